@@ -1,0 +1,67 @@
+# Everything a developer types. Needs Rust (stable), Python 3.10 or newer and a C compiler; the rest is installed
+# into .venv. Any target may be typed first: each builds what it needs, and nothing that is up to date.
+#
+#   make setup    .venv with the release build of inlay and the development tools
+#   make demo     TPC-H at scale 1: 22 queries, answers checked, chart written        INLAY_DEMO_SF=0.1 for a quick one
+#   make test     unit tests of the crates, then everything that goes through Python
+#   make check    formatters, linters and type checkers; fast checks first
+#   make bench    Inlay beside its peers                     SUITE=tpch SF=1 ARGS="--only inlay,duckdb --queries 1,6"
+
+PYTHON ?= python3
+SUITE ?= tpch
+SF ?= 1
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+TOOLS := $(VENV)/stamp-tools
+INLAY := $(VENV)/stamp-inlay
+PEERS := $(VENV)/stamp-peers
+WHEELS := target/wheels
+SOURCES := $(shell find crates bindings/python -type f \
+	\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \) \
+	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
+
+.PHONY: setup demo test test-rust test-python bench check
+.DELETE_ON_ERROR:
+
+setup: $(INLAY)
+
+$(TOOLS): requirements-dev.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade -r requirements-dev.txt
+	touch $@
+
+$(INLAY): $(TOOLS) Cargo.toml $(wildcard Cargo.lock) $(SOURCES)
+	rm -f $(WHEELS)/inlay-*.whl
+	$(BIN)/maturin build --release --quiet --manifest-path bindings/python/Cargo.toml --out $(WHEELS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(WHEELS)/inlay-*.whl
+	touch $@
+
+# A peer that cannot be installed here is left out, and the benchmark says so.
+$(PEERS): requirements-bench.txt $(TOOLS)
+	while read -r peer; do case "$$peer" in ''|'#'*) ;; *) \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$peer" || echo "skipped: $$peer" ;; \
+	esac; done < requirements-bench.txt
+	touch $@
+
+demo: setup
+	$(BIN)/python -m demo.demo
+
+test: test-rust test-python
+
+test-rust:
+	cargo test --quiet
+
+test-python: setup
+	$(BIN)/python -m pytest
+
+check: $(TOOLS)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	cargo fmt --all --check
+	$(BIN)/mypy
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+bench: setup $(PEERS)
+	$(BIN)/python -m bench $(SUITE) --sf $(SF) $(ARGS)
