@@ -1,0 +1,483 @@
+//! Expressions: `sqlparser`'s to ours.
+//!
+//! Special forms that are functions in disguise (SUBSTRING FROM FOR, TRIM, POSITION IN, CEIL ...) become
+//! calls here, so that the binder sees one kind of call.
+
+use super::ast::{BinaryOp, Expr, ExprKind, FunctionCall, Ident, Literal, OrderItem, Pos, UnaryOp};
+use super::convert::{Context, pos_of, unsupported};
+use inlay_types::{Error, LogicalType, Result};
+use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
+use sqlparser::tokenizer::Token;
+
+impl Context<'_, '_> {
+    pub(super) fn expr(&self, expr: ast::Expr) -> Result<Expr> {
+        self.deeper(|| self.expr_inner(expr))
+    }
+
+    fn boxed(&self, expr: ast::Expr) -> Result<Box<Expr>> {
+        self.expr(expr).map(Box::new)
+    }
+
+    pub(super) fn exprs(&self, exprs: Vec<ast::Expr>) -> Result<Vec<Expr>> {
+        exprs.into_iter().map(|expr| self.expr(expr)).collect()
+    }
+
+    fn expr_inner(&self, expr: ast::Expr) -> Result<Expr> {
+        let pos = start_of(&expr);
+        let kind = match expr {
+            ast::Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default") => {
+                ExprKind::Default
+            }
+            ast::Expr::Identifier(ident) => ExprKind::Column(vec![self.ident(ident)]),
+            ast::Expr::CompoundIdentifier(idents) => ExprKind::Column(self.idents(idents)),
+            ast::Expr::Nested(inner) => return self.expr_inner(*inner),
+            ast::Expr::Value(value) => self.value(value)?,
+            ast::Expr::TypedString(typed) => {
+                let data_type = self.data_type(&typed.data_type)?;
+                let text = typed.value.into_string().unwrap_or_default();
+                ExprKind::Literal(Literal::Typed(data_type, text))
+            }
+            ast::Expr::Interval(interval) => return self.interval(interval, pos),
+            ast::Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+                ExprKind::And(self.chain(*left, *right, &BinaryOperator::And)?)
+            }
+            ast::Expr::BinaryOp { left, op: BinaryOperator::Or, right } => {
+                ExprKind::Or(self.chain(*left, *right, &BinaryOperator::Or)?)
+            }
+            ast::Expr::BinaryOp { left, op, right } => return self.binary(*left, op, *right, pos),
+            ast::Expr::IsDistinctFrom(left, right) => self.binary_kind(BinaryOp::DistinctFrom, *left, *right)?,
+            ast::Expr::IsNotDistinctFrom(left, right) => {
+                self.binary_kind(BinaryOp::NotDistinctFrom, *left, *right)?
+            }
+            ast::Expr::UnaryOp { op, expr } => return self.unary(op, *expr, pos),
+            ast::Expr::IsNull(expr) | ast::Expr::IsUnknown(expr) => {
+                ExprKind::IsNull { expr: self.boxed(*expr)?, negated: false }
+            }
+            ast::Expr::IsNotNull(expr) | ast::Expr::IsNotUnknown(expr) => {
+                ExprKind::IsNull { expr: self.boxed(*expr)?, negated: true }
+            }
+            ast::Expr::IsTrue(expr) => ExprKind::IsBool { expr: self.boxed(*expr)?, value: true, negated: false },
+            ast::Expr::IsNotTrue(expr) => ExprKind::IsBool { expr: self.boxed(*expr)?, value: true, negated: true },
+            ast::Expr::IsFalse(expr) => ExprKind::IsBool { expr: self.boxed(*expr)?, value: false, negated: false },
+            ast::Expr::IsNotFalse(expr) => ExprKind::IsBool { expr: self.boxed(*expr)?, value: false, negated: true },
+            ast::Expr::InList { expr, list, negated } => {
+                ExprKind::InList { expr: self.boxed(*expr)?, list: self.exprs(list)?, negated }
+            }
+            ast::Expr::InSubquery { expr, subquery, negated } => {
+                ExprKind::InSubquery { expr: self.boxed(*expr)?, query: self.query(*subquery)?, negated }
+            }
+            ast::Expr::Between { expr, negated, low, high } => ExprKind::Between {
+                expr: self.boxed(*expr)?,
+                low: self.boxed(*low)?,
+                high: self.boxed(*high)?,
+                negated,
+            },
+            ast::Expr::Like { negated, any: false, expr, pattern, escape_char } => {
+                self.like(*expr, *pattern, escape_char, negated, false)?
+            }
+            ast::Expr::ILike { negated, any: false, expr, pattern, escape_char } => {
+                self.like(*expr, *pattern, escape_char, negated, true)?
+            }
+            ast::Expr::SimilarTo { negated, expr, pattern, escape_char: None } => {
+                let op = if negated { BinaryOp::RegexNotMatch } else { BinaryOp::RegexMatch };
+                self.binary_kind(op, *expr, *pattern)?
+            }
+            ast::Expr::AnyOp { left, compare_op, right, .. } => self.quantified(*left, compare_op, *right, false)?,
+            ast::Expr::AllOp { left, compare_op, right } => self.quantified(*left, compare_op, *right, true)?,
+            ast::Expr::Cast { kind, expr, data_type, format: None } => ExprKind::Cast {
+                expr: self.boxed(*expr)?,
+                data_type: self.data_type(&data_type).map_err(|error| self.at(error, pos))?,
+                try_cast: matches!(kind, ast::CastKind::TryCast | ast::CastKind::SafeCast),
+            },
+            ast::Expr::Case { operand, conditions, else_result, .. } => {
+                let branches = conditions.into_iter().map(|when| Ok((self.expr(when.condition)?, self.expr(when.result)?)));
+                ExprKind::Case {
+                    branches: branches.collect::<Result<_>>()?,
+                    operand: operand.map(|expr| self.boxed(*expr)).transpose()?,
+                    otherwise: else_result.map(|expr| self.boxed(*expr)).transpose()?,
+                }
+            }
+            ast::Expr::Exists { subquery, negated } => ExprKind::Exists { query: self.query(*subquery)?, negated },
+            ast::Expr::Subquery(query) => ExprKind::Subquery(self.query(*query)?),
+            ast::Expr::Tuple(items) => ExprKind::Row(self.exprs(items)?),
+            ast::Expr::Extract { field, expr, .. } => {
+                let field = Ident { value: field.to_string().trim_matches('\'').to_ascii_lowercase(), pos };
+                ExprKind::Extract { field, expr: self.boxed(*expr)? }
+            }
+            ast::Expr::Function(function) => ExprKind::Function(self.function(function)?),
+            other => return self.disguised_call(other, pos),
+        };
+        Ok(Expr { kind, pos })
+    }
+
+    /// Special syntax that stands for a plain function call.
+    fn disguised_call(&self, expr: ast::Expr, pos: Pos) -> Result<Expr> {
+        let (name, arguments) = match expr {
+            ast::Expr::Ceil { expr, field: ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) } => {
+                ("ceil", vec![*expr])
+            }
+            ast::Expr::Floor { expr, field: ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) } => {
+                ("floor", vec![*expr])
+            }
+            ast::Expr::Position { expr, r#in } => ("strpos", vec![*r#in, *expr]),
+            ast::Expr::Substring { expr, substring_from, substring_for, .. } => {
+                let one = ast::Expr::value(ast::Value::Number("1".into(), false));
+                let from = substring_from.map_or(one, |from| *from);
+                ("substring", [*expr, from].into_iter().chain(substring_for.map(|length| *length)).collect())
+            }
+            ast::Expr::Trim { expr, trim_where, trim_what, trim_characters } => {
+                let name = match trim_where {
+                    None | Some(ast::TrimWhereField::Both) => "trim",
+                    Some(ast::TrimWhereField::Leading) => "ltrim",
+                    Some(ast::TrimWhereField::Trailing) => "rtrim",
+                };
+                let what = trim_what.map(|what| *what).into_iter().chain(trim_characters.into_iter().flatten());
+                (name, std::iter::once(*expr).chain(what).collect())
+            }
+            ast::Expr::Overlay { .. } => return Err(self.at(unsupported("OVERLAY"), pos)),
+            ast::Expr::AtTimeZone { .. } => return Err(self.at(unsupported("AT TIME ZONE"), pos)),
+            ast::Expr::Collate { .. } => return Err(self.at(unsupported("COLLATE"), pos)),
+            ast::Expr::Array(_) | ast::Expr::CompoundFieldAccess { .. } => {
+                return Err(self.at(unsupported("a list or its subscript"), pos));
+            }
+            ast::Expr::Struct { .. } | ast::Expr::Dictionary(_) | ast::Expr::Map(_) => {
+                return Err(self.at(unsupported("a struct or map literal"), pos));
+            }
+            ast::Expr::GroupingSets(_) | ast::Expr::Cube(_) | ast::Expr::Rollup(_) => {
+                return Err(self.at(unsupported("GROUPING SETS, CUBE or ROLLUP"), pos));
+            }
+            ast::Expr::Wildcard(_) | ast::Expr::QualifiedWildcard(..) => {
+                return Err(self.at(Error::bind("* is only possible directly behind SELECT and in count(*)"), pos));
+            }
+            other => return Err(self.at(unsupported(format!("the expression {other}")), pos)),
+        };
+        Ok(call(name, self.exprs(arguments)?, pos))
+    }
+
+    /// The operands of a chain of AND or OR; its left spine is walked by a loop, because it may be long.
+    fn chain(&self, left: ast::Expr, right: ast::Expr, chained: &BinaryOperator) -> Result<Vec<Expr>> {
+        let mut operands = vec![right];
+        let mut spine = left;
+        loop {
+            match spine {
+                ast::Expr::BinaryOp { left, op, right } if op == *chained => {
+                    operands.push(*right);
+                    spine = *left;
+                }
+                other => {
+                    operands.push(other);
+                    break;
+                }
+            }
+        }
+        operands.into_iter().rev().map(|operand| self.expr(operand)).collect()
+    }
+
+    fn binary_kind(&self, op: BinaryOp, left: ast::Expr, right: ast::Expr) -> Result<ExprKind> {
+        Ok(ExprKind::Binary { op, left: self.boxed(left)?, right: self.boxed(right)? })
+    }
+
+    fn binary(&self, left: ast::Expr, op: BinaryOperator, right: ast::Expr, pos: Pos) -> Result<Expr> {
+        let text = op.to_string();
+        let pos = self.operator_pos(start_of(&right), |token| is_token(token, &text)).unwrap_or(pos);
+        let (negated, insensitive) = match op {
+            BinaryOperator::PGLikeMatch => (false, false),
+            BinaryOperator::PGNotLikeMatch => (true, false),
+            BinaryOperator::PGILikeMatch => (false, true),
+            BinaryOperator::PGNotILikeMatch => (true, true),
+            _ => {
+                let Some(op) = binary_operator(&op) else {
+                    return Err(self.at(unsupported(format!("the operator {op}")), pos));
+                };
+                return Ok(Expr { kind: self.binary_kind(op, left, right)?, pos });
+            }
+        };
+        Ok(Expr { kind: self.like(left, right, None, negated, insensitive)?, pos })
+    }
+
+    fn unary(&self, op: UnaryOperator, operand: ast::Expr, inner_pos: Pos) -> Result<Expr> {
+        let text = op.to_string();
+        let pos = self.operator_pos(inner_pos, |token| is_token(token, &text)).unwrap_or(inner_pos);
+        let kind = match op {
+            UnaryOperator::Not => ExprKind::Not(self.boxed(operand)?),
+            UnaryOperator::Plus => ExprKind::Unary { op: UnaryOp::Plus, expr: self.boxed(operand)? },
+            UnaryOperator::BitwiseNot => ExprKind::Unary { op: UnaryOp::BitNot, expr: self.boxed(operand)? },
+            UnaryOperator::PGAbs => return Ok(call("abs", vec![self.expr(operand)?], pos)),
+            UnaryOperator::Minus => match self.expr(operand)? {
+                // The smallest integers have no positive counterpart, so a sign belongs to the number.
+                Expr { kind: ExprKind::Literal(Literal::Number(digits)), .. } if !digits.starts_with('-') => {
+                    ExprKind::Literal(Literal::Number(format!("-{digits}")))
+                }
+                other => ExprKind::Unary { op: UnaryOp::Negate, expr: Box::new(other) },
+            },
+            other => return Err(self.at(unsupported(format!("the operator {other}")), pos)),
+        };
+        Ok(Expr { kind, pos })
+    }
+
+    fn like(
+        &self,
+        expr: ast::Expr,
+        pattern: ast::Expr,
+        escape: Option<Box<ast::Expr>>,
+        negated: bool,
+        case_insensitive: bool,
+    ) -> Result<ExprKind> {
+        Ok(ExprKind::Like {
+            expr: self.boxed(expr)?,
+            pattern: self.boxed(pattern)?,
+            escape: escape.map(|escape| self.boxed(*escape)).transpose()?,
+            negated,
+            case_insensitive,
+        })
+    }
+
+    fn quantified(&self, left: ast::Expr, op: BinaryOperator, right: ast::Expr, all: bool) -> Result<ExprKind> {
+        let pos = start_of(&left);
+        let op = binary_operator(&op).filter(|op| op.is_comparison()).ok_or_else(|| {
+            self.at(Error::bind(format!("{op} does not go with ANY or ALL: use a comparison")), pos)
+        })?;
+        let expr = self.boxed(left)?;
+        let mut right = right;
+        while let ast::Expr::Nested(inner) = right {
+            right = *inner;
+        }
+        match right {
+            ast::Expr::Subquery(query) => Ok(ExprKind::Quantified { expr, op, all, query: self.query(*query)? }),
+            _ => Err(self.at(unsupported("ANY or ALL of something other than a subquery"), pos)),
+        }
+    }
+
+    fn value(&self, value: ast::ValueWithSpan) -> Result<ExprKind> {
+        let location = value.span.start;
+        let literal = match value.value {
+            ast::Value::Null => Literal::Null,
+            ast::Value::Boolean(value) => Literal::Boolean(value),
+            ast::Value::Number(digits, _) => Literal::Number(digits.replace('_', "")),
+            ast::Value::HexStringLiteral(digits) => {
+                let bytes = blob_from_hex(&digits).ok_or_else(|| {
+                    let message = format!("x'{digits}' is not an even number of hexadecimal digits");
+                    self.at(Error::Syntax { message }, pos_of(location))
+                })?;
+                Literal::Blob(bytes)
+            }
+            ast::Value::Placeholder(text) => {
+                let parameter = self.parameter(&text, location).map_err(|e| self.at(e, pos_of(location)))?;
+                return Ok(ExprKind::Parameter(parameter));
+            }
+            ast::Value::SingleQuotedString(text)
+            | ast::Value::EscapedStringLiteral(text)
+            | ast::Value::NationalStringLiteral(text)
+            | ast::Value::UnicodeStringLiteral(text) => Literal::String(text),
+            ast::Value::DollarQuotedString(text) => Literal::String(text.value),
+            other => return Err(self.at(unsupported(format!("the literal {other}")), pos_of(location))),
+        };
+        Ok(ExprKind::Literal(literal))
+    }
+
+    /// `INTERVAL '3' MONTH` and `INTERVAL 3 MONTH` become text that the interval type reads; any other
+    /// amount becomes a call of `to_months(amount)`.
+    fn interval(&self, interval: ast::Interval, pos: Pos) -> Result<Expr> {
+        if interval.last_field.is_some() {
+            return Err(self.at(unsupported("INTERVAL from one field TO another"), pos));
+        }
+        let unit = interval.leading_field.map(|field| field.to_string().to_ascii_lowercase());
+        let amount = self.expr(*interval.value)?;
+        let text = match (&amount.kind, &unit) {
+            (ExprKind::Literal(Literal::String(text)), None) => text.clone(),
+            (ExprKind::Literal(Literal::String(text) | Literal::Number(text)), Some(unit)) => {
+                format!("{} {unit}", text.trim())
+            }
+            (_, Some(unit)) => {
+                let plural = if unit.ends_with('s') { unit.clone() } else { format!("{unit}s") };
+                let plural = match plural.as_str() {
+                    "centurys" => "centuries".to_string(),
+                    "millenniums" => "millennia".to_string(),
+                    _ => plural,
+                };
+                return Ok(call(&format!("to_{plural}"), vec![amount], pos));
+            }
+            (_, None) => {
+                return Ok(Expr {
+                    kind: ExprKind::Cast { expr: Box::new(amount), data_type: LogicalType::Interval, try_cast: false },
+                    pos,
+                });
+            }
+        };
+        Ok(Expr { kind: ExprKind::Literal(Literal::Typed(LogicalType::Interval, text)), pos })
+    }
+
+    /// A call; `name := value` arguments are kept apart, `name = value` is a comparison.
+    pub(super) fn function(&self, function: ast::Function) -> Result<FunctionCall> {
+        let mut name = self.object_name(&function.name)?;
+        let pos = name.pos();
+        let refuse = |feature: &str| Err(self.at(unsupported(feature), pos));
+        if function.over.is_some() {
+            return refuse("a window function (OVER)");
+        }
+        if !function.within_group.is_empty() {
+            return refuse("WITHIN GROUP");
+        }
+        if function.null_treatment.is_some() {
+            return refuse("IGNORE NULLS and RESPECT NULLS");
+        }
+        let Some(name) = name.parts.pop() else { return refuse("a call without a name") };
+        let mut call = FunctionCall {
+            name,
+            arguments: Vec::new(),
+            named: Vec::new(),
+            star: false,
+            distinct: false,
+            filter: function.filter.map(|filter| self.boxed(*filter)).transpose()?,
+            order_by: Vec::new(),
+        };
+        match function.args {
+            ast::FunctionArguments::None => {}
+            ast::FunctionArguments::Subquery(query) => {
+                call.arguments.push(Expr { kind: ExprKind::Subquery(self.query(*query)?), pos });
+            }
+            ast::FunctionArguments::List(list) => {
+                call.distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
+                for argument in list.args {
+                    self.function_argument(argument, &mut call)?;
+                }
+                for clause in list.clauses {
+                    match clause {
+                        ast::FunctionArgumentClause::OrderBy(items) => call.order_by = self.order_items(items)?,
+                        other => return refuse(&format!("{other} in a call")),
+                    }
+                }
+            }
+        }
+        Ok(call)
+    }
+
+    /// Adds one argument to `call`.
+    pub(super) fn function_argument(&self, argument: ast::FunctionArg, call: &mut FunctionCall) -> Result<()> {
+        let (name, value) = match argument {
+            ast::FunctionArg::Unnamed(value) => (None, value),
+            ast::FunctionArg::Named { name, arg, .. } => (Some(self.ident(name)), arg),
+            ast::FunctionArg::ExprNamed { name, .. } => {
+                return Err(self.at(unsupported("an expression as argument name"), start_of(&name)));
+            }
+        };
+        match (name, value) {
+            (Some(name), ast::FunctionArgExpr::Expr(value)) => call.named.push((name, self.expr(value)?)),
+            (None, ast::FunctionArgExpr::Expr(value)) => call.arguments.push(self.expr(value)?),
+            (None, ast::FunctionArgExpr::Wildcard) => call.star = true,
+            _ => return Err(self.at(unsupported("a qualified * as argument"), call.name.pos)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn order_items(&self, items: Vec<ast::OrderByExpr>) -> Result<Vec<OrderItem>> {
+        items.into_iter().map(|item| self.order_item(item)).collect()
+    }
+}
+
+fn call(name: &str, arguments: Vec<Expr>, pos: Pos) -> Expr {
+    let name = Ident { value: name.to_string(), pos };
+    let call =
+        FunctionCall { name, arguments, named: vec![], star: false, distinct: false, filter: None, order_by: vec![] };
+    Expr { kind: ExprKind::Function(call), pos }
+}
+
+fn is_token(token: &Token, operator: &str) -> bool {
+    match token {
+        Token::Word(word) => word.quote_style.is_none() && word.value.eq_ignore_ascii_case(operator),
+        Token::Whitespace(_) | Token::SingleQuotedString(_) | Token::Number(..) => false,
+        other => other.to_string() == operator,
+    }
+}
+
+fn binary_operator(op: &BinaryOperator) -> Option<BinaryOp> {
+    Some(match op {
+        BinaryOperator::Plus => BinaryOp::Add,
+        BinaryOperator::Minus => BinaryOp::Subtract,
+        BinaryOperator::Multiply => BinaryOp::Multiply,
+        BinaryOperator::Divide => BinaryOp::Divide,
+        BinaryOperator::DuckIntegerDivide | BinaryOperator::MyIntegerDivide => BinaryOp::IntegerDivide,
+        BinaryOperator::Modulo => BinaryOp::Modulo,
+        BinaryOperator::BitwiseXor | BinaryOperator::PGExp => BinaryOp::Power,
+        BinaryOperator::StringConcat => BinaryOp::Concat,
+        BinaryOperator::Eq => BinaryOp::Equal,
+        BinaryOperator::NotEq => BinaryOp::NotEqual,
+        BinaryOperator::Lt => BinaryOp::Less,
+        BinaryOperator::LtEq => BinaryOp::LessEqual,
+        BinaryOperator::Gt => BinaryOp::Greater,
+        BinaryOperator::GtEq => BinaryOp::GreaterEqual,
+        BinaryOperator::Spaceship => BinaryOp::NotDistinctFrom,
+        BinaryOperator::BitwiseAnd => BinaryOp::BitAnd,
+        BinaryOperator::BitwiseOr => BinaryOp::BitOr,
+        BinaryOperator::PGBitwiseShiftLeft => BinaryOp::ShiftLeft,
+        BinaryOperator::PGBitwiseShiftRight => BinaryOp::ShiftRight,
+        BinaryOperator::PGRegexMatch => BinaryOp::RegexMatch,
+        BinaryOperator::PGRegexNotMatch => BinaryOp::RegexNotMatch,
+        BinaryOperator::PGStartsWith => BinaryOp::StartsWith,
+        _ => return None,
+    })
+}
+
+fn blob_from_hex(digits: &str) -> Option<Vec<u8>> {
+    let nibbles: Option<Vec<u8>> = digits.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();
+    let nibbles = nibbles.filter(|nibbles| nibbles.len().is_multiple_of(2))?;
+    Some(nibbles.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+/// Where an expression begins, found along its leftmost branch.
+pub(super) fn start_of(expr: &ast::Expr) -> Pos {
+    use sqlparser::ast::Spanned;
+    let mut expr = expr;
+    loop {
+        expr = match expr {
+            ast::Expr::Identifier(ident) => return pos_of(ident.span.start),
+            ast::Expr::CompoundIdentifier(idents) => {
+                return idents.first().map_or(Pos::default(), |ident| pos_of(ident.span.start));
+            }
+            ast::Expr::Value(value) => return pos_of(value.span.start),
+            ast::Expr::TypedString(typed) => return pos_of(typed.value.span.start),
+            ast::Expr::Function(function) => return pos_of(function.name.span().start),
+            ast::Expr::Case { case_token, .. } => return pos_of(case_token.0.span.start),
+            ast::Expr::Wildcard(token) => return pos_of(token.0.span.start),
+            ast::Expr::Subquery(query) | ast::Expr::Exists { subquery: query, .. } => {
+                return super::query::start_of_query(query);
+            }
+            ast::Expr::Tuple(items) => match items.first() {
+                Some(first) => first,
+                None => return Pos::default(),
+            },
+            ast::Expr::Interval(interval) => &interval.value,
+            ast::Expr::Nested(inner)
+            | ast::Expr::IsNull(inner)
+            | ast::Expr::IsNotNull(inner)
+            | ast::Expr::IsTrue(inner)
+            | ast::Expr::IsNotTrue(inner)
+            | ast::Expr::IsFalse(inner)
+            | ast::Expr::IsNotFalse(inner)
+            | ast::Expr::IsUnknown(inner)
+            | ast::Expr::IsNotUnknown(inner)
+            | ast::Expr::IsDistinctFrom(inner, _)
+            | ast::Expr::IsNotDistinctFrom(inner, _)
+            | ast::Expr::BinaryOp { left: inner, .. }
+            | ast::Expr::AnyOp { left: inner, .. }
+            | ast::Expr::AllOp { left: inner, .. }
+            | ast::Expr::UnaryOp { expr: inner, .. }
+            | ast::Expr::InList { expr: inner, .. }
+            | ast::Expr::InSubquery { expr: inner, .. }
+            | ast::Expr::Between { expr: inner, .. }
+            | ast::Expr::Like { expr: inner, .. }
+            | ast::Expr::ILike { expr: inner, .. }
+            | ast::Expr::SimilarTo { expr: inner, .. }
+            | ast::Expr::Cast { expr: inner, .. }
+            | ast::Expr::Extract { expr: inner, .. }
+            | ast::Expr::Ceil { expr: inner, .. }
+            | ast::Expr::Floor { expr: inner, .. }
+            | ast::Expr::Position { expr: inner, .. }
+            | ast::Expr::Substring { expr: inner, .. }
+            | ast::Expr::Trim { expr: inner, .. }
+            | ast::Expr::Collate { expr: inner, .. }
+            | ast::Expr::AtTimeZone { timestamp: inner, .. } => inner,
+            _ => return Pos::default(),
+        };
+    }
+}

@@ -1,0 +1,438 @@
+//! Queries and FROM clauses: `sqlparser`'s to ours.
+
+use super::ast::{
+    BinaryOp, Cte, Distinct, Expr, ExprKind, FunctionCall, GroupBy, Ident, JoinCondition, JoinKind, OrderBy,
+    OrderItem, Pos, Query, QueryBody, Select, SelectItem, SetOperation, SortOrder, TableRef,
+};
+use super::convert::{Context, pos_of, unsupported};
+use super::expr::start_of;
+use inlay_types::{Error, Result};
+use sqlparser::ast::{self, JoinConstraint, JoinOperator, SetExpr, TableFactor};
+
+impl Context<'_, '_> {
+    pub(super) fn query(&self, query: ast::Query) -> Result<Box<Query>> {
+        self.deeper(|| self.query_inner(query)).map(Box::new)
+    }
+
+    fn query_inner(&self, query: ast::Query) -> Result<Query> {
+        let pos = start_of_query(&query);
+        if query.for_clause.is_some() || query.settings.is_some() || query.format_clause.is_some() {
+            return Err(self.at(unsupported("FOR, SETTINGS or FORMAT behind a query"), pos));
+        }
+        if !query.locks.is_empty() {
+            return Err(self.at(unsupported("FOR UPDATE or FOR SHARE"), pos));
+        }
+        if !query.pipe_operators.is_empty() {
+            return Err(self.at(unsupported("the pipe operator |>"), pos));
+        }
+        let (ctes, recursive) = match query.with {
+            None => (Vec::new(), false),
+            Some(with) => {
+                let ctes = with.cte_tables.into_iter().map(|cte| self.cte(cte)).collect::<Result<_>>()?;
+                (ctes, with.recursive)
+            }
+        };
+        let (mut limit, offset) = match query.limit_clause {
+            None => (None, None),
+            Some(ast::LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
+                (limit, offset.map(|offset| offset.value))
+            }
+            Some(ast::LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
+            Some(_) => return Err(self.at(unsupported("LIMIT BY"), pos)),
+        };
+        if let Some(fetch) = query.fetch {
+            if fetch.percent || fetch.with_ties || limit.is_some() {
+                return Err(self.at(unsupported("FETCH with PERCENT, WITH TIES or beside LIMIT"), pos));
+            }
+            limit = fetch.quantity.or_else(|| Some(ast::Expr::value(ast::Value::Number("1".into(), false))));
+        }
+        Ok(Query {
+            ctes,
+            recursive,
+            body: self.body(*query.body)?,
+            order_by: self.order_by(query.order_by)?,
+            limit: limit.map(|limit| self.expr(limit)).transpose()?,
+            offset: offset.map(|offset| self.expr(offset)).transpose()?,
+        })
+    }
+
+    fn cte(&self, cte: ast::Cte) -> Result<Cte> {
+        let columns = cte.alias.columns.into_iter().map(|column| self.ident(column.name)).collect();
+        Ok(Cte {
+            name: self.ident(cte.alias.name),
+            columns,
+            query: self.query(*cte.query)?,
+            materialized: cte.materialized.map(|m| m == ast::CteAsMaterialized::Materialized),
+        })
+    }
+
+    fn body(&self, body: SetExpr) -> Result<QueryBody> {
+        self.deeper(|| match body {
+            SetExpr::Select(select) => Ok(QueryBody::Select(Box::new(self.select(*select)?))),
+            SetExpr::Query(query) => Ok(QueryBody::Query(self.query(*query)?)),
+            SetExpr::Values(values) => {
+                let mut pos = Pos::default();
+                let mut rows = Vec::with_capacity(values.rows.len());
+                for row in values.rows {
+                    if pos.line == 0 {
+                        pos = pos_of(row.opening_token.0.span.start);
+                    }
+                    rows.push(self.exprs(row.content)?);
+                }
+                Ok(QueryBody::Values { rows, pos })
+            }
+            SetExpr::SetOperation { left, op, set_quantifier, right } => {
+                use ast::SetQuantifier as Q;
+                let kind = match op {
+                    ast::SetOperator::Union => SetOperation::Union,
+                    ast::SetOperator::Intersect => SetOperation::Intersect,
+                    ast::SetOperator::Except | ast::SetOperator::Minus => SetOperation::Except,
+                };
+                Ok(QueryBody::SetOperation {
+                    kind,
+                    all: matches!(set_quantifier, Q::All | Q::AllByName),
+                    by_name: matches!(set_quantifier, Q::ByName | Q::AllByName | Q::DistinctByName),
+                    left: Box::new(self.body(*left)?),
+                    right: Box::new(self.body(*right)?),
+                })
+            }
+            SetExpr::Table(table) => {
+                let part = |value: String| Ident { value, pos: Pos::default() };
+                let parts = table.schema_name.into_iter().chain(table.table_name).map(part).collect();
+                let name = super::ast::ObjectName { parts, is_string: false };
+                Ok(QueryBody::Select(Box::new(select_star(vec![TableRef::Table { name, alias: None }], Pos::default()))))
+            }
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+                Err(unsupported("INSERT, UPDATE or DELETE inside a query"))
+            }
+        })
+    }
+
+    fn select(&self, select: ast::Select) -> Result<Select> {
+        let pos = pos_of(select.select_token.0.span.start);
+        let refuse = |feature: &str| Err(self.at(unsupported(feature), pos));
+        if select.qualify.is_some() {
+            return refuse("QUALIFY");
+        }
+        if !select.named_window.is_empty() {
+            return refuse("WINDOW");
+        }
+        if select.into.is_some() {
+            return refuse("SELECT INTO");
+        }
+        if select.top.is_some() || !select.lateral_views.is_empty() || !select.connect_by.is_empty() {
+            return refuse("TOP, LATERAL VIEW or CONNECT BY");
+        }
+        if !select.cluster_by.is_empty() || !select.sort_by.is_empty() || !select.distribute_by.is_empty() {
+            return refuse("CLUSTER BY, SORT BY or DISTRIBUTE BY");
+        }
+        let from = select.from.into_iter().map(|item| self.table_with_joins(item)).collect::<Result<Vec<_>>>()?;
+        if select.flavor == ast::SelectFlavor::FromFirstNoSelect {
+            let filter = select.selection.map(|filter| self.expr(filter)).transpose()?;
+            return Ok(Select { filter, ..select_star(from, pos) });
+        }
+        let distinct = match select.distinct {
+            None | Some(ast::Distinct::All) => Distinct::No,
+            Some(ast::Distinct::Distinct) => Distinct::Rows,
+            Some(ast::Distinct::On(exprs)) => Distinct::On(self.exprs(exprs)?),
+        };
+        let group_by = match select.group_by {
+            ast::GroupByExpr::All(modifiers) if modifiers.is_empty() => GroupBy::All,
+            ast::GroupByExpr::Expressions(exprs, modifiers) if modifiers.is_empty() => GroupBy::Items(self.group_items(exprs)?),
+            _ => return refuse("GROUP BY ... WITH ROLLUP, CUBE or TOTALS"),
+        };
+        Ok(Select {
+            distinct,
+            items: select.projection.into_iter().map(|item| self.select_item(item)).collect::<Result<_>>()?,
+            from,
+            filter: select.selection.map(|filter| self.expr(filter)).transpose()?,
+            group_by,
+            having: select.having.map(|having| self.expr(having)).transpose()?,
+            pos,
+        })
+    }
+
+    /// `GROUP BY (a, b)` is `GROUP BY a, b`.
+    fn group_items(&self, exprs: Vec<ast::Expr>) -> Result<Vec<Expr>> {
+        let mut items = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            match expr {
+                ast::Expr::Tuple(parts) => items.extend(self.exprs(parts)?),
+                other => items.push(self.expr(other)?),
+            }
+        }
+        Ok(items)
+    }
+
+    fn select_item(&self, item: ast::SelectItem) -> Result<SelectItem> {
+        Ok(match item {
+            ast::SelectItem::UnnamedExpr(expr) => SelectItem::Expr { expr: self.expr(expr)?, alias: None },
+            ast::SelectItem::ExprWithAlias { expr, alias } => {
+                SelectItem::Expr { expr: self.expr(expr)?, alias: Some(self.ident(alias)) }
+            }
+            ast::SelectItem::ExprWithAliases { .. } => return Err(unsupported("several aliases for one expression")),
+            ast::SelectItem::Wildcard(options) => self.star(None, options)?,
+            ast::SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
+                self.star(Some(self.object_name(&name)?), options)?
+            }
+            ast::SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::Expr(_), _) => {
+                return Err(unsupported("* of an expression"));
+            }
+        })
+    }
+
+    fn star(
+        &self,
+        qualifier: Option<super::ast::ObjectName>,
+        options: ast::WildcardAdditionalOptions,
+    ) -> Result<SelectItem> {
+        let pos = qualifier.as_ref().map_or(pos_of(options.wildcard_token.0.span.start), |name| name.pos());
+        if options.opt_ilike.is_some() {
+            return Err(self.at(unsupported("* ILIKE"), pos));
+        }
+        let mut exclude = Vec::new();
+        match options.opt_exclude {
+            None => {}
+            Some(ast::ExcludeSelectItem::Single(name)) => exclude.push(self.column_name(&name)?),
+            Some(ast::ExcludeSelectItem::Multiple(names)) => {
+                for name in &names {
+                    exclude.push(self.column_name(name)?);
+                }
+            }
+        }
+        if let Some(except) = options.opt_except {
+            exclude.push(self.ident(except.first_element));
+            exclude.extend(self.idents(except.additional_elements));
+        }
+        let mut replace = Vec::new();
+        for item in options.opt_replace.into_iter().flat_map(|replace| replace.items) {
+            replace.push((self.expr(item.expr)?, self.ident(item.column_name)));
+        }
+        let pair = |item: ast::IdentWithAlias| (self.ident(item.ident), self.ident(item.alias));
+        let rename = match options.opt_rename {
+            None => Vec::new(),
+            Some(ast::RenameSelectItem::Single(item)) => vec![pair(item)],
+            Some(ast::RenameSelectItem::Multiple(items)) => items.into_iter().map(pair).collect(),
+        };
+        Ok(SelectItem::Star { qualifier, exclude, replace, rename, pos })
+    }
+
+    fn order_by(&self, order_by: Option<ast::OrderBy>) -> Result<OrderBy> {
+        match order_by.map(|order_by| order_by.kind) {
+            None => Ok(OrderBy::Items(Vec::new())),
+            Some(ast::OrderByKind::Expressions(items)) => Ok(OrderBy::Items(self.order_items(items)?)),
+            Some(ast::OrderByKind::All(options)) => Ok(OrderBy::All(sort_order(&options)?)),
+        }
+    }
+
+    pub(super) fn order_item(&self, item: ast::OrderByExpr) -> Result<OrderItem> {
+        let order = sort_order(&item.options)?;
+        Ok(OrderItem { expr: self.expr(item.expr)?, order })
+    }
+
+    pub(super) fn table_with_joins(&self, item: ast::TableWithJoins) -> Result<TableRef> {
+        let mut left = self.table_factor(item.relation)?;
+        // A chain of joins is a chain of nodes, so each join counts as a level.
+        for (index, join) in item.joins.into_iter().enumerate() {
+            if index + self.depth.get() > 900 {
+                return Err(super::convert::too_deep());
+            }
+            left = self.join(left, join)?;
+        }
+        Ok(left)
+    }
+
+    fn join(&self, left: TableRef, join: ast::Join) -> Result<TableRef> {
+        use JoinOperator as J;
+        let (kind, constraint, swapped) = match join.join_operator {
+            J::Join(c) | J::Inner(c) => (JoinKind::Inner, c, false),
+            J::Left(c) | J::LeftOuter(c) => (JoinKind::Left, c, false),
+            J::Right(c) | J::RightOuter(c) => (JoinKind::Right, c, false),
+            J::FullOuter(c) => (JoinKind::Full, c, false),
+            J::CrossJoin(c) => (JoinKind::Cross, c, false),
+            J::Semi(c) | J::LeftSemi(c) => (JoinKind::Semi, c, false),
+            J::Anti(c) | J::LeftAnti(c) => (JoinKind::Anti, c, false),
+            J::RightSemi(c) => (JoinKind::Semi, c, true),
+            J::RightAnti(c) => (JoinKind::Anti, c, true),
+            J::AsOf { .. } => return Err(unsupported("ASOF JOIN")),
+            other => return Err(unsupported(format!("this kind of join ({})", join_name(&other)))),
+        };
+        let right = self.table_factor(join.relation)?;
+        let pos = table_ref_pos(&right);
+        let condition = match constraint {
+            JoinConstraint::None => JoinCondition::None,
+            JoinConstraint::Natural => JoinCondition::Natural,
+            JoinConstraint::On(condition) => JoinCondition::On(self.expr(condition)?),
+            JoinConstraint::Using(names) => {
+                JoinCondition::Using(names.iter().map(|name| self.column_name(name)).collect::<Result<_>>()?)
+            }
+        };
+        let (left, right) = if swapped { (right, left) } else { (left, right) };
+        Ok(TableRef::Join { left: Box::new(left), right: Box::new(right), kind, condition, pos })
+    }
+
+    fn table_factor(&self, factor: TableFactor) -> Result<TableRef> {
+        self.deeper(|| self.table_factor_inner(factor))
+    }
+
+    fn table_factor_inner(&self, factor: TableFactor) -> Result<TableRef> {
+        match factor {
+            TableFactor::Table { name, alias, args, sample, with_ordinality, version, .. } => {
+                let name = self.object_name(&name)?;
+                if sample.is_some() || with_ordinality || version.is_some() {
+                    return Err(self.at(unsupported("TABLESAMPLE, WITH ORDINALITY or a table version"), name.pos()));
+                }
+                let alias = self.table_alias(alias)?;
+                match args {
+                    None => Ok(TableRef::Table { name, alias }),
+                    Some(args) => {
+                        Ok(TableRef::Function { call: self.table_function(name, args.args)?, alias, lateral: false })
+                    }
+                }
+            }
+            TableFactor::Function { lateral, name, args, alias, with_ordinality } => {
+                let name = self.object_name(&name)?;
+                if with_ordinality {
+                    return Err(self.at(unsupported("WITH ORDINALITY"), name.pos()));
+                }
+                let alias = self.table_alias(alias)?;
+                Ok(TableRef::Function { call: self.table_function(name, args)?, alias, lateral })
+            }
+            TableFactor::Derived { lateral, subquery, alias, sample: None } => {
+                Ok(TableRef::Subquery { query: self.query(*subquery)?, alias: self.table_alias(alias)?, lateral })
+            }
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                let inner = self.table_with_joins(*table_with_joins)?;
+                match self.table_alias(alias)? {
+                    None => Ok(inner),
+                    // An alias hides the names inside, exactly as for a subquery.
+                    Some(alias) => {
+                        let body = QueryBody::Select(Box::new(select_star(vec![inner], alias.name.pos)));
+                        Ok(TableRef::Subquery { query: Box::new(plain_query(body)), alias: Some(alias), lateral: false })
+                    }
+                }
+            }
+            TableFactor::UNNEST { .. } => Err(unsupported("UNNEST")),
+            TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => Err(unsupported("PIVOT and UNPIVOT")),
+            other => Err(unsupported(format!("{other} in FROM"))),
+        }
+    }
+
+    /// A call in FROM or behind CALL, where `name = value` names an argument.
+    pub(super) fn table_function(
+        &self,
+        mut name: super::ast::ObjectName,
+        arguments: Vec<ast::FunctionArg>,
+    ) -> Result<FunctionCall> {
+        let name = name.parts.pop().ok_or_else(|| Error::Syntax { message: "a function name is missing".into() })?;
+        let mut call = FunctionCall {
+            name,
+            arguments: Vec::new(),
+            named: Vec::new(),
+            star: false,
+            distinct: false,
+            filter: None,
+            order_by: Vec::new(),
+        };
+        for argument in arguments {
+            self.function_argument(argument, &mut call)?;
+        }
+        name_arguments(&mut call);
+        Ok(call)
+    }
+}
+
+/// Turns arguments written as `name = value` into named ones.
+pub(super) fn name_arguments(call: &mut FunctionCall) {
+    for argument in std::mem::take(&mut call.arguments) {
+        match argument {
+            Expr { kind: ExprKind::Binary { op: BinaryOp::Equal, left, right }, pos } => match left.kind {
+                ExprKind::Column(mut parts) if parts.len() == 1 => {
+                    call.named.extend(parts.pop().map(|name| (name, *right)));
+                }
+                _ => {
+                    let kind = ExprKind::Binary { op: BinaryOp::Equal, left, right };
+                    call.arguments.push(Expr { kind, pos });
+                }
+            },
+            other => call.arguments.push(other),
+        }
+    }
+}
+
+/// A query that is nothing but its body.
+pub(super) fn plain_query(body: QueryBody) -> Query {
+    Query {
+        ctes: Vec::new(),
+        recursive: false,
+        body,
+        order_by: OrderBy::Items(Vec::new()),
+        limit: None,
+        offset: None,
+    }
+}
+
+/// `SELECT * FROM from`.
+pub(super) fn select_star(from: Vec<TableRef>, pos: Pos) -> Select {
+    let star =
+        SelectItem::Star { qualifier: None, exclude: Vec::new(), replace: Vec::new(), rename: Vec::new(), pos };
+    Select {
+        distinct: Distinct::No,
+        items: vec![star],
+        from,
+        filter: None,
+        group_by: GroupBy::Items(Vec::new()),
+        having: None,
+        pos,
+    }
+}
+
+fn sort_order(options: &ast::OrderByOptions) -> Result<SortOrder> {
+    let descending = match &options.sort {
+        None | Some(ast::OrderBySort::Asc) => false,
+        Some(ast::OrderBySort::Desc) => true,
+        Some(ast::OrderBySort::Using(_)) => return Err(unsupported("ORDER BY ... USING")),
+    };
+    Ok(SortOrder { descending, nulls_first: options.nulls_first })
+}
+
+fn join_name(operator: &JoinOperator) -> &'static str {
+    match operator {
+        JoinOperator::CrossApply | JoinOperator::OuterApply => "APPLY",
+        JoinOperator::StraightJoin(_) => "STRAIGHT_JOIN",
+        _ => "ARRAY JOIN",
+    }
+}
+
+fn table_ref_pos(table: &TableRef) -> Pos {
+    match table {
+        TableRef::Table { name, .. } => name.pos(),
+        TableRef::Function { call, .. } => call.name.pos,
+        TableRef::Subquery { alias, .. } => alias.as_ref().map_or(Pos::default(), |alias| alias.name.pos),
+        TableRef::Join { pos, .. } => *pos,
+    }
+}
+
+/// Where a query begins, as far as its first tokens were kept.
+pub(super) fn start_of_query(query: &ast::Query) -> Pos {
+    if let Some(with) = &query.with {
+        return pos_of(with.with_token.0.span.start);
+    }
+    let mut body = &*query.body;
+    loop {
+        body = match body {
+            SetExpr::Select(select) => return pos_of(select.select_token.0.span.start),
+            SetExpr::Values(values) => {
+                return values.rows.first().map_or(Pos::default(), |row| pos_of(row.opening_token.0.span.start));
+            }
+            SetExpr::SetOperation { left, .. } => left,
+            SetExpr::Query(query) => return start_of_query(query),
+            _ => return Pos::default(),
+        };
+    }
+}
+
+/// Where an expression of `sqlparser` begins; re-exported for statements.
+pub(super) fn expr_start(expr: &ast::Expr) -> Pos {
+    start_of(expr)
+}

@@ -1,0 +1,142 @@
+//! Validity: one bit per row, least significant first as in Arrow; a set bit is a value, a clear one NULL.
+//!
+//! A bitmap starts at bit 0 of its buffer and is stored in whole 64-bit words. Bits behind `len` are unspecified.
+
+use crate::Buffer;
+
+/// A bit per row.
+#[derive(Clone, Debug)]
+pub struct Bitmap {
+    words: Buffer,
+    len: usize,
+}
+
+impl Bitmap {
+    /// `len` bits, all `bit`.
+    pub fn filled(len: usize, bit: bool) -> Self {
+        let mut words = Buffer::zeroed(len.div_ceil(64) * 8);
+        if bit {
+            if let Some(words) = words.typed_mut::<u64>() {
+                words.fill(u64::MAX);
+            }
+        }
+        Self { words, len }
+    }
+
+    /// The bits that `f` says.
+    pub fn from_fn(len: usize, mut f: impl FnMut(usize) -> bool) -> Self {
+        let mut words = vec![0u64; len.div_ceil(64)];
+        for (index, word) in words.iter_mut().enumerate() {
+            let from = index * 64;
+            for bit in 0..64.min(len - from) {
+                *word |= u64::from(f(from + bit)) << bit;
+            }
+        }
+        Self { words: Buffer::copy_of(&words), len }
+    }
+
+    /// Words as they are; `words` holds at least `len` bits.
+    pub fn from_words(words: Vec<u64>, len: usize) -> Self {
+        assert!(words.len() * 64 >= len, "bitmap has too few words");
+        Self { words: Buffer::copy_of(&words), len }
+    }
+
+    /// A copy of `len` bits starting at `offset_bits` of Arrow bitmap bytes.
+    pub fn from_arrow(bytes: &[u8], offset_bits: usize, len: usize) -> Self {
+        let bit = |i: usize| bytes[(offset_bits + i) / 8] >> ((offset_bits + i) % 8) & 1 == 1;
+        Self::from_fn(len, bit)
+    }
+
+    /// Number of bits.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bits.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The words; bits behind `len` are unspecified.
+    #[inline]
+    pub fn words(&self) -> &[u64] {
+        self.words.typed::<u64>()
+    }
+
+    /// The buffer of the words, for Arrow.
+    pub fn buffer(&self) -> &Buffer {
+        &self.words
+    }
+
+    /// The words for writing; copied first when shared.
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        if self.words.typed_mut::<u64>().is_none() {
+            self.words = Buffer::copy_of(self.words.typed::<u64>());
+        }
+        self.words.typed_mut::<u64>().unwrap_or_default()
+    }
+
+    /// Bit `index`.
+    #[inline]
+    pub fn get(&self, index: usize) -> bool {
+        debug_assert!(index < self.len);
+        self.words()[index / 64] >> (index % 64) & 1 == 1
+    }
+
+    /// Sets bit `index`.
+    #[inline]
+    pub fn set(&mut self, index: usize, bit: bool) {
+        let word = &mut self.words_mut()[index / 64];
+        *word = *word & !(1 << (index % 64)) | u64::from(bit) << (index % 64);
+    }
+
+    /// Number of set bits.
+    pub fn count_ones(&self) -> usize {
+        let whole = self.len / 64;
+        let words = self.words();
+        let mut count: usize = words[..whole].iter().map(|w| w.count_ones() as usize).sum();
+        if self.len % 64 != 0 {
+            count += (words[whole] & ((1 << (self.len % 64)) - 1)).count_ones() as usize;
+        }
+        count
+    }
+
+    /// Whether every bit is set.
+    pub fn all(&self) -> bool {
+        self.count_ones() == self.len
+    }
+
+    /// Bitwise and of two bitmaps of equal length.
+    pub fn and(&self, other: &Bitmap) -> Bitmap {
+        assert_eq!(self.len, other.len, "bitmaps differ in length");
+        let words: Vec<u64> = self.words().iter().zip(other.words()).map(|(a, b)| a & b).collect();
+        Self::from_words(words, self.len)
+    }
+
+    /// And of two optional validities, where absent means all valid.
+    pub fn and_optional(left: Option<&Bitmap>, right: Option<&Bitmap>) -> Option<Bitmap> {
+        match (left, right) {
+            (None, None) => None,
+            (Some(one), None) | (None, Some(one)) => Some(one.clone()),
+            (Some(left), Some(right)) => Some(left.and(right)),
+        }
+    }
+
+    /// Bits `offset .. offset + len`; shared when `offset` is a multiple of 64.
+    pub fn slice(&self, offset: usize, len: usize) -> Bitmap {
+        assert!(offset + len <= self.len, "slice outside of bitmap");
+        if offset % 64 == 0 {
+            return Self { words: self.words.slice(offset / 8, len.div_ceil(64) * 8), len };
+        }
+        let source = self.words();
+        let (first, shift) = (offset / 64, offset % 64);
+        let word = |i: usize| source.get(first + i).copied().unwrap_or(0);
+        let words = (0..len.div_ceil(64)).map(|i| word(i) >> shift | word(i + 1) << (64 - shift)).collect();
+        Self::from_words(words, len)
+    }
+
+    /// The bits at `rows`.
+    pub fn gather(&self, rows: &[u32]) -> Bitmap {
+        Self::from_fn(rows.len(), |i| self.get(rows[i] as usize))
+    }
+}

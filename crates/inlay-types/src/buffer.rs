@@ -1,0 +1,204 @@
+//! Shared, 64-byte aligned memory for values.
+//!
+//! A [`Buffer`] is a range of an allocation that several vectors may share. It is read-only while
+//! shared; the sole owner may write. Memory of a host (Arrow, NumPy) is a buffer as well: its owner is
+//! kept alive, and nobody writes to it.
+//!
+//! All `unsafe` of the value layout is here: an allocation, and the view of bytes as numbers, which is
+//! sound because every [`Native`] type accepts every bit pattern.
+
+use crate::value::Interval;
+use crate::view::View;
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::any::Any;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Alignment of every allocation, that of a cache line and of an AVX-512 register.
+pub const ALIGNMENT: usize = 64;
+
+/// A plain value that lies in buffers.
+///
+/// # Safety
+/// Every bit pattern is a valid value, there is no padding, and alignment is at most 16.
+pub unsafe trait Native: Copy + Default + Send + Sync + 'static {}
+
+macro_rules! native {
+    ($($t:ty),*) => { $(
+        // SAFETY: a plain number (or a `repr(C)` pair of plain numbers without padding).
+        unsafe impl Native for $t {}
+    )* };
+}
+native!(i8, i16, i32, i64, i128, u8, u16, u32, u64, u128, f32, f64, View, Interval);
+
+struct Allocation {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: plain memory; access is governed by `Buffer`, which writes only as the sole owner.
+unsafe impl Send for Allocation {}
+// SAFETY: as above.
+unsafe impl Sync for Allocation {}
+
+impl Allocation {
+    fn new(size_bytes: usize) -> Self {
+        let size = size_bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+        let Ok(layout) = Layout::from_size_align(size, ALIGNMENT) else {
+            handle_alloc_error(Layout::new::<u8>());
+        };
+        // SAFETY: the size is not zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        Self { start, layout }
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout in `new`.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
+enum Owner {
+    Ours(Allocation),
+    /// Kept alive only.
+    Foreign(#[expect(dead_code, reason = "held for its drop")] Box<dyn Any + Send + Sync>),
+}
+
+/// A range of shared memory. Cloning and slicing share it.
+pub struct Buffer {
+    start: NonNull<u8>,
+    size: usize,
+    owner: Arc<Owner>,
+}
+
+// SAFETY: memory is written only through `&mut self` of the sole owner.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+impl Clone for Buffer {
+    fn clone(&self) -> Self {
+        Self { start: self.start, size: self.size, owner: Arc::clone(&self.owner) }
+    }
+}
+
+impl std::fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Buffer({} bytes)", self.size)
+    }
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self::zeroed(0)
+    }
+}
+
+impl Buffer {
+    /// `size_bytes` zero bytes.
+    pub fn zeroed(size_bytes: usize) -> Self {
+        let allocation = Allocation::new(size_bytes);
+        Self { start: allocation.start, size: size_bytes, owner: Arc::new(Owner::Ours(allocation)) }
+    }
+
+    /// A copy of `values`.
+    pub fn copy_of<T: Native>(values: &[T]) -> Self {
+        let mut buffer = Self::zeroed(size_of_val(values));
+        if let Some(target) = buffer.typed_mut::<T>() {
+            target.copy_from_slice(values);
+        }
+        buffer
+    }
+
+    /// The memory of a `Vec`, without copying. Alignment is that of `T`.
+    pub fn from_vec<T: Native>(values: Vec<T>) -> Self {
+        let size = size_of_val(values.as_slice());
+        let start = NonNull::from(values.as_slice()).cast::<u8>();
+        Self { start, size, owner: Arc::new(Owner::Foreign(Box::new(values))) }
+    }
+
+    /// Memory of somebody else, kept alive by `owner`; read-only.
+    ///
+    /// # Safety
+    /// `start` points to `size_bytes` initialised bytes that stay valid and unchanged until `owner` is
+    /// dropped, and is aligned to 16 bytes or to the width of the values that will be read from it.
+    pub unsafe fn foreign(start: NonNull<u8>, size_bytes: usize, owner: Box<dyn Any + Send + Sync>) -> Self {
+        Self { start, size: size_bytes, owner: Arc::new(Owner::Foreign(owner)) }
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The address of the first byte.
+    pub fn as_ptr(&self) -> *const u8 {
+        self.start.as_ptr()
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: `start` is valid for `size` bytes while the owner lives, and all are initialised.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.size) }
+    }
+
+    /// The bytes as values of `T`; bytes beyond the last whole value are left out.
+    ///
+    /// Panics when the memory is not aligned for `T`, which constructors rule out.
+    #[inline]
+    pub fn typed<T: Native>(&self) -> &[T] {
+        assert!(self.start.as_ptr() as usize % align_of::<T>() == 0, "buffer is not aligned for its values");
+        // SAFETY: aligned (checked), in bounds (rounded down), and every bit pattern is a `T`.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.size / size_of::<T>()) }
+    }
+
+    /// Whether values of `T` can be read where this buffer lies.
+    pub fn is_aligned_for<T: Native>(&self) -> bool {
+        self.start.as_ptr() as usize % align_of::<T>() == 0
+    }
+
+    /// The values for writing, if nobody else shares them and they are not a host's.
+    #[inline]
+    pub fn typed_mut<T: Native>(&mut self) -> Option<&mut [T]> {
+        if !matches!(Arc::get_mut(&mut self.owner)?, Owner::Ours(_)) {
+            return None;
+        }
+        // SAFETY: sole owner of our own allocation, which is aligned to 64 bytes; slices of it start at
+        // value boundaries (checked), and the bounds are rounded down.
+        assert!(self.start.as_ptr() as usize % align_of::<T>() == 0, "buffer is not aligned for its values");
+        Some(unsafe {
+            std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.size / size_of::<T>())
+        })
+    }
+
+    /// Makes this a writable buffer of `size_bytes`, keeping the memory when it is unshared and large
+    /// enough. The contents are unspecified (but initialised).
+    pub fn reset(&mut self, size_bytes: usize) {
+        if let Some(Owner::Ours(allocation)) = Arc::get_mut(&mut self.owner) {
+            if allocation.layout.size() >= size_bytes {
+                self.start = allocation.start;
+                self.size = size_bytes;
+                return;
+            }
+        }
+        *self = Self::zeroed(size_bytes);
+    }
+
+    /// Bytes `offset .. offset + size` of this buffer, shared.
+    ///
+    /// Panics when the range is not inside.
+    pub fn slice(&self, offset: usize, size: usize) -> Self {
+        assert!(offset.checked_add(size).is_some_and(|end| end <= self.size), "slice outside of buffer");
+        // SAFETY: in bounds, checked above.
+        let start = unsafe { self.start.add(offset) };
+        Self { start, size, owner: Arc::clone(&self.owner) }
+    }
+
+    /// Whether both share one allocation.
+    pub fn same_owner(&self, other: &Buffer) -> bool {
+        Arc::ptr_eq(&self.owner, &other.owner)
+    }
+}

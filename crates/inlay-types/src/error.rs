@@ -1,0 +1,303 @@
+//! The one error type of the engine. Each variant is a situation a caller can act on, with its SQLSTATE.
+
+use std::fmt;
+
+/// Result of everything in the engine that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a statement failed. Messages name the object, the value and the limit; they start in lower
+/// case and have no full stop.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// 42601. The text is not SQL.
+    #[error("{message}")]
+    Syntax {
+        /// What was found and what was expected.
+        message: String,
+    },
+    /// 42P01. A table, view or table function does not exist.
+    #[error("table \"{name}\" does not exist{}", hint(candidates))]
+    UndefinedTable {
+        /// The name as written.
+        name: String,
+        /// Near names that do exist.
+        candidates: Vec<String>,
+    },
+    /// 42703. A column name does not resolve.
+    #[error("column \"{name}\" does not exist{}", hint(candidates))]
+    UndefinedColumn {
+        /// The name as written, with its qualifier.
+        name: String,
+        /// Near names that do exist.
+        candidates: Vec<String>,
+    },
+    /// 42883. No function of this name takes these arguments.
+    #[error("{message}{}", hint(candidates))]
+    UndefinedFunction {
+        /// Which function and which argument types.
+        message: String,
+        /// Near names, or the signatures that exist.
+        candidates: Vec<String>,
+    },
+    /// 42702. A name fits several things.
+    #[error("column reference \"{name}\" is ambiguous: it could be {}", candidates.join(" or "))]
+    Ambiguous {
+        /// The name as written.
+        name: String,
+        /// What it could mean.
+        candidates: Vec<String>,
+    },
+    /// 42P07. The name is taken.
+    #[error("{kind} \"{name}\" already exists")]
+    Duplicate {
+        /// "table", "view", "column".
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// 42804. Types do not fit.
+    #[error("{message}")]
+    TypeMismatch {
+        /// Which types met where.
+        message: String,
+    },
+    /// 42803. A column is neither grouped nor aggregated, or aggregates are nested or misplaced.
+    #[error("{message}")]
+    Grouping {
+        /// What stands where it may not.
+        message: String,
+    },
+    /// 42P10 and other semantic errors without a class of their own.
+    #[error("{message}")]
+    Bind {
+        /// What is wrong and how to mend it.
+        message: String,
+    },
+    /// 22018, 22007. A text is no value of the wanted type.
+    #[error("could not convert {} to {to}", quoted(value))]
+    InvalidCast {
+        /// The value, as text.
+        value: String,
+        /// The wanted type.
+        to: String,
+    },
+    /// 22003. A value is outside its type's range.
+    #[error("{message}")]
+    OutOfRange {
+        /// Which value and which type.
+        message: String,
+    },
+    /// 22012.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// 22023. An argument of a function, setting or API call is not acceptable.
+    #[error("{message}")]
+    InvalidArgument {
+        /// Which argument and what is acceptable.
+        message: String,
+    },
+    /// 21000. A scalar subquery returned several rows.
+    #[error("a subquery used as an expression returned more than one row; add LIMIT 1 or an aggregate")]
+    SubqueryRows,
+    /// 23502, 23505, 23514. A row violates a constraint.
+    #[error("{message}")]
+    Constraint {
+        /// Which constraint and which value.
+        message: String,
+    },
+    /// 58030, 58P01. The operating system refused.
+    #[error("{action} \"{path}\": {message}")]
+    Io {
+        /// "cannot open", "cannot read", ...
+        action: &'static str,
+        /// The path.
+        path: String,
+        /// What the system said.
+        message: String,
+    },
+    /// 22P04. A data file does not follow its format.
+    #[error("{path}{}: {message}", line.map(|l| format!(", line {l}")).unwrap_or_default())]
+    MalformedFile {
+        /// The path.
+        path: String,
+        /// Line, counted from 1, if the format has lines.
+        line: Option<u64>,
+        /// What is wrong and how to read on.
+        message: String,
+    },
+    /// 57014. The query was interrupted.
+    #[error("query interrupted")]
+    Interrupted,
+    /// 53200. The memory limit is reached.
+    #[error("out of memory: {requested} more bytes asked for, {used} of {limit} bytes in use (see memory_limit)")]
+    OutOfMemory {
+        /// Bytes asked for.
+        requested: u64,
+        /// Bytes in use.
+        used: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// 0A000. Valid SQL that this version does not run.
+    #[error("{feature} is not available{}", alternative.as_ref().map(|a| format!("; {a}")).unwrap_or_default())]
+    Unsupported {
+        /// The feature.
+        feature: String,
+        /// What to write instead.
+        alternative: Option<String>,
+    },
+    /// 08003. The connection or result is closed.
+    #[error("{message}")]
+    Closed {
+        /// What is closed.
+        message: String,
+    },
+    /// 40001. A concurrent change got in the way; the statement may be retried.
+    #[error("{message}; retry the transaction")]
+    Conflict {
+        /// What collided.
+        message: String,
+    },
+    /// 25000. BEGIN, COMMIT or ROLLBACK at the wrong time.
+    #[error("{message}")]
+    TransactionState {
+        /// What the state is.
+        message: String,
+    },
+    /// XX000. A defect of ours. Please report it.
+    #[error("internal error: {message}")]
+    Internal {
+        /// What did not hold.
+        message: String,
+    },
+    /// Any of the above with its place in the SQL text.
+    #[error("{error}\n{place}")]
+    At {
+        /// The error itself.
+        error: Box<Error>,
+        /// Line, text and caret.
+        place: Place,
+    },
+}
+
+/// A place in SQL text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Line, counted from 1.
+    pub line: u32,
+    /// Column, counted from 1, in characters.
+    pub column: u32,
+    /// The text of that line.
+    pub text: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = format!("line {}: ", self.line);
+        // Long lines are cut around the caret, so that a message stays readable.
+        let column = (self.column.max(1) - 1) as usize;
+        let from = column.saturating_sub(60);
+        let shown: String = self.text.chars().skip(from).take(100).collect();
+        let caret = head.len() + column - from;
+        write!(f, "{head}{shown}\n{:caret$}^", "")
+    }
+}
+
+fn hint(candidates: &[String]) -> String {
+    match candidates {
+        [] => String::new(),
+        [one] => format!("; did you mean {one}?"),
+        many => format!("; did you mean one of {}?", many.join(", ")),
+    }
+}
+
+fn quoted(value: &str) -> String {
+    let short: String = value.chars().take(60).collect();
+    if short.len() < value.len() { format!("'{short}...'") } else { format!("'{value}'") }
+}
+
+impl Error {
+    /// A defect of ours, with what did not hold.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::Internal { message: message.into() }
+    }
+
+    /// A semantic error without a class of its own.
+    pub fn bind(message: impl Into<String>) -> Self {
+        Self::Bind { message: message.into() }
+    }
+
+    /// Types that do not fit.
+    pub fn type_mismatch(message: impl Into<String>) -> Self {
+        Self::TypeMismatch { message: message.into() }
+    }
+
+    /// A value outside its type's range.
+    pub fn out_of_range(message: impl Into<String>) -> Self {
+        Self::OutOfRange { message: message.into() }
+    }
+
+    /// An unacceptable argument.
+    pub fn invalid_argument(message: impl Into<String>) -> Self {
+        Self::InvalidArgument { message: message.into() }
+    }
+
+    /// Valid SQL that this version does not run.
+    pub fn unsupported(feature: impl Into<String>) -> Self {
+        Self::Unsupported { feature: feature.into(), alternative: None }
+    }
+
+    /// An operating system error on a path.
+    pub fn io(action: &'static str, path: impl Into<String>, error: &std::io::Error) -> Self {
+        Self::Io { action, path: path.into(), message: error.to_string() }
+    }
+
+    /// The same error with its place in the SQL text; an error that has a place keeps it.
+    pub fn at(self, line: u32, column: u32, sql: &str) -> Self {
+        if line == 0 || matches!(self, Self::At { .. } | Self::Interrupted | Self::OutOfMemory { .. }) {
+            return self;
+        }
+        let text = sql.lines().nth(line as usize - 1).unwrap_or("").to_string();
+        Self::At { error: Box::new(self), place: Place { line, column, text } }
+    }
+
+    /// The error without its place.
+    pub fn root(&self) -> &Error {
+        match self {
+            Self::At { error, .. } => error.root(),
+            other => other,
+        }
+    }
+
+    /// The five-character SQLSTATE.
+    pub fn sqlstate(&self) -> &'static str {
+        match self {
+            Self::Syntax { .. } => "42601",
+            Self::UndefinedTable { .. } => "42P01",
+            Self::UndefinedColumn { .. } => "42703",
+            Self::UndefinedFunction { .. } => "42883",
+            Self::Ambiguous { .. } => "42702",
+            Self::Duplicate { .. } => "42P07",
+            Self::TypeMismatch { .. } => "42804",
+            Self::Grouping { .. } => "42803",
+            Self::Bind { .. } => "42P10",
+            Self::InvalidCast { .. } => "22018",
+            Self::OutOfRange { .. } => "22003",
+            Self::DivisionByZero => "22012",
+            Self::InvalidArgument { .. } => "22023",
+            Self::SubqueryRows => "21000",
+            Self::Constraint { .. } => "23000",
+            Self::Io { .. } => "58030",
+            Self::MalformedFile { .. } => "22P04",
+            Self::Interrupted => "57014",
+            Self::OutOfMemory { .. } => "53200",
+            Self::Unsupported { .. } => "0A000",
+            Self::Closed { .. } => "08003",
+            Self::Conflict { .. } => "40001",
+            Self::TransactionState { .. } => "25000",
+            Self::Internal { .. } => "XX000",
+            Self::At { error, .. } => error.sqlstate(),
+        }
+    }
+}

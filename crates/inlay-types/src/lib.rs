@@ -1,0 +1,40 @@
+//! What data is in Inlay: logical types, values, vectors, batches, and the one error type.
+//!
+//! Every other crate builds on this one; it knows no SQL, no storage and no threads. Data lies in
+//! Arrow's layout (little-endian, tightly packed, 64-byte aligned, validity bitmaps, 16-byte string
+//! views), so handing a vector to a host is a pointer, not a loop.
+//!
+//! - [`logical_type`]: what SQL calls a type, and which physical layout carries it.
+//! - [`value`]: one value, for literals, parameters and statistics.
+//! - [`buffer`], [`bitmap`], [`view`]: memory, NULLs, strings.
+//! - [`vector`], [`batch`], [`builder`]: columns in flight.
+//! - [`datetime`]: the calendar.
+//! - [`budget`], [`interrupt`]: the memory limit and cancellation that every query passes along.
+
+pub mod batch;
+pub mod bitmap;
+pub mod budget;
+pub mod buffer;
+pub mod builder;
+pub mod datetime;
+pub mod error;
+pub mod interrupt;
+pub mod logical_type;
+pub mod value;
+pub mod vector;
+pub mod view;
+
+pub use batch::Batch;
+pub use bitmap::Bitmap;
+pub use budget::{MemoryBudget, Reservation};
+pub use buffer::{Buffer, Native};
+pub use builder::VectorBuilder;
+pub use error::{Error, Result};
+pub use interrupt::Interrupt;
+pub use logical_type::{LogicalType, PhysicalType};
+pub use value::{Interval, Value};
+pub use vector::{Dictionary, Vector, VectorKind};
+pub use view::{Heap, View};
+
+/// Rows in a full vector. A batch holds at most this many.
+pub const VECTOR_SIZE: usize = 2048;

@@ -1,0 +1,341 @@
+//! One SQL value: literals, parameters, statistics, results read one by one.
+
+use crate::LogicalType;
+use crate::datetime::{MICROS_PER_SECOND, write_date, write_time, write_timestamp};
+use std::cmp::Ordering;
+use std::fmt::{self, Write};
+
+/// Months, days and microseconds; the three are added one after the other, in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct Interval {
+    /// Calendar months.
+    pub months: i32,
+    /// Days.
+    pub days: i32,
+    /// Microseconds.
+    pub micros: i64,
+}
+
+const _: () = assert!(size_of::<Interval>() == 16);
+
+impl Interval {
+    /// The key that intervals are compared by: a month counts 30 days, a day 24 hours.
+    pub fn order_key(self) -> i128 {
+        let days = i128::from(self.months) * 30 + i128::from(self.days);
+        days * 86_400_000_000 + i128::from(self.micros)
+    }
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = Vec::new();
+        let mut part = |count: i64, unit: &str| {
+            if count != 0 {
+                parts.push(format!("{count} {unit}{}", if count.abs() == 1 { "" } else { "s" }));
+            }
+        };
+        part(i64::from(self.months / 12), "year");
+        part(i64::from(self.months % 12), "month");
+        part(i64::from(self.days), "day");
+        if self.micros != 0 || parts.is_empty() {
+            let mut text = String::new();
+            if self.micros < 0 {
+                text.push('-');
+            }
+            write_time(&mut text, self.micros.unsigned_abs().min(i64::MAX as u64) as i64);
+            parts.push(text);
+        }
+        f.write_str(&parts.join(" "))
+    }
+}
+
+/// A value of any type. The variant is the type; a NULL carries none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// NULL of any type.
+    Null,
+    /// BOOLEAN
+    Boolean(bool),
+    /// TINYINT
+    TinyInt(i8),
+    /// SMALLINT
+    SmallInt(i16),
+    /// INTEGER
+    Integer(i32),
+    /// BIGINT
+    BigInt(i64),
+    /// HUGEINT
+    HugeInt(i128),
+    /// UTINYINT
+    UTinyInt(u8),
+    /// USMALLINT
+    USmallInt(u16),
+    /// UINTEGER
+    UInteger(u32),
+    /// UBIGINT
+    UBigInt(u64),
+    /// UHUGEINT
+    UHugeInt(u128),
+    /// REAL
+    Real(f32),
+    /// DOUBLE
+    Double(f64),
+    /// DECIMAL
+    Decimal {
+        /// The value times `10^scale`.
+        unscaled: i128,
+        /// Digits in all.
+        precision: u8,
+        /// Digits behind the point.
+        scale: u8,
+    },
+    /// VARCHAR
+    Varchar(String),
+    /// BLOB
+    Blob(Vec<u8>),
+    /// DATE, days since 1970-01-01
+    Date(i32),
+    /// TIME, microseconds since midnight
+    Time(i64),
+    /// TIMESTAMP, microseconds since 1970-01-01
+    Timestamp(i64),
+    /// INTERVAL
+    Interval(Interval),
+}
+
+impl Value {
+    /// The value's type; [`LogicalType::Null`] for NULL.
+    pub fn logical_type(&self) -> LogicalType {
+        match self {
+            Self::Null => LogicalType::Null,
+            Self::Boolean(_) => LogicalType::Boolean,
+            Self::TinyInt(_) => LogicalType::TinyInt,
+            Self::SmallInt(_) => LogicalType::SmallInt,
+            Self::Integer(_) => LogicalType::Integer,
+            Self::BigInt(_) => LogicalType::BigInt,
+            Self::HugeInt(_) => LogicalType::HugeInt,
+            Self::UTinyInt(_) => LogicalType::UTinyInt,
+            Self::USmallInt(_) => LogicalType::USmallInt,
+            Self::UInteger(_) => LogicalType::UInteger,
+            Self::UBigInt(_) => LogicalType::UBigInt,
+            Self::UHugeInt(_) => LogicalType::UHugeInt,
+            Self::Real(_) => LogicalType::Real,
+            Self::Double(_) => LogicalType::Double,
+            Self::Decimal { precision, scale, .. } => LogicalType::decimal(*precision, *scale),
+            Self::Varchar(_) => LogicalType::Varchar,
+            Self::Blob(_) => LogicalType::Blob,
+            Self::Date(_) => LogicalType::Date,
+            Self::Time(_) => LogicalType::Time,
+            Self::Timestamp(_) => LogicalType::Timestamp,
+            Self::Interval(_) => LogicalType::Interval,
+        }
+    }
+
+    /// Whether this is NULL.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The number, if this is an integer of any width that fits.
+    pub fn as_i128(&self) -> Option<i128> {
+        Some(match self {
+            Self::TinyInt(v) => i128::from(*v),
+            Self::SmallInt(v) => i128::from(*v),
+            Self::Integer(v) => i128::from(*v),
+            Self::BigInt(v) => i128::from(*v),
+            Self::HugeInt(v) => *v,
+            Self::UTinyInt(v) => i128::from(*v),
+            Self::USmallInt(v) => i128::from(*v),
+            Self::UInteger(v) => i128::from(*v),
+            Self::UBigInt(v) => i128::from(*v),
+            Self::UHugeInt(v) => i128::try_from(*v).ok()?,
+            _ => return None,
+        })
+    }
+
+    /// The number that lies in memory for integers, decimals (unscaled), booleans, dates, times and
+    /// timestamps: the domain in which zone maps and dense keys think.
+    pub fn as_stored_i128(&self) -> Option<i128> {
+        Some(match self {
+            Self::Boolean(v) => i128::from(*v),
+            Self::Decimal { unscaled, .. } => *unscaled,
+            Self::Date(v) => i128::from(*v),
+            Self::Time(v) | Self::Timestamp(v) => i128::from(*v),
+            other => return other.as_i128(),
+        })
+    }
+
+    /// The value of `ty` whose memory holds `stored`; the inverse of [`Self::as_stored_i128`].
+    /// `None` for types that are not carried as integers, or when it does not fit.
+    pub fn from_stored_i128(ty: LogicalType, stored: i128) -> Option<Self> {
+        Some(match ty {
+            LogicalType::Boolean => Self::Boolean(stored != 0),
+            LogicalType::TinyInt => Self::TinyInt(stored.try_into().ok()?),
+            LogicalType::SmallInt => Self::SmallInt(stored.try_into().ok()?),
+            LogicalType::Null | LogicalType::Integer => Self::Integer(stored.try_into().ok()?),
+            LogicalType::BigInt => Self::BigInt(stored.try_into().ok()?),
+            LogicalType::HugeInt => Self::HugeInt(stored),
+            LogicalType::UTinyInt => Self::UTinyInt(stored.try_into().ok()?),
+            LogicalType::USmallInt => Self::USmallInt(stored.try_into().ok()?),
+            LogicalType::UInteger => Self::UInteger(stored.try_into().ok()?),
+            LogicalType::UBigInt => Self::UBigInt(stored.try_into().ok()?),
+            LogicalType::UHugeInt => Self::UHugeInt(stored.try_into().ok()?),
+            LogicalType::Decimal { precision, scale } => Self::Decimal { unscaled: stored, precision, scale },
+            LogicalType::Date => Self::Date(stored.try_into().ok()?),
+            LogicalType::Time => Self::Time(stored.try_into().ok()?),
+            LogicalType::Timestamp => Self::Timestamp(stored.try_into().ok()?),
+            LogicalType::Real
+            | LogicalType::Double
+            | LogicalType::Varchar
+            | LogicalType::Blob
+            | LogicalType::Interval => return None,
+        })
+    }
+
+    /// The number as a double, for estimates; dates and times count as stored.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Real(v) => Some(f64::from(*v)),
+            Self::Double(v) => Some(*v),
+            Self::Decimal { unscaled, scale, .. } => Some(*unscaled as f64 / 10f64.powi(i32::from(*scale))),
+            other => other.as_stored_i128().map(|v| v as f64),
+        }
+    }
+
+    /// Text of VARCHAR values.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Varchar(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Order of two values of one type as ORDER BY sees it: NaN above all numbers, NULL above everything.
+    /// Values of different types compare as doubles where both are numbers, else by their text.
+    pub fn total_cmp(&self, other: &Value) -> Ordering {
+        match (self, other) {
+            (Self::Null, Self::Null) => Ordering::Equal,
+            (Self::Null, _) => Ordering::Greater,
+            (_, Self::Null) => Ordering::Less,
+            (Self::Varchar(a), Self::Varchar(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (Self::Blob(a), Self::Blob(b)) => a.cmp(b),
+            (Self::Interval(a), Self::Interval(b)) => a.order_key().cmp(&b.order_key()),
+            (Self::UHugeInt(a), Self::UHugeInt(b)) => a.cmp(b),
+            _ => {
+                if let (Some(a), Some(b)) = (self.as_stored_i128(), other.as_stored_i128()) {
+                    if self.decimal_scale() == other.decimal_scale() {
+                        return a.cmp(&b);
+                    }
+                }
+                match (self.as_f64(), other.as_f64()) {
+                    (Some(a), Some(b)) => a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())),
+                    _ => self.to_string().cmp(&other.to_string()),
+                }
+            }
+        }
+    }
+
+    fn decimal_scale(&self) -> u8 {
+        if let Self::Decimal { scale, .. } = self { *scale } else { 0 }
+    }
+}
+
+/// Writes `unscaled / 10^scale` with exactly `scale` digits behind the point.
+pub fn write_decimal(out: &mut String, unscaled: i128, scale: u8) {
+    if scale == 0 {
+        let _ = write!(out, "{unscaled}");
+        return;
+    }
+    let magnitude = unscaled.unsigned_abs();
+    let power = 10u128.pow(u32::from(scale.min(38)));
+    let sign = if unscaled < 0 { "-" } else { "" };
+    let _ = write!(out, "{sign}{}.{:0width$}", magnitude / power, magnitude % power, width = scale as usize);
+}
+
+/// Writes a float as SQL shows it: shortest digits that read back the same, `1.0`, `nan`, `inf`, `1e+20`.
+pub fn write_float(out: &mut String, shortest: &str, value: f64) {
+    if value.is_nan() {
+        out.push_str("nan");
+    } else if value.is_infinite() {
+        out.push_str(if value > 0.0 { "inf" } else { "-inf" });
+    } else if value != 0.0 && !(1e-5..1e17).contains(&value.abs()) {
+        let scientific = shortest;
+        match scientific.split_once('e') {
+            Some((mantissa, exponent)) => {
+                let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |d| ('-', d));
+                let _ = write!(out, "{mantissa}e{sign}{digits:0>2}");
+            }
+            None => out.push_str(scientific),
+        }
+    } else {
+        let _ = write!(out, "{value}");
+        if !out.ends_with(|c: char| !c.is_ascii_digit()) && value.fract() == 0.0 {
+            out.push_str(".0");
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        match self {
+            Self::Null => text.push_str("NULL"),
+            Self::Boolean(v) => return write!(f, "{v}"),
+            Self::Real(v) => {
+                // The double nearest to an f32 has more digits than the f32 needs.
+                let short = format!("{v}");
+                if v.is_finite() && (*v == 0.0 || (1e-5..1e17).contains(&v.abs())) {
+                    text.push_str(&short);
+                    if v.fract() == 0.0 {
+                        text.push_str(".0");
+                    }
+                } else {
+                    write_float(&mut text, &format!("{v:e}"), f64::from(*v));
+                }
+            }
+            Self::Double(v) => write_float(&mut text, &format!("{v:e}"), *v),
+            Self::Decimal { unscaled, scale, .. } => write_decimal(&mut text, *unscaled, *scale),
+            Self::Varchar(v) => return f.write_str(v),
+            Self::Blob(v) => {
+                for byte in v {
+                    match byte {
+                        b' '..=b'~' if *byte != b'\\' => text.push(*byte as char),
+                        _ => {
+                            let _ = write!(text, "\\x{byte:02X}");
+                        }
+                    }
+                }
+            }
+            Self::Date(v) => write_date(&mut text, *v),
+            Self::Time(v) => write_time(&mut text, *v),
+            Self::Timestamp(v) => write_timestamp(&mut text, *v),
+            Self::Interval(v) => return write!(f, "{v}"),
+            Self::UHugeInt(v) => return write!(f, "{v}"),
+            other => return write!(f, "{}", other.as_i128().unwrap_or_default()),
+        }
+        f.write_str(&text)
+    }
+}
+
+/// Largest time of day, in microseconds (24:00:00 is accepted).
+pub const TIME_MAX: i64 = 24 * 3600 * MICROS_PER_SECOND;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_print_as_sql_shows_them() {
+        let shown = |v: Value| v.to_string();
+        assert_eq!(shown(Value::Double(1.0)), "1.0");
+        assert_eq!(shown(Value::Double(0.1)), "0.1");
+        assert_eq!(shown(Value::Double(1e20)), "1e+20");
+        assert_eq!(shown(Value::Double(f64::NAN)), "nan");
+        assert_eq!(shown(Value::Decimal { unscaled: -5, precision: 4, scale: 2 }), "-0.05");
+        assert_eq!(shown(Value::Date(0)), "1970-01-01");
+        assert_eq!(shown(Value::Timestamp(1_500_000)), "1970-01-01 00:00:01.5");
+        let interval = Interval { months: 14, days: 1, micros: 0 };
+        assert_eq!(shown(Value::Interval(interval)), "1 year 2 months 1 day");
+    }
+}

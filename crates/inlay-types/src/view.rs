@@ -1,0 +1,219 @@
+//! Strings and blobs as 16-byte views (Arrow's `Utf8View`, Umbra's "German strings").
+//!
+//! ```text
+//! length <= 12:  [ length u32 | bytes, zero padded to 12              ]
+//! length  > 12:  [ length u32 | first 4 bytes | buffer u32 | offset u32 ]
+//! ```
+//! `buffer` counts into the [`Heap`] beside the views. Comparing and hashing look at the first eight
+//! bytes before they touch the heap.
+//!
+//! Invariant: a view in a vector points into that vector's heap; a NULL slot holds the empty view.
+//! Source: Neumann, Freitag: Umbra (CIDR 2020).
+
+use crate::Buffer;
+use std::sync::Arc;
+
+/// Longest string that lies in the view itself.
+pub const INLINE_LIMIT: usize = 12;
+
+/// A string's length, prefix and place. See the module documentation.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
+pub struct View {
+    /// Length in the low 32 bits, first four bytes above.
+    pub head: u64,
+    /// Bytes 4 to 11, or buffer number (low) and offset (high).
+    pub tail: u64,
+}
+
+const _: () = assert!(size_of::<View>() == 16);
+
+impl View {
+    /// The view of the empty string.
+    pub const EMPTY: View = View { head: 0, tail: 0 };
+
+    /// A view of a string of at most [`INLINE_LIMIT`] bytes.
+    ///
+    /// Panics when it is longer.
+    #[inline]
+    pub fn inline(bytes: &[u8]) -> Self {
+        assert!(bytes.len() <= INLINE_LIMIT, "string does not fit into its view");
+        let mut raw = [0u8; 16];
+        raw[..4].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        raw[4..4 + bytes.len()].copy_from_slice(bytes);
+        Self::from_raw(raw)
+    }
+
+    /// A view of `bytes`, which lie at `offset` of heap buffer `buffer` if they are longer than [`INLINE_LIMIT`].
+    #[inline]
+    pub fn new(bytes: &[u8], buffer: u32, offset: u32) -> Self {
+        if bytes.len() <= INLINE_LIMIT {
+            return Self::inline(bytes);
+        }
+        let prefix = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        Self {
+            head: bytes.len() as u64 | u64::from(prefix) << 32,
+            tail: u64::from(buffer) | u64::from(offset) << 32,
+        }
+    }
+
+    fn from_raw(raw: [u8; 16]) -> Self {
+        let raw = u128::from_le_bytes(raw);
+        Self { head: raw as u64, tail: (raw >> 64) as u64 }
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.head as u32 as usize
+    }
+
+    /// Whether the string is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head as u32 == 0
+    }
+
+    /// Whether the bytes lie in the view.
+    #[inline]
+    pub fn is_inline(&self) -> bool {
+        self.len() <= INLINE_LIMIT
+    }
+
+    /// First four bytes, zero padded, as they lie in memory.
+    #[inline]
+    pub fn prefix(&self) -> [u8; 4] {
+        ((self.head >> 32) as u32).to_le_bytes()
+    }
+
+    /// Number of the heap buffer; meaningful when not inline.
+    #[inline]
+    pub fn buffer(&self) -> u32 {
+        self.tail as u32
+    }
+
+    /// Offset in the heap buffer; meaningful when not inline.
+    #[inline]
+    pub fn offset(&self) -> u32 {
+        (self.tail >> 32) as u32
+    }
+
+    /// The same string with its buffer number raised by `base`; for joining heaps.
+    #[inline]
+    pub fn rebased(self, base: u32) -> Self {
+        if self.is_inline() { self } else { Self { head: self.head, tail: self.tail + u64::from(base) } }
+    }
+
+    /// The bytes. `heap` is that of the vector which holds the view.
+    ///
+    /// Panics when the view does not point into `heap`.
+    #[inline]
+    pub fn bytes<'a>(&'a self, heap: &'a [Buffer]) -> &'a [u8] {
+        let len = self.len();
+        if len <= INLINE_LIMIT {
+            // SAFETY: a view is 16 initialised bytes; 4 + len <= 16. (Little-endian layout, asserted below.)
+            unsafe { std::slice::from_raw_parts((self as *const View).cast::<u8>().add(4), len) }
+        } else {
+            let offset = self.offset() as usize;
+            &heap[self.buffer() as usize].bytes()[offset..offset + len]
+        }
+    }
+
+    /// Whether two views hold the same bytes.
+    #[inline]
+    pub fn equals(&self, heap: &[Buffer], other: &View, other_heap: &[Buffer]) -> bool {
+        if self.head != other.head {
+            return false;
+        }
+        if self.is_inline() { self.tail == other.tail } else { self.bytes(heap) == other.bytes(other_heap) }
+    }
+
+    /// Byte-wise order of two views.
+    #[inline]
+    pub fn compare(&self, heap: &[Buffer], other: &View, other_heap: &[Buffer]) -> std::cmp::Ordering {
+        let (left, right) = (u32::from_be_bytes(self.prefix()), u32::from_be_bytes(other.prefix()));
+        left.cmp(&right).then_with(|| self.bytes(heap).cmp(other.bytes(other_heap)))
+    }
+}
+
+#[cfg(target_endian = "big")]
+compile_error!("views are laid out for little-endian machines");
+
+/// The buffers that the views of a vector point into; shared, read-only.
+#[derive(Clone, Debug)]
+pub struct Heap(Arc<[Buffer]>);
+
+impl Default for Heap {
+    fn default() -> Self {
+        static EMPTY: std::sync::OnceLock<Arc<[Buffer]>> = std::sync::OnceLock::new();
+        Self(Arc::clone(EMPTY.get_or_init(|| Arc::from([]))))
+    }
+}
+
+impl Heap {
+    /// A heap of these buffers.
+    pub fn new(buffers: Vec<Buffer>) -> Self {
+        if buffers.is_empty() { Self::default() } else { Self(Arc::from(buffers)) }
+    }
+
+    /// The buffers in order.
+    #[inline]
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.0
+    }
+
+    /// Whether both are the same list, so that views can be copied between them as they are.
+    pub fn same(&self, other: &Heap) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Collects strings into views and heap buffers. Buffers are filled up to a size that keeps offsets in 32 bits.
+#[derive(Debug, Default)]
+pub struct HeapBuilder {
+    done: Vec<Buffer>,
+    open: Vec<u8>,
+}
+
+/// A heap buffer is closed once it holds this many bytes.
+const HEAP_BUFFER_SIZE: usize = 1 << 20;
+
+impl HeapBuilder {
+    /// An empty heap.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stores `bytes` and returns their view.
+    #[inline]
+    pub fn push(&mut self, bytes: &[u8]) -> View {
+        if bytes.len() <= INLINE_LIMIT {
+            return View::inline(bytes);
+        }
+        if self.open.len() + bytes.len() > HEAP_BUFFER_SIZE.max(self.open.capacity()) && !self.open.is_empty() {
+            self.close();
+        }
+        let offset = self.open.len() as u32;
+        self.open.extend_from_slice(bytes);
+        View::new(bytes, self.done.len() as u32, offset)
+    }
+
+    fn close(&mut self) {
+        let mut full = std::mem::take(&mut self.open);
+        full.shrink_to_fit();
+        self.done.push(Buffer::from_vec(full));
+    }
+
+    /// Bytes stored.
+    pub fn size(&self) -> usize {
+        self.done.iter().map(Buffer::size).sum::<usize>() + self.open.len()
+    }
+
+    /// The heap of all strings stored.
+    pub fn finish(mut self) -> Heap {
+        if !self.open.is_empty() {
+            self.close();
+        }
+        Heap::new(self.done)
+    }
+}
