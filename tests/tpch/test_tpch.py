@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import inlay
 import pytest
 
+import inlay
 from tests.tpch.workload import QUERY_NUMBERS, SORT_KEYS, TABLES, difference, query_text, reference
 
 SCALE = 0.01

@@ -1,0 +1,92 @@
+"""Command line of the benchmarks.
+
+    python -m bench tpch --sf 1                                   all engines, table, chart and history written
+    python -m bench tpch --sf 1 --only inlay,duckdb --queries 1,6 a quick look; nothing is written
+    python -m bench latency                                       SELECT 1 on an open connection and in a new process
+
+Ends with code 1 when an answer of Inlay differs or fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from bench import engines, latency, report
+from bench.tpch import suite
+from bench.worker import Worker
+from tests.tpch.workload import QUERY_NUMBERS
+
+
+def arguments() -> argparse.Namespace:
+    """The command line, checked."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("suite", choices=["tpch", "latency"])
+    parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor")
+    parser.add_argument("--reps", type=int, default=7, help="timed repetitions of each query")
+    parser.add_argument("--threads", type=int, default=2, help="threads of each engine")
+    parser.add_argument("--only", type=names, default=None, help="engines, of " + ",".join(engines.ALL))
+    parser.add_argument("--queries", type=numbers, default=None, help="query numbers, as in 1,6")
+    return parser.parse_args()
+
+
+def names(text: str) -> list[str]:
+    """Engine names from `a,b`."""
+    chosen = text.split(",")
+    unknown = sorted(set(chosen) - set(engines.ALL))
+    if unknown:
+        raise argparse.ArgumentTypeError(f"unknown engine {unknown[0]}, choose from {', '.join(engines.ALL)}")
+    return chosen
+
+
+def numbers(text: str) -> list[int]:
+    """Query numbers from `1,6`."""
+    chosen = [int(part) for part in text.split(",")]
+    if not set(chosen) <= set(QUERY_NUMBERS):
+        raise argparse.ArgumentTypeError("query numbers are 1 to 22")
+    return chosen
+
+
+def main() -> int:
+    """Run one suite; exit code."""
+    options = arguments()
+    workers, _ = suite.start_engines(options.only or engines.DEFAULT, options.threads)
+    try:
+        return run(options, workers)
+    finally:
+        for worker in workers.values():
+            worker.close()
+
+
+def run(options: argparse.Namespace, workers: dict[str, Worker]) -> int:
+    """Measure, print, and on a complete run write table, history and chart."""
+    if options.suite == "latency":
+        print("\n".join(report.latency_table(latency.measure(workers), latency.wheel_bytes())))
+        return 0
+    complete = options.only is None and options.queries is None
+    latencies = latency.measure(workers) if complete else {}
+    results = suite.run(workers, options.sf, options.queries or list(QUERY_NUMBERS), options.reps)
+    wheel = latency.wheel_bytes()
+    text = report.markdown(results, latencies, options.sf, options.threads, options.reps, wheel)
+    print("\n" + text)
+    problems = results["inlay"].problems if "inlay" in results else {}
+    if problems:
+        print(
+            f"FAILED: Inlay's answers to {', '.join(f'Q{number}' for number in sorted(problems))} are wrong or missing"
+        )
+        return 1
+    if "inlay" not in results and (options.only is None or "inlay" in options.only):
+        print("FAILED: Inlay did not take part")
+        return 1
+    if complete:
+        name = f"tpch-sf{options.sf:g}"
+        report.write(name, text, report.history(results, latencies, options.sf, options.threads, wheel))
+        report.chart(results, options.sf, report.IMAGES / f"{name}.png")
+        print(f"written: bench/results/{name}.md, bench/results/{name}.jsonl, docs/images/{name}.png")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

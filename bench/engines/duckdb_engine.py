@@ -1,0 +1,35 @@
+"""DuckDB, in memory, results as Arrow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+START = "import duckdb; con = duckdb.connect(); con.execute('SELECT 1').fetchall()"
+
+
+class Adapter:
+    """See `base.Adapter`."""
+
+    def __init__(self, threads: int) -> None:
+        self.connection = duckdb.connect()
+        self.connection.execute(f"SET threads = {threads}")
+
+    def version(self) -> str:
+        return str(duckdb.__version__)
+
+    def load(self, tables: Mapping[str, Path]) -> None:
+        for name, path in tables.items():
+            self.connection.execute(f"CREATE TABLE {name} AS SELECT * FROM read_parquet('{path}')")
+
+    def run(self, number: int, sql: str) -> Any:
+        return self.connection.sql(sql).to_arrow_table()
+
+    def select_one(self) -> Any:
+        return self.connection.execute("SELECT 1").fetchall()
+
+    def close(self) -> None:
+        self.connection.close()

@@ -1,0 +1,164 @@
+"""One engine in a process of its own, driven over a pipe.
+
+An engine's memory and threads then disturb no other engine, its peak memory is its own, and one that dies is reported
+instead of ending the benchmark. `Worker` is the end that asks, `serve` the end that answers; each request is a method
+name of `Session` with its arguments.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import time
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from bench.engines import adapter_module
+from tests.tpch.workload import Answer
+
+
+class EngineFailed(Exception):  # noqa: N818
+    """The engine refused a request, or its process died."""
+
+
+class Worker:
+    """A started worker process; `call` sends one request and waits for the reply."""
+
+    def __init__(self, engine: str, threads: int) -> None:
+        self.engine = engine
+        self.threads = threads
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=serve, args=(other, engine, threads), daemon=False)
+        self.process.start()
+        other.close()
+        self.version = self.receive()
+
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Reply of `Session.<method>(*arguments)`; raises `EngineFailed`."""
+        self.pipe.send((method, arguments))
+        return self.receive()
+
+    def receive(self) -> Any:
+        try:
+            succeeded, value = self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            raise EngineFailed(f"the process ended with code {self.process.exitcode}") from None
+        if not succeeded:
+            raise EngineFailed(value)
+        return value
+
+    def close(self) -> None:
+        """End the process; one that does not answer within five seconds is killed."""
+        try:
+            self.call("close")
+        except (EngineFailed, OSError):
+            pass
+        self.process.join(timeout=5)
+        if self.process.is_alive():
+            self.process.kill()
+
+
+class Session:
+    """The engine, inside its process."""
+
+    def __init__(self, engine: str, threads: int) -> None:
+        self.adapter = adapter_module(engine).Adapter(threads)
+
+    def version(self) -> str:
+        return str(self.adapter.version())
+
+    def load(self, tables: Mapping[str, Path]) -> float:
+        """Load all tables; seconds taken."""
+        start = time.perf_counter()
+        self.adapter.load(tables)
+        return time.perf_counter() - start
+
+    def run(self, number: int, sql: str) -> float:
+        """Seconds from the query's text until its result is in the client."""
+        gc.collect()
+        gc.disable()
+        start = time.perf_counter()
+        result = self.adapter.run(number, sql)
+        seconds = time.perf_counter() - start
+        del result
+        gc.enable()
+        return seconds
+
+    def answer(self, number: int, sql: str) -> Answer:
+        """The delivered result as names, kinds and rows; never timed."""
+        from bench.engines.base import answer_of
+
+        return answer_of(self.adapter.run(number, sql))
+
+    def select_one(self, repetitions: int) -> list[float]:
+        """Seconds of each of many `SELECT 1` on the open connection."""
+        seconds = []
+        for _ in range(repetitions):
+            start = time.perf_counter()
+            self.adapter.select_one()
+            seconds.append(time.perf_counter() - start)
+        return seconds
+
+    def reset_peak(self) -> None:
+        """Start measuring peak memory anew, here and in child processes. Linux only, elsewhere nothing happens."""
+        for process in process_tree():
+            try:
+                (process / "clear_refs").write_text("5")
+            except OSError:
+                pass
+
+    def peak_bytes(self) -> int | None:
+        """Peak resident memory since `reset_peak` of this process and its children; None where /proc is missing."""
+        peaks = [status_kib(process / "status", "VmHWM") for process in process_tree()]
+        return sum(peaks) * 1024 if peaks else None
+
+    def close(self) -> None:
+        self.adapter.close()
+
+
+def process_tree() -> list[Path]:
+    """The /proc folders of this process and of everything it started."""
+    found, todo = [], [Path("/proc/self").resolve()] if Path("/proc/self/status").exists() else []
+    while todo:
+        process = todo.pop()
+        found.append(process)
+        for task in process.glob("task/*/children"):
+            try:
+                todo += [Path("/proc") / pid for pid in task.read_text().split()]
+            except OSError:
+                continue
+    return found
+
+
+def status_kib(path: Path, field: str) -> int:
+    """A field of /proc/<pid>/status in KiB, 0 when the process is gone."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(field + ":")), 0)
+
+
+def serve(pipe: Connection, engine: str, threads: int) -> None:
+    """Body of the worker process: open the engine, then answer requests until `close`."""
+    try:
+        session = Session(engine, threads)
+        pipe.send((True, session.version()))
+    except Exception as problem:
+        pipe.send((False, f"{type(problem).__name__}: {problem}"))
+        return
+    while True:
+        try:
+            method, arguments = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send((True, getattr(session, method)(*arguments)))
+        except Exception as problem:
+            pipe.send((False, f"{type(problem).__name__}: {problem}"[:400]))
+        if method == "close":
+            return
