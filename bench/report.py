@@ -76,8 +76,10 @@ def markdown(
         f"# TPC-H, scale {scale:g}, hot, result in the client",
         "",
         f"{datetime.now(timezone.utc):%Y-%m-%d}; {machine['processor']}, {machine['cores']} cores, "
-        f"{machine['memory_gib']} GiB; {threads} threads; median and spread of {repetitions} runs in ms, engines taking "
-        "turns; " + ", ".join(f"{LABELS[name]} {result.version}" for name, result in results.items()) + ".",
+        f"{machine['memory_gib']} GiB; {threads} threads; median and spread of {repetitions} runs in ms, "
+        "engines taking turns; "
+        + ", ".join(f"{LABELS[name]} {result.version}" for name, result in results.items())
+        + ".",
         "",
         "| query | " + " | ".join(LABELS[name] for name in names) + (" | Inlay / DuckDB |" if ratio else " |"),
         "|---|" + "---:|" * (len(names) + ratio),

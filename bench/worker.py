@@ -7,6 +7,7 @@ name of `Session` with its arguments.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import time
@@ -53,10 +54,8 @@ class Worker:
 
     def close(self) -> None:
         """End the process; one that does not answer within five seconds is killed."""
-        try:
+        with contextlib.suppress(EngineFailed, OSError):
             self.call("close")
-        except (EngineFailed, OSError):
-            pass
         self.process.join(timeout=5)
         if self.process.is_alive():
             self.process.kill()
@@ -106,10 +105,8 @@ class Session:
     def reset_peak(self) -> None:
         """Start measuring peak memory anew, here and in child processes. Linux only, elsewhere nothing happens."""
         for process in process_tree():
-            try:
+            with contextlib.suppress(OSError):
                 (process / "clear_refs").write_text("5")
-            except OSError:
-                pass
 
     def peak_bytes(self) -> int | None:
         """Peak resident memory since `reset_peak` of this process and its children; None where /proc is missing."""

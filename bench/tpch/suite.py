@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from bench.data import tpch_files
 from bench.worker import EngineFailed, Worker
-from tests.tpch.workload import SORT_KEYS, Answer, difference, query_text, reference
+from tests.tpch.workload import DOUBLE_TOLERANCE, SORT_KEYS, Answer, difference, query_text, reference
 
 PEER_DOUBLE_TOLERANCE = 2e-3  # averages and quotients of decimals: HyPer keeps six digits, ClickHouse four
 STRICT_ENGINES = ("inlay", "duckdb")
@@ -86,14 +86,14 @@ def check_answers(workers: dict[str, Worker], results: dict[str, EngineResult], 
     for name, answer in answers.items():
         if expected is None or answer is expected:
             continue
-        problem = difference(
+        found = difference(
             expected,
             answer.rows,
             SORT_KEYS[number],
             names=answer.names if name in STRICT_ENGINES else None,
             strict=name in STRICT_ENGINES,
-            **({} if name in STRICT_ENGINES else {"tolerance": PEER_DOUBLE_TOLERANCE}),
+            tolerance=DOUBLE_TOLERANCE if name in STRICT_ENGINES else PEER_DOUBLE_TOLERANCE,
         )
-        if problem:
-            results[name].problems[number] = f"differs: {problem}"
+        if found:
+            results[name].problems[number] = f"differs: {found}"
             print(f"Q{number} {name} {results[name].problems[number]}", flush=True)

@@ -121,7 +121,8 @@ def difference(
     First difference between a reference and an answer in words, None when they agree.
 
     With `strict`, a decimal has to arrive as `Decimal` and an integer as `int`; without, numbers of any type may
-    arrive and decimals may be off by `LOOSE_TOLERANCE`: some engines compute them as doubles. `tolerance` is for doubles.
+    arrive and decimals may be off by `LOOSE_TOLERANCE`: some engines compute them as doubles. `tolerance` is that
+    of doubles.
     """
     actual = [tuple(row) for row in rows]
     if names is not None and [name.lower() for name in names] != [name.lower() for name in expected.names]:
