@@ -1,1 +1,11 @@
-//! inlay-catalog
+//! What has a name: tables, views, indexes, and the sources that a query may scan.
+//!
+//! Names are looked up without regard to case and keep the case they were created with. A change makes a
+//! new version of the catalog; a running statement keeps the one it started with.
+
+mod catalog;
+mod source;
+
+pub use catalog::{Catalog, near_names, CatalogEntry, IndexEntry, TableEntry, ViewEntry};
+pub use inlay_storage::{ColumnSchema, Table, TableSchema};
+pub use source::{ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource};

@@ -1,1 +1,23 @@
-//! inlay-exec
+//! Runs an optimised logical plan: push-based, morsel-driven pipelines over the database's own workers.
+//!
+//! ```text
+//! logical plan -> planner -> pipelines -> scheduler -> batches
+//!
+//! pipeline = source -> operator -> ... -> operator -> sink
+//! ```
+//! - [`pipeline`]: the three traits and the driver's contract.
+//! - [`pool`], [`context`]: workers, and what a running query shares.
+//! - [`expression`]: bound expressions compiled to programs of kernel calls.
+//! - `operator`: one folder or file per physical operator.
+//! - `planner`: lowers a logical plan to pipelines.
+//!
+//! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014.
+
+pub mod context;
+pub mod dynamic_filter;
+pub mod operator;
+pub mod pipeline;
+pub mod pool;
+
+pub use context::ExecContext;
+pub use pool::WorkerPool;

@@ -1,1 +1,4 @@
-//! inlay-sql
+//! SQL text to an optimised logical plan: `parser` -> `binder` -> [`plan`] -> `optimizer`.
+
+pub mod parser;
+pub mod plan;

@@ -1,0 +1,70 @@
+//! Anything that can be scanned besides stored tables: files, host data frames, `range()`.
+//!
+//! A [`TableFunction`] is found by name while binding and turns its arguments into a [`TableSource`], whose
+//! schema the binder uses. A running query calls [`TableSource::scan`] once and pulls tasks from the
+//! [`SourceScan`] with all its workers; each task is a morsel, an iterator of batches.
+
+use inlay_storage::SegmentPredicate;
+use inlay_types::{Batch, Interrupt, LogicalType, MemoryBudget, Result, Value};
+use std::fmt;
+use std::sync::Arc;
+
+/// Name and type of a source's column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceColumn {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: LogicalType,
+}
+
+/// A conjunct over one column that a source may use to skip rows. It need not: the engine filters again.
+#[derive(Clone, Debug)]
+pub struct SourceFilter {
+    /// Position of the column in the source's schema.
+    pub column: usize,
+    /// What its value must satisfy.
+    pub predicate: SegmentPredicate,
+}
+
+/// What a query wants of a source.
+#[derive(Clone, Debug)]
+pub struct ScanRequest {
+    /// Positions of the wanted columns, in the order of the batches' columns. May be empty (`count(*)`).
+    pub columns: Vec<usize>,
+    /// Conjuncts that may be used to skip.
+    pub filters: Vec<SourceFilter>,
+    /// The budget for what the scan holds.
+    pub budget: MemoryBudget,
+    /// Checked at least once per batch by long reads.
+    pub interrupt: Interrupt,
+}
+
+/// One morsel: batches of at most [`inlay_types::VECTOR_SIZE`] rows, in order.
+pub type SourceTask = Box<dyn Iterator<Item = Result<Batch>> + Send>;
+
+/// A running scan, shared by all workers.
+pub trait SourceScan: Send + Sync {
+    /// The next morsel, or `None` when there are no more. Called by several workers at once.
+    fn next_task(&self) -> Result<Option<SourceTask>>;
+}
+
+/// A bound source of rows.
+pub trait TableSource: Send + Sync + fmt::Debug {
+    /// For EXPLAIN: function and arguments, such as `read_csv('a.csv')`.
+    fn description(&self) -> String;
+    /// The columns.
+    fn columns(&self) -> &[SourceColumn];
+    /// Number of rows, if known or guessable.
+    fn row_count_estimate(&self) -> Option<u64>;
+    /// Starts a scan.
+    fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>>;
+}
+
+/// A function in FROM.
+pub trait TableFunction: Send + Sync {
+    /// Lower-case name.
+    fn name(&self) -> &'static str;
+    /// Checks the arguments and finds the schema (this may open files).
+    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>>;
+}

@@ -1,0 +1,29 @@
+//! What every part of a running query shares.
+
+use crate::pool::WorkerPool;
+use inlay_types::{Interrupt, MemoryBudget, Result};
+use std::sync::Arc;
+
+/// Workers, limits and the interrupt flag of one query.
+#[derive(Clone)]
+pub struct ExecContext {
+    /// The database's workers.
+    pub pool: Arc<WorkerPool>,
+    /// At most this many workers, the calling thread among them.
+    pub threads: usize,
+    /// Checked at least once per morsel by the driver, and inside long loops by operators.
+    pub interrupt: Interrupt,
+    /// Whatever grows with data is reserved here.
+    pub budget: MemoryBudget,
+}
+
+impl ExecContext {
+    /// Runs `work(task)` for each task below `count` on the workers and the calling thread, and returns the first error.
+    /// Checks the interrupt flag before each task.
+    pub fn parallel(&self, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+        self.pool.parallel(self.threads, count, |task| {
+            self.interrupt.check()?;
+            work(task)
+        })
+    }
+}

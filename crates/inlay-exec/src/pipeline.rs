@@ -1,0 +1,106 @@
+//! Pipelines: a source, streaming operators, and a sink that breaks the flow.
+//!
+//! The driver (one loop per worker) asks the source for a morsel, pushes each of its batches through the operators
+//! into the sink, and at the end combines the worker's state into the sink. When all workers are done, `finalize`
+//! runs once, on one thread; it may run parallel work through [`ExecContext::parallel`]. A pipeline starts only
+//! after those that it depends on are final, so operators may read what other sinks have built.
+//!
+//! Batches within a morsel arrive in order, on one worker. Morsels are numbered from 0 in the order of the rows, so a
+//! sink that must keep the input's order sorts by morsel number ([`Sink::start_morsel`]).
+
+use crate::context::ExecContext;
+use inlay_types::{Batch, Result};
+use std::any::Any;
+use std::sync::Arc;
+
+/// State of one worker in one operator, source or sink.
+pub type LocalState = Box<dyn Any + Send>;
+
+/// Whether the receiver wants more rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on.
+    More,
+    /// Enough: the whole pipeline may stop.
+    Done,
+}
+
+/// Where batches go next.
+pub type Push<'a> = &'a mut dyn FnMut(Batch) -> Result<Flow>;
+
+/// What a source did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Morsel {
+    /// The morsel of this number was pushed completely (or the receiver said [`Flow::Done`]).
+    Pushed,
+    /// There are no more morsels.
+    Exhausted,
+}
+
+/// Makes rows.
+pub trait Source: Send + Sync {
+    /// Called once, when the pipelines before are final. Returns how many morsels there are at most, which bounds the
+    /// number of workers; 1 keeps the query on the calling thread.
+    fn start(&self, context: &ExecContext) -> Result<usize>;
+
+    /// A worker's state.
+    fn local(&self) -> LocalState;
+
+    /// Takes the next morsel and pushes its batches. `begin` is called with the morsel's number before the first push.
+    fn run_morsel(
+        &self,
+        local: &mut LocalState,
+        begin: &mut dyn FnMut(usize),
+        push: &mut dyn FnMut(Batch) -> Result<Flow>,
+    ) -> Result<Morsel>;
+}
+
+/// Turns batches into batches. Output batches have 1 to [`inlay_types::VECTOR_SIZE`] rows.
+pub trait Operator: Send + Sync {
+    /// A worker's state.
+    fn local(&self) -> LocalState;
+
+    /// Processes one batch, pushing any number of batches.
+    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow>;
+
+    /// Pushes what is held back; called at the end of each morsel, so that order by morsel is kept.
+    fn flush(&self, _local: &mut LocalState, _push: Push<'_>) -> Result<Flow> {
+        Ok(Flow::More)
+    }
+}
+
+/// Takes all rows.
+pub trait Sink: Send + Sync {
+    /// A worker's state.
+    fn local(&self) -> LocalState;
+
+    /// The batches that follow belong to this morsel.
+    fn start_morsel(&self, _number: usize, _local: &mut LocalState) {}
+
+    /// Takes a batch.
+    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow>;
+
+    /// All batches of this worker's current morsel were consumed.
+    fn end_morsel(&self, _local: &mut LocalState) -> Result<Flow> {
+        Ok(Flow::More)
+    }
+
+    /// Merges a worker's state; called once per worker.
+    fn combine(&self, local: LocalState) -> Result<()>;
+
+    /// Called once, when every worker has combined.
+    fn finalize(&self, context: &ExecContext) -> Result<()>;
+}
+
+/// A pipeline of a physical plan.
+#[derive(Clone)]
+pub struct Pipeline {
+    /// For EXPLAIN and profiles: the logical operators' node numbers, source first; see `profile`.
+    pub nodes: Vec<usize>,
+    /// Where rows come from.
+    pub source: Arc<dyn Source>,
+    /// What happens to them, in order.
+    pub operators: Vec<Arc<dyn Operator>>,
+    /// Where they go.
+    pub sink: Arc<dyn Sink>,
+}

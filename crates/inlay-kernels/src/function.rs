@@ -1,0 +1,161 @@
+//! What a SQL function is: declared as data, resolved by the binder, called by expression programs.
+//!
+//! [`crate::registry`] holds the tables of all functions. The binder asks it for a name and argument types
+//! and gets a [`ScalarFunction`] or an [`AggregateFunction`] with the exact argument types (it inserts the
+//! casts) and the return type. Everything downstream calls [`ScalarKernel::eval`].
+
+use inlay_types::{LogicalType, Result, Value, Vector};
+use std::fmt;
+use std::sync::Arc;
+
+/// The loop behind a scalar function.
+///
+/// Contract: `args` have the resolved argument types and `len` rows each, of any kind (flat, constant,
+/// dictionary). `out` is scratch that the kernel resets to the return type; it may leave a constant or a
+/// dictionary in it. Kernels of functions with [`NullHandling::Propagate`] set the validity of the result to the
+/// and of the arguments' and never fail because of values at NULL rows.
+pub trait ScalarKernel: Send + Sync {
+    /// Computes `len` rows into `out`.
+    fn eval(&self, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()>;
+}
+
+impl<F> ScalarKernel for F
+where
+    F: Fn(&[&Vector], usize, &mut Vector) -> Result<()> + Send + Sync,
+{
+    fn eval(&self, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+        self(args, len, out)
+    }
+}
+
+/// What a function makes of NULL arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NullHandling {
+    /// NULL in, NULL out.
+    Propagate,
+    /// The function decides (concat, coalesce-like).
+    Special,
+}
+
+/// Whether a call may be computed once, or once per distinct value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Volatility {
+    /// Same arguments, same result, always.
+    Immutable,
+    /// Same within a statement (`now()`).
+    Stable,
+    /// Different at each call (`random()`).
+    Volatile,
+}
+
+/// Makes a faster kernel when some arguments are constants (a compiled LIKE pattern). `None`: keep the general one.
+pub type Specialize = fn(constants: &[Option<Value>]) -> Result<Option<Arc<dyn ScalarKernel>>>;
+
+/// A scalar function resolved for given argument types.
+#[derive(Clone)]
+pub struct ScalarFunction {
+    /// Canonical lower-case name; operators are named by their symbol.
+    pub name: &'static str,
+    /// Exact types of the arguments; the binder casts to them.
+    pub arg_types: Vec<LogicalType>,
+    /// Type of the result.
+    pub return_type: LogicalType,
+    /// See [`NullHandling`].
+    pub null_handling: NullHandling,
+    /// See [`Volatility`].
+    pub volatility: Volatility,
+    /// Whether some arguments make it fail (overflow, division by zero): such calls are never evaluated
+    /// speculatively or hoisted over a filter.
+    pub can_fail: bool,
+    /// The loop.
+    pub kernel: Arc<dyn ScalarKernel>,
+    /// See [`Specialize`].
+    pub specialize: Option<Specialize>,
+}
+
+impl fmt::Debug for ScalarFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({:?}) -> {}", self.name, self.arg_types, self.return_type)
+    }
+}
+
+impl PartialEq for ScalarFunction {
+    /// Same name, same types: the kernel follows from them.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.arg_types == other.arg_types && self.return_type == other.return_type
+    }
+}
+
+/// Which aggregate; the accumulators are in [`crate::aggregate`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AggregateKind {
+    /// `count(*)`: rows.
+    CountStar,
+    /// `count(x)`: non-NULL values.
+    Count,
+    /// `sum`
+    Sum,
+    /// `avg`
+    Avg,
+    /// `min`
+    Min,
+    /// `max`
+    Max,
+    /// `first`, `any_value`: some value (the first in input order with one worker); `first` keeps NULL.
+    First,
+    /// `any_value`: some non-NULL value.
+    AnyValue,
+    /// `bool_and`
+    BoolAnd,
+    /// `bool_or`
+    BoolOr,
+    /// `stddev_samp`
+    StddevSamp,
+    /// `stddev_pop`
+    StddevPop,
+    /// `var_samp`
+    VarSamp,
+    /// `var_pop`
+    VarPop,
+    /// `string_agg(x, separator)`
+    StringAgg,
+    /// `median`: interpolated, of numbers.
+    Median,
+    /// `quantile_cont(x, fraction)`
+    QuantileCont,
+    /// `corr(y, x)`
+    Corr,
+    /// `covar_pop(y, x)`
+    CovarPop,
+    /// `covar_samp(y, x)`
+    CovarSamp,
+    /// `arg_min(value, by)`
+    ArgMin,
+    /// `arg_max(value, by)`
+    ArgMax,
+    /// `approx_count_distinct`
+    ApproxCountDistinct,
+    /// `product`
+    Product,
+    /// `bit_and`
+    BitAnd,
+    /// `bit_or`
+    BitOr,
+    /// `bit_xor`
+    BitXor,
+    /// `mode`
+    Mode,
+}
+
+/// An aggregate function resolved for given argument types.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AggregateFunction {
+    /// Canonical lower-case name.
+    pub name: &'static str,
+    /// Which accumulator.
+    pub kind: AggregateKind,
+    /// Exact types of the arguments; the binder casts to them.
+    pub arg_types: Vec<LogicalType>,
+    /// Type of the result.
+    pub return_type: LogicalType,
+}

@@ -1,0 +1,382 @@
+//! The logical plan: what a query means, before and after optimisation.
+//!
+//! Columns have identities, not positions. Each column that any operator makes gets a [`ColumnId`] from the
+//! query's [`Columns`]; expressions name columns by id, and an operator may refer to every column that its
+//! inputs output. Reordering joins, moving filters and unnesting subqueries therefore never renumbers
+//! anything; only the physical planner turns ids into positions.
+//!
+//! Invariants
+//! - An id is made by exactly one operator of a plan (a plan that is used twice is copied with fresh ids, or shared
+//!   by [`Plan::With`]).
+//! - After the binder, correlated subqueries are [`Plan::DependentJoin`]s; after the optimizer's unnesting there
+//!   are none. There is no subquery expression.
+//! - `conditions`, `filters` and `predicates` are lists of conjuncts of type BOOLEAN; an empty list is TRUE.
+
+pub mod expr;
+pub mod statement;
+
+pub use expr::{AggregateExpr, CompareOp, Expr, SortKey};
+pub use statement::Statement;
+
+use inlay_catalog::{TableEntry, TableSource};
+use inlay_types::LogicalType;
+use std::fmt;
+use std::sync::Arc;
+
+/// The identity of a column within one query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ColumnId(pub u32);
+
+impl fmt::Display for ColumnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// What is known of a column, whoever makes it.
+#[derive(Clone, Debug)]
+pub struct ColumnDef {
+    /// For people: the column's or alias's name.
+    pub name: String,
+    /// Its type.
+    pub ty: LogicalType,
+}
+
+/// All columns of one query, by id.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    defs: Vec<ColumnDef>,
+    next_shared: u32,
+}
+
+impl Columns {
+    /// No columns yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A new column.
+    pub fn add(&mut self, name: impl Into<String>, ty: LogicalType) -> ColumnId {
+        self.defs.push(ColumnDef { name: name.into(), ty });
+        ColumnId(self.defs.len() as u32 - 1)
+    }
+
+    /// A new column with the name and type of another.
+    pub fn copy_of(&mut self, id: ColumnId) -> ColumnId {
+        let def = self.defs[id.0 as usize].clone();
+        self.add(def.name, def.ty)
+    }
+
+    /// Name and type of a column.
+    pub fn get(&self, id: ColumnId) -> &ColumnDef {
+        &self.defs[id.0 as usize]
+    }
+
+    /// The type of a column.
+    pub fn ty(&self, id: ColumnId) -> LogicalType {
+        self.get(id).ty
+    }
+
+    /// An expression that reads a column.
+    pub fn expr(&self, id: ColumnId) -> Expr {
+        Expr::Column { id, ty: self.ty(id) }
+    }
+
+    /// A new number for a shared subplan.
+    pub fn add_shared(&mut self) -> SharedId {
+        self.next_shared += 1;
+        SharedId(self.next_shared - 1)
+    }
+
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.defs.len()
+    }
+
+    /// Whether there are no columns.
+    pub fn is_empty(&self) -> bool {
+        self.defs.is_empty()
+    }
+}
+
+/// The identity of a subplan that is computed once and read several times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SharedId(pub u32);
+
+/// What a join hands on. The left input is the one that is kept by [`JoinKind::Left`], [`JoinKind::Semi`],
+/// [`JoinKind::Anti`], [`JoinKind::Mark`] and [`JoinKind::Single`]; which side is built on is decided later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JoinKind {
+    /// Pairs that satisfy the conditions. Without conditions: the cross product.
+    Inner,
+    /// Inner, and each left row without partner once, with NULLs.
+    Left,
+    /// Left, and each right row without partner once, with NULLs.
+    Full,
+    /// Left rows with at least one partner, once each; outputs left columns only.
+    Semi,
+    /// Left rows without any partner; outputs left columns only. A condition that is NULL is no match.
+    Anti,
+    /// Every left row once, and a BOOLEAN column: TRUE if some partner satisfies the conjunction of the conditions,
+    /// else NULL if for some partner it is NULL, else FALSE. `x IN (subquery)` and `x = ANY`.
+    Mark(ColumnId),
+    /// Left outer, and an error ([`inlay_types::Error::SubqueryRows`]) if a left row has two partners.
+    Single,
+}
+
+/// A column read from a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanColumn {
+    /// The column in this query.
+    pub id: ColumnId,
+    /// Its position in the table.
+    pub index: usize,
+}
+
+/// Which set operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SetOpKind {
+    /// Rows of either.
+    Union,
+    /// Rows of both.
+    Intersect,
+    /// Rows of the left that are not in the right.
+    Except,
+}
+
+/// An operator with its inputs.
+#[derive(Clone, Debug)]
+pub enum Plan {
+    /// Rows of a table of this database.
+    Scan {
+        /// The table.
+        table: Arc<TableEntry>,
+        /// The columns read, in output order.
+        columns: Vec<ScanColumn>,
+        /// Conjuncts over `columns`, evaluated while scanning.
+        filters: Vec<Expr>,
+        /// If wanted, a BIGINT column that identifies the row for DELETE and UPDATE.
+        row_id: Option<ColumnId>,
+    },
+    /// Rows of anything else that can be scanned: a file, a host's data frame, `range()`.
+    Source {
+        /// Where rows come from.
+        source: Arc<dyn TableSource>,
+        /// The columns read, in output order.
+        columns: Vec<ScanColumn>,
+        /// Conjuncts over `columns`, evaluated behind the source (which may use them to skip).
+        filters: Vec<Expr>,
+    },
+    /// Literal rows. One row without columns is the input of `SELECT 1`; no rows is the empty relation.
+    Values {
+        /// The columns made.
+        columns: Vec<ColumnId>,
+        /// Expressions without columns (or, below a dependent join, over outer columns).
+        rows: Vec<Vec<Expr>>,
+    },
+    /// Computes exactly `items`. A column passes through as itself: `(id, Expr::Column { id })`.
+    Project {
+        /// Input.
+        input: Box<Plan>,
+        /// The columns made.
+        items: Vec<(ColumnId, Expr)>,
+    },
+    /// Rows for which all predicates are TRUE.
+    Filter {
+        /// Input.
+        input: Box<Plan>,
+        /// Conjuncts.
+        predicates: Vec<Expr>,
+    },
+    /// Joins two independent inputs.
+    Join {
+        /// See [`JoinKind`].
+        kind: JoinKind,
+        /// Left input.
+        left: Box<Plan>,
+        /// Right input.
+        right: Box<Plan>,
+        /// Conjuncts over both sides.
+        conditions: Vec<Expr>,
+    },
+    /// For each row of `left`, evaluates `right`, which may read columns of `left` (and of enclosing dependent joins),
+    /// and joins as `kind` says. Made by the binder for subqueries and LATERAL; removed by unnesting.
+    DependentJoin {
+        /// See [`JoinKind`].
+        kind: JoinKind,
+        /// Outer input.
+        left: Box<Plan>,
+        /// Inner input.
+        right: Box<Plan>,
+        /// Conjuncts over both sides.
+        conditions: Vec<Expr>,
+    },
+    /// One row per distinct combination of `groups` (NULLs are equal); without groups exactly one row.
+    /// Without aggregates this is DISTINCT.
+    Aggregate {
+        /// Input.
+        input: Box<Plan>,
+        /// The grouping columns made.
+        groups: Vec<(ColumnId, Expr)>,
+        /// The aggregated columns made.
+        aggregates: Vec<(ColumnId, AggregateExpr)>,
+    },
+    /// Rows in order; with `limit`, the first rows behind `offset` only (top-N).
+    Sort {
+        /// Input.
+        input: Box<Plan>,
+        /// Keys, most significant first.
+        keys: Vec<SortKey>,
+        /// At most this many rows.
+        limit: Option<u64>,
+        /// Rows left out at the beginning.
+        offset: u64,
+    },
+    /// The first rows in the order they come.
+    Limit {
+        /// Input.
+        input: Box<Plan>,
+        /// At most this many rows.
+        limit: Option<u64>,
+        /// Rows left out at the beginning.
+        offset: u64,
+    },
+    /// UNION, INTERSECT, EXCEPT. Column `i` of the result comes from `left_columns[i]` and `right_columns[i]`,
+    /// which have its type.
+    SetOp {
+        /// Which.
+        kind: SetOpKind,
+        /// Keep duplicates.
+        all: bool,
+        /// Left input.
+        left: Box<Plan>,
+        /// Right input.
+        right: Box<Plan>,
+        /// Columns of the left, in order.
+        left_columns: Vec<ColumnId>,
+        /// Columns of the right, in order.
+        right_columns: Vec<ColumnId>,
+        /// The columns made.
+        columns: Vec<ColumnId>,
+    },
+    /// Computes `definition` once for all [`Plan::SharedScan`]s of `id` in `body`; outputs what `body` outputs.
+    With {
+        /// Which.
+        id: SharedId,
+        /// The shared plan.
+        definition: Box<Plan>,
+        /// The plan that reads it.
+        body: Box<Plan>,
+    },
+    /// Reads the rows of the shared plan `id`, under new column ids.
+    SharedScan {
+        /// Which.
+        id: SharedId,
+        /// `(new column, column of the definition)`.
+        columns: Vec<(ColumnId, ColumnId)>,
+    },
+}
+
+impl Plan {
+    /// One row without columns.
+    pub fn single_row() -> Self {
+        Self::Values { columns: Vec::new(), rows: vec![Vec::new()] }
+    }
+
+    /// The columns that this operator hands on, in order.
+    pub fn output(&self) -> Vec<ColumnId> {
+        match self {
+            Self::Scan { columns, row_id, .. } => columns.iter().map(|c| c.id).chain(*row_id).collect(),
+            Self::Source { columns, .. } => columns.iter().map(|c| c.id).collect(),
+            Self::Values { columns, .. } | Self::SetOp { columns, .. } => columns.clone(),
+            Self::Project { items, .. } => items.iter().map(|(id, _)| *id).collect(),
+            Self::Filter { input, .. } | Self::Sort { input, .. } | Self::Limit { input, .. } => input.output(),
+            Self::Join { kind, left, right, .. } | Self::DependentJoin { kind, left, right, .. } => {
+                let mut columns = left.output();
+                match kind {
+                    JoinKind::Inner | JoinKind::Left | JoinKind::Full | JoinKind::Single => {
+                        columns.extend(right.output());
+                    }
+                    JoinKind::Mark(mark) => columns.push(*mark),
+                    JoinKind::Semi | JoinKind::Anti => {}
+                }
+                columns
+            }
+            Self::Aggregate { groups, aggregates, .. } => {
+                groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)).collect()
+            }
+            Self::With { body, .. } => body.output(),
+            Self::SharedScan { columns, .. } => columns.iter().map(|(id, _)| *id).collect(),
+        }
+    }
+
+    /// The inputs, left to right.
+    pub fn inputs(&self) -> Vec<&Plan> {
+        match self {
+            Self::Scan { .. } | Self::Source { .. } | Self::Values { .. } | Self::SharedScan { .. } => Vec::new(),
+            Self::Project { input, .. }
+            | Self::Filter { input, .. }
+            | Self::Aggregate { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. } => vec![input],
+            Self::Join { left, right, .. }
+            | Self::DependentJoin { left, right, .. }
+            | Self::SetOp { left, right, .. } => vec![left, right],
+            Self::With { definition, body, .. } => vec![definition, body],
+        }
+    }
+
+    /// The inputs, left to right, for rewriting.
+    pub fn inputs_mut(&mut self) -> Vec<&mut Plan> {
+        match self {
+            Self::Scan { .. } | Self::Source { .. } | Self::Values { .. } | Self::SharedScan { .. } => Vec::new(),
+            Self::Project { input, .. }
+            | Self::Filter { input, .. }
+            | Self::Aggregate { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. } => vec![input],
+            Self::Join { left, right, .. }
+            | Self::DependentJoin { left, right, .. }
+            | Self::SetOp { left, right, .. } => vec![left, right],
+            Self::With { definition, body, .. } => vec![definition, body],
+        }
+    }
+
+    /// Every expression of this operator alone.
+    pub fn expressions(&self) -> Vec<&Expr> {
+        match self {
+            Self::Scan { filters, .. } | Self::Source { filters, .. } => filters.iter().collect(),
+            Self::Values { rows, .. } => rows.iter().flatten().collect(),
+            Self::Project { items, .. } => items.iter().map(|(_, e)| e).collect(),
+            Self::Filter { predicates, .. } => predicates.iter().collect(),
+            Self::Join { conditions, .. } | Self::DependentJoin { conditions, .. } => conditions.iter().collect(),
+            Self::Aggregate { groups, aggregates, .. } => groups
+                .iter()
+                .map(|(_, e)| e)
+                .chain(aggregates.iter().flat_map(|(_, a)| a.expressions()))
+                .collect(),
+            Self::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
+            Self::Limit { .. } | Self::SetOp { .. } | Self::With { .. } | Self::SharedScan { .. } => Vec::new(),
+        }
+    }
+
+    /// Every expression of this operator alone, for rewriting.
+    pub fn expressions_mut(&mut self) -> Vec<&mut Expr> {
+        match self {
+            Self::Scan { filters, .. } | Self::Source { filters, .. } => filters.iter_mut().collect(),
+            Self::Values { rows, .. } => rows.iter_mut().flatten().collect(),
+            Self::Project { items, .. } => items.iter_mut().map(|(_, e)| e).collect(),
+            Self::Filter { predicates, .. } => predicates.iter_mut().collect(),
+            Self::Join { conditions, .. } | Self::DependentJoin { conditions, .. } => {
+                conditions.iter_mut().collect()
+            }
+            Self::Aggregate { groups, aggregates, .. } => groups
+                .iter_mut()
+                .map(|(_, e)| e)
+                .chain(aggregates.iter_mut().flat_map(|(_, a)| a.expressions_mut()))
+                .collect(),
+            Self::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
+            Self::Limit { .. } | Self::SetOp { .. } | Self::With { .. } | Self::SharedScan { .. } => Vec::new(),
+        }
+    }
+}
