@@ -1,6 +1,7 @@
 //! The grammar switches of `sqlparser` that make up Inlay's dialect: DuckDB's, with PostgreSQL's operator
 //! precedence where the crate's default differs.
 
+use sqlparser::ast;
 use sqlparser::dialect::{Dialect, DuckDbDialect, Precedence};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
@@ -35,6 +36,14 @@ impl Dialect for InlayDialect {
         Some('"')
     }
 
+    // The crate knows E'...' behind PostgreSQL's dialect only.
+    fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<ast::Expr, ParserError>> {
+        match parser.peek_token_ref().token {
+            Token::EscapedStringLiteral(_) => Some(parser.parse_value().map(ast::Expr::Value)),
+            _ => None,
+        }
+    }
+
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
         match parser.peek_token_ref().token {
             Token::Caret => Some(Ok(PRECEDENCE_POWER)),
@@ -58,10 +67,6 @@ impl Dialect for InlayDialect {
     }
 
     fn supports_bitwise_shift_operators(&self) -> bool {
-        true
-    }
-
-    fn supports_named_fn_args_with_eq_operator(&self) -> bool {
         true
     }
 

@@ -1,0 +1,183 @@
+//! SQL text to [`ast`].
+//!
+//! `sqlparser` reads the text with [`dialect::InlayDialect`]; the modules here turn its tree into ours and
+//! read the statements it does not know. Nothing behind this module sees the crate, so that it can be
+//! replaced. Whatever text comes in, the result is a tree of bounded depth or an error with its place.
+//!
+//! Called by the facade (`inlay::Connection`) and by the binder, for the text of views.
+
+pub mod ast;
+mod convert;
+mod dialect;
+mod expr;
+mod guard;
+mod query;
+mod statement;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use ast::{Pos, Statement};
+use convert::{Context, pos_of};
+use inlay_types::{Error, Result};
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// `sqlparser`'s own limit; a level of ours takes several of its levels.
+const PARSER_RECURSION_MAX: usize = 3000;
+/// Statements longer than this are read on a stack of their own, so that the caller's may be small.
+const TOKENS_ON_CALLER_STACK_MAX: usize = 600;
+/// That stack's size; pages that are not touched cost nothing.
+const LARGE_STACK_BYTES: usize = 64 << 20;
+
+/// Reads all statements of `sql`. Empty statements (`;;`) are skipped, so the result may be empty.
+pub fn parse_statements(sql: &str) -> Result<Vec<Statement>> {
+    let tokens = Tokenizer::new(&dialect::InlayDialect, sql)
+        .tokenize_with_location()
+        .map_err(|error| syntax_at(&error.message, pos_of(error.location), sql))?;
+    if tokens.len() > TOKENS_ON_CALLER_STACK_MAX {
+        stacker::grow(LARGE_STACK_BYTES, || read_statements(sql, tokens))
+    } else {
+        read_statements(sql, tokens)
+    }
+}
+
+/// Reads exactly one statement.
+pub fn parse_statement(sql: &str) -> Result<Statement> {
+    let mut statements = parse_statements(sql)?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        (Some(_), false) => Err(Error::Syntax { message: "expected one statement, found several".into() }),
+        (None, _) => Err(Error::Syntax { message: "expected a statement, found none".into() }),
+    }
+}
+
+fn read_statements(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
+    let scan = guard::scan(&tokens, sql)?;
+    let parser = Parser::new(&dialect::InlayDialect)
+        .with_recursion_limit(PARSER_RECURSION_MAX)
+        .with_tokens_with_locations(tokens);
+    let line_starts = std::iter::once(0).chain(sql.match_indices('\n').map(|(index, _)| index + 1)).collect();
+    let mut reader = Reader { parser, sql, shared_sql: sql.into(), marks: scan.marks, line_starts };
+    let mut statements = Vec::new();
+    loop {
+        while reader.parser.consume_token(&Token::SemiColon) {}
+        if reader.parser.peek_token_ref().token == Token::EOF {
+            return Ok(statements);
+        }
+        statements.push(reader.statement()?);
+        let next = reader.parser.peek_token_ref();
+        if !matches!(next.token, Token::SemiColon | Token::EOF) {
+            let message = format!("expected the end of the statement, found \"{}\"", next.token);
+            return Err(syntax_at(&message, pos_of(next.span.start), sql));
+        }
+    }
+}
+
+/// The parser at work on one text.
+struct Reader<'a> {
+    parser: Parser<'a>,
+    sql: &'a str,
+    shared_sql: Arc<str>,
+    /// Places of all `?`.
+    marks: Vec<Location>,
+    /// The byte at which each line starts.
+    line_starts: Vec<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn context(&self, first_token: usize) -> Context<'_, 'a> {
+        let start = self.parser.token_at(first_token).span.start;
+        // Parameters count from the statement's first token, also for a part that is converted alone.
+        let statement_start = self.statement_start(start);
+        Context {
+            sql: self.sql,
+            parser: &self.parser,
+            marks: &self.marks,
+            first_token,
+            marks_before: self.marks.partition_point(|mark| *mark < statement_start),
+            depth: Cell::new(0),
+        }
+    }
+
+    /// Start of the statement that `location` lies in: behind the last semicolon before it.
+    fn statement_start(&self, location: Location) -> Location {
+        if self.marks.is_empty() {
+            return location;
+        }
+        let mut start = Location { line: 0, column: 0 };
+        for index in 0..self.parser.index() {
+            let token = self.parser.token_at(index);
+            if token.span.start >= location {
+                break;
+            }
+            if token.token == Token::SemiColon {
+                start = token.span.end;
+            }
+        }
+        start
+    }
+
+    /// Index of the next token that is not white space.
+    fn next_index(&self) -> usize {
+        let mut index = self.parser.index();
+        while matches!(self.parser.token_at(index).token, Token::Whitespace(_)) {
+            index += 1;
+        }
+        index
+    }
+
+    /// Where the last token read ends.
+    fn end_pos(&self) -> Pos {
+        let mut index = self.parser.index();
+        while index > 0 {
+            index -= 1;
+            let token = self.parser.token_at(index);
+            if !matches!(token.token, Token::Whitespace(_) | Token::EOF) {
+                return pos_of(token.span.end);
+            }
+        }
+        Pos::default()
+    }
+
+    /// The byte at which `pos` lies.
+    fn offset(&self, pos: Pos) -> usize {
+        let Some(&start) = self.line_starts.get(pos.line.max(1) as usize - 1) else { return self.sql.len() };
+        let skipped = (pos.column.max(1) - 1) as usize;
+        self.sql[start..].char_indices().nth(skipped).map_or(self.sql.len(), |(index, _)| start + index)
+    }
+}
+
+fn syntax_at(message: &str, pos: Pos, sql: &str) -> Error {
+    Error::Syntax { message: message.to_string() }.at(pos.line, pos.column, sql)
+}
+
+/// The crate's error as ours; the place is in its text.
+fn parse_error(error: &ParserError, sql: &str) -> Error {
+    let text = match error {
+        ParserError::TokenizerError(text) | ParserError::ParserError(text) => text,
+        ParserError::RecursionLimitExceeded => return convert::too_deep(),
+    };
+    let (message, place) = match text.rsplit_once(" at Line: ") {
+        Some((message, place)) => (message, place.split_once(", Column: ")),
+        None => (text.as_str(), None),
+    };
+    let number = |text: &str| text.trim().parse::<u32>().unwrap_or(0);
+    let pos = place.map_or(Pos::default(), |(line, column)| Pos { line: number(line), column: number(column) });
+    let mut message = message.to_string();
+    if let Some(rest) = message.strip_prefix("Expected: ") {
+        message = format!("expected {rest}");
+    }
+    let message = message.replace("found: EOF", "found the end").replace(", found: ", ", found ");
+    let pos = if pos.line == 0 && message.ends_with("the end") { end_of(sql) } else { pos };
+    syntax_at(&message, pos, sql)
+}
+
+fn end_of(sql: &str) -> Pos {
+    let trimmed = sql.trim_end();
+    let line = trimmed.lines().count().max(1);
+    let column = trimmed.lines().last().map_or(0, |text| text.chars().count()) + 1;
+    Pos { line: line as u32, column: column as u32 }
+}
