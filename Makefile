@@ -29,7 +29,7 @@ setup: $(INLAY)
 
 $(TOOLS): requirements-dev.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
 $(INLAY): $(TOOLS) Cargo.toml $(wildcard Cargo.lock) $(SOURCES)

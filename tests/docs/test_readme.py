@@ -1,0 +1,33 @@
+"""The README's Python blocks run, in order, as one session; links in the documents lead to files that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md")})
+
+
+def python_blocks(text: str) -> list[tuple[int, str]]:
+    """Line number and text of each fenced Python block."""
+    found = re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [(text.count("\n", 0, block.start(1)), block.group(1)) for block in found]
+
+
+def test_readme_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = python_blocks((ROOT / "README.md").read_text())
+    assert len(blocks) >= 5
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for line, code in blocks:
+        exec(compile("\n" * line + code, "README.md", "exec"), namespace)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", document.read_text())
+    missing = [link for link in links if "://" not in link and not (document.parent / link).exists()]
+    assert missing == []
