@@ -198,6 +198,10 @@ pub enum Plan {
         right: Box<Plan>,
         /// Conjuncts over both sides.
         conditions: Vec<Expr>,
+        /// Which input is stored in the hash table: the left one, or (as the binder sets it) the right one. The optimizer
+        /// sets it for Left, Full, Semi and Anti joins with a smaller left input; for Inner joins it exchanges the
+        /// inputs instead; Mark and Single joins build on the right always.
+        build_left: bool,
     },
     /// For each row of `left`, evaluates `right`, which may read columns of `left` (and of enclosing dependent joins),
     /// and joins as `kind` says. Made by the binder for subqueries and LATERAL; removed by unnesting.
@@ -239,6 +243,20 @@ pub enum Plan {
         /// At most this many rows.
         limit: Option<u64>,
         /// Rows left out at the beginning.
+        offset: u64,
+    },
+    /// Per distinct combination of `groups` (NULLs are equal), the first rows behind `offset` in the order of `keys` (in
+    /// any order without keys). Made by the optimizer for LIMIT in a correlated subquery; outputs what the input outputs.
+    GroupLimit {
+        /// Input.
+        input: Box<Plan>,
+        /// What makes a group.
+        groups: Vec<Expr>,
+        /// Keys within a group, most significant first.
+        keys: Vec<SortKey>,
+        /// At most this many rows of each group.
+        limit: Option<u64>,
+        /// Rows of each group left out at the beginning.
         offset: u64,
     },
     /// UNION, INTERSECT, EXCEPT. Column `i` of the result comes from `left_columns[i]` and `right_columns[i]`,
@@ -283,6 +301,21 @@ impl Plan {
         Self::Values { columns: Vec::new(), rows: vec![Vec::new()] }
     }
 
+    /// A join that builds on its right input.
+    pub fn join(kind: JoinKind, left: Plan, right: Plan, conditions: Vec<Expr>) -> Self {
+        Self::Join { kind, left: Box::new(left), right: Box::new(right), conditions, build_left: false }
+    }
+
+    /// `self` with the rows for which all of `predicates` are TRUE; `self` without predicates.
+    pub fn filter(self, predicates: Vec<Expr>) -> Self {
+        if predicates.is_empty() { self } else { Self::Filter { input: Box::new(self), predicates } }
+    }
+
+    /// A projection of `self`.
+    pub fn project(self, items: Vec<(ColumnId, Expr)>) -> Self {
+        Self::Project { input: Box::new(self), items }
+    }
+
     /// The columns that this operator hands on, in order.
     pub fn output(&self) -> Vec<ColumnId> {
         match self {
@@ -290,7 +323,10 @@ impl Plan {
             Self::Source { columns, .. } => columns.iter().map(|c| c.id).collect(),
             Self::Values { columns, .. } | Self::SetOp { columns, .. } => columns.clone(),
             Self::Project { items, .. } => items.iter().map(|(id, _)| *id).collect(),
-            Self::Filter { input, .. } | Self::Sort { input, .. } | Self::Limit { input, .. } => input.output(),
+            Self::Filter { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. }
+            | Self::GroupLimit { input, .. } => input.output(),
             Self::Join { kind, left, right, .. } | Self::DependentJoin { kind, left, right, .. } => {
                 let mut columns = left.output();
                 match kind {
@@ -318,7 +354,8 @@ impl Plan {
             | Self::Filter { input, .. }
             | Self::Aggregate { input, .. }
             | Self::Sort { input, .. }
-            | Self::Limit { input, .. } => vec![input],
+            | Self::Limit { input, .. }
+            | Self::GroupLimit { input, .. } => vec![input],
             Self::Join { left, right, .. }
             | Self::DependentJoin { left, right, .. }
             | Self::SetOp { left, right, .. } => vec![left, right],
@@ -334,7 +371,8 @@ impl Plan {
             | Self::Filter { input, .. }
             | Self::Aggregate { input, .. }
             | Self::Sort { input, .. }
-            | Self::Limit { input, .. } => vec![input],
+            | Self::Limit { input, .. }
+            | Self::GroupLimit { input, .. } => vec![input],
             Self::Join { left, right, .. }
             | Self::DependentJoin { left, right, .. }
             | Self::SetOp { left, right, .. } => vec![left, right],
@@ -356,6 +394,7 @@ impl Plan {
                 .chain(aggregates.iter().flat_map(|(_, a)| a.expressions()))
                 .collect(),
             Self::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
+            Self::GroupLimit { groups, keys, .. } => groups.iter().chain(keys.iter().map(|k| &k.expr)).collect(),
             Self::Limit { .. } | Self::SetOp { .. } | Self::With { .. } | Self::SharedScan { .. } => Vec::new(),
         }
     }
@@ -376,6 +415,9 @@ impl Plan {
                 .chain(aggregates.iter_mut().flat_map(|(_, a)| a.expressions_mut()))
                 .collect(),
             Self::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
+            Self::GroupLimit { groups, keys, .. } => {
+                groups.iter_mut().chain(keys.iter_mut().map(|k| &mut k.expr)).collect()
+            }
             Self::Limit { .. } | Self::SetOp { .. } | Self::With { .. } | Self::SharedScan { .. } => Vec::new(),
         }
     }
