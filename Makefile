@@ -18,6 +18,7 @@ TOOLS := $(VENV)/stamp-tools
 INLAY := $(VENV)/stamp-inlay
 PEERS := $(VENV)/stamp-peers
 WHEELS := target/wheels
+STUBS := $(wildcard bindings/python/*.pyi bindings/python/python bindings/python/inlay)
 SOURCES := $(shell find crates bindings/python -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \) \
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
@@ -61,6 +62,7 @@ check: $(TOOLS)
 	$(BIN)/ruff format --check .
 	cargo fmt --all --check
 	$(BIN)/mypy
+	$(if $(STUBS),$(BIN)/mypy $(STUBS))
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 
 bench: setup $(PEERS)
