@@ -1,1 +1,23 @@
-//! inlay-kernels
+//! Loops over vectors: compare, arithmetic, cast, hash, select, strings, dates, aggregates.
+//!
+//! Kernels are pure: they know no catalog, no I/O, no threads and no transactions. One function decides on
+//! type and shape; the loop below it takes slices. [`function`] says what a SQL function is, [`registry`] lists
+//! them all.
+
+pub mod boolean;
+pub mod cast;
+pub mod coercion;
+pub mod compare;
+pub mod equal;
+pub mod function;
+pub mod hash;
+pub mod parse;
+pub mod registry;
+mod simd;
+
+pub use boolean::{is_null, select_true};
+pub use cast::{cast, cast_value};
+pub use coercion::{can_cast_implicitly, common_type};
+pub use compare::{Cmp, compare, select_compare};
+pub use function::{AggregateFunction, AggregateKind, ScalarFunction, ScalarKernel};
+pub use registry::{ArgType, ResolveOptions, resolve_aggregate, resolve_scalar};
