@@ -1,1 +1,39 @@
-//! inlay-storage
+//! Tables: row groups of encoded column segments, in memory, behind the interface of durable storage.
+//!
+//! ```text
+//! Table --snapshot()--> TableSnapshot --> RowGroup (131,072 rows) --> Segment (one encoded column)
+//! ```
+//! Segments are immutable and shared by `Arc`. A change to a table makes a new snapshot that shares what did not
+//! change; readers keep the snapshot they started with and are never blocked. Writers of one table take turns.
+//!
+//! - [`schema`]: columns and constraints. [`table`]: snapshots and changes. [`bulk`]: parallel loading.
+//! - [`segment`]: encodings, scan, gather, filter. [`predicate`]: what segments can filter by;
+//!   [`key_bitmap`] and [`bloom`] are the filters that hash joins send sideways.
+//! - [`zone_map`], [`statistics`], [`hyperloglog`]: what the optimizer and scans know without reading rows.
+//!
+//! Storage knows no SQL and no threads of its own.
+
+pub mod bloom;
+pub mod bulk;
+pub mod hyperloglog;
+pub mod key_bitmap;
+mod keys;
+pub mod predicate;
+pub mod row_group;
+pub mod schema;
+pub mod segment;
+pub mod statistics;
+pub mod table;
+pub mod zone_map;
+
+pub use bloom::BloomFilter;
+pub use bulk::{BulkAppender, BulkLoad};
+pub use hyperloglog::HyperLogLog;
+pub use key_bitmap::KeyBitmap;
+pub use predicate::{Cmp, Prune, SegmentPredicate, VectorPredicate};
+pub use row_group::{ROW_GROUP_SIZE, RowGroup};
+pub use schema::{ColumnSchema, TableSchema};
+pub use segment::{PreparedPredicate, Segment};
+pub use statistics::{ColumnStatistics, TableStatistics};
+pub use table::{Table, TableSnapshot};
+pub use zone_map::ZoneMap;

@@ -1,0 +1,204 @@
+//! Loading many rows in parallel: workers encode row groups of their own, and all appear at once.
+//!
+//! Each worker takes appenders from one [`BulkLoad`], each with a sequence number; [`BulkLoad::commit`] puts the rows
+//! of all appenders into the table in the order of these numbers. Workers that claim morsels `0, 1, 2, ...` of the
+//! source and load each through an appender with that number therefore keep the order of the source. Where order
+//! does not matter, one appender per worker does. Short neighbours are joined while loading goes on.
+
+use crate::row_group::ROW_GROUP_SIZE;
+use crate::segment::Segment;
+use crate::table::{Piece, Table};
+use inlay_types::{Batch, Error, LogicalType, Reservation, Result, Vector, VectorBuilder};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Rows left over at the end of an appender become a row group of their own from here on.
+const ROWS_WORTH_SEALING: usize = ROW_GROUP_SIZE / 4;
+
+/// A load in progress, shared by its workers. Dropping it without [`BulkLoad::commit`] leaves the table unchanged.
+#[derive(Clone, Debug)]
+pub struct BulkLoad(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    table: Arc<Table>,
+    parts: Mutex<BTreeMap<u64, Part>>,
+}
+
+/// What appenders with numbers from its key to `last` have left.
+#[derive(Debug)]
+struct Part {
+    last: u64,
+    sealed: Vec<(Vec<Arc<Segment>>, usize)>,
+    rest: Vec<Batch>,
+    rest_rows: usize,
+    /// Of `rest`.
+    reservation: Reservation,
+}
+
+/// Collects the rows of one worker or morsel. Rows count once it is finished and the load is committed.
+#[derive(Debug)]
+pub struct BulkAppender {
+    shared: Arc<Shared>,
+    sequence: u64,
+    types: Vec<LogicalType>,
+    open: Vec<VectorBuilder>,
+    open_rows: usize,
+    sealed: Vec<(Vec<Arc<Segment>>, usize)>,
+}
+
+impl BulkLoad {
+    /// A load into `table`.
+    pub fn new(table: Arc<Table>) -> Self {
+        Self(Arc::new(Shared { table, parts: Mutex::default() }))
+    }
+
+    /// An appender whose rows come after those of appenders with smaller numbers. Numbers are used once.
+    pub fn appender(&self, sequence: u64) -> BulkAppender {
+        let types: Vec<LogicalType> = self.0.table.schema().columns.iter().map(|c| c.ty).collect();
+        BulkAppender {
+            shared: Arc::clone(&self.0),
+            sequence,
+            open: new_builders(&types),
+            types,
+            open_rows: 0,
+            sealed: Vec::new(),
+        }
+    }
+
+    /// Appends the rows of all finished appenders to the table at once, or nothing. Returns their number.
+    pub fn commit(self) -> Result<u64> {
+        let parts = std::mem::take(&mut *self.0.parts.lock());
+        let mut pieces = Vec::new();
+        for part in parts.into_values() {
+            pieces.extend(part.sealed.into_iter().map(|(columns, len)| Piece::Sealed(columns, len)));
+            pieces.extend(part.rest.into_iter().map(Piece::Raw));
+        }
+        let count = pieces.iter().map(|p| p.len() as u64).sum();
+        self.0.table.append_bulk(pieces)?;
+        Ok(count)
+    }
+}
+
+impl BulkAppender {
+    /// Adds rows; columns are those of the table. Fails for NULLs in NOT NULL columns.
+    pub fn push(&mut self, batch: &Batch) -> Result<()> {
+        let batch = self.shared.table.checked(batch)?;
+        let mut from = 0;
+        while from < batch.len() {
+            let len = (batch.len() - from).min(ROW_GROUP_SIZE - self.open_rows);
+            for (builder, column) in self.open.iter_mut().zip(batch.columns()) {
+                if len == column.len() { builder.append(column) } else { builder.append(&column.slice(from, len)) }
+            }
+            self.open_rows += len;
+            from += len;
+            if self.open_rows == ROW_GROUP_SIZE {
+                self.seal()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn seal(&mut self) -> Result<()> {
+        let builders = std::mem::replace(&mut self.open, new_builders(&self.types));
+        let len = std::mem::take(&mut self.open_rows);
+        self.sealed.push((encode(&self.shared.table, builders.into_iter().map(VectorBuilder::finish))?, len));
+        Ok(())
+    }
+
+    /// Hands the rows over to the load.
+    pub fn finish(mut self) -> Result<()> {
+        if self.open_rows >= ROWS_WORTH_SEALING {
+            self.seal()?;
+        }
+        let budget = self.shared.table.budget();
+        let open_size: usize = self.open.iter().map(VectorBuilder::memory_size).sum();
+        let reservation = budget.reserve(open_size as u64)?;
+        let rest_rows = self.open_rows;
+        let columns: Vec<Vector> = std::mem::take(&mut self.open).into_iter().map(VectorBuilder::finish).collect();
+        let rest = if rest_rows > 0 { vec![Batch::new(columns, rest_rows)] } else { Vec::new() };
+        let part = Part { last: self.sequence, sealed: std::mem::take(&mut self.sealed), rest, rest_rows, reservation };
+        self.shared.add(self.sequence, part)
+    }
+}
+
+impl Shared {
+    /// Enters a part; if it and its neighbours without a gap make up a row group, they are encoded here and now.
+    fn add(&self, sequence: u64, part: Part) -> Result<()> {
+        let mut parts = self.parts.lock();
+        if parts.insert(sequence, part).is_some() {
+            return Err(Error::internal(format!("bulk load sequence number {sequence} was used twice")));
+        }
+        let (mut first, mut rows) = (sequence, parts[&sequence].rest_rows);
+        // To the left up to and including a part whose row groups precede its rest; to the right until row groups.
+        while parts[&first].sealed.is_empty() {
+            let Some((&before, part)) = parts.range(..first).next_back() else { break };
+            if part.last + 1 != first {
+                break;
+            }
+            (first, rows) = (before, rows + part.rest_rows);
+        }
+        let mut last = sequence;
+        while let Some((&after, part)) = parts.range(last + 1..).next() {
+            if parts[&last].last + 1 != after || !part.sealed.is_empty() {
+                break;
+            }
+            (last, rows) = (after, rows + part.rest_rows);
+        }
+        if rows < ROW_GROUP_SIZE {
+            return Ok(());
+        }
+        let run: Vec<u64> = parts.range(first..=last).map(|(key, _)| *key).collect();
+        let taken: Vec<Part> = run.iter().filter_map(|key| parts.remove(key)).collect();
+        drop(parts);
+        let joined = self.join(taken)?;
+        self.parts.lock().insert(first, joined);
+        Ok(())
+    }
+
+    fn join(&self, taken: Vec<Part>) -> Result<Part> {
+        let types: Vec<LogicalType> = self.table.schema().columns.iter().map(|c| c.ty).collect();
+        let mut joined = Part {
+            last: taken.last().map_or(0, |p| p.last),
+            sealed: Vec::new(),
+            rest: Vec::new(),
+            rest_rows: 0,
+            reservation: self.table.budget().reserve(0)?,
+        };
+        let (mut open, mut open_rows) = (new_builders(&types), 0);
+        for part in taken {
+            joined.sealed.extend(part.sealed);
+            for batch in part.rest {
+                let mut from = 0;
+                while from < batch.len() {
+                    let len = (batch.len() - from).min(ROW_GROUP_SIZE - open_rows);
+                    for (builder, column) in open.iter_mut().zip(batch.columns()) {
+                        builder.append(&column.slice(from, len));
+                    }
+                    (from, open_rows) = (from + len, open_rows + len);
+                    if open_rows == ROW_GROUP_SIZE {
+                        let full = std::mem::replace(&mut open, new_builders(&types));
+                        let columns = encode(&self.table, full.into_iter().map(VectorBuilder::finish))?;
+                        joined.sealed.push((columns, std::mem::take(&mut open_rows)));
+                    }
+                }
+            }
+        }
+        if open_rows > 0 {
+            let size: usize = open.iter().map(VectorBuilder::memory_size).sum();
+            joined.reservation.resize(size as u64)?;
+            joined.rest.push(Batch::new(open.into_iter().map(VectorBuilder::finish).collect(), open_rows));
+            joined.rest_rows = open_rows;
+        }
+        Ok(joined)
+    }
+}
+
+fn new_builders(types: &[LogicalType]) -> Vec<VectorBuilder> {
+    types.iter().map(|ty| VectorBuilder::new(*ty, 0)).collect()
+}
+
+fn encode(table: &Table, columns: impl Iterator<Item = Vector>) -> Result<Vec<Arc<Segment>>> {
+    columns.map(|column| Ok(Arc::new(Segment::encode(&column, table.budget())?))).collect()
+}

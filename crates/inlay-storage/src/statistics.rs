@@ -1,0 +1,158 @@
+//! What the optimizer knows of a table: row count, ranges, distinct counts and a sample of rows.
+
+use crate::hyperloglog::HyperLogLog;
+use crate::row_group::RowGroup;
+use crate::schema::TableSchema;
+use crate::table::TableSnapshot;
+use inlay_types::{Batch, Value, VectorBuilder};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Rows in a full sample.
+pub const SAMPLE_SIZE: usize = 2_048;
+
+/// Of one column. Ranges and NULL counts include deleted rows, so they are bounds.
+#[derive(Clone, Debug)]
+pub struct ColumnStatistics {
+    /// No value is smaller. Absent when there is no value but NULL.
+    pub min: Option<Value>,
+    /// No value is larger. NaN counts as largest.
+    pub max: Option<Value>,
+    /// Number of NULLs.
+    pub null_count: u64,
+    /// Estimated number of distinct values, NULL not counted.
+    pub distinct_count: f64,
+    /// Whether the column alone is a declared key.
+    pub is_unique: bool,
+}
+
+/// Of a table.
+#[derive(Clone, Debug)]
+pub struct TableStatistics {
+    /// Live rows, exactly.
+    pub row_count: u64,
+    /// Per column.
+    pub columns: Vec<ColumnStatistics>,
+    /// Random live rows, all columns flat, in row order. May stem from a slightly older version of the table.
+    pub sample: Arc<Batch>,
+    /// Version of the table that the sample was drawn from, and its row count.
+    pub(crate) sampled: (u64, u64),
+}
+
+impl TableStatistics {
+    /// Gathers the statistics of a snapshot; takes the sample of `earlier` when the table has hardly changed.
+    pub(crate) fn of(snapshot: &TableSnapshot, schema: &TableSchema, earlier: Option<&TableStatistics>) -> Self {
+        let row_count = snapshot.row_count() as u64;
+        let columns = (0..schema.columns.len()).map(|index| column_statistics(snapshot, schema, index)).collect();
+        let (sample, sampled) = match earlier {
+            Some(earlier) if earlier.sample_still_fits(row_count) => (Arc::clone(&earlier.sample), earlier.sampled),
+            _ => (Arc::new(draw_sample(snapshot, schema)), (snapshot.version(), row_count)),
+        };
+        Self { row_count, columns, sample, sampled }
+    }
+
+    /// A sample serves until the table has grown or shrunk by an eighth.
+    fn sample_still_fits(&self, row_count: u64) -> bool {
+        let (_, then) = self.sampled;
+        then > SAMPLE_SIZE as u64 && row_count.abs_diff(then) < then / 8
+    }
+}
+
+fn column_statistics(snapshot: &TableSnapshot, schema: &TableSchema, index: usize) -> ColumnStatistics {
+    let (mut min, mut max): (Option<&Value>, Option<&Value>) = (None, None);
+    let mut null_count = 0;
+    let mut sketch = HyperLogLog::default();
+    for group in snapshot.row_groups() {
+        let segment = group.column(index);
+        let zone = segment.zone_map();
+        null_count += segment.null_count() as u64;
+        if let Some(low) = &zone.min {
+            if min.is_none_or(|m| low.total_cmp(m) == Ordering::Less) {
+                min = Some(low);
+            }
+        }
+        if let Some(high) = &zone.max {
+            if max.is_none_or(|m| high.total_cmp(m) == Ordering::Greater) {
+                max = Some(high);
+            }
+        }
+        sketch.merge(&segment.sketch());
+    }
+    let values = (snapshot.row_count() as u64).saturating_sub(null_count) as f64;
+    let is_unique = schema.is_unique(index);
+    let span = match (min.and_then(Value::as_stored_i128), max.and_then(Value::as_stored_i128)) {
+        (Some(low), Some(high)) => high.saturating_sub(low).saturating_add(1) as f64,
+        _ => f64::INFINITY,
+    };
+    let distinct_count = if is_unique { values } else { sketch.estimate().min(values).min(span) };
+    ColumnStatistics { min: min.cloned(), max: max.cloned(), null_count, distinct_count, is_unique }
+}
+
+/// Up to [`SAMPLE_SIZE`] live rows; the same table gives the same sample.
+fn draw_sample(snapshot: &TableSnapshot, schema: &TableSchema) -> Batch {
+    let total = snapshot.total_rows();
+    let mut positions: Vec<u64> = if total as usize <= 2 * SAMPLE_SIZE {
+        (0..total).collect()
+    } else {
+        // A little more than needed, as some positions repeat or are deleted.
+        let mut state = 0x1A2B_3C4D_5E6F_7081u64;
+        (0..SAMPLE_SIZE + SAMPLE_SIZE / 4).map(|_| next_random(&mut state) % total).collect()
+    };
+    positions.sort_unstable();
+    positions.dedup();
+    retain_live(&mut positions, snapshot);
+    thin_out(&mut positions, SAMPLE_SIZE);
+    let mut builders: Vec<VectorBuilder> =
+        schema.columns.iter().map(|c| VectorBuilder::new(c.ty, positions.len())).collect();
+    each_group(&positions, snapshot, |group, rows| {
+        for (index, builder) in builders.iter_mut().enumerate() {
+            builder.append(&group.column(index).gather(rows));
+        }
+    });
+    Batch::new(builders.into_iter().map(VectorBuilder::finish).collect(), positions.len())
+}
+
+/// Calls `f` for each row group with the rows there of those at `positions`, which count all rows of the table.
+fn each_group(positions: &[u64], snapshot: &TableSnapshot, mut f: impl FnMut(&RowGroup, &[u32])) {
+    let (mut from, mut start) = (0, 0);
+    for group in snapshot.row_groups() {
+        let end = start + group.len() as u64;
+        let to = from + positions[from..].partition_point(|p| *p < end);
+        if from < to {
+            let rows: Vec<u32> = positions[from..to].iter().map(|p| (p - start) as u32).collect();
+            f(group, &rows);
+        }
+        (from, start) = (to, end);
+    }
+}
+
+fn retain_live(positions: &mut Vec<u64>, snapshot: &TableSnapshot) {
+    if snapshot.row_count() as u64 == snapshot.total_rows() {
+        return;
+    }
+    let mut live = Vec::with_capacity(positions.len());
+    each_group(positions, snapshot, |group, rows| live.extend(rows.iter().map(|r| !group.is_deleted(*r as usize))));
+    let mut live = live.into_iter();
+    positions.retain(|_| live.next().unwrap_or(false));
+}
+
+/// Drops random elements until `limit` are left, keeping the order.
+fn thin_out(positions: &mut Vec<u64>, limit: usize) {
+    let mut state = 0x0123_4567_89AB_CDEFu64;
+    let (mut left, mut wanted) = (positions.len(), limit.min(positions.len()));
+    positions.retain(|_| {
+        let keep = next_random(&mut state) % (left as u64) < wanted as u64;
+        left -= 1;
+        wanted -= usize::from(keep);
+        keep
+    });
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+fn next_random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
