@@ -9,8 +9,10 @@
 //! - [`buffer`], [`bitmap`], [`view`]: memory, NULLs, strings.
 //! - [`vector`], [`batch`], [`builder`]: columns in flight.
 //! - [`datetime`]: the calendar.
+//! - [`arrow`]: columns to and from a host through the Arrow C data interface.
 //! - [`budget`], [`interrupt`]: the memory limit and cancellation that every query passes along.
 
+pub mod arrow;
 pub mod batch;
 pub mod bitmap;
 pub mod budget;

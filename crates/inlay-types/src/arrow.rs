@@ -1,0 +1,30 @@
+//! The Arrow C data interface: columns to and from any host without copying, and without the arrow crates.
+//!
+//! - [`ffi`]: the three structs of the interface and who owns them.
+//! - [`export`]: vectors and batches as struct arrays and streams. Fixed-width values, validity and string views
+//!   are handed over as they lie; booleans become bitmaps, narrow decimals become 128 bits wide.
+//! - [`field`]: what an Arrow schema says, as safe values, and which logical type stands for it.
+//! - [`import`]: arrays of a host as vectors. Values that lie alike are shared, strings of any Arrow layout become
+//!   views over the host's bytes; the array is released when the last vector is dropped.
+//! - [`stream`]: arrays one after the other, in both directions.
+//!
+//! What always holds: memory handed out lives until the consumer releases it, memory taken in until nothing of ours
+//! refers to it; no panic leaves a callback; a NULL or released struct is an error.
+//!
+//! Called by the language bindings and by `inlay_formats`.
+//! Source: <https://arrow.apache.org/docs/format/CDataInterface.html>.
+
+pub mod export;
+pub mod ffi;
+pub mod field;
+pub mod import;
+pub mod stream;
+
+pub use export::{Exporter, StringLayout};
+pub use ffi::{ArrowArray, ArrowArrayStream, ArrowSchema};
+pub use field::{ArrowField, ArrowType, TimeUnit};
+pub use import::{ArrowColumn, ArrowRecords};
+pub use stream::StreamReader;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+//! What an Arrow schema says, read once into safe values.
+
+use super::ffi::ArrowSchema;
+use crate::{Error, LogicalType, Result};
+use std::ffi::{CStr, c_char};
+
+/// Deepest nesting of a schema that is read.
+const DEPTH_MAX: usize = 64;
+/// Most children a struct may have; guards against reading garbage as a count.
+const CHILDREN_MAX: i64 = 1 << 20;
+
+/// Unit of times and timestamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Seconds.
+    Second,
+    /// Milliseconds.
+    Milli,
+    /// Microseconds.
+    Micro,
+    /// Nanoseconds.
+    Nano,
+}
+
+/// An Arrow type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArrowType {
+    /// All NULL, without buffers.
+    Null,
+    /// A bit per value.
+    Bool,
+    /// An integer carried as this logical type.
+    Int(LogicalType),
+    /// IEEE 754 binary16.
+    Float16,
+    /// IEEE 754 binary32.
+    Float32,
+    /// IEEE 754 binary64.
+    Float64,
+    /// Scaled integers of `width_bits` 32, 64 or 128.
+    Decimal {
+        /// Digits in all.
+        precision: u8,
+        /// Digits behind the point.
+        scale: u8,
+        /// Width of a value.
+        width_bits: u16,
+    },
+    /// Text or bytes behind 32-bit offsets.
+    Offsets32(LogicalType),
+    /// Text or bytes behind 64-bit offsets.
+    Offsets64(LogicalType),
+    /// Views of text or bytes.
+    Views(LogicalType),
+    /// Bytes of one length.
+    FixedBytes(usize),
+    /// Days.
+    Date32,
+    /// Milliseconds.
+    Date64,
+    /// Time of day in 32 bits.
+    Time32(TimeUnit),
+    /// Time of day in 64 bits.
+    Time64(TimeUnit),
+    /// A point in time; with a zone it counts from the epoch in UTC.
+    Timestamp(TimeUnit),
+    /// A length of time.
+    Duration(TimeUnit),
+    /// Months.
+    IntervalMonths,
+    /// Days and milliseconds.
+    IntervalDays,
+    /// Months, days and nanoseconds.
+    IntervalNano,
+    /// Codes of an integer type into values.
+    Dictionary(Box<ArrowType>, Box<ArrowType>),
+    /// A row of fields.
+    Struct,
+    /// A type that no column can have, with its name.
+    Other(String),
+}
+
+/// Name and type of a column, and its fields if it is a struct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrowField {
+    /// The name; empty when the schema has none.
+    pub name: String,
+    /// The type.
+    pub ty: ArrowType,
+    /// Fields of a struct; empty otherwise.
+    pub children: Vec<ArrowField>,
+}
+
+impl ArrowField {
+    /// Reads a schema. What no column can have becomes [`ArrowType::Other`]; a broken struct is an error.
+    pub fn read(schema: &ArrowSchema) -> Result<Self> {
+        Self::read_at(schema, 0)
+    }
+
+    fn read_at(schema: &ArrowSchema, depth: usize) -> Result<Self> {
+        if depth > DEPTH_MAX {
+            return Err(Error::invalid_argument(format!("Arrow schema nests deeper than {DEPTH_MAX} levels")));
+        }
+        let format = text(schema.format).ok_or_else(|| Error::invalid_argument("Arrow schema has no format"))?;
+        let name = text(schema.name).unwrap_or_default();
+        let mut ty = read_format(&format);
+        // SAFETY: NULL or a schema that its parent keeps alive.
+        if let Some(values) = unsafe { schema.dictionary.as_ref() } {
+            let values = Self::read_at(values, depth + 1)?;
+            ty = ArrowType::Dictionary(Box::new(ty), Box::new(values.ty));
+        }
+        let mut children = Vec::new();
+        if ty == ArrowType::Struct {
+            for index in 0..child_count(schema.n_children)? {
+                children.push(Self::read_at(child(schema, index)?, depth + 1)?);
+            }
+        }
+        Ok(Self { name, ty, children })
+    }
+
+    /// The logical type that a column of this field gets; `Unsupported` names column and type when there is none.
+    pub fn logical_type(&self) -> Result<LogicalType> {
+        self.ty.logical_type().map_err(|what| Error::Unsupported {
+            feature: format!("column \"{}\" of Arrow type {what}", self.name),
+            alternative: Some("convert or leave out the column before passing it".to_string()),
+        })
+    }
+}
+
+impl ArrowType {
+    /// The logical type, or the name of a type that has none.
+    fn logical_type(&self) -> std::result::Result<LogicalType, String> {
+        Ok(match self {
+            Self::Null => LogicalType::Integer,
+            Self::Bool => LogicalType::Boolean,
+            Self::Int(ty) | Self::Offsets32(ty) | Self::Offsets64(ty) | Self::Views(ty) => *ty,
+            Self::Float16 | Self::Float32 => LogicalType::Real,
+            Self::Float64 => LogicalType::Double,
+            Self::Decimal { precision, scale, .. } => LogicalType::decimal(*precision, *scale),
+            Self::FixedBytes(_) => LogicalType::Blob,
+            Self::Date32 | Self::Date64 => LogicalType::Date,
+            Self::Time32(_) | Self::Time64(_) => LogicalType::Time,
+            Self::Timestamp(_) => LogicalType::Timestamp,
+            Self::Duration(_) | Self::IntervalMonths | Self::IntervalDays | Self::IntervalNano => {
+                LogicalType::Interval
+            }
+            Self::Dictionary(codes, values) => match (&**codes, &**values) {
+                (_, Self::Dictionary(..)) => return Err("dictionary of a dictionary".to_string()),
+                (Self::Int(ty), values) if !matches!(ty, LogicalType::HugeInt | LogicalType::UHugeInt) => {
+                    values.logical_type()?
+                }
+                _ => return Err("dictionary without integer codes".to_string()),
+            },
+            Self::Struct => return Err("struct".to_string()),
+            Self::Other(name) => return Err(name.clone()),
+        })
+    }
+}
+
+pub(super) fn child_count(count: i64) -> Result<usize> {
+    if (0..=CHILDREN_MAX).contains(&count) {
+        Ok(count as usize)
+    } else {
+        Err(Error::invalid_argument(format!("Arrow struct says it has {count} children")))
+    }
+}
+
+fn child(schema: &ArrowSchema, index: usize) -> Result<&ArrowSchema> {
+    let missing = || Error::invalid_argument(format!("child {index} of an Arrow schema is a NULL pointer"));
+    if schema.children.is_null() {
+        return Err(missing());
+    }
+    // SAFETY: the producer promises `n_children` pointers, each NULL or a schema that the parent keeps alive.
+    unsafe { (*schema.children.add(index)).as_ref() }.ok_or_else(missing)
+}
+
+fn text(pointer: *const c_char) -> Option<String> {
+    if pointer.is_null() {
+        return None;
+    }
+    // SAFETY: not NULL; the producer promises a string that ends in NUL and lives as long as the struct.
+    Some(unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
+}
+
+fn unit_of(text: &str) -> Option<TimeUnit> {
+    Some(match text.as_bytes().first()? {
+        b's' => TimeUnit::Second,
+        b'm' => TimeUnit::Milli,
+        b'u' => TimeUnit::Micro,
+        b'n' => TimeUnit::Nano,
+        _ => return None,
+    })
+}
+
+fn read_format(format: &str) -> ArrowType {
+    let other = |name: &str| ArrowType::Other(name.to_string());
+    match format {
+        "n" => ArrowType::Null,
+        "b" => ArrowType::Bool,
+        "c" => ArrowType::Int(LogicalType::TinyInt),
+        "C" => ArrowType::Int(LogicalType::UTinyInt),
+        "s" => ArrowType::Int(LogicalType::SmallInt),
+        "S" => ArrowType::Int(LogicalType::USmallInt),
+        "i" => ArrowType::Int(LogicalType::Integer),
+        "I" => ArrowType::Int(LogicalType::UInteger),
+        "l" => ArrowType::Int(LogicalType::BigInt),
+        "L" => ArrowType::Int(LogicalType::UBigInt),
+        "e" => ArrowType::Float16,
+        "f" => ArrowType::Float32,
+        "g" => ArrowType::Float64,
+        "u" => ArrowType::Offsets32(LogicalType::Varchar),
+        "U" => ArrowType::Offsets64(LogicalType::Varchar),
+        "vu" => ArrowType::Views(LogicalType::Varchar),
+        "z" => ArrowType::Offsets32(LogicalType::Blob),
+        "Z" => ArrowType::Offsets64(LogicalType::Blob),
+        "vz" => ArrowType::Views(LogicalType::Blob),
+        "tdD" => ArrowType::Date32,
+        "tdm" => ArrowType::Date64,
+        "tts" => ArrowType::Time32(TimeUnit::Second),
+        "ttm" => ArrowType::Time32(TimeUnit::Milli),
+        "ttu" => ArrowType::Time64(TimeUnit::Micro),
+        "ttn" => ArrowType::Time64(TimeUnit::Nano),
+        "tiM" => ArrowType::IntervalMonths,
+        "tiD" => ArrowType::IntervalDays,
+        "tin" => ArrowType::IntervalNano,
+        "+s" => ArrowType::Struct,
+        "+l" | "+L" | "+vl" | "+vL" => other("list"),
+        "+m" => other("map"),
+        "+r" => other("run-end encoded"),
+        _ => read_parametric(format).unwrap_or_else(|| other(&format!("\"{format}\""))),
+    }
+}
+
+fn read_parametric(format: &str) -> Option<ArrowType> {
+    if let Some(parameters) = format.strip_prefix("d:") {
+        return Some(read_decimal(parameters).unwrap_or_else(|| ArrowType::Other(format!("decimal({parameters})"))));
+    }
+    if let Some(size) = format.strip_prefix("w:") {
+        return size.parse().ok().filter(|&size: &usize| size <= i32::MAX as usize).map(ArrowType::FixedBytes);
+    }
+    if let Some(unit) = format.strip_prefix("ts") {
+        return unit_of(unit).map(ArrowType::Timestamp);
+    }
+    if let Some(unit) = format.strip_prefix("tD") {
+        return unit_of(unit).map(ArrowType::Duration);
+    }
+    if format.starts_with("+w:") {
+        return Some(ArrowType::Other("fixed-size list".to_string()));
+    }
+    format.starts_with("+u").then(|| ArrowType::Other("union".to_string()))
+}
+
+fn read_decimal(parameters: &str) -> Option<ArrowType> {
+    let mut parts = parameters.split(',');
+    let precision: u8 = parts.next()?.parse().ok()?;
+    let scale: u8 = parts.next()?.parse().ok()?;
+    let width_bits: u16 = parts.next().map_or(Some(128), |width| width.parse().ok())?;
+    let fits = (1..=38).contains(&precision) && scale <= precision && matches!(width_bits, 32 | 64 | 128);
+    fits.then_some(ArrowType::Decimal { precision, scale, width_bits })
+}

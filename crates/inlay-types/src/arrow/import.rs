@@ -1,0 +1,615 @@
+//! A host's Arrow arrays as vectors.
+//!
+//! [`ArrowRecords::import`] takes ownership of an array and checks its shape. [`ArrowColumn::vector`] turns a range of
+//! rows into a vector: values that lie as ours do are shared and everything else is converted for that range alone, so
+//! that a scan converts in parallel and only what it reads.
+//!
+//! The producer is trusted for pointers and lengths, as the interface demands. What it computes (string offsets,
+//! views, dictionary codes) is checked, because a wrong one would end up far from here. Text is taken to be UTF-8.
+
+use super::ffi::ArrowArray;
+use super::field::{ArrowField, ArrowType, TimeUnit, child_count};
+use crate::value::Interval;
+use crate::view::{INLINE_LIMIT, View};
+use crate::{Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, PhysicalType, Result, Vector};
+use std::ptr::NonNull;
+use std::sync::{Arc, OnceLock};
+
+/// Columns of equal length, such as a record batch.
+#[derive(Debug)]
+pub struct ArrowRecords {
+    columns: Vec<ArrowColumn>,
+    len: usize,
+}
+
+impl ArrowRecords {
+    /// Takes over an array of type `field`: a struct becomes its children, anything else one column.
+    pub fn import(array: ArrowArray, field: &ArrowField) -> Result<Self> {
+        let owner = Arc::new(array);
+        let whole = Shape::read(&owner, &field.name)?;
+        if field.ty != ArrowType::Struct {
+            let column = ArrowColumn::read(&owner, &owner, field, 0, whole.len)?;
+            return Ok(Self { columns: vec![column], len: whole.len });
+        }
+        if owner.null_count != 0 && whole.buffer(0).is_some() {
+            let bits = whole.bits(0, whole.offset, whole.len).unwrap_or_default();
+            if !Bitmap::from_words(bits, whole.len).all() {
+                return Err(Error::invalid_argument("Arrow record batch has rows that are NULL as a whole"));
+            }
+        }
+        if child_count(owner.n_children)? != field.children.len() {
+            let message = format!(
+                "Arrow array has {} columns, its schema {}",
+                owner.n_children,
+                field.children.len()
+            );
+            return Err(Error::invalid_argument(message));
+        }
+        let mut columns = Vec::with_capacity(field.children.len());
+        for (index, field) in field.children.iter().enumerate() {
+            let missing = || malformed(&field.name, "is a NULL pointer");
+            if owner.children.is_null() {
+                return Err(missing());
+            }
+            // SAFETY: the producer promises `n_children` pointers, each NULL or an array that lives as long as `owner`.
+            let child = unsafe { (*owner.children.add(index)).as_ref() }.ok_or_else(missing)?;
+            columns.push(ArrowColumn::read(&owner, child, field, whole.offset, whole.len)?);
+        }
+        Ok(Self { columns, len: whole.len })
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[ArrowColumn] {
+        &self.columns
+    }
+}
+
+fn malformed(column: &str, what: &str) -> Error {
+    Error::invalid_argument(format!("Arrow column \"{column}\" {what}"))
+}
+
+/// Where an array's buffers lie.
+#[derive(Debug)]
+struct Shape {
+    owner: Arc<ArrowArray>,
+    buffers: Vec<Option<NonNull<u8>>>,
+    offset: usize,
+    len: usize,
+    null_count: i64,
+}
+
+// SAFETY: the pointers lead to memory of `owner`, which is only read and may be read by any thread.
+unsafe impl Send for Shape {}
+// SAFETY: as above.
+unsafe impl Sync for Shape {}
+
+impl Shape {
+    fn read(owner: &Arc<ArrowArray>, name: &str) -> Result<Self> {
+        Self::of(owner, owner, name)
+    }
+
+    fn of(owner: &Arc<ArrowArray>, array: &ArrowArray, name: &str) -> Result<Self> {
+        let count = |value: i64| usize::try_from(value).ok().filter(|&v| v <= isize::MAX as usize / 32);
+        let (Some(len), Some(offset)) = (count(array.length), count(array.offset)) else {
+            return Err(malformed(name, "has a negative or impossible length or offset"));
+        };
+        let buffer_count = child_count(array.n_buffers)?;
+        let mut buffers = Vec::with_capacity(buffer_count);
+        if !array.buffers.is_null() {
+            for index in 0..buffer_count {
+                // SAFETY: the producer promises `n_buffers` pointers.
+                buffers.push(NonNull::new(unsafe { *array.buffers.add(index) }.cast_mut().cast::<u8>()));
+            }
+        }
+        Ok(Self { owner: Arc::clone(owner), buffers, offset, len, null_count: array.null_count })
+    }
+
+    fn buffer(&self, index: usize) -> Option<NonNull<u8>> {
+        self.buffers.get(index).copied().flatten()
+    }
+
+    /// `size` bytes of buffer `index` behind `start`, shared; `None` when there is no such buffer.
+    fn bytes(&self, index: usize, start: usize, size: usize) -> Option<Buffer> {
+        if size == 0 {
+            return Some(Buffer::default());
+        }
+        let first = self.buffer(index)?;
+        // SAFETY: the producer promises that the buffer holds what length and offset say; the caller asks for no more.
+        let first = unsafe { first.add(start) };
+        // SAFETY: as above; the memory stays unchanged until `owner` is dropped. Alignment is checked by `values`,
+        // and everything else reads bytes.
+        Some(unsafe { Buffer::foreign(first, size, Box::new(Arc::clone(&self.owner))) })
+    }
+
+    /// Values `from .. from + len` of buffer `index`; copied when they are not aligned.
+    fn values<T: Native>(&self, index: usize, from: usize, len: usize) -> Option<Buffer> {
+        let width = size_of::<T>();
+        let shared = self.bytes(index, from * width, len * width)?;
+        if shared.is_aligned_for::<T>() {
+            return Some(shared);
+        }
+        let mut copy = Buffer::zeroed(len * width);
+        if let Some(target) = copy.typed_mut::<u8>() {
+            target.copy_from_slice(shared.bytes());
+        }
+        Some(copy)
+    }
+
+    /// Bits `from .. from + len` of buffer `index`, starting at bit 0.
+    fn bits(&self, index: usize, from: usize, len: usize) -> Option<Vec<u64>> {
+        let bytes = self.bytes(index, from / 8, (from % 8 + len).div_ceil(8))?;
+        Some(shift_bits(bytes.bytes(), from % 8, len))
+    }
+}
+
+fn shift_bits(bytes: &[u8], shift: usize, len: usize) -> Vec<u64> {
+    let word = |index: usize| {
+        let start = index * 8;
+        let mut raw = [0u8; 16];
+        let end = (start + 9).min(bytes.len());
+        raw[..end - start].copy_from_slice(&bytes[start..end]);
+        (u128::from_le_bytes(raw) >> shift) as u64
+    };
+    (0..len.div_ceil(64)).map(word).collect()
+}
+
+/// One column of a host.
+#[derive(Debug)]
+pub struct ArrowColumn {
+    name: String,
+    ty: ArrowType,
+    logical: Result<LogicalType>,
+    shape: Shape,
+    /// Rows that a parent's offset skips.
+    start: usize,
+    len: usize,
+    values: Option<Box<ArrowColumn>>,
+    dictionary: OnceLock<(Arc<Dictionary>, Option<Bitmap>)>,
+    heap: OnceLock<Heap>,
+}
+
+impl ArrowColumn {
+    fn read(
+        owner: &Arc<ArrowArray>,
+        array: &ArrowArray,
+        field: &ArrowField,
+        start: usize,
+        len: usize,
+    ) -> Result<Self> {
+        let shape = Shape::of(owner, array, &field.name)?;
+        if shape.len < start + len {
+            return Err(malformed(&field.name, "is shorter than its record batch"));
+        }
+        let mut values = None;
+        if let ArrowType::Dictionary(_, value_type) = &field.ty {
+            // SAFETY: NULL or an array that lives as long as `owner`.
+            let Some(dictionary) = (unsafe { array.dictionary.as_ref() }) else {
+                return Err(malformed(&field.name, "has codes but no dictionary"));
+            };
+            let value_field =
+                ArrowField { name: field.name.clone(), ty: (**value_type).clone(), children: Vec::new() };
+            let count = usize::try_from(dictionary.length).unwrap_or(0);
+            values = Some(Box::new(Self::read(owner, dictionary, &value_field, 0, count)?));
+        }
+        Ok(Self {
+            name: field.name.clone(),
+            ty: field.ty.clone(),
+            logical: field.logical_type(),
+            shape,
+            start,
+            len,
+            values,
+            dictionary: OnceLock::new(),
+            heap: OnceLock::new(),
+        })
+    }
+
+    /// The column's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The type of the column's vectors, or why it has none.
+    pub fn logical_type(&self) -> Result<LogicalType> {
+        self.logical.clone()
+    }
+
+    /// Rows `from .. from + len` as a vector.
+    pub fn vector(&self, from: usize, len: usize) -> Result<Vector> {
+        if from.checked_add(len).is_none_or(|end| end > self.len) {
+            return Err(Error::internal(format!("rows {from} and following are outside of column \"{}\"", self.name)));
+        }
+        let ty = self.logical_type()?;
+        if len == 0 {
+            return Ok(Vector::empty(ty));
+        }
+        let first = self.shape.offset + self.start + from;
+        let validity = self.validity(first, len);
+        let rows = Rows { column: self, ty, first, len, validity };
+        rows.read()
+    }
+
+    fn validity(&self, first: usize, len: usize) -> Option<Bitmap> {
+        if self.shape.null_count == 0 || self.ty == ArrowType::Null {
+            return None;
+        }
+        self.shape.buffer(0)?;
+        let bitmap = Bitmap::from_words(self.shape.bits(0, first, len)?, len);
+        if bitmap.all() { None } else { Some(bitmap) }
+    }
+
+    fn missing(&self) -> Error {
+        malformed(&self.name, "lacks a buffer")
+    }
+
+    /// The dictionary without NULLs, and which codes mean NULL (clear bits).
+    fn dictionary(&self) -> Result<&(Arc<Dictionary>, Option<Bitmap>)> {
+        if let Some(ready) = self.dictionary.get() {
+            return Ok(ready);
+        }
+        let values = self.values.as_ref().ok_or_else(|| self.missing())?;
+        let mut flat = match values.len {
+            0 => Vector::nulls(self.logical_type()?, 1).flatten(),
+            len => values.vector(0, len)?.flatten(),
+        };
+        let validity = flat.validity().cloned();
+        flat.set_validity(None);
+        // Another worker may have been first; then its dictionary is used by both.
+        Ok(self.dictionary.get_or_init(|| (Dictionary::new(flat), validity)))
+    }
+
+    /// The buffers that views of a view array point into.
+    fn view_heap(&self) -> Result<&Heap> {
+        if let Some(ready) = self.heap.get() {
+            return Ok(ready);
+        }
+        let count = self.shape.buffers.len().checked_sub(3).ok_or_else(|| self.missing())?;
+        let sizes = self.shape.values::<i64>(count + 2, 0, count).ok_or_else(|| self.missing())?;
+        let mut buffers = Vec::with_capacity(count);
+        for (index, &size) in sizes.typed::<i64>()[..count].iter().enumerate() {
+            let size = usize::try_from(size).map_err(|_| malformed(&self.name, "has a buffer of negative size"))?;
+            buffers.push(self.shape.bytes(index + 2, 0, size).ok_or_else(|| self.missing())?);
+        }
+        Ok(self.heap.get_or_init(|| Heap::new(buffers)))
+    }
+}
+
+/// A range of a column on its way to a vector.
+struct Rows<'a> {
+    column: &'a ArrowColumn,
+    ty: LogicalType,
+    /// Position in the buffers.
+    first: usize,
+    len: usize,
+    validity: Option<Bitmap>,
+}
+
+impl Rows<'_> {
+    fn read(self) -> Result<Vector> {
+        match &self.column.ty {
+            ArrowType::Null => Ok(Vector::nulls(self.ty, self.len)),
+            ArrowType::Bool => {
+                let bits = self.column.shape.bits(1, self.first, self.len).ok_or_else(|| self.column.missing())?;
+                let bytes = unpack_bits(&bits, self.len);
+                Ok(self.flat(Buffer::from_vec(bytes), Heap::default()))
+            }
+            ArrowType::Int(_) | ArrowType::Float32 | ArrowType::Float64 | ArrowType::Date32 => {
+                let carrier = self.ty.physical();
+                self.shared(carrier)
+            }
+            ArrowType::Time64(TimeUnit::Micro) | ArrowType::Timestamp(TimeUnit::Micro) => {
+                self.shared(PhysicalType::I64)
+            }
+            ArrowType::Decimal { width_bits, .. } => self.decimal(*width_bits),
+            ArrowType::Offsets32(_) => self.strings::<i32>(),
+            ArrowType::Offsets64(_) => self.strings::<i64>(),
+            ArrowType::Views(_) => self.views(),
+            ArrowType::FixedBytes(size) => self.fixed_bytes(*size),
+            ArrowType::Dictionary(codes, _) => match &**codes {
+                ArrowType::Int(codes) => self.codes(*codes),
+                _ => Err(self.unreadable()),
+            },
+            ArrowType::Float16 => self.converted::<u16, f32>(|bits| Some(half_to_single(bits))),
+            ArrowType::Date64 => {
+                self.converted::<i64, i32>(|millis| i32::try_from(millis.div_euclid(86_400_000)).ok())
+            }
+            ArrowType::Time32(unit) => {
+                let unit = *unit;
+                self.converted::<i32, i64>(move |time| to_micros(i64::from(time), unit))
+            }
+            ArrowType::Time64(unit) | ArrowType::Timestamp(unit) => {
+                let unit = *unit;
+                self.converted::<i64, i64>(move |time| to_micros(time, unit))
+            }
+            ArrowType::Duration(unit) => {
+                let unit = *unit;
+                self.converted::<i64, Interval>(move |time| Some(interval(0, 0, to_micros(time, unit)?)))
+            }
+            ArrowType::IntervalMonths => self.converted::<i32, Interval>(|months| Some(interval(months, 0, 0))),
+            ArrowType::IntervalDays => {
+                // Days in the low half, milliseconds in the high half.
+                self.converted::<i64, Interval>(|both| Some(interval(0, both as i32, (both >> 32) * 1000)))
+            }
+            ArrowType::IntervalNano => self.converted::<Interval, Interval>(|value| {
+                Some(interval(value.months, value.days, value.micros / 1000))
+            }),
+            ArrowType::Struct | ArrowType::Other(_) => Err(self.unreadable()),
+        }
+    }
+
+    fn unreadable(&self) -> Error {
+        Error::internal(format!("column \"{}\" has no logical type", self.column.name))
+    }
+
+    fn flat(self, data: Buffer, heap: Heap) -> Vector {
+        Vector::flat(self.ty, self.len, data, self.validity, heap)
+    }
+
+    fn is_null(&self, row: usize) -> bool {
+        self.validity.as_ref().is_some_and(|v| !v.get(row))
+    }
+
+    fn buffer<T: Native>(&self, index: usize) -> Result<Buffer> {
+        self.column.shape.values::<T>(index, self.first, self.len).ok_or_else(|| self.column.missing())
+    }
+
+    fn shared(self, carrier: PhysicalType) -> Result<Vector> {
+        let data = match carrier.size() {
+            1 => self.buffer::<u8>(1)?,
+            2 => self.buffer::<u16>(1)?,
+            4 => self.buffer::<u32>(1)?,
+            8 => self.buffer::<u64>(1)?,
+            _ => self.buffer::<u128>(1)?,
+        };
+        Ok(self.flat(data, Heap::default()))
+    }
+
+    fn converted<S: Native, T: Native>(self, convert: impl Fn(S) -> Option<T>) -> Result<Vector> {
+        let source = self.buffer::<S>(1)?;
+        let mut target = Vec::with_capacity(self.len);
+        for (row, &value) in source.typed::<S>().iter().enumerate() {
+            match convert(value) {
+                Some(value) => target.push(value),
+                None if self.is_null(row) => target.push(T::default()),
+                None => {
+                    let message =
+                        format!("row {} of column \"{}\" is outside of {}", self.first + row, self.column.name, self.ty);
+                    return Err(Error::out_of_range(message));
+                }
+            }
+        }
+        Ok(self.flat(Buffer::from_vec(target), Heap::default()))
+    }
+
+    fn decimal(self, width_bits: u16) -> Result<Vector> {
+        let carrier = self.ty.physical();
+        match (width_bits, carrier) {
+            (32, PhysicalType::I32) | (64, PhysicalType::I64) | (128, PhysicalType::I128) => self.shared(carrier),
+            (32, PhysicalType::I16) => self.converted::<i32, i16>(|v| v.try_into().ok()),
+            (64, PhysicalType::I16) => self.converted::<i64, i16>(|v| v.try_into().ok()),
+            (64, PhysicalType::I32) => self.converted::<i64, i32>(|v| v.try_into().ok()),
+            (128, PhysicalType::I16) => self.converted::<i128, i16>(|v| v.try_into().ok()),
+            (128, PhysicalType::I32) => self.converted::<i128, i32>(|v| v.try_into().ok()),
+            (128, PhysicalType::I64) => self.converted::<i128, i64>(|v| v.try_into().ok()),
+            (32, PhysicalType::I64) => self.converted::<i32, i64>(|v| Some(v.into())),
+            (32, PhysicalType::I128) => self.converted::<i32, i128>(|v| Some(v.into())),
+            (64, PhysicalType::I128) => self.converted::<i64, i128>(|v| Some(v.into())),
+            _ => Err(self.unreadable()),
+        }
+    }
+
+    fn strings<O: Native + Into<i64>>(self) -> Result<Vector> {
+        let broken = || malformed(&self.column.name, "has string offsets that are negative or not ascending");
+        let shape = &self.column.shape;
+        let offsets = shape.values::<O>(1, self.first, self.len + 1).ok_or_else(|| self.column.missing())?;
+        let offsets = offsets.typed::<O>();
+        let at = |index: usize| -> Result<usize> { usize::try_from(offsets[index].into()).map_err(|_| broken()) };
+        let (base, end) = (at(0)?, at(self.len)?);
+        let size = end.checked_sub(base).ok_or_else(broken)?;
+        let bytes = shape.bytes(2, base, size).ok_or_else(|| self.column.missing())?;
+        let data = bytes.bytes();
+
+        // Heap buffers are windows of at most 2 GiB over the host's bytes, because a view's offset has 32 bits.
+        let mut windows: Vec<usize> = vec![0];
+        let mut window = 0;
+        let mut views = Vec::with_capacity(self.len);
+        let (mut low, mut any_long) = (0, false);
+        for next in &offsets[1..=self.len] {
+            let next: i64 = (*next).into();
+            let high = (next as usize).wrapping_sub(base);
+            if next < 0 || high < low || high > size || high - low > i32::MAX as usize {
+                return Err(broken());
+            }
+            if high - window > i32::MAX as usize {
+                window = low;
+                windows.push(window);
+            }
+            any_long |= high - low > INLINE_LIMIT;
+            views.push(view_of(data, low, high, windows.len() as u32 - 1, (low - window) as u32));
+            low = high;
+        }
+        let heap = if any_long {
+            let ends = windows.iter().skip(1).copied().chain(Some(size));
+            Heap::new(windows.iter().zip(ends).map(|(&from, to)| bytes.slice(from, to - from)).collect())
+        } else {
+            Heap::default()
+        };
+        Ok(self.flat(Buffer::from_vec(views), heap))
+    }
+
+    fn views(self) -> Result<Vector> {
+        let heap = self.column.view_heap()?.clone();
+        let data = self.buffer::<View>(1)?;
+        let sizes: Vec<usize> = heap.buffers().iter().map(Buffer::size).collect();
+        let fits = |view: &View| {
+            let size = sizes.get(view.buffer() as usize).copied().unwrap_or(0);
+            view.offset() as usize + view.len() <= size
+        };
+        let clean = |view: &View| if view.is_inline() { same_view(view, &trimmed(*view)) } else { fits(view) };
+        if data.typed::<View>().iter().all(clean) {
+            return Ok(self.flat(data, heap));
+        }
+        let mut views = data.typed::<View>().to_vec();
+        for (row, view) in views.iter_mut().enumerate() {
+            if self.is_null(row) {
+                *view = View::EMPTY;
+            } else if view.is_inline() {
+                *view = trimmed(*view);
+            } else if !fits(view) {
+                return Err(malformed(&self.column.name, "has a string view that points outside of its buffers"));
+            }
+        }
+        Ok(self.flat(Buffer::from_vec(views), heap))
+    }
+
+    fn fixed_bytes(self, size: usize) -> Result<Vector> {
+        let shape = &self.column.shape;
+        let start = self.first.checked_mul(size).ok_or_else(|| self.column.missing())?;
+        let total = self.len.checked_mul(size).ok_or_else(|| self.column.missing())?;
+        let bytes = shape.bytes(1, start, total).ok_or_else(|| self.column.missing())?;
+        let rows_per_window = (i32::MAX as usize / size.max(1)).max(1);
+        let view = |row: usize| {
+            let (window, within) = (row / rows_per_window, row % rows_per_window);
+            view_of(bytes.bytes(), row * size, (row + 1) * size, window as u32, (within * size) as u32)
+        };
+        let views: Vec<View> = (0..self.len).map(view).collect();
+        let mut windows = Vec::new();
+        for from in (0..self.len).step_by(rows_per_window) {
+            let rows = rows_per_window.min(self.len - from);
+            windows.push(bytes.slice(from * size, rows * size));
+        }
+        Ok(self.flat(Buffer::from_vec(views), Heap::new(windows)))
+    }
+
+    fn codes(self, carrier: LogicalType) -> Result<Vector> {
+        let (dictionary, code_validity) = self.column.dictionary()?;
+        let count = dictionary.values().len();
+        let data = match carrier.physical() {
+            PhysicalType::I32 | PhysicalType::U32 => {
+                let shared = self.buffer::<u32>(1)?;
+                if shared.typed::<u32>().iter().all(|&code| (code as usize) < count) {
+                    shared
+                } else {
+                    self.checked_codes(shared.typed::<u32>().iter().map(|&code| u64::from(code)), count)?
+                }
+            }
+            PhysicalType::I8 | PhysicalType::U8 => {
+                self.checked_codes(self.buffer::<u8>(1)?.typed::<u8>().iter().map(|&c| u64::from(c)), count)?
+            }
+            PhysicalType::I16 | PhysicalType::U16 => {
+                self.checked_codes(self.buffer::<u16>(1)?.typed::<u16>().iter().map(|&c| u64::from(c)), count)?
+            }
+            PhysicalType::I64 | PhysicalType::U64 => {
+                self.checked_codes(self.buffer::<u64>(1)?.typed::<u64>().iter().copied(), count)?
+            }
+            _ => return Err(self.unreadable()),
+        };
+        let mut validity = self.validity;
+        if let Some(code_validity) = code_validity {
+            let codes = data.typed::<u32>();
+            let bits = Bitmap::from_fn(self.len, |row| code_validity.get(codes[row] as usize));
+            validity = Bitmap::and_optional(validity.as_ref(), Some(&bits));
+        }
+        Ok(Vector::dictionary(Arc::clone(dictionary), data, self.len, validity))
+    }
+
+    /// Codes as 32 bits; those of NULL rows become 0. A negative code reads as a large one.
+    fn checked_codes(&self, codes: impl Iterator<Item = u64>, count: usize) -> Result<Buffer> {
+        let mut target: Vec<u32> = Vec::with_capacity(self.len);
+        for (row, code) in codes.enumerate() {
+            if code < count as u64 && code <= u64::from(u32::MAX) {
+                target.push(code as u32);
+            } else if self.is_null(row) {
+                target.push(0);
+            } else {
+                return Err(malformed(&self.column.name, "has a code outside of its dictionary"));
+            }
+        }
+        Ok(Buffer::from_vec(target))
+    }
+}
+
+/// The view of `data[low..high]`; short strings are loaded whole and masked where the buffer allows.
+#[inline]
+fn view_of(data: &[u8], low: usize, high: usize, buffer: u32, offset: u32) -> View {
+    let len = high - low;
+    if len > INLINE_LIMIT {
+        return View::new(&data[low..high], buffer, offset);
+    }
+    let Some(&raw) = data.get(low..).and_then(|rest| rest.first_chunk::<16>()) else {
+        return View::inline(&data[low..high]);
+    };
+    let text = u128::from_le_bytes(raw) & ((1u128 << (len * 8)) - 1);
+    View { head: len as u64 | (text as u64) << 32, tail: (text >> 32) as u64 }
+}
+
+/// An inline view with zeros behind its text, as comparing expects.
+#[inline]
+fn trimmed(view: View) -> View {
+    let text = u128::from(view.head >> 32) | u128::from(view.tail) << 32;
+    let text = text & ((1u128 << (view.len() * 8)) - 1);
+    View { head: view.len() as u64 | (text as u64) << 32, tail: (text >> 32) as u64 }
+}
+
+fn same_view(left: &View, right: &View) -> bool {
+    left.head == right.head && left.tail == right.tail
+}
+
+fn unpack_bits(words: &[u64], len: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(words.len() * 64);
+    for word in words {
+        for byte in word.to_le_bytes() {
+            // Byte i keeps bit i; adding 0x7f carries it into the top bit.
+            let spread = u64::from(byte).wrapping_mul(0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
+            let ones = spread.wrapping_add(0x7f7f_7f7f_7f7f_7f7f) >> 7 & 0x0101_0101_0101_0101;
+            bytes.extend_from_slice(&ones.to_le_bytes());
+        }
+    }
+    bytes.truncate(len);
+    bytes
+}
+
+fn to_micros(time: i64, unit: TimeUnit) -> Option<i64> {
+    match unit {
+        TimeUnit::Second => time.checked_mul(1_000_000),
+        TimeUnit::Milli => time.checked_mul(1000),
+        TimeUnit::Micro => Some(time),
+        TimeUnit::Nano => Some(time.div_euclid(1000)),
+    }
+}
+
+fn interval(months: i32, days: i32, micros: i64) -> Interval {
+    Interval { months, days, micros }
+}
+
+/// IEEE 754 binary16 to binary32.
+fn half_to_single(bits: u16) -> f32 {
+    let sign = if bits & 0x8000 != 0 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
+    match exponent {
+        0 => sign * fraction * 2f32.powi(-24),
+        31 if fraction == 0.0 => sign * f32::INFINITY,
+        31 => f32::NAN,
+        _ => sign * (1.0 + fraction / 1024.0) * 2f32.powi(exponent - 15),
+    }
+}
