@@ -13,11 +13,19 @@
 //!
 //! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014.
 
+mod concat;
 pub mod context;
+mod driver;
 pub mod dynamic_filter;
+pub mod expression;
 pub mod operator;
 pub mod pipeline;
+pub mod planner;
 pub mod pool;
+pub mod profile;
+mod run;
 
+pub use concat::{concat_batches, concat_vectors};
 pub use context::ExecContext;
 pub use pool::WorkerPool;
+pub use run::{Analysis, analyze, execute};

@@ -2,5 +2,12 @@
 //! state (behind `&self`) and its per-worker state (`LocalState`).
 
 pub mod aggregate;
-
+pub mod filter;
 pub mod hash_join;
+pub mod materialize;
+pub mod project;
+pub mod set_operation;
+pub mod sort;
+pub mod source_scan;
+pub mod table_scan;
+pub mod values;

@@ -1,0 +1,151 @@
+//! Runs pipelines: one loop per worker, from source to sink.
+//!
+//! Pipelines run in the order in which they were planned, each with all workers; a pipeline's inputs were planned
+//! before it. [`Flow::Done`] from anywhere ends the worker's morsel and keeps all workers from starting another;
+//! morsels under way are finished, because they may come earlier in the order of rows.
+
+use crate::context::ExecContext;
+use crate::pipeline::{Flow, LocalState, Morsel, Operator, Pipeline, Sink};
+use crate::profile::{PipelineProfile, Stage};
+use inlay_types::{Batch, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Runs one pipeline to its end. With a profile, counts rows and time of each stage.
+pub fn run(pipeline: &Pipeline, context: &ExecContext, profile: Option<&PipelineProfile>) -> Result<()> {
+    let morsels = pipeline.source.start(context)?;
+    let workers = context.threads.min(morsels).max(1);
+    let done = AtomicBool::new(false);
+    if morsels > 0 {
+        context.pool.parallel(context.threads, workers, |_| work(pipeline, context, &done, profile))?;
+    }
+    context.interrupt.check()?;
+    match profile {
+        None => pipeline.sink.finalize(context),
+        Some(profile) => profile.timed_finalize(|| pipeline.sink.finalize(context)),
+    }
+}
+
+/// One worker's loop.
+fn work(
+    pipeline: &Pipeline,
+    context: &ExecContext,
+    done: &AtomicBool,
+    profile: Option<&PipelineProfile>,
+) -> Result<()> {
+    let mut source_local = pipeline.source.local();
+    let mut locals: Vec<LocalState> = pipeline.operators.iter().map(|operator| operator.local()).collect();
+    let sink_local = std::cell::RefCell::new(pipeline.sink.local());
+    let mut stages = profile.map(|p| vec![Stage::default(); p.stage_count()]);
+    while !done.load(Ordering::Relaxed) {
+        context.interrupt.check()?;
+        let mut flow = Flow::More;
+        let started = std::time::Instant::now();
+        let mut downstream = 0;
+        let morsel = pipeline.source.run_morsel(
+            &mut source_local,
+            &mut |number| pipeline.sink.start_morsel(number, &mut sink_local.borrow_mut()),
+            &mut |batch| {
+                let mut sink_local = sink_local.borrow_mut();
+                let mut chain = Chain { sink: &*pipeline.sink, sink_local: &mut sink_local, spent: 0 };
+                if let Some(stages) = &mut stages {
+                    stages[0].rows += batch.len() as u64;
+                }
+                let later = stages.as_mut().map(|s| &mut s[1..]);
+                flow = chain.push(&pipeline.operators, &mut locals, later, batch)?;
+                downstream += chain.spent;
+                Ok(flow)
+            },
+        )?;
+        if let Some(stages) = &mut stages {
+            stages[0].nanos += (started.elapsed().as_nanos() as u64).saturating_sub(downstream);
+        }
+        if morsel == Morsel::Exhausted {
+            break;
+        }
+        let mut sink_local = sink_local.borrow_mut();
+        for index in 0..pipeline.operators.len() {
+            let (before, after) = locals.split_at_mut(index + 1);
+            let mut chain = Chain { sink: &*pipeline.sink, sink_local: &mut sink_local, spent: 0 };
+            let rest = &pipeline.operators[index + 1..];
+            let stages = &mut stages;
+            let flushed = pipeline.operators[index].flush(&mut before[index], &mut |batch| {
+                let later = stages.as_mut().map(|s| {
+                    s[index + 1].rows += batch.len() as u64;
+                    &mut s[index + 2..]
+                });
+                chain.push(rest, after, later, batch)
+            })?;
+            if flushed == Flow::Done {
+                flow = Flow::Done;
+            }
+        }
+        if pipeline.sink.end_morsel(&mut sink_local)? == Flow::Done {
+            flow = Flow::Done;
+        }
+        if flow == Flow::Done {
+            done.store(true, Ordering::Relaxed);
+        }
+    }
+    if let (Some(profile), Some(stages)) = (profile, stages) {
+        profile.add(&stages);
+    }
+    pipeline.sink.combine(sink_local.into_inner())
+}
+
+/// The end of the chain that a batch is pushed through.
+struct Chain<'a> {
+    sink: &'a dyn Sink,
+    sink_local: &'a mut LocalState,
+    /// Nanoseconds spent below the caller; measured only with stages.
+    spent: u64,
+}
+
+impl Chain<'_> {
+    fn push(
+        &mut self,
+        operators: &[Arc<dyn Operator>],
+        locals: &mut [LocalState],
+        stages: Option<&mut [Stage]>,
+        batch: Batch,
+    ) -> Result<Flow> {
+        let Some(stages) = stages else { return self.push_plain(operators, locals, batch) };
+        let started = std::time::Instant::now();
+        let (stage, mut later) = match stages.split_first_mut() {
+            Some(split) => split,
+            None => return self.push_plain(operators, locals, batch),
+        };
+        let mut below = 0;
+        let flow = match (operators.split_first(), locals.split_first_mut()) {
+            (Some((operator, rest)), Some((local, locals))) => operator.process(batch, local, &mut |output| {
+                stage.rows += output.len() as u64;
+                self.spent = 0;
+                let flow = self.push(rest, locals, Some(&mut later), output)?;
+                below += self.spent;
+                Ok(flow)
+            })?,
+            _ => {
+                stage.rows += batch.len() as u64;
+                self.sink.consume(batch, self.sink_local)?
+            }
+        };
+        let total = started.elapsed().as_nanos() as u64;
+        stage.nanos += total.saturating_sub(below);
+        self.spent = total;
+        Ok(flow)
+    }
+
+    fn push_plain(
+        &mut self,
+        operators: &[Arc<dyn Operator>],
+        locals: &mut [LocalState],
+        batch: Batch,
+    ) -> Result<Flow> {
+        match (operators.split_first(), locals.split_first_mut()) {
+            (Some((operator, rest)), Some((local, locals))) => {
+                operator.process(batch, local, &mut |output| self.push_plain(rest, locals, output))
+            }
+            _ => self.sink.consume(batch, self.sink_local),
+        }
+    }
+}

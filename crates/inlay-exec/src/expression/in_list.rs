@@ -1,0 +1,67 @@
+//! `x IN (literals)`: a hash set of the literals, looked up row by row.
+
+use inlay_types::{Bitmap, LogicalType, Value, Vector};
+use std::collections::HashSet;
+
+/// The non-NULL literals of an IN list.
+#[derive(Debug)]
+pub struct InSet {
+    members: Members,
+    has_null: bool,
+}
+
+#[derive(Debug)]
+enum Members {
+    /// Types carried as integers, as stored.
+    Integers(HashSet<i128>),
+    /// VARCHAR and BLOB.
+    Bytes(HashSet<Vec<u8>>),
+}
+
+impl InSet {
+    /// A set of `values`, each NULL or of type `ty`; `None` for types without a set (floats, intervals).
+    pub fn new(ty: LogicalType, values: &[&Value]) -> Option<Self> {
+        let has_null = values.iter().any(|v| v.is_null());
+        let present = values.iter().filter(|v| !v.is_null());
+        let members = if ty.is_view() {
+            let bytes = present.map(|v| match v {
+                Value::Varchar(text) => Some(text.as_bytes().to_vec()),
+                Value::Blob(bytes) => Some(bytes.clone()),
+                _ => None,
+            });
+            Members::Bytes(bytes.collect::<Option<_>>()?)
+        } else if ty.is_float() || matches!(ty, LogicalType::Interval | LogicalType::UHugeInt) {
+            return None;
+        } else {
+            Members::Integers(present.map(|v| v.as_stored_i128()).collect::<Option<_>>()?)
+        };
+        Some(Self { members, has_null })
+    }
+
+    /// Three-valued membership of `len` rows of a flat or constant vector, as a BOOLEAN vector.
+    pub fn contains(&self, input: &Vector, len: usize) -> Vector {
+        let flat = input.flatten();
+        let mut found = vec![0u8; len];
+        match &self.members {
+            Members::Integers(set) => {
+                for (row, hit) in found.iter_mut().enumerate() {
+                    *hit = u8::from(set.contains(&flat.stored_i128(row)));
+                }
+            }
+            Members::Bytes(set) => {
+                let heap = flat.heap().buffers();
+                for (hit, view) in found.iter_mut().zip(flat.views()) {
+                    *hit = u8::from(set.contains(view.bytes(heap)));
+                }
+            }
+        }
+        let validity = if self.has_null {
+            Some(Bitmap::from_fn(len, |row| found[row] == 1 && !flat.is_null(row)))
+        } else {
+            flat.validity().cloned()
+        };
+        let mut result = Vector::from_values(LogicalType::Boolean, &found);
+        result.set_validity(validity);
+        result
+    }
+}

@@ -1,0 +1,38 @@
+//! WHERE and HAVING: rows for which all conjuncts are TRUE.
+
+use crate::expression::{Filter, FilterState};
+use crate::pipeline::{Flow, LocalState, Operator, Push};
+use inlay_types::{Batch, Error, Result};
+
+/// Drops rows.
+pub struct FilterOperator {
+    filter: Filter,
+}
+
+impl FilterOperator {
+    /// Keeps the rows that pass `filter`.
+    pub fn new(filter: Filter) -> Self {
+        Self { filter }
+    }
+}
+
+struct Local {
+    state: FilterState,
+    selection: Vec<u32>,
+}
+
+impl Operator for FilterOperator {
+    fn local(&self) -> LocalState {
+        Box::new(Local { state: self.filter.state(), selection: Vec::new() })
+    }
+
+    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
+        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("filter state"))?;
+        self.filter.select(&mut local.state, &input, &mut local.selection)?;
+        match local.selection.len() {
+            0 => Ok(Flow::More),
+            all if all == input.len() => push(input),
+            _ => push(input.take(&local.selection)),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Scans of stored tables: filters on the encoded form first, other columns for the surviving rows only.
+//!
+//! A morsel is a range of a row group. Row groups that a zone map excludes are left out when the scan starts, which is
+//! after the pipelines whose joins send filters sideways. Within a morsel every column filter narrows the list of
+//! surviving positions; then conditions over several columns run on gathered values; then the wanted columns are
+//! gathered, in full batches.
+
+mod pushdown;
+
+pub use pushdown::{ScanFilters, column_predicate, split_filters};
+
+use crate::context::ExecContext;
+use crate::dynamic_filter::DynamicFilter;
+use crate::expression::{Filter, FilterState};
+use crate::pipeline::{Flow, LocalState, Morsel, Source};
+use inlay_storage::{PreparedPredicate, Prune, RowGroup, SegmentPredicate, TableSnapshot};
+use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Vector};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Rows per morsel: small enough to balance workers, large enough to fill batches behind selective filters.
+const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
+
+/// What the planner says of a scan.
+pub struct TableScanOptions {
+    /// The rows, as of the beginning of the statement.
+    pub snapshot: Arc<TableSnapshot>,
+    /// Positions of the wanted columns in the table, in output order.
+    pub columns: Vec<usize>,
+    /// Whether a last column with the rows' ids is wanted.
+    pub row_ids: bool,
+    /// Conditions over single columns (positions in the table).
+    pub column_filters: Vec<(usize, SegmentPredicate)>,
+    /// Filters that joins will publish.
+    pub dynamic_filters: Vec<ScanSlot>,
+    /// Other conditions, over batches of `residual_columns`.
+    pub residual: Filter,
+    /// Positions in the table of the columns that `residual` reads, in its layout's order.
+    pub residual_columns: Vec<usize>,
+}
+
+/// Where a join above will publish a filter on a column.
+#[derive(Clone)]
+pub struct ScanSlot {
+    /// Position in the table.
+    pub column: usize,
+    /// The slot.
+    pub filter: DynamicFilter,
+    /// Whether the join relies on it: it is then applied even where it lets nearly everything through.
+    pub required: bool,
+}
+
+/// A running scan.
+pub struct TableScan {
+    options: TableScanOptions,
+    started: OnceLock<Started>,
+    next: AtomicUsize,
+}
+
+struct Started {
+    filters: Vec<ScanFilter>,
+    morsels: Vec<(usize, usize, usize)>,
+}
+
+struct ScanFilter {
+    column: usize,
+    predicate: SegmentPredicate,
+    /// May be dropped when it lets nearly everything through.
+    optional: bool,
+}
+
+struct Local {
+    /// Row group that `prepared` is for.
+    group: Option<usize>,
+    /// Per filter: absent when the zone map says that every row qualifies.
+    prepared: Vec<Option<PreparedPredicate>>,
+    /// Rows that met each filter, and that passed.
+    seen: Vec<(u64, u64)>,
+    selection: Vec<u32>,
+    narrowed: Vec<u32>,
+    positions: Vec<u32>,
+    residual: FilterState,
+}
+
+/// An optional filter is judged after this many rows, and dropped when more than this share of them passes.
+const JUDGED_ROWS: u64 = 1 << 16;
+const PASSING_MAX: f64 = 0.9;
+
+impl TableScan {
+    /// A scan that has not started.
+    pub fn new(options: TableScanOptions) -> Self {
+        Self { options, started: OnceLock::new(), next: AtomicUsize::new(0) }
+    }
+
+    fn plan_morsels(&self, filters: &[ScanFilter]) -> Vec<(usize, usize, usize)> {
+        let mut morsels = Vec::new();
+        for (index, group) in self.options.snapshot.row_groups().iter().enumerate() {
+            let excluded = |f: &ScanFilter| group.column(f.column).prune(&f.predicate) == Prune::None;
+            if group.live_count() == 0 || filters.iter().any(excluded) {
+                continue;
+            }
+            for start in (0..group.len()).step_by(MORSEL_ROWS) {
+                morsels.push((index, start, (start + MORSEL_ROWS).min(group.len())));
+            }
+        }
+        morsels
+    }
+
+    fn prepare(&self, started: &Started, local: &mut Local, index: usize) -> Result<()> {
+        if local.group == Some(index) {
+            return Ok(());
+        }
+        let group = &self.options.snapshot.row_groups()[index];
+        local.prepared.clear();
+        for filter in &started.filters {
+            let segment = group.column(filter.column);
+            let all = segment.prune(&filter.predicate) == Prune::All;
+            local.prepared.push(if all { None } else { Some(segment.prepare(&filter.predicate)?) });
+        }
+        local.group = Some(index);
+        Ok(())
+    }
+
+    /// Narrows the rows `start .. end` of a group. Returns whether `local.selection` holds the survivors; otherwise all
+    /// rows survive.
+    fn select(
+        &self,
+        started: &Started,
+        local: &mut Local,
+        group: &RowGroup,
+        start: usize,
+        end: usize,
+    ) -> Result<bool> {
+        let mut narrowed = false;
+        if group.deleted().is_some() {
+            local.selection.clear();
+            group.live_rows(start..end, &mut local.selection);
+            narrowed = true;
+        }
+        for (index, filter) in started.filters.iter().enumerate() {
+            let Some(prepared) = &local.prepared[index] else { continue };
+            let (seen, passed) = local.seen[index];
+            if filter.optional && seen >= JUDGED_ROWS && passed as f64 > PASSING_MAX * seen as f64 {
+                continue;
+            }
+            local.narrowed.clear();
+            let selection = narrowed.then_some(local.selection.as_slice());
+            let before = selection.map_or(end - start, <[u32]>::len);
+            group.column(filter.column).filter_prepared(prepared, start..end, selection, &mut local.narrowed)?;
+            local.seen[index] = (seen + before as u64, passed + local.narrowed.len() as u64);
+            if local.narrowed.len() == before {
+                continue;
+            }
+            std::mem::swap(&mut local.selection, &mut local.narrowed);
+            narrowed = true;
+            if local.selection.is_empty() {
+                return Ok(true);
+            }
+        }
+        if !self.options.residual.is_empty() {
+            self.select_residual(local, group, narrowed, start, end)?;
+            narrowed = true;
+        }
+        Ok(narrowed)
+    }
+
+    fn select_residual(
+        &self,
+        local: &mut Local,
+        group: &RowGroup,
+        narrowed: bool,
+        start: usize,
+        end: usize,
+    ) -> Result<()> {
+        local.narrowed.clear();
+        let total = if narrowed { local.selection.len() } else { end - start };
+        for from in (0..total).step_by(VECTOR_SIZE) {
+            let to = (from + VECTOR_SIZE).min(total);
+            let rows = if narrowed { Rows::Listed(&local.selection[from..to]) } else { Rows::Range(start + from) };
+            let columns =
+                self.options.residual_columns.iter().map(|&c| rows.read(group, c, to - from)).collect();
+            let batch = Batch::new(columns, to - from);
+            self.options.residual.select(&mut local.residual, &batch, &mut local.positions)?;
+            match rows {
+                Rows::Listed(rows) => local.narrowed.extend(local.positions.iter().map(|&p| rows[p as usize])),
+                Rows::Range(first) => local.narrowed.extend(local.positions.iter().map(|&p| first as u32 + p)),
+            }
+        }
+        std::mem::swap(&mut local.selection, &mut local.narrowed);
+        Ok(())
+    }
+
+    /// The wanted columns of some rows of a group.
+    fn read(&self, group: &RowGroup, rows: Rows<'_>, len: usize) -> Batch {
+        let mut columns: Vec<Vector> =
+            self.options.columns.iter().map(|&column| rows.read(group, column, len)).collect();
+        if self.options.row_ids {
+            let first = group.row_id_start();
+            let ids: Vec<i64> = match rows {
+                Rows::Listed(rows) => rows.iter().map(|&row| first + i64::from(row)).collect(),
+                Rows::Range(start) => (0..len as i64).map(|row| first + start as i64 + row).collect(),
+            };
+            columns.push(Vector::from_values(LogicalType::BigInt, &ids));
+        }
+        Batch::new(columns, len)
+    }
+}
+
+/// Rows of a row group to be read.
+#[derive(Clone, Copy)]
+enum Rows<'a> {
+    /// These, ascending.
+    Listed(&'a [u32]),
+    /// Consecutive ones from here on.
+    Range(usize),
+}
+
+impl Rows<'_> {
+    fn read(self, group: &RowGroup, column: usize, len: usize) -> Vector {
+        let segment = group.column(column);
+        match self {
+            Self::Range(start) => segment.scan(start, len),
+            Self::Listed(rows) if rows[len - 1] as usize - rows[0] as usize == len - 1 => {
+                segment.scan(rows[0] as usize, len)
+            }
+            Self::Listed(rows) => segment.gather(rows),
+        }
+    }
+}
+
+/// Cheap filters run first.
+fn cost(predicate: &SegmentPredicate, ty: LogicalType) -> u32 {
+    match predicate {
+        SegmentPredicate::IsNull | SegmentPredicate::IsNotNull => 0,
+        SegmentPredicate::Compare(..) | SegmentPredicate::Between { .. } if !ty.is_view() => 1,
+        SegmentPredicate::KeyBitmap(_) => 2,
+        SegmentPredicate::Compare(..) | SegmentPredicate::Between { .. } | SegmentPredicate::In(_) => 3,
+        SegmentPredicate::Bloom(_) => 4,
+        SegmentPredicate::Generic(_) => 5,
+    }
+}
+
+impl Source for TableScan {
+    fn start(&self, _context: &ExecContext) -> Result<usize> {
+        let options = &self.options;
+        let fixed = options.column_filters.iter().map(|(column, predicate)| (*column, predicate.clone(), false));
+        let dynamic = options.dynamic_filters.iter().flat_map(|slot| {
+            slot.filter.predicates().iter().map(|predicate| (slot.column, predicate.clone(), !slot.required))
+        });
+        let mut filters: Vec<ScanFilter> = fixed
+            .chain(dynamic)
+            .map(|(column, predicate, optional)| ScanFilter { column, predicate, optional })
+            .collect();
+        if let Some(group) = options.snapshot.row_groups().first() {
+            filters.sort_by_key(|f| cost(&f.predicate, group.column(f.column).logical_type()));
+        }
+        let morsels = self.plan_morsels(&filters);
+        let count = morsels.len();
+        self.next.store(0, Ordering::Relaxed);
+        self.started
+            .set(Started { filters, morsels })
+            .map_err(|_| Error::internal("a table scan was started twice"))?;
+        Ok(count)
+    }
+
+    fn local(&self) -> LocalState {
+        let filters = self.started.get().map_or(0, |s| s.filters.len());
+        Box::new(Local {
+            group: None,
+            prepared: Vec::new(),
+            seen: vec![(0, 0); filters],
+            selection: Vec::new(),
+            narrowed: Vec::new(),
+            positions: Vec::new(),
+            residual: self.options.residual.state(),
+        })
+    }
+
+    fn run_morsel(
+        &self,
+        local: &mut LocalState,
+        begin: &mut dyn FnMut(usize),
+        push: &mut dyn FnMut(Batch) -> Result<Flow>,
+    ) -> Result<Morsel> {
+        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("scan state"))?;
+        let Some(started) = self.started.get() else { return Ok(Morsel::Exhausted) };
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let Some(&(index, start, end)) = started.morsels.get(number) else { return Ok(Morsel::Exhausted) };
+        begin(number);
+        self.prepare(started, local, index)?;
+        let group = &self.options.snapshot.row_groups()[index];
+        let narrowed = self.select(started, local, group, start, end)?;
+        let total = if narrowed { local.selection.len() } else { end - start };
+        for from in (0..total).step_by(VECTOR_SIZE) {
+            let to = (from + VECTOR_SIZE).min(total);
+            let rows = if narrowed { Rows::Listed(&local.selection[from..to]) } else { Rows::Range(start + from) };
+            if push(self.read(group, rows, to - from))? == Flow::Done {
+                break;
+            }
+        }
+        Ok(Morsel::Pushed)
+    }
+}

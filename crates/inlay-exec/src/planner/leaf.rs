@@ -1,0 +1,125 @@
+//! Leaves of a plan: tables, sources, literal rows.
+
+use super::{Fragment, Incoming, Needed, NodeNumber, Planner};
+use crate::expression::{Filter, Layout, Program};
+use crate::operator::source_scan::TableSourceScan;
+use crate::operator::table_scan::{ScanSlot, TableScan, TableScanOptions, split_filters};
+use crate::operator::values::Values;
+use inlay_catalog::{SourceFilter, TableEntry, TableSource};
+use inlay_sql::plan::{ColumnId, Expr, ScanColumn};
+use inlay_types::{Batch, Error, Result, Value, VectorBuilder};
+use std::sync::Arc;
+
+impl Planner<'_> {
+    #[expect(clippy::too_many_arguments, reason = "the parts of one plan node")]
+    pub(super) fn lower_scan(
+        &mut self,
+        node: NodeNumber,
+        table: &Arc<TableEntry>,
+        columns: &[ScanColumn],
+        filters: &[Expr],
+        row_id: Option<ColumnId>,
+        needed: &Needed,
+        incoming: &[Incoming],
+    ) -> Result<Fragment> {
+        let position = |id: ColumnId| {
+            let found = columns.iter().find(|c| c.id == id);
+            found.map(|c| c.index).ok_or_else(|| Error::internal(format!("column {id} is not of this scan")))
+        };
+        let snapshot = table.table.snapshot();
+        let statistics = table.table.statistics();
+        for column in columns {
+            let known = &statistics.columns[column.index];
+            let bounds = (known.min.as_ref(), known.max.as_ref());
+            if let (Some(min), Some(max)) = bounds {
+                if let (Some(min), Some(max)) = (min.as_stored_i128(), max.as_stored_i128()) {
+                    self.ranges.insert(column.id, (min, max));
+                }
+            }
+        }
+        let split = split_filters(filters)?;
+        let mut residual_ids: Vec<ColumnId> = split.residual.iter().flat_map(Expr::columns).collect();
+        residual_ids.sort_unstable();
+        residual_ids.dedup();
+        let wanted: Vec<ScanColumn> = columns.iter().copied().filter(|c| needed.contains(&c.id)).collect();
+        let row_id = row_id.filter(|id| needed.contains(id));
+        let mut dynamic_filters = Vec::new();
+        for filter in incoming {
+            if let Some(column) = columns.iter().find(|c| c.id == filter.column) {
+                filter.attached.set(true);
+                dynamic_filters.push(ScanSlot {
+                    column: column.index,
+                    filter: filter.filter.clone(),
+                    required: filter.required,
+                });
+            }
+        }
+        let options = TableScanOptions {
+            snapshot,
+            columns: wanted.iter().map(|c| c.index).collect(),
+            row_ids: row_id.is_some(),
+            column_filters: split
+                .columns
+                .into_iter()
+                .map(|(id, predicate)| Ok((position(id)?, predicate)))
+                .collect::<Result<_>>()?,
+            dynamic_filters,
+            residual: Filter::compile(&split.residual, &Layout(residual_ids.clone()))?,
+            residual_columns: residual_ids.iter().map(|id| position(*id)).collect::<Result<_>>()?,
+        };
+        let output = wanted.iter().map(|c| c.id).chain(row_id).collect();
+        Ok(Fragment::new(Arc::new(TableScan::new(options)), output, node))
+    }
+
+    pub(super) fn lower_source(
+        &mut self,
+        node: NodeNumber,
+        source: &Arc<dyn TableSource>,
+        columns: &[ScanColumn],
+        filters: &[Expr],
+        needed: &Needed,
+    ) -> Result<Fragment> {
+        let filtered = super::with_expressions(needed, filters.iter());
+        let read: Vec<ScanColumn> = columns.iter().copied().filter(|c| filtered.contains(&c.id)).collect();
+        let layout = Layout(read.iter().map(|c| c.id).collect());
+        let hints = split_filters(filters)?
+            .columns
+            .into_iter()
+            .filter_map(|(id, predicate)| {
+                let column = read.iter().find(|c| c.id == id)?;
+                Some(SourceFilter { column: column.index, predicate })
+            })
+            .collect();
+        let filter = Filter::compile(filters, &layout)?;
+        let positions = read.iter().map(|c| c.index).collect();
+        let scan = TableSourceScan::new(Arc::clone(source), positions, hints, filter);
+        Ok(Fragment::new(Arc::new(scan), layout.0, node))
+    }
+
+    pub(super) fn lower_values(
+        &mut self,
+        node: NodeNumber,
+        columns: &[ColumnId],
+        rows: &[Vec<Expr>],
+    ) -> Result<Fragment> {
+        let mut builders: Vec<VectorBuilder> =
+            columns.iter().map(|id| VectorBuilder::new(self.columns.ty(*id), rows.len())).collect();
+        for row in rows {
+            for (expr, builder) in row.iter().zip(&mut builders) {
+                builder.push(&constant_value(expr)?)?;
+            }
+        }
+        let vectors = builders.into_iter().map(VectorBuilder::finish).collect();
+        let batch = Batch::new(vectors, rows.len());
+        Ok(Fragment::new(Arc::new(Values::new(batch)), columns.to_vec(), node))
+    }
+}
+
+/// The value of an expression without columns.
+fn constant_value(expr: &Expr) -> Result<Value> {
+    if let Expr::Literal { value, .. } = expr {
+        return Ok(value.clone());
+    }
+    let program = Program::compile(expr, &Layout::default())?;
+    Ok(program.eval(&mut program.state(), &Batch::new(Vec::new(), 1))?.get(0))
+}

@@ -1,0 +1,345 @@
+//! Lowers an optimised logical plan to pipelines.
+//!
+//! Lowering walks the plan from the root, carrying down which columns are needed above and which dynamic filters joins
+//! above will publish, and returns a [`Fragment`]: an open pipeline whose batches have the needed columns. A pipeline
+//! breaker closes its input's fragment with a sink and opens a new one. Closed pipelines are listed in the order in
+//! which they must run; in particular a build side comes before its probe side, so filters are ready when scans start.
+
+mod join;
+mod leaf;
+mod set_operation;
+
+use crate::context::ExecContext;
+use crate::dynamic_filter::DynamicFilter;
+use crate::expression::{Filter, Layout, Program};
+use crate::operator::aggregate::{AggregateOptions, HashAggregate};
+use crate::operator::filter::FilterOperator;
+use crate::operator::materialize::{BufferScan, Materialize, RowBuffer};
+use crate::operator::project::Project;
+use crate::operator::sort::{Sort, SortOptions};
+use crate::pipeline::{Operator, Pipeline, Sink, Source};
+use inlay_sql::plan::{AggregateExpr, ColumnId, Columns, Expr, Plan, SharedId, SortKey};
+use inlay_types::{Error, LogicalType, Result};
+use std::cell::Cell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Columns that are needed above.
+type Needed = BTreeSet<ColumnId>;
+
+/// A plan node's place in the plan: nodes are numbered in preorder, the root is 0.
+pub type NodeNumber = usize;
+
+/// The node number of the result's sink.
+pub const RESULT_NODE: NodeNumber = usize::MAX;
+
+/// What the optimizer expects of a node; see [`Planner::new`].
+pub type RowEstimate<'a> = &'a dyn Fn(NodeNumber) -> Option<f64>;
+
+/// An open pipeline.
+struct Fragment {
+    source: Arc<dyn Source>,
+    operators: Vec<Arc<dyn Operator>>,
+    /// Node numbers of source and operators.
+    nodes: Vec<NodeNumber>,
+    /// The columns of the batches, in order.
+    columns: Vec<ColumnId>,
+}
+
+impl Fragment {
+    fn new(source: Arc<dyn Source>, columns: Vec<ColumnId>, node: NodeNumber) -> Self {
+        Self { source, operators: Vec::new(), nodes: vec![node], columns }
+    }
+
+    fn layout(&self) -> Layout {
+        Layout(self.columns.clone())
+    }
+
+    fn push(&mut self, operator: impl Operator + 'static, node: NodeNumber) {
+        self.push_shared(Arc::new(operator), node);
+    }
+
+    fn push_shared(&mut self, operator: Arc<dyn Operator>, node: NodeNumber) {
+        self.operators.push(operator);
+        self.nodes.push(node);
+    }
+}
+
+/// A filter that a join above will publish for a column.
+#[derive(Clone)]
+struct Incoming {
+    column: ColumnId,
+    filter: DynamicFilter,
+    /// The join would rely on the filter.
+    required: bool,
+    /// Set when a scan applies the filter to every row of the column.
+    attached: Rc<Cell<bool>>,
+}
+
+/// Lowers one query.
+pub struct Planner<'a> {
+    context: &'a ExecContext,
+    columns: Columns,
+    pipelines: Vec<Pipeline>,
+    shared: HashMap<SharedId, (Arc<RowBuffer>, Vec<ColumnId>)>,
+    /// Least and largest stored value of columns of tables.
+    ranges: HashMap<ColumnId, (i128, i128)>,
+    estimate: RowEstimate<'a>,
+    next_node: NodeNumber,
+}
+
+/// A query as pipelines, and where its rows will be.
+pub struct PhysicalPlan {
+    /// In the order in which they run.
+    pub pipelines: Vec<Pipeline>,
+    /// The result, when all have run.
+    pub result: Arc<RowBuffer>,
+    /// Position, in the result's batches, of each output column.
+    pub positions: Vec<usize>,
+}
+
+impl<'a> Planner<'a> {
+    /// A planner for a query with these columns. `estimate` gives the expected rows of a node.
+    pub fn new(context: &'a ExecContext, columns: &Columns, estimate: RowEstimate<'a>) -> Self {
+        Self {
+            context,
+            columns: columns.clone(),
+            pipelines: Vec::new(),
+            shared: HashMap::new(),
+            ranges: HashMap::new(),
+            estimate,
+            next_node: 0,
+        }
+    }
+
+    /// Lowers the plan; the result has the columns `output`.
+    pub fn plan(mut self, plan: &Plan, output: &[ColumnId]) -> Result<PhysicalPlan> {
+        let needed: Needed = output.iter().copied().collect();
+        // A LIMIT at the root cuts while collecting.
+        let (plan, limit, offset) = match plan {
+            Plan::Limit { input, limit, offset } => {
+                self.next_node += 1;
+                (&**input, *limit, *offset)
+            }
+            other => (other, None, 0),
+        };
+        let fragment = self.lower(plan, &needed, &[])?;
+        let positions = output.iter().map(|id| fragment.layout().require(*id)).collect::<Result<_>>()?;
+        let sink = Materialize::with_limit(self.context, limit, offset);
+        let result = sink.buffer();
+        self.close(fragment, Arc::new(sink), RESULT_NODE);
+        Ok(PhysicalPlan { pipelines: self.pipelines, result, positions })
+    }
+
+    fn close(&mut self, fragment: Fragment, sink: Arc<dyn Sink>, node: NodeNumber) {
+        let mut nodes = fragment.nodes;
+        nodes.push(node);
+        self.pipelines.push(Pipeline { nodes, source: fragment.source, operators: fragment.operators, sink });
+    }
+
+    fn types(&self, columns: &[ColumnId]) -> Vec<LogicalType> {
+        columns.iter().map(|id| self.columns.ty(*id)).collect()
+    }
+
+    fn lower(&mut self, plan: &Plan, needed: &Needed, incoming: &[Incoming]) -> Result<Fragment> {
+        let node = self.next_node;
+        self.next_node += 1;
+        match plan {
+            Plan::Scan { table, columns, filters, row_id } => {
+                self.lower_scan(node, table, columns, filters, *row_id, needed, incoming)
+            }
+            Plan::Source { source, columns, filters } => self.lower_source(node, source, columns, filters, needed),
+            Plan::Values { columns, rows } => self.lower_values(node, columns, rows),
+            Plan::Project { input, items } => self.lower_project(node, input, items, needed, incoming),
+            Plan::Filter { input, predicates } => {
+                let below = with_expressions(needed, predicates.iter());
+                let mut fragment = self.lower(input, &below, incoming)?;
+                let filter = Filter::compile(predicates, &fragment.layout())?;
+                fragment.push(FilterOperator::new(filter), node);
+                Ok(fragment)
+            }
+            Plan::Join { .. } => self.lower_join(node, plan, needed, incoming),
+            Plan::DependentJoin { .. } => {
+                Err(Error::internal("a dependent join reached the physical planner; unnesting missed it"))
+            }
+            Plan::Aggregate { input, groups, aggregates } => {
+                self.lower_aggregate(node, input, groups, aggregates, incoming)
+            }
+            Plan::Sort { input, keys, limit, offset } => {
+                let incoming = if limit.is_none() && *offset == 0 { incoming } else { &[] };
+                self.lower_sort(node, input, keys.clone(), 0, (*limit, *offset), needed, incoming)
+            }
+            Plan::GroupLimit { input, groups, keys, limit, offset } => {
+                let group = |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
+                let all = groups.iter().map(group).chain(keys.iter().cloned()).collect();
+                self.lower_sort(node, input, all, groups.len(), (*limit, *offset), needed, &[])
+            }
+            Plan::Limit { input, limit, offset } => {
+                let fragment = self.lower(input, needed, &[])?;
+                let sink = Materialize::with_limit(self.context, *limit, *offset);
+                Ok(self.rescan(fragment, sink, node))
+            }
+            Plan::SetOp { .. } => self.lower_set_operation(node, plan),
+            Plan::With { id, definition, body } => {
+                let needed_by_all: Needed = definition.output().into_iter().collect();
+                let fragment = self.lower(definition, &needed_by_all, &[])?;
+                let columns = fragment.columns.clone();
+                let sink = Materialize::new(self.context);
+                let buffer = sink.buffer();
+                self.close(fragment, Arc::new(sink), node);
+                self.shared.insert(*id, (buffer, columns));
+                self.lower(body, needed, incoming)
+            }
+            Plan::SharedScan { id, columns } => self.lower_shared_scan(node, *id, columns, needed),
+        }
+    }
+
+    /// Collects a fragment's rows and reads them again.
+    fn rescan(&mut self, fragment: Fragment, sink: Materialize, node: NodeNumber) -> Fragment {
+        let columns = fragment.columns.clone();
+        let buffer = sink.buffer();
+        self.close(fragment, Arc::new(sink), node);
+        let scan = BufferScan::new(vec![(buffer, (0..columns.len()).collect())]);
+        Fragment::new(Arc::new(scan), columns, node)
+    }
+
+    fn lower_project(
+        &mut self,
+        node: NodeNumber,
+        input: &Plan,
+        items: &[(ColumnId, Expr)],
+        needed: &Needed,
+        incoming: &[Incoming],
+    ) -> Result<Fragment> {
+        let items: Vec<&(ColumnId, Expr)> = items.iter().filter(|(id, _)| needed.contains(id)).collect();
+        let below = with_expressions(&Needed::new(), items.iter().map(|(_, expr)| expr));
+        // A filter on a column that only passes through is a filter on the input's column.
+        let passed: Vec<Incoming> = incoming
+            .iter()
+            .filter_map(|filter| {
+                let item = items.iter().find(|(id, _)| *id == filter.column)?;
+                match &item.1 {
+                    Expr::Column { id, .. } => Some(Incoming { column: *id, ..filter.clone() }),
+                    _ => None,
+                }
+            })
+            .collect();
+        let mut fragment = self.lower(input, &below, &passed)?;
+        let columns: Vec<ColumnId> = items.iter().map(|(id, _)| *id).collect();
+        for (id, expr) in items.iter().map(|item| (&item.0, &item.1)) {
+            if let Expr::Column { id: source, .. } = expr {
+                if let Some(range) = self.ranges.get(source).copied() {
+                    self.ranges.insert(*id, range);
+                }
+            }
+        }
+        let same = |(id, expr): &&(ColumnId, Expr)| matches!(expr, Expr::Column { id: source, .. } if source == id);
+        if items.iter().all(same) && columns.iter().all(|id| fragment.columns.contains(id)) {
+            return Ok(fragment);
+        }
+        let exprs: Vec<Expr> = items.iter().map(|(_, expr)| expr.clone()).collect();
+        let program = Program::compile_many(&exprs, &fragment.layout())?;
+        fragment.push(Project::new(program), node);
+        fragment.columns = columns;
+        Ok(fragment)
+    }
+
+    fn lower_aggregate(
+        &mut self,
+        node: NodeNumber,
+        input: &Plan,
+        groups: &[(ColumnId, Expr)],
+        aggregates: &[(ColumnId, AggregateExpr)],
+        incoming: &[Incoming],
+    ) -> Result<Fragment> {
+        let exprs = groups.iter().map(|(_, e)| e).chain(aggregates.iter().flat_map(|(_, a)| a.expressions()));
+        let below = with_expressions(&Needed::new(), exprs);
+        // A filter on a grouping column removes whole groups, so it may run below.
+        let passed: Vec<Incoming> = incoming
+            .iter()
+            .filter_map(|filter| {
+                let group = groups.iter().find(|(id, _)| *id == filter.column)?;
+                match &group.1 {
+                    Expr::Column { id, .. } => Some(Incoming { column: *id, ..filter.clone() }),
+                    _ => None,
+                }
+            })
+            .collect();
+        let input_node = self.next_node;
+        let fragment = self.lower(input, &below, &passed)?;
+        let range = |expr: &Expr| match expr {
+            Expr::Column { id, .. } => self.ranges.get(id).copied(),
+            _ => None,
+        };
+        let count = |rows: f64| rows.clamp(0.0, u64::MAX as f64) as u64;
+        let options = AggregateOptions {
+            layout: fragment.layout(),
+            groups: groups.iter().map(|(_, e)| e.clone()).collect(),
+            aggregates: aggregates.iter().map(|(_, a)| a.clone()).collect(),
+            key_ranges: groups.iter().map(|(_, e)| range(e)).collect(),
+            estimated_rows: (self.estimate)(input_node).map(count),
+            estimated_groups: (self.estimate)(node).map(count),
+            context: self.context.clone(),
+        };
+        let known: Vec<_> = groups.iter().filter_map(|(id, expr)| Some((*id, range(expr)?))).collect();
+        self.ranges.extend(known);
+        let aggregate = HashAggregate::new(options)?;
+        self.close(fragment, aggregate.sink(), node);
+        let columns = groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)).collect();
+        Ok(Fragment::new(aggregate.source(), columns, node))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one caller each for ORDER BY and limits per group")]
+    fn lower_sort(
+        &mut self,
+        node: NodeNumber,
+        input: &Plan,
+        keys: Vec<SortKey>,
+        group_keys: usize,
+        (limit, offset): (Option<u64>, u64),
+        needed: &Needed,
+        incoming: &[Incoming],
+    ) -> Result<Fragment> {
+        let below = with_expressions(needed, keys.iter().map(|k| &k.expr));
+        let fragment = self.lower(input, &below, incoming)?;
+        let columns = fragment.columns.clone();
+        let options = SortOptions {
+            layout: fragment.layout(),
+            types: self.types(&columns),
+            keys,
+            limit,
+            offset,
+            group_keys,
+        };
+        let sort = Sort::new(options, self.context)?;
+        self.close(fragment, Arc::clone(&sort) as Arc<dyn Sink>, node);
+        Ok(Fragment::new(sort, columns, node))
+    }
+
+    fn lower_shared_scan(
+        &mut self,
+        node: NodeNumber,
+        id: SharedId,
+        columns: &[(ColumnId, ColumnId)],
+        needed: &Needed,
+    ) -> Result<Fragment> {
+        let Some((buffer, available)) = self.shared.get(&id) else {
+            return Err(Error::internal(format!("shared plan {} is read before it is computed", id.0)));
+        };
+        let layout = Layout(available.clone());
+        let wanted: Vec<_> = columns.iter().filter(|(id, _)| needed.contains(id)).collect();
+        let positions = wanted.iter().map(|(_, source)| layout.require(*source)).collect::<Result<_>>()?;
+        let scan = BufferScan::new(vec![(Arc::clone(buffer), positions)]);
+        Ok(Fragment::new(Arc::new(scan), wanted.iter().map(|(id, _)| *id).collect(), node))
+    }
+}
+
+/// `needed` and the columns of some expressions.
+fn with_expressions<'e>(needed: &Needed, exprs: impl Iterator<Item = &'e Expr>) -> Needed {
+    let mut ids: Vec<ColumnId> = needed.iter().copied().collect();
+    for expr in exprs {
+        expr.collect_columns(&mut ids);
+    }
+    ids.into_iter().collect()
+}

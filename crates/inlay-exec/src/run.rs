@@ -1,0 +1,84 @@
+//! Running a query: lower, drive the pipelines, hand over the batches.
+
+use crate::context::ExecContext;
+use crate::driver;
+use crate::planner::{PhysicalPlan, Planner, RESULT_NODE};
+use crate::profile::PipelineProfile;
+use inlay_sql::plan::ColumnId;
+use inlay_sql::plan::statement::Query;
+use inlay_types::{Batch, Result};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// What was measured of one plan node; time is summed over workers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NodeMeasure {
+    /// Rows handed on.
+    pub rows: u64,
+    /// Time spent in the node itself.
+    pub time: Duration,
+}
+
+/// What EXPLAIN ANALYZE found out.
+#[derive(Clone, Debug, Default)]
+pub struct Analysis {
+    /// By number of the plan node (preorder, the root is 0).
+    pub nodes: BTreeMap<usize, NodeMeasure>,
+    /// Wall-clock time of the whole query without parsing and optimising.
+    pub total: Duration,
+    /// Rows of the result.
+    pub rows: u64,
+}
+
+/// Runs an optimised query. Batches come in order and have the columns of `query.output`.
+pub fn execute(query: &Query, context: &ExecContext) -> Result<Vec<Batch>> {
+    let physical = lower(query, context)?;
+    for pipeline in &physical.pipelines {
+        driver::run(pipeline, context, None)?;
+    }
+    Ok(deliver(physical))
+}
+
+/// Runs an optimised query and measures its operators; the rows are thrown away.
+pub fn analyze(query: &Query, context: &ExecContext) -> Result<Analysis> {
+    let started = Instant::now();
+    let physical = lower(query, context)?;
+    let mut analysis = Analysis::default();
+    for pipeline in &physical.pipelines {
+        let profile = PipelineProfile::new(pipeline);
+        driver::run(pipeline, context, Some(&profile))?;
+        let stages = profile.stages();
+        let sink = stages.len() - 1;
+        for (index, (stage, &node)) in stages.iter().zip(&pipeline.nodes).enumerate() {
+            if node == RESULT_NODE {
+                continue;
+            }
+            let measure = analysis.nodes.entry(node).or_default();
+            measure.time += Duration::from_nanos(stage.nanos);
+            if index != sink {
+                measure.rows = stage.rows;
+            }
+        }
+    }
+    analysis.rows = deliver(physical).iter().map(|batch| batch.len() as u64).sum();
+    analysis.total = started.elapsed();
+    Ok(analysis)
+}
+
+fn lower(query: &Query, context: &ExecContext) -> Result<PhysicalPlan> {
+    let output: Vec<ColumnId> = query.output.iter().map(|(id, _)| *id).collect();
+    Planner::new(context, &query.columns, &|_| None).plan(&query.plan, &output)
+}
+
+fn deliver(physical: PhysicalPlan) -> Vec<Batch> {
+    let PhysicalPlan { pipelines, result, positions } = physical;
+    drop(pipelines);
+    let pick = |batch: Batch| {
+        if positions.len() == batch.columns().len() && positions.iter().enumerate().all(|(i, p)| i == *p) {
+            return batch;
+        }
+        let len = batch.len();
+        Batch::new(positions.iter().map(|&p| batch.column(p).clone()).collect(), len)
+    };
+    result.into_batches().into_iter().map(pick).collect()
+}
