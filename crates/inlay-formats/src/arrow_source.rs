@@ -1,0 +1,80 @@
+//! A host's Arrow data as a table: record batches of pyarrow, Polars, pandas, R.
+//!
+//! The batches are kept alive as long as the table. A scan shares what lies as our vectors do and converts the rest
+//! vector by vector, for the columns a query wants and in all workers.
+
+use crate::morsel::{ChunkScan, Piece};
+use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableSource};
+use inlay_types::arrow::{ArrowField, ArrowRecords, ArrowType, StreamReader};
+use inlay_types::{Batch, Error, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// Record batches of one schema.
+pub struct ArrowTable {
+    description: String,
+    columns: Vec<SourceColumn>,
+    records: Arc<[ArrowRecords]>,
+    row_count: usize,
+}
+
+impl ArrowTable {
+    /// A table of all batches of a stream. `description` is what EXPLAIN shows. A column of a type that no column
+    /// can have is an error.
+    pub fn from_stream(description: impl Into<String>, mut stream: StreamReader) -> Result<Self> {
+        let records = stream.by_ref().collect::<Result<Vec<_>>>()?;
+        Self::new(description, stream.field(), records)
+    }
+
+    /// A table of `records`, all of type `field`.
+    pub fn new(description: impl Into<String>, field: &ArrowField, records: Vec<ArrowRecords>) -> Result<Self> {
+        let fields = if field.ty == ArrowType::Struct { &field.children[..] } else { std::slice::from_ref(field) };
+        let column = |(index, field): (usize, &ArrowField)| {
+            let name = if field.name.is_empty() { format!("column{index}") } else { field.name.clone() };
+            Ok(SourceColumn { name, ty: field.logical_type()? })
+        };
+        let columns = fields.iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
+        if records.iter().any(|r| r.columns().len() != columns.len()) {
+            return Err(Error::internal("Arrow record batches do not fit their schema"));
+        }
+        let row_count = records.iter().map(ArrowRecords::len).sum();
+        Ok(Self { description: description.into(), columns, records: Arc::from(records), row_count })
+    }
+
+    /// Number of rows.
+    pub fn row_count(&self) -> usize {
+        self.row_count
+    }
+}
+
+impl fmt::Debug for ArrowTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ArrowTable({}, {} rows)", self.description, self.row_count)
+    }
+}
+
+impl TableSource for ArrowTable {
+    fn description(&self) -> String {
+        self.description.clone()
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn row_count_estimate(&self) -> Option<u64> {
+        Some(self.row_count as u64)
+    }
+
+    fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
+        let records = Arc::clone(&self.records);
+        let lens: Vec<usize> = records.iter().map(ArrowRecords::len).collect();
+        let wanted = request.columns;
+        let read = move |piece: Piece| {
+            let columns = records[piece.chunk].columns();
+            let vectors = wanted.iter().map(|&index| columns[index].vector(piece.from, piece.len));
+            Ok(Batch::new(vectors.collect::<Result<_>>()?, piece.len))
+        };
+        Ok(Box::new(ChunkScan::new(lens.into_iter(), request.interrupt, Arc::new(read))))
+    }
+}
