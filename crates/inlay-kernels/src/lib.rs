@@ -4,12 +4,17 @@
 //! type and shape; the loop below it takes slices. [`function`] says what a SQL function is, [`registry`] lists
 //! them all.
 
+pub mod aggregate;
+pub mod aggregates;
+mod apply;
+mod arithmetic;
 pub mod boolean;
 pub mod cast;
 pub mod coercion;
 pub mod compare;
 pub mod equal;
 pub mod function;
+mod functions;
 pub mod hash;
 pub mod parse;
 pub mod registry;
@@ -17,7 +22,7 @@ mod simd;
 
 pub use boolean::{is_null, select_true};
 pub use cast::{cast, cast_value};
-pub use coercion::{can_cast_implicitly, common_type};
+pub use coercion::{can_cast_implicitly, common_argument_type, common_type};
 pub use compare::{Cmp, compare, select_compare};
 pub use function::{AggregateFunction, AggregateKind, ScalarFunction, ScalarKernel};
 pub use registry::{ArgType, ResolveOptions, resolve_aggregate, resolve_scalar};

@@ -1,0 +1,362 @@
+//! A growing column of values of one type that can be read, compared and overwritten while it grows: group keys, and
+//! the values that aggregates keep.
+
+use super::StringHeap;
+use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, PhysicalType, Vector, VectorKind, View};
+use std::sync::OnceLock;
+
+#[derive(Debug)]
+enum Data {
+    W1(Vec<u8>),
+    W2(Vec<u16>),
+    W4(Vec<u32>),
+    W8(Vec<u64>),
+    /// 128-bit numbers and intervals, as two words.
+    W16(Vec<View>),
+    Views(Vec<View>, StringHeap),
+}
+
+/// A growing column.
+#[derive(Debug)]
+pub struct Column {
+    ty: LogicalType,
+    data: Data,
+    /// One byte per row; absent while there are no NULLs.
+    valid: Option<Vec<u8>>,
+    len: usize,
+    /// The heap of all strings, made when the first vector is.
+    heap: OnceLock<Heap>,
+}
+
+/// Runs `$body` with `$at` mapping a row of `$vector` to its position among the values `$source`.
+macro_rules! with_positions {
+    ($vector:expr, $at:ident, $source:ident: $carrier:ty, $body:expr) => {
+        match $vector.kind() {
+            VectorKind::Flat => {
+                let $at = |row: u32| row as usize;
+                let $source = $vector.values::<$carrier>();
+                $body
+            }
+            VectorKind::Constant => {
+                let $at = |_: u32| 0usize;
+                let $source = $vector.values::<$carrier>();
+                $body
+            }
+            VectorKind::Dictionary(dictionary) => {
+                let codes = $vector.codes();
+                let $at = |row: u32| codes[row as usize] as usize;
+                let $source = dictionary.values().values::<$carrier>();
+                $body
+            }
+        }
+    };
+}
+
+impl Column {
+    /// No rows.
+    pub fn new(ty: LogicalType) -> Self {
+        let data = match ty.physical() {
+            PhysicalType::View => Data::Views(Vec::new(), StringHeap::default()),
+            other => match other.size() {
+                1 => Data::W1(Vec::new()),
+                2 => Data::W2(Vec::new()),
+                4 => Data::W4(Vec::new()),
+                8 => Data::W8(Vec::new()),
+                _ => Data::W16(Vec::new()),
+            },
+        };
+        Self { ty, data, valid: None, len: 0, heap: OnceLock::new() }
+    }
+
+    /// The type of the values.
+    pub fn logical_type(&self) -> LogicalType {
+        self.ty
+    }
+
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether row `row` is NULL.
+    #[inline]
+    pub fn is_null(&self, row: usize) -> bool {
+        self.valid.as_ref().is_some_and(|valid| valid[row] == 0)
+    }
+
+    /// Makes this `len` rows long; new ones are NULL.
+    pub fn resize_nulls(&mut self, len: usize) {
+        let old = self.len;
+        match &mut self.data {
+            Data::W1(v) => v.resize(len, 0),
+            Data::W2(v) => v.resize(len, 0),
+            Data::W4(v) => v.resize(len, 0),
+            Data::W8(v) => v.resize(len, 0),
+            Data::W16(v) | Data::Views(v, _) => v.resize(len, View::EMPTY),
+        }
+        self.valid.get_or_insert_with(|| vec![1; old]).resize(len, 0);
+        self.len = len;
+    }
+
+    /// Appends `rows` of a vector of this type, of any kind.
+    pub fn append(&mut self, vector: &Vector, rows: &[u32]) {
+        fn extend<T: Native>(target: &mut Vec<T>, vector: &Vector, rows: &[u32]) {
+            with_positions!(vector, at, source: T, target.extend(rows.iter().map(|&row| source[at(row)])));
+        }
+        self.heap.take();
+        match &mut self.data {
+            Data::W1(v) => extend(v, vector, rows),
+            Data::W2(v) => extend(v, vector, rows),
+            Data::W4(v) => extend(v, vector, rows),
+            Data::W8(v) => extend(v, vector, rows),
+            Data::W16(v) => extend(v, vector, rows),
+            Data::Views(views, heap) => {
+                let buffers = vector.heap().buffers();
+                with_positions!(vector, at, source: View, {
+                    views.extend(rows.iter().map(|&row| heap.push_view(&source[at(row)], buffers)));
+                });
+            }
+        }
+        if vector.validity().is_some() || self.valid.is_some() {
+            let valid = self.valid.get_or_insert_with(|| vec![1; self.len]);
+            valid.extend(rows.iter().map(|&row| u8::from(!vector.is_null(row as usize))));
+        }
+        self.len += rows.len();
+    }
+
+    /// Appends rows of another column of this type.
+    pub fn append_column(&mut self, other: &Column, rows: &[u32]) {
+        fn extend<T: Native>(target: &mut Vec<T>, source: &[T], rows: &[u32]) {
+            target.extend(rows.iter().map(|&row| source[row as usize]));
+        }
+        self.heap.take();
+        match (&mut self.data, &other.data) {
+            (Data::W1(v), Data::W1(o)) => extend(v, o, rows),
+            (Data::W2(v), Data::W2(o)) => extend(v, o, rows),
+            (Data::W4(v), Data::W4(o)) => extend(v, o, rows),
+            (Data::W8(v), Data::W8(o)) => extend(v, o, rows),
+            (Data::W16(v), Data::W16(o)) => extend(v, o, rows),
+            (Data::Views(views, heap), Data::Views(o, other_heap)) => {
+                let copy = |&row: &u32| {
+                    let view = &o[row as usize];
+                    if view.is_inline() { *view } else { heap.push(other_heap.bytes(view)) }
+                };
+                views.extend(rows.iter().map(copy));
+            }
+            _ => return self.append(&other.to_vector(0, other.len), rows),
+        }
+        if other.valid.is_some() || self.valid.is_some() {
+            let valid = self.valid.get_or_insert_with(|| vec![1; self.len]);
+            valid.extend(rows.iter().map(|&row| u8::from(!other.is_null(row as usize))));
+        }
+        self.len += rows.len();
+    }
+
+    /// Overwrites row `row` by row `from` of a vector of this type.
+    pub fn set(&mut self, row: usize, vector: &Vector, from: usize) {
+        let (null, from) = (vector.is_null(from), from as u32);
+        self.heap.take();
+        match &mut self.data {
+            Data::W1(v) => with_positions!(vector, at, source: u8, v[row] = source[at(from)]),
+            Data::W2(v) => with_positions!(vector, at, source: u16, v[row] = source[at(from)]),
+            Data::W4(v) => with_positions!(vector, at, source: u32, v[row] = source[at(from)]),
+            Data::W8(v) => with_positions!(vector, at, source: u64, v[row] = source[at(from)]),
+            Data::W16(v) => with_positions!(vector, at, source: View, v[row] = source[at(from)]),
+            Data::Views(v, heap) => {
+                let buffers = vector.heap().buffers();
+                with_positions!(vector, at, source: View, v[row] = heap.push_view(&source[at(from)], buffers));
+            }
+        }
+        self.set_valid(row, !null);
+    }
+
+    /// Overwrites row `row` by row `from` of another column of this type.
+    pub fn set_from(&mut self, row: usize, other: &Column, from: usize) {
+        self.heap.take();
+        match (&mut self.data, &other.data) {
+            (Data::W1(v), Data::W1(o)) => v[row] = o[from],
+            (Data::W2(v), Data::W2(o)) => v[row] = o[from],
+            (Data::W4(v), Data::W4(o)) => v[row] = o[from],
+            (Data::W8(v), Data::W8(o)) => v[row] = o[from],
+            (Data::W16(v), Data::W16(o)) => v[row] = o[from],
+            (Data::Views(v, heap), Data::Views(o, other_heap)) => v[row] = heap.push(other_heap.bytes(&o[from])),
+            _ => return self.set(row, &other.to_vector(from, 1), 0),
+        }
+        self.set_valid(row, !other.is_null(from));
+    }
+
+    fn set_valid(&mut self, row: usize, valid: bool) {
+        if let Some(flags) = &mut self.valid {
+            flags[row] = u8::from(valid);
+        } else if !valid {
+            let mut flags = vec![1; self.len];
+            flags[row] = 0;
+            self.valid = Some(flags);
+        }
+    }
+
+    /// Splits `candidates` (rows of `vector`): those whose value equals, bit by bit, that of this column's row
+    /// `own[row]` stay, the others are appended to `different`. NULL equals NULL.
+    pub fn retain_equal(&self, own: &[u32], vector: &Vector, candidates: &mut Vec<u32>, different: &mut Vec<u32>) {
+        if self.valid.is_some() || vector.validity().is_some() {
+            return self.retain_equal_nulls(own, vector, candidates, different);
+        }
+        fn retain<T: Native>(
+            values: &[T],
+            own: &[u32],
+            vector: &Vector,
+            candidates: &mut Vec<u32>,
+            different: &mut Vec<u32>,
+            equal: impl Fn(&T, &T) -> bool,
+        ) {
+            let mut kept = 0;
+            with_positions!(vector, at, source: T, {
+                for index in 0..candidates.len() {
+                    let row = candidates[index];
+                    if equal(&values[own[row as usize] as usize], &source[at(row)]) {
+                        candidates[kept] = row;
+                        kept += 1;
+                    } else {
+                        different.push(row);
+                    }
+                }
+            });
+            candidates.truncate(kept);
+        }
+        match &self.data {
+            Data::W1(v) => retain(v, own, vector, candidates, different, |a, b| a == b),
+            Data::W2(v) => retain(v, own, vector, candidates, different, |a, b| a == b),
+            Data::W4(v) => retain(v, own, vector, candidates, different, |a, b| a == b),
+            Data::W8(v) => retain(v, own, vector, candidates, different, |a, b| a == b),
+            Data::W16(v) => {
+                retain(v, own, vector, candidates, different, |a, b| a.head == b.head && a.tail == b.tail);
+            }
+            Data::Views(v, heap) => {
+                let buffers = vector.heap().buffers();
+                retain(v, own, vector, candidates, different, |a, b| heap.equals(a, b, buffers));
+            }
+        }
+    }
+
+    fn retain_equal_nulls(
+        &self,
+        own: &[u32],
+        vector: &Vector,
+        candidates: &mut Vec<u32>,
+        different: &mut Vec<u32>,
+    ) {
+        candidates.retain(|&row| {
+            let index = own[row as usize] as usize;
+            let (left, right) = (self.is_null(index), vector.is_null(row as usize));
+            let equal = if left || right { left && right } else { self.equals(index, vector, row as usize) };
+            if !equal {
+                different.push(row);
+            }
+            equal
+        });
+    }
+
+    /// Whether row `row` and row `from` of a vector, both not NULL, are equal bit by bit.
+    #[inline]
+    pub fn equals(&self, row: usize, vector: &Vector, from: usize) -> bool {
+        let from = from as u32;
+        match &self.data {
+            Data::W1(v) => with_positions!(vector, at, source: u8, v[row] == source[at(from)]),
+            Data::W2(v) => with_positions!(vector, at, source: u16, v[row] == source[at(from)]),
+            Data::W4(v) => with_positions!(vector, at, source: u32, v[row] == source[at(from)]),
+            Data::W8(v) => with_positions!(vector, at, source: u64, v[row] == source[at(from)]),
+            Data::W16(v) => with_positions!(vector, at, source: View, {
+                let other = &source[at(from)];
+                v[row].head == other.head && v[row].tail == other.tail
+            }),
+            Data::Views(v, heap) => with_positions!(vector, at, source: View, {
+                heap.equals(&v[row], &source[at(from)], vector.heap().buffers())
+            }),
+        }
+    }
+
+    /// The value's bits, for telling fixed-width values apart; the string's view for VARCHAR and BLOB.
+    pub fn words(&self, row: usize) -> (u64, u64) {
+        match &self.data {
+            Data::W1(v) => (u64::from(v[row]), 0),
+            Data::W2(v) => (u64::from(v[row]), 0),
+            Data::W4(v) => (u64::from(v[row]), 0),
+            Data::W8(v) => (v[row], 0),
+            Data::W16(v) | Data::Views(v, _) => (v[row].head, v[row].tail),
+        }
+    }
+
+    /// The bytes of a VARCHAR or BLOB value; empty for other types.
+    pub fn bytes(&self, row: usize) -> &[u8] {
+        match &self.data {
+            Data::Views(views, heap) => heap.bytes(&views[row]),
+            Data::W1(_) | Data::W2(_) | Data::W4(_) | Data::W8(_) | Data::W16(_) => &[],
+        }
+    }
+
+    /// Rows `from .. from + len` as a flat vector.
+    pub fn to_vector(&self, from: usize, len: usize) -> Vector {
+        let to = from + len;
+        let (data, heap) = match &self.data {
+            Data::W1(v) => (Buffer::copy_of(&v[from..to]), Heap::default()),
+            Data::W2(v) => (Buffer::copy_of(&v[from..to]), Heap::default()),
+            Data::W4(v) => (Buffer::copy_of(&v[from..to]), Heap::default()),
+            Data::W8(v) => (Buffer::copy_of(&v[from..to]), Heap::default()),
+            Data::W16(v) => (Buffer::copy_of(&v[from..to]), Heap::default()),
+            Data::Views(v, heap) => {
+                (Buffer::copy_of(&v[from..to]), self.heap.get_or_init(|| heap.snapshot()).clone())
+            }
+        };
+        let validity = self.valid.as_ref().filter(|valid| valid[from..to].contains(&0));
+        let validity = validity.map(|valid| Bitmap::from_fn(len, |i| valid[from + i] != 0));
+        let normalize = validity.is_some();
+        let mut vector = Vector::flat(self.ty, len, data, validity, heap);
+        if normalize {
+            vector.normalize_nulls();
+        }
+        vector
+    }
+
+    /// Rows `rows` as a flat vector.
+    pub fn gather(&self, rows: &[u32]) -> Vector {
+        fn gathered<T: Native>(values: &[T], rows: &[u32]) -> Buffer {
+            let values: Vec<T> = rows.iter().map(|&row| values[row as usize]).collect();
+            // Copied into an aligned buffer: 128-bit numbers lie in pairs of words here.
+            if size_of::<T>() == 16 { Buffer::copy_of(&values) } else { Buffer::from_vec(values) }
+        }
+        let (data, heap) = match &self.data {
+            Data::W1(v) => (gathered(v, rows), Heap::default()),
+            Data::W2(v) => (gathered(v, rows), Heap::default()),
+            Data::W4(v) => (gathered(v, rows), Heap::default()),
+            Data::W8(v) => (gathered(v, rows), Heap::default()),
+            Data::W16(v) => (gathered(v, rows), Heap::default()),
+            Data::Views(v, heap) => (gathered(v, rows), self.heap.get_or_init(|| heap.snapshot()).clone()),
+        };
+        let validity = self.valid.as_ref().filter(|valid| rows.iter().any(|&row| valid[row as usize] == 0));
+        let validity = validity.map(|valid| Bitmap::from_fn(rows.len(), |i| valid[rows[i] as usize] != 0));
+        let normalize = validity.is_some();
+        let mut vector = Vector::flat(self.ty, rows.len(), data, validity, heap);
+        if normalize {
+            vector.normalize_nulls();
+        }
+        vector
+    }
+
+    /// Bytes held.
+    pub fn memory_size(&self) -> usize {
+        let data = match &self.data {
+            Data::W1(v) => v.capacity(),
+            Data::W2(v) => v.capacity() * 2,
+            Data::W4(v) => v.capacity() * 4,
+            Data::W8(v) => v.capacity() * 8,
+            Data::W16(v) => v.capacity() * 16,
+            Data::Views(v, heap) => v.capacity() * 16 + heap.size(),
+        };
+        data + self.valid.as_ref().map_or(0, Vec::capacity)
+    }
+}

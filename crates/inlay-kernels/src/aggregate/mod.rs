@@ -1,0 +1,112 @@
+//! Accumulators: the state of an aggregate function for many groups at once, column by column.
+//!
+//! [`create`] makes the accumulator of a function. Group numbers count from 0; [`GroupedAccumulator::resize`] adds
+//! groups, [`GroupedAccumulator::update`] adds rows, [`GroupedAccumulator::merge`] adds the groups of another accumulator
+//! of the same function, and [`GroupedAccumulator::finish`] makes result columns. NULL arguments are skipped; a
+//! group without values gives NULL (counts give 0). Overflow is an error.
+//!
+//! Callers: hash aggregation (which shares sums and counts between `sum`, `avg` and `count`, see [`NullCount`] and
+//! [`average`]) and window functions.
+
+mod average;
+mod bits;
+mod collect;
+mod column;
+mod count;
+mod extreme;
+mod fold;
+mod groups;
+mod hyperloglog;
+mod moments;
+mod pick;
+mod quantile;
+mod strings;
+mod sum;
+#[cfg(test)]
+mod tests;
+
+pub use average::{average, count_of, sum_of};
+pub use collect::{OrderKey, Ordered};
+pub use column::Column;
+pub use count::NullCount;
+pub use groups::GroupIds;
+pub use strings::StringHeap;
+
+use crate::function::{AggregateFunction, AggregateKind};
+use inlay_types::{Result, Vector};
+use std::any::Any;
+
+/// The states of one aggregate function for all groups.
+pub trait GroupedAccumulator: Send + Sync {
+    /// Makes room for groups `0 .. groups`; never fewer than before. With `every_group_has_row` in [`create`], the next
+    /// update or merge has a row of each group that is new.
+    fn resize(&mut self, groups: usize);
+
+    /// Adds rows: row `i` of `args` (at least `groups.len()` rows each, of any kind) to group `groups.ids()[i]`.
+    fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()>;
+
+    /// Adds the first `len` rows to one group.
+    fn update_one(&mut self, args: &[&Vector], len: usize, group: u32) -> Result<()> {
+        let ids = vec![group; len];
+        self.update(args, GroupIds::new(&ids, group as usize + 1))
+    }
+
+    /// Adds group `source[i]` of `other`, an accumulator made for the same function, to group `target[i]`.
+    /// No target is named twice.
+    fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()>;
+
+    /// The results of groups `from .. from + len`.
+    fn finish(&self, from: usize, len: usize) -> Result<Vector>;
+
+    /// Bytes held.
+    fn memory_size(&self) -> usize;
+
+    /// For `merge`.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// The accumulator of `function`. `every_group_has_row`: groups are added only together with a row of theirs, so that
+/// without NULLs no group is empty (not so without GROUP BY, or behind a filter).
+pub fn create(function: &AggregateFunction, every_group_has_row: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    let total = every_group_has_row;
+    match function.kind {
+        AggregateKind::CountStar | AggregateKind::Count => Ok(count::create(function)),
+        AggregateKind::Sum => sum::create(function, total),
+        AggregateKind::Avg => average::create(function, total),
+        AggregateKind::Min => extreme::create(function, total, false),
+        AggregateKind::Max => extreme::create(function, total, true),
+        AggregateKind::First
+        | AggregateKind::AnyValue
+        | AggregateKind::ArgMin
+        | AggregateKind::ArgMax => pick::create(function),
+        AggregateKind::BoolAnd
+        | AggregateKind::BoolOr
+        | AggregateKind::BitAnd
+        | AggregateKind::BitOr
+        | AggregateKind::BitXor
+        | AggregateKind::Product => bits::create(function, total),
+        AggregateKind::StddevSamp
+        | AggregateKind::StddevPop
+        | AggregateKind::VarSamp
+        | AggregateKind::VarPop
+        | AggregateKind::Corr
+        | AggregateKind::CovarPop
+        | AggregateKind::CovarSamp => moments::create(function),
+        AggregateKind::StringAgg
+        | AggregateKind::Median
+        | AggregateKind::QuantileCont
+        | AggregateKind::Mode => quantile::create(function),
+        AggregateKind::ApproxCountDistinct => Ok(hyperloglog::create()),
+    }
+}
+
+/// `other` as the accumulator type of the one it is merged into.
+fn same_kind<A: 'static>(other: &dyn GroupedAccumulator) -> Result<&A> {
+    let other = other.as_any().downcast_ref::<A>();
+    other.ok_or_else(|| inlay_types::Error::internal("accumulators of different functions were merged"))
+}
+
+/// The flat form of an argument.
+fn flat(arg: &Vector) -> std::borrow::Cow<'_, Vector> {
+    if arg.is_flat() { std::borrow::Cow::Borrowed(arg) } else { std::borrow::Cow::Owned(arg.flatten()) }
+}
