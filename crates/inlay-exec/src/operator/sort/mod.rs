@@ -332,3 +332,6 @@ impl Source for Sort {
         Ok(Morsel::Pushed)
     }
 }
+
+#[cfg(test)]
+mod tests;
