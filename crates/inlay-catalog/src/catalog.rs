@@ -8,6 +8,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+mod fork;
+pub use fork::Fork;
+
 /// A table by name.
 #[derive(Debug)]
 pub struct TableEntry {
@@ -129,6 +132,18 @@ impl Catalog {
         let entry = Arc::new(TableEntry { name: name.clone(), table });
         let created = self.insert("table", &name, CatalogEntry::Table(Arc::clone(&entry)), or_replace, if_not_exists)?;
         Ok(created.then_some(entry))
+    }
+
+    /// Enters a table that was made and filled elsewhere. Returns whether it was entered.
+    pub fn insert_table(&self, table: Arc<Table>, or_replace: bool, if_not_exists: bool) -> Result<bool> {
+        let name = table.schema().name.clone();
+        let entry = Arc::new(TableEntry { name: name.clone(), table });
+        self.insert("table", &name, CatalogEntry::Table(entry), or_replace, if_not_exists)
+    }
+
+    /// The budget of the tables.
+    pub fn budget(&self) -> &MemoryBudget {
+        &self.budget
     }
 
     /// Creates a view. Returns whether it was created.

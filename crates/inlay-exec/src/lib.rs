@@ -28,4 +28,4 @@ mod run;
 pub use concat::{concat_batches, concat_vectors};
 pub use context::ExecContext;
 pub use pool::WorkerPool;
-pub use run::{Analysis, analyze, execute};
+pub use run::{Analysis, analyze, execute, execute_into};

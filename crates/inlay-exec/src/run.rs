@@ -2,12 +2,14 @@
 
 use crate::context::ExecContext;
 use crate::driver;
+use crate::pipeline::Sink;
 use crate::planner::{PhysicalPlan, Planner, RESULT_NODE};
 use crate::profile::PipelineProfile;
 use inlay_sql::plan::ColumnId;
 use inlay_sql::plan::statement::Query;
 use inlay_types::{Batch, Result};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What was measured of one plan node; time is summed over workers.
@@ -37,6 +39,21 @@ pub fn execute(query: &Query, context: &ExecContext) -> Result<Vec<Batch>> {
         driver::run(pipeline, context, None)?;
     }
     Ok(deliver(physical))
+}
+
+/// Runs an optimised query into a sink of the caller's. `make_sink` is told the position, in the sink's batches, of each
+/// column of `query.output`.
+pub fn execute_into(
+    query: &Query,
+    context: &ExecContext,
+    make_sink: impl FnOnce(Vec<usize>) -> Arc<dyn Sink>,
+) -> Result<()> {
+    let output: Vec<ColumnId> = query.output.iter().map(|(id, _)| *id).collect();
+    let planner = Planner::new(context, &query.columns, &|_| None);
+    for pipeline in &planner.plan_into(&query.plan, &output, make_sink)? {
+        driver::run(pipeline, context, None)?;
+    }
+    Ok(())
 }
 
 /// Runs an optimised query and measures its operators; the rows are thrown away.

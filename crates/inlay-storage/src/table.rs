@@ -89,7 +89,8 @@ pub struct Table {
     budget: MemoryBudget,
     current: RwLock<Arc<TableSnapshot>>,
     writer: Mutex<Writer>,
-    statistics: Mutex<Option<(u64, Arc<TableStatistics>)>>,
+    /// Of the version given; shared with frozen copies.
+    statistics: Arc<Mutex<Option<(u64, Arc<TableStatistics>)>>>,
 }
 
 impl Table {
@@ -103,7 +104,7 @@ impl Table {
             budget,
             current: RwLock::new(Arc::new(TableSnapshot::new(0, Vec::new()))),
             writer: Mutex::new(writer),
-            statistics: Mutex::new(None),
+            statistics: Arc::default(),
         }
     }
 
@@ -162,6 +163,49 @@ impl Table {
                 total_rows: snapshot.total_rows,
             },
         );
+    }
+
+    /// A table of its own with the rows of this one, in constant time; what either does later, the other does not see.
+    pub fn fork(&self) -> Self {
+        let writer = self.writer.lock();
+        let statistics = self.statistics.lock().clone();
+        Self {
+            schema: self.schema.clone(),
+            keys: self.keys.clone(),
+            budget: self.budget.clone(),
+            current: RwLock::new(self.snapshot()),
+            writer: Mutex::new(Writer {
+                next_version: writer.next_version,
+                next_row_id: writer.next_row_id,
+                indexes: None,
+                indexed_since: 0,
+            }),
+            statistics: Arc::new(Mutex::new(statistics)),
+        }
+    }
+
+    /// This table as it is now, for one statement to read: rows and statistics stay the same whatever writers do.
+    pub fn frozen(&self) -> Self {
+        Self {
+            schema: self.schema.clone(),
+            keys: self.keys.clone(),
+            budget: self.budget.clone(),
+            current: RwLock::new(self.snapshot()),
+            writer: Mutex::new(Writer { next_version: 0, next_row_id: 0, indexes: None, indexed_since: 0 }),
+            statistics: Arc::clone(&self.statistics),
+        }
+    }
+
+    /// Takes over the rows of a fork of this table. The caller knows that this table did not change since.
+    pub fn adopt(&self, fork: &Table) {
+        let next_row_id = fork.writer.lock().next_row_id;
+        let theirs = fork.snapshot();
+        let mut writer = self.writer.lock();
+        writer.next_row_id = writer.next_row_id.max(next_row_id);
+        writer.indexes = None;
+        let groups = Arc::clone(&theirs.groups);
+        let (live_rows, total_rows) = (theirs.live_rows, theirs.total_rows);
+        self.publish(&mut writer, TableSnapshot { version: 0, groups, live_rows, total_rows });
     }
 
     /// Appends rows, all or none. Columns are those of the schema, in order.

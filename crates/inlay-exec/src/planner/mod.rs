@@ -132,6 +132,20 @@ impl<'a> Planner<'a> {
         Ok(PhysicalPlan { pipelines: self.pipelines, result, positions })
     }
 
+    /// Lowers the plan into a sink of the caller's, which is told the position of each column of `output`.
+    pub fn plan_into(
+        mut self,
+        plan: &Plan,
+        output: &[ColumnId],
+        make_sink: impl FnOnce(Vec<usize>) -> Arc<dyn Sink>,
+    ) -> Result<Vec<Pipeline>> {
+        let needed: Needed = output.iter().copied().collect();
+        let fragment = self.lower(plan, &needed, &[])?;
+        let positions = output.iter().map(|id| fragment.layout().require(*id)).collect::<Result<_>>()?;
+        self.close(fragment, make_sink(positions), RESULT_NODE);
+        Ok(self.pipelines)
+    }
+
     fn close(&mut self, fragment: Fragment, sink: Arc<dyn Sink>, node: NodeNumber) {
         let mut nodes = fragment.nodes;
         nodes.push(node);
