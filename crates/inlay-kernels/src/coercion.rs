@@ -1,13 +1,145 @@
-//! Which types convert to which without being asked, and the type two values meet in.
+//! Which types convert to which without being asked, and the type two values meet in. DuckDB's lattice.
+//!
+//! Integers widen (a signed and an unsigned one meet in the next wider signed type), integers become decimals wide
+//! enough, decimals become floats, dates become timestamps. Text never converts without being asked; that a string
+//! *literal* takes the other side's type is the caller's affair ([`common_argument_type`]).
 
+use crate::registry::ArgType;
 use inlay_types::LogicalType;
+use inlay_types::LogicalType::{
+    BigInt, Boolean, Date, Decimal, Double, HugeInt, Integer, Null, Real, SmallInt, Timestamp, TinyInt, UBigInt,
+    UHugeInt, UInteger, USmallInt, UTinyInt, Varchar,
+};
+use inlay_types::logical_type::DECIMAL_MAX_DIGITS;
 
 /// The type in which values of `a` and `b` meet (in CASE, UNION, comparisons), or `None`.
 pub fn common_type(a: LogicalType, b: LogicalType) -> Option<LogicalType> {
-    (a == b).then_some(a)
+    if a == b {
+        return Some(a);
+    }
+    match (a, b) {
+        (Null, other) | (other, Null) => Some(other),
+        (Date, Timestamp) | (Timestamp, Date) => Some(Timestamp),
+        (Decimal { precision: p1, scale: s1 }, Decimal { precision: p2, scale: s2 }) => {
+            let scale = s1.max(s2);
+            let digits = (p1 - s1).max(p2 - s2);
+            Some(LogicalType::decimal((digits + scale).min(DECIMAL_MAX_DIGITS), scale))
+        }
+        (Double, other) | (other, Double) if other.is_numeric() => Some(Double),
+        (Real, other) | (other, Real) if other.is_numeric() => Some(Real),
+        (decimal @ Decimal { .. }, other) | (other, decimal @ Decimal { .. }) => {
+            common_type(decimal, other.integer_as_decimal()?)
+        }
+        _ if a.is_integer() && b.is_integer() => Some(common_integer(a, b)),
+        // DuckDB compares truth values with numbers as numbers.
+        (Boolean, other) | (other, Boolean) if other.is_numeric() => Some(other),
+        _ => None,
+    }
 }
 
 /// Whether a value of `from` becomes one of `to` without a CAST.
 pub fn can_cast_implicitly(from: LogicalType, to: LogicalType) -> bool {
-    from == to || from == LogicalType::Null
+    implicit_cost(from, to).is_some()
+}
+
+/// The type in which two arguments meet, where literals adapt: a string or NULL literal takes the other side's type, an
+/// integer literal a narrower integer type that holds it.
+pub fn common_argument_type(a: &ArgType, b: &ArgType) -> Option<LogicalType> {
+    let (a, b) = (a.adapted_to(b.ty), b.adapted_to(a.ty));
+    common_type(a, b)
+}
+
+/// How far `to` is from `from` for overload resolution: 0 for the same type. `None`: no implicit cast.
+pub(crate) fn implicit_cost(from: LogicalType, to: LogicalType) -> Option<u32> {
+    if from == to {
+        return Some(0);
+    }
+    if from == Null {
+        return Some(1);
+    }
+    let same_family = match (from, to) {
+        (Date, Timestamp) => true,
+        (Decimal { precision: p1, scale: s1 }, Decimal { precision: p2, scale: s2 }) => {
+            return (s2 >= s1 && p2 - s2 >= p1 - s1).then_some(1);
+        }
+        (from, Decimal { precision, scale }) => match from.integer_as_decimal() {
+            Some(Decimal { precision: needed, .. }) => precision - scale >= needed.min(DECIMAL_MAX_DIGITS - scale),
+            _ => false,
+        },
+        (from, Real | Double) => from.is_numeric() && from != Double,
+        _ if from.is_integer() && to.is_integer() => common_integer(from, to) == to,
+        _ => false,
+    };
+    same_family.then(|| rank(to).saturating_sub(rank(from)).max(1))
+}
+
+/// Widths of numeric types in the order in which overloads are preferred.
+fn rank(ty: LogicalType) -> u32 {
+    match ty {
+        TinyInt | UTinyInt => 1,
+        SmallInt | USmallInt => 2,
+        Integer | UInteger => 3,
+        BigInt | UBigInt => 4,
+        HugeInt | UHugeInt => 5,
+        Decimal { .. } => 6,
+        Real => 8,
+        Double => 7,
+        Date => 1,
+        Timestamp => 2,
+        Varchar => 20,
+        _ => 10,
+    }
+}
+
+/// Width in bytes and whether signed.
+fn shape(ty: LogicalType) -> (usize, bool) {
+    (ty.physical().size(), matches!(ty, TinyInt | SmallInt | Integer | BigInt | HugeInt))
+}
+
+/// Both are integers.
+fn common_integer(a: LogicalType, b: LogicalType) -> LogicalType {
+    let ((a_size, a_signed), (b_size, b_signed)) = (shape(a), shape(b));
+    if a_signed == b_signed {
+        return if a_size >= b_size { a } else { b };
+    }
+    let (signed, unsigned) = if a_signed { (a_size, b_size) } else { (b_size, a_size) };
+    match signed.max(unsigned * 2) {
+        2 => SmallInt,
+        4 => Integer,
+        8 => BigInt,
+        16 => HugeInt,
+        _ => Double,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_meet_where_duckdb_says() {
+        let cases = [
+            (TinyInt, BigInt, Some(BigInt)),
+            (UTinyInt, TinyInt, Some(SmallInt)),
+            (UBigInt, Integer, Some(HugeInt)),
+            (UHugeInt, BigInt, Some(Double)),
+            (UBigInt, HugeInt, Some(HugeInt)),
+            (Integer, LogicalType::decimal(15, 2), Some(LogicalType::decimal(15, 2))),
+            (BigInt, LogicalType::decimal(15, 2), Some(LogicalType::decimal(21, 2))),
+            (HugeInt, LogicalType::decimal(15, 2), Some(LogicalType::decimal(38, 2))),
+            (LogicalType::decimal(15, 2), Real, Some(Real)),
+            (Integer, Double, Some(Double)),
+            (Date, Timestamp, Some(Timestamp)),
+            (Null, Varchar, Some(Varchar)),
+            (Integer, Varchar, None),
+            (Date, Integer, None),
+        ];
+        for (a, b, expected) in cases {
+            assert_eq!(common_type(a, b), expected, "{a} and {b}");
+            assert_eq!(common_type(b, a), expected, "{b} and {a}");
+        }
+        assert!(can_cast_implicitly(Integer, BigInt) && !can_cast_implicitly(BigInt, Integer));
+        assert!(can_cast_implicitly(UInteger, BigInt) && !can_cast_implicitly(Integer, UInteger));
+        assert!(can_cast_implicitly(Null, Varchar) && !can_cast_implicitly(Integer, Varchar));
+    }
 }

@@ -8,7 +8,7 @@
 
 use crate::simd::{multiversion, pack_bits, positions};
 use inlay_types::{Bitmap, Buffer, Error, Interval, LogicalType, Native, PhysicalType, Result, VECTOR_SIZE};
-use inlay_types::{Vector, VectorKind, View};
+use inlay_types::{Value, Vector, VectorKind, View};
 
 /// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,6 +102,14 @@ pub fn select_compare(
     if !op.ignores_null() && (left.is_constant_null() || right.is_constant_null()) {
         return Ok(());
     }
+    if left.is_constant() && right.is_constant() {
+        match (compare_constants(op, left, right, 1)?.get(0), selection) {
+            (Value::Boolean(true), Some(rows)) => out.extend_from_slice(rows),
+            (Value::Boolean(true), None) => out.extend(0..len as u32),
+            _ => {}
+        }
+        return Ok(());
+    }
     if let Some(rows) = selection {
         // Strings are dear and few rows are cheap: compare only the rows asked for.
         if rows.len() * 8 < len || (left.physical_type() == PhysicalType::View && rows.len() * 2 < len) {
@@ -144,7 +152,7 @@ fn compare_constants(op: Cmp, left: &Vector, right: &Vector, len: usize) -> Resu
         (left_null, right_null) if op.ignores_null() => (left_null == right_null) == (op == Cmp::NotDistinct),
         _ => return Ok(Vector::nulls(LogicalType::Boolean, len)),
     };
-    Vector::constant(LogicalType::Boolean, &inlay_types::Value::Boolean(value), len)
+    Vector::constant(LogicalType::Boolean, &Value::Boolean(value), len)
 }
 
 /// Validity of a result of two arguments of which neither is a constant NULL.

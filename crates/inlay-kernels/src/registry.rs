@@ -1,7 +1,14 @@
 //! All SQL functions, as data, and their resolution by name and argument types.
+//!
+//! [`crate::functions`] and [`crate::arithmetic`] hold the tables. From them come resolution, error messages,
+//! completion and the manual ([`all_functions`]). The binder calls [`resolve_scalar`] and [`resolve_aggregate`] and casts
+//! the arguments to the types it gets back.
 
-use crate::function::{AggregateFunction, ScalarFunction};
-use inlay_types::{Error, LogicalType, Result, Value};
+use crate::aggregates;
+use crate::coercion::implicit_cost;
+use crate::function::{AggregateFunction, NullHandling, ScalarFunction, ScalarKernel, Specialize, Volatility};
+use crate::functions;
+use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 
 /// What the binder knows of an argument.
@@ -23,7 +30,46 @@ impl ArgType {
 
     /// A literal as written.
     pub fn literal(value: &Value) -> Self {
-        Self { ty: value.logical_type(), is_literal: true, integer: value.as_i128().filter(|_| value.logical_type().is_integer()) }
+        let ty = value.logical_type();
+        Self { ty, is_literal: true, integer: if ty.is_integer() { value.as_i128() } else { None } }
+    }
+
+    /// The type this argument takes beside one of type `other`: literals adapt.
+    pub fn adapted_to(&self, other: LogicalType) -> LogicalType {
+        if self.ty == LogicalType::Null {
+            return other;
+        }
+        if !self.is_literal {
+            return self.ty;
+        }
+        match self.integer {
+            None if self.ty == LogicalType::Varchar && other != LogicalType::Null => other,
+            Some(number) if other.is_integer() && holds(other, number) => other,
+            _ => self.ty,
+        }
+    }
+
+    fn shown(&self) -> String {
+        if self.is_literal && self.ty == LogicalType::Null { "NULL".into() } else { self.ty.to_string() }
+    }
+}
+
+/// Whether an integer type holds `number`.
+fn holds(ty: LogicalType, number: i128) -> bool {
+    let bits = ty.physical().size() as u32 * 8;
+    let is_unsigned = matches!(
+        ty,
+        LogicalType::UTinyInt
+            | LogicalType::USmallInt
+            | LogicalType::UInteger
+            | LogicalType::UBigInt
+            | LogicalType::UHugeInt
+    );
+    match (is_unsigned, bits) {
+        (true, 128) => number >= 0,
+        (false, 128) => true,
+        (true, bits) => number >= 0 && number < 1 << bits,
+        (false, bits) => number >= -(1 << (bits - 1)) && number < 1 << (bits - 1),
     }
 }
 
@@ -34,32 +80,291 @@ pub struct ResolveOptions {
     pub integer_division: bool,
 }
 
-/// The scalar function or operator `name` for these arguments. Operators are named by their symbol; unary minus is `-`
-/// with one argument. The binder casts the arguments to the function's `arg_types`.
-pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) -> Result<Arc<ScalarFunction>> {
-    let _ = (args, options);
-    Err(Error::UndefinedFunction { message: format!("function {name} does not exist"), candidates: Vec::new() })
+/// A loop as the tables hold it.
+pub type Loop = fn(&[&Vector], usize, &mut Vector) -> Result<()>;
+
+/// One overload: exact argument types, result type and loop.
+#[derive(Clone, Copy)]
+pub struct Signature {
+    /// Types of the arguments; a variadic function takes the last one once or more often.
+    pub args: &'static [LogicalType],
+    /// Whether the last argument repeats.
+    pub variadic: bool,
+    /// Type of the result.
+    pub returns: LogicalType,
+    /// The loop.
+    pub kernel: Loop,
+    /// Makes a faster loop for constant arguments.
+    pub specialize: Option<Specialize>,
 }
 
-/// The aggregate function `name` for these arguments; `count` without arguments is `count(*)`.
-pub fn resolve_aggregate(name: &str, args: &[ArgType]) -> Result<AggregateFunction> {
-    let _ = args;
-    Err(Error::UndefinedFunction { message: format!("function {name} does not exist"), candidates: Vec::new() })
+impl Signature {
+    /// An overload without variadic arguments.
+    pub const fn new(args: &'static [LogicalType], returns: LogicalType, kernel: Loop) -> Self {
+        Self { args, variadic: false, returns, kernel, specialize: None }
+    }
+
+    /// The same with its last argument repeating.
+    pub const fn variadic(mut self) -> Self {
+        self.variadic = true;
+        self
+    }
+
+    /// The same with a faster loop for constants.
+    pub const fn specialized(mut self, specialize: Specialize) -> Self {
+        self.specialize = Some(specialize);
+        self
+    }
+
+    fn arg(&self, index: usize) -> Option<LogicalType> {
+        match self.args.get(index) {
+            Some(ty) => Some(*ty),
+            None if self.variadic => self.args.last().copied(),
+            None => None,
+        }
+    }
+
+    /// The sum of the casts' costs, if the arguments fit.
+    fn cost(&self, args: &[ArgType]) -> Option<u32> {
+        if args.len() < self.args.len() || (args.len() > self.args.len() && !self.variadic) {
+            return None;
+        }
+        let mut total = 0;
+        for (index, arg) in args.iter().enumerate() {
+            let wanted = self.arg(index)?;
+            let literal_fits = arg.is_literal && arg.ty == LogicalType::Varchar
+                || arg.integer.is_some_and(|n| wanted.is_integer() && holds(wanted, n));
+            total += match implicit_cost(arg.ty, wanted) {
+                Some(cost) => cost,
+                None if literal_fits => 2,
+                None => return None,
+            };
+        }
+        Some(total)
+    }
+
+    fn shown(&self, name: &str) -> String {
+        let args: Vec<String> = self.args.iter().map(ToString::to_string).collect();
+        format!("{name}({}{}) -> {}", args.join(", "), if self.variadic { ", ..." } else { "" }, self.returns)
+    }
 }
 
-/// Whether an aggregate of this name (any case) exists.
-pub fn is_aggregate(name: &str) -> bool {
-    let _ = name;
-    false
+/// A function resolved for argument types, before it gets its name.
+pub struct Resolved {
+    /// Exact types of the arguments.
+    pub arg_types: Vec<LogicalType>,
+    /// Type of the result.
+    pub return_type: LogicalType,
+    /// The loop.
+    pub kernel: Arc<dyn ScalarKernel>,
+    /// Whether some arguments make it fail.
+    pub can_fail: bool,
+    /// Makes a faster loop for constant arguments.
+    pub specialize: Option<Specialize>,
 }
 
-/// Whether a scalar function of this name (any case) exists.
-pub fn scalar_exists(name: &str) -> bool {
-    let _ = name;
-    false
+impl Resolved {
+    /// A function that fails for some arguments.
+    pub fn fallible(arg_types: Vec<LogicalType>, return_type: LogicalType, kernel: Arc<dyn ScalarKernel>) -> Self {
+        Self { arg_types, return_type, kernel, can_fail: true, specialize: None }
+    }
+
+    /// A function that never fails.
+    pub fn infallible(arg_types: Vec<LogicalType>, return_type: LogicalType, kernel: Arc<dyn ScalarKernel>) -> Self {
+        Self { arg_types, return_type, kernel, can_fail: false, specialize: None }
+    }
+}
+
+/// How a function is resolved.
+#[derive(Clone, Copy)]
+pub enum Overloads {
+    /// The cheapest of these.
+    Fixed(&'static [Signature]),
+    /// By rules on types; `shown` says what there is. `None`: the types do not fit.
+    Typed {
+        /// Signatures for messages and the manual.
+        shown: &'static [&'static str],
+        /// The rules.
+        resolve: fn(&[ArgType], &ResolveOptions) -> Option<Resolved>,
+    },
+}
+
+/// A scalar function as declared.
+#[derive(Clone, Copy)]
+pub struct Function {
+    /// Canonical lower-case name, or the symbol of an operator.
+    pub name: &'static str,
+    /// Other names.
+    pub aliases: &'static [&'static str],
+    /// One line: what it gives.
+    pub description: &'static str,
+    /// A call and what it gives, for the manual.
+    pub example: &'static str,
+    /// See [`NullHandling`].
+    pub null_handling: NullHandling,
+    /// See [`Volatility`].
+    pub volatility: Volatility,
+    /// Whether some arguments make it fail.
+    pub can_fail: bool,
+    /// See [`Overloads`].
+    pub overloads: Overloads,
+}
+
+impl Function {
+    /// An immutable function of fixed signatures that gives NULL for NULL and never fails.
+    pub const fn new(
+        name: &'static str,
+        overloads: Overloads,
+        description: &'static str,
+        example: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            description,
+            example,
+            null_handling: NullHandling::Propagate,
+            volatility: Volatility::Immutable,
+            can_fail: false,
+            overloads,
+        }
+    }
+
+    /// The same under other names as well.
+    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    /// The same, failing for some arguments.
+    pub const fn fallible(mut self) -> Self {
+        self.can_fail = true;
+        self
+    }
+
+    /// The same, deciding itself what NULL arguments mean.
+    pub const fn special_nulls(mut self) -> Self {
+        self.null_handling = NullHandling::Special;
+        self
+    }
+
+    /// The same with another volatility.
+    pub const fn volatile(mut self, volatility: Volatility) -> Self {
+        self.volatility = volatility;
+        self
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name) || self.aliases.iter().any(|a| a.eq_ignore_ascii_case(name))
+    }
+
+    fn is_operator(&self) -> bool {
+        !self.name.starts_with(|c: char| c.is_ascii_alphabetic())
+    }
+
+    /// The signatures as text.
+    pub fn signatures(&self) -> Vec<String> {
+        match self.overloads {
+            Overloads::Fixed(signatures) => signatures.iter().map(|s| s.shown(self.name)).collect(),
+            Overloads::Typed { shown, .. } => shown.iter().map(|s| (*s).to_string()).collect(),
+        }
+    }
+}
+
+/// All scalar functions and operators.
+pub fn all_functions() -> impl Iterator<Item = &'static Function> {
+    functions::TABLES.iter().flat_map(|table| table.iter())
 }
 
 /// Names of all functions, scalar and aggregate, without operators; for hints at near names.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
-    [].into_iter()
+    let scalars = all_functions().filter(|f| !f.is_operator());
+    let scalars = scalars.flat_map(|f| std::iter::once(f.name).chain(f.aliases.iter().copied()));
+    scalars.chain(aggregates::all().flat_map(|a| std::iter::once(a.name).chain(a.aliases.iter().copied())))
+}
+
+/// Whether an aggregate of this name (any case) exists.
+pub fn is_aggregate(name: &str) -> bool {
+    aggregates::all().any(|a| a.is_called(name))
+}
+
+/// Whether a scalar function of this name (any case) exists.
+pub fn scalar_exists(name: &str) -> bool {
+    all_functions().any(|f| f.is_called(name))
+}
+
+/// The scalar function or operator `name` for these arguments. Operators are named by their symbol; unary minus is `-`
+/// with one argument. The binder casts the arguments to the function's `arg_types`.
+pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) -> Result<Arc<ScalarFunction>> {
+    let function = all_functions().find(|f| f.is_called(name)).ok_or_else(|| unknown(name))?;
+    let resolved = match function.overloads {
+        Overloads::Typed { resolve, .. } => resolve(args, options),
+        Overloads::Fixed(signatures) => cheapest(signatures, args).map(|signature| Resolved {
+            arg_types: (0..args.len()).filter_map(|index| signature.arg(index)).collect(),
+            return_type: signature.returns,
+            kernel: Arc::new(signature.kernel),
+            can_fail: function.can_fail,
+            specialize: signature.specialize,
+        }),
+    };
+    let resolved = resolved.ok_or_else(|| no_overload(function, args))?;
+    Ok(Arc::new(ScalarFunction {
+        name: function.name,
+        arg_types: resolved.arg_types,
+        return_type: resolved.return_type,
+        null_handling: function.null_handling,
+        volatility: function.volatility,
+        can_fail: resolved.can_fail,
+        kernel: resolved.kernel,
+        specialize: resolved.specialize,
+    }))
+}
+
+fn cheapest<'a>(signatures: &'a [Signature], args: &[ArgType]) -> Option<&'a Signature> {
+    let fitting = signatures.iter().filter_map(|s| Some((s.cost(args)?, s)));
+    fitting.min_by_key(|(cost, _)| *cost).map(|(_, signature)| signature)
+}
+
+/// The aggregate function `name` for these arguments; `count` without arguments is `count(*)`.
+pub fn resolve_aggregate(name: &str, args: &[ArgType]) -> Result<AggregateFunction> {
+    let aggregate = aggregates::all().find(|a| a.is_called(name)).ok_or_else(|| unknown(name))?;
+    (aggregate.resolve)(args).ok_or_else(|| Error::UndefinedFunction {
+        message: format!("no function {}({})", aggregate.name, shown_types(args)),
+        candidates: vec![aggregate.signature.to_string()],
+    })
+}
+
+fn shown_types(args: &[ArgType]) -> String {
+    args.iter().map(ArgType::shown).collect::<Vec<_>>().join(", ")
+}
+
+fn unknown(name: &str) -> Error {
+    let near = near_names(name, function_names());
+    Error::UndefinedFunction { message: format!("function \"{name}\" does not exist"), candidates: near }
+}
+
+/// Names at most two edits, or a third of the length, away; nearest first, at most three.
+fn near_names(name: &str, names: impl Iterator<Item = &'static str>) -> Vec<String> {
+    let name = name.to_ascii_lowercase();
+    let limit = (name.chars().count() / 3).clamp(1, 2);
+    let mut near: Vec<(usize, &str)> = names
+        .filter(|candidate| candidate.len().abs_diff(name.len()) <= limit)
+        .map(|candidate| (crate::functions::edit_distance(name.as_bytes(), candidate.as_bytes()), candidate))
+        .filter(|(distance, _)| *distance <= limit)
+        .collect();
+    near.sort_unstable();
+    near.dedup();
+    near.into_iter().take(3).map(|(_, name)| name.to_string()).collect()
+}
+
+fn no_overload(function: &Function, args: &[ArgType]) -> Error {
+    let types = shown_types(args);
+    if function.is_operator() {
+        let hint = if args.iter().any(|a| a.ty == LogicalType::Varchar) { "; cast the text to the type meant" } else { "" };
+        return Error::type_mismatch(format!("no operator {} for ({types}){hint}", function.name));
+    }
+    Error::UndefinedFunction {
+        message: format!("no function {}({types})", function.name),
+        candidates: function.signatures(),
+    }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use inlay_types::{Dictionary, Value};
+use inlay_types::Dictionary;
 use std::cmp::Ordering;
 
 const OPS: [Cmp; 8] =

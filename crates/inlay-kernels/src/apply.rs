@@ -1,0 +1,232 @@
+//! Running a function of values over vectors: shapes, NULLs and failures in one place.
+//!
+//! A fallible operation returns its (wrapped) result and whether it is wrong. Loops never branch on that: they gather
+//! the flags and only when one is set look for the row, skipping rows that are NULL. Arguments that are all constant
+//! give a constant; dictionaries are flattened, except by [`predicate`], which asks once per distinct value.
+
+use crate::simd::multiversion;
+use inlay_types::{Bitmap, Error, LogicalType, Native, Result, Vector, VectorKind};
+use std::borrow::Cow;
+
+/// The vector itself, or its flat form if it is a dictionary.
+#[inline]
+pub(crate) fn undictionary(vector: &Vector) -> Cow<'_, Vector> {
+    if vector.as_dictionary().is_some() { Cow::Owned(vector.flatten()) } else { Cow::Borrowed(vector) }
+}
+
+/// The and of the arguments' validities as `len` bits; absent when no row is NULL.
+pub(crate) fn joint_validity(args: &[&Vector], len: usize) -> Option<Bitmap> {
+    let mut joint: Option<Bitmap> = None;
+    for arg in args {
+        let Some(validity) = arg.validity() else { continue };
+        if arg.is_constant() {
+            if !validity.get(0) {
+                return Some(Bitmap::filled(len, false));
+            }
+            continue;
+        }
+        let own = if validity.len() == len { validity.clone() } else { validity.slice(0, len) };
+        joint = Some(joint.map_or(own.clone(), |other| other.and(&own)));
+    }
+    joint
+}
+
+/// Makes `out` a constant of row 0 of `one`, a flat vector, `len` rows long.
+pub(crate) fn make_constant(one: &Vector, len: usize, out: &mut Vector) -> Result<()> {
+    *out = Vector::constant(one.logical_type(), &one.get(0), len)?;
+    Ok(())
+}
+
+/// Whether some argument is NULL in all rows; then `out` becomes `len` NULLs of type `ty`.
+pub(crate) fn null_argument(args: &[&Vector], ty: LogicalType, len: usize, out: &mut Vector) -> bool {
+    let found = args.iter().any(|arg| arg.is_constant_null());
+    if found {
+        *out = Vector::nulls(ty, len);
+    }
+    found
+}
+
+/// `out = f(input)` without failures.
+pub(crate) fn map<A: Native, O: Native>(
+    input: &Vector,
+    ty: LogicalType,
+    len: usize,
+    out: &mut Vector,
+    f: impl Fn(A) -> O + Copy,
+) -> Result<()> {
+    if null_argument(&[input], ty, len, out) {
+        return Ok(());
+    }
+    let input = undictionary(input);
+    let rows = if input.is_constant() { 1 } else { len };
+    out.reset_flat(ty, rows);
+    map_loop(input.values::<A>(), out.values_mut::<O>(), f);
+    finish(&[&input], rows, len, out)
+}
+
+/// `out = f(input)`, where the flag says that the value is wrong; `error` explains.
+pub(crate) fn try_map<A: Native, O: Native>(
+    input: &Vector,
+    ty: LogicalType,
+    len: usize,
+    out: &mut Vector,
+    f: impl Fn(A) -> (O, bool) + Copy,
+    error: impl Fn(A) -> Error,
+) -> Result<()> {
+    if null_argument(&[input], ty, len, out) {
+        return Ok(());
+    }
+    let input = undictionary(input);
+    let rows = if input.is_constant() { 1 } else { len };
+    out.reset_flat(ty, rows);
+    let values = input.values::<A>();
+    if try_map_loop(values, out.values_mut::<O>(), f) {
+        for (row, &value) in values[..rows].iter().enumerate() {
+            if f(value).1 && !input.is_null(row) {
+                return Err(error(value));
+            }
+        }
+    }
+    finish(&[&input], rows, len, out)
+}
+
+/// `out = f(left, right)`, where the flag says that the value is wrong; `error` explains.
+pub(crate) fn try_zip<A: Native, B: Native, O: Native>(
+    args: &[&Vector],
+    ty: LogicalType,
+    len: usize,
+    out: &mut Vector,
+    f: impl Fn(A, B) -> (O, bool) + Copy,
+    error: impl Fn(A, B) -> Error,
+) -> Result<()> {
+    if null_argument(args, ty, len, out) {
+        return Ok(());
+    }
+    let (left, right) = (undictionary(args[0]), undictionary(args[1]));
+    let rows = if left.is_constant() && right.is_constant() { 1 } else { len };
+    out.reset_flat(ty, rows);
+    let (l, r) = (left.values::<A>(), right.values::<B>());
+    let target = out.values_mut::<O>();
+    let failed = match (left.is_constant(), right.is_constant()) {
+        (true, true) | (false, false) => try_zip_loop(l, r, target, f),
+        (false, true) => try_map_loop(l, target, |a| f(a, r[0])),
+        (true, false) => try_map_loop(r, target, |b| f(l[0], b)),
+    };
+    if failed {
+        for row in 0..rows {
+            let (a, b) = (l[if left.is_constant() { 0 } else { row }], r[if right.is_constant() { 0 } else { row }]);
+            if f(a, b).1 && !left.is_null(row) && !right.is_null(row) {
+                return Err(error(a, b));
+            }
+        }
+    }
+    finish(&[&left, &right], rows, len, out)
+}
+
+/// `out = f(left, right)` without failures.
+pub(crate) fn zip<A: Native, B: Native, O: Native>(
+    args: &[&Vector],
+    ty: LogicalType,
+    len: usize,
+    out: &mut Vector,
+    f: impl Fn(A, B) -> O + Copy,
+) -> Result<()> {
+    try_zip(args, ty, len, out, |a: A, b: B| (f(a, b), false), |_, _| Error::internal("an operation failed that cannot"))
+}
+
+/// `out = f(row)` for any function of rows that are not NULL; other rows hold the default. Constant arguments give a
+/// constant. For what is too dear for vectorising to matter.
+pub(crate) fn per_row<O: Native>(
+    args: &[&Vector],
+    ty: LogicalType,
+    len: usize,
+    out: &mut Vector,
+    mut f: impl FnMut(usize) -> Result<O>,
+) -> Result<()> {
+    if null_argument(args, ty, len, out) {
+        return Ok(());
+    }
+    let rows = if args.iter().all(|a| a.is_constant()) && !args.is_empty() { 1 } else { len };
+    out.reset_flat(ty, rows);
+    let validity = joint_validity(args, rows);
+    for (row, target) in out.values_mut::<O>().iter_mut().enumerate() {
+        *target = if validity.as_ref().is_none_or(|v| v.get(row)) { f(row)? } else { O::default() };
+    }
+    finish_with(validity, rows, len, out)
+}
+
+/// BOOLEAN `f(bytes)` of a VARCHAR or BLOB vector; once per distinct value of a dictionary not larger than the rows.
+pub(crate) fn predicate(input: &Vector, len: usize, out: &mut Vector, f: impl Fn(&[u8]) -> bool) -> Result<()> {
+    if null_argument(&[input], LogicalType::Boolean, len, out) {
+        return Ok(());
+    }
+    let answer = |values: &Vector, target: &mut [u8]| {
+        let heap = values.heap().buffers();
+        for (target, view) in target.iter_mut().zip(values.views()) {
+            *target = u8::from(f(view.bytes(heap)));
+        }
+    };
+    let rows = if input.is_constant() { 1 } else { len };
+    out.reset_flat(LogicalType::Boolean, rows);
+    match input.kind() {
+        VectorKind::Dictionary(dictionary) if dictionary.values().len() <= len => {
+            let mut table = crate::compare::ByteScratch::new(dictionary.values().len());
+            let table = table.slice(dictionary.values().len());
+            answer(dictionary.values(), table);
+            for (target, &code) in out.values_mut::<u8>().iter_mut().zip(input.codes()) {
+                *target = table[code as usize];
+            }
+        }
+        VectorKind::Dictionary(_) => answer(&input.flatten(), out.values_mut::<u8>()),
+        VectorKind::Flat | VectorKind::Constant => answer(input, out.values_mut::<u8>()),
+    }
+    finish(&[input], rows, len, out)
+}
+
+/// Sets the validity of `out`, which has `rows` rows, and makes it a constant if there are fewer than `len`.
+pub(crate) fn finish(args: &[&Vector], rows: usize, len: usize, out: &mut Vector) -> Result<()> {
+    finish_with(joint_validity(args, rows), rows, len, out)
+}
+
+fn finish_with(validity: Option<Bitmap>, rows: usize, len: usize, out: &mut Vector) -> Result<()> {
+    out.set_validity(validity);
+    if rows != len {
+        let one = std::mem::replace(out, Vector::empty(LogicalType::Null));
+        return make_constant(&one, len, out);
+    }
+    Ok(())
+}
+
+multiversion! {
+    fn map_loop[A: Native, O: Native, F: Fn(A) -> O](input: &[A], out: &mut [O], f: F) {
+        for (out, &a) in out.iter_mut().zip(input) {
+            *out = f(a);
+        }
+    }
+}
+
+multiversion! {
+    fn try_map_loop[A: Native, O: Native, F: Fn(A) -> (O, bool)](input: &[A], out: &mut [O], f: F) -> bool {
+        let mut failed = false;
+        for (out, &a) in out.iter_mut().zip(input) {
+            let (value, wrong) = f(a);
+            *out = value;
+            failed |= wrong;
+        }
+        failed
+    }
+}
+
+multiversion! {
+    fn try_zip_loop[A: Native, B: Native, O: Native, F: Fn(A, B) -> (O, bool)](
+        left: &[A], right: &[B], out: &mut [O], f: F,
+    ) -> bool {
+        let mut failed = false;
+        for ((out, &a), &b) in out.iter_mut().zip(left).zip(right) {
+            let (value, wrong) = f(a, b);
+            *out = value;
+            failed |= wrong;
+        }
+        failed
+    }
+}

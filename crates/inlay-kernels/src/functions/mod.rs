@@ -1,0 +1,23 @@
+//! The SQL functions, one file per family, each with its table.
+
+mod operators;
+
+use crate::registry::Function;
+
+/// All tables; [`crate::registry::all_functions`] chains them.
+pub(crate) static TABLES: &[&[Function]] = &[operators::FUNCTIONS];
+
+/// Levenshtein's distance in bytes.
+pub(crate) fn edit_distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
