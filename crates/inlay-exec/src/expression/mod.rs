@@ -51,3 +51,6 @@ pub fn kernel_comparison(op: CompareOp) -> Cmp {
         CompareOp::NotDistinct => Cmp::NotDistinct,
     }
 }
+
+#[cfg(test)]
+mod tests;

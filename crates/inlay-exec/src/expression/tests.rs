@@ -1,0 +1,136 @@
+//! What programs promise beyond the kernels: shared subexpressions, dictionaries, and errors of unevaluated branches.
+
+use super::*;
+use inlay_kernels::{ArgType, ResolveOptions, resolve_scalar};
+use inlay_sql::plan::Expr;
+use inlay_types::{Batch, Buffer, Dictionary, Error, LogicalType, Value, Vector, VectorBuilder};
+
+const INT: LogicalType = LogicalType::Integer;
+
+fn column(id: u32, ty: LogicalType) -> Expr {
+    Expr::Column { id: ColumnId(id), ty }
+}
+
+fn call(name: &str, args: Vec<Expr>) -> Expr {
+    let types: Vec<ArgType> = args.iter().map(|arg| ArgType::of(arg.ty())).collect();
+    let function = resolve_scalar(name, &types, &ResolveOptions { integer_division: true }).unwrap();
+    let args = args
+        .into_iter()
+        .zip(&function.arg_types)
+        .map(|(arg, ty)| {
+            if arg.ty() == *ty { arg } else { Expr::Cast { input: Box::new(arg), ty: *ty, or_null: false } }
+        })
+        .collect();
+    Expr::Call { function, args }
+}
+
+fn int(value: i32) -> Expr {
+    Expr::literal(Value::Integer(value))
+}
+
+fn ints(values: &[Option<i32>]) -> Vector {
+    let values: Vec<Value> = values.iter().map(|v| v.map_or(Value::Null, Value::Integer)).collect();
+    Vector::from_sql_values(INT, &values).unwrap()
+}
+
+fn values(vector: &Vector) -> Vec<Value> {
+    (0..vector.len()).map(|row| vector.get(row)).collect()
+}
+
+fn eval(expr: &Expr, batch: &Batch) -> Result<Vec<Value>> {
+    let layout = Layout((0..batch.columns().len() as u32).map(ColumnId).collect());
+    let program = Program::compile(expr, &layout)?;
+    let mut state = program.state();
+    let first = program.eval(&mut state, batch)?;
+    // Scratch is used again; the first answer must not change.
+    let second = program.eval(&mut state, batch)?;
+    assert_eq!(values(&first), values(&second));
+    Ok(values(&first))
+}
+
+fn batch() -> Batch {
+    Batch::new(
+        vec![ints(&[Some(6), Some(7), None, Some(-4)]), ints(&[Some(2), Some(0), Some(0), None])],
+        4,
+    )
+}
+
+#[test]
+fn branches_that_are_not_taken_do_not_fail() {
+    let quotient = call("/", vec![column(0, INT), column(1, INT)]);
+    assert_eq!(eval(&quotient, &batch()), Err(Error::DivisionByZero));
+    let is_zero = Expr::compare(CompareOp::Eq, column(1, INT), int(0));
+    let ty = quotient.ty();
+    let minus_one = Expr::Cast { input: Box::new(int(-1)), ty, or_null: false };
+    let guarded =
+        Expr::Case { branches: vec![(is_zero.clone(), minus_one)], otherwise: Box::new(quotient.clone()), ty };
+    let found = eval(&guarded, &batch()).unwrap();
+    assert_eq!(found.iter().map(Value::to_string).collect::<Vec<_>>(), ["3", "-1", "-1", "NULL"]);
+
+    let zero = Expr::Cast { input: Box::new(int(0)), ty, or_null: false };
+    let positive = Expr::compare(CompareOp::Gt, quotient, zero);
+    let and = Expr::And(vec![Expr::Not(Box::new(is_zero)), positive]);
+    let found = eval(&and, &batch()).unwrap();
+    assert_eq!(found, [Value::Boolean(true), Value::Boolean(false), Value::Boolean(false), Value::Null]);
+}
+
+#[test]
+fn coalesce_takes_the_first_value() {
+    let coalesce = Expr::Coalesce { args: vec![column(1, INT), column(0, INT), int(9)], ty: INT };
+    let found = eval(&coalesce, &batch()).unwrap();
+    assert_eq!(found, [Value::Integer(2), Value::Integer(0), Value::Integer(0), Value::Integer(-4)]);
+}
+
+#[test]
+fn dictionaries_are_computed_once_and_stay() {
+    let mut builder = VectorBuilder::new(LogicalType::Varchar, 2);
+    builder.push_bytes(b"green");
+    builder.push_bytes(b"a rather long red");
+    let dictionary = Dictionary::new(builder.finish());
+    let codes = Buffer::copy_of(&[1u32, 0, 0, 1]);
+    let batch = Batch::new(vec![Vector::dictionary(dictionary, codes, 4, None)], 4);
+    let upper = call("upper", vec![column(0, LogicalType::Varchar)]);
+    let layout = Layout(vec![ColumnId(0)]);
+    let program = Program::compile(&upper, &layout).unwrap();
+    let result = program.eval(&mut program.state(), &batch).unwrap();
+    assert!(result.as_dictionary().is_some(), "the result of a function of a dictionary is a dictionary");
+    assert_eq!(result.get(0), Value::Varchar("A RATHER LONG RED".into()));
+    assert_eq!(result.get(2), Value::Varchar("GREEN".into()));
+
+    let is_green = Expr::compare(
+        CompareOp::Eq,
+        column(0, LogicalType::Varchar),
+        Expr::literal(Value::Varchar("green".into())),
+    );
+    let filter = Filter::compile(&[is_green], &layout).unwrap();
+    let mut rows = Vec::new();
+    filter.select(&mut filter.state(), &batch, &mut rows).unwrap();
+    assert_eq!(rows, [1, 2]);
+}
+
+#[test]
+fn lists_know_null() {
+    let literal = |v: Option<i32>| v.map_or(Expr::Literal { value: Value::Null, ty: INT }, int);
+    let list = |items: &[Option<i32>]| Expr::InList {
+        input: Box::new(column(0, INT)),
+        list: items.iter().map(|i| literal(*i)).collect(),
+    };
+    let (yes, no, unknown) = (Value::Boolean(true), Value::Boolean(false), Value::Null);
+    let found = eval(&list(&[Some(6), Some(7)]), &batch()).unwrap();
+    assert_eq!(found, [yes.clone(), yes.clone(), unknown.clone(), no]);
+    let found = eval(&list(&[Some(6), None]), &batch()).unwrap();
+    assert_eq!(found, [yes, unknown.clone(), unknown.clone(), unknown]);
+}
+
+#[test]
+fn conjuncts_see_only_the_rows_that_are_left() {
+    let quotient = call("/", vec![column(0, INT), column(1, INT)]);
+    let zero = Expr::Cast { input: Box::new(int(0)), ty: quotient.ty(), or_null: false };
+    let not_zero = Expr::compare(CompareOp::NotEq, column(1, INT), int(0));
+    let positive = Expr::compare(CompareOp::Gt, quotient, zero);
+    let layout = Layout(vec![ColumnId(0), ColumnId(1)]);
+    let filter = Filter::compile(&[not_zero, positive], &layout).unwrap();
+    let mut rows = Vec::new();
+    filter.select(&mut filter.state(), &batch(), &mut rows).unwrap();
+    assert_eq!(rows, [0]);
+}
