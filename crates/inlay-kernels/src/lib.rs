@@ -21,7 +21,7 @@ pub mod registry;
 mod simd;
 
 pub use boolean::{is_null, select_true};
-pub use cast::{cast, cast_value};
+pub use cast::{can_cast, cast, cast_value};
 pub use coercion::{can_cast_implicitly, common_argument_type, common_type};
 pub use compare::{Cmp, compare, select_compare};
 pub use function::{AggregateFunction, AggregateKind, ScalarFunction, ScalarKernel};

@@ -1,17 +1,135 @@
 //! Conversion of vectors and values between types.
+//!
+//! [`value`] says what every conversion means, for one value. Loops here do the common ones for whole vectors: numbers in
+//! [`number`], text in [`text`]; the others go value by value. Integers fail outside of the target's range; decimals and
+//! text round half away from zero, floats half to even; DATE becomes midnight, TIMESTAMP loses its time. Dictionaries
+//! not larger than the rows are converted once per distinct value.
 
-use inlay_types::{Error, LogicalType, Result, Value, Vector};
+mod number;
+mod text;
+pub mod value;
+
+pub use value::cast_value;
+
+use inlay_types::datetime::MICROS_PER_DAY;
+use inlay_types::{Bitmap, Dictionary, Error, LogicalType, Result, Value, Vector, VectorBuilder, VectorKind};
+
+/// Whether an explicit CAST from one type to the other exists.
+pub fn can_cast(from: LogicalType, to: LogicalType) -> bool {
+    use LogicalType::{Blob, Boolean, Date, Interval, Null, Time, Timestamp, Varchar};
+    match (from, to) {
+        _ if from == to => true,
+        (Null, _) | (_, Varchar) => true,
+        (Varchar, to) => to != Null,
+        (Boolean, to) => to.is_numeric(),
+        (Date, Timestamp) | (Timestamp, Date | Time) => true,
+        (Blob | Interval | Date | Time | Timestamp, _) => false,
+        (from, to) => from.is_numeric() && (to.is_numeric() || to == Boolean),
+    }
+}
 
 /// Converts all rows of `input` to type `to`. What cannot be converted is an error, or NULL with `or_null` (TRY_CAST).
 pub fn cast(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
-    let _ = (input, or_null, out);
-    Err(Error::internal(format!("cast to {to} is being written")))
+    let (from, len) = (input.logical_type(), input.len());
+    if from == to {
+        *out = input.clone();
+        return Ok(());
+    }
+    if from == LogicalType::Null || input.is_constant_null() {
+        *out = Vector::nulls(to, len);
+        return Ok(());
+    }
+    if !can_cast(from, to) {
+        return Err(no_cast(from, to));
+    }
+    match input.kind() {
+        VectorKind::Constant => {
+            let value = match cast_value(&input.get(0), to) {
+                Err(_) if or_null => Value::Null,
+                other => other?,
+            };
+            *out = Vector::constant(to, &value, len)?;
+            Ok(())
+        }
+        VectorKind::Dictionary(dictionary) if dictionary.values().len() <= len => {
+            let mut values = Vector::empty(to);
+            cast_flat(dictionary.values(), to, true, &mut values)?;
+            if values.validity().is_some() {
+                // Some value cannot be converted; whether a row has it is for the rows to say.
+                return cast_flat(&input.flatten(), to, or_null, out);
+            }
+            let codes = input.data().clone();
+            *out = Vector::dictionary(Dictionary::new(values), codes, len, input.validity().cloned());
+            Ok(())
+        }
+        VectorKind::Dictionary(_) => cast_flat(&input.flatten(), to, or_null, out),
+        VectorKind::Flat => cast_flat(input, to, or_null, out),
+    }
 }
 
-/// Converts one value to type `to`; NULL stays NULL.
-pub fn cast_value(value: &Value, to: LogicalType) -> Result<Value> {
-    let one = Vector::constant(value.logical_type(), value, 1)?;
-    let mut out = Vector::empty(to);
-    cast(&one, to, false, &mut out)?;
-    Ok(out.get(0))
+/// Neither type is that of a bare NULL, and the cast exists.
+fn cast_flat(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
+    let from = input.logical_type();
+    if from == LogicalType::Varchar {
+        return text::from_text(input, to, or_null, out);
+    }
+    if to == LogicalType::Varchar {
+        return text::to_text(input, out);
+    }
+    match (from, to) {
+        (LogicalType::Date, LogicalType::Timestamp) => {
+            let midnight = |days: i32| i64::from(days).overflowing_mul(MICROS_PER_DAY);
+            number::run(input, to, or_null, out, midnight)
+        }
+        (LogicalType::Timestamp, LogicalType::Date) => {
+            number::run(input, to, or_null, out, |at: i64| (at.div_euclid(MICROS_PER_DAY) as i32, false))
+        }
+        (LogicalType::Timestamp, LogicalType::Time) => {
+            number::run(input, to, or_null, out, |at: i64| (at.rem_euclid(MICROS_PER_DAY), false))
+        }
+        _ => match number::cast_numbers(input, to, or_null, out) {
+            Some(done) => done,
+            None => by_value(input, to, or_null, out),
+        },
+    }
 }
+
+/// Value by value, for pairs without a loop of their own.
+fn by_value(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
+    let mut builder = VectorBuilder::new(to, input.len());
+    for row in 0..input.len() {
+        match cast_value(&input.get(row), to) {
+            Ok(value) => builder.push(&value)?,
+            Err(_) if or_null => builder.push_null(),
+            Err(error) => return Err(error),
+        }
+    }
+    *out = builder.finish();
+    Ok(())
+}
+
+fn no_cast(from: LogicalType, to: LogicalType) -> Error {
+    Error::type_mismatch(format!("no cast from {from} to {to}"))
+}
+
+/// Sets the validity of `out` to that of `input` less the rows that could not be converted. Without `or_null` the first
+/// such row that is not NULL is an error.
+fn settle(input: &Vector, failed: &[u32], or_null: bool, out: &mut Vector) -> Result<()> {
+    let mut validity = input.validity().cloned();
+    for &row in failed {
+        if input.is_null(row as usize) {
+            continue;
+        }
+        if !or_null {
+            let to = out.logical_type();
+            let explained = cast_value(&input.get(row as usize), to);
+            return Err(explained.err().unwrap_or_else(|| Error::internal(format!("a cast to {to} failed"))));
+        }
+        validity.get_or_insert_with(|| Bitmap::filled(input.len(), true)).set(row as usize, false);
+    }
+    out.set_validity(validity);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

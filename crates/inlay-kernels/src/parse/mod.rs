@@ -5,5 +5,6 @@
 mod number;
 mod temporal;
 
-pub use number::{ParseError, boolean, decimal, double, int, real};
+pub use number::{ParseError, boolean, decimal, double, int, real, unsigned};
+pub(crate) use number::trim;
 pub use temporal::{date, interval, time, timestamp};

@@ -1,7 +1,5 @@
 //! Booleans, integers, decimals and floats from text.
 
-use std::num::IntErrorKind;
-
 /// Why a text is no number of the wanted type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
@@ -11,15 +9,7 @@ pub enum ParseError {
     OutOfRange,
 }
 
-impl From<&IntErrorKind> for ParseError {
-    fn from(kind: &IntErrorKind) -> Self {
-        match kind {
-            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => Self::OutOfRange,
-            _ => Self::Malformed,
-        }
-    }
-}
-
+/// The text without surrounding ASCII white space.
 pub(crate) fn trim(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = text {
         text = rest;
@@ -30,7 +20,7 @@ pub(crate) fn trim(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// `true`, `false`, `t`, `f`, `yes`, `no`, `1`, `0` in any case.
+/// `true`, `false`, `t`, `f`, `yes`, `no`, `y`, `n`, `1`, `0` in any case.
 pub fn boolean(text: &[u8]) -> Option<bool> {
     let text = trim(text);
     let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
@@ -44,22 +34,200 @@ pub fn boolean(text: &[u8]) -> Option<bool> {
 }
 
 /// An integer of up to 128 bits. A fraction is rounded half away from zero, an exponent is applied (`1.5e3`).
+#[inline]
 pub fn int(text: &[u8]) -> Result<i128, ParseError> {
-    decimal(text, 38, 0)
+    match short_int(text) {
+        Some(number) => Ok(i128::from(number)),
+        None => scaled(trim(text), 0),
+    }
+}
+
+/// A plain integer of at most 18 digits, the common case.
+#[inline]
+fn short_int(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        digits => (false, digits),
+    };
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut number = 0i64;
+    for &byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number * 10 + i64::from(digit);
+    }
+    Some(if negative { -number } else { number })
 }
 
 /// A DECIMAL(precision, scale), unscaled; digits behind `scale` are rounded half away from zero.
 pub fn decimal(text: &[u8], precision: u8, scale: u8) -> Result<i128, ParseError> {
-    let _ = (text, precision, scale);
-    Err(ParseError::Malformed)
+    let unscaled = match short_decimal(text, scale) {
+        Some(unscaled) => i128::from(unscaled),
+        None => scaled(trim(text), scale)?,
+    };
+    if unscaled.unsigned_abs() < 10u128.pow(u32::from(precision.min(38))) {
+        Ok(unscaled)
+    } else {
+        Err(ParseError::OutOfRange)
+    }
 }
 
-/// A DOUBLE; also `inf`, `-inf`, `nan`.
+/// Digits with at most one point and no more fraction digits than `scale`, 18 in all: the common case.
+#[inline]
+fn short_decimal(text: &[u8], scale: u8) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        digits => (false, digits),
+    };
+    if digits.is_empty() || digits.len() > 18 || scale > 18 {
+        return None;
+    }
+    let (mut number, mut point, mut seen) = (0i64, None, 0u8);
+    for &byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            number = number * 10 + i64::from(digit);
+            seen += 1;
+        } else if byte == b'.' && point.is_none() {
+            point = Some(seen);
+        } else {
+            return None;
+        }
+    }
+    let missing = scale.checked_sub(point.map_or(0, |p| seen - p))?;
+    if seen == 0 || seen + missing > 18 {
+        return None;
+    }
+    number *= 10i64.pow(u32::from(missing));
+    Some(if negative { -number } else { number })
+}
+
+/// A trimmed number times `10^scale`, rounded half away from zero.
+fn scaled(text: &[u8], scale: u8) -> Result<i128, ParseError> {
+    let (negative, mut rest) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let (mut number, mut exponent, mut digits, mut in_fraction) = (0u128, 0i32, 0usize, false);
+    // A digit that does not fit any more only shifts the exponent; it is far behind what rounding looks at.
+    while let [byte, tail @ ..] = rest {
+        match byte {
+            b'0'..=b'9' => {
+                digits += 1;
+                match number.checked_mul(10).and_then(|n| n.checked_add(u128::from(byte - b'0'))) {
+                    Some(grown) => {
+                        number = grown;
+                        exponent -= i32::from(in_fraction);
+                    }
+                    None => exponent += i32::from(!in_fraction),
+                }
+            }
+            b'.' if !in_fraction => in_fraction = true,
+            b'_' if digits > 0 && !tail.is_empty() => {}
+            _ => break,
+        }
+        rest = tail;
+    }
+    if digits == 0 {
+        return Err(ParseError::Malformed);
+    }
+    match rest {
+        [] => {}
+        [b'e' | b'E', power @ ..] => {
+            let power = short_int(power.strip_prefix(b"+").unwrap_or(power)).ok_or(ParseError::Malformed)?;
+            exponent = exponent.saturating_add(power.clamp(-100_000, 100_000) as i32);
+        }
+        _ => return Err(ParseError::Malformed),
+    }
+    let magnitude = shift_decimal(number, exponent.saturating_add(i32::from(scale)))?;
+    if negative {
+        0i128.checked_sub_unsigned(magnitude).ok_or(ParseError::OutOfRange)
+    } else {
+        i128::try_from(magnitude).map_err(|_| ParseError::OutOfRange)
+    }
+}
+
+/// `number * 10^power`, rounded half up.
+fn shift_decimal(number: u128, power: i32) -> Result<u128, ParseError> {
+    if number == 0 {
+        return Ok(0);
+    }
+    if power >= 0 {
+        let factor = 10u128.checked_pow(power.unsigned_abs()).ok_or(ParseError::OutOfRange)?;
+        return number.checked_mul(factor).ok_or(ParseError::OutOfRange);
+    }
+    let Some(divisor) = 10u128.checked_pow(power.unsigned_abs()) else { return Ok(0) };
+    Ok(number / divisor + u128::from(number % divisor >= divisor / 2))
+}
+
+/// A UHUGEINT, plain digits.
+pub fn unsigned(text: &[u8]) -> Result<u128, ParseError> {
+    let text = trim(text);
+    let plain = std::str::from_utf8(text).ok().and_then(|t| t.parse().ok());
+    match plain {
+        Some(number) => Ok(number),
+        None => u128::try_from(int(text)?).map_err(|_| ParseError::OutOfRange),
+    }
+}
+
+/// A DOUBLE; also `inf`, `infinity`, `nan` in any case.
+#[inline]
 pub fn double(text: &[u8]) -> Option<f64> {
-    fast_float2::parse(trim(text)).ok()
+    fast_float2::parse(text).or_else(|_| fast_float2::parse(trim(text))).ok()
 }
 
-/// A REAL; also `inf`, `-inf`, `nan`.
+/// A REAL; also `inf`, `infinity`, `nan` in any case.
+#[inline]
 pub fn real(text: &[u8]) -> Option<f32> {
-    fast_float2::parse(trim(text)).ok()
+    fast_float2::parse(text).or_else(|_| fast_float2::parse(trim(text))).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_round_and_stay_in_range() {
+        assert_eq!(int(b" 12 "), Ok(12));
+        assert_eq!(int(b"-9223372036854775808"), Ok(i128::from(i64::MIN)));
+        assert_eq!(int(b"2.5"), Ok(3));
+        assert_eq!(int(b"-2.5"), Ok(-3));
+        assert_eq!(int(b"1e3"), Ok(1000));
+        assert_eq!(int(b"1e-3"), Ok(0));
+        assert_eq!(int(b"170141183460469231731687303715884105727"), Ok(i128::MAX));
+        assert_eq!(int(b"-170141183460469231731687303715884105728"), Ok(i128::MIN));
+        assert_eq!(int(b"170141183460469231731687303715884105728"), Err(ParseError::OutOfRange));
+        for bad in ["", " ", "-", "abc", "1x", "1.2.3", "e5", "1e", "--1", "."] {
+            assert_eq!(int(bad.as_bytes()), Err(ParseError::Malformed), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn decimals_scale_round_and_stay_in_range() {
+        assert_eq!(decimal(b"1.5", 15, 2), Ok(150));
+        assert_eq!(decimal(b"-.05", 15, 2), Ok(-5));
+        assert_eq!(decimal(b"1.005", 15, 2), Ok(101));
+        assert_eq!(decimal(b"-1.005", 15, 2), Ok(-101));
+        assert_eq!(decimal(b"1.00499999999999999999999999999999999999999999999", 15, 2), Ok(100));
+        assert_eq!(decimal(b"12345.67", 5, 1), Err(ParseError::OutOfRange));
+        assert_eq!(decimal(b"99999999999999999999999999999999999999", 38, 0), Ok(10i128.pow(38) - 1));
+        assert_eq!(decimal(b"1e38", 38, 0), Err(ParseError::OutOfRange));
+        assert_eq!(decimal(b"7", 4, 2), Ok(700));
+        assert_eq!(decimal(b"7.", 4, 2), Ok(700));
+    }
+
+    #[test]
+    fn floats_and_booleans() {
+        assert_eq!(double(b" 1e3 "), Some(1000.0));
+        assert!(double(b"NaN").unwrap().is_nan());
+        assert_eq!(double(b"-inf"), Some(f64::NEG_INFINITY));
+        assert_eq!(double(b"1,5"), None);
+        assert_eq!(boolean(b"True"), Some(true));
+        assert_eq!(boolean(b"maybe"), None);
+    }
 }

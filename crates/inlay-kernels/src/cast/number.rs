@@ -1,0 +1,219 @@
+//! Loops between numeric types. They flag what is wrong; what that means is settled afterwards, row by row.
+
+use super::settle;
+use super::value::decimal_to_f64;
+use inlay_types::{LogicalType, Native, PhysicalType, Result, Vector};
+
+/// `out = f(input)` over a flat vector, where the flag says that a value cannot be converted.
+pub(super) fn run<A: Native, O: Native>(
+    input: &Vector,
+    to: LogicalType,
+    or_null: bool,
+    out: &mut Vector,
+    f: impl Fn(A) -> (O, bool),
+) -> Result<()> {
+    out.reset_flat(to, input.len());
+    let values = input.values::<A>();
+    let mut failed = false;
+    for (target, &value) in out.values_mut::<O>().iter_mut().zip(values) {
+        let (converted, wrong) = f(value);
+        *target = converted;
+        failed |= wrong;
+    }
+    let mut rows = Vec::new();
+    if failed {
+        rows.extend((0..values.len() as u32).filter(|&row| f(values[row as usize]).1));
+    }
+    settle(input, &rows, or_null, out)
+}
+
+/// Calls `$then!` with a carrier type.
+macro_rules! with_carrier {
+    ($physical:expr, $then:ident ! ( $($arg:tt)* )) => {
+        match $physical {
+            PhysicalType::Bool | PhysicalType::U8 => Some($then!(u8, $($arg)*)),
+            PhysicalType::I8 => Some($then!(i8, $($arg)*)),
+            PhysicalType::I16 => Some($then!(i16, $($arg)*)),
+            PhysicalType::I32 => Some($then!(i32, $($arg)*)),
+            PhysicalType::I64 => Some($then!(i64, $($arg)*)),
+            PhysicalType::I128 => Some($then!(i128, $($arg)*)),
+            PhysicalType::U16 => Some($then!(u16, $($arg)*)),
+            PhysicalType::U32 => Some($then!(u32, $($arg)*)),
+            PhysicalType::U64 => Some($then!(u64, $($arg)*)),
+            _ => None,
+        }
+    };
+}
+
+/// Casts between integers, decimals and floats that have a loop; `None` for others (UHUGEINT, BOOLEAN targets).
+pub(super) fn cast_numbers(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Option<Result<()>> {
+    let from = input.logical_type();
+    match (from, to) {
+        (LogicalType::Decimal { scale, .. }, LogicalType::Double) => decimal_to_double(input, scale, or_null, out),
+        (LogicalType::Decimal { scale: from, .. }, LogicalType::Decimal { precision, scale }) => {
+            decimal_to_decimal(input, from, (precision, scale), or_null, out)
+        }
+        (LogicalType::Decimal { .. }, _) => None,
+        (from, LogicalType::Decimal { precision, scale }) if from.is_integer() || from == LogicalType::Boolean => {
+            integer_to_decimal(input, (precision, scale), or_null, out)
+        }
+        (from, to) if (from.is_integer() || from == LogicalType::Boolean) && to.is_integer() => {
+            integer_to_integer(input, to, or_null, out)
+        }
+        (from, LogicalType::Double) if from.is_integer() || from == LogicalType::Boolean => {
+            macro_rules! convert {
+                ($from:ty,) => {
+                    run(input, to, or_null, out, |v: $from| (v as f64, false))
+                };
+            }
+            with_carrier!(from.physical(), convert!())
+        }
+        (LogicalType::Real, LogicalType::Double) => {
+            Some(run(input, to, or_null, out, |v: f32| (f64::from(v), false)))
+        }
+        (LogicalType::Double, LogicalType::Real) => Some(run(input, to, or_null, out, |v: f64| {
+            let real = v as f32;
+            (real, real.is_infinite() && v.is_finite())
+        })),
+        (LogicalType::Double, to) if to.is_integer() => double_to_integer(input, to, or_null, out),
+        _ => None,
+    }
+}
+
+fn integer_to_integer(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Option<Result<()>> {
+    macro_rules! from {
+        ($from:ty,) => {
+            with_carrier!(to.physical(), to!($from))
+        };
+    }
+    macro_rules! to {
+        ($to:ty, $from:ty) => {
+            run(input, to, or_null, out, |v: $from| {
+                let converted = v as $to;
+                #[allow(unused_comparisons)]
+                let wrong = converted as $from != v || (converted < 0) != (v < 0);
+                (converted, wrong)
+            })
+        };
+    }
+    with_carrier!(input.physical_type(), from!())?
+}
+
+fn double_to_integer(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Option<Result<()>> {
+    macro_rules! convert {
+        ($to:ty,) => {{
+            // Both bounds are powers of two, exact in a double; NaN is between none.
+            let (low, high) = (<$to>::MIN as f64, 2f64.powi((<$to>::MAX as f64).log2().ceil() as i32));
+            run(input, to, or_null, out, move |v: f64| {
+                let rounded = v.round_ties_even();
+                (rounded as $to, !(rounded >= low && rounded < high))
+            })
+        }};
+    }
+    with_carrier!(to.physical(), convert!())
+}
+
+fn decimal_to_double(input: &Vector, scale: u8, or_null: bool, out: &mut Vector) -> Option<Result<()>> {
+    let divisor = 10f64.powi(i32::from(scale));
+    let to = LogicalType::Double;
+    Some(match input.physical_type() {
+        PhysicalType::I16 => run(input, to, or_null, out, |v: i16| (f64::from(v) / divisor, false)),
+        PhysicalType::I32 => run(input, to, or_null, out, |v: i32| (f64::from(v) / divisor, false)),
+        PhysicalType::I64 => run(input, to, or_null, out, |v: i64| (v as f64 / divisor, false)),
+        _ => run(input, to, or_null, out, |v: i128| (decimal_to_f64(v, scale), false)),
+    })
+}
+
+fn integer_to_decimal(
+    input: &Vector,
+    (precision, scale): (u8, u8),
+    or_null: bool,
+    out: &mut Vector,
+) -> Option<Result<()>> {
+    let to = LogicalType::decimal(precision, scale);
+    let power = 10i128.pow(u32::from(scale));
+    let limit = 10i128.pow(u32::from(precision - scale));
+    macro_rules! from {
+        ($from:ty,) => {
+            match to.physical() {
+                PhysicalType::I16 => from!(@to $from, i16, i64),
+                PhysicalType::I32 => from!(@to $from, i32, i64),
+                PhysicalType::I64 => from!(@to $from, i64, i64),
+                _ => from!(@to $from, i128, i128),
+            }
+        };
+        (@to $from:ty, $to:ty, $wide:ty) => {{
+            // `limit` and `power` fit: they are below the largest decimal of the carrier.
+            let (power, limit) = (power as $wide, limit as $wide);
+            run(input, to, or_null, out, move |v: $from| {
+                let wide = v as $wide;
+                #[allow(unused_comparisons)]
+                let wrong = (wide < 0) != (v < 0) || wide >= limit || wide <= -limit;
+                (wide.wrapping_mul(power) as $to, wrong)
+            })
+        }};
+    }
+    // 128-bit sources go value by value: they may not fit into the wide type of the loop.
+    if input.physical_type() == PhysicalType::I128 && to.physical() != PhysicalType::I128 {
+        return None;
+    }
+    with_carrier!(input.physical_type(), from!())
+}
+
+fn decimal_to_decimal(
+    input: &Vector,
+    from_scale: u8,
+    (precision, scale): (u8, u8),
+    or_null: bool,
+    out: &mut Vector,
+) -> Option<Result<()>> {
+    let to = LogicalType::decimal(precision, scale);
+    if from_scale > scale {
+        // Rounding divides; rare enough to go value by value, except in 64 bits.
+        return (input.physical_type() == PhysicalType::I64 && to.physical() == PhysicalType::I64)
+            .then(|| round_i64(input, from_scale - scale, to, or_null, out));
+    }
+    let power = 10i128.checked_pow(u32::from(scale - from_scale))?;
+    // A value below `limit` stays below `10^precision` when scaled up.
+    let limit = 10i128.pow(u32::from(precision - (scale - from_scale)));
+    macro_rules! pair {
+        ($from:ty, $to:ty, $wide:ty) => {{
+            let power = power as $wide;
+            let limit = <$wide>::try_from(limit).unwrap_or(<$wide>::MAX);
+            run(input, to, or_null, out, move |v: $from| {
+                let wide = v as $wide;
+                (wide.wrapping_mul(power) as $to, wide >= limit || wide <= -limit)
+            })
+        }};
+    }
+    Some(match (input.physical_type(), to.physical()) {
+        (PhysicalType::I16, PhysicalType::I16) => pair!(i16, i16, i64),
+        (PhysicalType::I16, PhysicalType::I32) => pair!(i16, i32, i64),
+        (PhysicalType::I16, PhysicalType::I64) => pair!(i16, i64, i64),
+        (PhysicalType::I16, PhysicalType::I128) => pair!(i16, i128, i128),
+        (PhysicalType::I32, PhysicalType::I16) => pair!(i32, i16, i64),
+        (PhysicalType::I32, PhysicalType::I32) => pair!(i32, i32, i64),
+        (PhysicalType::I32, PhysicalType::I64) => pair!(i32, i64, i64),
+        (PhysicalType::I32, PhysicalType::I128) => pair!(i32, i128, i128),
+        (PhysicalType::I64, PhysicalType::I16) => pair!(i64, i16, i64),
+        (PhysicalType::I64, PhysicalType::I32) => pair!(i64, i32, i64),
+        (PhysicalType::I64, PhysicalType::I64) => pair!(i64, i64, i64),
+        (PhysicalType::I64, PhysicalType::I128) => pair!(i64, i128, i128),
+        (_, PhysicalType::I16) => pair!(i128, i16, i128),
+        (_, PhysicalType::I32) => pair!(i128, i32, i128),
+        (_, PhysicalType::I64) => pair!(i128, i64, i128),
+        _ => pair!(i128, i128, i128),
+    })
+}
+
+fn round_i64(input: &Vector, digits: u8, to: LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
+    let divisor = 10i64.pow(u32::from(digits));
+    let LogicalType::Decimal { precision, .. } = to else { return settle(input, &[], or_null, out) };
+    let limit = 10i64.pow(u32::from(precision));
+    run(input, to, or_null, out, move |v: i64| {
+        let (quotient, rest) = (v / divisor, v % divisor);
+        let away = i64::from(rest.unsigned_abs() >= divisor.unsigned_abs() / 2 && rest != 0);
+        let rounded = quotient + if v < 0 { -away } else { away };
+        (rounded, rounded >= limit || rounded <= -limit)
+    })
+}

@@ -1,0 +1,114 @@
+//! Text to values and values to text, for whole vectors.
+
+use super::settle;
+use super::value::blob;
+use crate::parse;
+use inlay_types::datetime::{write_date, write_timestamp};
+use inlay_types::value::write_decimal;
+use inlay_types::view::HeapBuilder;
+use inlay_types::{LogicalType, Native, PhysicalType, Result, Vector, View};
+use std::fmt::Write;
+
+/// `input` is a flat VARCHAR vector.
+pub(super) fn from_text(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
+    macro_rules! integer {
+        ($t:ty) => {
+            parsed(input, to, or_null, out, |b| parse::int(b).ok().and_then(|v| <$t>::try_from(v).ok()))
+        };
+    }
+    match to {
+        LogicalType::Boolean => parsed(input, to, or_null, out, |b| parse::boolean(b).map(u8::from)),
+        LogicalType::TinyInt => integer!(i8),
+        LogicalType::SmallInt => integer!(i16),
+        LogicalType::Null | LogicalType::Integer => integer!(i32),
+        LogicalType::BigInt => integer!(i64),
+        LogicalType::HugeInt => integer!(i128),
+        LogicalType::UTinyInt => integer!(u8),
+        LogicalType::USmallInt => integer!(u16),
+        LogicalType::UInteger => integer!(u32),
+        LogicalType::UBigInt => integer!(u64),
+        LogicalType::UHugeInt => parsed(input, to, or_null, out, |b| parse::unsigned(b).ok()),
+        LogicalType::Real => parsed(input, to, or_null, out, parse::real),
+        LogicalType::Double => parsed(input, to, or_null, out, parse::double),
+        LogicalType::Date => parsed(input, to, or_null, out, parse::date),
+        LogicalType::Time => parsed(input, to, or_null, out, parse::time),
+        LogicalType::Timestamp => parsed(input, to, or_null, out, parse::timestamp),
+        LogicalType::Interval => parsed(input, to, or_null, out, parse::interval),
+        LogicalType::Varchar | LogicalType::Blob => {
+            let mut heap = HeapBuilder::new();
+            let stored = |b: &[u8]| blob(b).map(|bytes| heap.push(&bytes));
+            parsed(input, to, or_null, out, stored)?;
+            out.set_heap(heap.finish());
+            Ok(())
+        }
+        LogicalType::Decimal { precision, scale } => {
+            let number = |b: &[u8]| parse::decimal(b, precision, scale).ok();
+            match to.physical() {
+                PhysicalType::I16 => parsed(input, to, or_null, out, |b| number(b).map(|v| v as i16)),
+                PhysicalType::I32 => parsed(input, to, or_null, out, |b| number(b).map(|v| v as i32)),
+                PhysicalType::I64 => parsed(input, to, or_null, out, |b| number(b).map(|v| v as i64)),
+                _ => parsed(input, to, or_null, out, number),
+            }
+        }
+    }
+}
+
+fn parsed<T: Native>(
+    input: &Vector,
+    to: LogicalType,
+    or_null: bool,
+    out: &mut Vector,
+    mut parse: impl FnMut(&[u8]) -> Option<T>,
+) -> Result<()> {
+    out.reset_flat(to, input.len());
+    let heap = input.heap().buffers();
+    let mut failed = Vec::new();
+    for (row, (target, view)) in out.values_mut::<T>().iter_mut().zip(input.views()).enumerate() {
+        *target = T::default();
+        if input.is_null(row) {
+            continue;
+        }
+        match parse(view.bytes(heap)) {
+            Some(value) => *target = value,
+            None if or_null => failed.push(row as u32),
+            None => {
+                failed.push(row as u32);
+                break;
+            }
+        }
+    }
+    settle(input, &failed, or_null, out)
+}
+
+/// `input` is a flat vector of any type but VARCHAR.
+pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
+    let mut heap = HeapBuilder::new();
+    let mut text = String::new();
+    let mut views = Vec::with_capacity(input.len());
+    for row in 0..input.len() {
+        text.clear();
+        if !input.is_null(row) {
+            write_row(input, row, &mut text);
+        }
+        views.push(heap.push(text.as_bytes()));
+    }
+    out.reset_flat(LogicalType::Varchar, input.len());
+    out.values_mut::<View>().copy_from_slice(&views);
+    out.set_heap(heap.finish());
+    settle(input, &[], false, out)
+}
+
+fn write_row(input: &Vector, row: usize, text: &mut String) {
+    match input.logical_type() {
+        LogicalType::Date => write_date(text, input.values::<i32>()[row]),
+        LogicalType::Timestamp => write_timestamp(text, input.values::<i64>()[row]),
+        LogicalType::Decimal { scale, .. } => write_decimal(text, input.stored_i128(row), scale),
+        LogicalType::Integer | LogicalType::BigInt | LogicalType::SmallInt => {
+            // Writing to a String does not fail.
+            let _ = write!(text, "{}", input.stored_i128(row) as i64);
+        }
+        _ => {
+            let _ = write!(text, "{}", input.get(row));
+        }
+    }
+}
