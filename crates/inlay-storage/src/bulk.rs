@@ -200,5 +200,5 @@ fn new_builders(types: &[LogicalType]) -> Vec<VectorBuilder> {
 }
 
 fn encode(table: &Table, columns: impl Iterator<Item = Vector>) -> Result<Vec<Arc<Segment>>> {
-    columns.map(|column| Ok(Arc::new(Segment::encode(&column, table.budget())?))).collect()
+    columns.map(|column| Ok(Arc::new(Segment::encode_owned(column, table.budget())?))).collect()
 }

@@ -22,6 +22,7 @@ pub mod predicate;
 pub mod row_group;
 pub mod schema;
 pub mod segment;
+mod simd;
 pub mod statistics;
 pub mod table;
 pub mod zone_map;

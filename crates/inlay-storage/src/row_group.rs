@@ -128,15 +128,4 @@ impl RowGroup {
         self.deleted_count = deleted.as_ref().map_or(0, Bitmap::count_ones);
         self.deleted = deleted.filter(|_| self.deleted_count > 0);
     }
-
-    /// Whether every segment has this row group's length; a check for tests.
-    #[cfg(test)]
-    pub(crate) fn check(&self) -> inlay_types::Result<()> {
-        for column in &self.columns {
-            if column.len() != self.len {
-                return Err(inlay_types::Error::internal("segment and row group differ in length"));
-            }
-        }
-        Ok(())
-    }
 }

@@ -76,7 +76,7 @@ fn column_statistics(snapshot: &TableSnapshot, schema: &TableSchema, index: usiz
                 max = Some(high);
             }
         }
-        sketch.merge(&segment.sketch());
+        sketch.merge(segment.sketch());
     }
     let values = (snapshot.row_count() as u64).saturating_sub(null_count) as f64;
     let is_unique = schema.is_unique(index);

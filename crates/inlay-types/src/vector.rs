@@ -265,6 +265,28 @@ impl Vector {
         self.data.typed_mut::<T>().map_or(&mut [], |values| &mut values[..len])
     }
 
+    /// Makes this a dictionary vector of `len` rows without NULLs whose codes a kernel is about to write, reusing its
+    /// memory when nobody shares it.
+    pub fn reset_dictionary(&mut self, dictionary: Arc<Dictionary>, len: usize) {
+        self.ty = dictionary.values.ty;
+        self.kind = VectorKind::Dictionary(dictionary);
+        self.len = len;
+        self.validity = None;
+        self.heap = Heap::default();
+        self.data.reset(len * 4);
+    }
+
+    /// The codes for writing, after [`Vector::reset_dictionary`]; copied first when shared.
+    #[inline]
+    pub fn codes_mut(&mut self) -> &mut [u32] {
+        debug_assert!(self.as_dictionary().is_some());
+        if self.data.typed_mut::<u32>().is_none() {
+            self.data = Buffer::copy_of(self.data.typed::<u32>());
+        }
+        let len = self.len;
+        self.data.typed_mut::<u32>().map_or(&mut [], |codes| &mut codes[..len])
+    }
+
     /// Sets the validity: `len` bits (1 for a constant), or absent.
     pub fn set_validity(&mut self, validity: Option<Bitmap>) {
         let needed = if self.is_constant() { 1 } else { self.len };

@@ -1,56 +1,106 @@
-//! One column of a row group.
+//! One column of a row group: encoded once, never changed, shared by `Arc`.
+//!
+//! ```text
+//! Plain       the values as a flat vector; strings as views over a compact heap
+//! Constant    one value, or NULL, for all rows
+//! Dictionary  distinct values in ascending order, and a code per row (u8, u16 or u32)
+//! Frame       frame of reference: smallest value, and an offset per row (u8, u16, u32 or u64)
+//! ```
+//! Invariants
+//! - Dictionaries are sorted and free of duplicates, so a range of values is a range of codes.
+//! - Codes and offsets of NULL rows are zero. Flat vectors that leave a segment hold NA in NULL slots.
+//! - `validity` is present exactly when some rows are NULL and some are not.
+//!
+//! [`encode`] chooses the encoding, [`scan`] decodes, [`prepare`] moves a predicate into the encoded domain and
+//! [`filter`] runs it there. Called by scans of `inlay-exec` and by `table`.
+
+mod encode;
+mod filter;
+mod order;
+mod prepare;
+mod scan;
+mod sketch;
+#[cfg(test)]
+mod tests;
+
+pub use prepare::PreparedPredicate;
 
 use crate::hyperloglog::HyperLogLog;
 use crate::predicate::{Prune, SegmentPredicate};
+use crate::simd::Lanes;
 use crate::zone_map::ZoneMap;
-use inlay_types::{LogicalType, MemoryBudget, Reservation, Result, Value, Vector, VectorBuilder};
-use std::cmp::Ordering;
+use inlay_types::{
+    Bitmap, Buffer, Dictionary, LogicalType, MemoryBudget, PhysicalType, Reservation, Result, VECTOR_SIZE, Value,
+    Vector,
+};
+use order::KeyRange;
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
-/// A predicate made ready for one segment; see [`Segment::prepare`].
-#[derive(Debug)]
-pub struct PreparedPredicate {
-    predicate: SegmentPredicate,
-}
-
-/// One encoded column of a row group.
+/// One encoded column of a row group. See the module documentation.
 #[derive(Debug)]
 pub struct Segment {
-    values: Vector,
+    ty: LogicalType,
+    len: usize,
+    null_count: usize,
+    validity: Option<Bitmap>,
+    encoding: Encoding,
     zone_map: ZoneMap,
-    #[expect(dead_code, reason = "held for its drop")]
+    /// Key range of each [`VECTOR_SIZE`] rows, see [`order`]; empty when the encoding has no keys.
+    vector_zones: Vec<KeyRange>,
+    sketch: OnceLock<HyperLogLog>,
+    /// Given back on drop.
     reservation: Reservation,
 }
 
-impl Segment {
-    /// Encodes a column, taking its memory from `budget`.
-    pub fn encode(column: &Vector, budget: &MemoryBudget) -> Result<Self> {
-        let mut builder = VectorBuilder::new(column.logical_type(), column.len());
-        builder.append(column);
-        let reservation = budget.reserve(builder.memory_size() as u64)?;
-        let mut values = builder.finish();
-        values.normalize_nulls();
-        let mut zone_map = ZoneMap { min: None, max: None, has_null: false, has_value: false };
-        for row in 0..values.len() {
-            let value = values.get(row);
-            if value.is_null() {
-                zone_map.has_null = true;
-                continue;
-            }
-            zone_map.has_value = true;
-            if zone_map.min.as_ref().is_none_or(|m| value.total_cmp(m) == Ordering::Less) {
-                zone_map.min = Some(value.clone());
-            }
-            if zone_map.max.as_ref().is_none_or(|m| value.total_cmp(m) == Ordering::Greater) {
-                zone_map.max = Some(value);
-            }
+#[derive(Debug)]
+enum Encoding {
+    Plain(Vector),
+    Constant(Vector),
+    Dictionary { dictionary: Arc<Dictionary>, codes: Codes },
+    Frame { base: i128, offsets: Codes },
+}
+
+/// Unsigned numbers of one width. The memory is padded to whole cache lines.
+#[derive(Clone, Debug)]
+enum Codes {
+    U8(Buffer),
+    U16(Buffer),
+    U32(Buffer),
+    U64(Buffer),
+}
+
+impl Codes {
+    fn lanes(&self, rows: Range<usize>) -> Lanes<'_> {
+        match self {
+            Self::U8(buffer) => Lanes::U8(&buffer.typed()[rows]),
+            Self::U16(buffer) => Lanes::U16(&buffer.typed()[rows]),
+            Self::U32(buffer) => Lanes::U32(&buffer.typed()[rows]),
+            Self::U64(buffer) => Lanes::U64(&buffer.typed()[rows]),
         }
-        Ok(Self { values, zone_map, reservation })
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Self::U8(buffer) | Self::U16(buffer) | Self::U32(buffer) | Self::U64(buffer) => buffer.size(),
+        }
+    }
+}
+
+impl Segment {
+    /// Encodes a column by trial, taking its memory from `budget`.
+    pub fn encode(column: &Vector, budget: &MemoryBudget) -> Result<Self> {
+        encode::encode(column, encode::Effort::Best, budget)
     }
 
     /// As [`Segment::encode`], without trying encodings: for the small chunks of a table's open tail.
     pub fn encode_plain(column: &Vector, budget: &MemoryBudget) -> Result<Self> {
-        Self::encode(column, budget)
+        encode::encode(column, encode::Effort::Plain, budget)
+    }
+
+    /// As [`Segment::encode`] for a column whose memory nobody else holds, which may be kept as it is.
+    pub(crate) fn encode_owned(column: Vector, budget: &MemoryBudget) -> Result<Self> {
+        encode::encode(&column, encode::Effort::BestOwned, budget)
     }
 
     pub(crate) fn encode_for(column: &Vector, seal: bool, budget: &MemoryBudget) -> Result<Self> {
@@ -59,22 +109,22 @@ impl Segment {
 
     /// Number of rows.
     pub fn len(&self) -> usize {
-        self.values.len()
+        self.len
     }
 
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.len == 0
     }
 
     /// The SQL type.
     pub fn logical_type(&self) -> LogicalType {
-        self.values.logical_type()
+        self.ty
     }
 
     /// Number of NULLs.
     pub fn null_count(&self) -> usize {
-        self.values.null_count()
+        self.null_count
     }
 
     /// Range of the values.
@@ -84,51 +134,79 @@ impl Segment {
 
     /// Bytes of the encoded form.
     pub fn memory_size(&self) -> usize {
-        self.values.memory_size()
+        let encoded = match &self.encoding {
+            Encoding::Plain(values) | Encoding::Constant(values) => values.memory_size(),
+            Encoding::Dictionary { dictionary, codes } => dictionary.values().memory_size() + codes.size(),
+            Encoding::Frame { offsets, .. } => offsets.size(),
+        };
+        let plain = matches!(self.encoding, Encoding::Plain(_));
+        encoded + self.validity.as_ref().filter(|_| !plain).map_or(0, |v| v.buffer().size())
     }
 
-    /// Name of the encoding, for `PRAGMA storage_info` and tests.
+    /// Name of the encoding, for storage reports and tests.
     pub fn encoding_name(&self) -> &'static str {
-        "plain"
+        let codes = match &self.encoding {
+            Encoding::Plain(_) => return "plain",
+            Encoding::Constant(_) => return "constant",
+            Encoding::Dictionary { codes, .. } => ["dictionary8", "dictionary16", "dictionary32", "dictionary64", ][width_index(codes)],
+            Encoding::Frame { offsets, .. } => ["frame8", "frame16", "frame32", "frame64"][width_index(offsets)],
+        };
+        codes
+    }
+
+    /// The shared dictionary, if the segment is dictionary-encoded: sorted, no duplicates.
+    pub fn dictionary(&self) -> Option<&Arc<Dictionary>> {
+        match &self.encoding {
+            Encoding::Dictionary { dictionary, .. } => Some(dictionary),
+            Encoding::Plain(_) | Encoding::Constant(_) | Encoding::Frame { .. } => None,
+        }
     }
 
     /// The sketch of the distinct values; made when first asked for.
-    pub fn sketch(&self) -> HyperLogLog {
-        let mut sketch = HyperLogLog::default();
-        let mut hashes = vec![0; self.values.len()];
-        inlay_kernels::hash::hash(&self.values, self.values.len(), &mut hashes);
-        (0..self.values.len()).filter(|row| !self.values.is_null(*row)).for_each(|row| sketch.insert(hashes[row]));
-        sketch
+    pub fn sketch(&self) -> &HyperLogLog {
+        self.sketch.get_or_init(|| sketch::sketch(self))
+    }
+
+    /// Whether row `row` is NULL.
+    pub fn is_null(&self, row: usize) -> bool {
+        match &self.validity {
+            Some(validity) => !validity.get(row),
+            None => self.null_count > 0,
+        }
     }
 
     /// One value.
+    ///
+    /// Panics when `row` is not below `len`.
     pub fn get(&self, row: usize) -> Value {
-        self.values.get(row)
+        assert!(row < self.len, "row outside of segment");
+        if self.is_null(row) {
+            return Value::Null;
+        }
+        match &self.encoding {
+            Encoding::Plain(values) | Encoding::Constant(values) => values.get(row),
+            Encoding::Dictionary { dictionary, codes } => {
+                dictionary.values().get(codes.lanes(row..row + 1).get(0) as usize)
+            }
+            Encoding::Frame { base, offsets } => {
+                let stored = base + i128::from(offsets.lanes(row..row + 1).get(0));
+                Value::from_stored_i128(self.ty, stored).unwrap_or(Value::Null)
+            }
+        }
     }
 
-    /// Rows `start .. start + len`.
+    /// Rows `start .. start + len`: plain shares memory, a dictionary gives codes, a constant a constant.
     pub fn scan(&self, start: usize, len: usize) -> Vector {
-        self.values.slice(start, len)
-    }
-
-    /// As [`Segment::scan`], reusing the memory of `out`.
-    pub fn scan_into(&self, start: usize, len: usize, out: &mut Vector) {
-        *out = self.scan(start, len);
+        let mut out = Vector::empty(self.ty);
+        self.scan_into(start, len, &mut out);
+        out
     }
 
     /// The rows at `rows`, which are ascending positions in this row group.
     pub fn gather(&self, rows: &[u32]) -> Vector {
-        self.values.take(rows)
-    }
-
-    /// As [`Segment::gather`], reusing the memory of `out`.
-    pub fn gather_into(&self, rows: &[u32], out: &mut Vector) {
-        *out = self.gather(rows);
-    }
-
-    /// A predicate made ready for this segment: constants in the encoded domain, dictionary values evaluated.
-    pub fn prepare(&self, predicate: &SegmentPredicate) -> Result<PreparedPredicate> {
-        Ok(PreparedPredicate { predicate: predicate.clone() })
+        let mut out = Vector::empty(self.ty);
+        self.gather_into(rows, &mut out);
+        out
     }
 
     /// Appends the positions inside `range` (all, or those in `selection`, ascending) that satisfy `predicate`.
@@ -142,56 +220,46 @@ impl Segment {
         self.filter_prepared(&self.prepare(predicate)?, range, selection, out)
     }
 
-    /// As [`Segment::filter`] with a predicate that was prepared for this segment.
-    pub fn filter_prepared(
-        &self,
-        prepared: &PreparedPredicate,
-        range: Range<usize>,
-        selection: Option<&[u32]>,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
-        let candidates: Vec<u32> = match selection {
-            Some(rows) => rows.iter().copied().filter(|r| range.contains(&(*r as usize))).collect(),
-            None => (range.start as u32..range.end as u32).collect(),
-        };
-        if let SegmentPredicate::Generic(generic) = &prepared.predicate {
-            let mut found = Vec::new();
-            generic.select(&self.values.take(&candidates), &mut found)?;
-            out.extend(found.into_iter().map(|i| candidates[i as usize]).filter(|r| !self.values.is_null(*r as usize)));
-            return Ok(());
+    /// What the zone map says of a predicate. A generic predicate is not evaluated for it.
+    pub fn prune(&self, predicate: &SegmentPredicate) -> Prune {
+        match predicate {
+            SegmentPredicate::Generic(_) if self.null_count < self.len => Prune::Some,
+            other => self.prepare(other).map_or(Prune::Some, |prepared| self.prune_prepared(&prepared)),
         }
-        out.extend(candidates.into_iter().filter(|row| holds(&prepared.predicate, &self.values.get(*row as usize))));
-        Ok(())
     }
 
-    /// What the zone map says of a predicate.
-    pub fn prune(&self, _predicate: &SegmentPredicate) -> Prune {
-        Prune::Some
+    /// Rows of vector `index`: `VECTOR_SIZE` of them, fewer in the last.
+    fn vector_rows(&self, index: usize) -> Range<usize> {
+        index * VECTOR_SIZE..((index + 1) * VECTOR_SIZE).min(self.len)
     }
 
-    /// What the zone map of rows `2048 * index ..` says of a predicate.
-    pub fn prune_vector(&self, _index: usize, _prepared: &PreparedPredicate) -> Prune {
-        Prune::Some
+    /// The rows as unsigned words: codes, offsets, or plain integers of up to 64 bits.
+    fn lanes(&self, rows: Range<usize>) -> Option<Lanes<'_>> {
+        match &self.encoding {
+            Encoding::Dictionary { codes, .. } => Some(codes.lanes(rows)),
+            Encoding::Frame { offsets, .. } => Some(offsets.lanes(rows)),
+            Encoding::Constant(_) => None,
+            Encoding::Plain(values) => match self.ty.physical() {
+                PhysicalType::Bool | PhysicalType::I8 | PhysicalType::U8 => Some(Lanes::U8(&values.values()[rows])),
+                PhysicalType::I16 | PhysicalType::U16 => Some(Lanes::U16(&values.values()[rows])),
+                PhysicalType::I32 | PhysicalType::U32 => Some(Lanes::U32(&values.values()[rows])),
+                PhysicalType::I64 | PhysicalType::U64 => Some(Lanes::U64(&values.values()[rows])),
+                PhysicalType::I128
+                | PhysicalType::U128
+                | PhysicalType::F32
+                | PhysicalType::F64
+                | PhysicalType::View
+                | PhysicalType::Interval => None,
+            },
+        }
     }
 }
 
-fn holds(predicate: &SegmentPredicate, value: &Value) -> bool {
-    match predicate {
-        SegmentPredicate::IsNull => value.is_null(),
-        _ if value.is_null() => false,
-        SegmentPredicate::IsNotNull => true,
-        SegmentPredicate::Compare(op, constant) => !constant.is_null() && op.holds(value.total_cmp(constant)),
-        SegmentPredicate::Between { low, low_inclusive, high, high_inclusive } => {
-            let (from, to) = (value.total_cmp(low), value.total_cmp(high));
-            !low.is_null()
-                && !high.is_null()
-                && (from.is_gt() || *low_inclusive && from.is_eq())
-                && (to.is_lt() || *high_inclusive && to.is_eq())
-        }
-        SegmentPredicate::In(list) => list.iter().any(|v| !v.is_null() && v.total_cmp(value).is_eq()),
-        SegmentPredicate::KeyBitmap(set) => {
-            value.as_stored_i128().and_then(|v| i64::try_from(v).ok()).is_some_and(|v| set.contains(v))
-        }
-        SegmentPredicate::Bloom(_) | SegmentPredicate::Generic(_) => true,
+fn width_index(codes: &Codes) -> usize {
+    match codes {
+        Codes::U8(_) => 0,
+        Codes::U16(_) => 1,
+        Codes::U32(_) => 2,
+        Codes::U64(_) => 3,
     }
 }

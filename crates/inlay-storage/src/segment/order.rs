@@ -1,0 +1,86 @@
+//! Keys: 64-bit numbers that order as the values of a segment do.
+//!
+//! Ranges, zone maps of vectors and float bounds are all worked out on keys. The key of a row is its dictionary
+//! code, its offset, its integer (u64: with the top bit flipped), or the bits of its float made monotonic.
+
+/// Keys from `low` to `high`; none when `low > high`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KeyRange {
+    pub low: i64,
+    pub high: i64,
+}
+
+impl KeyRange {
+    pub const EMPTY: Self = Self { low: i64::MAX, high: i64::MIN };
+
+    pub fn is_empty(self) -> bool {
+        self.low > self.high
+    }
+
+    pub fn is_disjoint(self, other: Self) -> bool {
+        self.low > other.high || other.low > self.high
+    }
+
+    pub fn contains(self, other: Self) -> bool {
+        self.low <= other.low && other.high <= self.high
+    }
+
+    #[inline(always)]
+    pub fn add(&mut self, key: i64) {
+        self.low = self.low.min(key);
+        self.high = self.high.max(key);
+    }
+}
+
+/// The key of NaN.
+pub(super) const NAN_KEY: i64 = i64::MAX;
+
+/// Floats as keys: -0.0 as 0.0, NaN above everything.
+pub(super) trait FloatKey: Copy {
+    fn key(self) -> i64;
+    /// The float of a key that is not [`NAN_KEY`].
+    fn from_key(key: i64) -> Self;
+    fn infinity() -> Self;
+}
+
+macro_rules! float_key {
+    ($float:ty, $int:ty) => {
+        impl FloatKey for $float {
+            #[inline(always)]
+            fn key(self) -> i64 {
+                if self.is_nan() {
+                    return NAN_KEY;
+                }
+                let bits = (self + 0.0).to_bits() as $int;
+                i64::from(if bits < 0 { bits ^ <$int>::MAX } else { bits })
+            }
+            fn from_key(key: i64) -> Self {
+                let bits = key as $int;
+                Self::from_bits((if bits < 0 { bits ^ <$int>::MAX } else { bits }) as _)
+            }
+            fn infinity() -> Self {
+                Self::INFINITY
+            }
+        }
+    };
+}
+float_key!(f32, i32);
+float_key!(f64, i64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn float_keys_order_as_floats() {
+        let ascending = [f64::NEG_INFINITY, -1e300, -1.0, -f64::from_bits(1), 0.0, f64::from_bits(1), 2.0, f64::INFINITY];
+        for pair in ascending.windows(2) {
+            assert!(pair[0].key() < pair[1].key());
+            assert!((pair[0] as f32).key() <= (pair[1] as f32).key());
+        }
+        assert_eq!((-0.0f64).key(), 0.0f64.key());
+        assert!(f64::NAN.key() > f64::INFINITY.key() && f32::NAN.key() > f32::INFINITY.key());
+        assert!(ascending.iter().all(|v| f64::from_key(v.key()) == *v));
+        assert_eq!(f32::from_key(1.5f32.key()), 1.5);
+    }
+}

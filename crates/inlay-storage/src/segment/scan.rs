@@ -1,0 +1,164 @@
+//! Decoding: contiguous rows, and rows at positions.
+
+use super::{Codes, Encoding, Segment};
+use crate::simd::{Lanes, decode, decode_rows, take, with_lanes};
+use inlay_types::{PhysicalType, Vector, View};
+
+/// Calls a generic function with the integer type that carries `$physical`.
+macro_rules! with_integer_type {
+    ($physical:expr, $t:ident => $body:expr, else $other:expr) => {
+        match $physical {
+            PhysicalType::Bool | PhysicalType::U8 => {
+                type $t = u8;
+                $body
+            }
+            PhysicalType::I8 => {
+                type $t = i8;
+                $body
+            }
+            PhysicalType::I16 => {
+                type $t = i16;
+                $body
+            }
+            PhysicalType::I32 => {
+                type $t = i32;
+                $body
+            }
+            PhysicalType::I64 => {
+                type $t = i64;
+                $body
+            }
+            PhysicalType::I128 => {
+                type $t = i128;
+                $body
+            }
+            PhysicalType::U16 => {
+                type $t = u16;
+                $body
+            }
+            PhysicalType::U32 => {
+                type $t = u32;
+                $body
+            }
+            PhysicalType::U64 => {
+                type $t = u64;
+                $body
+            }
+            PhysicalType::U128
+            | PhysicalType::F32
+            | PhysicalType::F64
+            | PhysicalType::View
+            | PhysicalType::Interval => $other,
+        }
+    };
+}
+impl Segment {
+    /// As [`Segment::scan`], reusing the memory of `out`.
+    ///
+    /// Panics when the rows are not inside the segment.
+    pub fn scan_into(&self, start: usize, len: usize, out: &mut Vector) {
+        assert!(start + len <= self.len, "rows outside of segment");
+        let rows = start..start + len;
+        match &self.encoding {
+            Encoding::Plain(values) => {
+                *out = values.slice(start, len);
+                return;
+            }
+            Encoding::Constant(value) => {
+                *out = value.slice(0, len);
+                return;
+            }
+            Encoding::Dictionary { dictionary, codes: Codes::U32(codes) } => {
+                let codes = codes.slice(start * 4, len * 4);
+                *out = Vector::dictionary(dictionary.clone(), codes, len, None);
+            }
+            Encoding::Dictionary { dictionary, codes } => {
+                out.reset_dictionary(dictionary.clone(), len);
+                with_lanes!(codes.lanes(rows), codes => decode(0u32, codes, out.codes_mut()));
+            }
+            Encoding::Frame { base, offsets } => {
+                out.reset_flat(self.ty, len);
+                let offsets = offsets.lanes(rows);
+                with_integer_type!(self.ty.physical(), T => {
+                    with_lanes!(offsets, offsets => decode(*base as T, offsets, out.values_mut::<T>()));
+                }, else ());
+            }
+        }
+        if let Some(validity) = &self.validity {
+            out.set_validity(Some(validity.slice(start, len)));
+            out.normalize_nulls();
+        }
+    }
+
+    /// As [`Segment::gather`], reusing the memory of `out`.
+    ///
+    /// Panics when a row is not inside the segment.
+    pub fn gather_into(&self, rows: &[u32], out: &mut Vector) {
+        if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
+            // Ascending rows without a gap are a scan.
+            if (last - first) as usize == rows.len() - 1 {
+                return self.scan_into(*first as usize, rows.len(), out);
+            }
+        }
+        match &self.encoding {
+            Encoding::Constant(value) => {
+                assert!(rows.iter().all(|r| (*r as usize) < self.len), "row outside of segment");
+                *out = value.take(rows);
+                return;
+            }
+            Encoding::Plain(values) => {
+                out.reset_flat(self.ty, rows.len());
+                match self.ty.physical().size() {
+                    1 => take(values.values::<u8>(), rows, out.values_mut::<u8>()),
+                    2 => take(values.values::<u16>(), rows, out.values_mut::<u16>()),
+                    4 => take(values.values::<u32>(), rows, out.values_mut::<u32>()),
+                    8 => take(values.values::<u64>(), rows, out.values_mut::<u64>()),
+                    // Views are 8-byte aligned; other 16-byte values are copied as two words as well.
+                    _ => take(values.values::<View>(), rows, out.values_mut::<View>()),
+                }
+                if self.ty.is_view() {
+                    out.set_heap(values.heap().clone());
+                }
+                // NULL slots hold NA already.
+                out.set_validity(self.validity.as_ref().map(|v| v.gather(rows)));
+                return;
+            }
+            Encoding::Dictionary { dictionary, codes } => {
+                out.reset_dictionary(dictionary.clone(), rows.len());
+                let codes = codes.lanes(0..self.len);
+                with_lanes!(codes, codes => decode_rows(0u32, codes, rows, out.codes_mut()));
+            }
+            Encoding::Frame { base, offsets } => {
+                out.reset_flat(self.ty, rows.len());
+                let offsets = offsets.lanes(0..self.len);
+                with_integer_type!(self.ty.physical(), T => {
+                    with_lanes!(offsets, offsets => decode_rows(*base as T, offsets, rows, out.values_mut::<T>()));
+                }, else ());
+            }
+        }
+        if let Some(validity) = &self.validity {
+            out.set_validity(Some(validity.gather(rows)));
+            out.normalize_nulls();
+        }
+    }
+
+    /// The stored integers of rows, sign-extended, for hashing; `None` when the carrier is wider than 64 bits or no integer.
+    pub(super) fn stored_word(&self) -> Option<impl Fn(usize) -> u64 + '_> {
+        let (base, signed) = match &self.encoding {
+            Encoding::Frame { base, .. } => (*base as i64 as u64, false),
+            Encoding::Plain(_) => (0, true),
+            Encoding::Constant(_) | Encoding::Dictionary { .. } => return None,
+        };
+        if self.ty.physical().size() > 8 {
+            return None;
+        }
+        let lanes = self.lanes(0..self.len)?;
+        let physical = self.ty.physical();
+        Some(move |row: usize| match (lanes, physical) {
+            (Lanes::U8(v), PhysicalType::I8) if signed => v[row] as i8 as u64,
+            (Lanes::U16(v), PhysicalType::I16) if signed => v[row] as i16 as u64,
+            (Lanes::U32(v), PhysicalType::I32) if signed => v[row] as i32 as u64,
+            _ => base.wrapping_add(lanes.get(row)),
+        })
+    }
+}

@@ -1,0 +1,281 @@
+//! Segments against a list of values, for random data of every type.
+
+use super::prepare::value_holds;
+use super::*;
+use crate::predicate::{Cmp, VectorPredicate};
+use crate::{BloomFilter, KeyBitmap};
+use inlay_types::{Interval, VectorBuilder};
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
+
+/// How values of a column are spread, so that every encoding comes up.
+#[derive(Clone, Copy, Debug)]
+enum Spread {
+    Same,
+    Few,
+    Some,
+    Narrow,
+    Middle,
+    Wide,
+    Sorted,
+}
+
+const SPREADS: [Spread; 7] =
+    [Spread::Same, Spread::Few, Spread::Some, Spread::Narrow, Spread::Middle, Spread::Wide, Spread::Sorted];
+
+fn types() -> Vec<LogicalType> {
+    use LogicalType::*;
+    vec![
+        Boolean, TinyInt, SmallInt, Integer, BigInt, HugeInt, UTinyInt, USmallInt, UInteger, UBigInt, UHugeInt, Real,
+        Double, Varchar, Blob, Date, Time, Timestamp, Interval,
+        LogicalType::decimal(4, 1), LogicalType::decimal(9, 2), LogicalType::decimal(15, 2), LogicalType::decimal(38, 4),
+    ]
+}
+
+fn random_value(ty: LogicalType, spread: Spread, row: usize, random: &mut Random) -> Value {
+    let raw = match spread {
+        Spread::Same => 1,
+        Spread::Few => random.below(5) * 1_000_003 % 90_000_000_001,
+        Spread::Some => random.below(300) * 7_919,
+        Spread::Narrow => 40 + random.below(80),
+        Spread::Middle => 1000 + random.below(20_000),
+        Spread::Wide => random.next() >> random.below(63),
+        Spread::Sorted => row as u64,
+    };
+    let signed = if matches!(spread, Spread::Narrow | Spread::Wide) && random.below(2) == 0 { -(raw as i128) } else { raw as i128 };
+    match ty {
+        LogicalType::Real => Value::Real(float(raw, spread) as f32),
+        LogicalType::Double => Value::Double(float(raw, spread)),
+        LogicalType::Varchar => Value::Varchar(text(raw)),
+        LogicalType::Blob => Value::Blob(text(raw).into_bytes()),
+        LogicalType::Interval => Value::Interval(Interval { months: raw as i32 % 7, days: raw as i32 % 3, micros: signed as i64 }),
+        LogicalType::UHugeInt => Value::UHugeInt(u128::from(raw) << (raw % 60)),
+        LogicalType::HugeInt if raw % 5 == 0 && matches!(spread, Spread::Wide) => Value::HugeInt(signed << 60),
+        LogicalType::HugeInt if matches!(spread, Spread::Middle) => Value::HugeInt(signed << 30),
+        LogicalType::Boolean => Value::Boolean(raw % 2 == 0),
+        ty => {
+            let size = ty.physical().size() as u32;
+            let bits = (size * 8 - 1).min(if ty.is_decimal() { 12 } else { 127 });
+            let modulus = 1i128 << bits;
+            let stored = if ty.to_string().starts_with('U') { signed.rem_euclid(modulus) } else { signed % modulus };
+            Value::from_stored_i128(ty, stored).unwrap()
+        }
+    }
+}
+
+fn float(raw: u64, spread: Spread) -> f64 {
+    match (spread, raw % 11) {
+        (Spread::Wide, 0) => f64::NAN,
+        (Spread::Wide, 1) => -0.0,
+        (Spread::Wide, 2) => 0.0,
+        (Spread::Wide, 3) => f64::NEG_INFINITY,
+        (Spread::Wide, 4) => f64::INFINITY,
+        _ => raw as f64 * 0.25 - 7.0,
+    }
+}
+
+fn text(raw: u64) -> String {
+    match raw % 3 {
+        0 => format!("{raw}"),
+        1 => format!("a longer string {raw}"),
+        _ => format!("prefix{raw:06}"),
+    }
+}
+
+fn column(ty: LogicalType, values: &[Value]) -> Vector {
+    let mut builder = VectorBuilder::new(ty, values.len());
+    values.iter().for_each(|v| builder.push(v).unwrap());
+    builder.finish()
+}
+
+/// Equal as stored, so NaN equals NaN and -0.0 does not equal 0.0.
+fn same(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
+        (Value::Real(a), Value::Real(b)) => a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(),
+        _ => left == right,
+    }
+}
+
+/// Values below the constant, as a black box.
+#[derive(Debug)]
+struct Below(Value);
+
+impl VectorPredicate for Below {
+    fn select(&self, input: &Vector, out: &mut Vec<u32>) -> Result<()> {
+        let holds = |row: &u32| input.get(*row as usize).total_cmp(&self.0).is_lt();
+        out.extend((0..input.len() as u32).filter(holds));
+        Ok(())
+    }
+}
+
+fn predicates(values: &[Value], ty: LogicalType, random: &mut Random) -> Vec<(SegmentPredicate, SegmentPredicate)> {
+    let mut pick = || {
+        let value = values[random.below(values.len() as u64) as usize].clone();
+        if value.is_null() { random_value(ty, Spread::Wide, 3, random) } else { value }
+    };
+    let twice = |p: SegmentPredicate| (p.clone(), p);
+    let mut all = vec![twice(SegmentPredicate::IsNull), twice(SegmentPredicate::IsNotNull)];
+    for op in [Cmp::Eq, Cmp::NotEq, Cmp::Lt, Cmp::LtEq, Cmp::Gt, Cmp::GtEq] {
+        all.push(twice(SegmentPredicate::Compare(op, pick())));
+        all.push(twice(SegmentPredicate::Compare(op, Value::Null)));
+    }
+    for flags in 0..4 {
+        let (a, b) = (pick(), pick());
+        let (low, high) = if a.total_cmp(&b).is_gt() && flags > 0 { (b, a) } else { (a, b) };
+        let (low_inclusive, high_inclusive) = (flags & 1 == 1, flags & 2 == 2);
+        all.push(twice(SegmentPredicate::Between { low, low_inclusive, high, high_inclusive }));
+    }
+    all.push(twice(SegmentPredicate::In(vec![pick(), Value::Null, pick(), pick()])));
+    all.push(twice(SegmentPredicate::In(vec![])));
+    let below = pick();
+    let as_compare = SegmentPredicate::Compare(Cmp::Lt, below.clone());
+    all.push((SegmentPredicate::Generic(Arc::new(Below(below))), as_compare));
+    let member = pick();
+    let mut bloom = BloomFilter::new(3);
+    bloom.insert(prepare::hashes(&column(ty, std::slice::from_ref(&member)))[0]);
+    bloom.set_range(member.clone(), member.clone());
+    all.push((SegmentPredicate::Bloom(Arc::new(bloom)), SegmentPredicate::Compare(Cmp::Eq, member)));
+    let stored: Vec<i64> = [pick(), pick(), pick()].iter().filter_map(|v| i64::try_from(v.as_stored_i128()?).ok()).collect();
+    if let (Some(min), Some(max)) = (stored.iter().min(), stored.iter().max()) {
+        if let Some(mut set) = KeyBitmap::new(*min, *max, 1 << 16) {
+            stored.iter().for_each(|v| set.insert(*v));
+            all.push(twice(SegmentPredicate::KeyBitmap(Arc::new(set))));
+        }
+    }
+    all
+}
+
+fn check_reads(segment: &Segment, values: &[Value], random: &mut Random) {
+    for _ in 0..4 {
+        let start = random.below(values.len() as u64 + 1) as usize;
+        let len = random.below((values.len() - start) as u64 + 1) as usize;
+        let scanned = segment.scan(start, len);
+        assert_eq!(scanned.len(), len);
+        assert_eq!(scanned.logical_type(), segment.logical_type());
+        assert!((0..len).all(|row| same(&scanned.get(row), &values[start + row])));
+        if scanned.is_flat() {
+            let mut normal = scanned.clone();
+            normal.normalize_nulls();
+            assert_eq!(normal.data().bytes()[..], scanned.data().bytes()[..], "NULL slots hold NA");
+        }
+        let step = 1 + random.below(5) as usize;
+        let rows: Vec<u32> = (start..start + len).step_by(step).map(|row| row as u32).collect();
+        let mut gathered = Vector::empty(segment.logical_type());
+        segment.gather_into(&rows, &mut gathered);
+        assert_eq!(gathered.len(), rows.len());
+        assert!(rows.iter().enumerate().all(|(i, row)| same(&gathered.get(i), &values[*row as usize])));
+    }
+    assert!((0..values.len()).step_by(17).all(|row| same(&segment.get(row), &values[row])));
+}
+
+fn check_filters(segment: &Segment, values: &[Value], random: &mut Random) {
+    for (predicate, definition) in predicates(values, segment.logical_type(), random) {
+        let prepared = segment.prepare(&predicate).unwrap();
+        let holds = |row: usize| value_holds(&definition, &values[row]);
+        let start = random.below(values.len() as u64) as usize;
+        let end = start + random.below((values.len() - start) as u64 + 1) as usize;
+        let is_bloom = matches!(predicate, SegmentPredicate::Bloom(_));
+        let expected: Vec<u32> = (start..end).filter(|row| holds(*row)).map(|row| row as u32).collect();
+        let mut found = vec![77];
+        segment.filter(&predicate, start..end, None, &mut found).unwrap();
+        let context = || format!("{} {} {predicate:?}", segment.logical_type(), segment.encoding_name());
+        if is_bloom {
+            assert!(expected.iter().all(|row| found[1..].contains(row)), "{}", context());
+        } else {
+            assert_eq!(found[1..], expected, "{}", context());
+        }
+        let rows: Vec<u32> = (0..values.len() as u32).filter(|_| random.below(3) == 0).collect();
+        let in_range = |row: &u32| (start..end).contains(&(*row as usize));
+        let mut selected = vec![77];
+        segment.filter_prepared(&prepared, start..end, Some(&rows), &mut selected).unwrap();
+        let expected: Vec<u32> = rows.iter().copied().filter(in_range).filter(|row| holds(*row as usize)).collect();
+        if is_bloom {
+            assert!(expected.iter().all(|row| selected[1..].contains(row)), "{}", context());
+        } else {
+            assert_eq!(selected[1..], expected, "{}", context());
+        }
+        for index in 0..values.len().div_ceil(VECTOR_SIZE) {
+            let mut rows = segment.vector_rows(index);
+            match segment.prune_vector(index, &prepared) {
+                Prune::None => assert!(!rows.any(holds), "{}", context()),
+                Prune::All => assert!(rows.all(holds) || is_bloom, "{}", context()),
+                Prune::Some => {}
+            }
+        }
+        match segment.prune(&predicate) {
+            Prune::None => assert!(!(0..values.len()).any(holds), "{}", context()),
+            Prune::All => assert!((0..values.len()).all(holds) || is_bloom, "{}", context()),
+            Prune::Some => {}
+        }
+    }
+}
+
+#[test]
+fn segments_read_and_filter_as_the_values_they_were_made_from() {
+    let mut random = Random(0x5EED_5EED_1234_0001);
+    let mut encodings = std::collections::BTreeSet::new();
+    for ty in types() {
+        for spread in SPREADS {
+            for null_percent in [0, 20, 100] {
+                let len = [1, 70, 2048, 4500][random.below(4) as usize];
+                let values: Vec<Value> = (0..len)
+                    .map(|row| match random.below(100) < null_percent {
+                        true => Value::Null,
+                        false => random_value(ty, spread, row, &mut random),
+                    })
+                    .collect();
+                let budget = MemoryBudget::unlimited();
+                let vector = column(ty, &values);
+                let segment = match random.below(3) {
+                    0 => Segment::encode_plain(&vector, &budget).unwrap(),
+                    1 => Segment::encode(&vector, &budget).unwrap(),
+                    _ => Segment::encode_owned(vector, &budget).unwrap(),
+                };
+                assert!(budget.used() > 0);
+                encodings.insert(segment.encoding_name());
+                assert_eq!(segment.null_count(), values.iter().filter(|v| v.is_null()).count());
+                let some: Vec<&Value> = values.iter().filter(|v| !v.is_null()).collect();
+                let min = some.iter().min_by(|a, b| a.total_cmp(b));
+                let max = some.iter().max_by(|a, b| a.total_cmp(b));
+                let zone = segment.zone_map();
+                assert!(min.is_none() && zone.min.is_none() || zone.min.as_ref().unwrap().total_cmp(min.unwrap()).is_eq());
+                assert!(max.is_none() && zone.max.is_none() || zone.max.as_ref().unwrap().total_cmp(max.unwrap()).is_eq());
+                check_reads(&segment, &values, &mut random);
+                check_filters(&segment, &values, &mut random);
+                let distinct: std::collections::HashSet<String> = some.iter().map(|v| format!("{v:?}")).collect();
+                let estimate = segment.sketch().estimate();
+                let error = (estimate - distinct.len() as f64).abs();
+                assert!(error <= 3.0 + 0.15 * distinct.len() as f64, "{estimate} for {} {ty} {spread:?}", distinct.len());
+            }
+        }
+    }
+    for name in ["plain", "constant", "dictionary8", "dictionary16", "frame8", "frame16", "frame32", "frame64"] {
+        assert!(encodings.contains(name), "{name} was not among {encodings:?}");
+    }
+}
+
+#[test]
+fn memory_is_refused_and_given_back() {
+    let values: Vec<Value> = (0..5000).map(|v| Value::BigInt(v * v)).collect();
+    let vector = column(LogicalType::BigInt, &values);
+    assert!(Segment::encode(&vector, &MemoryBudget::new(1000)).is_err());
+    let budget = MemoryBudget::new(1 << 20);
+    let segment = Segment::encode(&vector, &budget).unwrap();
+    assert!(segment.memory_size() >= 20_000 && budget.used() >= 20_000 && budget.used() < 40_000);
+    drop(segment);
+    assert_eq!(budget.used(), 0);
+}

@@ -1,0 +1,231 @@
+//! The loops of [`super`] for AVX-512 (F, BW, DQ, VL).
+//!
+//! Every function needs those features; slices are read through whole-register loads that stay inside a chunk of 64
+//! values, and the last, partial chunk is copied to a padded array first.
+
+use super::{FloatRange, LaneBits, LaneRange, Lanes};
+use std::arch::x86_64::*;
+
+/// 0 or all ones: what a mask is xor-ed with to negate it.
+fn flip(negate: bool) -> u64 {
+    if negate { u64::MAX } else { 0 }
+}
+
+/// Calls `$word_of` for each 64 values, as `&[T; 64]`, the last ones padded with zeros, and ands its result in.
+macro_rules! and_chunks {
+    ($values:expr, $mask:expr, $chunk:ident: $ty:ty => $word_of:expr) => {{
+        let mut chunks = $values.chunks_exact(64);
+        let mut words = $mask.iter_mut();
+        for ($chunk, word) in (&mut chunks).zip(&mut words) {
+            *word &= $word_of;
+        }
+        let rest = chunks.remainder();
+        if let (false, Some(word)) = (rest.is_empty(), words.next()) {
+            let mut padded = [<$ty>::default(); 64];
+            padded[..rest.len()].copy_from_slice(rest);
+            let $chunk: &[$ty] = &padded;
+            *word &= $word_of;
+        }
+    }};
+}
+
+macro_rules! and_range_of {
+    ($name:ident, $ty:ty, $signed:ty, $lanes:literal, $set1:ident, $sub:ident, $compare:ident) => {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+        fn $name(values: &[$ty], range: LaneRange, mask: &mut [u64]) {
+            let low = $set1(range.low as $signed);
+            let span = $set1(range.span as $signed);
+            let flip = flip(range.negate);
+            and_chunks!(values, mask, chunk: $ty => {
+                let mut word = 0u64;
+                for part in 0..64 / $lanes {
+                    // SAFETY: the chunk has 64 values, of which this register takes a part.
+                    let lanes = unsafe { _mm512_loadu_si512(chunk.as_ptr().add(part * $lanes).cast()) };
+                    word |= u64::from($compare($sub(lanes, low), span)) << (part * $lanes);
+                }
+                word ^ flip
+            });
+        }
+    };
+}
+and_range_of!(and_range_u8, u8, i8, 64, _mm512_set1_epi8, _mm512_sub_epi8, _mm512_cmple_epu8_mask);
+and_range_of!(and_range_u16, u16, i16, 32, _mm512_set1_epi16, _mm512_sub_epi16, _mm512_cmple_epu16_mask);
+and_range_of!(and_range_u32, u32, i32, 16, _mm512_set1_epi32, _mm512_sub_epi32, _mm512_cmple_epu32_mask);
+and_range_of!(and_range_u64, u64, i64, 8, _mm512_set1_epi64, _mm512_sub_epi64, _mm512_cmple_epu64_mask);
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+pub(super) fn and_range(lanes: Lanes<'_>, range: LaneRange, mask: &mut [u64]) {
+    match lanes {
+        Lanes::U8(values) => and_range_u8(values, range, mask),
+        Lanes::U16(values) => and_range_u16(values, range, mask),
+        Lanes::U32(values) => and_range_u32(values, range, mask),
+        Lanes::U64(values) => and_range_u64(values, range, mask),
+    }
+}
+
+macro_rules! and_floats_of {
+    ($name:ident, $ty:ty, $lanes:literal, $set1:ident, $load:ident, $compare:ident) => {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+        pub(super) fn $name(values: &[$ty], range: FloatRange<$ty>, mask: &mut [u64]) {
+            let (low, high) = ($set1(range.low), $set1(range.high));
+            let (flip, nan) = (flip(range.negate), flip(range.nan));
+            and_chunks!(values, mask, chunk: $ty => {
+                let mut word = 0u64;
+                for part in 0..64 / $lanes {
+                    // SAFETY: the chunk has 64 values, of which this register takes a part.
+                    let floats = unsafe { $load(chunk.as_ptr().add(part * $lanes)) };
+                    let inside = $compare::<_CMP_GE_OQ>(floats, low) & $compare::<_CMP_LE_OQ>(floats, high);
+                    let unordered = u64::from($compare::<_CMP_UNORD_Q>(floats, floats)) & nan;
+                    word |= (u64::from(inside) | unordered) << (part * $lanes);
+                }
+                word ^ flip
+            });
+        }
+    };
+}
+and_floats_of!(and_doubles, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_cmp_pd_mask);
+and_floats_of!(and_reals, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_cmp_ps_mask);
+
+/// Whether bit numbers fit into the 32-bit lanes of a gather.
+pub(super) fn can_gather_bits(bits: &LaneBits<'_>) -> bool {
+    bits.low <= u64::from(u32::MAX)
+        && bits.span <= u64::from(u32::MAX)
+        && bits.first_bit <= u64::from(u32::MAX)
+        && bits.first_bit + bits.span <= u64::from(u32::MAX)
+}
+
+/// Which of 16 lanes, of those in `active`, have their bit set.
+///
+/// # Safety
+/// All bits of `bits` are in bounds.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn bits_of_16(lanes: __m512i, active: u16, width_mask: u32, bits: &LaneBits<'_>) -> u16 {
+    let difference = _mm512_sub_epi32(lanes, _mm512_set1_epi32(bits.low as i32));
+    // Lanes narrower than 32 bits wrap around in their own width.
+    let relative = _mm512_and_si512(difference, _mm512_set1_epi32(width_mask as i32));
+    let inside = _mm512_mask_cmple_epu32_mask(active, relative, _mm512_set1_epi32(bits.span as i32));
+    let number = _mm512_add_epi32(relative, _mm512_set1_epi32(bits.first_bit as i32));
+    let word_number = _mm512_srli_epi32::<5>(number);
+    // SAFETY: only lanes inside are read, whose bits are in bounds; a 64-bit word is two little-endian 32-bit ones.
+    let words = unsafe {
+        _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), inside, word_number, bits.words.as_ptr().cast())
+    };
+    let bit = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(number, _mm512_set1_epi32(31)));
+    _mm512_mask_test_epi32_mask(inside, words, bit)
+}
+
+macro_rules! and_bits_of {
+    ($name:ident, $ty:ty, $load:expr) => {
+        /// # Safety
+        /// All bits of `bits` are in bounds.
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+        pub(super) unsafe fn $name(values: &[$ty], bits: LaneBits<'_>, mask: &mut [u64]) {
+            let mut chunks = values.chunks_exact(64);
+            let mut words = mask.iter_mut();
+            let test = |chunk: &[$ty], word: &mut u64| {
+                let mut found = 0u64;
+                for part in 0..4 {
+                    let active = (*word >> (part * 16)) as u16;
+                    if active != 0 {
+                        // SAFETY: the chunk has 64 values, of which this takes 16; bits are in bounds.
+                        let set = unsafe {
+                            let lanes = $load(chunk.as_ptr().add(part * 16));
+                            bits_of_16(lanes, active, u32::MAX >> (32 - <$ty>::BITS), &bits)
+                        };
+                        found |= u64::from(set) << (part * 16);
+                    }
+                }
+                *word = found;
+            };
+            for (chunk, word) in (&mut chunks).zip(&mut words) {
+                test(chunk, word);
+            }
+            let rest = chunks.remainder();
+            if let (false, Some(word)) = (rest.is_empty(), words.next()) {
+                let mut padded = [0; 64];
+                padded[..rest.len()].copy_from_slice(rest);
+                test(&padded, word);
+            }
+        }
+    };
+}
+and_bits_of!(and_bits_u8, u8, |p: *const u8| _mm512_cvtepu8_epi32(_mm_loadu_si128(p.cast())));
+and_bits_of!(and_bits_u16, u16, |p: *const u16| _mm512_cvtepu16_epi32(_mm256_loadu_si256(p.cast())));
+and_bits_of!(and_bits_u32, u32, |p: *const u32| _mm512_loadu_si512(p.cast()));
+
+/// `0, 1, ..., 15`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn ascending() -> __m512i {
+    _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+pub(super) fn push_positions(mask: &[u64], base: u32, out: &mut Vec<u32>) {
+    let total: usize = mask.iter().map(|w| w.count_ones() as usize).sum();
+    // A register is stored whole, so up to 15 values behind the last one are written.
+    out.reserve(total + 16);
+    let ascending = ascending();
+    let mut len = out.len();
+    for (index, &word) in mask.iter().enumerate() {
+        if word == 0 {
+            continue;
+        }
+        let first = base.wrapping_add(index as u32 * 64);
+        for part in 0..4 {
+            let chosen = (word >> (part * 16)) as u16;
+            let positions = _mm512_add_epi32(_mm512_set1_epi32(first.wrapping_add(part * 16) as i32), ascending);
+            let packed = _mm512_maskz_compress_epi32(chosen, positions);
+            // SAFETY: `len` grew by the bits passed, so 16 more values fit into what was reserved.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(len).cast(), packed) };
+            len += chosen.count_ones() as usize;
+        }
+    }
+    // SAFETY: values below `len` were written, and it is within the capacity.
+    unsafe { out.set_len(len) };
+}
+
+macro_rules! select_u32 {
+    ($values:expr, $rows:expr, $out:expr, |$lanes:ident, $active:ident| $test:expr) => {{
+        $out.reserve($rows.len() + 16);
+        let mut len = $out.len();
+        for sixteen in $rows.chunks(16) {
+            let $active: u16 = u16::MAX >> (16 - sixteen.len());
+            // SAFETY: active lanes of `positions` are read from the chunk; their rows are inside the values (caller).
+            let (positions, $lanes) = unsafe {
+                let positions = _mm512_maskz_loadu_epi32($active, sixteen.as_ptr().cast());
+                let zero = _mm512_setzero_si512();
+                (positions, _mm512_mask_i32gather_epi32::<4>(zero, $active, positions, $values.as_ptr().cast()))
+            };
+            let chosen: u16 = $test;
+            let packed = _mm512_maskz_compress_epi32(chosen, positions);
+            // SAFETY: at most the rows passed were kept so far, so 16 more values fit into what was reserved.
+            unsafe { _mm512_storeu_si512($out.as_mut_ptr().add(len).cast(), packed) };
+            len += chosen.count_ones() as usize;
+        }
+        // SAFETY: values below `len` were written, and it is within the capacity.
+        unsafe { $out.set_len(len) };
+    }};
+}
+
+/// # Safety
+/// Every row is inside `values`, which are fewer than 2^31.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+pub(super) unsafe fn select_range_u32(values: &[u32], range: LaneRange, rows: &[u32], out: &mut Vec<u32>) {
+    let (low, span) = (_mm512_set1_epi32(range.low as i32), _mm512_set1_epi32(range.span as i32));
+    let flip = flip(range.negate) as u16;
+    select_u32!(values, rows, out, |lanes, active| {
+        (_mm512_cmple_epu32_mask(_mm512_sub_epi32(lanes, low), span) ^ flip) & active
+    });
+}
+
+/// # Safety
+/// Every row is inside `values`, which are fewer than 2^31, and all bits of `bits` are in bounds.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+pub(super) unsafe fn select_bits_u32(values: &[u32], bits: LaneBits<'_>, rows: &[u32], out: &mut Vec<u32>) {
+    select_u32!(values, rows, out, |lanes, active| {
+        // SAFETY: bits are in bounds (caller).
+        unsafe { bits_of_16(lanes, active, u32::MAX, &bits) }
+    });
+}

@@ -1,0 +1,115 @@
+//! Every loop against its scalar definition, on this CPU's level.
+
+use super::*;
+
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+fn bit(mask: &[u64], row: usize) -> bool {
+    mask[row / 64] >> (row % 64) & 1 == 1
+}
+
+fn random_mask(state: &mut u64, rows: usize) -> Vec<u64> {
+    let mut mask: Vec<u64> = (0..mask_words(rows)).map(|_| random(state) | random(state)).collect();
+    if rows % 64 != 0 {
+        if let Some(last) = mask.last_mut() {
+            *last &= (1 << (rows % 64)) - 1;
+        }
+    }
+    mask
+}
+
+fn check<L: Lane>(values: &[L], lanes: for<'a> fn(&'a [L]) -> Lanes<'a>, state: &mut u64) {
+    let before = random_mask(state, values.len());
+    let rows: Vec<u32> = (0..values.len() as u32).filter(|r| bit(&before, *r as usize)).collect();
+    let width_mask = L::from_u64(u64::MAX).to_u64();
+    for _ in 0..6 {
+        let low = random(state) & width_mask;
+        let span = (random(state) & width_mask) >> (random(state) % 12);
+        let range = LaneRange { low, span, negate: random(state) % 2 == 0 };
+        let expected: Vec<u32> = rows.iter().copied().filter(|r| range.contains(values[*r as usize])).collect();
+        let mut mask = before.clone();
+        and_range(lanes(values), range, &mut mask);
+        let mut found = vec![7];
+        push_positions(&mask, 1000, &mut found);
+        assert_eq!(found[1..].iter().map(|p| p - 1000).collect::<Vec<_>>(), expected, "{range:?}");
+        let mut selected = vec![3];
+        select_range(lanes(values), range, &rows, &mut selected);
+        assert_eq!(selected[1..], expected, "{range:?}");
+        let mut portable = before.clone();
+        portable::and_range(values, range, &mut portable);
+        assert_eq!(portable, mask);
+        let mut positions = Vec::new();
+        portable::push_positions(&mask, 0, &mut positions);
+        assert_eq!(positions, expected);
+
+        let span = span.min(5_000);
+        let words: Vec<u64> = (0..(span + 70) / 64 + 1).map(|_| random(state)).collect();
+        let bits = LaneBits { low, span, first_bit: random(state) % 70, words: &words };
+        let expected: Vec<u32> = rows.iter().copied().filter(|r| bits.contains(values[*r as usize])).collect();
+        let mut mask = before.clone();
+        and_bits(lanes(values), bits, &mut mask);
+        let mut found = Vec::new();
+        push_positions(&mask, 0, &mut found);
+        assert_eq!(found, expected);
+        let mut selected = Vec::new();
+        select_bits(lanes(values), bits, &rows, &mut selected);
+        assert_eq!(selected, expected);
+    }
+}
+
+#[test]
+fn lane_tests_agree_with_their_definition() {
+    let mut state = 0x1234_5678_9ABC_DEF1;
+    for rows in [0, 1, 63, 64, 65, 200, 2048, 2050] {
+        let values: Vec<u64> = (0..rows).map(|_| random(&mut state) >> (random(&mut state) % 60)).collect();
+        check::<u8>(&values.iter().map(|v| *v as u8).collect::<Vec<_>>(), |v| Lanes::U8(v), &mut state);
+        check::<u16>(&values.iter().map(|v| *v as u16).collect::<Vec<_>>(), |v| Lanes::U16(v), &mut state);
+        check::<u32>(&values.iter().map(|v| *v as u32).collect::<Vec<_>>(), |v| Lanes::U32(v), &mut state);
+        check::<u64>(&values, |v| Lanes::U64(v), &mut state);
+    }
+}
+
+#[test]
+fn float_tests_agree_with_their_definition() {
+    let mut state = 99;
+    let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1.5, -2.25, 1e300];
+    let values: Vec<f64> = (0..333).map(|_| special[(random(&mut state) % 8) as usize]).collect();
+    let reals: Vec<f32> = values.iter().map(|v| *v as f32).collect();
+    for low in [f64::NEG_INFINITY, -2.25, 0.0] {
+        for high in [f64::INFINITY, -0.0, 1.5] {
+            for flags in 0..4 {
+                let (nan, negate) = (flags & 1 == 1, flags & 2 == 2);
+                let holds = |v: f64| ((v >= low && v <= high) || (nan && v.is_nan())) != negate;
+                let before = random_mask(&mut state, values.len());
+                let (mut doubles, mut singles) = (before.clone(), before.clone());
+                and_doubles(&values, FloatRange { low, high, nan, negate }, &mut doubles);
+                and_reals(&reals, FloatRange { low: low as f32, high: high as f32, nan, negate }, &mut singles);
+                for row in 0..values.len() {
+                    let was = bit(&before, row);
+                    assert_eq!(bit(&doubles, row), was && holds(values[row]));
+                    assert_eq!(bit(&singles, row), was && holds(f64::from(reals[row])));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn decoding_adds_the_base() {
+    let offsets: Vec<u16> = (0..1000).map(|i| i * 65).collect();
+    let rows: Vec<u32> = (0..1000).step_by(7).collect();
+    let mut all = vec![0i64; 1000];
+    decode(-5i64, &offsets, &mut all);
+    assert!(all.iter().zip(&offsets).all(|(v, o)| *v == i64::from(*o) - 5));
+    let mut some = vec![0i128; rows.len()];
+    decode_rows(1i128 << 100, &offsets, &rows, &mut some);
+    assert!(some.iter().zip(&rows).all(|(v, r)| *v == (1 << 100) + i128::from(offsets[*r as usize])));
+    let mut taken = vec![0u16; rows.len()];
+    take(&offsets, &rows, &mut taken);
+    assert!(taken.iter().zip(&rows).all(|(v, r)| *v == offsets[*r as usize]));
+}
