@@ -40,11 +40,6 @@ impl KeyPrograms {
         KeyStates(self.programs.iter().map(Program::state).collect())
     }
 
-    /// The position of key `index` in the batch, if it is a plain column.
-    pub fn as_column(&self, index: usize) -> Option<usize> {
-        self.programs[index].as_column()
-    }
-
     /// The keys of a batch.
     pub fn eval(&self, states: &mut KeyStates, batch: &Batch) -> Result<Vec<Vector>> {
         self.programs.iter().zip(&mut states.0).map(|(program, state)| program.eval(state, batch)).collect()

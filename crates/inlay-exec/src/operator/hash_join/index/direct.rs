@@ -62,10 +62,10 @@ impl DirectIndex {
         matches!(self, Self::Unique { .. })
     }
 
-    pub fn rows(&self) -> Option<&[u32]> {
-        match self {
-            Self::Unique { .. } => None,
-            Self::Runs { rows, .. } => rows.as_deref(),
+    /// Turns places into rows.
+    pub fn resolve(&self, places: &mut [u32]) {
+        if let Self::Runs { rows: Some(rows), .. } = self {
+            places.iter_mut().for_each(|place| *place = rows[*place as usize]);
         }
     }
 
@@ -83,8 +83,8 @@ impl DirectIndex {
                 heads.iter().enumerate().filter(|(_, head)| **head != 0).for_each(|(slot, _)| each(slot));
             }
             Self::Runs { starts, .. } => {
-                let mut pairs = starts.windows(2).enumerate();
-                pairs.by_ref().filter(|(_, pair)| pair[0] != pair[1]).for_each(|(slot, _)| each(slot));
+                let pairs = starts.windows(2).enumerate();
+                pairs.filter(|(_, pair)| pair[0] != pair[1]).for_each(|(slot, _)| each(slot));
             }
         }
     }

@@ -25,7 +25,6 @@ type Entry = [u64; 2];
 pub(crate) struct HashIndex {
     directory: Vec<u64>,
     entries: Vec<Entry>,
-    rows: Vec<u32>,
     shift: u32,
     /// The key is the hash.
     hashed: bool,
@@ -91,38 +90,32 @@ impl HashIndex {
         if let Some(end) = directory.last_mut() {
             *end = keys.len() as u64;
         }
-        let rows = entries.iter().map(|entry| entry[1] as u32).collect();
-        Ok(Self { directory, entries, rows, shift, hashed: HASHED, unique })
+        Ok(Self { directory, entries, shift, hashed: HASHED, unique })
     }
 
     pub fn is_unique(&self) -> bool {
         self.unique
     }
 
-    /// Rows by place.
-    pub fn rows(&self) -> &[u32] {
-        &self.rows
-    }
-
-    /// Keys by place, equal ones side by side.
-    pub fn keys(&self) -> impl Iterator<Item = u64> {
-        self.entries.iter().map(|entry| entry[0])
+    /// Turns places into rows.
+    pub fn resolve(&self, places: &mut [u32]) {
+        for place in places {
+            *place = self.entries[*place as usize][1] as u32;
+        }
     }
 
     pub fn memory_size(&self) -> usize {
-        self.directory.len() * 8 + self.entries.len() * 20
+        self.directory.len() * 8 + self.entries.len() * 16
     }
 
     /// Bytes that an index of `rows` rows takes.
     pub fn size_for(rows: usize) -> usize {
-        rows.next_power_of_two() * 8 + rows * (20 + 16)
+        rows.next_power_of_two() * 8 + rows * (16 + 16)
     }
 
     pub fn find_unique(&self, keys: &[u64], probe_rows: &mut Vec<u32>, build_rows: &mut Vec<u32>) {
         self.find_places(keys, probe_rows, build_rows);
-        for place in build_rows.iter_mut() {
-            *place = self.entries[*place as usize][1] as u32;
-        }
+        self.resolve(build_rows);
     }
 
     pub fn find_members(&self, keys: &[u64], probe_rows: &mut Vec<u32>) {
@@ -145,11 +138,7 @@ impl HashIndex {
 
     /// Probe rows whose key is there, and the first place of each.
     fn find_places(&self, keys: &[u64], probe_rows: &mut Vec<u32>, places: &mut Vec<u32>) {
-        if self.hashed {
-            candidates::<true>(&self.directory, &self.entries, self.shift, keys, probe_rows, places);
-        } else {
-            candidates::<false>(&self.directory, &self.entries, self.shift, keys, probe_rows, places);
-        }
+        candidates(self.hashed, &self.directory, &self.entries, self.shift, keys, probe_rows, places);
         // Candidates have a tag bit in common with their prefix; `places` holds where to look first.
         let mut kept = 0;
         for index in 0..probe_rows.len() {
@@ -235,7 +224,8 @@ fn partition<const HASHED: bool>(context: &ExecContext, keys: &[u64], bits: u32)
 }
 
 multiversion! {
-    fn candidates[const HASHED: bool](
+    fn candidates[](
+        hashed: bool,
         directory: &[u64],
         entries: &[Entry],
         shift: u32,
@@ -245,9 +235,9 @@ multiversion! {
     ) {
         let mut found = PairWriter::new(probe_rows, firsts, keys.len());
         for (row, &key) in keys.iter().enumerate() {
-            let hash = hash_of::<HASHED>(key);
+            let hash = if hashed { key } else { hash_u64(key) };
             let word = directory[(hash >> shift) as usize];
-            let hit = word & tag(hash) != 0 && (HASHED || key != NO_SLOT);
+            let hit = word & tag(hash) != 0 && (hashed || key != NO_SLOT);
             found.put(row as u32, word as u32, hit);
             if hit {
                 prefetch(entries, word as u32 as usize);

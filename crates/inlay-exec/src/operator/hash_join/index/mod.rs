@@ -69,13 +69,13 @@ impl Index {
         }
     }
 
-    /// The row of a place.
-    pub fn rows(&self) -> Option<&[u32]> {
+    /// Turns places into rows.
+    pub fn resolve(&self, places: &mut [u32]) {
         match self {
-            Self::Empty => None,
-            Self::Direct(index) => index.rows(),
-            Self::Rank(index) => index.rows(),
-            Self::Hash(index) => Some(index.rows()),
+            Self::Empty => {}
+            Self::Direct(index) => index.resolve(places),
+            Self::Rank(index) => index.resolve(places),
+            Self::Hash(index) => index.resolve(places),
         }
     }
 

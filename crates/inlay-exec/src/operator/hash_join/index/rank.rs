@@ -108,8 +108,11 @@ impl RankIndex {
         self.starts.is_none()
     }
 
-    pub fn rows(&self) -> Option<&[u32]> {
-        self.rows.as_deref()
+    /// Turns places into rows.
+    pub fn resolve(&self, places: &mut [u32]) {
+        if let Some(rows) = &self.rows {
+            places.iter_mut().for_each(|place| *place = rows[*place as usize]);
+        }
     }
 
     /// The bits of the slots that have rows, 64 per word.
@@ -124,11 +127,7 @@ impl RankIndex {
 
     pub fn find_unique(&self, slots: &[u32], probe_rows: &mut Vec<u32>, build_rows: &mut Vec<u32>) {
         find_ranks(&self.words, slots, probe_rows, build_rows);
-        if let Some(rows) = &self.rows {
-            for place in build_rows.iter_mut() {
-                *place = rows[*place as usize];
-            }
-        }
+        self.resolve(build_rows);
     }
 
     pub fn find_members(&self, slots: &[u32], probe_rows: &mut Vec<u32>) {

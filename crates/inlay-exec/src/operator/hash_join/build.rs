@@ -1,0 +1,281 @@
+//! Build side of the hash join: collects rows, then lays them out and indexes them.
+//!
+//! `consume` keeps batches with their keys and widens the keys' ranges, so that `finalize` knows at once whether keys
+//! become slots, and which index suits them. Rows with a NULL key that NULL does not equal can match nothing; they are
+//! dropped, or kept behind the others if an outer join must hand them on or a mark depends on them.
+
+use super::HashJoin;
+use super::index::Index;
+use super::index::direct::DirectIndex;
+use super::index::hashed::HashIndex;
+use super::index::rank::RankIndex;
+use super::keys::{KeyRange, KeyStates, SlotEncoding, is_narrow_integer};
+use super::publish::{Published, publish};
+use super::rows::{BuildRows, Chunk, Chunks, Collected};
+use crate::ExecContext;
+use crate::pipeline::{Flow, LocalState, Sink};
+use inlay_kernels::hash::{hash, hash_combine};
+use inlay_types::{Batch, Error, LogicalType, Native, Result, Vector};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Rows that one task encodes.
+const TASK_ROWS: usize = 1 << 16;
+/// Largest number of slots of a direct array: a megabyte.
+const DIRECT_SLOTS_MAX: u64 = 1 << 18;
+/// As [`DIRECT_SLOTS_MAX`] where membership is all that matters; a bitmap is denser.
+const DIRECT_MEMBER_SLOTS_MAX: u64 = 1 << 13;
+/// A bitmap with ranks takes a quarter byte per slot; a hash table takes about as much as 192 slots for each row.
+const RANK_SLOTS_PER_ROW: u64 = 192;
+/// Bitmaps with ranks of up to this many slots are always fine.
+const RANK_SLOTS_FREE: u64 = 1 << 20;
+
+/// How probe keys become what the index takes.
+pub(crate) enum KeyForm {
+    /// 32-bit slots.
+    Narrow(SlotEncoding),
+    /// 64-bit slots.
+    Wide(SlotEncoding),
+    /// Hashes; candidates are compared with these stored keys.
+    Hashes(Vec<Vector>),
+}
+
+/// What the probe needs beside the stored rows.
+pub(crate) struct JoinIndex {
+    /// From slots or hashes to rows.
+    pub index: Index,
+    /// How keys become slots or hashes.
+    pub form: KeyForm,
+    /// Number of rows that the build side had, with those that were dropped.
+    pub input_rows: usize,
+    /// Whether some row had a NULL key that matches nothing.
+    pub has_null_keys: bool,
+    /// Rows with a NULL key stand from here on.
+    pub found: usize,
+    /// The published filters let exactly the rows with a partner through.
+    pub exact_filter: bool,
+}
+
+/// The sink of the build side's pipeline.
+pub(crate) struct JoinBuild(pub(crate) Arc<HashJoin>);
+
+struct BuildLocal {
+    keys: KeyStates,
+    ranges: Vec<KeyRange>,
+    collected: Collected,
+}
+
+impl Sink for JoinBuild {
+    fn local(&self) -> LocalState {
+        let join = &*self.0;
+        Box::new(BuildLocal {
+            keys: join.build_keys.states(),
+            ranges: vec![KeyRange::EMPTY; join.null_equal.len()],
+            collected: Collected::default(),
+        })
+    }
+
+    fn start_morsel(&self, number: usize, local: &mut LocalState) {
+        if let Some(local) = local.downcast_mut::<BuildLocal>() {
+            local.collected.start_morsel(number);
+        }
+    }
+
+    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
+        let Some(local) = local.downcast_mut::<BuildLocal>() else { return Err(wrong_state()) };
+        let join = &*self.0;
+        let keys = join.build_keys.eval(&mut local.keys, &input)?;
+        for ((range, key), narrow) in local.ranges.iter_mut().zip(&keys).zip(&join.narrow) {
+            if *narrow {
+                *range = range.union(KeyRange::of(key));
+            }
+        }
+        let mut columns: Vec<Vector> = join.core.stored.iter().map(|i| input.column(*i).clone()).collect();
+        columns.extend(keys);
+        let len = input.len();
+        match join.null_rows(&columns[join.core.stored.len()..], len) {
+            None => local.collected.push(columns, len, false),
+            Some((valid, null)) => {
+                let take = |rows: &[u32]| columns.iter().map(|column| column.take(rows)).collect();
+                if !valid.is_empty() {
+                    local.collected.push(take(&valid), valid.len(), false);
+                }
+                if join.keep_null_keys {
+                    local.collected.push(take(&null), null.len(), true);
+                } else {
+                    local.collected.dropped += null.len();
+                }
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    fn combine(&self, local: LocalState) -> Result<()> {
+        let local = local.downcast::<BuildLocal>().map_err(|_| wrong_state())?;
+        let mut ranges = self.0.ranges.lock();
+        for (range, own) in ranges.iter_mut().zip(&local.ranges) {
+            *range = range.union(*own);
+        }
+        self.0.collection.add(local.collected);
+        Ok(())
+    }
+
+    fn finalize(&self, context: &ExecContext) -> Result<()> {
+        let join = &*self.0;
+        let chunks = join.collection.take(context)?;
+        let ranges = join.ranges.lock().clone();
+        let (mut index, index_memory) = join.build_index(context, &chunks, &ranges)?;
+        let Published { exact } = publish(join, context, &chunks, &ranges, &index)?;
+        index.exact_filter = exact;
+        let columns = chunks.columns(context, 0, &join.core.stored_types(), false)?;
+        let total = chunks.total;
+        drop(chunks);
+        let reserved = join.collection.release()?;
+        let rows = BuildRows::new(context, columns, total, join.core.track, reserved, index_memory)?;
+        join.core.set_rows(rows)?;
+        join.index.set(index).map_err(|_| Error::internal("a join was built twice"))
+    }
+}
+
+fn wrong_state() -> Error {
+    Error::internal("a join's build side got the state of another operator")
+}
+
+impl HashJoin {
+    /// Rows without and with a NULL in a key that NULL does not equal; `None` if there are none of the latter.
+    fn null_rows(&self, keys: &[Vector], len: usize) -> Option<(Vec<u32>, Vec<u32>)> {
+        let strict: Vec<&Vector> = keys
+            .iter()
+            .zip(&self.null_equal)
+            .filter(|(key, null_equal)| !**null_equal && key.validity().is_some() && key.null_count() > 0)
+            .map(|(key, _)| key)
+            .collect();
+        if strict.is_empty() {
+            return None;
+        }
+        let (null, valid) = (0..len as u32).partition(|row| strict.iter().any(|key| key.is_null(*row as usize)));
+        Some((valid, null))
+    }
+
+    /// Chooses and builds the index. Returns the bytes that it holds, too.
+    fn build_index(
+        &self,
+        context: &ExecContext,
+        chunks: &Chunks,
+        ranges: &[KeyRange],
+    ) -> Result<(JoinIndex, usize)> {
+        let encoding = match self.narrow.iter().all(|narrow| *narrow) {
+            true => SlotEncoding::new(ranges, &self.null_equal),
+            false => None,
+        };
+        let rows = chunks.found;
+        let (index, form) = match encoding {
+            Some(encoding) if rows > 0 => self.index_slots(context, chunks, encoding)?,
+            Some(encoding) => (Index::Empty, KeyForm::Wide(encoding)),
+            None => {
+                let keys = chunks.columns(context, self.core.stored.len(), &self.key_types, true)?;
+                if rows == 0 {
+                    (Index::Empty, KeyForm::Hashes(keys))
+                } else {
+                    let _room = context.budget.reserve((rows * 8 + HashIndex::size_for(rows)) as u64)?;
+                    let hashes = self.in_parallel(context, chunks, hash_chunk)?;
+                    (Index::Hash(HashIndex::build(context, &hashes, true)?), KeyForm::Hashes(keys))
+                }
+            }
+        };
+        let stored_keys = match &form {
+            KeyForm::Hashes(keys) => keys.iter().map(|key| key.data().size()).sum(),
+            KeyForm::Narrow(_) | KeyForm::Wide(_) => 0,
+        };
+        let memory = index.memory_size() + stored_keys;
+        let index = JoinIndex {
+            index,
+            form,
+            input_rows: chunks.total + chunks.dropped,
+            has_null_keys: chunks.dropped > 0 || !chunks.null_chunks.is_empty(),
+            found: rows,
+            exact_filter: false,
+        };
+        Ok((index, memory))
+    }
+
+    fn index_slots(
+        &self,
+        context: &ExecContext,
+        chunks: &Chunks,
+        encoding: SlotEncoding,
+    ) -> Result<(Index, KeyForm)> {
+        let (rows, domain) = (chunks.found, encoding.domain());
+        let direct_max = if self.members_only { DIRECT_MEMBER_SLOTS_MAX } else { DIRECT_SLOTS_MAX };
+        let direct = domain <= direct_max.min((rows as u64 * 8).max(1 << 12));
+        let rank = domain <= (rows as u64 * RANK_SLOTS_PER_ROW).max(RANK_SLOTS_FREE).min(u64::from(u32::MAX) - 64);
+        if !direct && !rank {
+            let _room = context.budget.reserve((rows * 8 + HashIndex::size_for(rows)) as u64)?;
+            let slots = self.in_parallel(context, chunks, |keys, out: &mut Vec<u64>| encoding.encode_64(keys, out))?;
+            return Ok((Index::Hash(HashIndex::build(context, &slots, false)?), KeyForm::Wide(encoding)));
+        }
+        let size = if direct { domain * 4 } else { domain / 4 };
+        let _room = context.budget.reserve(size + rows as u64 * 12)?;
+        let slots = self.in_parallel(context, chunks, |keys, out: &mut Vec<u32>| {
+            encoding.encode_32(keys, &mut Vec::new(), out);
+        })?;
+        let ascending = slots.is_sorted();
+        let members = self.members_only;
+        let index = if direct {
+            Index::Direct(DirectIndex::build(&slots, domain as usize, members, ascending))
+        } else {
+            Index::Rank(RankIndex::build(context, &slots, domain as usize, members, ascending)?)
+        };
+        Ok((index, KeyForm::Narrow(encoding)))
+    }
+
+    /// Computes a number for each row that can be found from its keys.
+    fn in_parallel<T: Native>(
+        &self,
+        context: &ExecContext,
+        chunks: &Chunks,
+        encode: impl Fn(&[Vector], &mut Vec<T>) + Sync,
+    ) -> Result<Vec<T>> {
+        let mut all = vec![T::default(); chunks.found];
+        let mut tasks: Vec<Mutex<(&[Chunk], &mut [T])>> = Vec::new();
+        let (mut rest, mut chunks) = (&mut all[..], &chunks.chunks[..]);
+        while !chunks.is_empty() {
+            let (mut count, mut rows) = (0, 0);
+            while count < chunks.len() && rows < TASK_ROWS {
+                rows += chunks[count].len;
+                count += 1;
+            }
+            let (own, behind) = rest.split_at_mut(rows);
+            tasks.push(Mutex::new((&chunks[..count], own)));
+            (rest, chunks) = (behind, &chunks[count..]);
+        }
+        let first_key = self.core.stored.len();
+        context.parallel(tasks.len(), |task| {
+            let mut task = tasks[task].lock();
+            let (chunks, out) = &mut *task;
+            let (mut scratch, mut at) = (Vec::new(), 0);
+            for chunk in *chunks {
+                encode(&chunk.columns[first_key..], &mut scratch);
+                out[at..at + chunk.len].copy_from_slice(&scratch[..chunk.len]);
+                at += chunk.len;
+            }
+            Ok(())
+        })?;
+        drop(tasks);
+        Ok(all)
+    }
+}
+
+/// Hashes the keys of some rows.
+pub(crate) fn hash_chunk(keys: &[Vector], hashes: &mut Vec<u64>) {
+    let len = keys.first().map_or(0, Vector::len);
+    hashes.resize(len, 0);
+    for (index, key) in keys.iter().enumerate() {
+        if index == 0 { hash(key, len, hashes) } else { hash_combine(key, len, hashes) }
+    }
+}
+
+/// Whether keys of a type can be slots.
+pub(crate) fn is_narrow(ty: LogicalType) -> bool {
+    is_narrow_integer(ty.physical())
+}

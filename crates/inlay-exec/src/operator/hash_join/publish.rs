@@ -1,0 +1,178 @@
+//! Filters that the finished build side sends to the scans of the probe side.
+//!
+//! A key that is carried as an integer gets a range, if every value in it occurs, else an exact bitmap, if that is of
+//! reasonable size; other keys get a list of values, if there are few, else a Bloom filter. The index often holds the
+//! bitmap already.
+
+use super::HashJoin;
+use super::build::{JoinIndex, KeyForm};
+use super::index::Index;
+use super::keys::KeyRange;
+use super::rows::Chunks;
+use crate::ExecContext;
+use inlay_kernels::hash::hash;
+use inlay_storage::{BloomFilter, KeyBitmap, SegmentPredicate};
+use inlay_types::{LogicalType, Result, Value, Vector};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Largest bitmap in bytes that is always made.
+const BITMAP_SIZE_FREE: u64 = 4 << 20;
+/// Larger bitmaps may have this many bytes per row.
+const BITMAP_BYTES_PER_ROW: u64 = 8;
+/// Bloom filters are made for at most this many rows.
+const BLOOM_ROWS_MAX: usize = 4 << 20;
+/// Lists of values have at most this many.
+const LIST_MAX: usize = 16;
+
+/// What was published.
+pub(crate) struct Published {
+    /// A probe row has a partner exactly if it passes the filters.
+    pub exact: bool,
+}
+
+/// Fills the slots of a join's keys.
+pub(crate) fn publish(
+    join: &HashJoin,
+    context: &ExecContext,
+    chunks: &Chunks,
+    ranges: &[KeyRange],
+    index: &JoinIndex,
+) -> Result<Published> {
+    let mut exact = join.filters.len() == 1 && join.pair_filter.is_none();
+    if !join.core.drops_unmatched() {
+        return Ok(Published { exact: false });
+    }
+    for (key, slot) in join.filters.iter().enumerate() {
+        let Some(slot) = slot else {
+            exact = false;
+            continue;
+        };
+        if join.null_equal[key] && has_null(join, chunks, key) {
+            // NULL would have to pass, and never qualifies.
+            exact = false;
+            continue;
+        }
+        context.interrupt.check()?;
+        let ty = join.key_types[key];
+        let predicates = if chunks.found == 0 {
+            vec![SegmentPredicate::In(Vec::new())]
+        } else if join.narrow[key] && ty != LogicalType::UBigInt {
+            match integers(join, chunks, key, ranges[key], index) {
+                Some(predicates) => predicates,
+                None => {
+                    exact = false;
+                    range(ty, ranges[key]).into_iter().chain(bloom(join, chunks, key)).collect()
+                }
+            }
+        } else {
+            match list(join, chunks, key) {
+                Some(list) => vec![list],
+                None => {
+                    exact = false;
+                    bloom(join, chunks, key).into_iter().collect()
+                }
+            }
+        };
+        exact &= !predicates.is_empty();
+        slot.publish(predicates);
+    }
+    Ok(Published { exact })
+}
+
+fn key_vectors<'a>(join: &HashJoin, chunks: &'a Chunks, key: usize) -> impl Iterator<Item = &'a Vector> {
+    let position = join.core.stored.len() + key;
+    chunks.chunks.iter().map(move |chunk| &chunk.columns[position])
+}
+
+fn has_null(join: &HashJoin, chunks: &Chunks, key: usize) -> bool {
+    key_vectors(join, chunks, key).any(|vector| vector.null_count() > 0)
+}
+
+fn range(ty: LogicalType, range: KeyRange) -> Option<SegmentPredicate> {
+    let low = Value::from_stored_i128(ty, i128::from(range.min))?;
+    let high = Value::from_stored_i128(ty, i128::from(range.max))?;
+    Some(SegmentPredicate::Between { low, low_inclusive: true, high, high_inclusive: true })
+}
+
+/// An exact filter on an integer key, if its range allows one.
+fn integers(
+    join: &HashJoin,
+    chunks: &Chunks,
+    key: usize,
+    span: KeyRange,
+    index: &JoinIndex,
+) -> Option<Vec<SegmentPredicate>> {
+    let size = span.span() / 8;
+    if size > BITMAP_SIZE_FREE.max(chunks.found as u64 * BITMAP_BYTES_PER_ROW) {
+        return None;
+    }
+    let words = match (&index.form, &index.index) {
+        (KeyForm::Narrow(encoding), Index::Rank(rank)) if encoding.single_min() == Some(span.min) => {
+            rank.bits().collect()
+        }
+        (KeyForm::Narrow(encoding), Index::Direct(direct)) if encoding.single_min() == Some(span.min) => {
+            let mut words = vec![0u64; size as usize / 8 + 1];
+            direct.for_each_slot(|slot| words[slot / 64] |= 1 << (slot % 64));
+            words
+        }
+        _ => {
+            let mut words = vec![0u64; size as usize / 8 + 1];
+            key_vectors(join, chunks, key).for_each(|vector| set_bits(vector, span.min, &mut words));
+            words
+        }
+    };
+    let bitmap = KeyBitmap::from_words(span.min, span.max, words);
+    if bitmap.count() as u64 == span.span() + 1 {
+        // Every value of the range occurs.
+        return range(join.key_types[key], span).map(|range| vec![range]);
+    }
+    Some(vec![SegmentPredicate::KeyBitmap(Arc::new(bitmap))])
+}
+
+fn set_bits(vector: &Vector, min: i64, words: &mut [u64]) {
+    let flat = vector.flatten();
+    for row in 0..flat.len() {
+        if !flat.is_null(row) {
+            let bit = (flat.stored_i128(row) - i128::from(min)) as usize;
+            words[bit / 64] |= 1 << (bit % 64);
+        }
+    }
+}
+
+/// The values, if there are few distinct ones.
+fn list(join: &HashJoin, chunks: &Chunks, key: usize) -> Option<SegmentPredicate> {
+    if !join.key_types[key].is_view() {
+        return None;
+    }
+    let mut seen: HashSet<Vec<u8>> = HashSet::new();
+    let mut values = Vec::new();
+    for vector in key_vectors(join, chunks, key) {
+        let flat = vector.flatten();
+        let heap = flat.heap().buffers();
+        for (row, view) in flat.views().iter().enumerate() {
+            if !flat.is_null(row) && !seen.contains(view.bytes(heap)) {
+                if values.len() == LIST_MAX {
+                    return None;
+                }
+                seen.insert(view.bytes(heap).to_vec());
+                values.push(flat.get(row));
+            }
+        }
+    }
+    Some(SegmentPredicate::In(values))
+}
+
+fn bloom(join: &HashJoin, chunks: &Chunks, key: usize) -> Option<SegmentPredicate> {
+    if chunks.found > BLOOM_ROWS_MAX {
+        return None;
+    }
+    let mut filter = BloomFilter::new(chunks.found);
+    let mut hashes = Vec::new();
+    for vector in key_vectors(join, chunks, key) {
+        hashes.resize(vector.len(), 0);
+        hash(vector, vector.len(), &mut hashes);
+        hashes.iter().for_each(|hash| filter.insert(*hash));
+    }
+    Some(SegmentPredicate::Bloom(Arc::new(filter)))
+}
