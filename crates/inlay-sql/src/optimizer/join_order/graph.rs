@@ -1,0 +1,164 @@
+//! The join graph of one group: relations, and conditions between sets of them.
+
+use super::super::column_set::ColumnSet;
+use super::super::equality::EqualityClasses;
+use super::super::properties::{as_column_equality, keys, output_set};
+use super::super::statistics::Relation;
+use crate::plan::{ColumnId, Expr, JoinKind, Plan};
+
+/// A set of relations, one bit each.
+pub type RelationSet = u64;
+
+/// Groups with more relations are not ordered as a whole.
+pub const RELATION_COUNT_MAX: usize = 64;
+
+/// How a relation comes into the tree.
+#[derive(Clone, Debug)]
+pub enum Role {
+    /// By inner joins.
+    Base,
+    /// As the right input of one join of this kind under these conditions, once `requires` is there.
+    Attached {
+        /// Never `Inner` nor `Full`.
+        kind: JoinKind,
+        /// All of them are evaluated by that join.
+        conditions: Vec<Expr>,
+        /// The relations that the conditions read, without the attached one.
+        requires: RelationSet,
+    },
+}
+
+/// A leaf of the group.
+#[derive(Debug)]
+pub struct Leaf {
+    /// Its plan, ordered already.
+    pub plan: Plan,
+    /// What is believed of its rows.
+    pub relation: Relation,
+    /// Its columns; for an attached relation, those that the join makes available.
+    pub columns: ColumnSet,
+    /// Proven keys.
+    pub keys: Vec<ColumnSet>,
+    /// See [`Role`].
+    pub role: Role,
+}
+
+/// A condition of inner joins that is no equality of two base columns.
+#[derive(Debug)]
+pub struct Residual {
+    /// The condition.
+    pub expr: Expr,
+    /// The relations it reads.
+    pub reads: RelationSet,
+}
+
+/// See the module's description.
+#[derive(Debug, Default)]
+pub struct Graph {
+    /// Relations in the order found.
+    pub leaves: Vec<Leaf>,
+    /// Conditions of inner joins and filters as found; `prepare` divides them.
+    pub conditions: Vec<Expr>,
+    /// Classes of base columns that are equal in the result.
+    pub classes: Vec<Vec<(ColumnId, usize)>>,
+    /// The other conditions.
+    pub residuals: Vec<Residual>,
+    /// For each relation, those it shares a condition with.
+    pub neighbours: Vec<RelationSet>,
+}
+
+impl Graph {
+    /// Adds a base relation.
+    pub fn add(&mut self, plan: Plan, relation: Relation) {
+        let (columns, keys) = (output_set(&plan), keys(&plan));
+        self.leaves.push(Leaf { plan, relation, columns, keys, role: Role::Base });
+    }
+
+    /// Adds the right input of a join that is not inner.
+    pub fn attach(&mut self, kind: JoinKind, plan: Plan, relation: Relation, conditions: Vec<Expr>) {
+        let columns = match kind {
+            JoinKind::Mark(mark) => ColumnSet::from_iter([mark]),
+            JoinKind::Semi | JoinKind::Anti => ColumnSet::new(),
+            JoinKind::Left | JoinKind::Single | JoinKind::Inner | JoinKind::Full => output_set(&plan),
+        };
+        let keys = keys(&plan);
+        let role = Role::Attached { kind, conditions, requires: 0 };
+        self.leaves.push(Leaf { plan, relation, columns, keys, role });
+    }
+
+    /// Every expression, for rewriting.
+    pub fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let attached = self.leaves.iter_mut().flat_map(|leaf| match &mut leaf.role {
+            Role::Base => [].iter_mut(),
+            Role::Attached { conditions, .. } => conditions.iter_mut(),
+        });
+        self.conditions.iter_mut().chain(attached)
+    }
+
+    /// The relations whose columns an expression reads.
+    pub fn reads(&self, expr: &Expr) -> RelationSet {
+        let columns = ColumnSet::of(expr);
+        let hits = self.leaves.iter().enumerate().filter(|(_, leaf)| leaf.columns.intersects(&columns));
+        hits.fold(0, |set, (i, _)| set | 1 << i)
+    }
+
+    fn base_of(&self, id: ColumnId) -> Option<usize> {
+        self.leaves.iter().position(|leaf| matches!(leaf.role, Role::Base) && leaf.columns.contains(id))
+    }
+
+    /// Divides the conditions into classes and residuals and finds the neighbours. Returns conditions that read no
+    /// relation at all.
+    pub fn prepare(&mut self) -> Vec<Expr> {
+        let mut classes = EqualityClasses::new();
+        let mut constant = Vec::new();
+        let mut residuals = Vec::new();
+        for expr in std::mem::take(&mut self.conditions) {
+            let sides = as_column_equality(&expr).and_then(|(a, b)| Some((a, self.base_of(a)?, b, self.base_of(b)?)));
+            match sides {
+                Some((a, left, b, right)) if left != right => classes.merge(a, b),
+                _ => match self.reads(&expr) {
+                    0 => constant.push(expr),
+                    reads => residuals.push(Residual { expr, reads }),
+                },
+            }
+        }
+        self.residuals = residuals;
+        self.classes = classes
+            .classes()
+            .into_iter()
+            .map(|class| class.into_iter().filter_map(|id| Some((id, self.base_of(id)?))).collect())
+            .collect();
+        for index in 0..self.leaves.len() {
+            let Role::Attached { conditions, .. } = &self.leaves[index].role else { continue };
+            // The right input's own columns are not among the leaf's for semi joins; they are no requirement either.
+            let mut all = conditions.iter().fold(0, |set, c| set | self.reads(c)) & !(1 << index);
+            if all == 0 {
+                // Without conditions, any relation will do; the first base one is there always.
+                all = self.leaves.iter().position(|l| matches!(l.role, Role::Base)).map_or(0, |first| 1 << first);
+            }
+            if let Role::Attached { requires, .. } = &mut self.leaves[index].role {
+                *requires = all;
+            }
+        }
+        self.find_neighbours();
+        constant
+    }
+
+    fn find_neighbours(&mut self) {
+        let mut edges: Vec<RelationSet> = self.residuals.iter().map(|r| r.reads).collect();
+        edges.extend(self.classes.iter().map(|class| class.iter().fold(0, |set, (_, i)| set | 1 << i)));
+        for (index, leaf) in self.leaves.iter().enumerate() {
+            if let Role::Attached { requires, .. } = &leaf.role {
+                edges.extend((0..self.leaves.len()).filter(|i| requires >> i & 1 == 1).map(|i| 1 << i | 1 << index));
+            }
+        }
+        self.neighbours = vec![0; self.leaves.len()];
+        for edge in edges {
+            for (i, neighbours) in self.neighbours.iter_mut().enumerate() {
+                if edge >> i & 1 == 1 {
+                    *neighbours |= edge & !(1 << i);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The optimizer: from the plan that says what a query means to one that is fast to run.
+//!
+//! [`optimize`] lists all passes in order. Each pass is a file, takes a plan and leaves one with the same result;
+//! [`OptimizerContext::trace`] sees the plan behind each. Only unnesting is required: after it no plan contains a
+//! [`Plan::DependentJoin`]. With `enabled = false` nothing else is done, which tests use to compare answers.
+//!
+//! ```text
+//! simplify -> inline shared plans -> push filters -> unnest -> push filters -> prune -> share equal subplans
+//!          -> group by keys -> order joins -> limits -> prune -> estimate
+//! ```
+//! The optimizer reads no rows but those of the tables' samples. Called by the facade between binder and executor.
+
+mod column_set;
+mod equality;
+mod estimate;
+mod evaluate;
+mod filter_pushdown;
+mod group_keys;
+mod join_order;
+mod limits;
+pub mod properties;
+mod prune_columns;
+mod renames;
+mod rewrite;
+mod shared_plans;
+mod simplify;
+mod statistics;
+mod unnest;
+
+#[cfg(test)]
+mod tests;
+
+pub use column_set::ColumnSet;
+pub use estimate::Estimates;
+pub use statistics::ColumnEstimate;
+
+use crate::plan::statement::Query;
+use crate::plan::{Columns, Plan};
+use inlay_types::Result;
+use statistics::Estimator;
+
+/// Sees a pass's name and the plan that it left.
+pub type Trace<'a> = dyn FnMut(&'static str, &Plan, &Columns) + 'a;
+
+/// What the optimizer is told besides the query.
+pub struct OptimizerContext<'a> {
+    /// Whether to do more than what is needed to run the plan at all.
+    pub enabled: bool,
+    /// Called behind each pass.
+    pub trace: Option<Box<Trace<'a>>>,
+}
+
+impl Default for OptimizerContext<'_> {
+    fn default() -> Self {
+        Self { enabled: true, trace: None }
+    }
+}
+
+/// A query with its estimates.
+#[derive(Clone, Debug)]
+pub struct OptimizedQuery {
+    /// The query; its plan has no dependent joins.
+    pub query: Query,
+    /// Estimates for the operators of the plan.
+    pub estimates: Estimates,
+}
+
+/// Optimizes a query.
+pub fn optimize(query: Query, context: &mut OptimizerContext<'_>) -> Result<OptimizedQuery> {
+    let Query { mut plan, mut columns, mut output } = query;
+    let mut estimator = Estimator::default();
+    let mut trace = |pass: &'static str, plan: &Plan, columns: &Columns| {
+        if let Some(trace) = &mut context.trace {
+            trace(pass, plan, columns);
+        }
+    };
+    trace("bind", &plan, &columns);
+    if !context.enabled {
+        plan = unnest::run(plan, &mut columns)?;
+        trace("unnest", &plan, &columns);
+        let estimates = Estimates::of(&plan, &mut estimator);
+        return Ok(OptimizedQuery { query: Query { plan, columns, output }, estimates });
+    }
+    simplify::run(&mut plan);
+    trace("simplify", &plan, &columns);
+    if is_trivial(&plan) {
+        let estimates = Estimates::of(&plan, &mut estimator);
+        return Ok(OptimizedQuery { query: Query { plan, columns, output }, estimates });
+    }
+    plan = shared_plans::inline(plan, &mut columns);
+    renames::run(&mut plan, &mut output);
+    trace("inline", &plan, &columns);
+    plan = filter_pushdown::run(plan, &columns)?;
+    trace("push filters", &plan, &columns);
+    if rewrite::any_node(&plan, &mut |p| matches!(p, Plan::DependentJoin { .. })) {
+        plan = unnest::run(plan, &mut columns)?;
+        plan = shared_plans::inline(plan, &mut columns);
+        renames::run(&mut plan, &mut output);
+        simplify::run(&mut plan);
+        trace("unnest", &plan, &columns);
+        plan = filter_pushdown::run(plan, &columns)?;
+        trace("push filters again", &plan, &columns);
+    }
+    plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
+    trace("prune", &plan, &columns);
+    if shared_plans::may_share(&plan) {
+        plan = shared_plans::share_common(plan, &mut columns);
+        trace("share", &plan, &columns);
+    }
+    group_keys::run(&mut plan, &columns);
+    trace("group keys", &plan, &columns);
+    if rewrite::any_node(&plan, &mut |p| matches!(p, Plan::Join { .. })) {
+        estimator.use_samples = true;
+        plan = join_order::run(plan, &columns, &mut estimator)?;
+        trace("order joins", &plan, &columns);
+    }
+    limits::run(&mut plan);
+    plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
+    trace("limits and prune", &plan, &columns);
+    let estimates = Estimates::of(&plan, &mut estimator);
+    Ok(OptimizedQuery { query: Query { plan, columns, output }, estimates })
+}
+
+/// Whether a plan is a projection of literal rows, such as `SELECT 1`.
+fn is_trivial(plan: &Plan) -> bool {
+    match plan {
+        Plan::Values { .. } => true,
+        Plan::Project { input, .. } => is_trivial(input),
+        _ => false,
+    }
+}

@@ -1,0 +1,475 @@
+//! Estimates: how many rows an operator makes, and how many different values its columns have.
+//!
+//! Rows of a filtered scan are measured by evaluating its filters on the table's sample of rows; only where no
+//! sample row qualifies (or the filters fail on one) do formulas over minimum, maximum and distinct counts take over.
+//! Joins assume that the smaller set of keys is contained in the larger one, and that keys are independent of filters on
+//! other columns: a column keeps the distinct count of its base table (its domain) through all operators, and only
+//! filters on itself shrink it.
+//!
+//! Estimates guide choices; no plan depends on them for its meaning.
+
+use super::column_set::ColumnSet;
+use super::evaluate;
+use super::properties::{as_column, as_column_equality};
+use crate::plan::{AggregateExpr, ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, SetOpKind, SharedId};
+use inlay_catalog::TableEntry;
+use inlay_storage::TableStatistics;
+use inlay_types::{Value, Vector};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What is believed of a column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ColumnEstimate {
+    /// Distinct values, of the base table's column unless filters restrict this very column.
+    pub distinct: f64,
+    /// Smallest value in the base table. An exact bound, if present, as of planning.
+    pub min: Option<Value>,
+    /// Largest value in the base table.
+    pub max: Option<Value>,
+    /// Share of NULLs.
+    pub null_fraction: f64,
+}
+
+impl ColumnEstimate {
+    /// Nothing is known but the number of rows.
+    fn unknown(rows: f64) -> Self {
+        Self { distinct: (rows * 0.5).max(1.0), ..Self::default() }
+    }
+}
+
+/// What is believed of an operator's result.
+#[derive(Clone, Debug, Default)]
+pub struct Relation {
+    /// Rows.
+    pub rows: f64,
+    /// Rows before filters; the size of the domain of a key of this relation.
+    pub base_rows: f64,
+    /// Its columns.
+    pub columns: HashMap<ColumnId, ColumnEstimate>,
+}
+
+impl Relation {
+    /// Distinct values of a column in its domain.
+    pub fn domain(&self, id: ColumnId) -> f64 {
+        self.columns.get(&id).map_or(self.rows.max(1.0), |c| c.distinct.max(1.0))
+    }
+
+    /// Expected number of different values among the rows, if they are drawn at random from the domain.
+    pub fn distinct(&self, id: ColumnId) -> f64 {
+        drawn(self.domain(id), self.rows)
+    }
+}
+
+/// Expected number of different values when `rows` are drawn from `domain`.
+pub fn drawn(domain: f64, rows: f64) -> f64 {
+    let domain = domain.max(1.0);
+    (domain * (1.0 - (-rows / domain).exp())).clamp(1.0, rows.max(1.0))
+}
+
+/// Makes estimates for plans of one query, and remembers what was measured.
+#[derive(Default)]
+pub struct Estimator {
+    /// Whether filters may be measured on samples; not worth it when no choice depends on them.
+    pub use_samples: bool,
+    /// Results of shared plans.
+    pub shared: HashMap<SharedId, Relation>,
+    measured: Vec<(ColumnId, Vec<Expr>, Relation)>,
+}
+
+impl Estimator {
+    /// The estimate for the result of `plan`.
+    pub fn relation(&mut self, plan: &Plan) -> Relation {
+        match plan {
+            Plan::Scan { table, columns, filters, .. } => self.scan(table, columns, filters),
+            Plan::Source { source, columns, filters } => {
+                let rows = source.row_count_estimate().map_or(100_000.0, |rows| rows as f64);
+                let known = columns.iter().map(|c| (c.id, ColumnEstimate::unknown(rows))).collect();
+                let base = Relation { rows, base_rows: rows, columns: known };
+                filtered(base, filters)
+            }
+            Plan::Values { columns, rows } => {
+                let rows = rows.len() as f64;
+                let known = columns.iter().map(|id| (*id, ColumnEstimate { distinct: rows.max(1.0), ..Default::default() }));
+                Relation { rows, base_rows: rows, columns: known.collect() }
+            }
+            Plan::Project { input, items } => {
+                let below = self.relation(input);
+                let columns = items.iter().map(|(id, e)| (*id, expression_estimate(e, &below))).collect();
+                Relation { columns, ..below }
+            }
+            Plan::Filter { input, predicates } => {
+                let below = self.relation(input);
+                filtered(below, predicates)
+            }
+            Plan::Join { kind, left, right, conditions, .. } | Plan::DependentJoin { kind, left, right, conditions } => {
+                let (left, right) = (self.relation(left), self.relation(right));
+                joined(*kind, left, right, conditions)
+            }
+            Plan::Aggregate { input, groups, aggregates } => {
+                let below = self.relation(input);
+                aggregated(below, groups, aggregates)
+            }
+            Plan::Sort { input, limit, .. } | Plan::Limit { input, limit, .. } => {
+                let mut below = self.relation(input);
+                if let Some(limit) = limit {
+                    below.rows = below.rows.min(*limit as f64);
+                }
+                below
+            }
+            Plan::GroupLimit { input, groups, limit, .. } => {
+                let mut below = self.relation(input);
+                if let Some(limit) = limit {
+                    let count = group_count(groups.iter(), &below);
+                    below.rows = below.rows.min(count * *limit as f64);
+                }
+                below
+            }
+            Plan::SetOp { kind, left, right, left_columns, right_columns, columns, .. } => {
+                let (left, right) = (self.relation(left), self.relation(right));
+                let rows = match kind {
+                    SetOpKind::Union => left.rows + right.rows,
+                    SetOpKind::Intersect => left.rows.min(right.rows),
+                    SetOpKind::Except => left.rows,
+                };
+                let merge = |i: usize| {
+                    let (l, r) = (left.domain(left_columns[i]), right.domain(right_columns[i]));
+                    let distinct = if *kind == SetOpKind::Union { l.max(r) } else { l };
+                    (columns[i], ColumnEstimate { distinct, ..Default::default() })
+                };
+                Relation { rows, base_rows: rows, columns: (0..columns.len()).map(merge).collect() }
+            }
+            Plan::With { id, definition, body } => {
+                let shared = self.relation(definition);
+                self.shared.insert(*id, shared);
+                self.relation(body)
+            }
+            Plan::SharedScan { id, columns } => match self.shared.get(id) {
+                Some(shared) => {
+                    let known = columns
+                        .iter()
+                        .map(|(new, from)| {
+                            let known = shared.columns.get(from).cloned();
+                            (*new, known.unwrap_or_else(|| ColumnEstimate::unknown(shared.rows)))
+                        })
+                        .collect();
+                    Relation { rows: shared.rows, base_rows: shared.base_rows, columns: known }
+                }
+                None => {
+                    let known = columns.iter().map(|(new, _)| (*new, ColumnEstimate::unknown(1000.0))).collect();
+                    Relation { rows: 1000.0, base_rows: 1000.0, columns: known }
+                }
+            },
+        }
+    }
+
+    fn scan(&mut self, table: &Arc<TableEntry>, columns: &[ScanColumn], filters: &[Expr]) -> Relation {
+        let first = columns.first().map(|c| c.id);
+        if let Some((.., known)) = self.measured.iter().find(|(id, f, _)| Some(*id) == first && f == filters) {
+            if columns.iter().all(|c| known.columns.contains_key(&c.id)) {
+                return known.clone();
+            }
+        }
+        let statistics = table.table.statistics();
+        let rows = statistics.row_count as f64;
+        let known = columns
+            .iter()
+            .map(|c| {
+                let column = &statistics.columns[c.index];
+                let estimate = ColumnEstimate {
+                    distinct: if column.is_unique { rows } else { column.distinct_count.min(rows) }.max(1.0),
+                    min: column.min.clone(),
+                    max: column.max.clone(),
+                    null_fraction: if rows > 0.0 { column.null_count as f64 / rows } else { 0.0 },
+                };
+                (c.id, estimate)
+            })
+            .collect();
+        let base = Relation { rows, base_rows: rows, columns: known };
+        if filters.is_empty() {
+            return base;
+        }
+        let measured = if self.use_samples { measure(&statistics, columns, filters) } else { None };
+        let result = match measured {
+            Some(shares) => restricted(base, filters, &shares),
+            None => filtered(base, filters),
+        };
+        if let Some(first) = first {
+            self.measured.push((first, filters.to_vec(), result.clone()));
+        }
+        result
+    }
+}
+
+/// Shares of sample rows: of all filters together, and of each alone. `None` for what could not be measured.
+struct Shares {
+    together: Option<f64>,
+    each: Vec<Option<f64>>,
+}
+
+fn measure(statistics: &TableStatistics, columns: &[ScanColumn], filters: &[Expr]) -> Option<Shares> {
+    let sample = statistics.sample.columns();
+    let len = statistics.sample.len();
+    if len == 0 {
+        return None;
+    }
+    let column = |id: ColumnId| -> Option<&Vector> {
+        columns.iter().find(|c| c.id == id).and_then(|c| sample.get(c.index))
+    };
+    let mut all = vec![true; len];
+    let mut each = Vec::with_capacity(filters.len());
+    let mut complete = true;
+    let mut selected = Vec::new();
+    for filter in filters {
+        let Ok(result) = evaluate::vector(filter, &column, len) else {
+            each.push(None);
+            complete = false;
+            continue;
+        };
+        inlay_kernels::select_true(&result, len, None, &mut selected);
+        let mut holds = vec![false; len];
+        selected.iter().for_each(|row| holds[*row as usize] = true);
+        all.iter_mut().zip(&holds).for_each(|(a, h)| *a &= h);
+        let is_exact = len as u64 >= statistics.row_count;
+        each.push((!selected.is_empty() || is_exact).then_some(selected.len() as f64 / len as f64));
+    }
+    let count = all.iter().filter(|a| **a).count();
+    let is_exact = len as u64 >= statistics.row_count;
+    let together = (complete && (count > 0 || is_exact)).then_some(count as f64 / len as f64);
+    Some(Shares { together, each })
+}
+
+/// A relation after filters whose shares were measured.
+fn restricted(base: Relation, filters: &[Expr], shares: &Shares) -> Relation {
+    let share = |i: usize, relation: &Relation| shares.each[i].unwrap_or_else(|| selectivity(&filters[i], relation));
+    let product: f64 = (0..filters.len()).map(|i| share(i, &base)).product();
+    let rows = base.rows * shares.together.unwrap_or(product);
+    let mut result = base.clone();
+    for (i, filter) in filters.iter().enumerate() {
+        shrink_domain(&mut result, filter, share(i, &base));
+    }
+    result.rows = rows.max(1.0);
+    result
+}
+
+/// A relation after filters, by formulas.
+pub fn filtered(mut relation: Relation, predicates: &[Expr]) -> Relation {
+    let mut rows = relation.rows;
+    let before = relation.clone();
+    for predicate in predicates {
+        let share = selectivity(predicate, &before);
+        rows *= share;
+        shrink_domain(&mut relation, predicate, share);
+    }
+    relation.rows = if before.rows > 0.0 { rows.max(1.0) } else { 0.0 };
+    relation
+}
+
+/// A filter on one column alone leaves fewer different values of it.
+fn shrink_domain(relation: &mut Relation, predicate: &Expr, share: f64) {
+    let reads = ColumnSet::of(predicate);
+    if reads.count() != 1 {
+        return;
+    }
+    let Some(column) = reads.iter().next().and_then(|id| relation.columns.get_mut(&id)) else { return };
+    let count = match predicate {
+        Expr::Compare { op: CompareOp::Eq, left, .. } if as_column(left).is_some() => 1.0,
+        Expr::InList { input, list } if as_column(input).is_some() => list.len() as f64,
+        _ => column.distinct * share,
+    };
+    column.distinct = column.distinct.min(count).max(1.0);
+    column.null_fraction = 0.0;
+}
+
+/// The share of rows for which a predicate is TRUE, by formulas.
+pub fn selectivity(predicate: &Expr, relation: &Relation) -> f64 {
+    match predicate {
+        Expr::Literal { value, .. } => f64::from(*value == Value::Boolean(true)),
+        Expr::And(parts) => parts.iter().map(|p| selectivity(p, relation)).product(),
+        Expr::Or(parts) => 1.0 - parts.iter().map(|p| 1.0 - selectivity(p, relation)).product::<f64>(),
+        Expr::Not(input) => (1.0 - selectivity(input, relation)).clamp(0.0, 1.0),
+        Expr::IsNull(input) => {
+            as_column(input).and_then(|id| relation.columns.get(&id)).map_or(0.05, |c| c.null_fraction.clamp(0.001, 1.0))
+        }
+        Expr::InList { input, list } => {
+            let domain = as_column(input).map_or(20.0, |id| relation.domain(id));
+            (list.len() as f64 / domain).min(1.0)
+        }
+        Expr::Compare { op, left, right } => compare_selectivity(*op, left, right, relation),
+        Expr::Call { function, .. } if matches!(function.name, "like" | "~~" | "contains" | "ilike") => 0.1,
+        Expr::Column { .. } => 0.5,
+        Expr::Call { .. } | Expr::Cast { .. } | Expr::Case { .. } | Expr::Coalesce { .. } => 0.25,
+    }
+}
+
+fn compare_selectivity(op: CompareOp, left: &Expr, right: &Expr, relation: &Relation) -> f64 {
+    let domain_of = |e: &Expr| {
+        let ids = ColumnSet::of(e);
+        ids.iter().map(|id| relation.domain(id)).fold(1.0, f64::max)
+    };
+    let equal = 1.0 / domain_of(left).max(domain_of(right));
+    match op {
+        CompareOp::Eq | CompareOp::NotDistinct => equal,
+        CompareOp::NotEq | CompareOp::Distinct => 1.0 - equal,
+        CompareOp::Lt | CompareOp::LtEq | CompareOp::Gt | CompareOp::GtEq => {
+            let bounds = as_column(left).and_then(|id| relation.columns.get(&id)).and_then(|c| {
+                Some((c.min.as_ref()?.as_f64()?, c.max.as_ref()?.as_f64()?))
+            });
+            let value = if let Expr::Literal { value, .. } = right { value.as_f64() } else { None };
+            match (bounds, value) {
+                (Some((min, max)), Some(value)) if max > min => {
+                    let below = ((value - min) / (max - min)).clamp(0.0, 1.0);
+                    let share = if matches!(op, CompareOp::Lt | CompareOp::LtEq) { below } else { 1.0 - below };
+                    share.clamp(0.0005, 1.0)
+                }
+                // A computed value (an aggregate, mostly) against a constant: HAVING is selective as a rule.
+                (None, Some(_)) => 0.2,
+                _ => 0.33,
+            }
+        }
+    }
+}
+
+fn expression_estimate(expr: &Expr, below: &Relation) -> ColumnEstimate {
+    match expr {
+        Expr::Column { id, .. } => {
+            below.columns.get(id).cloned().unwrap_or_else(|| ColumnEstimate::unknown(below.rows))
+        }
+        Expr::Literal { .. } => ColumnEstimate { distinct: 1.0, ..Default::default() },
+        other => ColumnEstimate { distinct: expression_domain(other, below), ..Default::default() },
+    }
+}
+
+/// Distinct values of a computed expression: at most the combinations of its columns.
+fn expression_domain(expr: &Expr, below: &Relation) -> f64 {
+    let rows = below.rows.max(1.0);
+    match expr {
+        Expr::Column { id, .. } => below.distinct(*id),
+        Expr::Compare { .. } | Expr::And(_) | Expr::Or(_) | Expr::Not(_) | Expr::IsNull(_) | Expr::InList { .. } => 2.0,
+        Expr::Call { function, .. } if matches!(function.name, "year" | "month" | "day" | "date_part" | "extract") => {
+            20f64.min(rows)
+        }
+        other => {
+            let ids = ColumnSet::of(other);
+            ids.iter().map(|id| below.distinct(id)).product::<f64>().clamp(1.0, rows)
+        }
+    }
+}
+
+fn group_count<'a>(groups: impl Iterator<Item = &'a Expr>, below: &Relation) -> f64 {
+    let mut counts: Vec<f64> = groups.map(|e| expression_domain(e, below)).collect();
+    counts.sort_by(|a, b| b.total_cmp(a));
+    // Further columns split groups less and less: what comes together is correlated as a rule.
+    let mut exponent = 1.0;
+    let mut product = 1.0;
+    for count in counts {
+        product *= count.powf(exponent);
+        exponent *= 0.8;
+    }
+    product.clamp(1.0, below.rows.max(1.0))
+}
+
+fn aggregated(below: Relation, groups: &[(ColumnId, Expr)], aggregates: &[(ColumnId, AggregateExpr)]) -> Relation {
+    if groups.is_empty() {
+        let one = ColumnEstimate { distinct: 1.0, ..Default::default() };
+        let columns = aggregates.iter().map(|(id, _)| (*id, one.clone())).collect();
+        return Relation { rows: 1.0, base_rows: 1.0, columns };
+    }
+    let rows = group_count(groups.iter().map(|(_, e)| e), &below);
+    let mut columns: HashMap<ColumnId, ColumnEstimate> =
+        groups.iter().map(|(id, e)| (*id, expression_estimate(e, &below))).collect();
+    for (id, _) in aggregates {
+        columns.insert(*id, ColumnEstimate { distinct: (rows * 0.7).max(1.0), ..Default::default() });
+    }
+    Relation { rows, base_rows: rows, columns }
+}
+
+/// A join of two relations under conditions.
+fn joined(kind: JoinKind, left: Relation, right: Relation, conditions: &[Expr]) -> Relation {
+    let share = join_selectivity(&left, &right, conditions);
+    let inner = left.rows * right.rows * share;
+    let matched = matched_share(&left, &right, conditions);
+    let rows = match kind {
+        JoinKind::Inner => inner,
+        JoinKind::Left => inner.max(left.rows),
+        JoinKind::Full => inner.max(left.rows).max(right.rows),
+        JoinKind::Semi => left.rows * matched,
+        JoinKind::Anti => left.rows * (1.0 - matched).max(0.05),
+        JoinKind::Mark(_) | JoinKind::Single => left.rows,
+    };
+    let mut columns = left.columns;
+    match kind {
+        JoinKind::Inner | JoinKind::Left | JoinKind::Full | JoinKind::Single => columns.extend(right.columns),
+        JoinKind::Mark(mark) => {
+            columns.insert(mark, ColumnEstimate { distinct: 2.0, ..Default::default() });
+        }
+        JoinKind::Semi | JoinKind::Anti => {}
+    }
+    let rows = if left.rows > 0.0 { rows.max(1.0) } else { 0.0 };
+    Relation { rows, base_rows: left.base_rows.max(right.base_rows), columns }
+}
+
+/// The share of pairs that satisfy all conditions.
+fn join_selectivity(left: &Relation, right: &Relation, conditions: &[Expr]) -> f64 {
+    let (mut left_combinations, mut right_combinations, mut equalities) = (1.0, 1.0, 0);
+    let mut rest = 1.0;
+    for condition in conditions {
+        match equality_sides(condition, left, right) {
+            Some((l, r)) => {
+                left_combinations *= left.domain(l);
+                right_combinations *= right.domain(r);
+                equalities += 1;
+            }
+            None => rest *= residual_selectivity(condition),
+        }
+    }
+    if equalities == 0 {
+        return rest;
+    }
+    rest / key_domain(equalities, (left_combinations, left.base_rows), (right_combinations, right.base_rows))
+}
+
+/// The number of different join keys, given the combinations of column values and the base rows of both sides.
+pub fn key_domain(equalities: usize, left: (f64, f64), right: (f64, f64)) -> f64 {
+    let (l, r) = (left.0.min(left.1.max(1.0)), right.0.min(right.1.max(1.0)));
+    // With several columns, the combinations of independent values overstate the keys of the side that refers to
+    // the other one's: the smaller number is the better guess.
+    if equalities > 1 { l.min(r) } else { l.max(r) }.max(1.0)
+}
+
+/// The share of pairs that satisfy a condition that is no equality of columns.
+pub fn residual_selectivity(condition: &Expr) -> f64 {
+    match condition {
+        Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, .. } => 0.01,
+        Expr::Compare { op: CompareOp::NotEq | CompareOp::Distinct, .. } => 0.9,
+        Expr::Or(parts) => (0.1 * parts.len() as f64).min(0.5),
+        _ => 0.33,
+    }
+}
+
+fn equality_sides(condition: &Expr, left: &Relation, right: &Relation) -> Option<(ColumnId, ColumnId)> {
+    let (a, b) = match condition {
+        Expr::Compare { op: CompareOp::NotDistinct, left, right } => (as_column(left)?, as_column(right)?),
+        other => as_column_equality(other)?,
+    };
+    if left.columns.contains_key(&a) && right.columns.contains_key(&b) {
+        Some((a, b))
+    } else if left.columns.contains_key(&b) && right.columns.contains_key(&a) {
+        Some((b, a))
+    } else {
+        None
+    }
+}
+
+/// The share of left rows with a partner.
+fn matched_share(left: &Relation, right: &Relation, conditions: &[Expr]) -> f64 {
+    let mut share = 1.0f64;
+    let mut found = false;
+    for condition in conditions {
+        if let Some((l, r)) = equality_sides(condition, left, right) {
+            share = share.min(right.distinct(r) / left.domain(l).max(right.distinct(r)));
+            found = true;
+        }
+    }
+    if found { share.clamp(0.0, 1.0) } else { 0.5 }
+}
