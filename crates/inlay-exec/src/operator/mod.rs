@@ -5,6 +5,7 @@ pub mod aggregate;
 pub mod filter;
 pub mod hash_join;
 pub mod materialize;
+pub mod nested_loop_join;
 pub mod project;
 pub mod set_operation;
 pub mod sort;
