@@ -17,6 +17,9 @@ use inlay_types::{Batch, Bitmap, Buffer, Error, Heap, LogicalType, MemoryBudget,
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 
+#[cfg(test)]
+mod tests;
+
 /// The rows of a table at one moment.
 #[derive(Debug)]
 pub struct TableSnapshot {

@@ -1,0 +1,257 @@
+//! Tables against a list of rows: random appends, deletes, updates and restores; keys; bulk loads.
+
+use super::*;
+use crate::bulk::BulkLoad;
+use crate::schema::ColumnSchema;
+use std::collections::BTreeMap;
+
+fn schema(keys: Vec<Vec<usize>>) -> TableSchema {
+    let mut schema = TableSchema::new(
+        "t",
+        vec![
+            ColumnSchema::new("id", LogicalType::BigInt),
+            ColumnSchema::new("name", LogicalType::Varchar),
+            ColumnSchema::new("amount", LogicalType::decimal(15, 2)),
+        ],
+    );
+    schema.keys = keys;
+    schema
+}
+
+type Row = Vec<Value>;
+
+fn row(id: i64, variant: u64) -> Row {
+    let name = match variant % 4 {
+        0 => Value::Null,
+        1 => Value::Varchar(format!("n{}", variant % 50)),
+        _ => Value::Varchar(format!("a name that is longer than twelve {}", variant % 1000)),
+    };
+    vec![Value::BigInt(id), name, Value::Decimal { unscaled: i128::from(variant % 100_000), precision: 15, scale: 2 }]
+}
+
+fn batch(schema: &TableSchema, rows: &[Row]) -> Batch {
+    let column = |(index, column): (usize, &ColumnSchema)| {
+        let values: Vec<Value> = rows.iter().map(|r| r[index].clone()).collect();
+        Vector::from_sql_values(column.ty, &values).unwrap()
+    };
+    Batch::new(schema.columns.iter().enumerate().map(column).collect(), rows.len())
+}
+
+/// Live rows by row id.
+fn rows_of(snapshot: &TableSnapshot) -> BTreeMap<i64, Row> {
+    let mut rows = BTreeMap::new();
+    let mut end = i64::MIN;
+    for group in snapshot.row_groups() {
+        assert!(group.row_id_start() >= end, "row groups overlap");
+        end = group.row_ids().end;
+        let columns: Vec<Vector> = group.columns().iter().map(|s| s.scan(0, group.len())).collect();
+        let mut live = Vec::new();
+        group.live_rows(0..group.len(), &mut live);
+        assert_eq!(live.len(), group.live_count());
+        for row in live {
+            rows.insert(group.row_id_start() + i64::from(row), columns.iter().map(|c| c.get(row as usize)).collect());
+        }
+    }
+    assert_eq!(rows.len(), snapshot.row_count());
+    rows
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+#[test]
+fn random_changes_agree_with_a_list_of_rows() {
+    let mut random = Random(42);
+    let table = Table::new(schema(vec![]), MemoryBudget::unlimited());
+    let mut model: BTreeMap<i64, Row> = BTreeMap::new();
+    let mut saved: Vec<(Arc<TableSnapshot>, BTreeMap<i64, Row>)> = Vec::new();
+    let mut was_sealed = false;
+    for step in 0..150 {
+        let ids: Vec<i64> = model.keys().copied().collect();
+        let some_ids = |random: &mut Random| -> Vec<i64> {
+            let count = random.below(6) as usize * if random.below(8) == 0 { 2000 } else { 1 };
+            (0..count).filter(|_| !ids.is_empty()).map(|_| ids[random.below(ids.len() as u64) as usize]).collect()
+        };
+        match random.below(10) {
+            0..5 => {
+                let count = if random.below(12) == 0 { 70_000 } else { random.below(40) };
+                let rows: Vec<Row> = (0..count).map(|i| row(i as i64, random.below(1 << 30))).collect();
+                let middle = rows.len() / 3;
+                let parts = [batch(table.schema(), &rows[..middle]), batch(table.schema(), &rows[middle..])];
+                table.append(&parts).unwrap();
+                let first = table.writer.lock().next_row_id - count as i64;
+                model.extend((first..).zip(rows));
+            }
+            5..7 => {
+                let gone = some_ids(&mut random);
+                let distinct: std::collections::HashSet<&i64> = gone.iter().collect();
+                assert_eq!(table.delete(&gone).unwrap(), distinct.len() as u64);
+                assert_eq!(table.delete(&gone).unwrap(), 0);
+                gone.iter().for_each(|id| drop(model.remove(id)));
+            }
+            7..9 => {
+                let mut changed = some_ids(&mut random);
+                changed.sort_by_key(|id| id % 7);
+                let mut seen = std::collections::HashSet::new();
+                changed.retain(|id| seen.insert(*id));
+                let rows: Vec<Row> = changed.iter().map(|_| row(0, random.below(1 << 30))).collect();
+                let swapped: Vec<Row> = rows.iter().map(|r| vec![r[2].clone(), r[1].clone()]).collect();
+                let column = |index: usize, ty| {
+                    Vector::from_sql_values(ty, &swapped.iter().map(|r| r[index].clone()).collect::<Vec<_>>()).unwrap()
+                };
+                let values = Batch::new(vec![column(0, LogicalType::decimal(15, 2)), column(1, LogicalType::Varchar)], rows.len());
+                assert_eq!(table.update(&changed, &[2, 1], &[values]).unwrap(), changed.len() as u64);
+                for (id, row) in changed.iter().zip(rows) {
+                    let old = model.get_mut(id).unwrap();
+                    (old[1], old[2]) = (row[1].clone(), row[2].clone());
+                }
+            }
+            _ if random.below(2) == 0 || saved.is_empty() => saved.push((table.snapshot(), model.clone())),
+            _ => {
+                let (snapshot, rows) = saved[random.below(saved.len() as u64) as usize].clone();
+                table.restore(&snapshot);
+                model = rows;
+            }
+        }
+        was_sealed |= table.snapshot().row_groups().iter().any(|g| g.is_sealed());
+        if step % 10 == 9 {
+            assert!(rows_of(&table.snapshot()) == model, "step {step}");
+            let statistics = table.statistics();
+            assert_eq!(statistics.row_count, model.len() as u64);
+            assert!(statistics.sample.len() <= crate::statistics::SAMPLE_SIZE.min(model.len().max(statistics.sampled.1 as usize)));
+        }
+    }
+    for (snapshot, rows) in &saved {
+        assert!(rows_of(snapshot) == *rows, "snapshots never change");
+    }
+    assert!(was_sealed);
+}
+
+#[test]
+fn single_inserts_leave_few_chunks_and_seal_in_the_end() {
+    let table = Table::new(schema(vec![]), MemoryBudget::unlimited());
+    let one = batch(table.schema(), &[row(1, 1)]);
+    for _ in 0..3000 {
+        table.append(std::slice::from_ref(&one)).unwrap();
+    }
+    assert!(table.snapshot().row_groups().len() < 16);
+    let many: Vec<Row> = (0..ROW_GROUP_SIZE as i64).map(|i| row(i, i as u64)).collect();
+    table.append(&[batch(table.schema(), &many)]).unwrap();
+    let snapshot = table.snapshot();
+    let groups = snapshot.row_groups();
+    assert_eq!((groups.len(), groups[0].len(), groups[1].len()), (2, ROW_GROUP_SIZE, 3000));
+    assert!(groups[0].is_sealed() && !groups[1].is_sealed());
+}
+
+#[test]
+fn constraints_reject_the_whole_statement() {
+    let mut with_key = schema(vec![vec![0], vec![1, 2]]);
+    with_key.columns[0].not_null = true;
+    let table = Table::new(with_key, MemoryBudget::unlimited());
+    let append = |rows: &[Row]| table.append(&[batch(table.schema(), rows)]);
+    append(&[row(1, 5), row(2, 9)]).unwrap();
+    let before = rows_of(&table.snapshot());
+    let duplicate = append(&[row(3, 13), row(1, 17)]).unwrap_err();
+    assert!(duplicate.to_string().contains("duplicate key (id) = (1)"), "{duplicate}");
+    assert!(append(&[row(7, 101), row(7, 105)]).is_err(), "duplicates within a statement");
+    assert!(append(&[row(8, 5)]).is_err(), "the second key has two columns");
+    let null = append(&[vec![Value::Null, Value::Null, Value::Null]]).unwrap_err();
+    assert!(null.to_string().contains("\"id\" of table \"t\""), "{null}");
+    assert_eq!(rows_of(&table.snapshot()), before);
+    // What failed may be tried again; NULL in a key equals nothing.
+    append(&[row(7, 100), row(3, 100)]).unwrap();
+    assert!(append(&[row(7, 200)]).is_err());
+
+    let ids: Vec<i64> = rows_of(&table.snapshot()).keys().copied().collect();
+    let update = |ids: &[i64], values: &[i64]| {
+        let values: Vec<Value> = values.iter().map(|v| Value::BigInt(*v)).collect();
+        let vector = Vector::from_sql_values(LogicalType::BigInt, &values).unwrap();
+        table.update(ids, &[0], &[Batch::new(vec![vector], ids.len())])
+    };
+    assert!(update(&ids[..1], &[2]).is_err(), "2 is taken");
+    assert_eq!(update(&ids[..2], &[2, 1]).unwrap(), 2, "a swap is fine in the end");
+    assert!(update(&ids[..2], &[50, 50]).is_err());
+    assert_eq!(table.find_by_key(0, &[Value::BigInt(1)]).unwrap(), Some(ids[1]));
+    assert_eq!(table.find_by_key(0, &[Value::BigInt(50)]).unwrap(), None);
+    let snapshot = table.snapshot();
+    table.delete(&ids).unwrap();
+    append(&[row(1, 5)]).unwrap();
+    table.restore(&snapshot);
+    assert!(append(&[row(1, 500)]).is_err(), "restored rows keep their keys");
+    append(&[row(100, 501)]).unwrap();
+}
+
+#[test]
+fn refused_memory_changes_nothing() {
+    let budget = MemoryBudget::new(200_000);
+    let table = Table::new(schema(vec![]), budget.clone());
+    let rows = |count: i64| batch(table.schema(), &(0..count).map(|i| row(i, i as u64 * 77)).collect::<Vec<_>>());
+    table.append(&[rows(1000)]).unwrap();
+    let used = budget.used();
+    assert!(matches!(table.append(&[rows(20_000)]), Err(Error::OutOfMemory { .. })));
+    assert_eq!((table.row_count(), budget.used()), (1000, used));
+    table.append(&[rows(10)]).unwrap();
+}
+
+#[test]
+fn bulk_loads_keep_the_order_of_their_sequence() {
+    for (parts, rows_per_part) in [(3u64, 150_000usize), (40, 9_000), (5, 100), (7, 131_072)] {
+        let table = Arc::new(Table::new(TableSchema::new("b", vec![ColumnSchema::new("v", LogicalType::BigInt)]), MemoryBudget::unlimited()));
+        table.append(&[Batch::new(vec![Vector::from_values(LogicalType::BigInt, &[-1i64])], 1)]).unwrap();
+        let load = BulkLoad::new(Arc::clone(&table));
+        std::thread::scope(|scope| {
+            for worker in 0..2u64 {
+                let load = &load;
+                scope.spawn(move || {
+                    for part in (0..parts).filter(|p| p % 2 == worker) {
+                        let mut appender = load.appender(part);
+                        let start = part as i64 * rows_per_part as i64;
+                        let values: Vec<i64> = (start..start + rows_per_part as i64).collect();
+                        for chunk in values.chunks(2048) {
+                            let vector = Vector::from_values(LogicalType::BigInt, chunk);
+                            appender.push(&Batch::new(vec![vector], chunk.len())).unwrap();
+                        }
+                        appender.finish().unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(table.row_count(), 1, "nothing shows before the commit");
+        let total = parts as usize * rows_per_part;
+        assert_eq!(load.commit().unwrap(), total as u64);
+        let snapshot = table.snapshot();
+        let values: Vec<i64> = snapshot.row_groups().iter().flat_map(|g| g.column(0).scan(0, g.len()).flatten().values::<i64>().to_vec()).collect();
+        assert!(values.into_iter().eq(-1..total as i64), "{parts} parts of {rows_per_part}");
+        assert!(snapshot.row_groups().len() <= total / ROW_GROUP_SIZE + 8, "{} groups", snapshot.row_groups().len());
+    }
+}
+
+#[test]
+fn statistics_describe_the_table() {
+    let mut unique = schema(vec![]);
+    unique.columns[0].unique = true;
+    let table = Table::new(unique, MemoryBudget::unlimited());
+    let rows: Vec<Row> = (0..10_000).map(|i| row(i, i as u64 % 400)).collect();
+    table.append(&[batch(table.schema(), &rows)]).unwrap();
+    let statistics = table.statistics();
+    assert!(Arc::ptr_eq(&statistics, &table.statistics()));
+    assert_eq!(statistics.row_count, 10_000);
+    let id = &statistics.columns[0];
+    assert_eq!((&id.min, &id.max), (&Some(Value::BigInt(0)), &Some(Value::BigInt(9999))));
+    assert!(id.is_unique && id.distinct_count == 10_000.0);
+    assert_eq!(statistics.columns[1].null_count, 2_500);
+    let distinct = statistics.columns[2].distinct_count;
+    assert!((380.0..=400.0).contains(&distinct), "{distinct}");
+    assert_eq!(statistics.sample.len(), crate::statistics::SAMPLE_SIZE);
+    let sampled = statistics.sample.column(0);
+    let mean = (0..sampled.len()).filter_map(|i| sampled.get(i).as_f64()).sum::<f64>() / sampled.len() as f64;
+    assert!((4_500.0..5_500.0).contains(&mean), "{mean}");
+}
