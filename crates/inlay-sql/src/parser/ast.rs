@@ -163,7 +163,8 @@ pub struct ColumnDef {
     pub name: Ident,
     pub data_type: LogicalType,
     pub not_null: bool,
-    pub default: Option<Expr>,
+    /// The expression with its text.
+    pub default: Option<(Expr, String)>,
 }
 
 /// A constraint of `CREATE TABLE`.

@@ -496,7 +496,10 @@ impl Context<'_, '_> {
             match option.option {
                 ast::ColumnOption::Null => {}
                 ast::ColumnOption::NotNull => def.not_null = true,
-                ast::ColumnOption::Default(expr) => def.default = Some(self.expr(expr)?),
+                ast::ColumnOption::Default(expr) => {
+                    let text = expr.to_string();
+                    def.default = Some((self.expr(expr)?, text));
+                }
                 ast::ColumnOption::PrimaryKey(_) => {
                     def.not_null = true;
                     constraints.push(TableConstraint::PrimaryKey(vec![def.name.clone()]));

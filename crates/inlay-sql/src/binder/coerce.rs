@@ -1,0 +1,191 @@
+//! Implicit conversions: which type two expressions meet in, and how an expression gets there.
+//!
+//! A literal as written has no type of its own yet: a string takes the other side's type, a number any
+//! type that holds it exactly. That keeps columns free of casts, so that scans can filter on what is stored.
+
+use super::Binder;
+use crate::parser::ast::Pos;
+use crate::plan::{CompareOp, Expr};
+use inlay_kernels::registry::ArgType;
+use inlay_kernels::{cast_value, common_type};
+use inlay_types::{Error, LogicalType, Result, Value};
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
+/// What the function registry wants to know of an argument.
+pub(super) fn arg_type(expr: &Expr) -> ArgType {
+    match expr {
+        Expr::Literal { value: Value::Null, ty } if *ty != LogicalType::Null => ArgType::of(*ty),
+        Expr::Literal { value, .. } => ArgType::literal(value),
+        other => ArgType::of(other.ty()),
+    }
+}
+
+fn literal(expr: &Expr) -> Option<&Value> {
+    match expr {
+        Expr::Literal { value, .. } => Some(value),
+        _ => None,
+    }
+}
+
+fn is_string_literal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal { value: Value::Varchar(_), .. })
+}
+
+/// `value` as the same quantity of type `ty`, if `ty` holds it without loss.
+pub(super) fn exact(value: &Value, ty: LogicalType) -> Option<Value> {
+    if value.logical_type() == ty {
+        return Some(value.clone());
+    }
+    match (value, ty) {
+        (Value::Date(days), LogicalType::Timestamp) => {
+            i64::from(*days).checked_mul(MICROS_PER_DAY).map(Value::Timestamp)
+        }
+        (Value::Timestamp(micros), LogicalType::Date) if micros % MICROS_PER_DAY == 0 => {
+            i32::try_from(micros / MICROS_PER_DAY).ok().map(Value::Date)
+        }
+        (Value::Double(number), LogicalType::Real) if f64::from(*number as f32) == *number => {
+            Some(Value::Real(*number as f32))
+        }
+        (Value::Real(number), LogicalType::Double) => Some(Value::Double(f64::from(*number))),
+        (Value::Decimal { unscaled, scale, .. }, _) => exact_number(*unscaled, *scale, ty),
+        _ => exact_number(value.as_i128()?, 0, ty),
+    }
+}
+
+/// `unscaled / 10^scale` as a value of `ty`.
+fn exact_number(unscaled: i128, scale: u8, ty: LogicalType) -> Option<Value> {
+    match ty {
+        LogicalType::Double | LogicalType::Real => {
+            let value = Value::Decimal { unscaled, precision: 38, scale };
+            let text = value.to_string();
+            let number = text.parse::<f64>().ok()?;
+            Some(if ty == LogicalType::Double { Value::Double(number) } else { Value::Real(text.parse().ok()?) })
+        }
+        LogicalType::Decimal { precision, scale: wanted } => {
+            let rescaled = rescale(unscaled, scale, wanted)?;
+            let limit = 10i128.checked_pow(u32::from(precision))?;
+            let fits = rescaled.unsigned_abs() < limit.unsigned_abs();
+            fits.then_some(Value::Decimal { unscaled: rescaled, precision, scale: wanted })
+        }
+        LogicalType::UHugeInt => rescale(unscaled, scale, 0).and_then(|n| u128::try_from(n).ok()).map(Value::UHugeInt),
+        _ if ty.is_integer() => Value::from_stored_i128(ty, rescale(unscaled, scale, 0)?),
+        _ => None,
+    }
+}
+
+fn rescale(unscaled: i128, from: u8, to: u8) -> Option<i128> {
+    if to >= from {
+        return unscaled.checked_mul(10i128.checked_pow(u32::from(to - from))?);
+    }
+    let divisor = 10i128.checked_pow(u32::from(from - to))?;
+    (unscaled % divisor == 0).then_some(unscaled / divisor)
+}
+
+/// The type that values of two types meet in, NULL's included.
+fn meet(left: LogicalType, right: LogicalType) -> Option<LogicalType> {
+    match (left, right) {
+        _ if left == right => Some(left),
+        (LogicalType::Null, other) | (other, LogicalType::Null) => Some(other),
+        _ => common_type(left, right),
+    }
+}
+
+impl Binder<'_> {
+    /// `expr` as a value of `ty`. A literal is converted now, so that a mistake is found with its place.
+    pub(super) fn cast_to(&self, expr: Expr, ty: LogicalType, pos: Pos) -> Result<Expr> {
+        match expr {
+            _ if expr.ty() == ty => Ok(expr),
+            // Whatever is of NULL's type has no other value.
+            _ if expr.ty() == LogicalType::Null => Ok(Expr::Literal { value: Value::Null, ty }),
+            Expr::Literal { value: Value::Null, .. } => Ok(Expr::Literal { value: Value::Null, ty }),
+            Expr::Literal { value, .. } => {
+                if let Some(value) = exact(&value, ty) {
+                    return Ok(Expr::Literal { value, ty });
+                }
+                let value = self.placed(cast_value(&value, ty), pos)?;
+                Ok(Expr::Literal { value, ty })
+            }
+            other => Ok(Expr::Cast { input: Box::new(other), ty, or_null: false }),
+        }
+    }
+
+    /// A condition: BOOLEAN, or a number that counts as one.
+    pub(super) fn boolean(&self, expr: Expr, pos: Pos, place: &str) -> Result<Expr> {
+        let ty = expr.ty();
+        let converts = ty == LogicalType::Null || ty.is_integer() || is_string_literal(&expr);
+        if ty == LogicalType::Boolean {
+            Ok(expr)
+        } else if converts {
+            self.cast_to(expr, LogicalType::Boolean, pos)
+        } else {
+            let message = format!("{place} needs a BOOLEAN, this is of type {ty}");
+            Err(self.at(Error::type_mismatch(message), pos))
+        }
+    }
+
+    /// A comparison, both sides brought to one type.
+    pub(super) fn comparison(&self, op: CompareOp, left: Expr, right: Expr, pos: Pos) -> Result<Expr> {
+        let Some(ty) = comparison_type(&left, &right) else {
+            let (left, right) = (left.ty(), right.ty());
+            let message = format!("cannot compare {left} {} {right}: convert one side with CAST", op.symbol());
+            return Err(self.at(Error::type_mismatch(message), pos));
+        };
+        let ty = if ty == LogicalType::Null { LogicalType::Integer } else { ty };
+        Ok(Expr::compare(op, self.cast_to(left, ty, pos)?, self.cast_to(right, ty, pos)?))
+    }
+
+    /// The type that all of `exprs` meet in; NULL's if nothing has a type.
+    pub(super) fn common_type_of<'e>(
+        &self,
+        exprs: impl Iterator<Item = &'e Expr> + Clone,
+        pos: Pos,
+        place: &str,
+    ) -> Result<LogicalType> {
+        let refuse = |left: LogicalType, right: LogicalType| {
+            let message = format!("{place} mixes the types {left} and {right}: convert one with CAST");
+            self.at(Error::type_mismatch(message), pos)
+        };
+        let mut ty = LogicalType::Null;
+        for expr in exprs.clone().filter(|expr| literal(expr).is_none()) {
+            ty = meet(ty, expr.ty()).ok_or_else(|| refuse(ty, expr.ty()))?;
+        }
+        for value in exprs.filter_map(literal).filter(|value| !value.is_null()) {
+            let own = value.logical_type();
+            let adapts = matches!(value, Value::Varchar(_)) && ty != LogicalType::Null;
+            if ty == LogicalType::Null {
+                ty = own;
+            } else if !adapts && exact(value, ty).is_none() {
+                ty = meet(ty, own).ok_or_else(|| refuse(ty, own))?;
+            }
+        }
+        Ok(ty)
+    }
+}
+
+fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
+    let (left_ty, right_ty) = (left.ty(), right.ty());
+    if left_ty == right_ty {
+        return Some(left_ty);
+    }
+    match (literal(left), literal(right)) {
+        (None, Some(value)) if !value.is_null() => {
+            if is_string_literal(right) || exact(value, left_ty).is_some() {
+                return Some(left_ty);
+            }
+        }
+        (Some(value), None) if !value.is_null() => {
+            if is_string_literal(left) || exact(value, right_ty).is_some() {
+                return Some(right_ty);
+            }
+        }
+        (Some(Value::Varchar(_)), Some(_)) => return Some(right_ty),
+        (Some(_), Some(Value::Varchar(_))) => return Some(left_ty),
+        _ => {}
+    }
+    match (left_ty, right_ty) {
+        // Text is read as the other side's type, as in DuckDB, whatever the other side is.
+        (LogicalType::Varchar, other) | (other, LogicalType::Varchar) if other != LogicalType::Null => Some(other),
+        _ => meet(left_ty, right_ty),
+    }
+}

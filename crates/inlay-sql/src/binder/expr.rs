@@ -1,0 +1,334 @@
+//! Scalar expressions.
+
+use super::coerce::arg_type;
+use super::scope::Resolved;
+use super::subquery::compare_op;
+use super::{Binder, with_stack};
+use crate::parser::ast::{self, BinaryOp, ExprKind, Literal, Pos, UnaryOp};
+use crate::plan::{CompareOp, Expr};
+use inlay_kernels::cast_value;
+use inlay_kernels::function::Volatility;
+use inlay_kernels::registry::resolve_scalar;
+use inlay_types::{Error, LogicalType, Result, Value};
+
+impl Binder<'_> {
+    /// Binds one expression.
+    pub(super) fn expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        with_stack(|| self.expr_inner(expr))
+    }
+
+    pub(super) fn exprs(&mut self, exprs: &[ast::Expr]) -> Result<Vec<Expr>> {
+        exprs.iter().map(|expr| self.expr(expr)).collect()
+    }
+
+    fn expr_inner(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let pos = expr.pos;
+        match &expr.kind {
+            ExprKind::Column(parts) => match self.resolve(parts)? {
+                Resolved::Column(id) => Ok(self.column(id)),
+                Resolved::Entry(index) => self.entry(index),
+            },
+            ExprKind::Literal(value) => self.literal(value, pos),
+            ExprKind::Parameter(parameter) => self.parameter(parameter, pos),
+            ExprKind::Unary { op, expr: inner } => {
+                let input = self.expr(inner)?;
+                match op {
+                    UnaryOp::Plus => Ok(input),
+                    UnaryOp::Negate => self.call("-", vec![input], pos),
+                    UnaryOp::BitNot => self.call("~", vec![input], pos),
+                }
+            }
+            ExprKind::Binary { op, left, right } => self.binary(*op, left, right, pos),
+            ExprKind::And(items) => Ok(Expr::And(self.conditions(items, "AND")?)),
+            ExprKind::Or(items) => Ok(Expr::Or(self.conditions(items, "OR")?)),
+            ExprKind::Not(inner) => {
+                let input = self.condition(inner, "NOT")?;
+                Ok(Expr::Not(Box::new(input)))
+            }
+            ExprKind::IsNull { expr, negated } => {
+                let input = self.expr(expr)?;
+                let input = if input.ty() == LogicalType::Null { self.cast_to(input, LogicalType::Integer, pos)? } else { input };
+                Ok(negate_if(*negated, Expr::IsNull(Box::new(input))))
+            }
+            ExprKind::IsBool { expr, value, negated } => {
+                let input = self.condition(expr, "IS TRUE and IS FALSE")?;
+                let op = if *negated { CompareOp::Distinct } else { CompareOp::NotDistinct };
+                Ok(Expr::compare(op, input, Expr::boolean(*value)))
+            }
+            ExprKind::InList { expr, list, negated } => Ok(negate_if(*negated, self.in_list(expr, list, pos)?)),
+            ExprKind::InSubquery { expr, query, negated } => {
+                Ok(negate_if(*negated, self.any(expr, BinaryOp::Equal, query, pos)?))
+            }
+            ExprKind::Between { expr, low, high, negated } => {
+                let input = self.expr(expr)?;
+                let (low, high) = (self.expr(low)?, self.expr(high)?);
+                let from = self.comparison(CompareOp::GtEq, input.clone(), low, pos)?;
+                let to = self.comparison(CompareOp::LtEq, input, high, pos)?;
+                Ok(negate_if(*negated, Expr::And(vec![from, to])))
+            }
+            ExprKind::Like { expr, pattern, escape, negated, case_insensitive } => {
+                let mut args = vec![self.expr(expr)?, self.expr(pattern)?];
+                let name = match (case_insensitive, escape) {
+                    (false, None) => "~~",
+                    (true, None) => "~~*",
+                    (false, Some(_)) => "like_escape",
+                    (true, Some(_)) => "ilike_escape",
+                };
+                if let Some(escape) = escape {
+                    args.push(self.expr(escape)?);
+                }
+                Ok(negate_if(*negated, self.call(name, args, pos)?))
+            }
+            ExprKind::Quantified { expr, op, all: false, query } => self.any(expr, *op, query, pos),
+            ExprKind::Quantified { expr, op, all: true, query } => self.all(expr, *op, query, pos),
+            ExprKind::Cast { expr, data_type, try_cast } => {
+                let input = self.expr(expr)?;
+                self.explicit_cast(input, *data_type, *try_cast)
+            }
+            ExprKind::Extract { field, expr } => {
+                let input = self.expr(expr)?;
+                self.extract(&field.value, input, pos)
+            }
+            ExprKind::Function(call) => self.function_call(call, pos),
+            ExprKind::Case { operand, branches, otherwise } => {
+                self.case(operand.as_deref(), branches, otherwise.as_deref(), pos)
+            }
+            ExprKind::Exists { query, negated } => Ok(negate_if(*negated, self.exists(query, pos)?)),
+            ExprKind::Subquery(query) => self.scalar_subquery(query, pos),
+            ExprKind::Row(_) => Err(self.at(Error::unsupported("a row outside of a comparison or IN"), pos)),
+            ExprKind::Default => {
+                Err(self.at(Error::bind("DEFAULT is only possible as a value of INSERT or UPDATE"), pos))
+            }
+        }
+    }
+
+    /// An expression that must be a condition.
+    pub(super) fn condition(&mut self, expr: &ast::Expr, place: &str) -> Result<Expr> {
+        let bound = self.expr(expr)?;
+        self.boolean(bound, expr.pos, place)
+    }
+
+    fn conditions(&mut self, items: &[ast::Expr], place: &str) -> Result<Vec<Expr>> {
+        items.iter().map(|item| self.condition(item, place)).collect()
+    }
+
+    fn literal(&self, literal: &Literal, pos: Pos) -> Result<Expr> {
+        Ok(Expr::literal(match literal {
+            Literal::Null => Value::Null,
+            Literal::Boolean(value) => Value::Boolean(*value),
+            Literal::Number(text) => self.placed(number(text), pos)?,
+            Literal::String(text) => Value::Varchar(text.clone()),
+            Literal::Blob(bytes) => Value::Blob(bytes.clone()),
+            Literal::Typed(ty, text) => self.placed(cast_value(&Value::Varchar(text.clone()), *ty), pos)?,
+        }))
+    }
+
+    fn parameter(&self, parameter: &ast::Parameter, pos: Pos) -> Result<Expr> {
+        let (value, name) = match parameter {
+            ast::Parameter::Position(number) => {
+                let value = number.checked_sub(1).and_then(|index| self.context.parameters.get(index));
+                (value, number.to_string())
+            }
+            ast::Parameter::Name(name) => {
+                let found = self.context.named_parameters.iter().find(|(given, _)| given == name);
+                (found.map(|(_, value)| value), name.clone())
+            }
+        };
+        match value {
+            Some(value) => Ok(Expr::literal(value.clone())),
+            None => Err(self.at(Error::invalid_argument(format!("no value was given for the parameter ${name}")), pos)),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, pos: Pos) -> Result<Expr> {
+        if let (true, ExprKind::Row(lefts), ExprKind::Row(rights)) = (op.is_comparison(), &left.kind, &right.kind) {
+            return self.row_comparison(op, lefts, rights, pos);
+        }
+        let (left, right) = (self.expr(left)?, self.expr(right)?);
+        if op.is_comparison() {
+            return self.comparison(compare_op(op), left, right, pos);
+        }
+        match op {
+            BinaryOp::RegexMatch => self.call("regexp_full_match", vec![left, right], pos),
+            BinaryOp::RegexNotMatch => {
+                let matched = self.call("regexp_full_match", vec![left, right], pos)?;
+                Ok(Expr::Not(Box::new(matched)))
+            }
+            BinaryOp::StartsWith => self.call("starts_with", vec![left, right], pos),
+            BinaryOp::Power => self.call("pow", vec![left, right], pos),
+            _ => self.call(op.symbol(), vec![left, right], pos),
+        }
+    }
+
+    /// `(a, b) op (c, d)`, compared from left to right.
+    fn row_comparison(&mut self, op: BinaryOp, lefts: &[ast::Expr], rights: &[ast::Expr], pos: Pos) -> Result<Expr> {
+        if lefts.len() != rights.len() {
+            let message = format!("cannot compare a row of {} with a row of {} values", lefts.len(), rights.len());
+            return Err(self.at(Error::type_mismatch(message), pos));
+        }
+        let pairs: Vec<(Expr, Expr)> = self.exprs(lefts)?.into_iter().zip(self.exprs(rights)?).collect();
+        let each = |binder: &Self, op: CompareOp, pairs: &[(Expr, Expr)]| {
+            let compare = |(l, r): &(Expr, Expr)| binder.comparison(op, l.clone(), r.clone(), pos);
+            pairs.iter().map(compare).collect::<Result<Vec<_>>>()
+        };
+        match compare_op(op) {
+            op @ (CompareOp::Eq | CompareOp::NotDistinct) => Ok(Expr::and(each(self, op, &pairs)?)),
+            op @ (CompareOp::NotEq | CompareOp::Distinct) => Ok(or(each(self, op, &pairs)?)),
+            op => {
+                let strict = match op {
+                    CompareOp::LtEq => CompareOp::Lt,
+                    CompareOp::GtEq => CompareOp::Gt,
+                    other => other,
+                };
+                let mut alternatives = Vec::with_capacity(pairs.len());
+                for (index, (left, right)) in pairs.iter().enumerate() {
+                    let own = if index + 1 == pairs.len() { op } else { strict };
+                    let mut conjuncts = each(self, CompareOp::Eq, &pairs[..index])?;
+                    conjuncts.push(self.comparison(own, left.clone(), right.clone(), pos)?);
+                    alternatives.push(Expr::and(conjuncts));
+                }
+                Ok(or(alternatives))
+            }
+        }
+    }
+
+    fn in_list(&mut self, input: &ast::Expr, list: &[ast::Expr], pos: Pos) -> Result<Expr> {
+        if let ExprKind::Row(lefts) = &input.kind {
+            let mut alternatives = Vec::with_capacity(list.len());
+            for item in list {
+                let ExprKind::Row(rights) = &item.kind else {
+                    return Err(self.at(Error::type_mismatch("a row is IN a list of rows only"), item.pos));
+                };
+                alternatives.push(self.row_comparison(BinaryOp::Equal, lefts, rights, item.pos)?);
+            }
+            return Ok(or(alternatives));
+        }
+        let bound = self.expr(input)?;
+        let items = self.exprs(list)?;
+        if let [only] = items.as_slice() {
+            return self.comparison(CompareOp::Eq, bound, only.clone(), pos);
+        }
+        // A type that every comparison on its own would use, or the one in which all meet.
+        let all = || std::iter::once(&bound).chain(&items);
+        let ty = self.common_type_of(all(), pos, "IN")?;
+        let ty = if ty == LogicalType::Null { LogicalType::Integer } else { ty };
+        let bound = self.cast_to(bound, ty, pos)?;
+        let list = items.into_iter().zip(list).map(|(item, written)| self.cast_to(item, ty, written.pos));
+        Ok(Expr::InList { input: Box::new(bound), list: list.collect::<Result<_>>()? })
+    }
+
+    /// A written CAST. Numbers stay unconverted here: what was cast has the type asked for, no narrower one.
+    pub(super) fn explicit_cast(&self, input: Expr, ty: LogicalType, or_null: bool) -> Result<Expr> {
+        if input.ty() == ty {
+            return Ok(match input {
+                // The cast makes it a value of this type rather than a literal as written.
+                Expr::Literal { value: Value::Null, .. } => Expr::Literal { value: Value::Null, ty },
+                other => other,
+            });
+        }
+        if let Expr::Literal { value, .. } = &input {
+            if value.is_null() {
+                return Ok(Expr::Literal { value: Value::Null, ty });
+            }
+            if !ty.is_integer() && !ty.is_decimal() {
+                if let Ok(value) = cast_value(value, ty) {
+                    return Ok(Expr::Literal { value, ty });
+                }
+            }
+        }
+        Ok(Expr::Cast { input: Box::new(input), ty, or_null })
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        branches: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+        pos: Pos,
+    ) -> Result<Expr> {
+        let operand = operand.map(|operand| self.expr(operand)).transpose()?;
+        let mut conditions = Vec::with_capacity(branches.len());
+        let mut values = Vec::with_capacity(branches.len() + 1);
+        for (when, then) in branches {
+            conditions.push(match &operand {
+                None => self.condition(when, "WHEN")?,
+                Some(operand) => {
+                    let value = self.expr(when)?;
+                    self.comparison(CompareOp::Eq, operand.clone(), value, when.pos)?
+                }
+            });
+            values.push((self.expr(then)?, then.pos));
+        }
+        values.push(match otherwise {
+            Some(otherwise) => (self.expr(otherwise)?, otherwise.pos),
+            None => (Expr::literal(Value::Null), pos),
+        });
+        self.case_of(conditions, values, pos)
+    }
+
+    /// A CASE with bound parts; `values` has one more than `conditions`, for ELSE.
+    pub(super) fn case_of(&self, conditions: Vec<Expr>, values: Vec<(Expr, Pos)>, pos: Pos) -> Result<Expr> {
+        let ty = self.common_type_of(values.iter().map(|(value, _)| value), pos, "CASE")?;
+        let mut values = values.into_iter().map(|(value, pos)| self.cast_to(value, ty, pos)).collect::<Result<Vec<_>>>()?;
+        let otherwise = values.pop().ok_or_else(|| Error::internal("a CASE without values"))?;
+        let branches = conditions.into_iter().zip(values).collect();
+        Ok(Expr::Case { branches, otherwise: Box::new(otherwise), ty })
+    }
+
+    /// A call of a scalar function or operator with bound arguments.
+    pub(super) fn call(&self, name: &str, args: Vec<Expr>, pos: Pos) -> Result<Expr> {
+        let types: Vec<_> = args.iter().map(arg_type).collect();
+        let function = self.placed(resolve_scalar(name, &types, &self.context.options), pos)?;
+        let args = args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, *ty, pos));
+        let args = args.collect::<Result<Vec<_>>>()?;
+        let is_constant = args.iter().all(|arg| matches!(arg, Expr::Literal { .. }));
+        let folds = is_constant && function.return_type.is_temporal() && function.volatility == Volatility::Immutable;
+        let call = Expr::Call { function, args };
+        // `DATE '...' + INTERVAL '...'` is a literal for all that follows, so that it adapts to the other side.
+        if folds {
+            if let Ok(Some(value)) = super::constant::evaluate(&call) {
+                return Ok(Expr::Literal { value, ty: call.ty() });
+            }
+        }
+        Ok(call)
+    }
+}
+
+/// `expr` or its negation.
+fn negate_if(negated: bool, expr: Expr) -> Expr {
+    if negated { Expr::Not(Box::new(expr)) } else { expr }
+}
+
+/// The disjunction of one or more.
+fn or(mut disjuncts: Vec<Expr>) -> Expr {
+    if disjuncts.len() == 1 { disjuncts.swap_remove(0) } else { Expr::Or(disjuncts) }
+}
+
+/// The value of a number as written: INTEGER, BIGINT or HUGEINT by size, DECIMAL with a point, DOUBLE with an exponent.
+fn number(text: &str) -> Result<Value> {
+    let invalid = || Error::Syntax { message: format!("{text} is not a number") };
+    if text.contains(['e', 'E']) {
+        return text.parse().map(Value::Double).map_err(|_| invalid());
+    }
+    if let Some((whole, fraction)) = text.split_once('.') {
+        let digits = whole.trim_start_matches('-').len() + fraction.len();
+        let unscaled = format!("{whole}{fraction}").parse::<i128>();
+        return match (unscaled, u8::try_from(fraction.len())) {
+            (Ok(unscaled), Ok(scale)) if digits <= 38 => {
+                Ok(Value::Decimal { unscaled, precision: digits.max(1) as u8, scale })
+            }
+            _ => text.parse().map(Value::Double).map_err(|_| invalid()),
+        };
+    }
+    if let Ok(value) = text.parse::<i32>() {
+        Ok(Value::Integer(value))
+    } else if let Ok(value) = text.parse::<i64>() {
+        Ok(Value::BigInt(value))
+    } else if let Ok(value) = text.parse::<i128>() {
+        Ok(Value::HugeInt(value))
+    } else if let Ok(value) = text.parse::<u128>() {
+        Ok(Value::UHugeInt(value))
+    } else {
+        text.parse().map(Value::Double).map_err(|_| invalid())
+    }
+}

@@ -1,0 +1,424 @@
+//! FROM: tables, views, files, functions, subqueries and joins.
+
+use super::scope::{Phase, Relation, RelationColumn, find_column, same_name};
+use super::subquery::{attach, combine, filter, free_columns};
+use super::{Binder, Bound, Output, VIEW_DEPTH_MAX};
+use crate::parser::ast::{
+    FunctionCall, Ident, JoinCondition, JoinKind as WrittenJoin, ObjectName, Pos, TableAlias, TableRef,
+};
+use crate::parser::parse_statement;
+use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn};
+use inlay_catalog::{CatalogEntry, TableEntry, TableSource, ViewEntry, near_names};
+use inlay_types::{Error, Result, Value};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+impl Binder<'_> {
+    /// Binds what FROM lists; its names are added to the innermost scope.
+    pub(super) fn from(&mut self, items: &[TableRef]) -> Result<Plan> {
+        let mut plan: Option<Plan> = None;
+        for item in items {
+            let right = self.table_ref(item)?;
+            plan = Some(match plan {
+                None => right,
+                Some(left) => combine(JoinKind::Inner, left, right, Vec::new()),
+            });
+        }
+        Ok(plan.unwrap_or_else(Plan::single_row))
+    }
+
+    fn table_ref(&mut self, table: &TableRef) -> Result<Plan> {
+        super::with_stack(|| match table {
+            TableRef::Table { name, alias } => self.named_table(name, alias.as_ref()),
+            TableRef::Function { call, alias, .. } => self.table_function(call, alias.as_ref()),
+            TableRef::Subquery { query, alias, .. } => {
+                let bound = self.query(query)?;
+                let name = alias.as_ref().map_or("unnamed_subquery", |alias| alias.name.value.as_str());
+                self.add_relation(name, named_columns(&bound.output), alias.as_ref())?;
+                Ok(bound.plan)
+            }
+            TableRef::Join { left, right, kind, condition, pos } => self.join(left, right, *kind, condition, *pos),
+        })
+    }
+
+    /// Makes columns visible under a table's name or alias.
+    fn add_relation(
+        &mut self,
+        name: &str,
+        mut columns: Vec<(String, ColumnId)>,
+        alias: Option<&TableAlias>,
+    ) -> Result<()> {
+        let mut name = name.to_string();
+        if let Some(alias) = alias {
+            name.clone_from(&alias.name.value);
+            if let Some(surplus) = alias.columns.get(columns.len()) {
+                let message = format!("table \"{name}\" has {} columns, {} names are given", columns.len(), alias.columns.len());
+                return Err(self.at(Error::bind(message), surplus.pos));
+            }
+            for (column, given) in columns.iter_mut().zip(&alias.columns) {
+                column.0.clone_from(&given.value);
+            }
+        }
+        let scope = self.scope()?;
+        if alias.is_some() && scope.relations.iter().any(|relation| same_name(&relation.name, &name)) {
+            let pos = alias.map_or(Pos::default(), |alias| alias.name.pos);
+            let message = format!("table name \"{name}\" is given twice in one FROM; choose another alias");
+            return Err(self.at(Error::bind(message), pos));
+        }
+        let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
+        scope.relations.push(Relation { name, columns });
+        Ok(())
+    }
+
+    fn named_table(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Plan> {
+        let pos = name.pos();
+        if name.parts.len() == 1 && !name.is_string {
+            if let Some(bound) = self.cte_reference(name.last(), pos)? {
+                self.add_relation(name.last(), named_columns(&bound.output), alias)?;
+                return Ok(bound.plan);
+            }
+        }
+        if !name.is_string {
+            self.check_schema(name)?;
+        }
+        match self.context.catalog.get(name.last()) {
+            Some(CatalogEntry::Table(entry)) => {
+                let (plan, columns) = self.scan(&entry, None);
+                self.add_relation(&entry.name, columns, alias)?;
+                Ok(plan)
+            }
+            Some(CatalogEntry::Registered(source)) => self.source(name.last(), source, alias),
+            Some(CatalogEntry::View(view)) => {
+                let bound = self.view(&view, pos)?;
+                self.add_relation(&view.name, named_columns(&bound.output), alias)?;
+                Ok(bound.plan)
+            }
+            None => self.file(name, alias),
+        }
+    }
+
+    /// Only the schema `main` exists.
+    pub(super) fn check_schema(&self, name: &ObjectName) -> Result<()> {
+        let [schemas @ .., _] = name.parts.as_slice() else { return Ok(()) };
+        if schemas.last().is_none_or(|schema| same_name(&schema.value, "main")) {
+            return Ok(());
+        }
+        let candidates = near_names(name.last(), self.context.catalog.entries().iter().map(|(known, _)| known.as_str()));
+        Err(self.at(Error::UndefinedTable { name: name.to_string(), candidates }, name.pos()))
+    }
+
+    /// A stored table.
+    pub(super) fn scan(
+        &mut self,
+        entry: &Arc<TableEntry>,
+        row_id: Option<ColumnId>,
+    ) -> (Plan, Vec<(String, ColumnId)>) {
+        let mut columns = Vec::new();
+        let mut names = Vec::new();
+        for (index, column) in entry.table.schema().columns.iter().enumerate() {
+            let id = self.columns.add(column.name.clone(), column.ty);
+            columns.push(ScanColumn { id, index });
+            names.push((column.name.clone(), id));
+        }
+        (Plan::Scan { table: Arc::clone(entry), columns, filters: Vec::new(), row_id }, names)
+    }
+
+    /// Anything else that can be scanned.
+    pub(super) fn source(
+        &mut self,
+        name: &str,
+        source: Arc<dyn TableSource>,
+        alias: Option<&TableAlias>,
+    ) -> Result<Plan> {
+        let (plan, names) = self.source_plan(source);
+        self.add_relation(name, names, alias)?;
+        Ok(plan)
+    }
+
+    pub(super) fn source_plan(&mut self, source: Arc<dyn TableSource>) -> (Plan, Vec<(String, ColumnId)>) {
+        let mut columns = Vec::new();
+        let mut names = Vec::new();
+        for (index, column) in source.columns().iter().enumerate() {
+            let id = self.columns.add(column.name.clone(), column.ty);
+            columns.push(ScanColumn { id, index });
+            names.push((column.name.clone(), id));
+        }
+        (Plan::Source { source, columns, filters: Vec::new() }, names)
+    }
+
+    /// A name that is no table may be a file's.
+    fn file(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Plan> {
+        let path = name.to_string();
+        let lower = path.to_lowercase();
+        let ends = |endings: &[&str]| endings.iter().any(|ending| lower.ends_with(ending));
+        let reader = if ends(&[".parquet", ".parq"]) {
+            "read_parquet"
+        } else if ends(&[".csv", ".tsv", ".tbl", ".csv.gz"]) || (name.is_string && ends(&[".txt"])) {
+            "read_csv"
+        } else {
+            ""
+        };
+        let Some(function) = self.context.catalog.table_function(reader) else {
+            let error = self.undefined_table(name.last());
+            return Err(self.at(error, name.pos()));
+        };
+        let source = self.placed(function.bind(&[Value::Varchar(path.clone())], &[]), name.pos())?;
+        let stem = path.rsplit(['/', '\\']).next().unwrap_or(&path);
+        let stem = stem.split('.').next().unwrap_or(stem).to_string();
+        self.source(&stem, source, alias)
+    }
+
+    /// The error for an unknown table; CTEs count as near names.
+    fn undefined_table(&self, name: &str) -> Error {
+        let entries = self.context.catalog.entries();
+        let ctes = self.ctes.iter().flat_map(|frame| frame.ctes.iter().map(|cte| cte.name.as_str()));
+        let known = entries.iter().map(|(known, _)| known.as_str()).chain(ctes);
+        Error::UndefinedTable { name: name.to_string(), candidates: near_names(name, known) }
+    }
+
+    /// A view, bound from its text: it sees neither the scopes nor the CTEs around it.
+    fn view(&mut self, view: &ViewEntry, pos: Pos) -> Result<Bound> {
+        if self.view_depth >= VIEW_DEPTH_MAX {
+            let message = format!("view \"{}\" is defined by itself, or views nest deeper than {VIEW_DEPTH_MAX}", view.name);
+            return Err(self.at(Error::bind(message), pos));
+        }
+        let statement = parse_statement(&view.sql)?;
+        let crate::parser::ast::StatementKind::Query(query) = &statement.kind else {
+            return Err(Error::internal(format!("the text of view \"{}\" is no query", view.name)));
+        };
+        let sql = std::mem::replace(&mut self.sql, Arc::clone(&statement.sql));
+        let scopes = std::mem::take(&mut self.scopes);
+        let ctes = std::mem::take(&mut self.ctes);
+        let frames = std::mem::take(&mut self.aggregate_frames);
+        self.view_depth += 1;
+        let bound = self.query(query);
+        self.view_depth -= 1;
+        self.sql = sql;
+        self.scopes = scopes;
+        self.ctes = ctes;
+        self.aggregate_frames = frames;
+        let mut bound = self.placed(bound, pos)?;
+        for (column, alias) in bound.output.iter_mut().zip(&view.aliases) {
+            column.name.clone_from(alias);
+        }
+        Ok(bound)
+    }
+
+    fn table_function(&mut self, call: &FunctionCall, alias: Option<&TableAlias>) -> Result<Plan> {
+        let name = call.name.value.to_lowercase();
+        let pos = call.name.pos;
+        let Some(function) = self.context.catalog.table_function(&name) else {
+            let known = self.context.catalog.table_function_names();
+            let message = format!("table function \"{}\" does not exist", call.name.value);
+            let candidates = near_names(&name, known.into_iter());
+            return Err(self.at(Error::UndefinedFunction { message, candidates }, pos));
+        };
+        let (args, named) = self.constant_arguments(call)?;
+        let source = self.placed(function.bind(&args, &named), pos)?;
+        self.source(&name, source, alias)
+    }
+
+    /// Values of a call's arguments, which must be constant.
+    pub(super) fn constant_arguments(&mut self, call: &FunctionCall) -> Result<(Vec<Value>, Vec<(String, Value)>)> {
+        let place = format!("an argument of {}", call.name.value);
+        let mut args = Vec::with_capacity(call.arguments.len());
+        for argument in &call.arguments {
+            args.push(self.constant(argument, &place)?);
+        }
+        let mut named = Vec::with_capacity(call.named.len());
+        for (name, argument) in &call.named {
+            named.push((name.value.to_lowercase(), self.constant(argument, &place)?));
+        }
+        Ok((args, named))
+    }
+
+    fn join(
+        &mut self,
+        left: &TableRef,
+        right: &TableRef,
+        kind: WrittenJoin,
+        condition: &JoinCondition,
+        pos: Pos,
+    ) -> Result<Plan> {
+        let start = self.scope()?.relations.len();
+        let left_plan = self.table_ref(left)?;
+        let middle = self.scope()?.relations.len();
+        let right_plan = self.table_ref(right)?;
+        let outer_start = std::mem::replace(&mut self.scope()?.visible_from, start);
+        let conditions = self.join_conditions(kind, condition, start, middle, pos);
+        self.scope()?.visible_from = outer_start;
+        let (conditions, pending) = conditions?;
+        let joined = self.join_plan(kind, left_plan, right_plan, conditions, pending, pos)?;
+        if matches!(kind, WrittenJoin::Semi | WrittenJoin::Anti) {
+            self.scope()?.relations.truncate(middle);
+        }
+        let full_using = kind == WrittenJoin::Full && matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
+        if full_using { self.merge_full(joined, start, middle) } else { Ok(joined) }
+    }
+
+    #[expect(clippy::type_complexity, reason = "the pair is what in_phase returns")]
+    fn join_conditions(
+        &mut self,
+        kind: WrittenJoin,
+        condition: &JoinCondition,
+        start: usize,
+        middle: usize,
+        pos: Pos,
+    ) -> Result<(Vec<Expr>, Vec<super::subquery::Pending>)> {
+        match condition {
+            JoinCondition::None => Ok((Vec::new(), Vec::new())),
+            JoinCondition::On(on) => {
+                let conjuncts = super::select::conjuncts(on);
+                self.in_phase(Phase::From, |binder| {
+                    conjuncts.into_iter().map(|conjunct| binder.condition(conjunct, "ON")).collect()
+                })
+            }
+            JoinCondition::Using(names) => Ok((self.using(kind, names, start, middle)?, Vec::new())),
+            JoinCondition::Natural => {
+                let names = self.common_names(start, middle, pos)?;
+                Ok((self.using(kind, &names, start, middle)?, Vec::new()))
+            }
+        }
+    }
+
+    /// Names of columns that both sides of a NATURAL JOIN have.
+    fn common_names(&mut self, start: usize, middle: usize, pos: Pos) -> Result<Vec<Ident>> {
+        let relations = &self.scope()?.relations;
+        let visible = |range: &[Relation]| -> Vec<String> {
+            range.iter().flat_map(|r| r.columns.iter().filter(|c| !c.hidden).map(|c| c.name.clone())).collect()
+        };
+        let right = visible(&relations[middle..]);
+        let mut names: Vec<Ident> = Vec::new();
+        for name in visible(&relations[start..middle]) {
+            let is_new = !names.iter().any(|known| same_name(&known.value, &name));
+            if is_new && right.iter().any(|other| same_name(other, &name)) {
+                names.push(Ident { value: name, pos });
+            }
+        }
+        if names.is_empty() {
+            return Err(self.at(Error::bind("NATURAL JOIN: the two sides have no column name in common"), pos));
+        }
+        Ok(names)
+    }
+
+    /// The conditions of USING; the two columns of each name become one for `*` and the unqualified name.
+    fn using(&mut self, kind: WrittenJoin, names: &[Ident], start: usize, middle: usize) -> Result<Vec<Expr>> {
+        let mut conditions = Vec::with_capacity(names.len());
+        for name in names {
+            let parts = std::slice::from_ref(name);
+            let relations = &self.scope()?.relations;
+            let left = find_column(&relations[start..middle], parts);
+            let right = find_column(&relations[middle..], parts);
+            let missing = |side: &[Relation]| {
+                let known = side.iter().flat_map(|r| r.columns.iter().map(|c| c.name.as_str()));
+                let candidates = near_names(&name.value, known);
+                Error::UndefinedColumn { name: name.value.clone(), candidates }
+            };
+            let left_missing = missing(&relations[start..middle]);
+            let right_missing = missing(&relations[middle..]);
+            let left = self.placed(left, name.pos)?.ok_or_else(|| self.at(left_missing, name.pos))?;
+            let right = self.placed(right, name.pos)?.ok_or_else(|| self.at(right_missing, name.pos))?;
+            conditions.push(self.comparison(CompareOp::Eq, self.column(left), self.column(right), name.pos)?);
+            let relations = &mut self.scope()?.relations;
+            for column in relations[middle..].iter_mut().flat_map(|relation| &mut relation.columns) {
+                if same_name(&column.name, &name.value) {
+                    column.hidden = true;
+                }
+            }
+            if kind == WrittenJoin::Right {
+                for column in relations[start..middle].iter_mut().flat_map(|relation| &mut relation.columns) {
+                    if same_name(&column.name, &name.value) && !column.hidden {
+                        column.merged = Some(right);
+                    }
+                }
+            }
+        }
+        Ok(conditions)
+    }
+
+    /// Behind FULL JOIN USING the merged column is whichever side has a value.
+    fn merge_full(&mut self, plan: Plan, start: usize, middle: usize) -> Result<Plan> {
+        let output = plan.output();
+        let mut items: Vec<(ColumnId, Expr)> = output.iter().map(|id| (*id, self.column(*id))).collect();
+        let relations = &self.scope()?.relations;
+        let mut pairs = Vec::new();
+        for (relation_index, relation) in relations.iter().enumerate().take(middle).skip(start) {
+            for (index, column) in relation.columns.iter().enumerate().filter(|(_, column)| !column.hidden) {
+                let hidden = relations[middle..].iter().flat_map(|r| &r.columns);
+                if let Some(right) = hidden.into_iter().find(|c| c.hidden && same_name(&c.name, &column.name)) {
+                    pairs.push((relation_index, index, column.unqualified(), right.unqualified(), column.name.clone()));
+                }
+            }
+        }
+        for (relation_index, index, left, right, name) in pairs {
+            let args = vec![self.column(left), self.column(right)];
+            let ty = self.common_type_of(args.iter(), Pos::default(), "USING")?;
+            let args = args.into_iter().map(|arg| self.cast_to(arg, ty, Pos::default())).collect::<Result<Vec<_>>>()?;
+            let merged = self.columns.add(name, ty);
+            items.push((merged, Expr::Coalesce { args, ty }));
+            self.scope()?.relations[relation_index].columns[index].merged = Some(merged);
+        }
+        Ok(Plan::Project { input: Box::new(plan), items })
+    }
+
+    fn join_plan(
+        &self,
+        kind: WrittenJoin,
+        left: Plan,
+        right: Plan,
+        conditions: Vec<Expr>,
+        pending: Vec<super::subquery::Pending>,
+        pos: Pos,
+    ) -> Result<Plan> {
+        let independent_of = |side: &Plan| {
+            let made: HashSet<ColumnId> = side.output().into_iter().collect();
+            pending.iter().all(|join| join.dependencies().is_disjoint(&made))
+        };
+        let lateral = |inner: &Plan, outer: &Plan| {
+            let free = free_columns(inner);
+            outer.output().iter().any(|id| free.contains(id))
+        };
+        let refuse = |feature: &str| Err(self.at(Error::unsupported(feature), pos));
+        match kind {
+            WrittenJoin::Inner | WrittenJoin::Cross if pending.is_empty() => {
+                Ok(combine(JoinKind::Inner, left, right, conditions))
+            }
+            WrittenJoin::Inner | WrittenJoin::Cross => {
+                let product = combine(JoinKind::Inner, left, right, Vec::new());
+                Ok(filter(attach(product, pending), conditions))
+            }
+            WrittenJoin::Full if lateral(&right, &left) => refuse("LATERAL behind FULL JOIN"),
+            WrittenJoin::Full if pending.is_empty() => Ok(combine(JoinKind::Full, left, right, conditions)),
+            WrittenJoin::Full if independent_of(&right) => {
+                Ok(combine(JoinKind::Full, attach(left, pending), right, conditions))
+            }
+            WrittenJoin::Full if independent_of(&left) => {
+                Ok(combine(JoinKind::Full, left, attach(right, pending), conditions))
+            }
+            WrittenJoin::Full => refuse("a subquery in FULL JOIN's ON that reads both sides"),
+            WrittenJoin::Right if lateral(&right, &left) => refuse("LATERAL behind RIGHT JOIN"),
+            WrittenJoin::Left | WrittenJoin::Right | WrittenJoin::Semi | WrittenJoin::Anti => {
+                let (plan_kind, kept, other) = match kind {
+                    WrittenJoin::Right => (JoinKind::Left, right, left),
+                    WrittenJoin::Semi => (JoinKind::Semi, left, right),
+                    WrittenJoin::Anti => (JoinKind::Anti, left, right),
+                    _ => (JoinKind::Left, left, right),
+                };
+                if pending.is_empty() {
+                    Ok(combine(plan_kind, kept, other, conditions))
+                } else if independent_of(&kept) {
+                    Ok(combine(plan_kind, kept, attach(other, pending), conditions))
+                } else {
+                    // The condition is part of what each kept row is joined with.
+                    let other = filter(attach(other, pending), conditions);
+                    Ok(combine(plan_kind, kept, other, Vec::new()))
+                }
+            }
+        }
+    }
+}
+
+/// Names and ids of a query's columns.
+pub(super) fn named_columns(output: &[Output]) -> Vec<(String, ColumnId)> {
+    output.iter().map(|column| (column.name.clone(), column.id)).collect()
+}

@@ -1,0 +1,202 @@
+//! Calls: special forms, scalar functions and aggregates.
+
+use super::coerce::arg_type;
+use super::scope::Phase;
+use super::{AggregateFrame, Binder};
+use crate::parser::ast::{self, ExprKind, FunctionCall, Pos, SortOrder};
+use crate::plan::{AggregateExpr, CompareOp, Expr, SortKey};
+use inlay_catalog::near_names;
+use inlay_kernels::registry::{function_names, is_aggregate, resolve_aggregate, scalar_exists};
+use inlay_types::{Error, LogicalType, Result, Value};
+use std::sync::Arc;
+
+/// Calls that the binder turns into something else; for hints at near names.
+const SPECIAL_FORMS: [&str; 8] = ["coalesce", "ifnull", "nullif", "if", "typeof", "current_setting", "version", "count_if"];
+
+impl Binder<'_> {
+    pub(super) fn function_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Expr> {
+        let name = call.name.value.to_lowercase();
+        if let Some((argument, _)) = call.named.first() {
+            let message = format!("function {name} takes no named arguments");
+            return Err(self.at(Error::bind(message), argument.pos));
+        }
+        if is_aggregate(&name) {
+            return self.aggregate_call(&name, call, pos);
+        }
+        if let Some(special) = self.special_form(&name, call, pos)? {
+            return Ok(special);
+        }
+        if !scalar_exists(&name) {
+            return Err(self.at(self.undefined_function(&call.name.value), pos));
+        }
+        if call.star || call.distinct || call.filter.is_some() || !call.order_by.is_empty() {
+            let message = format!("{name} is not an aggregate function: *, DISTINCT, FILTER and ORDER BY do not go with it");
+            return Err(self.at(Error::bind(message), pos));
+        }
+        let args = self.exprs(&call.arguments)?;
+        if let ("date_part" | "datepart", [Expr::Literal { value: Value::Varchar(field), .. }, input]) = (name.as_str(), args.as_slice()) {
+            return self.extract(field, input.clone(), pos);
+        }
+        self.call(&name, args, pos)
+    }
+
+    fn undefined_function(&self, written: &str) -> Error {
+        let known = function_names().chain(SPECIAL_FORMS);
+        let message = if self.context.catalog.table_function(written).is_some() {
+            format!("{written} is a table function: it stands in FROM")
+        } else {
+            format!("function \"{written}\" does not exist")
+        };
+        Error::UndefinedFunction { message, candidates: near_names(written, known) }
+    }
+
+    /// A part of a date, time or interval.
+    pub(super) fn extract(&self, field: &str, input: Expr, pos: Pos) -> Result<Expr> {
+        let field = field.to_lowercase();
+        let input = match input {
+            // A bare NULL fits several signatures.
+            Expr::Literal { value: Value::Null, ty: LogicalType::Null } => {
+                Expr::Literal { value: Value::Null, ty: LogicalType::Timestamp }
+            }
+            other => other,
+        };
+        if scalar_exists(&field) && !matches!(input.ty(), LogicalType::Varchar) {
+            if let Ok(call) = self.call(&field, vec![input.clone()], pos) {
+                return Ok(call);
+            }
+        }
+        self.call("date_part", vec![Expr::literal(Value::Varchar(field)), input], pos)
+    }
+
+    fn special_form(&mut self, name: &str, call: &FunctionCall, pos: Pos) -> Result<Option<Expr>> {
+        let arguments = call.arguments.as_slice();
+        let count = |range: std::ops::RangeInclusive<usize>| {
+            if range.contains(&arguments.len()) {
+                return Ok(());
+            }
+            let message = format!("{name} does not take {} argument(s)", arguments.len());
+            Err(self.at(Error::UndefinedFunction { message, candidates: Vec::new() }, pos))
+        };
+        Ok(Some(match name {
+            "coalesce" | "ifnull" | "nvl" => {
+                count(if name == "coalesce" { 1..=usize::MAX } else { 2..=2 })?;
+                let args = self.exprs(arguments)?;
+                let ty = self.common_type_of(args.iter(), pos, name)?;
+                let args = args.into_iter().zip(arguments).map(|(arg, written)| self.cast_to(arg, ty, written.pos));
+                let args = args.collect::<Result<Vec<_>>>()?;
+                if args.len() == 1 { args.into_iter().next().unwrap_or_else(|| Expr::literal(Value::Null)) } else { Expr::Coalesce { args, ty } }
+            }
+            "nullif" => {
+                count(2..=2)?;
+                let (left, right) = (self.expr(&arguments[0])?, self.expr(&arguments[1])?);
+                let equal = self.comparison(CompareOp::Eq, left.clone(), right, pos)?;
+                self.case_of(vec![equal], vec![(Expr::literal(Value::Null), pos), (left, pos)], pos)?
+            }
+            "if" | "iif" => {
+                count(3..=3)?;
+                let condition = self.condition(&arguments[0], "if")?;
+                let values = [&arguments[1], &arguments[2]].map(|value| Ok((self.expr(value)?, value.pos)));
+                let [then, otherwise] = values;
+                self.case_of(vec![condition], vec![then?, otherwise?], pos)?
+            }
+            "typeof" => {
+                count(1..=1)?;
+                let ty = self.expr(&arguments[0])?.ty();
+                Expr::literal(Value::Varchar(ty.to_string()))
+            }
+            "version" if arguments.is_empty() => Expr::literal(Value::Varchar(concat!("v", env!("CARGO_PKG_VERSION")).into())),
+            "current_schema" if arguments.is_empty() => Expr::literal(Value::Varchar("main".into())),
+            "current_setting" => {
+                count(1..=1)?;
+                let setting = self.constant(&arguments[0], "current_setting")?.to_string().to_lowercase();
+                let Some(value) = (self.context.setting)(&setting) else {
+                    let message = format!("setting \"{setting}\" does not exist");
+                    return Err(self.at(Error::invalid_argument(message), pos));
+                };
+                Expr::literal(value)
+            }
+            "count_if" | "countif" => {
+                count(1..=1)?;
+                // count_if(x) counts the rows for which x is TRUE.
+                let mut counted = call.clone();
+                let case = ExprKind::Case {
+                    operand: None,
+                    branches: vec![(
+                        arguments[0].clone(),
+                        ast::Expr { kind: ExprKind::Literal(ast::Literal::Boolean(true)), pos },
+                    )],
+                    otherwise: None,
+                };
+                counted.arguments = vec![ast::Expr { kind: case, pos }];
+                self.aggregate_call("count", &counted, pos)?
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// An aggregate belongs to the innermost query whose columns its arguments read; its value is a column that
+    /// this query's aggregation makes.
+    fn aggregate_call(&mut self, name: &str, call: &FunctionCall, pos: Pos) -> Result<Expr> {
+        let Some(scope_index) = self.scopes.len().checked_sub(1) else {
+            return Err(self.at(Error::Grouping { message: format!("aggregate {name} stands outside of a query") }, pos));
+        };
+        self.aggregate_frames.push(AggregateFrame { scope: scope_index, deepest: None });
+        let parts = self.in_phase(Phase::Aggregate, |binder| binder.aggregate_parts(name, call, pos));
+        let deepest = self.aggregate_frames.pop().and_then(|frame| frame.deepest);
+        let (aggregate, pending) = parts?;
+        let target = deepest.unwrap_or(scope_index);
+        // An aggregate around this one must know how deep this one reaches.
+        for frame in self.aggregate_frames.iter_mut().filter(|frame| target <= frame.scope) {
+            frame.deepest = frame.deepest.max(Some(target));
+        }
+        let phase = self.scopes[target].phase;
+        if !phase.allows_aggregates() {
+            let message = format!("aggregate {name} is not allowed in {}", phase.name());
+            return Err(self.at(Error::Grouping { message }, pos));
+        }
+        let scope = &mut self.scopes[target];
+        scope.aggregate_pending.extend(pending);
+        if let Some((id, _)) = scope.aggregates.iter().find(|(_, known)| *known == aggregate) {
+            return Ok(self.columns.expr(*id));
+        }
+        let id = self.columns.add(super::name::of_call(call), aggregate.function.return_type);
+        scope.aggregates.push((id, aggregate));
+        Ok(self.columns.expr(id))
+    }
+
+    fn aggregate_parts(&mut self, name: &str, call: &FunctionCall, pos: Pos) -> Result<AggregateExpr> {
+        if call.star && name != "count" {
+            return Err(self.at(Error::bind(format!("{name}(*) does not exist; only count(*) does")), pos));
+        }
+        let args = self.exprs(&call.arguments)?;
+        let types: Vec<_> = args.iter().map(arg_type).collect();
+        let function = self.placed(resolve_aggregate(name, &types), pos)?;
+        let args = args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, *ty, pos));
+        let args = args.collect::<Result<Vec<_>>>()?;
+        if call.distinct && args.is_empty() {
+            return Err(self.at(Error::bind(format!("DISTINCT needs an argument: {name}(DISTINCT x)")), pos));
+        }
+        let filter = match &call.filter {
+            None => None,
+            Some(filter) => Some(self.condition(filter, "FILTER")?),
+        };
+        let mut order_by = Vec::with_capacity(call.order_by.len());
+        for item in &call.order_by {
+            let expr = self.expr(&item.expr)?;
+            order_by.push(self.sort_key(expr, item.order));
+        }
+        Ok(AggregateExpr { function: Arc::new(function), args, distinct: call.distinct, filter, order_by })
+    }
+
+    /// A sort key; without NULLS FIRST or LAST the session's default holds.
+    pub(super) fn sort_key(&self, expr: Expr, order: SortOrder) -> SortKey {
+        let expr = match expr {
+            Expr::Literal { value: Value::Null, ty: LogicalType::Null } => {
+                Expr::Literal { value: Value::Null, ty: LogicalType::Integer }
+            }
+            other => other,
+        };
+        let nulls_first = order.nulls_first.unwrap_or(self.context.default_nulls_first);
+        SortKey { expr, descending: order.descending, nulls_first }
+    }
+}

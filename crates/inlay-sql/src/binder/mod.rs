@@ -1,0 +1,168 @@
+//! [`crate::parser::ast`] to [`crate::plan`]: names become columns, operators become functions, every type is
+//! known and every implicit conversion explicit.
+//!
+//! How it works: each SELECT has a [`scope::Scope`]; names are looked up from the innermost outwards, and a column
+//! of an outer scope makes the subquery correlated. A subquery in an expression becomes a [`subquery::Pending`]
+//! join that the clause attaches below the operator that evaluates the expression; whether the join is dependent
+//! follows from the columns the subquery reads. There is no subquery expression in a plan.
+//!
+//! What always holds: ids are made once; an expression of an operator reads only columns that its inputs output,
+//! or, below a dependent join, columns of its left side. Errors carry line and caret of the text that is bound.
+//!
+//! Called by the facade for every statement; views and defaults are bound from their stored text.
+
+mod coerce;
+mod constant;
+mod expr;
+mod from;
+mod function;
+mod name;
+mod query;
+mod scope;
+mod select;
+mod statement;
+mod subquery;
+#[cfg(test)]
+mod tests;
+
+use crate::parser::ast::{self, Pos};
+use crate::plan::{self, ColumnId, Columns, Expr, Plan, SharedId};
+use inlay_catalog::Catalog;
+use inlay_kernels::registry::ResolveOptions;
+use inlay_types::{Error, Result, Value};
+use scope::{CteFrame, Scope};
+use std::sync::Arc;
+
+/// Deepest nesting of views in views.
+const VIEW_DEPTH_MAX: usize = 64;
+/// Stack that must be left before an expression or a query is bound, and how much is added when it is not.
+const STACK_RESERVE_BYTES: usize = 128 << 10;
+const STACK_GROWTH_BYTES: usize = 4 << 20;
+
+/// What binding depends on besides the statement.
+pub struct BindContext<'a> {
+    /// Tables, views and table functions.
+    pub catalog: &'a Catalog,
+    /// Values of `?` and `$n`.
+    pub parameters: &'a [Value],
+    /// Values of `$name`, by name without the dollar.
+    pub named_parameters: &'a [(String, Value)],
+    /// Settings that change which function a name means.
+    pub options: ResolveOptions,
+    /// Where NULLs go when ORDER BY does not say: before everything instead of behind it.
+    pub default_nulls_first: bool,
+    /// The value of a setting (lower-case name), for `SHOW` and `current_setting`.
+    pub setting: &'a dyn Fn(&str) -> Option<Value>,
+}
+
+/// Binds a statement.
+pub fn bind(statement: &ast::Statement, context: &BindContext<'_>) -> Result<plan::Statement> {
+    let given = context.parameters.len();
+    if statement.parameter_count > given {
+        let needed = statement.parameter_count;
+        return Err(Error::invalid_argument(format!("the statement has {needed} parameters, {given} values were given")));
+    }
+    let mut binder = Binder {
+        context,
+        sql: Arc::clone(&statement.sql),
+        columns: Columns::new(),
+        scopes: Vec::new(),
+        ctes: Vec::new(),
+        shared: Vec::new(),
+        aggregate_frames: Vec::new(),
+        view_depth: 0,
+        keeps_null_type: false,
+    };
+    binder.statement(statement)
+}
+
+/// The state of binding one statement.
+struct Binder<'a> {
+    context: &'a BindContext<'a>,
+    /// The text that positions count in; changes while a view is bound.
+    sql: Arc<str>,
+    columns: Columns,
+    /// Innermost last.
+    scopes: Vec<Scope>,
+    /// Innermost last.
+    ctes: Vec<CteFrame>,
+    /// Plans of CTEs that are read by shared scans, in order of definition.
+    shared: Vec<Shared>,
+    /// Aggregate calls whose arguments are being bound, innermost last.
+    aggregate_frames: Vec<AggregateFrame>,
+    view_depth: usize,
+    /// The next SELECT or VALUES is a side of a set operation: a bare NULL stays without a type.
+    keeps_null_type: bool,
+}
+
+/// A plan that several shared scans may read.
+struct Shared {
+    id: SharedId,
+    definition: Plan,
+    /// `AS MATERIALIZED`: computed once even if read once.
+    materialized: bool,
+}
+
+/// Tells which query an aggregate call belongs to: the innermost whose columns it reads.
+struct AggregateFrame {
+    /// Index of the scope the call stands in.
+    scope: usize,
+    /// Largest index of a scope, up to `scope`, whose columns were read so far.
+    deepest: Option<usize>,
+}
+
+/// A bound query inside a statement.
+#[derive(Debug)]
+struct Bound {
+    plan: Plan,
+    output: Vec<Output>,
+}
+
+/// A delivered column. One id may be delivered several times.
+#[derive(Clone, Debug)]
+struct Output {
+    id: ColumnId,
+    name: String,
+}
+
+impl Binder<'_> {
+    /// `error` with its place in the text being bound.
+    fn at(&self, error: Error, pos: Pos) -> Error {
+        error.at(pos.line, pos.column, &self.sql)
+    }
+
+    /// Adds a place to the error of `result`, if there is one.
+    fn placed<T>(&self, result: Result<T>, pos: Pos) -> Result<T> {
+        result.map_err(|error| self.at(error, pos))
+    }
+
+    /// An expression that reads a column.
+    fn column(&self, id: ColumnId) -> Expr {
+        self.columns.expr(id)
+    }
+
+    /// Puts the shared plans around `plan`; those read once are put in place, those not read are left out.
+    fn resolve_shared(&mut self, plan: Plan) -> Plan {
+        let mut body = plan;
+        for Shared { id, definition, materialized } in std::mem::take(&mut self.shared).into_iter().rev() {
+            match query::count_shared(&body, id) {
+                0 => {}
+                1 if !materialized => query::inline_shared(&mut body, id, &mut Some(definition), &self.columns),
+                _ => body = Plan::With { id, definition: Box::new(definition), body: Box::new(body) },
+            }
+        }
+        body
+    }
+
+    /// Completes a query of a statement.
+    fn finish(&mut self, bound: Bound) -> plan::statement::Query {
+        let plan = self.resolve_shared(bound.plan);
+        let output = bound.output.into_iter().map(|column| (column.id, column.name)).collect();
+        plan::statement::Query { plan, columns: std::mem::take(&mut self.columns), output }
+    }
+}
+
+/// Runs `inner` with enough stack, whatever the caller's.
+fn with_stack<T>(inner: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(STACK_RESERVE_BYTES, STACK_GROWTH_BYTES, inner)
+}

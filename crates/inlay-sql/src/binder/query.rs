@@ -1,0 +1,409 @@
+//! Queries around SELECT: WITH, VALUES, set operations, ORDER BY and LIMIT of a whole.
+
+use super::scope::{CteFrame, Entry, EntrySource, Phase, Relation, RelationColumn, Scope, same_name};
+use super::select::{Tail, sorted};
+use super::subquery::{attach, free_columns};
+use super::{Binder, Bound, Output, Shared, with_stack};
+use crate::parser::ast::{self, ExprKind, Ident, Literal, OrderBy, Pos, Query, QueryBody, SetOperation};
+use crate::plan::{ColumnId, Columns, Expr, Plan, SetOpKind, SharedId, SortKey};
+use inlay_types::{Error, LogicalType, Result};
+use std::rc::Rc;
+
+/// A common table expression that is visible.
+pub(super) struct CteDef {
+    pub(super) name: String,
+    columns: Vec<Ident>,
+    query: Rc<Query>,
+    /// How many scopes and frames were open where it is defined: what it may refer to.
+    scope_count: usize,
+    frame_count: usize,
+    sharing: Sharing,
+}
+
+enum Sharing {
+    /// Bound anew at each reference; the first may take what was bound for checking.
+    Inline(Option<Bound>),
+    /// Bound once; references are shared scans.
+    Shared { id: SharedId, output: Vec<Output> },
+}
+
+impl Binder<'_> {
+    /// Binds a query. It may read columns of the scopes that are open.
+    pub(super) fn query(&mut self, query: &Query) -> Result<Bound> {
+        with_stack(|| {
+            let frames = self.ctes.len();
+            let bound = self.query_with(query);
+            self.ctes.truncate(frames);
+            bound
+        })
+    }
+
+    fn query_with(&mut self, query: &Query) -> Result<Bound> {
+        if !query.ctes.is_empty() {
+            self.ctes.push(CteFrame::default());
+            for cte in &query.ctes {
+                self.define_cte(cte, query.recursive)?;
+            }
+        }
+        let limit = query.limit.as_ref().map(|limit| self.row_count(limit, "LIMIT")).transpose()?.flatten();
+        let offset = query.offset.as_ref().map(|offset| self.row_count(offset, "OFFSET")).transpose()?.flatten();
+        let tail = Tail { order_by: &query.order_by, limit, offset: offset.unwrap_or(0) };
+        match &query.body {
+            QueryBody::Select(select) => self.select(select, &tail),
+            body => {
+                let bound = self.body(body)?;
+                self.order_whole(bound, &tail)
+            }
+        }
+    }
+
+    fn body(&mut self, body: &QueryBody) -> Result<Bound> {
+        with_stack(|| match body {
+            QueryBody::Select(select) => {
+                let order_by = OrderBy::Items(Vec::new());
+                self.select(select, &Tail { order_by: &order_by, limit: None, offset: 0 })
+            }
+            QueryBody::Query(query) => self.query(query),
+            QueryBody::Values { rows, pos } => self.values(rows, *pos),
+            QueryBody::SetOperation { kind, all, by_name, left, right } => {
+                let left = self.operand(left)?;
+                let right = self.operand(right)?;
+                self.set_operation(*kind, *all, *by_name, left, right)
+            }
+        })
+    }
+
+    /// A side of a set operation: a bare NULL in it takes the other side's type.
+    fn operand(&mut self, body: &QueryBody) -> Result<Bound> {
+        self.keeps_null_type = true;
+        let bound = self.body(body);
+        self.keeps_null_type = false;
+        bound
+    }
+
+    fn set_operation(
+        &mut self,
+        kind: SetOperation,
+        all: bool,
+        by_name: bool,
+        left: Bound,
+        mut right: Bound,
+    ) -> Result<Bound> {
+        let (kind, keyword) = match kind {
+            SetOperation::Union => (SetOpKind::Union, "UNION"),
+            SetOperation::Intersect => (SetOpKind::Intersect, "INTERSECT"),
+            SetOperation::Except => (SetOpKind::Except, "EXCEPT"),
+        };
+        let mut left = left;
+        if by_name {
+            (left, right) = self.match_names(left, right)?;
+        }
+        if left.output.len() != right.output.len() {
+            let (left, right) = (left.output.len(), right.output.len());
+            return Err(Error::bind(format!("{keyword} needs as many columns on both sides: {left} here, {right} there")));
+        }
+        let mut types = Vec::with_capacity(left.output.len());
+        for (a, b) in left.output.iter().zip(&right.output) {
+            let sides = [self.column(a.id), self.column(b.id)];
+            let ty = self.common_type_of(sides.iter(), Pos::default(), keyword)?;
+            types.push(if ty == LogicalType::Null { LogicalType::Integer } else { ty });
+        }
+        let (left_plan, left_columns) = self.with_types(left.plan, &left.output, &types)?;
+        let (right_plan, right_columns) = self.with_types(right.plan, &right.output, &types)?;
+        let mut output = Vec::with_capacity(types.len());
+        for (column, ty) in left.output.into_iter().zip(types) {
+            output.push(Output { id: self.columns.add(column.name.clone(), ty), name: column.name });
+        }
+        let columns = output.iter().map(|column| column.id).collect();
+        let (left, right) = (Box::new(left_plan), Box::new(right_plan));
+        Ok(Bound { plan: Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns }, output })
+    }
+
+    /// UNION BY NAME: each side gets NULLs for the columns that only the other has.
+    fn match_names(&mut self, left: Bound, right: Bound) -> Result<(Bound, Bound)> {
+        let mut names: Vec<(String, LogicalType)> = Vec::new();
+        for column in left.output.iter().chain(&right.output) {
+            if !names.iter().any(|(name, _)| same_name(name, &column.name)) {
+                names.push((column.name.clone(), self.columns.ty(column.id)));
+            }
+        }
+        let mut complete = |bound: Bound| {
+            let mut output = Vec::with_capacity(names.len());
+            let mut items: Vec<(ColumnId, Expr)> = Vec::with_capacity(names.len());
+            for (name, ty) in &names {
+                let found = bound.output.iter().find(|column| same_name(&column.name, name));
+                let id = found.map_or_else(|| self.columns.add(name.clone(), *ty), |column| column.id);
+                let null = Expr::Literal { value: inlay_types::Value::Null, ty: *ty };
+                let expr = if found.is_some() { self.columns.expr(id) } else { null };
+                if !items.iter().any(|(known, _)| *known == id) {
+                    items.push((id, expr));
+                }
+                output.push(Output { id, name: name.clone() });
+            }
+            Bound { plan: Plan::Project { input: Box::new(bound.plan), items }, output }
+        };
+        Ok((complete(left), complete(right)))
+    }
+
+    /// The columns of `output` converted to `types`, by a projection if one differs.
+    pub(super) fn with_types(
+        &mut self,
+        plan: Plan,
+        output: &[Output],
+        types: &[LogicalType],
+    ) -> Result<(Plan, Vec<ColumnId>)> {
+        if output.iter().zip(types).all(|(column, ty)| self.columns.ty(column.id) == *ty) {
+            return Ok((plan, output.iter().map(|column| column.id).collect()));
+        }
+        let mut items: Vec<(ColumnId, Expr)> = Vec::with_capacity(types.len());
+        let mut ids = Vec::with_capacity(types.len());
+        for (column, ty) in output.iter().zip(types) {
+            let own = self.column(column.id);
+            let id = if own.ty() == *ty { column.id } else { self.columns.add(column.name.clone(), *ty) };
+            if !items.iter().any(|(known, _)| *known == id) {
+                items.push((id, self.cast_to(own, *ty, Pos::default())?));
+            }
+            ids.push(id);
+        }
+        Ok((Plan::Project { input: Box::new(plan), items }, ids))
+    }
+
+    fn values(&mut self, rows: &[Vec<ast::Expr>], pos: Pos) -> Result<Bound> {
+        let keeps_null_type = std::mem::take(&mut self.keeps_null_type);
+        let width = rows.first().map_or(0, Vec::len);
+        if let Some(row) = rows.iter().find(|row| row.len() != width) {
+            let message = format!("VALUES lists must all have the same length: {width} and {} are mixed", row.len());
+            let pos = row.first().map_or(pos, |first| first.pos);
+            return Err(self.at(Error::bind(message), pos));
+        }
+        let mut bound_rows = Vec::with_capacity(rows.len());
+        let mut pendings = Vec::with_capacity(rows.len());
+        for row in rows {
+            let (bound, pending) = self.isolated(|binder| binder.exprs(row))?;
+            bound_rows.push(bound);
+            pendings.push(pending);
+        }
+        let mut output = Vec::with_capacity(width);
+        for index in 0..width {
+            let column = bound_rows.iter().map(|row| &row[index]);
+            let ty = self.common_type_of(column, rows[0][index].pos, "VALUES")?;
+            let ty = if ty == LogicalType::Null && !keeps_null_type { LogicalType::Integer } else { ty };
+            for (row, written) in bound_rows.iter_mut().zip(rows) {
+                let value = std::mem::replace(&mut row[index], Expr::boolean(false));
+                row[index] = self.cast_to(value, ty, written[index].pos)?;
+            }
+            let name = format!("col{index}");
+            output.push(Output { id: self.columns.add(name.clone(), ty), name });
+        }
+        let columns: Vec<ColumnId> = output.iter().map(|column| column.id).collect();
+        if pendings.iter().all(Vec::is_empty) {
+            return Ok(Bound { plan: Plan::Values { columns, rows: bound_rows }, output });
+        }
+        // A subquery in a row needs an operator below it: each row becomes a query of its own.
+        let mut whole: Option<Bound> = None;
+        for (row, pending) in bound_rows.into_iter().zip(pendings) {
+            let input = attach(Plan::single_row(), pending);
+            let own: Vec<Output> = output
+                .iter()
+                .map(|column| Output { id: self.columns.copy_of(column.id), name: column.name.clone() })
+                .collect();
+            let items = own.iter().map(|column| column.id).zip(row).collect();
+            let one = Bound { plan: Plan::Project { input: Box::new(input), items }, output: own };
+            whole = Some(match whole {
+                None => one,
+                Some(left) => self.set_operation(SetOperation::Union, true, false, left, one)?,
+            });
+        }
+        whole.ok_or_else(|| Error::internal("VALUES without rows"))
+    }
+
+    /// ORDER BY and LIMIT of a set operation or VALUES: keys are positions, names or expressions of its columns.
+    fn order_whole(&mut self, bound: Bound, tail: &Tail<'_>) -> Result<Bound> {
+        let mut scope = Scope::new();
+        scope.phase = Phase::OrderBy;
+        let columns = bound.output.iter().map(|column| RelationColumn::new(column.name.clone(), column.id)).collect();
+        scope.relations.push(Relation { name: String::new(), columns });
+        let entry = |column: &Output| Entry {
+            name: column.name.clone(),
+            is_alias: true,
+            source: EntrySource::Star(column.id),
+            bound: Some(self.columns.expr(column.id)),
+            group: None,
+        };
+        scope.entries = bound.output.iter().map(entry).collect();
+        self.scopes.push(scope);
+        let keys = self.whole_keys(&bound.output, tail);
+        let scope = self.scopes.pop();
+        let keys = keys?;
+        let (pending, aggregates) = scope.map(|scope| (scope.pending, scope.aggregates)).unwrap_or_default();
+        if !aggregates.is_empty() {
+            return Err(Error::Grouping { message: "an aggregate cannot order a set operation; select it in a subquery".into() });
+        }
+        Ok(Bound { plan: sorted(attach(bound.plan, pending), keys, tail.limit, tail.offset), output: bound.output })
+    }
+
+    fn whole_keys(&mut self, output: &[Output], tail: &Tail<'_>) -> Result<Vec<SortKey>> {
+        let items = match tail.order_by {
+            OrderBy::All(order) => {
+                return Ok(output.iter().map(|column| self.sort_key(self.column(column.id), *order)).collect());
+            }
+            OrderBy::Items(items) => items,
+        };
+        let mut keys = Vec::with_capacity(items.len());
+        for item in items {
+            let expr = match &item.expr.kind {
+                ExprKind::Literal(Literal::Number(text)) if text.parse::<i64>().is_ok() => {
+                    let position = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                    match position.and_then(|position| output.get(position)) {
+                        Some(column) => self.column(column.id),
+                        None => {
+                            let message = format!("ORDER BY {text} is not a position in the result (1 to {})", output.len());
+                            return Err(self.at(Error::bind(message), item.expr.pos));
+                        }
+                    }
+                }
+                ExprKind::Literal(_) => continue,
+                _ => self.expr(&item.expr)?,
+            };
+            keys.push(self.sort_key(expr, item.order));
+        }
+        Ok(keys)
+    }
+
+    fn define_cte(&mut self, cte: &ast::Cte, recursive: bool) -> Result<()> {
+        let name = cte.name.value.clone();
+        let is_defined = |frame: &CteFrame| frame.ctes.iter().any(|known| same_name(&known.name, &name));
+        if self.ctes.last().is_some_and(is_defined) {
+            return Err(self.at(Error::bind(format!("WITH defines \"{name}\" twice")), cte.name.pos));
+        }
+        if recursive && super::name::mentions_table(&cte.query, &name) {
+            return Err(self.at(Error::unsupported(format!("the recursion of \"{name}\" (WITH RECURSIVE)")), cte.name.pos));
+        }
+        let (scope_count, frame_count) = (self.scopes.len(), self.ctes.len());
+        let mut bound = self.query(&cte.query)?;
+        self.rename(&mut bound, &cte.columns, &name)?;
+        let is_correlated = !free_columns(&bound.plan).is_empty();
+        let shares = match cte.materialized {
+            Some(materialized) => materialized && !is_correlated,
+            None => !is_correlated && is_costly(&bound.plan),
+        };
+        let sharing = if shares {
+            let id = self.columns.add_shared();
+            let materialized = cte.materialized == Some(true);
+            self.shared.push(Shared { id, definition: bound.plan, materialized });
+            Sharing::Shared { id, output: bound.output }
+        } else {
+            Sharing::Inline(Some(bound))
+        };
+        let query = Rc::new((*cte.query).clone());
+        let columns = cte.columns.clone();
+        let def = CteDef { name, columns, query, scope_count, frame_count, sharing };
+        if let Some(frame) = self.ctes.last_mut() {
+            frame.ctes.push(def);
+        }
+        Ok(())
+    }
+
+    fn rename(&self, bound: &mut Bound, names: &[Ident], table: &str) -> Result<()> {
+        if let Some(surplus) = names.get(bound.output.len()) {
+            let message = format!("\"{table}\" has {} columns, {} names are given", bound.output.len(), names.len());
+            return Err(self.at(Error::bind(message), surplus.pos));
+        }
+        for (column, name) in bound.output.iter_mut().zip(names) {
+            column.name.clone_from(&name.value);
+        }
+        Ok(())
+    }
+
+    /// The rows of the CTE `name`, if there is one.
+    pub(super) fn cte_reference(&mut self, name: &str, pos: Pos) -> Result<Option<Bound>> {
+        let mut place = None;
+        for (frame_index, frame) in self.ctes.iter().enumerate().rev() {
+            if let Some(index) = frame.ctes.iter().rposition(|cte| same_name(&cte.name, name)) {
+                place = Some((frame_index, index));
+                break;
+            }
+        }
+        let Some((frame_index, index)) = place else { return Ok(None) };
+        let cte = &mut self.ctes[frame_index].ctes[index];
+        match &mut cte.sharing {
+            Sharing::Shared { id, output } => {
+                let (id, mut output) = (*id, output.clone());
+                let mut columns: Vec<(ColumnId, ColumnId)> = Vec::with_capacity(output.len());
+                for column in &mut output {
+                    let known = columns.iter().find(|(_, read)| *read == column.id).map(|(made, _)| *made);
+                    let made = known.unwrap_or_else(|| {
+                        let made = self.columns.copy_of(column.id);
+                        columns.push((made, column.id));
+                        made
+                    });
+                    column.id = made;
+                }
+                Ok(Some(Bound { plan: Plan::SharedScan { id, columns }, output }))
+            }
+            Sharing::Inline(bound) => {
+                if let Some(bound) = bound.take() {
+                    return Ok(Some(bound));
+                }
+                let (query, names) = (Rc::clone(&cte.query), cte.columns.clone());
+                let (scope_count, frame_count) = (cte.scope_count, cte.frame_count);
+                self.rebind_cte(&query, &names, name, scope_count, (frame_count, index), pos).map(Some)
+            }
+        }
+    }
+
+    /// Binds a CTE's query again, with only those names visible that were so where it is defined.
+    fn rebind_cte(
+        &mut self,
+        query: &Query,
+        names: &[Ident],
+        name: &str,
+        scope_count: usize,
+        (frame_count, index): (usize, usize),
+        pos: Pos,
+    ) -> Result<Bound> {
+        let scopes = self.scopes.split_off(scope_count.min(self.scopes.len()));
+        let later_frames = self.ctes.split_off(frame_count.min(self.ctes.len()));
+        let later_ctes = match self.ctes.last_mut() {
+            Some(frame) => frame.ctes.split_off(index.min(frame.ctes.len())),
+            None => Vec::new(),
+        };
+        let bound = self.query(query);
+        if let Some(frame) = self.ctes.last_mut() {
+            frame.ctes.extend(later_ctes);
+        }
+        self.ctes.extend(later_frames);
+        self.scopes.extend(scopes);
+        let mut bound = self.placed(bound, pos)?;
+        self.rename(&mut bound, names, name)?;
+        Ok(bound)
+    }
+}
+
+/// Whether computing a plan twice costs more than keeping its rows: it does more than scan, filter and project.
+fn is_costly(plan: &Plan) -> bool {
+    match plan {
+        Plan::Scan { .. } | Plan::Source { .. } | Plan::Values { .. } | Plan::SharedScan { .. } => false,
+        Plan::Filter { input, .. } | Plan::Project { input, .. } => is_costly(input),
+        _ => true,
+    }
+}
+
+/// How often a shared plan is read.
+pub(super) fn count_shared(plan: &Plan, wanted: SharedId) -> usize {
+    let own = usize::from(matches!(plan, Plan::SharedScan { id, .. } if *id == wanted));
+    own + plan.inputs().into_iter().map(|input| count_shared(input, wanted)).sum::<usize>()
+}
+
+/// Puts `definition` in the place of the scan that reads it.
+pub(super) fn inline_shared(plan: &mut Plan, wanted: SharedId, definition: &mut Option<Plan>, columns: &Columns) {
+    match plan {
+        Plan::SharedScan { id, columns: renamed } if *id == wanted => {
+            if let Some(input) = definition.take() {
+                let items = renamed.iter().map(|(made, read)| (*made, columns.expr(*read))).collect();
+                *plan = Plan::Project { input: Box::new(input), items };
+            }
+        }
+        _ => plan.inputs_mut().into_iter().for_each(|input| inline_shared(input, wanted, definition, columns)),
+    }
+}

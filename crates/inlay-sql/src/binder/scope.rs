@@ -1,0 +1,268 @@
+//! What names mean at a place in a query.
+
+use super::Binder;
+use super::subquery::Pending;
+use crate::parser::ast::{self, Ident, Pos};
+use crate::plan::{AggregateExpr, ColumnId, Expr};
+use inlay_catalog::near_names;
+use inlay_types::{Error, Result};
+use std::rc::Rc;
+
+/// The clause being bound; it decides whether aggregates and aliases are possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    From,
+    Where,
+    GroupBy,
+    Having,
+    Select,
+    OrderBy,
+    /// Inside an aggregate call.
+    Aggregate,
+}
+
+impl Phase {
+    pub(super) fn allows_aggregates(self) -> bool {
+        matches!(self, Self::Having | Self::Select | Self::OrderBy)
+    }
+
+    /// For error messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::From => "FROM and JOIN conditions",
+            Self::Where => "WHERE",
+            Self::GroupBy => "GROUP BY",
+            Self::Having => "HAVING",
+            Self::Select => "SELECT",
+            Self::OrderBy => "ORDER BY",
+            Self::Aggregate => "another aggregate's arguments",
+        }
+    }
+}
+
+/// The names of one SELECT.
+pub(super) struct Scope {
+    pub(super) phase: Phase,
+    /// What FROM offers, in order.
+    pub(super) relations: Vec<Relation>,
+    /// Relations before this one are hidden, while a join condition is bound.
+    pub(super) visible_from: usize,
+    /// What stands behind SELECT, stars expanded.
+    pub(super) entries: Vec<Entry>,
+    /// Entries being bound as aliases, so that one that mentions itself ends.
+    pub(super) aliases_open: Vec<usize>,
+    /// Subqueries of the clause being bound.
+    pub(super) pending: Vec<Pending>,
+    pub(super) aggregates: Vec<(ColumnId, AggregateExpr)>,
+    /// Subqueries inside the arguments of `aggregates`.
+    pub(super) aggregate_pending: Vec<Pending>,
+    /// Columns read behind the aggregation, with their places, to tell which one is not grouped.
+    pub(super) uses: Vec<(ColumnId, Pos)>,
+    /// Its result is a side of a set operation: a bare NULL stays without a type.
+    pub(super) keeps_null_type: bool,
+}
+
+impl Scope {
+    pub(super) fn new() -> Self {
+        Self {
+            phase: Phase::From,
+            relations: Vec::new(),
+            visible_from: 0,
+            entries: Vec::new(),
+            aliases_open: Vec::new(),
+            pending: Vec::new(),
+            aggregates: Vec::new(),
+            aggregate_pending: Vec::new(),
+            uses: Vec::new(),
+            keeps_null_type: false,
+        }
+    }
+
+    fn visible(&self) -> &[Relation] {
+        self.relations.get(self.visible_from..).unwrap_or(&[])
+    }
+}
+
+/// A table, subquery or function in FROM.
+#[derive(Clone, Debug)]
+pub(super) struct Relation {
+    /// Its alias or name.
+    pub(super) name: String,
+    pub(super) columns: Vec<RelationColumn>,
+}
+
+/// A column of a [`Relation`].
+#[derive(Clone, Debug)]
+pub(super) struct RelationColumn {
+    pub(super) name: String,
+    pub(super) id: ColumnId,
+    /// What the unqualified name and `*` mean instead, behind USING of an outer join.
+    pub(super) merged: Option<ColumnId>,
+    /// Left out of `*` and unqualified names: the other side of USING stands for it.
+    pub(super) hidden: bool,
+}
+
+impl RelationColumn {
+    pub(super) fn new(name: String, id: ColumnId) -> Self {
+        Self { name, id, merged: None, hidden: false }
+    }
+
+    /// The column that the unqualified name means.
+    pub(super) fn unqualified(&self) -> ColumnId {
+        self.merged.unwrap_or(self.id)
+    }
+}
+
+/// An item behind SELECT.
+pub(super) struct Entry {
+    /// The name of the result's column.
+    pub(super) name: String,
+    /// Whether other clauses may refer to it by that name: it was written `AS name`.
+    pub(super) is_alias: bool,
+    pub(super) source: EntrySource,
+    /// Set when bound.
+    pub(super) bound: Option<Expr>,
+    /// The grouping column that it is, if GROUP BY names it.
+    pub(super) group: Option<ColumnId>,
+}
+
+/// Where an [`Entry`] comes from.
+#[derive(Clone)]
+pub(super) enum EntrySource {
+    Written(Rc<ast::Expr>),
+    /// From `*`.
+    Star(ColumnId),
+}
+
+/// The CTEs of one WITH.
+#[derive(Default)]
+pub(super) struct CteFrame {
+    pub(super) ctes: Vec<super::query::CteDef>,
+}
+
+pub(super) fn same_name(left: &str, right: &str) -> bool {
+    left.eq_ignore_ascii_case(right) || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
+}
+
+/// What a column name resolved to.
+pub(super) enum Resolved {
+    Column(ColumnId),
+    /// An entry of the SELECT list of the innermost scope.
+    Entry(usize),
+}
+
+impl Binder<'_> {
+    pub(super) fn scope(&mut self) -> Result<&mut Scope> {
+        self.scopes.last_mut().ok_or_else(|| Error::internal("no scope is open"))
+    }
+
+    /// Binds with the innermost scope in `phase` and returns what `inner` left pending, too.
+    pub(super) fn in_phase<T>(
+        &mut self,
+        phase: Phase,
+        inner: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(T, Vec<Pending>)> {
+        let scope = self.scope()?;
+        let phase_before = std::mem::replace(&mut scope.phase, phase);
+        let pending_before = std::mem::take(&mut scope.pending);
+        let result = inner(self);
+        let scope = self.scope()?;
+        scope.phase = phase_before;
+        let pending = std::mem::replace(&mut scope.pending, pending_before);
+        Ok((result?, pending))
+    }
+
+    /// Finds the column `parts` name, from the innermost scope outwards.
+    pub(super) fn resolve(&mut self, parts: &[Ident]) -> Result<Resolved> {
+        let pos = parts.first().map_or(Pos::default(), |part| part.pos);
+        for index in (0..self.scopes.len()).rev() {
+            let found = self.placed(find_column(self.scopes[index].visible(), parts), pos)?;
+            if let Some(id) = found {
+                self.note_use(index, id, pos);
+                return Ok(Resolved::Column(id));
+            }
+            if index + 1 == self.scopes.len() {
+                if let Some(entry) = self.find_alias(parts) {
+                    return Ok(Resolved::Entry(entry));
+                }
+            }
+        }
+        let error = self.undefined_column(parts);
+        Err(self.at(error, pos))
+    }
+
+    fn note_use(&mut self, scope_index: usize, id: ColumnId, pos: Pos) {
+        let mut in_aggregate = false;
+        for frame in &mut self.aggregate_frames {
+            if scope_index <= frame.scope {
+                frame.deepest = frame.deepest.max(Some(scope_index));
+                in_aggregate = true;
+            }
+        }
+        let scope = &mut self.scopes[scope_index];
+        if !in_aggregate && scope.phase.allows_aggregates() {
+            scope.uses.push((id, pos));
+        }
+    }
+
+    /// The entry of the innermost SELECT list that an alias means.
+    pub(super) fn find_alias(&self, parts: &[Ident]) -> Option<usize> {
+        let ([name], Some(scope)) = (parts, self.scopes.last()) else { return None };
+        if scope.phase == Phase::From {
+            return None;
+        }
+        scope.entries.iter().enumerate().position(|(index, entry)| {
+            entry.is_alias && same_name(&entry.name, &name.value) && !scope.aliases_open.contains(&index)
+        })
+    }
+
+    fn undefined_column(&self, parts: &[Ident]) -> Error {
+        let written = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
+        let Some(column) = parts.last() else { return Error::internal("a column reference without a name") };
+        let visible = || self.scopes.iter().flat_map(Scope::visible);
+        if let [.., table, _] = parts {
+            let mut tables = visible().filter(|relation| same_name(&relation.name, &table.value)).peekable();
+            if tables.peek().is_none() {
+                let names = visible().map(|relation| relation.name.as_str());
+                return Error::UndefinedTable { name: table.value.clone(), candidates: near_names(&table.value, names) };
+            }
+            let names = tables.flat_map(|relation| relation.columns.iter().map(|column| column.name.as_str()));
+            return Error::UndefinedColumn { name: written, candidates: near_names(&column.value, names) };
+        }
+        let names = visible().flat_map(|relation| relation.columns.iter().map(|column| column.name.as_str()));
+        let aliases = self.scopes.iter().flat_map(|scope| &scope.entries);
+        let aliases = aliases.filter(|entry| entry.is_alias).map(|entry| entry.name.as_str());
+        Error::UndefinedColumn { name: written, candidates: near_names(&column.value, names.chain(aliases)) }
+    }
+}
+
+/// The one column of `relations` that `parts` name.
+pub(super) fn find_column(relations: &[Relation], parts: &[Ident]) -> Result<Option<ColumnId>> {
+    let (table, column) = match parts {
+        [column] => (None, column),
+        [.., table, column] => (Some(table), column),
+        [] => return Ok(None),
+    };
+    let mut found: Option<(ColumnId, &str)> = None;
+    for relation in relations {
+        if table.is_some_and(|table| !same_name(&relation.name, &table.value)) {
+            continue;
+        }
+        for candidate in &relation.columns {
+            let skipped = table.is_none() && candidate.hidden;
+            if skipped || !same_name(&candidate.name, &column.value) {
+                continue;
+            }
+            let id = if table.is_none() { candidate.unqualified() } else { candidate.id };
+            match found {
+                Some((earlier, first)) if earlier != id => {
+                    let quoted = |table: &str| format!("\"{table}\".\"{}\"", column.value);
+                    let candidates = vec![quoted(first), quoted(&relation.name)];
+                    return Err(Error::Ambiguous { name: column.value.clone(), candidates });
+                }
+                _ => found = Some((id, &relation.name)),
+            }
+        }
+    }
+    Ok(found.map(|(id, _)| id))
+}

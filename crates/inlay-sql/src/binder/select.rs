@@ -1,0 +1,579 @@
+//! SELECT: from its clauses to a plan.
+//!
+//! Everything behind FROM and WHERE is bound over FROM's columns first. If the query aggregates, expressions that
+//! equal a grouping expression are then replaced by its column, also inside subqueries; a column of FROM that is
+//! left over is the "must appear in GROUP BY" error.
+
+use super::scope::{Entry, EntrySource, Phase, Scope, find_column, same_name};
+use super::subquery::{Pending, attach, filter};
+use super::{Binder, Bound, Output, name};
+use crate::parser::ast::{
+    self, Distinct, ExprKind, GroupBy, Ident, Literal, ObjectName, OrderBy, Pos, Select, SelectItem, SortOrder,
+};
+use crate::plan::{AggregateExpr, ColumnId, Expr, Plan, SortKey};
+use inlay_catalog::near_names;
+use inlay_kernels::registry::{ArgType, resolve_aggregate};
+use inlay_types::{Error, LogicalType, Result};
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What stands behind a SELECT, already evaluated where it must be constant.
+pub(super) struct Tail<'q> {
+    pub(super) order_by: &'q OrderBy,
+    pub(super) limit: Option<u64>,
+    pub(super) offset: u64,
+}
+
+/// A key of ORDER BY.
+enum OrderKey {
+    /// An entry of the SELECT list.
+    Entry(usize),
+    Expr(Expr),
+}
+
+/// The clauses behind WHERE, bound over the columns of FROM.
+struct Clauses {
+    /// `(column, expression)` of GROUP BY.
+    groups: Vec<(ColumnId, Expr)>,
+    group_pending: Vec<Pending>,
+    having: Vec<Expr>,
+    having_pending: Vec<Pending>,
+    items: Vec<Expr>,
+    distinct_on: Vec<Expr>,
+    order: Vec<(OrderKey, SortOrder)>,
+    /// Of the SELECT list, DISTINCT ON and ORDER BY.
+    item_pending: Vec<Pending>,
+}
+
+/// The conjuncts of a condition.
+pub(super) fn conjuncts(condition: &ast::Expr) -> Vec<&ast::Expr> {
+    match &condition.kind {
+        ExprKind::And(items) => items.iter().flat_map(conjuncts).collect(),
+        _ => vec![condition],
+    }
+}
+
+impl Binder<'_> {
+    pub(super) fn select(&mut self, select: &Select, tail: &Tail<'_>) -> Result<Bound> {
+        let mut scope = Scope::new();
+        scope.keeps_null_type = std::mem::take(&mut self.keeps_null_type);
+        self.scopes.push(scope);
+        let bound = self.select_in_scope(select, tail);
+        self.scopes.pop();
+        bound
+    }
+
+    fn select_in_scope(&mut self, select: &Select, tail: &Tail<'_>) -> Result<Bound> {
+        let mut plan = self.from(&select.from)?;
+        self.expand_items(&select.items)?;
+        if let Some(condition) = &select.filter {
+            plan = self.filtered(plan, condition, Phase::Where, "WHERE")?;
+        }
+        let mut clauses = self.clauses(select, tail)?;
+        let scope = self.scope()?;
+        let aggregates = std::mem::take(&mut scope.aggregates);
+        let aggregate_pending = std::mem::take(&mut scope.aggregate_pending);
+        let has_group_by = select.group_by == GroupBy::All || !clauses.groups.is_empty();
+        if has_group_by || !aggregates.is_empty() || select.having.is_some() {
+            let input = attach(plan, std::mem::take(&mut clauses.group_pending));
+            let input = attach(input, aggregate_pending);
+            self.regroup(&input, &mut clauses)?;
+            plan = Plan::Aggregate { input: Box::new(input), groups: std::mem::take(&mut clauses.groups), aggregates };
+        }
+        plan = attach(plan, std::mem::take(&mut clauses.having_pending));
+        plan = filter(plan, std::mem::take(&mut clauses.having));
+        plan = attach(plan, std::mem::take(&mut clauses.item_pending));
+        self.deliver(plan, clauses, select, tail)
+    }
+
+    /// `plan` filtered by `condition`: first by what needs no subquery.
+    pub(super) fn filtered(&mut self, plan: Plan, condition: &ast::Expr, phase: Phase, place: &str) -> Result<Plan> {
+        let mut simple = Vec::new();
+        let mut behind = Vec::new();
+        let mut joins = Vec::new();
+        for conjunct in conjuncts(condition) {
+            let (bound, pending) = self.in_phase(phase, |binder| {
+                if binder.semi_join_conjunct(conjunct)? { Ok(None) } else { binder.condition(conjunct, place).map(Some) }
+            })?;
+            let target = if pending.is_empty() { &mut simple } else { &mut behind };
+            target.extend(bound);
+            joins.extend(pending);
+        }
+        Ok(filter(attach(filter(plan, simple), joins), behind))
+    }
+
+    /// Fills the scope's entries: the SELECT list with stars expanded.
+    fn expand_items(&mut self, items: &[SelectItem]) -> Result<()> {
+        let mut entries = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SelectItem::Expr { expr, alias } => entries.push(written_entry(expr, alias.as_ref())),
+                SelectItem::Star { qualifier, exclude, replace, rename, pos } => {
+                    self.expand_star(qualifier.as_ref(), exclude, replace, rename, *pos, &mut entries)?;
+                }
+            }
+        }
+        self.scope()?.entries = entries;
+        Ok(())
+    }
+
+    fn expand_star(
+        &mut self,
+        qualifier: Option<&ObjectName>,
+        exclude: &[Ident],
+        replace: &[(ast::Expr, Ident)],
+        rename: &[(Ident, Ident)],
+        pos: Pos,
+        entries: &mut Vec<Entry>,
+    ) -> Result<()> {
+        let relations = &self.scope()?.relations;
+        if relations.is_empty() {
+            return Err(self.at(Error::bind("SELECT * needs a FROM clause"), pos));
+        }
+        let mut columns: Vec<(String, ColumnId)> = Vec::new();
+        let mut found = false;
+        for relation in relations {
+            if qualifier.is_some_and(|name| !same_name(name.last(), &relation.name)) {
+                continue;
+            }
+            found = true;
+            for column in relation.columns.iter().filter(|column| qualifier.is_some() || !column.hidden) {
+                let id = if qualifier.is_some() { column.id } else { column.unqualified() };
+                columns.push((column.name.clone(), id));
+            }
+        }
+        if let (false, Some(name)) = (found, qualifier) {
+            let candidates = near_names(name.last(), relations.iter().map(|relation| relation.name.as_str()));
+            return Err(self.at(Error::UndefinedTable { name: name.to_string(), candidates }, pos));
+        }
+        let named = exclude.iter().chain(replace.iter().map(|(_, name)| name)).chain(rename.iter().map(|(name, _)| name));
+        for name in named {
+            if !columns.iter().any(|(column, _)| same_name(column, &name.value)) {
+                let candidates = near_names(&name.value, columns.iter().map(|(column, _)| column.as_str()));
+                return Err(self.at(Error::UndefinedColumn { name: name.value.clone(), candidates }, name.pos));
+            }
+        }
+        for (column, id) in columns {
+            let is_column = |name: &Ident| same_name(&name.value, &column);
+            if exclude.iter().any(is_column) {
+                continue;
+            }
+            let source = match replace.iter().find(|(_, name)| is_column(name)) {
+                Some((expr, _)) => EntrySource::Written(Rc::new(expr.clone())),
+                None => EntrySource::Star(id),
+            };
+            let name = rename.iter().find(|(from, _)| is_column(from)).map_or(column, |(_, to)| to.value.clone());
+            entries.push(Entry { name, is_alias: false, source, bound: None, group: None });
+        }
+        Ok(())
+    }
+
+    /// The value of entry `index` in the clause being bound.
+    pub(super) fn entry(&mut self, index: usize) -> Result<Expr> {
+        let scope = self.scope()?;
+        let Some(entry) = scope.entries.get(index) else { return Err(Error::internal("no such entry")) };
+        if scope.phase.allows_aggregates() {
+            if let Some(group) = entry.group {
+                return Ok(self.column(group));
+            }
+            if let Some(bound) = &entry.bound {
+                return Ok(bound.clone());
+            }
+        }
+        match entry.source.clone() {
+            EntrySource::Star(id) => {
+                let pos = Pos::default();
+                if scope.phase.allows_aggregates() {
+                    scope.uses.push((id, pos));
+                }
+                Ok(self.column(id))
+            }
+            EntrySource::Written(expr) => {
+                scope.aliases_open.push(index);
+                let bound = self.expr(&expr);
+                self.scope()?.aliases_open.pop();
+                bound
+            }
+        }
+    }
+
+    fn clauses(&mut self, select: &Select, tail: &Tail<'_>) -> Result<Clauses> {
+        let mut clauses = Clauses {
+            groups: Vec::new(),
+            group_pending: Vec::new(),
+            having: Vec::new(),
+            having_pending: Vec::new(),
+            items: Vec::new(),
+            distinct_on: Vec::new(),
+            order: Vec::new(),
+            item_pending: Vec::new(),
+        };
+        if let GroupBy::Items(items) = &select.group_by {
+            let (groups, pending) = self.in_phase(Phase::GroupBy, |binder| binder.groups(items))?;
+            clauses.groups = groups;
+            clauses.group_pending = pending;
+        }
+        if let Some(having) = &select.having {
+            for conjunct in conjuncts(having) {
+                let (bound, pending) = self.in_phase(Phase::Having, |binder| {
+                    if binder.semi_join_conjunct(conjunct)? { Ok(None) } else { binder.condition(conjunct, "HAVING").map(Some) }
+                })?;
+                clauses.having.extend(bound);
+                clauses.having_pending.extend(pending);
+            }
+        }
+        let (items, pending) = self.in_phase(Phase::Select, Self::items)?;
+        clauses.items = items;
+        clauses.item_pending = pending;
+        if select.group_by == GroupBy::All {
+            self.group_by_all(&mut clauses)?;
+        }
+        if let Distinct::On(exprs) = &select.distinct {
+            let bind = |binder: &mut Self| exprs.iter().map(|expr| binder.order_target(expr)).collect::<Result<Vec<_>>>();
+            let (keys, pending) = self.in_phase(Phase::OrderBy, bind)?;
+            clauses.item_pending.extend(pending);
+            for key in keys.into_iter().flatten() {
+                clauses.distinct_on.push(match key {
+                    OrderKey::Entry(index) => clauses.items[index].clone(),
+                    OrderKey::Expr(expr) => expr,
+                });
+            }
+        }
+        let (order, pending) = self.in_phase(Phase::OrderBy, |binder| binder.order(tail.order_by))?;
+        clauses.order = order;
+        clauses.item_pending.extend(pending);
+        Ok(clauses)
+    }
+
+    fn items(&mut self) -> Result<Vec<Expr>> {
+        let count = self.scope()?.entries.len();
+        let mut items = Vec::with_capacity(count);
+        for index in 0..count {
+            let mut bound = self.entry(index)?;
+            if bound.ty() == LogicalType::Null && !self.scope()?.keeps_null_type {
+                bound = self.cast_to(bound, LogicalType::Integer, Pos::default())?;
+            }
+            self.scope()?.entries[index].bound = Some(bound.clone());
+            items.push(bound);
+        }
+        Ok(items)
+    }
+
+    fn groups(&mut self, items: &[ast::Expr]) -> Result<Vec<(ColumnId, Expr)>> {
+        let mut groups: Vec<(ColumnId, Expr)> = Vec::with_capacity(items.len());
+        for item in items {
+            let entry = self.group_entry(item)?;
+            let bound = match entry {
+                Some(index) => self.entry(index)?,
+                None => self.expr(item)?,
+            };
+            let bound = if bound.ty() == LogicalType::Null { self.cast_to(bound, LogicalType::Integer, item.pos)? } else { bound };
+            let id = match groups.iter().find(|(_, known)| *known == bound) {
+                Some((id, _)) => *id,
+                None => {
+                    let id = self.group_column(&bound, || name::of_expr(item));
+                    groups.push((id, bound));
+                    id
+                }
+            };
+            if let Some(index) = entry {
+                self.scope()?.entries[index].group = Some(id);
+            }
+        }
+        Ok(groups)
+    }
+
+    fn group_column(&mut self, expr: &Expr, name: impl FnOnce() -> String) -> ColumnId {
+        match expr {
+            Expr::Column { id, .. } => self.columns.copy_of(*id),
+            other => self.columns.add(name(), other.ty()),
+        }
+    }
+
+    /// The entry that an ordinal or an alias in GROUP BY means. A column of FROM goes before an alias.
+    fn group_entry(&mut self, item: &ast::Expr) -> Result<Option<usize>> {
+        match &item.kind {
+            ExprKind::Literal(Literal::Number(text)) => self.ordinal(text, item.pos, "GROUP BY"),
+            ExprKind::Column(parts) => {
+                let found = find_column(&self.scope()?.relations, parts);
+                if matches!(found, Ok(None)) { Ok(self.find_alias(parts)) } else { Ok(None) }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The entry that a number in GROUP BY or ORDER BY means.
+    fn ordinal(&mut self, text: &str, pos: Pos, place: &str) -> Result<Option<usize>> {
+        let Ok(number) = text.parse::<i64>() else { return Ok(None) };
+        let count = self.scope()?.entries.len();
+        match usize::try_from(number) {
+            Ok(number) if (1..=count).contains(&number) => Ok(Some(number - 1)),
+            _ => {
+                let message = format!("{place} {number} is not a position in the SELECT list (1 to {count})");
+                Err(self.at(Error::bind(message), pos))
+            }
+        }
+    }
+
+    /// GROUP BY ALL: what aggregates nothing and reads something.
+    fn group_by_all(&mut self, clauses: &mut Clauses) -> Result<()> {
+        let scope = self.scope()?;
+        let made: HashSet<ColumnId> = scope.aggregates.iter().map(|(id, _)| *id).collect();
+        let subqueries = clauses.item_pending.iter().flat_map(|join| {
+            let mark = match join.kind {
+                crate::plan::JoinKind::Mark(mark) => Some(mark),
+                _ => None,
+            };
+            join.plan.output().into_iter().chain(mark)
+        });
+        let made: HashSet<ColumnId> = made.into_iter().chain(subqueries).collect();
+        for index in 0..clauses.items.len() {
+            let expr = clauses.items[index].clone();
+            let columns = expr.columns();
+            if columns.is_empty() || columns.iter().any(|id| made.contains(id)) {
+                continue;
+            }
+            let entry_name = self.scope()?.entries[index].name.clone();
+            let known = clauses.groups.iter().find(|(_, known)| *known == expr).map(|(id, _)| *id);
+            let id = match known {
+                Some(id) => id,
+                None => {
+                    let id = self.group_column(&expr, || entry_name);
+                    clauses.groups.push((id, expr));
+                    id
+                }
+            };
+            clauses.items[index] = self.column(id);
+            let entry = &mut self.scope()?.entries[index];
+            entry.group = Some(id);
+            entry.bound = None;
+        }
+        Ok(())
+    }
+
+    fn order(&mut self, order_by: &OrderBy) -> Result<Vec<(OrderKey, SortOrder)>> {
+        match order_by {
+            OrderBy::All(order) => {
+                let count = self.scope()?.entries.len();
+                Ok((0..count).map(|index| (OrderKey::Entry(index), *order)).collect())
+            }
+            OrderBy::Items(items) => {
+                let mut keys = Vec::with_capacity(items.len());
+                for item in items {
+                    if let Some(key) = self.order_target(&item.expr)? {
+                        keys.push((key, item.order));
+                    }
+                }
+                Ok(keys)
+            }
+        }
+    }
+
+    /// What an expression in ORDER BY or DISTINCT ON means; `None` for a constant, which orders nothing.
+    fn order_target(&mut self, expr: &ast::Expr) -> Result<Option<OrderKey>> {
+        match &expr.kind {
+            ExprKind::Literal(Literal::Number(text)) if text.parse::<i64>().is_ok() => {
+                Ok(self.ordinal(text, expr.pos, "ORDER BY")?.map(OrderKey::Entry))
+            }
+            ExprKind::Literal(_) => Ok(None),
+            ExprKind::Column(parts) if self.find_alias(parts).is_some() => {
+                Ok(self.find_alias(parts).map(OrderKey::Entry))
+            }
+            _ => {
+                let bound = self.expr(expr)?;
+                let entries = &self.scope()?.entries;
+                let same = entries.iter().position(|entry| entry.bound.as_ref() == Some(&bound));
+                Ok(Some(same.map_or(OrderKey::Expr(bound), OrderKey::Entry)))
+            }
+        }
+    }
+
+    /// Replaces grouping expressions behind the aggregation by the grouping columns.
+    fn regroup(&mut self, input: &Plan, clauses: &mut Clauses) -> Result<()> {
+        let groups = &clauses.groups;
+        let exprs = clauses.items.iter_mut().chain(&mut clauses.having).chain(&mut clauses.distinct_on);
+        let keys = clauses.order.iter_mut().filter_map(|(key, _)| match key {
+            OrderKey::Expr(expr) => Some(expr),
+            OrderKey::Entry(_) => None,
+        });
+        let below: HashSet<ColumnId> = input.output().into_iter().collect();
+        let mut ungrouped = None;
+        for expr in exprs.chain(keys) {
+            substitute(expr, groups);
+            ungrouped = ungrouped.or_else(|| expr.columns().into_iter().find(|id| below.contains(id)));
+        }
+        for join in clauses.having_pending.iter_mut().chain(&mut clauses.item_pending) {
+            substitute_in_plan(&mut join.plan, groups);
+            join.conditions.iter_mut().for_each(|condition| substitute(condition, groups));
+            ungrouped = ungrouped.or_else(|| join.dependencies().into_iter().find(|id| below.contains(id)));
+        }
+        let Some(id) = ungrouped else { return Ok(()) };
+        let column = self.columns.get(id).name.clone();
+        let message = format!(
+            "column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function; \
+             any_value(\"{column}\") takes some value of the group"
+        );
+        let used = self.scope()?.uses.iter().find(|(used, _)| *used == id).map(|(_, pos)| *pos);
+        Err(self.at(Error::Grouping { message }, used.unwrap_or_default()))
+    }
+
+    /// Projection, DISTINCT, ORDER BY and LIMIT over a plan that makes all columns read.
+    fn deliver(&mut self, plan: Plan, clauses: Clauses, select: &Select, tail: &Tail<'_>) -> Result<Bound> {
+        let names: Vec<String> = self.scope()?.entries.iter().map(|entry| entry.name.clone()).collect();
+        let Clauses { items, distinct_on, order, .. } = clauses;
+        if !distinct_on.is_empty() {
+            return self.deliver_distinct_on(plan, items, names, distinct_on, order, tail);
+        }
+        let distinct = select.distinct == Distinct::Rows;
+        let mut ids = Vec::with_capacity(items.len());
+        let mut projection: Vec<(ColumnId, Expr)> = Vec::with_capacity(items.len());
+        for (item, name) in items.iter().zip(&names) {
+            ids.push(self.project(item, name, &mut projection));
+        }
+        let mut keys = Vec::with_capacity(order.len());
+        for (key, direction) in order {
+            let expr = match key {
+                OrderKey::Entry(index) => self.column(ids[index]),
+                OrderKey::Expr(expr) => match items.iter().position(|item| *item == expr) {
+                    Some(index) => self.column(ids[index]),
+                    None if distinct => {
+                        let message = "with SELECT DISTINCT, ORDER BY may only name what is selected";
+                        return Err(self.at(Error::bind(message), select.pos));
+                    }
+                    None => {
+                        let id = self.project(&expr, "sort_key", &mut projection);
+                        self.column(id)
+                    }
+                },
+            };
+            keys.push(self.sort_key(expr, direction));
+        }
+        let is_plain = projection.iter().all(|(id, expr)| matches!(expr, Expr::Column { id: read, .. } if read == id));
+        let mut plan =
+            if is_plain && !distinct { plan } else { Plan::Project { input: Box::new(plan), items: projection } };
+        if distinct {
+            let mut groups: Vec<(ColumnId, Expr)> = Vec::new();
+            for id in &mut ids {
+                let read = self.column(*id);
+                *id = match groups.iter().find(|(_, known)| *known == read) {
+                    Some((known, _)) => *known,
+                    None => {
+                        let made = self.columns.copy_of(*id);
+                        groups.push((made, read));
+                        made
+                    }
+                };
+            }
+            keys.iter_mut().for_each(|key| substitute(&mut key.expr, &groups));
+            plan = Plan::Aggregate { input: Box::new(plan), groups, aggregates: Vec::new() };
+        }
+        let output = ids.into_iter().zip(names).map(|(id, name)| Output { id, name }).collect();
+        Ok(Bound { plan: sorted(plan, keys, tail.limit, tail.offset), output })
+    }
+
+    /// The column that has the value of `expr` behind `projection`.
+    fn project(&mut self, expr: &Expr, name: &str, projection: &mut Vec<(ColumnId, Expr)>) -> ColumnId {
+        if let Some((id, _)) = projection.iter().find(|(_, known)| known == expr && expr.is_deterministic()) {
+            return *id;
+        }
+        let id = match expr {
+            Expr::Column { id, .. } => *id,
+            other => self.columns.add(name, other.ty()),
+        };
+        projection.push((id, expr.clone()));
+        id
+    }
+
+    /// DISTINCT ON: per group the first row in ORDER BY's order.
+    fn deliver_distinct_on(
+        &mut self,
+        plan: Plan,
+        items: Vec<Expr>,
+        names: Vec<String>,
+        distinct_on: Vec<Expr>,
+        order: Vec<(OrderKey, SortOrder)>,
+        tail: &Tail<'_>,
+    ) -> Result<Bound> {
+        let directed = order.into_iter().map(|(key, direction)| {
+            let expr = match key {
+                OrderKey::Entry(index) => items[index].clone(),
+                OrderKey::Expr(expr) => expr,
+            };
+            self.sort_key(expr, direction)
+        });
+        let order_by: Vec<SortKey> = directed.collect();
+        let mut groups: Vec<(ColumnId, Expr)> = Vec::new();
+        for expr in distinct_on {
+            if !groups.iter().any(|(_, known)| *known == expr) {
+                let id = self.group_column(&expr, || "distinct_on".into());
+                groups.push((id, expr));
+            }
+        }
+        let mut aggregates: Vec<(ColumnId, AggregateExpr)> = Vec::new();
+        let mut first = |binder: &mut Self, expr: &Expr, name: &str| -> Result<ColumnId> {
+            if let Some((id, _)) = groups.iter().find(|(_, known)| known == expr) {
+                return Ok(*id);
+            }
+            let function = Arc::new(resolve_aggregate("first", &[ArgType::of(expr.ty())])?);
+            let args = vec![expr.clone()];
+            let aggregate = AggregateExpr { function, args, distinct: false, filter: None, order_by: order_by.clone() };
+            if let Some((id, _)) = aggregates.iter().find(|(_, known)| *known == aggregate) {
+                return Ok(*id);
+            }
+            let id = binder.columns.add(name, expr.ty());
+            aggregates.push((id, aggregate));
+            Ok(id)
+        };
+        let mut output = Vec::with_capacity(items.len());
+        for (item, name) in items.iter().zip(names) {
+            output.push(Output { id: first(self, item, &name)?, name });
+        }
+        let mut keys = Vec::with_capacity(order_by.len());
+        for key in &order_by {
+            let id = first(self, &key.expr, "sort_key")?;
+            keys.push(SortKey { expr: self.column(id), ..key.clone() });
+        }
+        let plan = Plan::Aggregate { input: Box::new(plan), groups, aggregates };
+        Ok(Bound { plan: sorted(plan, keys, tail.limit, tail.offset), output })
+    }
+}
+
+/// `plan` in order and cut.
+pub(super) fn sorted(plan: Plan, keys: Vec<SortKey>, limit: Option<u64>, offset: u64) -> Plan {
+    let input = Box::new(plan);
+    if !keys.is_empty() {
+        Plan::Sort { input, keys, limit, offset }
+    } else if limit.is_some() || offset > 0 {
+        Plan::Limit { input, limit, offset }
+    } else {
+        *input
+    }
+}
+
+fn written_entry(expr: &ast::Expr, alias: Option<&Ident>) -> Entry {
+    Entry {
+        name: alias.map_or_else(|| name::of_expr(expr), |alias| alias.value.clone()),
+        is_alias: alias.is_some(),
+        source: EntrySource::Written(Rc::new(expr.clone())),
+        bound: None,
+        group: None,
+    }
+}
+
+/// Replaces every subexpression that equals a grouping expression by its column.
+pub(super) fn substitute(expr: &mut Expr, groups: &[(ColumnId, Expr)]) {
+    if matches!(expr, Expr::Literal { .. }) {
+        return;
+    }
+    if let Some((id, _)) = groups.iter().find(|(_, group)| group == expr) {
+        *expr = Expr::Column { id: *id, ty: expr.ty() };
+        return;
+    }
+    expr.children_mut().into_iter().for_each(|child| substitute(child, groups));
+}
+
+fn substitute_in_plan(plan: &mut Plan, groups: &[(ColumnId, Expr)]) {
+    plan.expressions_mut().into_iter().for_each(|expr| substitute(expr, groups));
+    plan.inputs_mut().into_iter().for_each(|input| substitute_in_plan(input, groups));
+}

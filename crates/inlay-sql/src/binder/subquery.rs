@@ -1,0 +1,229 @@
+//! Subqueries in expressions: each becomes a join that its clause attaches.
+
+use super::scope::Scope;
+use super::{Binder, Bound};
+use crate::parser::ast::{self, BinaryOp, ExprKind, Pos};
+use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan};
+use inlay_types::{Error, LogicalType, Result};
+use std::collections::HashSet;
+
+/// A join that makes the value of a subquery available to the expressions above it.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) kind: JoinKind,
+    pub(super) plan: Plan,
+    pub(super) conditions: Vec<Expr>,
+}
+
+impl Pending {
+    /// Columns that it reads and does not make.
+    pub(super) fn dependencies(&self) -> HashSet<ColumnId> {
+        let mut made = HashSet::new();
+        let mut read = HashSet::new();
+        collect(&self.plan, &mut made, &mut read);
+        self.conditions.iter().for_each(|condition| read.extend(condition.columns()));
+        read.difference(&made).copied().collect()
+    }
+}
+
+/// Columns that a plan reads and does not make.
+pub(super) fn free_columns(plan: &Plan) -> HashSet<ColumnId> {
+    let mut made = HashSet::new();
+    let mut read = HashSet::new();
+    collect(plan, &mut made, &mut read);
+    read.difference(&made).copied().collect()
+}
+
+fn collect(plan: &Plan, made: &mut HashSet<ColumnId>, read: &mut HashSet<ColumnId>) {
+    let mut ids = Vec::new();
+    plan.expressions().into_iter().for_each(|expr| expr.collect_columns(&mut ids));
+    read.extend(ids);
+    match plan {
+        Plan::Scan { columns, row_id, .. } => made.extend(columns.iter().map(|c| c.id).chain(*row_id)),
+        Plan::Source { columns, .. } => made.extend(columns.iter().map(|c| c.id)),
+        Plan::Values { columns, .. } => made.extend(columns),
+        Plan::SetOp { columns, left_columns, right_columns, .. } => {
+            made.extend(columns);
+            read.extend(left_columns.iter().chain(right_columns));
+        }
+        // A column passes through a projection under its own id; that does not make it.
+        Plan::Project { items, .. } => {
+            let is_made = |(id, expr): &&(ColumnId, Expr)| !matches!(expr, Expr::Column { id: read, .. } if read == id);
+            made.extend(items.iter().filter(is_made).map(|(id, _)| *id));
+        }
+        Plan::Aggregate { groups, aggregates, .. } => {
+            made.extend(groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)));
+        }
+        Plan::Join { kind: JoinKind::Mark(mark), .. } | Plan::DependentJoin { kind: JoinKind::Mark(mark), .. } => {
+            made.insert(*mark);
+        }
+        Plan::SharedScan { columns, .. } => made.extend(columns.iter().map(|(id, _)| *id)),
+        Plan::Join { .. }
+        | Plan::DependentJoin { .. }
+        | Plan::Filter { .. }
+        | Plan::Sort { .. }
+        | Plan::Limit { .. }
+        | Plan::GroupLimit { .. }
+        | Plan::With { .. } => {}
+    }
+    plan.inputs().into_iter().for_each(|input| collect(input, made, read));
+}
+
+/// Joins `left` and `right`; the join is dependent if `right` reads columns of `left`.
+pub(super) fn combine(kind: JoinKind, left: Plan, right: Plan, conditions: Vec<Expr>) -> Plan {
+    let free = free_columns(&right);
+    let dependent = !free.is_empty() && left.output().iter().any(|id| free.contains(id));
+    let (left, right) = (Box::new(left), Box::new(right));
+    if dependent {
+        Plan::DependentJoin { kind, left, right, conditions }
+    } else {
+        Plan::Join { kind, left, right, conditions, build_left: false }
+    }
+}
+
+/// `plan` with the values of `pending` beside its columns.
+pub(super) fn attach(plan: Plan, pending: Vec<Pending>) -> Plan {
+    pending.into_iter().fold(plan, |plan, join| combine(join.kind, plan, join.plan, join.conditions))
+}
+
+/// `plan`, filtered; unchanged when there is nothing to filter by.
+pub(super) fn filter(plan: Plan, predicates: Vec<Expr>) -> Plan {
+    if predicates.is_empty() { plan } else { Plan::Filter { input: Box::new(plan), predicates } }
+}
+
+impl Binder<'_> {
+    fn push_pending(&mut self, pending: Pending, pos: Pos) -> Result<()> {
+        match self.scopes.last_mut() {
+            Some(scope) => {
+                scope.pending.push(pending);
+                Ok(())
+            }
+            None => Err(self.at(Error::unsupported("a subquery in this place"), pos)),
+        }
+    }
+
+    /// A query inside an expression. An expression outside of any query gets a scope of its own around it.
+    fn inner_query(&mut self, query: &ast::Query, pos: Pos) -> Result<Bound> {
+        if self.scopes.is_empty() {
+            return Err(self.at(Error::unsupported("a subquery in this place"), pos));
+        }
+        self.query(query)
+    }
+
+    pub(super) fn scalar_subquery(&mut self, query: &ast::Query, pos: Pos) -> Result<Expr> {
+        let bound = self.inner_query(query, pos)?;
+        let [column] = bound.output.as_slice() else {
+            let message = format!("a subquery used as a value must have one column, this one has {}", bound.output.len());
+            return Err(self.at(Error::bind(message), pos));
+        };
+        let value = self.column(column.id);
+        self.push_pending(Pending { kind: JoinKind::Single, plan: bound.plan, conditions: Vec::new() }, pos)?;
+        Ok(value)
+    }
+
+    pub(super) fn exists(&mut self, query: &ast::Query, pos: Pos) -> Result<Expr> {
+        let bound = self.inner_query(query, pos)?;
+        let mark = self.columns.add("exists", LogicalType::Boolean);
+        self.push_pending(Pending { kind: JoinKind::Mark(mark), plan: bound.plan, conditions: Vec::new() }, pos)?;
+        Ok(self.column(mark))
+    }
+
+    /// `input op ANY (query)`; `IN` is `= ANY`.
+    pub(super) fn any(&mut self, input: &ast::Expr, op: BinaryOp, query: &ast::Query, pos: Pos) -> Result<Expr> {
+        let (plan, conditions) = self.any_parts(input, op, query, pos)?;
+        let mark = self.columns.add("any", LogicalType::Boolean);
+        self.push_pending(Pending { kind: JoinKind::Mark(mark), plan, conditions }, pos)?;
+        Ok(self.column(mark))
+    }
+
+    fn any_parts(
+        &mut self,
+        input: &ast::Expr,
+        op: BinaryOp,
+        query: &ast::Query,
+        pos: Pos,
+    ) -> Result<(Plan, Vec<Expr>)> {
+        let inputs: Vec<&ast::Expr> = match &input.kind {
+            ExprKind::Row(items) => items.iter().collect(),
+            _ => vec![input],
+        };
+        let values = inputs.into_iter().map(|item| self.expr(item)).collect::<Result<Vec<_>>>()?;
+        let bound = self.inner_query(query, pos)?;
+        if bound.output.len() != values.len() {
+            let (wanted, found) = (values.len(), bound.output.len());
+            let message = format!("the subquery must have {wanted} column(s) to compare with, it has {found}");
+            return Err(self.at(Error::bind(message), pos));
+        }
+        if values.len() > 1 && op != BinaryOp::Equal {
+            return Err(self.at(Error::unsupported("ANY or ALL of rows with an operator other than ="), pos));
+        }
+        let mut conditions = Vec::with_capacity(values.len());
+        for (value, column) in values.into_iter().zip(&bound.output) {
+            let right = self.column(column.id);
+            conditions.push(self.comparison(compare_op(op), value, right, pos)?);
+        }
+        Ok((bound.plan, conditions))
+    }
+
+    /// `input op ALL (query)` is `NOT (input negated-op ANY (query))`.
+    pub(super) fn all(&mut self, input: &ast::Expr, op: BinaryOp, query: &ast::Query, pos: Pos) -> Result<Expr> {
+        let negated = match op {
+            BinaryOp::Equal => BinaryOp::NotEqual,
+            BinaryOp::NotEqual => BinaryOp::Equal,
+            BinaryOp::Less => BinaryOp::GreaterEqual,
+            BinaryOp::LessEqual => BinaryOp::Greater,
+            BinaryOp::Greater => BinaryOp::LessEqual,
+            BinaryOp::GreaterEqual => BinaryOp::Less,
+            BinaryOp::DistinctFrom => BinaryOp::NotDistinctFrom,
+            _ => BinaryOp::DistinctFrom,
+        };
+        Ok(Expr::Not(Box::new(self.any(input, negated, query, pos)?)))
+    }
+
+    /// A conjunct of WHERE or HAVING that is nothing but EXISTS, NOT EXISTS or IN becomes a semi or anti join.
+    /// Returns whether it was one; its join is then pending.
+    pub(super) fn semi_join_conjunct(&mut self, conjunct: &ast::Expr) -> Result<bool> {
+        let (inner, mut negated) = match &conjunct.kind {
+            ExprKind::Not(inner) => (&**inner, true),
+            _ => (conjunct, false),
+        };
+        let pos = conjunct.pos;
+        let (kind, plan, conditions) = match &inner.kind {
+            ExprKind::Exists { query, negated: written } => {
+                negated ^= written;
+                let kind = if negated { JoinKind::Anti } else { JoinKind::Semi };
+                (kind, self.inner_query(query, pos)?.plan, Vec::new())
+            }
+            // NOT IN is no anti join: a NULL on either side makes it NULL.
+            ExprKind::InSubquery { expr, query, negated: false } if !negated => {
+                let (plan, conditions) = self.any_parts(expr, BinaryOp::Equal, query, pos)?;
+                (JoinKind::Semi, plan, conditions)
+            }
+            _ => return Ok(false),
+        };
+        self.push_pending(Pending { kind, plan, conditions }, pos)?;
+        Ok(true)
+    }
+
+    /// Runs `inner` in a scope of its own and puts what it left pending below `plan_of(value)`.
+    pub(super) fn isolated<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<(T, Vec<Pending>)> {
+        self.scopes.push(Scope::new());
+        let result = inner(self);
+        let scope = self.scopes.pop();
+        Ok((result?, scope.map(|scope| scope.pending).unwrap_or_default()))
+    }
+}
+
+/// The plan's comparison for a comparison operator.
+pub(super) fn compare_op(op: BinaryOp) -> CompareOp {
+    match op {
+        BinaryOp::NotEqual => CompareOp::NotEq,
+        BinaryOp::Less => CompareOp::Lt,
+        BinaryOp::LessEqual => CompareOp::LtEq,
+        BinaryOp::Greater => CompareOp::Gt,
+        BinaryOp::GreaterEqual => CompareOp::GtEq,
+        BinaryOp::DistinctFrom => CompareOp::Distinct,
+        BinaryOp::NotDistinctFrom => CompareOp::NotDistinct,
+        _ => CompareOp::Eq,
+    }
+}
