@@ -1,11 +1,15 @@
 //! The SQL functions, one file per family, each with its table.
 
+mod columns;
+mod find;
+mod like;
 mod operators;
+mod strings;
 
 use crate::registry::Function;
 
 /// All tables; [`crate::registry::all_functions`] chains them.
-pub(crate) static TABLES: &[&[Function]] = &[operators::FUNCTIONS];
+pub(crate) static TABLES: &[&[Function]] = &[operators::FUNCTIONS, strings::FUNCTIONS, like::FUNCTIONS];
 
 /// Levenshtein's distance in bytes.
 pub(crate) fn edit_distance(a: &[u8], b: &[u8]) -> usize {
