@@ -1,6 +1,7 @@
 //! Data from and to files and hosts: table functions, sources over a host's columns, writers.
 //!
 //! - [`arrow_source`], [`column_source`]: tables over a host's record batches and columns.
+//! - [`csv`]: `read_csv` and COPY FROM.
 //! - [`series`]: `range` and `generate_series`.
 //! - [`tpch`]: the TPC-H data generator behind `CALL tpch_dbgen`.
 //!
@@ -8,7 +9,10 @@
 
 pub mod arrow_source;
 pub mod column_source;
+pub mod csv;
 mod morsel;
+pub mod option_text;
+mod paths;
 pub mod series;
 pub mod tpch;
 
@@ -20,5 +24,10 @@ use std::sync::Arc;
 
 /// All table functions of this crate.
 pub fn table_functions() -> Vec<Arc<dyn TableFunction>> {
-    vec![Arc::new(series::Series::RANGE), Arc::new(series::Series::GENERATE_SERIES)]
+    vec![
+        Arc::new(csv::ReadCsv("read_csv")),
+        Arc::new(csv::ReadCsv("read_csv_auto")),
+        Arc::new(series::Series::RANGE),
+        Arc::new(series::Series::GENERATE_SERIES),
+    ]
 }

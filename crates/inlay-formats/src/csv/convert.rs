@@ -1,0 +1,239 @@
+//! Columns of vectors from the fields of indexed records: one loop per column, on one type.
+
+use super::dialect::Dialect;
+use super::index::Records;
+use super::options::CsvOptions;
+use super::parse;
+use inlay_types::view::INLINE_LIMIT;
+use inlay_types::{Bitmap, Buffer, Heap, Interval, LogicalType, Native, Vector, View};
+
+/// How the fields of one column become values.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnReader {
+    pub ty: LogicalType,
+    /// Position of the field in a record.
+    pub field: usize,
+}
+
+/// What all columns of a file share.
+#[derive(Clone, Debug)]
+pub(super) struct ReadRules {
+    pub dialect: Dialect,
+    pub null_strings: Vec<Vec<u8>>,
+    /// The empty text, and no other, is NULL.
+    pub only_empty_is_null: bool,
+    pub date_format: Option<String>,
+    pub timestamp_format: Option<String>,
+}
+
+impl ReadRules {
+    pub fn new(dialect: Dialect, options: &CsvOptions) -> Self {
+        let null_strings: Vec<Vec<u8>> = options.null_strings.iter().map(|s| s.clone().into_bytes()).collect();
+        Self {
+            dialect,
+            only_empty_is_null: matches!(&null_strings[..], [one] if one.is_empty()),
+            null_strings,
+            date_format: options.date_format.clone(),
+            timestamp_format: options.timestamp_format.clone(),
+        }
+    }
+
+    /// Whether a text, without quotes, is NULL.
+    pub fn is_null(&self, text: &[u8]) -> bool {
+        self.null_strings.iter().any(|null| null == text)
+    }
+}
+
+/// Records of a block.
+pub(super) struct Fields<'a> {
+    pub bytes: &'a [u8],
+    pub records: &'a Records,
+    pub width: usize,
+    pub rules: &'a ReadRules,
+    /// Whether all of `bytes` is UTF-8.
+    pub is_utf8: bool,
+}
+
+impl<'a> Fields<'a> {
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        self.records.starts.len()
+    }
+
+    /// A field as it stands in the file, with its quotes; `None` when the record is too short.
+    #[inline(always)]
+    pub fn raw(&self, row: usize, field: usize) -> Option<&'a [u8]> {
+        let index = row * self.width + field;
+        let start = if field == 0 { self.records.starts[row] } else { self.records.ends[index - 1] + 1 };
+        self.bytes.get(start as usize..self.records.ends[index] as usize)
+    }
+}
+
+impl ColumnReader {
+    /// The column's values; rows whose text is no value are NULL and are named in `bad`.
+    pub fn read(&self, fields: &Fields<'_>, bad: &mut Vec<u32>) -> Vector {
+        let column = Column { reader: self, fields, nulls: Vec::new(), bad };
+        let small = |text: &[u8]| parse::short_int(text);
+        match self.ty {
+            LogicalType::Varchar | LogicalType::Blob => column.text(),
+            LogicalType::Boolean => column.values(|text| parse::boolean(text).map(u8::from), |text| {
+                inlay_kernels::parse::boolean(text).map(u8::from)
+            }),
+            LogicalType::TinyInt => column.ints::<i8>(),
+            LogicalType::SmallInt => column.ints::<i16>(),
+            LogicalType::Null | LogicalType::Integer => column.ints::<i32>(),
+            LogicalType::BigInt => column.ints::<i64>(),
+            LogicalType::HugeInt => column.values::<i128>(|t| small(t).map(i128::from), parse::int),
+            LogicalType::UTinyInt => column.ints::<u8>(),
+            LogicalType::USmallInt => column.ints::<u16>(),
+            LogicalType::UInteger => column.ints::<u32>(),
+            LogicalType::UBigInt => column.ints::<u64>(),
+            LogicalType::UHugeInt => column.values::<u128>(
+                |t| small(t)?.try_into().ok(),
+                |t| std::str::from_utf8(t).ok()?.parse().ok(),
+            ),
+            LogicalType::Real => column.values::<f32>(|_| None, inlay_kernels::parse::real),
+            LogicalType::Double => column.values::<f64>(parse::double, inlay_kernels::parse::double),
+            LogicalType::Decimal { precision, scale } => self.decimal(column, precision, scale),
+            LogicalType::Date => column.dates(),
+            LogicalType::Time => column.values::<i64>(parse::time, inlay_kernels::parse::time),
+            LogicalType::Timestamp => column.timestamps(),
+            LogicalType::Interval => column.values::<Interval>(|_| None, inlay_kernels::parse::interval),
+        }
+    }
+
+    fn decimal(&self, column: Column<'_>, precision: u8, scale: u8) -> Vector {
+        let read = |text: &[u8]| parse::decimal(text, precision, scale);
+        match self.ty.physical().size() {
+            2 => column.values::<i16>(|t| read(t)?.try_into().ok(), |t| read(t)?.try_into().ok()),
+            4 => column.values::<i32>(|t| read(t)?.try_into().ok(), |t| read(t)?.try_into().ok()),
+            8 => column.values::<i64>(|t| read(t)?.try_into().ok(), |t| read(t)?.try_into().ok()),
+            _ => column.values::<i128>(read, read),
+        }
+    }
+}
+
+struct Column<'a> {
+    reader: &'a ColumnReader,
+    fields: &'a Fields<'a>,
+    nulls: Vec<u32>,
+    bad: &'a mut Vec<u32>,
+}
+
+impl Column<'_> {
+    /// Values of a fixed-width type: `quick` sees the text as it stands; what it refuses is unquoted, compared with
+    /// the NULL strings, trimmed, and shown to `quick` and `full`.
+    fn values<T: Native>(
+        mut self,
+        quick: impl Fn(&[u8]) -> Option<T>,
+        full: impl Fn(&[u8]) -> Option<T>,
+    ) -> Vector {
+        let (fields, rules) = (self.fields, self.fields.rules);
+        let mut values: Vec<T> = Vec::with_capacity(fields.len());
+        let mut scratch = Vec::new();
+        for row in 0..fields.len() {
+            let raw = fields.raw(row, self.reader.field);
+            let Some(text) = raw.filter(|text| !(text.is_empty() && rules.only_empty_is_null)) else {
+                self.nulls.push(row as u32);
+                values.push(T::default());
+                continue;
+            };
+            if rules.only_empty_is_null {
+                if let Some(value) = quick(text) {
+                    values.push(value);
+                    continue;
+                }
+            }
+            let text = rules.dialect.unquoted(text, &mut scratch);
+            let trimmed = text.trim_ascii();
+            let read = if rules.is_null(text) { None } else { quick(trimmed).or_else(|| full(trimmed)) };
+            if read.is_none() {
+                self.nulls.push(row as u32);
+                if !rules.is_null(text) {
+                    self.bad.push(row as u32);
+                }
+            }
+            values.push(read.unwrap_or_default());
+        }
+        self.finish(Buffer::from_vec(values), Heap::default())
+    }
+
+    fn ints<T: Native + TryFrom<i64> + TryFrom<i128>>(self) -> Vector {
+        self.values::<T>(
+            |text| T::try_from(parse::short_int(text)?).ok(),
+            |text| T::try_from(parse::int(text)?).ok(),
+        )
+    }
+
+    fn dates(self) -> Vector {
+        match &self.fields.rules.date_format {
+            Some(format) => {
+                let read = |text: &[u8]| parse::formatted(text, format).map(|(days, _)| days);
+                self.values::<i32>(read, read)
+            }
+            None => self.values::<i32>(parse::date, inlay_kernels::parse::date),
+        }
+    }
+
+    fn timestamps(self) -> Vector {
+        match &self.fields.rules.timestamp_format {
+            Some(format) => {
+                let read = |text: &[u8]| {
+                    parse::formatted(text, format)
+                        .map(|(days, micros)| i64::from(days) * inlay_types::datetime::MICROS_PER_DAY + micros)
+                };
+                self.values::<i64>(read, read)
+            }
+            None => self.values::<i64>(parse::timestamp, inlay_kernels::parse::timestamp),
+        }
+    }
+
+    fn text(mut self) -> Vector {
+        let (fields, rules) = (self.fields, self.fields.rules);
+        let check_utf8 = self.reader.ty == LogicalType::Varchar && !fields.is_utf8;
+        let quote = rules.dialect.quote;
+        let mut views: Vec<View> = Vec::with_capacity(fields.len());
+        let mut heap: Vec<u8> = Vec::new();
+        let mut scratch = Vec::new();
+        for row in 0..fields.len() {
+            let raw = fields.raw(row, self.reader.field);
+            let Some(raw) = raw.filter(|text| !(text.is_empty() && rules.only_empty_is_null)) else {
+                self.nulls.push(row as u32);
+                views.push(View::EMPTY);
+                continue;
+            };
+            let is_quoted = raw.first().is_some_and(|first| Some(*first) == quote);
+            let text = if is_quoted { rules.dialect.unquoted(raw, &mut scratch) } else { raw };
+            if (is_quoted || !rules.only_empty_is_null) && rules.is_null(text) {
+                self.nulls.push(row as u32);
+                views.push(View::EMPTY);
+                continue;
+            }
+            if check_utf8 && std::str::from_utf8(text).is_err() {
+                self.bad.push(row as u32);
+                self.nulls.push(row as u32);
+                views.push(View::EMPTY);
+                continue;
+            }
+            let offset = heap.len() as u32;
+            if text.len() > INLINE_LIMIT {
+                heap.extend_from_slice(text);
+            }
+            views.push(View::new(text, 0, offset));
+        }
+        let heap = if heap.is_empty() { Heap::default() } else { Heap::new(vec![Buffer::from_vec(heap)]) };
+        self.finish(Buffer::from_vec(views), heap)
+    }
+
+    fn finish(self, data: Buffer, heap: Heap) -> Vector {
+        let len = self.fields.len();
+        let validity = (!self.nulls.is_empty()).then(|| {
+            let mut words = vec![u64::MAX; len.div_ceil(64)];
+            for &row in &self.nulls {
+                words[row as usize / 64] &= !(1 << (row % 64));
+            }
+            Bitmap::from_words(words, len)
+        });
+        Vector::flat(self.reader.ty, len, data, validity, heap)
+    }
+}

@@ -1,0 +1,153 @@
+//! Which files a path argument means: a path, a list of paths, or a pattern with `*`, `?`, `[a-z]` and `**`.
+
+use crate::option_text;
+use inlay_types::{Error, Result, Value};
+use std::path::{Path, PathBuf};
+
+/// The files named by the arguments of a reader, patterns expanded and sorted; at least one.
+pub(crate) fn expand(function: &str, args: &[Value]) -> Result<Vec<String>> {
+    let mut paths = Vec::new();
+    for arg in args {
+        let Some(text) = arg.as_str() else {
+            return Err(Error::invalid_argument(format!("{function} takes paths, not {arg}")));
+        };
+        let items = if text.trim_start().starts_with('[') && text.trim_end().ends_with(']') && !Path::new(text).exists()
+        {
+            option_text::list(text)
+        } else {
+            vec![text.to_string()]
+        };
+        for item in items {
+            expand_one(&item, &mut paths)?;
+        }
+    }
+    if paths.is_empty() {
+        return Err(Error::invalid_argument(format!("{function} needs the path of a file")));
+    }
+    Ok(paths)
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+
+fn expand_one(path: &str, paths: &mut Vec<String>) -> Result<()> {
+    if !is_pattern(path) || Path::new(path).exists() {
+        paths.push(path.to_string());
+        return Ok(());
+    }
+    let absolute = path.starts_with('/');
+    let segments: Vec<&str> = path.split('/').filter(|s| !s.is_empty()).collect();
+    let mut found = Vec::new();
+    let start = if absolute { PathBuf::from("/") } else { PathBuf::new() };
+    walk(&start, &segments, &mut found, 0);
+    if found.is_empty() {
+        let error = std::io::Error::new(std::io::ErrorKind::NotFound, "no file matches the pattern");
+        return Err(Error::io("cannot open", path, &error));
+    }
+    found.sort();
+    found.dedup();
+    paths.extend(found);
+    Ok(())
+}
+
+/// Deepest folder that `**` enters; guards against loops of links.
+const DEPTH_MAX: usize = 64;
+
+fn walk(folder: &Path, segments: &[&str], found: &mut Vec<String>, depth: usize) {
+    let Some((segment, rest)) = segments.split_first() else { return };
+    if *segment == "**" {
+        walk(folder, rest, found, depth);
+        for child in children(folder).into_iter().filter(|c| c.is_dir() && depth < DEPTH_MAX) {
+            walk(&child, segments, found, depth + 1);
+        }
+        return;
+    }
+    let matching: Vec<PathBuf> = if is_pattern(segment) {
+        let fits = |child: &PathBuf| {
+            child.file_name().and_then(|n| n.to_str()).is_some_and(|name| matches(segment.as_bytes(), name.as_bytes()))
+        };
+        children(folder).into_iter().filter(fits).collect()
+    } else {
+        vec![folder.join(segment)]
+    };
+    for child in matching {
+        if !rest.is_empty() {
+            walk(&child, rest, found, depth);
+        } else if child.is_file() {
+            found.push(child.to_string_lossy().into_owned());
+        }
+    }
+}
+
+fn children(folder: &Path) -> Vec<PathBuf> {
+    let folder_or_here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let Ok(entries) = std::fs::read_dir(folder_or_here) else { return Vec::new() };
+    entries.flatten().map(|entry| folder.join(entry.file_name())).collect()
+}
+
+/// Whether a name fits a pattern without `/`. Names that begin with a dot fit only patterns that do.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    if name.first() == Some(&b'.') && pattern.first() != Some(&b'.') {
+        return false;
+    }
+    fits(pattern, name)
+}
+
+/// Walks both, going back to the last star when stuck, so that time is at most the product of the lengths.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            star = Some((p, n));
+            p += 1;
+        } else if let Some(next) = one(pattern, p, name[n]) {
+            (p, n) = (next, n + 1);
+        } else if let Some((at, from)) = star {
+            (p, n) = (at + 1, from + 1);
+            star = Some((at, from + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&c| c == b'*')
+}
+
+/// The position behind the pattern's item at `p` if it accepts `byte`.
+fn one(pattern: &[u8], p: usize, byte: u8) -> Option<usize> {
+    match *pattern.get(p)? {
+        b'?' => Some(p + 1),
+        b'[' => {
+            let close = pattern[p + 1..].iter().position(|&c| c == b']')? + p + 1;
+            let (negated, mut set) = match &pattern[p + 1..close] {
+                [b'!' | b'^', rest @ ..] => (true, rest),
+                set => (false, set),
+            };
+            let mut hit = false;
+            while let [low, rest @ ..] = set {
+                if let [b'-', high, after @ ..] = rest {
+                    hit |= (*low..=*high).contains(&byte);
+                    set = after;
+                } else {
+                    hit |= *low == byte;
+                    set = rest;
+                }
+            }
+            (hit != negated).then_some(close + 1)
+        }
+        c => (c == byte).then_some(p + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_names() {
+        let fits = |pattern: &str, name: &str| matches(pattern.as_bytes(), name.as_bytes());
+        assert!(fits("*.csv", "a.csv") && fits("a?[0-9].csv", "ab7.csv") && fits("*a*b*", "xxaxxbxx"));
+        assert!(!fits("*.csv", "a.csvx") && !fits("[!a]b", "ab") && !fits("*", ".hidden") && !fits("[", "x"));
+    }
+}
