@@ -158,7 +158,12 @@ impl Binder<'_> {
     fn finish(&mut self, bound: Bound) -> plan::statement::Query {
         let plan = self.resolve_shared(bound.plan);
         let output = bound.output.into_iter().map(|column| (column.id, column.name)).collect();
-        plan::statement::Query { plan, columns: std::mem::take(&mut self.columns), output }
+        plan::statement::Query {
+            plan,
+            columns: std::mem::take(&mut self.columns),
+            output,
+            estimates: plan::Estimates::default(),
+        }
     }
 }
 

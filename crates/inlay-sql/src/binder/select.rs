@@ -426,10 +426,11 @@ impl Binder<'_> {
             return self.deliver_distinct_on(plan, items, names, distinct_on, order, tail);
         }
         let distinct = select.distinct == Distinct::Rows;
+        let available: HashSet<ColumnId> = plan.output().into_iter().collect();
         let mut ids = Vec::with_capacity(items.len());
         let mut projection: Vec<(ColumnId, Expr)> = Vec::with_capacity(items.len());
         for (item, name) in items.iter().zip(&names) {
-            ids.push(self.project(item, name, &mut projection));
+            ids.push(self.project(item, name, &available, &mut projection));
         }
         let mut keys = Vec::with_capacity(order.len());
         for (key, direction) in order {
@@ -442,7 +443,7 @@ impl Binder<'_> {
                         return Err(self.at(Error::bind(message), select.pos));
                     }
                     None => {
-                        let id = self.project(&expr, "sort_key", &mut projection);
+                        let id = self.project(&expr, "sort_key", &available, &mut projection);
                         self.column(id)
                     }
                 },
@@ -472,13 +473,20 @@ impl Binder<'_> {
         Ok(Bound { plan: sorted(plan, keys, tail.limit, tail.offset), output })
     }
 
-    /// The column that has the value of `expr` behind `projection`.
-    fn project(&mut self, expr: &Expr, name: &str, projection: &mut Vec<(ColumnId, Expr)>) -> ColumnId {
+    /// The column that has the value of `expr` behind `projection`. A column of the input passes through; an outer one
+    /// gets a new name, because it may be NULL here (no row, a left join) where it is not outside.
+    fn project(
+        &mut self,
+        expr: &Expr,
+        name: &str,
+        available: &HashSet<ColumnId>,
+        projection: &mut Vec<(ColumnId, Expr)>,
+    ) -> ColumnId {
         if let Some((id, _)) = projection.iter().find(|(_, known)| known == expr && expr.is_deterministic()) {
             return *id;
         }
         let id = match expr {
-            Expr::Column { id, .. } => *id,
+            Expr::Column { id, .. } if available.contains(id) => *id,
             other => self.columns.add(name, other.ty()),
         };
         projection.push((id, expr.clone()));

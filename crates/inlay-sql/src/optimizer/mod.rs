@@ -31,8 +31,6 @@ mod unnest;
 mod tests;
 
 pub use column_set::ColumnSet;
-pub use estimate::Estimates;
-pub use statistics::ColumnEstimate;
 
 use crate::plan::statement::Query;
 use crate::plan::{Columns, Plan};
@@ -56,18 +54,14 @@ impl Default for OptimizerContext<'_> {
     }
 }
 
-/// A query with its estimates.
-#[derive(Clone, Debug)]
-pub struct OptimizedQuery {
-    /// The query; its plan has no dependent joins.
-    pub query: Query,
-    /// Estimates for the operators of the plan.
-    pub estimates: Estimates,
+/// Optimizes a query.
+pub fn optimize(query: Query) -> Result<Query> {
+    optimize_with(query, &mut OptimizerContext::default())
 }
 
-/// Optimizes a query.
-pub fn optimize(query: Query, context: &mut OptimizerContext<'_>) -> Result<OptimizedQuery> {
-    let Query { mut plan, mut columns, mut output } = query;
+/// Optimizes a query as the context says.
+pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result<Query> {
+    let Query { mut plan, mut columns, mut output, .. } = query;
     let mut estimator = Estimator::default();
     let mut trace = |pass: &'static str, plan: &Plan, columns: &Columns| {
         if let Some(trace) = &mut context.trace {
@@ -78,14 +72,14 @@ pub fn optimize(query: Query, context: &mut OptimizerContext<'_>) -> Result<Opti
     if !context.enabled {
         plan = unnest::run(plan, &mut columns)?;
         trace("unnest", &plan, &columns);
-        let estimates = Estimates::of(&plan, &mut estimator);
-        return Ok(OptimizedQuery { query: Query { plan, columns, output }, estimates });
+        let estimates = estimate::run(&plan, &mut estimator);
+        return Ok(Query { plan, columns, output, estimates });
     }
     simplify::run(&mut plan);
     trace("simplify", &plan, &columns);
     if is_trivial(&plan) {
-        let estimates = Estimates::of(&plan, &mut estimator);
-        return Ok(OptimizedQuery { query: Query { plan, columns, output }, estimates });
+        let estimates = estimate::run(&plan, &mut estimator);
+        return Ok(Query { plan, columns, output, estimates });
     }
     plan = shared_plans::inline(plan, &mut columns);
     renames::run(&mut plan, &mut output);
@@ -117,8 +111,8 @@ pub fn optimize(query: Query, context: &mut OptimizerContext<'_>) -> Result<Opti
     limits::run(&mut plan);
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
     trace("limits and prune", &plan, &columns);
-    let estimates = Estimates::of(&plan, &mut estimator);
-    Ok(OptimizedQuery { query: Query { plan, columns, output }, estimates })
+    let estimates = estimate::run(&plan, &mut estimator);
+    Ok(Query { plan, columns, output, estimates })
 }
 
 /// Whether a plan is a projection of literal rows, such as `SELECT 1`.

@@ -11,31 +11,16 @@
 use super::column_set::ColumnSet;
 use super::evaluate;
 use super::properties::{as_column, as_column_equality};
-use crate::plan::{AggregateExpr, ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, SetOpKind, SharedId};
+use crate::plan::{AggregateExpr, ColumnEstimate, ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, SetOpKind, SharedId};
 use inlay_catalog::TableEntry;
 use inlay_storage::TableStatistics;
 use inlay_types::{Value, Vector};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What is believed of a column.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ColumnEstimate {
-    /// Distinct values, of the base table's column unless filters restrict this very column.
-    pub distinct: f64,
-    /// Smallest value in the base table. An exact bound, if present, as of planning.
-    pub min: Option<Value>,
-    /// Largest value in the base table.
-    pub max: Option<Value>,
-    /// Share of NULLs.
-    pub null_fraction: f64,
-}
-
-impl ColumnEstimate {
-    /// Nothing is known but the number of rows.
-    fn unknown(rows: f64) -> Self {
-        Self { distinct: (rows * 0.5).max(1.0), ..Self::default() }
-    }
+/// Nothing is known but the number of rows.
+fn unknown(rows: f64) -> ColumnEstimate {
+    ColumnEstimate { distinct: (rows * 0.5).max(1.0), ..ColumnEstimate::default() }
 }
 
 /// What is believed of an operator's result.
@@ -80,87 +65,78 @@ pub struct Estimator {
 impl Estimator {
     /// The estimate for the result of `plan`.
     pub fn relation(&mut self, plan: &Plan) -> Relation {
+        let mut inputs = Vec::with_capacity(2);
+        for (index, input) in plan.inputs().into_iter().enumerate() {
+            let relation = self.relation(input);
+            if let (Plan::With { id, .. }, 0) = (plan, index) {
+                self.shared.insert(*id, relation.clone());
+            }
+            inputs.push(relation);
+        }
+        self.operator(plan, inputs)
+    }
+
+    /// The estimate for the result of an operator, given those of its inputs.
+    pub fn operator(&mut self, plan: &Plan, inputs: Vec<Relation>) -> Relation {
+        let mut inputs = inputs.into_iter();
+        let mut next = || inputs.next().unwrap_or_default();
         match plan {
             Plan::Scan { table, columns, filters, .. } => self.scan(table, columns, filters),
             Plan::Source { source, columns, filters } => {
                 let rows = source.row_count_estimate().map_or(100_000.0, |rows| rows as f64);
-                let known = columns.iter().map(|c| (c.id, ColumnEstimate::unknown(rows))).collect();
+                let known = columns.iter().map(|c| (c.id, unknown(rows))).collect();
                 let base = Relation { rows, base_rows: rows, columns: known };
                 filtered(base, filters)
             }
             Plan::Values { columns, rows } => {
                 let rows = rows.len() as f64;
-                let known = columns.iter().map(|id| (*id, ColumnEstimate { distinct: rows.max(1.0), ..Default::default() }));
-                Relation { rows, base_rows: rows, columns: known.collect() }
+                let one = ColumnEstimate { distinct: rows.max(1.0), ..Default::default() };
+                Relation { rows, base_rows: rows, columns: columns.iter().map(|id| (*id, one.clone())).collect() }
             }
-            Plan::Project { input, items } => {
-                let below = self.relation(input);
+            Plan::Project { items, .. } => {
+                let below = next();
                 let columns = items.iter().map(|(id, e)| (*id, expression_estimate(e, &below))).collect();
                 Relation { columns, ..below }
             }
-            Plan::Filter { input, predicates } => {
-                let below = self.relation(input);
-                filtered(below, predicates)
+            Plan::Filter { predicates, .. } => filtered(next(), predicates),
+            Plan::Join { kind, conditions, .. } | Plan::DependentJoin { kind, conditions, .. } => {
+                let left = next();
+                joined(*kind, left, next(), conditions)
             }
-            Plan::Join { kind, left, right, conditions, .. } | Plan::DependentJoin { kind, left, right, conditions } => {
-                let (left, right) = (self.relation(left), self.relation(right));
-                joined(*kind, left, right, conditions)
-            }
-            Plan::Aggregate { input, groups, aggregates } => {
-                let below = self.relation(input);
-                aggregated(below, groups, aggregates)
-            }
-            Plan::Sort { input, limit, .. } | Plan::Limit { input, limit, .. } => {
-                let mut below = self.relation(input);
+            Plan::Aggregate { groups, aggregates, .. } => aggregated(next(), groups, aggregates),
+            Plan::Sort { limit, .. } | Plan::Limit { limit, .. } => {
+                let mut below = next();
                 if let Some(limit) = limit {
                     below.rows = below.rows.min(*limit as f64);
                 }
                 below
             }
-            Plan::GroupLimit { input, groups, limit, .. } => {
-                let mut below = self.relation(input);
+            Plan::GroupLimit { groups, limit, .. } => {
+                let mut below = next();
                 if let Some(limit) = limit {
                     let count = group_count(groups.iter(), &below);
                     below.rows = below.rows.min(count * *limit as f64);
                 }
                 below
             }
-            Plan::SetOp { kind, left, right, left_columns, right_columns, columns, .. } => {
-                let (left, right) = (self.relation(left), self.relation(right));
-                let rows = match kind {
-                    SetOpKind::Union => left.rows + right.rows,
-                    SetOpKind::Intersect => left.rows.min(right.rows),
-                    SetOpKind::Except => left.rows,
-                };
-                let merge = |i: usize| {
-                    let (l, r) = (left.domain(left_columns[i]), right.domain(right_columns[i]));
-                    let distinct = if *kind == SetOpKind::Union { l.max(r) } else { l };
-                    (columns[i], ColumnEstimate { distinct, ..Default::default() })
-                };
-                Relation { rows, base_rows: rows, columns: (0..columns.len()).map(merge).collect() }
+            Plan::SetOp { kind, left_columns, right_columns, columns, .. } => {
+                let left = next();
+                set_operation(*kind, &left, &next(), left_columns, right_columns, columns)
             }
-            Plan::With { id, definition, body } => {
-                let shared = self.relation(definition);
-                self.shared.insert(*id, shared);
-                self.relation(body)
+            Plan::With { .. } => {
+                next();
+                next()
             }
-            Plan::SharedScan { id, columns } => match self.shared.get(id) {
-                Some(shared) => {
-                    let known = columns
-                        .iter()
-                        .map(|(new, from)| {
-                            let known = shared.columns.get(from).cloned();
-                            (*new, known.unwrap_or_else(|| ColumnEstimate::unknown(shared.rows)))
-                        })
-                        .collect();
-                    Relation { rows: shared.rows, base_rows: shared.base_rows, columns: known }
-                }
-                None => {
-                    let known = columns.iter().map(|(new, _)| (*new, ColumnEstimate::unknown(1000.0))).collect();
-                    Relation { rows: 1000.0, base_rows: 1000.0, columns: known }
-                }
-            },
+            Plan::SharedScan { id, columns } => self.shared_scan(*id, columns),
         }
+    }
+
+    fn shared_scan(&self, id: SharedId, columns: &[(ColumnId, ColumnId)]) -> Relation {
+        let nothing = Relation { rows: 1000.0, base_rows: 1000.0, columns: HashMap::new() };
+        let shared = self.shared.get(&id).unwrap_or(&nothing);
+        let estimate = |from| shared.columns.get(from).cloned().unwrap_or_else(|| unknown(shared.rows));
+        let known = columns.iter().map(|(new, from)| (*new, estimate(from))).collect();
+        Relation { rows: shared.rows, base_rows: shared.base_rows, columns: known }
     }
 
     fn scan(&mut self, table: &Arc<TableEntry>, columns: &[ScanColumn], filters: &[Expr]) -> Relation {
@@ -199,6 +175,27 @@ impl Estimator {
         }
         result
     }
+}
+
+fn set_operation(
+    kind: SetOpKind,
+    left: &Relation,
+    right: &Relation,
+    left_columns: &[ColumnId],
+    right_columns: &[ColumnId],
+    columns: &[ColumnId],
+) -> Relation {
+    let rows = match kind {
+        SetOpKind::Union => left.rows + right.rows,
+        SetOpKind::Intersect => left.rows.min(right.rows),
+        SetOpKind::Except => left.rows,
+    };
+    let merge = |i: usize| {
+        let (l, r) = (left.domain(left_columns[i]), right.domain(right_columns[i]));
+        let distinct = if kind == SetOpKind::Union { l.max(r) } else { l };
+        (columns[i], ColumnEstimate { distinct, ..Default::default() })
+    };
+    Relation { rows, base_rows: rows, columns: (0..columns.len()).map(merge).collect() }
 }
 
 /// Shares of sample rows: of all filters together, and of each alone. `None` for what could not be measured.
@@ -333,7 +330,7 @@ fn compare_selectivity(op: CompareOp, left: &Expr, right: &Expr, relation: &Rela
 fn expression_estimate(expr: &Expr, below: &Relation) -> ColumnEstimate {
     match expr {
         Expr::Column { id, .. } => {
-            below.columns.get(id).cloned().unwrap_or_else(|| ColumnEstimate::unknown(below.rows))
+            below.columns.get(id).cloned().unwrap_or_else(|| unknown(below.rows))
         }
         Expr::Literal { .. } => ColumnEstimate { distinct: 1.0, ..Default::default() },
         other => ColumnEstimate { distinct: expression_domain(other, below), ..Default::default() },

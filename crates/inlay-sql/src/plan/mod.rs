@@ -12,9 +12,12 @@
 //!   are none. There is no subquery expression.
 //! - `conditions`, `filters` and `predicates` are lists of conjuncts of type BOOLEAN; an empty list is TRUE.
 
+pub mod display;
+pub mod estimates;
 pub mod expr;
 pub mod statement;
 
+pub use estimates::{ColumnEstimate, Estimates};
 pub use expr::{AggregateExpr, CompareOp, Expr, SortKey};
 pub use statement::Statement;
 

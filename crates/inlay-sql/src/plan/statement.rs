@@ -1,6 +1,6 @@
 //! Bound statements: what the facade carries out.
 
-use super::{ColumnId, Columns, Plan};
+use super::{ColumnId, Columns, Estimates, Plan};
 use inlay_catalog::{TableEntry, TableSchema};
 use inlay_types::Value;
 use std::sync::Arc;
@@ -14,6 +14,8 @@ pub struct Query {
     pub columns: Columns,
     /// Delivered columns in order, with the names the user sees.
     pub output: Vec<(ColumnId, String)>,
+    /// Filled by the optimizer.
+    pub estimates: Estimates,
 }
 
 /// How EXPLAIN answers.

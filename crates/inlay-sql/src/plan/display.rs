@@ -1,0 +1,398 @@
+//! Plans as people and tools read them: the text tree and the JSON of EXPLAIN.
+//!
+//! Operators are numbered in preorder (see [`super::estimates`]); a caller can annotate each by its number, as EXPLAIN
+//! ANALYZE does with rows and time. Columns are shown by name, with their id where a name is not unique in the query.
+
+use super::statement::Query;
+use super::{AggregateExpr, ColumnId, Columns, Expr, JoinKind, Plan, SetOpKind, SharedId, SortKey};
+use inlay_types::Value;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+/// What a caller adds to an operator: name and value pairs.
+pub type Annotate<'a> = &'a dyn Fn(usize) -> Vec<(&'static str, String)>;
+
+/// The plan as a tree of lines, with estimates and annotations behind each operator.
+pub fn text(query: &Query, annotate: Annotate<'_>) -> String {
+    let printer = Printer::new(&query.plan, &query.columns);
+    let mut out = String::new();
+    let mut next = 0;
+    printer.tree(&query.plan, &mut Tree { query: Some(query), annotate, next: &mut next, out: &mut out }, "", "");
+    out
+}
+
+/// The plan as JSON: `{"operator", "details", "estimated_rows", ..., "inputs"}`.
+pub fn json(query: &Query, annotate: Annotate<'_>) -> String {
+    let printer = Printer::new(&query.plan, &query.columns);
+    let mut out = String::new();
+    let mut next = 0;
+    printer.json(&query.plan, &mut Tree { query: Some(query), annotate, next: &mut next, out: &mut out }, 0);
+    out.push('\n');
+    out
+}
+
+/// The tree alone, for traces of passes and tests.
+pub fn plan_text(plan: &Plan, columns: &Columns) -> String {
+    let printer = Printer::new(plan, columns);
+    let mut out = String::new();
+    let mut next = 0;
+    printer.tree(plan, &mut Tree { query: None, annotate: &|_| Vec::new(), next: &mut next, out: &mut out }, "", "");
+    out
+}
+
+/// An expression as SQL, near enough to be read.
+pub fn expr_text(expr: &Expr, columns: &Columns) -> String {
+    let printer = Printer { columns, ambiguous: HashSet::new() };
+    printer.expr(expr)
+}
+
+struct Tree<'a> {
+    query: Option<&'a Query>,
+    annotate: Annotate<'a>,
+    next: &'a mut usize,
+    out: &'a mut String,
+}
+
+struct Printer<'a> {
+    columns: &'a Columns,
+    /// Columns whose name another column of the plan has too.
+    ambiguous: HashSet<ColumnId>,
+}
+
+impl<'a> Printer<'a> {
+    fn new(plan: &Plan, columns: &'a Columns) -> Self {
+        let mut used = HashSet::new();
+        used_columns(plan, &mut used);
+        let mut by_name: HashMap<&str, Vec<ColumnId>> = HashMap::new();
+        for id in used.into_iter().filter(|id| (id.0 as usize) < columns.len()) {
+            by_name.entry(columns.get(id).name.as_str()).or_default().push(id);
+        }
+        let ambiguous = by_name.into_values().filter(|ids| ids.len() > 1).flatten().collect();
+        Self { columns, ambiguous }
+    }
+
+    fn name(&self, id: ColumnId) -> String {
+        if id.0 as usize >= self.columns.len() {
+            return id.to_string();
+        }
+        let name = &self.columns.get(id).name;
+        if self.ambiguous.contains(&id) || name.is_empty() { format!("{name}{id}") } else { name.clone() }
+    }
+
+    fn names(&self, ids: impl IntoIterator<Item = ColumnId>) -> String {
+        ids.into_iter().map(|id| self.name(id)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn tree(&self, plan: &Plan, tree: &mut Tree<'_>, first: &str, rest: &str) {
+        let node = *tree.next;
+        *tree.next += 1;
+        let (operator, details) = self.describe(plan);
+        tree.out.push_str(first);
+        tree.out.push_str(&operator);
+        for detail in &details {
+            let _ = write!(tree.out, "  {}", detail_text(detail));
+        }
+        let mut notes = Vec::new();
+        if let Some(rows) = tree.query.and_then(|q| q.estimates.rows(node)) {
+            notes.push(format!("~{} rows", rows.round()));
+        }
+        notes.extend((tree.annotate)(node).into_iter().map(|(name, value)| format!("{name}: {value}")));
+        if !notes.is_empty() {
+            let _ = write!(tree.out, "  ({})", notes.join(", "));
+        }
+        tree.out.push('\n');
+        let inputs = plan.inputs();
+        let last = inputs.len().saturating_sub(1);
+        for (i, input) in inputs.into_iter().enumerate() {
+            let (branch, below) = if i == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            self.tree(input, tree, &format!("{rest}{branch}"), &format!("{rest}{below}"));
+        }
+    }
+
+    fn json(&self, plan: &Plan, tree: &mut Tree<'_>, depth: usize) {
+        let node = *tree.next;
+        *tree.next += 1;
+        let (operator, details) = self.describe(plan);
+        let pad = "  ".repeat(depth);
+        let _ = write!(tree.out, "{pad}{{\n{pad}  \"operator\": {}", json_string(&operator));
+        for (name, value) in &details {
+            let _ = write!(tree.out, ",\n{pad}  {}: {}", json_string(name), json_string(value));
+        }
+        if let Some(rows) = tree.query.and_then(|q| q.estimates.rows(node)) {
+            let _ = write!(tree.out, ",\n{pad}  \"estimated_rows\": {}", rows.round());
+        }
+        for (name, value) in (tree.annotate)(node) {
+            let shown = if value.parse::<f64>().is_ok_and(f64::is_finite) { value } else { json_string(&value) };
+            let _ = write!(tree.out, ",\n{pad}  {}: {shown}", json_string(name));
+        }
+        let inputs = plan.inputs();
+        if inputs.is_empty() {
+            let _ = write!(tree.out, ",\n{pad}  \"inputs\": []\n{pad}}}");
+            return;
+        }
+        let _ = writeln!(tree.out, ",\n{pad}  \"inputs\": [");
+        let count = inputs.len();
+        for (i, input) in inputs.into_iter().enumerate() {
+            self.json(input, tree, depth + 2);
+            tree.out.push_str(if i + 1 < count { ",\n" } else { "\n" });
+        }
+        let _ = write!(tree.out, "{pad}  ]\n{pad}}}");
+    }
+
+    /// The operator's name and what it does, as name and text.
+    fn describe(&self, plan: &Plan) -> (String, Vec<(&'static str, String)>) {
+        let mut details = Vec::new();
+        let operator = match plan {
+            Plan::Scan { table, columns, filters, row_id } => {
+                details.push(("columns", self.names(columns.iter().map(|c| c.id).chain(*row_id))));
+                self.push_list(&mut details, "filter", filters);
+                format!("Scan {}", table.name)
+            }
+            Plan::Source { source, columns, filters } => {
+                details.push(("columns", self.names(columns.iter().map(|c| c.id))));
+                self.push_list(&mut details, "filter", filters);
+                format!("Scan {}", source.description())
+            }
+            Plan::Values { columns, rows } => {
+                details.push(("columns", self.names(columns.iter().copied())));
+                details.push(("rows", rows.len().to_string()));
+                if rows.is_empty() { "Empty" } else { "Values" }.to_string()
+            }
+            Plan::Project { items, .. } => {
+                details.push(("items", items.iter().map(|i| self.item(i)).collect::<Vec<_>>().join(", ")));
+                "Project".to_string()
+            }
+            Plan::Filter { predicates, .. } => {
+                self.push_list(&mut details, "predicates", predicates);
+                "Filter".to_string()
+            }
+            Plan::Join { kind, conditions, build_left, .. } => {
+                self.describe_join(*kind, conditions, &mut details);
+                if *build_left {
+                    details.push(("build", "left".to_string()));
+                }
+                format!("{} Join", join_name(*kind))
+            }
+            Plan::DependentJoin { kind, conditions, .. } => {
+                self.describe_join(*kind, conditions, &mut details);
+                format!("{} Dependent Join", join_name(*kind))
+            }
+            Plan::Aggregate { groups, aggregates, .. } => {
+                if !groups.is_empty() {
+                    details.push(("groups", groups.iter().map(|i| self.item(i)).collect::<Vec<_>>().join(", ")));
+                }
+                let list = aggregates.iter().map(|(id, a)| format!("{} := {}", self.name(*id), self.aggregate(a)));
+                if !aggregates.is_empty() {
+                    details.push(("aggregates", list.collect::<Vec<_>>().join(", ")));
+                }
+                if aggregates.is_empty() { "Distinct" } else { "Aggregate" }.to_string()
+            }
+            Plan::Sort { keys, limit, offset, .. } => {
+                details.push(("keys", self.keys(keys)));
+                push_limit(&mut details, *limit, *offset);
+                if limit.is_some() { "Top" } else { "Sort" }.to_string()
+            }
+            Plan::Limit { limit, offset, .. } => {
+                push_limit(&mut details, *limit, *offset);
+                "Limit".to_string()
+            }
+            Plan::GroupLimit { groups, keys, limit, offset, .. } => {
+                self.push_list(&mut details, "groups", groups);
+                if !keys.is_empty() {
+                    details.push(("keys", self.keys(keys)));
+                }
+                push_limit(&mut details, *limit, *offset);
+                "Group Limit".to_string()
+            }
+            Plan::SetOp { kind, all, columns, left_columns, right_columns, .. } => {
+                details.push(("columns", self.names(columns.iter().copied())));
+                details.push(("left", self.names(left_columns.iter().copied())));
+                details.push(("right", self.names(right_columns.iter().copied())));
+                let kind = match kind {
+                    SetOpKind::Union => "Union",
+                    SetOpKind::Intersect => "Intersect",
+                    SetOpKind::Except => "Except",
+                };
+                format!("{kind}{}", if *all { " All" } else { "" })
+            }
+            Plan::With { id: SharedId(number), .. } => format!("With shared {number}"),
+            Plan::SharedScan { id: SharedId(number), columns } => {
+                details.push(("columns", self.names(columns.iter().map(|(id, _)| *id))));
+                format!("Scan shared {number}")
+            }
+        };
+        details.retain(|(_, text)| !text.is_empty());
+        (operator, details)
+    }
+
+    fn describe_join(&self, kind: JoinKind, conditions: &[Expr], details: &mut Vec<(&'static str, String)>) {
+        self.push_list(details, "on", conditions);
+        if let JoinKind::Mark(mark) = kind {
+            details.push(("mark", self.name(mark)));
+        }
+    }
+
+    fn push_list(&self, details: &mut Vec<(&'static str, String)>, name: &'static str, exprs: &[Expr]) {
+        if !exprs.is_empty() {
+            details.push((name, exprs.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(" AND ")));
+        }
+    }
+
+    fn item(&self, (id, expr): &(ColumnId, Expr)) -> String {
+        match expr {
+            Expr::Column { id: read, .. } if read == id => self.name(*id),
+            other => format!("{} := {}", self.name(*id), self.expr(other)),
+        }
+    }
+
+    fn keys(&self, keys: &[SortKey]) -> String {
+        let shown = keys.iter().map(|key| {
+            let direction = if key.descending { " DESC" } else { "" };
+            let nulls = if key.nulls_first { " NULLS FIRST" } else { "" };
+            format!("{}{direction}{nulls}", self.expr(&key.expr))
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    }
+
+    fn aggregate(&self, aggregate: &AggregateExpr) -> String {
+        let distinct = if aggregate.distinct { "DISTINCT " } else { "" };
+        let args = aggregate.args.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(", ");
+        let args = if aggregate.function.name == "count_star" || args.is_empty() { "*".to_string() } else { args };
+        let mut text = format!("{}({distinct}{args}", aggregate.function.name.trim_end_matches("_star"));
+        if !aggregate.order_by.is_empty() {
+            let _ = write!(text, " ORDER BY {}", self.keys(&aggregate.order_by));
+        }
+        text.push(')');
+        if let Some(filter) = &aggregate.filter {
+            let _ = write!(text, " FILTER (WHERE {})", self.expr(filter));
+        }
+        text
+    }
+
+    /// An operand, in parentheses where it would be misread.
+    fn operand(&self, expr: &Expr) -> String {
+        let text = self.expr(expr);
+        let is_plain = match expr {
+            Expr::Column { .. } | Expr::Literal { .. } | Expr::Cast { .. } | Expr::Case { .. } | Expr::Coalesce { .. } => true,
+            Expr::Call { function, args } => !is_operator(function.name) || args.len() == 1,
+            _ => false,
+        };
+        if is_plain { text } else { format!("({text})") }
+    }
+
+    fn list(&self, exprs: &[Expr], separator: &str) -> String {
+        exprs.iter().map(|e| self.operand(e)).collect::<Vec<_>>().join(separator)
+    }
+
+    fn expr(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Column { id, .. } => self.name(*id),
+            Expr::Literal { value, .. } => literal(value),
+            Expr::Call { function, args } if is_operator(function.name) => match args.as_slice() {
+                [left, right] => format!("{} {} {}", self.operand(left), function.name, self.operand(right)),
+                [only] => format!("{}{}", function.name, self.operand(only)),
+                _ => format!("{}({})", function.name, self.list(args, ", ")),
+            },
+            Expr::Call { function, args } => {
+                let args = args.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(", ");
+                format!("{}({args})", function.name)
+            }
+            Expr::Cast { input, ty, or_null } => {
+                format!("{}({} AS {ty})", if *or_null { "TRY_CAST" } else { "CAST" }, self.expr(input))
+            }
+            Expr::Compare { op, left, right } => {
+                format!("{} {} {}", self.operand(left), op.symbol(), self.operand(right))
+            }
+            Expr::And(parts) => self.list(parts, " AND "),
+            Expr::Or(parts) => self.list(parts, " OR "),
+            Expr::Not(input) => match &**input {
+                Expr::IsNull(tested) => format!("{} IS NOT NULL", self.operand(tested)),
+                other => format!("NOT {}", self.operand(other)),
+            },
+            Expr::IsNull(input) => format!("{} IS NULL", self.operand(input)),
+            Expr::InList { input, list } => format!("{} IN ({})", self.operand(input), self.list(list, ", ")),
+            Expr::Case { branches, otherwise, .. } => {
+                let mut text = "CASE".to_string();
+                for (condition, value) in branches {
+                    let _ = write!(text, " WHEN {} THEN {}", self.expr(condition), self.expr(value));
+                }
+                let _ = write!(text, " ELSE {} END", self.expr(otherwise));
+                text
+            }
+            Expr::Coalesce { args, .. } => {
+                let args = args.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(", ");
+                format!("coalesce({args})")
+            }
+        }
+    }
+}
+
+fn used_columns(plan: &Plan, used: &mut HashSet<ColumnId>) {
+    used.extend(plan.output());
+    plan.inputs().into_iter().for_each(|input| used_columns(input, used));
+}
+
+fn join_name(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "Inner",
+        JoinKind::Left => "Left",
+        JoinKind::Full => "Full",
+        JoinKind::Semi => "Semi",
+        JoinKind::Anti => "Anti",
+        JoinKind::Mark(_) => "Mark",
+        JoinKind::Single => "Single",
+    }
+}
+
+fn push_limit(details: &mut Vec<(&'static str, String)>, limit: Option<u64>, offset: u64) {
+    if let Some(limit) = limit {
+        details.push(("limit", limit.to_string()));
+    }
+    if offset > 0 {
+        details.push(("offset", offset.to_string()));
+    }
+}
+
+fn detail_text((name, text): &(&'static str, String)) -> String {
+    match *name {
+        "on" => format!("on {text}"),
+        "columns" | "items" | "keys" => format!("[{text}]"),
+        "filter" => format!("where {text}"),
+        "predicates" => text.clone(),
+        "aggregates" => text.clone(),
+        "groups" => format!("by [{text}]"),
+        other => format!("{other} {text}"),
+    }
+}
+
+fn is_operator(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Varchar(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::Date(_) | Value::Time(_) | Value::Timestamp(_) | Value::Interval(_) | Value::Blob(_) => format!("'{value}'"),
+        other => other.to_string(),
+    }
+}
+
+fn json_string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if (c as u32) < 0x20 => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
