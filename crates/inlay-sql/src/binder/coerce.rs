@@ -87,6 +87,10 @@ fn meet(left: LogicalType, right: LogicalType) -> Option<LogicalType> {
     match (left, right) {
         _ if left == right => Some(left),
         (LogicalType::Null, other) | (other, LogicalType::Null) => Some(other),
+        // Everything can be shown as text.
+        (LogicalType::Varchar, other) | (other, LogicalType::Varchar) if other != LogicalType::Blob => {
+            Some(LogicalType::Varchar)
+        }
         _ => common_type(left, right),
     }
 }

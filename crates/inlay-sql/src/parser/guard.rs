@@ -8,7 +8,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 /// Most operators in a row, without a comma or parenthesis between them.
-const CHAIN_MAX: usize = 20_000;
+const CHAIN_MAX: usize = 50_000;
 /// Deepest nesting of parentheses.
 const PARENTHESES_MAX: usize = 900;
 

@@ -30,7 +30,7 @@ const PARSER_RECURSION_MAX: usize = 3000;
 /// Statements longer than this are read on a stack of their own, so that the caller's may be small.
 const TOKENS_ON_CALLER_STACK_MAX: usize = 600;
 /// That stack's size; pages that are not touched cost nothing.
-const LARGE_STACK_BYTES: usize = 64 << 20;
+const LARGE_STACK_BYTES: usize = 128 << 20;
 
 /// Reads all statements of `sql`. Empty statements (`;;`) are skipped, so the result may be empty.
 pub fn parse_statements(sql: &str) -> Result<Vec<Statement>> {
