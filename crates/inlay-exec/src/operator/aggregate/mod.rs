@@ -2,13 +2,45 @@
 //!
 //! [`HashAggregate::new`] makes the shared state; [`HashAggregate::sink`] ends the pipeline below and
 //! [`HashAggregate::source`] begins the one above. The source outputs the groups, then the aggregates.
+//!
+//! ```text
+//! batch --programs--> keys, arguments --table--> group numbers --accumulators--> states      (each worker by itself)
+//!
+//! few groups               merged by one thread when the input ends
+//! many groups              each worker's groups are spread over partitions, which are merged and output in parallel
+//! more than fit a cache    the worker starts again with an empty table (rows fell into groups: a run is kept), or from
+//!                          then on only partitions its rows (most rows were groups of their own)
+//! ```
+//! - `spec`: expressions compiled, accumulators shared between aggregates.
+//! - `table`, `encode`, `packed`, `generic`: from keys to dense group numbers.
+//! - `state`: groups with accumulators and distinct rows. `partition`, `merge`: from the workers' states to the result.
+//!
+//! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014, section 4.4; it departs from it in the array and
+//! packed tables, and in partitioning rows instead of groups when pre-aggregation does not pay.
+
+mod encode;
+mod generic;
+mod merge;
+mod packed;
+mod partition;
+mod spec;
+mod state;
+mod table;
+#[cfg(test)]
+mod tests;
 
 use crate::context::ExecContext;
 use crate::expression::Layout;
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
 use inlay_sql::plan::{AggregateExpr, Expr};
-use inlay_types::{Batch, Error, Result};
-use std::sync::Arc;
+use inlay_types::{Batch, Error, LogicalType, Reservation, Result};
+use merge::{Collected, Merged};
+use parking_lot::Mutex;
+use partition::Rows;
+use spec::{SharedSpec, Spec};
+use state::{Scratch, State};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// What the planner knows of an aggregation.
 #[derive(Clone)]
@@ -32,13 +64,43 @@ pub struct AggregateOptions {
 
 /// The shared state of one aggregation.
 pub struct HashAggregate {
-    _options: AggregateOptions,
+    spec: SharedSpec,
+    context: ExecContext,
+    /// A worker's table is looked at when it has this many groups.
+    groups_max: usize,
+    collected: Mutex<Collected>,
+    merged: OnceLock<Merged>,
+    next_morsel: AtomicUsize,
 }
+
+/// Groups in a worker's table before it is looked at.
+const GROUPS_MAX: usize = 1 << 17;
+/// The same when statistics promise that rows fall into groups of many rows.
+const GROUPS_MAX_DENSE: usize = 1 << 20;
+/// Rows per group from which pre-aggregation pays.
+const REDUCTION_MIN: u64 = 2;
+/// Memory and table size are looked at every so many batches.
+const CHECK_INTERVAL: u32 = 8;
 
 impl HashAggregate {
     /// Compiles the expressions.
     pub fn new(options: AggregateOptions) -> Result<Arc<Self>> {
-        Ok(Arc::new(Self { _options: options }))
+        let dense = match (options.estimated_rows, options.estimated_groups) {
+            (Some(rows), Some(groups)) => groups <= GROUPS_MAX_DENSE as u64 && rows / groups.max(1) >= 8,
+            _ => false,
+        };
+        Self::with_groups_max(options, if dense { GROUPS_MAX_DENSE } else { GROUPS_MAX })
+    }
+
+    fn with_groups_max(options: AggregateOptions, groups_max: usize) -> Result<Arc<Self>> {
+        Ok(Arc::new(Self {
+            spec: Arc::new(Spec::compile(&options)?),
+            context: options.context,
+            groups_max,
+            collected: Mutex::default(),
+            merged: OnceLock::new(),
+            next_morsel: AtomicUsize::new(0),
+        }))
     }
 
     /// The end of the pipeline below.
@@ -52,39 +114,130 @@ impl HashAggregate {
     }
 }
 
+/// What one worker has collected.
+struct Worker {
+    scratch: Scratch,
+    state: State,
+    /// States that grew too large for the cache.
+    full: Vec<State>,
+    full_size: usize,
+    /// Rows that are partitioned instead of aggregated.
+    rows: Option<Rows>,
+    reservation: Reservation,
+    batches: u32,
+}
+
+impl Worker {
+    fn new(aggregate: &HashAggregate) -> Result<Self> {
+        Ok(Self {
+            scratch: Scratch::new(&aggregate.spec),
+            state: State::new(&aggregate.spec, aggregate.spec.hints.clone())?,
+            full: Vec::new(),
+            full_size: 0,
+            rows: None,
+            reservation: aggregate.context.budget.reserve(0)?,
+            batches: 0,
+        })
+    }
+
+    fn consume(&mut self, batch: &Batch, aggregate: &HashAggregate) -> Result<()> {
+        match (&mut self.rows, &aggregate.spec.inputs) {
+            (Some(rows), Some(inputs)) => rows.append(&aggregate.spec, inputs, batch, &mut self.scratch)?,
+            _ => self.state.consume(batch, &mut self.scratch)?,
+        }
+        self.batches += 1;
+        if self.batches % CHECK_INTERVAL == 0 {
+            self.check(batch, aggregate)?;
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, batch: &Batch, aggregate: &HashAggregate) -> Result<()> {
+        aggregate.context.interrupt.check()?;
+        if self.rows.is_none() && self.state.table.len() > aggregate.groups_max && !self.state.table.is_direct() {
+            let pays = self.state.rows / self.state.table.len() as u64 >= REDUCTION_MIN;
+            let next = State::new(&aggregate.spec, aggregate.spec.hints.clone())?;
+            let full = std::mem::replace(&mut self.state, next);
+            self.full_size += full.memory_size();
+            self.full.push(full);
+            if let (false, Some(inputs)) = (pays, &aggregate.spec.inputs) {
+                let types: Vec<LogicalType> = inputs.iter().map(|&i| batch.column(i).logical_type()).collect();
+                self.rows = Some(Rows::new(&types));
+            }
+        }
+        let size = self.state.memory_size() + self.full_size + self.rows.as_ref().map_or(0, Rows::memory_size);
+        self.reservation.resize(size as u64)
+    }
+}
+
 impl Sink for HashAggregate {
     fn local(&self) -> LocalState {
-        Box::new(())
+        Box::new(None::<Worker>)
     }
 
-    fn consume(&self, _input: Batch, _local: &mut LocalState) -> Result<Flow> {
-        Err(Error::internal("aggregation is being written"))
+    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
+        let worker = local.downcast_mut::<Option<Worker>>().ok_or_else(wrong_state)?;
+        match worker {
+            Some(worker) => worker.consume(&input, self)?,
+            None => worker.insert(Worker::new(self)?).consume(&input, self)?,
+        }
+        Ok(Flow::More)
     }
 
-    fn combine(&self, _local: LocalState) -> Result<()> {
+    fn combine(&self, local: LocalState) -> Result<()> {
+        let worker = local.downcast::<Option<Worker>>().map_err(|_| wrong_state())?;
+        let Some(mut worker) = *worker else { return Ok(()) };
+        let size = worker.state.memory_size() + worker.full_size + worker.rows.as_ref().map_or(0, Rows::memory_size);
+        worker.reservation.resize(size as u64)?;
+        let mut collected = self.collected.lock();
+        collected.states.extend(worker.full);
+        if worker.state.rows > 0 {
+            collected.states.push(worker.state);
+        }
+        collected.rows.extend(worker.rows);
+        collected.reservations.push(worker.reservation);
         Ok(())
     }
 
-    fn finalize(&self, _context: &ExecContext) -> Result<()> {
-        Ok(())
+    fn finalize(&self, context: &ExecContext) -> Result<()> {
+        let merged = merge::merge(&self.spec, &mut self.collected.lock(), context)?;
+        self.merged.set(merged).map_err(|_| Error::internal("an aggregation was finalized twice"))
     }
 }
 
 impl Source for HashAggregate {
     fn start(&self, _context: &ExecContext) -> Result<usize> {
-        Ok(0)
+        Ok(self.merged()?.morsels())
     }
 
     fn local(&self) -> LocalState {
-        Box::new(())
+        Box::new(Scratch::new(&self.spec))
     }
 
     fn run_morsel(
         &self,
-        _local: &mut LocalState,
-        _begin: &mut dyn FnMut(usize),
-        _push: &mut dyn FnMut(Batch) -> Result<Flow>,
+        local: &mut LocalState,
+        begin: &mut dyn FnMut(usize),
+        push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
-        Ok(Morsel::Exhausted)
+        let merged = self.merged()?;
+        let morsel = self.next_morsel.fetch_add(1, Ordering::Relaxed);
+        if morsel >= merged.morsels() {
+            return Ok(Morsel::Exhausted);
+        }
+        begin(morsel);
+        let scratch = local.downcast_mut::<Scratch>().ok_or_else(wrong_state)?;
+        merged.output(&self.spec, morsel, &self.context, scratch, &mut |batch| Ok(push(batch)? == Flow::More))?;
+        Ok(Morsel::Pushed)
     }
+}
+
+impl HashAggregate {
+    fn merged(&self) -> Result<&Merged> {
+        self.merged.get().ok_or_else(|| Error::internal("an aggregation was read before it was finalized"))
+    }
+}
+
+fn wrong_state() -> Error {
+    Error::internal("an aggregation was given another operator's state")
 }

@@ -1,0 +1,292 @@
+//! What an aggregation computes, compiled: programs, shared accumulators, and how results are put together.
+//!
+//! Aggregates that need the same thing share a slot: `sum(x)` and `avg(x)` one sum, all averages and counts one number
+//! of rows. `count(x)` is the number of rows less the number of NULLs, and the latter costs nothing while there are none.
+//!
+//! Rows come in input sets: set 0 has all rows, and every distinct FILTER has a set of its own with the rows it lets
+//! through, whose arguments are computed on those rows alone.
+
+use super::AggregateOptions;
+use super::table::TableHints;
+use crate::expression::{Filter, Layout, Program};
+use inlay_kernels::aggregate::{self, GroupedAccumulator, NullCount, OrderKey, Ordered};
+use inlay_kernels::function::{AggregateFunction, AggregateKind};
+use inlay_sql::plan::{AggregateExpr, Expr};
+use inlay_types::{LogicalType, Result, Vector};
+use std::sync::Arc;
+
+/// What a slot accumulates.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum SlotKind {
+    /// Number of rows.
+    Rows,
+    /// Number of rows whose argument is NULL.
+    Nulls,
+    /// An aggregate function.
+    Function(AggregateFunction),
+    /// An aggregate function over rows in an order; the keys follow the arguments.
+    Ordered(AggregateFunction, Vec<LogicalType>, Vec<OrderKey>),
+}
+
+/// An accumulator that one or more aggregates read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Slot {
+    pub(super) kind: SlotKind,
+    /// Its rows: all, or those of a filter.
+    pub(super) set: usize,
+    /// Arguments: positions among the set's expressions (or, if distinct, among those of the distinct rows).
+    pub(super) args: Vec<usize>,
+    /// Fed by distinct rows instead of the set.
+    pub(super) distinct: Option<usize>,
+}
+
+/// The distinct argument rows of some aggregates.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct DistinctSet {
+    pub(super) set: usize,
+    /// Positions among the set's expressions.
+    pub(super) args: Vec<usize>,
+    pub(super) types: Vec<LogicalType>,
+}
+
+/// How an output column is made of slots.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Output {
+    Slot(usize),
+    /// Rows less NULLs.
+    Count { rows: usize, nulls: usize },
+    /// A sum by rows less NULLs.
+    Average { sum: usize, rows: usize, nulls: usize },
+}
+
+/// Rows that reach some slots, and the expressions computed on them.
+pub(super) struct InputSet {
+    pub(super) filter: Option<Filter>,
+    filter_expr: Option<Expr>,
+    exprs: Vec<Expr>,
+    pub(super) program: Program,
+}
+
+/// A compiled aggregation.
+pub(super) struct Spec {
+    /// The first `group_types.len()` expressions of set 0 are the groups.
+    pub(super) sets: Vec<InputSet>,
+    pub(super) group_types: Vec<LogicalType>,
+    /// Computes the groups alone.
+    pub(super) group_program: Program,
+    pub(super) slots: Vec<Slot>,
+    pub(super) distincts: Vec<DistinctSet>,
+    pub(super) outputs: Vec<Output>,
+    pub(super) hints: TableHints,
+    /// Positions of all columns read, ascending; `None` if expressions must not be computed twice.
+    pub(super) inputs: Option<Vec<usize>>,
+    /// Number of columns of the input.
+    pub(super) input_columns: usize,
+}
+
+struct Builder {
+    sets: Vec<(Option<Expr>, Vec<Expr>)>,
+    slots: Vec<Slot>,
+    distincts: Vec<DistinctSet>,
+}
+
+impl Builder {
+    fn set(&mut self, filter: Option<&Expr>) -> usize {
+        let same = |(known, _): &(Option<Expr>, Vec<Expr>)| known.as_ref() == filter;
+        let deterministic = filter.is_none_or(Expr::is_deterministic);
+        if let Some(index) = self.sets.iter().position(same).filter(|_| deterministic) {
+            return index;
+        }
+        self.sets.push((filter.cloned(), Vec::new()));
+        self.sets.len() - 1
+    }
+
+    fn expr(&mut self, set: usize, expr: &Expr) -> usize {
+        let exprs = &mut self.sets[set].1;
+        if let Some(index) = exprs.iter().position(|known| known == expr).filter(|_| expr.is_deterministic()) {
+            return index;
+        }
+        exprs.push(expr.clone());
+        exprs.len() - 1
+    }
+
+    fn slot(&mut self, slot: Slot) -> usize {
+        if let Some(index) = self.slots.iter().position(|known| *known == slot) {
+            return index;
+        }
+        self.slots.push(slot);
+        self.slots.len() - 1
+    }
+
+    fn aggregate(&mut self, aggregate: &AggregateExpr) -> Output {
+        let function = &*aggregate.function;
+        let set = self.set(aggregate.filter.as_ref());
+        let ordered = is_order_sensitive(function.kind) && !aggregate.order_by.is_empty();
+        let inputs: Vec<&Expr> = if ordered {
+            aggregate.args.iter().chain(aggregate.order_by.iter().map(|key| &key.expr)).collect()
+        } else {
+            aggregate.args.iter().collect()
+        };
+        let mut args: Vec<usize> = inputs.iter().map(|&expr| self.expr(set, expr)).collect();
+        let mut distinct = None;
+        if aggregate.distinct && is_distinct_sensitive(function.kind) && !args.is_empty() {
+            let types = inputs.iter().map(|expr| expr.ty()).collect();
+            let wanted = DistinctSet { set, args: args.clone(), types };
+            let index = self.distincts.iter().position(|known| *known == wanted).unwrap_or_else(|| {
+                self.distincts.push(wanted);
+                self.distincts.len() - 1
+            });
+            distinct = Some(index);
+            args = (0..args.len()).collect();
+        }
+        let base = Slot { kind: SlotKind::Rows, set, args: Vec::new(), distinct };
+        let with = |kind: SlotKind, args: &[usize]| Slot { kind, args: args.to_vec(), ..base.clone() };
+        if ordered {
+            let types = aggregate.order_by.iter().map(|key| key.expr.ty()).collect();
+            let keys = aggregate.order_by.iter();
+            let keys = keys.map(|k| OrderKey { descending: k.descending, nulls_first: k.nulls_first }).collect();
+            return Output::Slot(self.slot(with(SlotKind::Ordered(function.clone(), types, keys), &args)));
+        }
+        match function.kind {
+            AggregateKind::CountStar => Output::Slot(self.slot(base)),
+            AggregateKind::Count => {
+                let rows = self.slot(base.clone());
+                Output::Count { rows, nulls: self.slot(with(SlotKind::Nulls, &args)) }
+            }
+            AggregateKind::Avg => {
+                let sum = self.slot(with(SlotKind::Function(aggregate::sum_of(function)), &args));
+                let rows = self.slot(base.clone());
+                Output::Average { sum, rows, nulls: self.slot(with(SlotKind::Nulls, &args)) }
+            }
+            _ => Output::Slot(self.slot(with(SlotKind::Function(function.clone()), &args))),
+        }
+    }
+}
+
+/// Whether the result depends on the order of the rows.
+fn is_order_sensitive(kind: AggregateKind) -> bool {
+    matches!(
+        kind,
+        AggregateKind::First
+            | AggregateKind::AnyValue
+            | AggregateKind::StringAgg
+            | AggregateKind::ArgMin
+            | AggregateKind::ArgMax
+            | AggregateKind::Mode
+    )
+}
+
+/// Whether the result depends on how often a value occurs.
+fn is_distinct_sensitive(kind: AggregateKind) -> bool {
+    !matches!(
+        kind,
+        AggregateKind::Min
+            | AggregateKind::Max
+            | AggregateKind::AnyValue
+            | AggregateKind::First
+            | AggregateKind::BoolAnd
+            | AggregateKind::BoolOr
+            | AggregateKind::BitAnd
+            | AggregateKind::BitOr
+            | AggregateKind::ArgMin
+            | AggregateKind::ArgMax
+            | AggregateKind::ApproxCountDistinct
+    )
+}
+
+impl Spec {
+    pub(super) fn compile(options: &AggregateOptions) -> Result<Self> {
+        let mut builder =
+            Builder { sets: vec![(None, options.groups.clone())], slots: Vec::new(), distincts: Vec::new() };
+        let outputs: Vec<Output> = options.aggregates.iter().map(|a| builder.aggregate(a)).collect();
+        let compile = |(filter, exprs): (Option<Expr>, Vec<Expr>)| compile_set(filter, exprs, &options.layout);
+        let sets = builder.sets.into_iter().map(compile).collect::<Result<Vec<_>>>()?;
+        let range = |range: &Option<(i128, i128)>| {
+            let (low, high) = range.filter(|(low, high)| low <= high)?;
+            Some((low as u64, u64::try_from(high - low).ok()?))
+        };
+        let hints = TableHints {
+            ranges: options.key_ranges.iter().map(range).collect(),
+            rows: options.estimated_rows,
+            groups: options.estimated_groups,
+        };
+        Ok(Self {
+            inputs: input_columns(&sets),
+            sets,
+            group_types: options.groups.iter().map(Expr::ty).collect(),
+            group_program: Program::compile_many(&options.groups, &options.layout)?,
+            slots: builder.slots,
+            distincts: builder.distincts,
+            outputs,
+            hints,
+            input_columns: options.layout.0.len(),
+        })
+    }
+
+    /// New accumulators, one per slot.
+    pub(super) fn accumulators(&self) -> Result<Vec<Box<dyn GroupedAccumulator>>> {
+        self.slots.iter().map(|slot| self.accumulator(slot)).collect()
+    }
+
+    pub(super) fn accumulator(&self, slot: &Slot) -> Result<Box<dyn GroupedAccumulator>> {
+        let total = !self.group_types.is_empty() && slot.set == 0 && slot.distinct.is_none();
+        match &slot.kind {
+            SlotKind::Rows => aggregate::create(
+                &AggregateFunction {
+                    name: "count_star",
+                    kind: AggregateKind::CountStar,
+                    arg_types: Vec::new(),
+                    return_type: LogicalType::BigInt,
+                },
+                total,
+            ),
+            SlotKind::Nulls => Ok(NullCount::boxed()),
+            SlotKind::Function(function) => aggregate::create(function, total),
+            SlotKind::Ordered(function, types, keys) => Ok(Ordered::boxed(function, types, keys.clone())),
+        }
+    }
+
+    /// The result columns of groups `from .. from + len`.
+    pub(super) fn finish(
+        &self,
+        accumulators: &[Box<dyn GroupedAccumulator>],
+        from: usize,
+        len: usize,
+    ) -> Result<Vec<Vector>> {
+        let slot = |index: usize| accumulators[index].finish(from, len);
+        let column = |output: &Output| match *output {
+            Output::Slot(index) => slot(index),
+            Output::Count { rows, nulls } => Ok(aggregate::count_of(&slot(rows)?, &slot(nulls)?)),
+            Output::Average { sum, rows, nulls } => {
+                aggregate::average(&slot(sum)?, &aggregate::count_of(&slot(rows)?, &slot(nulls)?))
+            }
+        };
+        self.outputs.iter().map(column).collect()
+    }
+}
+
+fn compile_set(filter: Option<Expr>, exprs: Vec<Expr>, layout: &Layout) -> Result<InputSet> {
+    let program = Program::compile_many(&exprs, layout)?;
+    let compiled = match &filter {
+        Some(filter) => Some(Filter::compile(std::slice::from_ref(filter), layout)?),
+        None => None,
+    };
+    Ok(InputSet { filter: compiled, filter_expr: filter, exprs, program })
+}
+
+fn input_columns(sets: &[InputSet]) -> Option<Vec<usize>> {
+    let mut columns = Vec::new();
+    for set in sets {
+        if !set.exprs.iter().chain(&set.filter_expr).all(Expr::is_deterministic) {
+            return None;
+        }
+        columns.extend_from_slice(set.program.inputs());
+        columns.extend(set.filter.iter().flat_map(Filter::inputs));
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    Some(columns)
+}
+
+/// Shared by all that need the compiled aggregation.
+pub(super) type SharedSpec = Arc<Spec>;

@@ -1,0 +1,266 @@
+//! Groups with their accumulators, and how rows and other groups get into them.
+
+use super::spec::{SharedSpec, Slot, SlotKind, Spec};
+use super::table::{GroupTable, TableHints};
+use crate::expression::{FilterState, ProgramState};
+use inlay_kernels::aggregate::{GroupIds, GroupedAccumulator};
+use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector};
+
+/// Scratch of one worker.
+pub(super) struct Scratch {
+    programs: Vec<ProgramState>,
+    filters: Vec<Option<FilterState>>,
+    pub(super) group_program: ProgramState,
+    groups: Vec<u32>,
+    selection: Vec<u32>,
+    selected_groups: Vec<u32>,
+    distinct_groups: Vec<u32>,
+}
+
+impl Scratch {
+    pub(super) fn new(spec: &Spec) -> Self {
+        Self {
+            programs: spec.sets.iter().map(|set| set.program.state()).collect(),
+            filters: spec.sets.iter().map(|set| set.filter.as_ref().map(|filter| filter.state())).collect(),
+            group_program: spec.group_program.state(),
+            groups: Vec::new(),
+            selection: Vec::new(),
+            selected_groups: Vec::new(),
+            distinct_groups: Vec::new(),
+        }
+    }
+}
+
+/// Groups, their accumulators and their distinct rows.
+pub(super) struct State {
+    spec: SharedSpec,
+    pub(super) table: GroupTable,
+    pub(super) accumulators: Vec<Box<dyn GroupedAccumulator>>,
+    /// Keys are the group (UINTEGER), then the arguments.
+    pub(super) distincts: Vec<GroupTable>,
+    /// Rows consumed.
+    pub(super) rows: u64,
+}
+
+impl State {
+    pub(super) fn new(spec: &SharedSpec, hints: TableHints) -> Result<Self> {
+        let distinct = |set: &super::spec::DistinctSet| {
+            let types: Vec<LogicalType> = std::iter::once(LogicalType::UInteger).chain(set.types.iter().copied()).collect();
+            let ranges = vec![spec.group_types.is_empty().then_some((0, 0))];
+            GroupTable::new(&types, TableHints { ranges, rows: None, groups: None })
+        };
+        let mut state = Self {
+            spec: SharedSpec::clone(spec),
+            table: GroupTable::new(&spec.group_types, hints),
+            accumulators: spec.accumulators()?,
+            distincts: spec.distincts.iter().map(distinct).collect(),
+            rows: 0,
+        };
+        if spec.group_types.is_empty() {
+            state.resize(1);
+        }
+        Ok(state)
+    }
+
+    /// Number of groups.
+    pub(super) fn len(&self) -> usize {
+        if self.spec.group_types.is_empty() { 1 } else { self.table.len() }
+    }
+
+    /// Bytes held.
+    pub(super) fn memory_size(&self) -> usize {
+        let accumulators: usize = self.accumulators.iter().map(|a| a.memory_size()).sum();
+        accumulators + self.table.memory_size() + self.distincts.iter().map(GroupTable::memory_size).sum::<usize>()
+    }
+
+    fn resize(&mut self, groups: usize) {
+        self.accumulators.iter_mut().for_each(|accumulator| accumulator.resize(groups));
+    }
+
+    /// Adds the rows of a batch.
+    pub(super) fn consume(&mut self, batch: &Batch, scratch: &mut Scratch) -> Result<()> {
+        let spec = SharedSpec::clone(&self.spec);
+        self.rows += batch.len() as u64;
+        for (index, set) in spec.sets.iter().enumerate() {
+            let Some(filter) = &set.filter else {
+                let mut values = set.program.eval_all(&mut scratch.programs[index], batch)?;
+                let keys: Vec<Vector> = values.iter().take(spec.group_types.len()).cloned().collect();
+                if !keys.is_empty() {
+                    self.table.find_or_create(keys, batch.len(), &mut scratch.groups)?;
+                    let groups = self.table.len();
+                    self.resize(groups);
+                }
+                let groups = std::mem::take(&mut scratch.groups);
+                let outcome = self.update(&spec, index, &values, &groups, batch.len(), scratch);
+                values.clear();
+                scratch.groups = groups;
+                outcome?;
+                continue;
+            };
+            let Some(filter_state) = &mut scratch.filters[index] else { continue };
+            filter.select(filter_state, batch, &mut scratch.selection)?;
+            let len = scratch.selection.len();
+            if len == 0 {
+                continue;
+            }
+            let all = len == batch.len();
+            let taken: Vec<Vector> = set
+                .program
+                .inputs()
+                .iter()
+                .map(|&i| if all { batch.column(i).clone() } else { batch.column(i).take(&scratch.selection) })
+                .collect();
+            let columns: Vec<&Vector> = taken.iter().collect();
+            let values = set.program.eval_all_on(&mut scratch.programs[index], &columns, len)?;
+            let mut groups = std::mem::take(&mut scratch.selected_groups);
+            groups.clear();
+            if !spec.group_types.is_empty() {
+                groups.extend(scratch.selection.iter().map(|&row| scratch.groups[row as usize]));
+            }
+            let outcome = self.update(&spec, index, &values, &groups, len, scratch);
+            scratch.selected_groups = groups;
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// Adds `len` rows of a set: to the slots that it feeds, and to its distinct rows.
+    fn update(
+        &mut self,
+        spec: &Spec,
+        set: usize,
+        values: &[Vector],
+        groups: &[u32],
+        len: usize,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let total = self.len();
+        let ids = (!spec.group_types.is_empty()).then(|| GroupIds::new(groups, total));
+        let mut args: Vec<&Vector> = Vec::new();
+        for (slot, accumulator) in spec.slots.iter().zip(&mut self.accumulators) {
+            if slot.set != set || slot.distinct.is_some() {
+                continue;
+            }
+            args.clear();
+            args.extend(slot.args.iter().map(|&arg| &values[arg]));
+            match ids {
+                Some(ids) => accumulator.update(&args, ids)?,
+                None => accumulator.update_one(&args, len, 0)?,
+            }
+        }
+        for (distinct, table) in spec.distincts.iter().zip(&mut self.distincts) {
+            if distinct.set == set {
+                let arguments = distinct.args.iter().map(|&arg| values[arg].clone());
+                let keys = std::iter::once(group_column(groups, len)).chain(arguments).collect();
+                table.find_or_create(keys, len, &mut scratch.distinct_groups)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the groups `source` of another state; returns which groups here they are.
+    pub(super) fn merge(&mut self, other: &State, source: &[u32]) -> Result<Vec<u32>> {
+        let mut targets = Vec::with_capacity(source.len());
+        let mut groups = Vec::new();
+        for part in source.chunks(VECTOR_SIZE) {
+            if self.spec.group_types.is_empty() {
+                groups.clear();
+                groups.resize(part.len(), 0);
+            } else {
+                let keys = other.table.columns().iter().map(|column| column.gather(part)).collect();
+                self.table.find_or_create(keys, part.len(), &mut groups)?;
+                let count = self.table.len();
+                self.resize(count);
+            }
+            let slots = self.spec.slots.iter().zip(self.accumulators.iter_mut().zip(&other.accumulators));
+            for (slot, (accumulator, theirs)) in slots {
+                if slot.distinct.is_none() {
+                    accumulator.merge(&**theirs, part, &groups)?;
+                }
+            }
+            targets.extend_from_slice(&groups);
+        }
+        Ok(targets)
+    }
+
+    /// Adds rows `rows` of another state's distinct table; `target` says which group here one of theirs is.
+    pub(super) fn merge_distinct(
+        &mut self,
+        index: usize,
+        other: &State,
+        rows: &[u32],
+        target: impl Fn(u32) -> u32,
+    ) -> Result<()> {
+        merge_distinct_rows(&mut self.distincts[index], &other.distincts[index], rows, target)
+    }
+
+    /// Feeds the distinct rows to their accumulators; called once, when there will be no more rows.
+    pub(super) fn finish_distinct(&mut self) -> Result<()> {
+        let spec = SharedSpec::clone(&self.spec);
+        let total = self.len();
+        for (index, table) in self.distincts.iter().enumerate() {
+            feed_distinct(&spec.slots, &mut self.accumulators, index, table, total)?;
+        }
+        self.distincts = Vec::new();
+        Ok(())
+    }
+
+    /// The rows of groups `from .. from + len`, as output.
+    pub(super) fn output(&self, from: usize, len: usize) -> Result<Batch> {
+        let mut columns: Vec<Vector> = self.table.columns().iter().map(|column| column.to_vector(from, len)).collect();
+        columns.extend(self.spec.finish(&self.accumulators, from, len)?);
+        Ok(Batch::new(columns, len))
+    }
+}
+
+/// Adds rows of one distinct table to another, with their groups renamed.
+pub(super) fn merge_distinct_rows(
+    into: &mut GroupTable,
+    from: &GroupTable,
+    rows: &[u32],
+    target: impl Fn(u32) -> u32,
+) -> Result<()> {
+    let mut groups = Vec::new();
+    for part in rows.chunks(VECTOR_SIZE) {
+        let mut keys: Vec<Vector> = from.columns().iter().map(|column| column.gather(part)).collect();
+        let renamed: Vec<u32> = keys[0].values::<u32>().iter().map(|&group| target(group)).collect();
+        keys[0] = Vector::from_values(LogicalType::UInteger, &renamed);
+        into.find_or_create(keys, part.len(), &mut groups)?;
+    }
+    Ok(())
+}
+
+/// Feeds distinct rows to the accumulators of the slots that want them.
+pub(super) fn feed_distinct(
+    slots: &[Slot],
+    accumulators: &mut [Box<dyn GroupedAccumulator>],
+    index: usize,
+    table: &GroupTable,
+    groups: usize,
+) -> Result<()> {
+    let mut from = 0;
+    while from < table.len() {
+        let len = (table.len() - from).min(VECTOR_SIZE);
+        let columns: Vec<Vector> = table.columns().iter().map(|column| column.to_vector(from, len)).collect();
+        let ids = GroupIds::new(columns[0].values::<u32>(), groups);
+        for (slot, accumulator) in slots.iter().zip(accumulators.iter_mut()) {
+            if slot.distinct != Some(index) {
+                continue;
+            }
+            let args: Vec<&Vector> = match slot.kind {
+                SlotKind::Rows => Vec::new(),
+                _ => slot.args.iter().map(|&arg| &columns[arg + 1]).collect(),
+            };
+            accumulator.update(&args, ids)?;
+        }
+        from += len;
+    }
+    Ok(())
+}
+
+fn group_column(groups: &[u32], len: usize) -> Vector {
+    if groups.is_empty() {
+        return Vector::from_values(LogicalType::UInteger, &vec![0u32; len]);
+    }
+    Vector::from_values(LogicalType::UInteger, groups)
+}

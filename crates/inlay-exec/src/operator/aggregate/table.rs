@@ -1,0 +1,392 @@
+//! Groups: their keys, column by column, and how a row finds its group.
+//!
+//! A table begins with the fastest method that its keys allow and falls back when a batch does not fit:
+//!
+//! ```text
+//! level 0   direct    code of the keys indexes an array of group numbers
+//! level 1   packed    code of the keys (64 or 128 bits), with ranges from statistics or guessed from the first batch
+//! level 2   packed    the same with the ranges of the types
+//! level 3   generic   hash of the keys; keys are compared column by column
+//! ```
+//! Group numbers are dense and in the order of first appearance, whatever the method; a fallback keeps them.
+
+use super::encode::{Digits, Interner, Misfit, add_digits, is_word, observed_range, type_range};
+use super::generic::{GenericTable, hash_groups};
+use super::packed::PackedTable;
+use inlay_kernels::aggregate::Column;
+use inlay_types::{Error, LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};
+
+/// What is expected of a table's keys.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TableHints {
+    /// Least word and range, per key; may be shorter than the keys.
+    pub(super) ranges: Vec<Option<(u64, u64)>>,
+    /// Rows to be resolved.
+    pub(super) rows: Option<u64>,
+    /// Groups expected.
+    pub(super) groups: Option<u64>,
+}
+
+/// Codes below this may index an array, whatever is expected.
+const DIRECT_ALWAYS: u128 = 1 << 16;
+/// Arrays of group numbers have at most this many entries.
+const DIRECT_MAX: u128 = 1 << 25;
+/// The same for several keys, or strings.
+const DIRECT_MIXED_MAX: u128 = 1 << 20;
+/// Strings that are not dictionary encoded become digits only if so few groups are expected.
+const INTERNED_GROUPS_MAX: u64 = 1024;
+/// Integers of unknown range index an array if the first batch spans at most this.
+const OBSERVED_RANGE_MAX: u64 = 4096;
+
+struct Encoded {
+    digits: Vec<Digits>,
+    strides: Vec<u64>,
+}
+
+enum Resolver {
+    Unchosen,
+    Direct(Encoded, Vec<u32>),
+    Packed64(Encoded, PackedTable<u64>),
+    Packed128(Encoded, PackedTable<u128>),
+    /// One key of 64 bits without NULLs.
+    Word(PackedTable<u64>),
+    Generic(Box<GenericTable>),
+}
+
+/// Distinct keys, numbered.
+pub(super) struct GroupTable {
+    columns: Vec<Column>,
+    hints: TableHints,
+    resolver: Resolver,
+    level: u8,
+    string_capacity: usize,
+    /// Groups that the resolver knows; all of `columns` except during a fallback.
+    resolved: usize,
+    codes: Vec<u64>,
+    wide_codes: Vec<u128>,
+    new_rows: Vec<u32>,
+}
+
+impl GroupTable {
+    pub(super) fn new(types: &[LogicalType], hints: TableHints) -> Self {
+        Self {
+            columns: types.iter().map(|&ty| Column::new(ty)).collect(),
+            hints,
+            resolver: Resolver::Unchosen,
+            level: 0,
+            string_capacity: 15,
+            resolved: 0,
+            codes: Vec::new(),
+            wide_codes: Vec::new(),
+            new_rows: Vec::new(),
+        }
+    }
+
+    /// Number of groups.
+    pub(super) fn len(&self) -> usize {
+        self.resolved
+    }
+
+    /// The keys.
+    pub(super) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Bytes held.
+    pub(super) fn memory_size(&self) -> usize {
+        let resolver = match &self.resolver {
+            Resolver::Unchosen => 0,
+            Resolver::Direct(_, slots) => slots.capacity() * 4,
+            Resolver::Packed64(_, table) | Resolver::Word(table) => table.memory_size(),
+            Resolver::Packed128(_, table) => table.memory_size(),
+            Resolver::Generic(table) => table.memory_size(),
+        };
+        resolver + self.columns.iter().map(Column::memory_size).sum::<usize>()
+    }
+
+    /// Whether groups are found by indexing an array, so that many groups cost no more than few.
+    pub(super) fn is_direct(&self) -> bool {
+        matches!(self.resolver, Resolver::Direct(..))
+    }
+
+    /// For a table of one integer key in an array: its least word and range.
+    pub(super) fn direct_range(&self) -> Option<(u64, u64)> {
+        match &self.resolver {
+            Resolver::Direct(Encoded { digits, .. }, _) => match digits[..] {
+                [Digits::Int { min, range }] => Some((min, range)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Hashes of the keys of all groups.
+    pub(super) fn hashes(&self) -> Vec<u64> {
+        hash_groups(&self.columns, 0, self.resolved)
+    }
+
+    /// Finds the group of each of `len` rows, or makes it. Without keys all rows are of group 0.
+    pub(super) fn find_or_create(&mut self, mut keys: Vec<Vector>, len: usize, groups: &mut Vec<u32>) -> Result<()> {
+        groups.clear();
+        groups.resize(len, 0);
+        if len == 0 {
+            return Ok(());
+        }
+        keys.iter_mut().for_each(normalize);
+        if let Resolver::Unchosen = self.resolver {
+            self.choose(&keys);
+        }
+        while let Err(misfit) = self.resolve(&keys, len, groups, true) {
+            self.fall_back(misfit, &keys)?;
+        }
+        if self.resolved > u32::MAX as usize - VECTOR_SIZE {
+            return Err(Error::unsupported("a GROUP BY with more than 4294965247 groups"));
+        }
+        Ok(())
+    }
+
+    /// Finds or makes groups by the current method. With `append` new keys are stored.
+    fn resolve(&mut self, keys: &[Vector], len: usize, groups: &mut [u32], append: bool) -> std::result::Result<(), Misfit> {
+        self.new_rows.clear();
+        let next = self.resolved as u32;
+        match &mut self.resolver {
+            Resolver::Unchosen => {}
+            Resolver::Direct(encoded, slots) => {
+                encoded.encode(keys, len, &mut self.codes)?;
+                index_groups(&self.codes, slots, next, groups, &mut self.new_rows);
+            }
+            Resolver::Packed64(encoded, table) => {
+                encoded.encode(keys, len, &mut self.codes)?;
+                table.find_or_create(&self.codes, next, groups, &mut self.new_rows);
+            }
+            Resolver::Packed128(encoded, table) => {
+                encoded.encode_wide(keys, len, &mut self.codes, &mut self.wide_codes)?;
+                table.find_or_create(&self.wide_codes, next, groups, &mut self.new_rows);
+            }
+            Resolver::Word(table) => {
+                if keys[0].null_count() > 0 {
+                    return Err(Misfit::Range);
+                }
+                self.codes.resize(len, 0);
+                // With the full range every code is one more than the word, wrapping: as good as the word.
+                let mut digits = Digits::Int { min: 0, range: u64::MAX };
+                add_digits(&mut digits, 1, &keys[0], true, &mut self.codes)?;
+                table.find_or_create(&self.codes, next, groups, &mut self.new_rows);
+            }
+            Resolver::Generic(table) => {
+                self.resolved =
+                    table.find_or_create(keys, len, &mut self.columns, append, self.resolved, groups);
+                return Ok(());
+            }
+        }
+        self.resolved += self.new_rows.len();
+        if append && !self.new_rows.is_empty() {
+            for (column, key) in self.columns.iter_mut().zip(keys) {
+                column.append(key, &self.new_rows);
+            }
+        }
+        Ok(())
+    }
+
+    /// Chooses another method after a misfit, and makes it know all groups.
+    fn fall_back(&mut self, misfit: Misfit, keys: &[Vector]) -> Result<()> {
+        let mut misfit = misfit;
+        'methods: loop {
+            match misfit {
+                Misfit::Strings => self.string_capacity = self.string_capacity * 8 + 7,
+                Misfit::Range if self.level < 3 => self.level += 1,
+                Misfit::Range => return Err(Error::internal("group keys fit no hash table")),
+            }
+            self.choose(keys);
+            let known = self.columns.first().map_or(0, Column::len);
+            self.resolved = 0;
+            let mut groups = vec![0; VECTOR_SIZE];
+            while self.resolved < known {
+                let len = (known - self.resolved).min(VECTOR_SIZE);
+                let from = self.resolved;
+                let stored: Vec<Vector> = self.columns.iter().map(|column| column.to_vector(from, len)).collect();
+                if let Err(next) = self.resolve(&stored, len, &mut groups[..len], false) {
+                    misfit = next;
+                    continue 'methods;
+                }
+                if self.resolved != from + len {
+                    return Err(Error::internal("group keys changed while a hash table was rebuilt"));
+                }
+            }
+            return Ok(());
+        }
+    }
+
+    /// Sets the fastest method, from the current level on, that these keys allow.
+    fn choose(&mut self, keys: &[Vector]) {
+        if self.level == 0 {
+            if let Some(direct) = self.direct(keys) {
+                self.resolver = direct;
+                return;
+            }
+            self.level = 1;
+        }
+        while self.level < 3 {
+            if let Some(packed) = self.packed(keys) {
+                self.resolver = packed;
+                return;
+            }
+            self.level += 1;
+        }
+        self.resolver = Resolver::Generic(Box::new(GenericTable::new(keys.len())));
+    }
+
+    fn hint(&self, index: usize) -> Option<(u64, u64)> {
+        self.hints.ranges.get(index).copied().flatten()
+    }
+
+    fn direct(&self, keys: &[Vector]) -> Option<Resolver> {
+        let mut digits = Vec::with_capacity(keys.len());
+        let mut strings = false;
+        for (index, key) in keys.iter().enumerate() {
+            let ty = key.logical_type();
+            if ty.is_view() {
+                strings = true;
+                let few = self.hints.groups.is_some_and(|groups| groups <= INTERNED_GROUPS_MAX);
+                if key.as_dictionary().is_none() && !key.is_constant() && !few {
+                    return None;
+                }
+                digits.push(Digits::Strings(Box::new(Interner::new(self.string_capacity))));
+                continue;
+            }
+            if !is_word(ty) {
+                return None;
+            }
+            let narrow = type_range(ty).filter(|(_, range)| *range <= u64::from(u16::MAX));
+            let known = self.hint(index).or(narrow);
+            let (min, range) = known.or_else(|| {
+                let (min, range) = observed_range(key)?;
+                // Room for four times the range seen, around it.
+                let margin = range + range / 2 + 32;
+                (range <= OBSERVED_RANGE_MAX && !ty.is_float())
+                    .then(|| (min.wrapping_sub(margin), range + 2 * margin))
+            })?;
+            digits.push(Digits::Int { min, range });
+        }
+        let limit = self.direct_limit(strings || keys.len() > 1);
+        let encoded = Encoded::new(digits, limit)?;
+        let size = encoded.digits.iter().map(Digits::radix).product::<u128>() as usize;
+        Some(Resolver::Direct(encoded, vec![0; size]))
+    }
+
+    fn direct_limit(&self, mixed: bool) -> u128 {
+        let most = if mixed { DIRECT_MIXED_MAX } else { DIRECT_MAX };
+        let expected = self.hints.rows.unwrap_or(1 << 18).saturating_mul(if mixed { 2 } else { 16 });
+        u128::from(expected).clamp(DIRECT_ALWAYS, most)
+    }
+
+    fn packed(&self, keys: &[Vector]) -> Option<Resolver> {
+        let mut digits = Vec::with_capacity(keys.len());
+        for (index, key) in keys.iter().enumerate() {
+            let ty = key.logical_type();
+            if !is_word(ty) {
+                return None;
+            }
+            let guessed = || {
+                let (min, range) = observed_range(key).filter(|_| !ty.is_float())?;
+                let margin = range.checked_mul(256)?.checked_add(1 << 20)?;
+                Some((min.wrapping_sub(margin), range.checked_add(margin.checked_mul(2)?)?))
+            };
+            let known = match self.level {
+                // Several keys are guessed narrow, to fit into one word together; one key fits anyway.
+                1 if keys.len() == 1 => self.hint(index).or_else(|| type_range(ty)).or_else(guessed),
+                1 => self.hint(index).or_else(guessed).or_else(|| type_range(ty)),
+                _ => type_range(ty),
+            };
+            match known.filter(|(_, range)| *range < u64::MAX - 1) {
+                Some((min, range)) => digits.push(Digits::Int { min, range }),
+                None if keys.len() == 1 && key.null_count() == 0 => {
+                    return Some(Resolver::Word(PackedTable::new()));
+                }
+                None => return None,
+            }
+        }
+        let radices: Option<u128> = digits.iter().try_fold(1u128, |product, d| product.checked_mul(d.radix()));
+        if radices? <= u128::from(u64::MAX) {
+            let encoded = Encoded::new(digits, u128::from(u64::MAX))?;
+            return Some(Resolver::Packed64(encoded, PackedTable::new()));
+        }
+        let encoded = Encoded { digits, strides: Vec::new() };
+        Some(Resolver::Packed128(encoded, PackedTable::new()))
+    }
+}
+
+impl Encoded {
+    /// `None` when codes could reach `limit`.
+    fn new(digits: Vec<Digits>, limit: u128) -> Option<Self> {
+        let mut strides = Vec::with_capacity(digits.len());
+        let mut product = 1u128;
+        for digit in &digits {
+            strides.push(product as u64);
+            product = product.checked_mul(digit.radix()).filter(|&product| product <= limit)?;
+        }
+        Some(Self { digits, strides })
+    }
+
+    fn encode(&mut self, keys: &[Vector], len: usize, codes: &mut Vec<u64>) -> std::result::Result<(), Misfit> {
+        codes.resize(len, 0);
+        for (index, ((digits, &stride), key)) in self.digits.iter_mut().zip(&self.strides).zip(keys).enumerate() {
+            add_digits(digits, stride, key, index == 0, codes)?;
+        }
+        Ok(())
+    }
+
+    fn encode_wide(
+        &mut self,
+        keys: &[Vector],
+        len: usize,
+        scratch: &mut Vec<u64>,
+        codes: &mut Vec<u128>,
+    ) -> std::result::Result<(), Misfit> {
+        scratch.resize(len, 0);
+        codes.clear();
+        codes.resize(len, 0);
+        for (digits, key) in self.digits.iter_mut().zip(keys) {
+            let radix = digits.radix();
+            add_digits(digits, 1, key, true, scratch)?;
+            for (code, &digit) in codes.iter_mut().zip(scratch.iter()) {
+                *code = *code * radix + u128::from(digit);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Looks codes up in an array of group numbers plus one.
+fn index_groups(codes: &[u64], slots: &mut [u32], next: u32, groups: &mut [u32], new_rows: &mut Vec<u32>) {
+    let mut next = next;
+    for (row, (&code, group)) in codes.iter().zip(groups).enumerate() {
+        let slot = &mut slots[code as usize];
+        if *slot == 0 {
+            next += 1;
+            *slot = next;
+            new_rows.push(row as u32);
+        }
+        *group = *slot - 1;
+    }
+}
+
+/// Gives equal keys equal bits: -0.0 becomes 0.0, every NaN the same. Only strings keep dictionaries and constants.
+fn normalize(key: &mut Vector) {
+    if !key.logical_type().is_view() && !key.is_flat() {
+        *key = key.flatten();
+    }
+    match key.physical_type() {
+        PhysicalType::F64 if key.values::<f64>().iter().any(|v| *v == 0.0 || v.is_nan()) => {
+            for value in key.values_mut::<f64>() {
+                *value = if value.is_nan() { f64::NAN } else { *value + 0.0 };
+            }
+        }
+        PhysicalType::F32 if key.values::<f32>().iter().any(|v| *v == 0.0 || v.is_nan()) => {
+            for value in key.values_mut::<f32>() {
+                *value = if value.is_nan() { f32::NAN } else { *value + 0.0 };
+            }
+        }
+        _ => {}
+    }
+}
