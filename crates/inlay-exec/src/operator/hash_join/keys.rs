@@ -196,7 +196,7 @@ impl SlotEncoding {
         for (range, &null_equal) in ranges.iter().zip(null_equal).rev() {
             let span = range.span();
             let values = u128::from(span) + 1 + u128::from(null_equal);
-            parts.push(Part { min: range.min, span, stride: domain, null: null_equal.then_some(span + 1) });
+            parts.push(Part { min: range.min, span, stride: domain, null: null_equal.then(|| span + 1) });
             let product = u128::from(domain) * values;
             // The largest slot must stay below NO_SLOT.
             domain = u64::try_from(product).ok().filter(|product| *product < i64::MAX as u64)?;
