@@ -432,7 +432,9 @@ impl Compiler<'_> {
     fn push(&mut self, action: Action, args: Vec<Operand>, per_value: bool) -> Operand {
         let out = self.program.registers;
         self.program.registers += 1;
-        self.program.steps.push(Step { action, args, out, per_value });
+        // What is remembered per dictionary holds only if everything else is constant in every batch, not just in one.
+        let variable = args.iter().filter(|arg| !matches!(arg, Operand::Constant(_))).count();
+        self.program.steps.push(Step { action, args, out, per_value: per_value && variable == 1 });
         Operand::Register(out)
     }
 
