@@ -11,6 +11,17 @@ fn flip(negate: bool) -> u64 {
     if negate { u64::MAX } else { 0 }
 }
 
+/// Asks for the memory that the next vector of this column will read here: scans alternate between columns, each for
+/// one vector, which the CPU's own prefetching across 4 KiB pages does not foresee. Measured: Q6's filter 4.3 -> 3.3 ms.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn prefetch_next_vector<T>(chunk: &[T]) {
+    for line in 0..size_of_val(chunk).div_ceil(64) {
+        let next = chunk.as_ptr().wrapping_add(inlay_types::VECTOR_SIZE).cast::<i8>().wrapping_add(line * 64);
+        _mm_prefetch::<_MM_HINT_T0>(next);
+    }
+}
+
 /// Calls `$word_of` for each 64 values, as `&[T; 64]`, the last ones padded with zeros, and ands its result in.
 macro_rules! and_chunks {
     ($values:expr, $mask:expr, $chunk:ident: $ty:ty => $word_of:expr) => {{
@@ -38,6 +49,7 @@ macro_rules! and_range_of {
             let flip = flip(range.negate);
             and_chunks!(values, mask, chunk: $ty => {
                 let mut word = 0u64;
+                prefetch_next_vector(chunk);
                 for part in 0..64 / $lanes {
                     // SAFETY: the chunk has 64 values, of which this register takes a part.
                     let lanes = unsafe { _mm512_loadu_si512(chunk.as_ptr().add(part * $lanes).cast()) };
@@ -71,6 +83,7 @@ macro_rules! and_floats_of {
             let (flip, nan) = (flip(range.negate), flip(range.nan));
             and_chunks!(values, mask, chunk: $ty => {
                 let mut word = 0u64;
+                prefetch_next_vector(chunk);
                 for part in 0..64 / $lanes {
                     // SAFETY: the chunk has 64 values, of which this register takes a part.
                     let floats = unsafe { $load(chunk.as_ptr().add(part * $lanes)) };
@@ -161,7 +174,7 @@ fn ascending() -> __m512i {
     _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
 pub(super) fn push_positions(mask: &[u64], base: u32, out: &mut Vec<u32>) {
     let total: usize = mask.iter().map(|w| w.count_ones() as usize).sum();
     // A register is stored whole, so up to 15 values behind the last one are written.
@@ -211,7 +224,7 @@ macro_rules! select_u32 {
 
 /// # Safety
 /// Every row is inside `values`, which are fewer than 2^31.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
 pub(super) unsafe fn select_range_u32(values: &[u32], range: LaneRange, rows: &[u32], out: &mut Vec<u32>) {
     let (low, span) = (_mm512_set1_epi32(range.low as i32), _mm512_set1_epi32(range.span as i32));
     let flip = flip(range.negate) as u16;
@@ -222,7 +235,7 @@ pub(super) unsafe fn select_range_u32(values: &[u32], range: LaneRange, rows: &[
 
 /// # Safety
 /// Every row is inside `values`, which are fewer than 2^31, and all bits of `bits` are in bounds.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
 pub(super) unsafe fn select_bits_u32(values: &[u32], bits: LaneBits<'_>, rows: &[u32], out: &mut Vec<u32>) {
     select_u32!(values, rows, out, |lanes, active| {
         // SAFETY: bits are in bounds (caller).

@@ -39,10 +39,14 @@ pub(crate) fn level() -> Level {
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt")
         {
             return Level::Avx512;
         }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt")
+        {
             return Level::Avx2;
         }
     }
@@ -308,11 +312,11 @@ macro_rules! compiled_for_level {
         pub(crate) fn $name<$($param: $bound),*>($($arg: $ty),*) {
             #[cfg(target_arch = "x86_64")]
             {
-                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
                 fn on_avx512<$($param: $bound),*>($($arg: $ty),*) {
                     $loop_name($($arg),*)
                 }
-                #[target_feature(enable = "avx2,bmi2")]
+                #[target_feature(enable = "avx2,bmi2,popcnt")]
                 fn on_avx2<$($param: $bound),*>($($arg: $ty),*) {
                     $loop_name($($arg),*)
                 }
