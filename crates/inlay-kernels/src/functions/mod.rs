@@ -1,6 +1,7 @@
 //! The SQL functions, one file per family, each with its table.
 
 mod columns;
+mod dates;
 mod find;
 mod like;
 mod operators;
@@ -9,7 +10,13 @@ mod strings;
 use crate::registry::Function;
 
 /// All tables; [`crate::registry::all_functions`] chains them.
-pub(crate) static TABLES: &[&[Function]] = &[operators::FUNCTIONS, strings::FUNCTIONS, like::FUNCTIONS];
+pub(crate) static TABLES: &[&[Function]] = &[operators::FUNCTIONS, strings::FUNCTIONS, like::FUNCTIONS,
+    dates::part::FUNCTIONS,
+    dates::trunc::FUNCTIONS,
+    dates::difference::FUNCTIONS,
+    dates::make::FUNCTIONS,
+    dates::format::FUNCTIONS,
+];
 
 /// Levenshtein's distance in bytes.
 pub(crate) fn edit_distance(a: &[u8], b: &[u8]) -> usize {
