@@ -1,1 +1,36 @@
-//! inlay
+//! Inlay: an analytical SQL database inside the program that uses it.
+//!
+//! This crate is the facade: bindings and servers use it and no other crate.
+//!
+//! ```
+//! # fn main() -> inlay::Result<()> {
+//! let connection = inlay::Database::open_in_memory()?.connect();
+//! connection.execute("CREATE TABLE t (x INTEGER)")?;
+//! connection.execute("INSERT INTO t VALUES (40), (2)")?;
+//! let answer = connection.execute("SELECT sum(x) FROM t")?;
+//! assert_eq!(answer.value(0, 0).to_string(), "42");
+//! # Ok(())
+//! # }
+//! ```
+//! - [`database`], [`connection`]: handles. [`settings`]: what SET sets.
+//! - `execute`, `load`, `procedure`: one statement carried out.
+//! - [`result`], [`columns`]: what comes back, batch by batch or as whole columns.
+
+mod columns;
+pub mod connection;
+pub mod database;
+mod execute;
+mod freeze;
+mod load;
+mod procedure;
+pub mod render;
+pub mod result;
+pub mod settings;
+
+pub use connection::{Connection, Host, Parameters};
+pub use database::Database;
+pub use inlay_catalog::TableSource;
+pub use inlay_formats::{ArrowTable, ColumnSource};
+pub use inlay_types as types;
+pub use inlay_types::{Error, Result, Value};
+pub use result::{QueryResult, ResultKind};

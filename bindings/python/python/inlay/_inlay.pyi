@@ -1,0 +1,190 @@
+"""The compiled half of the package."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any, TypeAlias, final
+
+__version__: str
+
+Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any] | None
+
+def connect(
+    database: str | PathLike[str] | None = ":memory:",
+    read_only: bool = False,
+    config: Mapping[str, Any] | None = None,
+) -> Connection:
+    """
+    Open a database and connect to it.
+
+    Parameters
+    ----------
+    database
+        ``":memory:"``; files come next.
+    config
+        Settings by name, such as ``{"threads": 2, "memory_limit": "2GB"}``.
+    """
+
+class _Fetch:
+    @property
+    def description(self) -> list[tuple[str, str, None, None, None, None, None]] | None:
+        """Name and type of each column; None for statements without rows."""
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """Fetch the next row; None when there is none."""
+
+    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
+        """Fetch up to `size` more rows."""
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """Fetch all further rows."""
+
+    def fetchnumpy(self) -> dict[str, Any]:
+        """
+        Fetch one NumPy array per column, masked where NULL.
+
+        TIMESTAMP is ``datetime64[us]``, DATE ``datetime64[D]``, INTERVAL ``timedelta64[us]``, DECIMAL and HUGEINT
+        ``float64``; VARCHAR, BLOB and TIME are object arrays.
+        """
+
+    def df(self) -> Any:
+        """Fetch a pandas data frame."""
+
+    def fetchdf(self) -> Any:
+        """Fetch a pandas data frame."""
+
+    def arrow(self) -> Any:
+        """Fetch a `pyarrow.Table`."""
+
+    def fetch_arrow_table(self) -> Any:
+        """Fetch a `pyarrow.Table`."""
+
+    def fetch_record_batch(self) -> Any:
+        """Fetch a `pyarrow.RecordBatchReader`."""
+
+    def pl(self) -> Any:
+        """Fetch a Polars data frame."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
+    def __next__(self) -> tuple[Any, ...]: ...
+
+@final
+class Connection(_Fetch):
+    """
+    A session of a database, and the answer of its last statement.
+
+    Threads may share a connection: statements take turns, and what `execute` returns holds its own answer.
+
+    Examples
+    --------
+    >>> inlay.connect().execute("SELECT ? + 2", [40]).fetchone()
+    (42,)
+    """
+
+    @property
+    def rowcount(self) -> int:
+        """Rows of the last answer, or rows that the last statement changed; -1 if neither."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+
+    def execute(self, query: str, parameters: Parameters = None) -> Connection:
+        """
+        Run the statements of `query`; the answer is the last one's.
+
+        Parameters
+        ----------
+        parameters
+            A sequence for ``?`` and ``$1``, a mapping for ``$name``.
+
+        Raises
+        ------
+        inlay.Error
+            With the SQLSTATE in ``sqlstate``.
+        """
+
+    def executemany(self, query: str, parameters: Iterable[Parameters]) -> Connection:
+        """Run one statement once per set of parameters, all or nothing."""
+
+    def sql(self, query: str, parameters: Parameters = None) -> Relation | None:
+        """Run a query and return its rows; None for statements without rows."""
+
+    def query(self, query: str, parameters: Parameters = None) -> Relation | None:
+        """Run a query and return its rows; None for statements without rows."""
+
+    def table(self, name: str) -> Relation | None:
+        """Read a table."""
+
+    def fetch_df(self) -> Any:
+        """Fetch a pandas data frame."""
+
+    def register(self, name: str, table: Any) -> Connection:
+        """
+        Make an object a table.
+
+        Data frames of pandas and Polars, Arrow tables, batches and readers, anything with ``__arrow_c_stream__``, and
+        dictionaries of NumPy arrays. Memory is shared where layouts agree; the object is kept alive.
+        """
+
+    def unregister(self, name: str) -> Connection:
+        """Forget a registered object."""
+
+    def begin(self) -> Connection:
+        """Open a transaction."""
+
+    def commit(self) -> Connection:
+        """Commit the transaction, if one is open."""
+
+    def rollback(self) -> Connection:
+        """Undo the transaction, if one is open."""
+
+    def cursor(self) -> Connection:
+        """Open another session of the same database."""
+
+    def duplicate(self) -> Connection:
+        """Open another session of the same database."""
+
+    def interrupt(self) -> None:
+        """End the running statement; may be called from any thread."""
+
+    def close(self) -> None:
+        """Close the session; an open transaction is undone."""
+
+    def __enter__(self) -> Connection: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+@final
+class Relation(_Fetch):
+    """The rows of a query. Its `repr` is a table."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Column names."""
+
+    @property
+    def types(self) -> list[str]:
+        """Column types."""
+
+    @property
+    def dtypes(self) -> list[str]:
+        """Column types."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+
+    def to_df(self) -> Any:
+        """Fetch a pandas data frame."""
+
+    def to_arrow_table(self) -> Any:
+        """Fetch a `pyarrow.Table`."""
+
+    def show(self, max_rows: int = 40, max_width: int = 160) -> None:
+        """Print the table."""
+
+    def __len__(self) -> int: ...
+
+@final
+class ColumnMemory:
+    """Memory of a column below a NumPy array."""

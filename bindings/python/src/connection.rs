@@ -1,0 +1,306 @@
+//! `inlay.connect` and `inlay.Connection`.
+
+use crate::arrow;
+use crate::cursor::{self, Cursor};
+use crate::errors::{exception, misuse, unwrapped};
+use crate::host::PythonHost;
+use crate::parameters;
+use crate::register;
+use crate::relation::Relation;
+use inlay::types::arrow::StringLayout;
+use inlay::{Database, Host, Parameters, QueryResult, ResultKind, Value};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Opens a database and connects to it.
+#[pyfunction]
+#[pyo3(signature = (database = None, read_only = false, config = None))]
+pub fn connect(
+    py: Python<'_>,
+    database: Option<&Bound<'_, PyAny>>,
+    read_only: bool,
+    config: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Connection> {
+    let path = match database.filter(|path| !path.is_none()) {
+        Some(path) => py.import("os")?.getattr("fspath")?.call1((path,))?.extract()?,
+        None => ":memory:".to_string(),
+    };
+    if read_only && matches!(path.as_str(), "" | ":memory:") {
+        return Err(misuse(py, "a database in memory cannot be opened read-only: it would stay empty"));
+    }
+    let mut settings: Vec<(String, Value)> = Vec::new();
+    for (name, value) in config.into_iter().flatten() {
+        settings.push((name.extract()?, parameters::value(py, &value)?));
+    }
+    let database = unwrapped(py, Database::open(&path, &settings))?;
+    Ok(Connection::new(database.connect(), None))
+}
+
+/// A session of a database, and the answer of its last statement.
+///
+/// `execute` returns another handle of the same session that holds this statement's answer, so that threads which
+/// share a connection do not fetch each other's rows.
+#[pyclass(frozen, module = "inlay")]
+pub struct Connection {
+    engine: inlay::Connection,
+    last: Mutex<Option<Arc<Cursor>>>,
+}
+
+impl Connection {
+    fn new(engine: inlay::Connection, last: Option<Arc<Cursor>>) -> Self {
+        Self { engine, last: Mutex::new(last) }
+    }
+
+    fn set_last(&self, py: Python<'_>, cursor: Option<Arc<Cursor>>) {
+        let mut last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let earlier = std::mem::replace(&mut *last, cursor);
+        drop(last);
+        drop(earlier);
+    }
+
+    fn cursor_of_last(&self, py: Python<'_>) -> PyResult<Arc<Cursor>> {
+        let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
+        match last {
+            Some(cursor) if !self.engine.is_closed() => Ok(cursor),
+            Some(_) => {
+                let message = "the connection is closed".to_string();
+                Err(exception(py, &inlay::Error::Closed { message }))
+            }
+            None => Err(misuse(py, "there is no result to fetch from; call execute() first")),
+        }
+    }
+
+    fn rest(&self, py: Python<'_>) -> PyResult<QueryResult> {
+        self.cursor_of_last(py)?.take_rest(py)
+    }
+
+    fn run(&self, py: Python<'_>, query: &str, parameters: &Parameters) -> PyResult<QueryResult> {
+        hosted(py, |host| self.engine.execute_with(query, parameters, Some(host)))
+    }
+
+    fn answer(&self, py: Python<'_>, result: QueryResult) -> PyResult<Connection> {
+        let cursor = Arc::new(Cursor::new(result));
+        self.set_last(py, Some(Arc::clone(&cursor)));
+        Ok(Connection::new(self.engine.clone(), Some(cursor)))
+    }
+}
+
+/// Runs engine code without the GIL; exceptions raised by Python meanwhile come out as they were.
+fn hosted<T: Send>(py: Python<'_>, work: impl FnOnce(&Arc<dyn Host>) -> inlay::Result<T> + Send) -> PyResult<T> {
+    let python = PythonHost::new();
+    let host: Arc<dyn Host> = python.clone();
+    let outcome = py.detach(|| work(&host));
+    outcome.map_err(|error| python.take_raised().unwrap_or_else(|| exception(py, &error)))
+}
+
+#[pymethods]
+impl Connection {
+    /// Runs SQL; see the stubs.
+    #[pyo3(signature = (query, parameters = None))]
+    fn execute(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        parameters: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Connection> {
+        let parameters = parameters::parameters(py, parameters)?;
+        let result = self.run(py, query, &parameters)?;
+        self.answer(py, result)
+    }
+
+    #[pyo3(signature = (query, parameters))]
+    fn executemany(&self, py: Python<'_>, query: &str, parameters: &Bound<'_, PyAny>) -> PyResult<Connection> {
+        let sets = parameters.try_iter()?.map(|set| parameters::parameters(py, Some(&set?)));
+        let sets = sets.collect::<PyResult<Vec<_>>>()?;
+        let result = hosted(py, |host| self.engine.execute_many(query, &sets, Some(host)))?;
+        self.answer(py, result)
+    }
+
+    #[pyo3(signature = (query, parameters = None))]
+    fn sql(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        parameters: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Relation>> {
+        let parameters = parameters::parameters(py, parameters)?;
+        let result = self.run(py, query, &parameters)?;
+        Ok((result.kind() == ResultKind::Rows).then(|| Relation::new(result)))
+    }
+
+    #[pyo3(signature = (query, parameters = None))]
+    fn query(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        parameters: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Relation>> {
+        self.sql(py, query, parameters)
+    }
+
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Option<Relation>> {
+        let quoted = name.replace('"', "\"\"");
+        self.sql(py, &format!("SELECT * FROM \"{quoted}\""), None)
+    }
+
+    fn fetchone(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
+        self.cursor_of_last(py)?.fetch_one(py)
+    }
+
+    #[pyo3(signature = (size = 1))]
+    fn fetchmany(&self, py: Python<'_>, size: usize) -> PyResult<Py<PyList>> {
+        self.cursor_of_last(py)?.fetch_list(py, size)
+    }
+
+    fn fetchall(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
+        self.cursor_of_last(py)?.fetch_list(py, usize::MAX)
+    }
+
+    fn fetchnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        cursor::arrays(py, &self.rest(py)?)
+    }
+
+    fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        cursor::data_frame(py, &self.rest(py)?)
+    }
+
+    fn fetchdf<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.df(py)
+    }
+
+    fn fetch_df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.df(py)
+    }
+
+    fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        arrow::table(py, self.rest(py)?)
+    }
+
+    fn fetch_arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.arrow(py)
+    }
+
+    fn fetch_record_batch<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        arrow::reader(py, self.rest(py)?)
+    }
+
+    fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        arrow::polars(py, self.rest(py)?)
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        arrow::export(py, self.rest(py)?, StringLayout::View)
+    }
+
+    #[getter]
+    fn description(&self, py: Python<'_>) -> PyResult<Option<Py<PyList>>> {
+        let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
+        last.map_or(Ok(None), |cursor| cursor.description(py))
+    }
+
+    #[getter]
+    fn rowcount(&self, py: Python<'_>) -> i64 {
+        let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
+        last.map_or(-1, |cursor| cursor.row_count())
+    }
+
+    #[getter]
+    fn in_transaction(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.engine.in_transaction())
+    }
+
+    fn register(
+        slf: PyRef<'_, Self>,
+        py: Python<'_>,
+        name: &str,
+        table: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<Self>> {
+        slf.check_open(py)?;
+        register::register(py, slf.engine.database(), name, table)?;
+        Ok(slf.into())
+    }
+
+    fn unregister(slf: PyRef<'_, Self>, name: &str) -> Py<Self> {
+        slf.engine.database().unregister(name);
+        slf.into()
+    }
+
+    fn begin(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
+        slf.run(py, "BEGIN", &Parameters::default())?;
+        Ok(slf.into())
+    }
+
+    /// Without an open transaction every statement has committed already.
+    fn commit(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
+        slf.check_open(py)?;
+        if slf.in_transaction(py) {
+            slf.run(py, "COMMIT", &Parameters::default())?;
+        }
+        Ok(slf.into())
+    }
+
+    fn rollback(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
+        slf.check_open(py)?;
+        if slf.in_transaction(py) {
+            slf.run(py, "ROLLBACK", &Parameters::default())?;
+        }
+        Ok(slf.into())
+    }
+
+    fn cursor(&self, py: Python<'_>) -> PyResult<Connection> {
+        Ok(Connection::new(unwrapped(py, self.engine.cursor())?, None))
+    }
+
+    fn duplicate(&self, py: Python<'_>) -> PyResult<Connection> {
+        self.cursor(py)
+    }
+
+    fn interrupt(&self) {
+        self.engine.interrupt();
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.engine.close());
+        self.set_last(py, None);
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> Py<Self> {
+        slf.into()
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
+        self.close(py);
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> Py<Self> {
+        slf.into()
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
+        self.fetchone(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let state = if self.engine.is_closed() { "closed" } else { "open" };
+        format!("<inlay.Connection to :memory:, {state}>")
+    }
+}
+
+impl Connection {
+    fn check_open(&self, py: Python<'_>) -> PyResult<()> {
+        if self.engine.is_closed() {
+            let message = "the connection is closed; open another with inlay.connect()".to_string();
+            return Err(exception(py, &inlay::Error::Closed { message }));
+        }
+        Ok(())
+    }
+}

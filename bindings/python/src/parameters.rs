@@ -1,0 +1,180 @@
+//! Python values as SQL values: parameters, configuration, cells of object arrays.
+
+use crate::errors::misuse;
+use inlay::types::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil};
+use inlay::types::Interval;
+use inlay::{Parameters, Value};
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt,
+    PyList, PyMapping, PyMemoryView, PyString, PyTime, PyTimeAccess, PyTuple,
+};
+
+/// Parameters of `execute`: a sequence for `?` and `$1`, a mapping for `$name`, anything else for a single `?`.
+pub fn parameters(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameters> {
+    let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(Parameters::default()) };
+    if let Ok(mapping) = given.cast::<PyDict>() {
+        let named = mapping.iter().map(|(name, item)| {
+            let name: String = name.extract()?;
+            Ok((name.trim_start_matches('$').to_string(), value(py, &item)?))
+        });
+        return Ok(Parameters { positional: Vec::new(), named: named.collect::<PyResult<_>>()? });
+    }
+    if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+        let positional = given.try_iter()?.map(|item| value(py, &item?)).collect::<PyResult<_>>()?;
+        return Ok(Parameters { positional, named: Vec::new() });
+    }
+    if given.cast::<PyMapping>().is_ok() {
+        return parameters(py, Some(py.get_type::<PyDict>().call1((given,))?.as_any()));
+    }
+    if is_scalar(given) || given.try_iter().is_err() {
+        return Ok(Parameters { positional: vec![value(py, given)?], named: Vec::new() });
+    }
+    let positional = given.try_iter()?.map(|item| value(py, &item?)).collect::<PyResult<_>>()?;
+    Ok(Parameters { positional, named: Vec::new() })
+}
+
+fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyBytes>()
+        || object.is_instance_of::<PyByteArray>()
+        || object.is_instance_of::<PyMemoryView>()
+        || object.hasattr("item").unwrap_or(false) && !object.hasattr("__len__").unwrap_or(true)
+}
+
+/// One Python value as a SQL value.
+pub fn value(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if object.is_none() {
+        return Ok(Value::Null);
+    }
+    if let Ok(truth) = object.cast::<PyBool>() {
+        return Ok(Value::Boolean(truth.is_true()));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return integer(py, object);
+    }
+    if let Ok(number) = object.cast::<PyFloat>() {
+        return Ok(Value::Double(number.value()));
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(Value::Varchar(text.to_cow()?.into_owned()));
+    }
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return Ok(Value::Blob(bytes.as_bytes().to_vec()));
+    }
+    if object.is_instance_of::<PyByteArray>() || object.is_instance_of::<PyMemoryView>() {
+        let bytes = py.get_type::<PyBytes>().call1((object,))?;
+        return Ok(Value::Blob(bytes.extract()?));
+    }
+    match temporal(py, object)? {
+        Some(value) => Ok(value),
+        None => other(py, object),
+    }
+}
+
+fn integer(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if let Ok(small) = object.extract::<i64>() {
+        return Ok(i32::try_from(small).map_or(Value::BigInt(small), Value::Integer));
+    }
+    if let Ok(large) = object.extract::<i128>() {
+        return Ok(Value::HugeInt(large));
+    }
+    object.extract::<u128>().map(Value::UHugeInt).map_err(|_| {
+        let shown = object.str().map(|text| text.to_string()).unwrap_or_default();
+        let error = inlay::Error::out_of_range(format!("the integer {shown} does not fit into 128 bits"));
+        crate::errors::exception(py, &error)
+    })
+}
+
+fn temporal(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    if let Ok(moment) = object.cast::<PyDateTime>() {
+        // pandas.NaT is a datetime that does not equal itself.
+        if object.ne(object)? {
+            return Ok(Some(Value::Null));
+        }
+        return timestamp(py, moment).map(Some);
+    }
+    if let Ok(date) = object.cast::<PyDate>() {
+        return Ok(Some(Value::Date(days_of(date))));
+    }
+    if let Ok(time) = object.cast::<PyTime>() {
+        return Ok(Some(Value::Time(micros_of(time))));
+    }
+    if let Ok(delta) = object.cast::<PyDelta>() {
+        let seconds = i64::from(delta.get_seconds());
+        let micros = seconds * MICROS_PER_SECOND + i64::from(delta.get_microseconds());
+        return Ok(Some(Value::Interval(Interval { months: 0, days: delta.get_days(), micros })));
+    }
+    Ok(None)
+}
+
+fn days_of(date: &impl PyDateAccess) -> i32 {
+    days_from_civil(date.get_year(), u32::from(date.get_month()), u32::from(date.get_day()))
+}
+
+fn micros_of(time: &impl PyTimeAccess) -> i64 {
+    let seconds =
+        i64::from(time.get_hour()) * 3600 + i64::from(time.get_minute()) * 60 + i64::from(time.get_second());
+    seconds * MICROS_PER_SECOND + i64::from(time.get_microsecond())
+}
+
+/// A datetime; one with a time zone in UTC.
+fn timestamp(py: Python<'_>, moment: &Bound<'_, PyDateTime>) -> PyResult<Value> {
+    if moment.getattr("tzinfo")?.is_none() {
+        return Ok(Value::Timestamp(i64::from(days_of(moment)) * MICROS_PER_DAY + micros_of(moment)));
+    }
+    let utc = py.import("datetime")?.getattr("timezone")?.getattr("utc")?;
+    let moment = moment.call_method1("astimezone", (utc,))?;
+    let moment = moment.cast::<PyDateTime>()?;
+    Ok(Value::Timestamp(i64::from(days_of(moment)) * MICROS_PER_DAY + micros_of(moment)))
+}
+
+/// Decimals, NumPy scalars, UUIDs, and an error for everything else.
+fn other(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let class = object.get_type();
+    let (module, name) = (class.module()?.to_string(), class.name()?.to_string());
+    match (module.as_str(), name.as_str()) {
+        ("decimal", "Decimal") => decimal(py, object),
+        ("uuid", "UUID") => Ok(Value::Varchar(object.str()?.to_string())),
+        (_, "NAType" | "NaTType" | "MaskedConstant") => Ok(Value::Null),
+        ("numpy", "datetime64" | "timedelta64") => {
+            let is_nat = object.ne(object)?;
+            if is_nat {
+                return Ok(Value::Null);
+            }
+            // Beyond microseconds `item` gives a plain number.
+            let item = object.call_method1("astype", (if name == "datetime64" { "M8[us]" } else { "m8[us]" },))?;
+            value(py, &item.call_method0("item")?)
+        }
+        ("numpy", _) if object.hasattr("item")? && !object.hasattr("__len__")? => {
+            value(py, &object.call_method0("item")?)
+        }
+        _ if object.hasattr("__index__")? => integer(py, &object.call_method0("__index__")?),
+        _ => Err(misuse(py, format!("a value of the Python type {module}.{name} cannot be used in SQL"))),
+    }
+}
+
+/// A finite Decimal of up to 38 digits keeps its scale; NaN and infinities become DOUBLE.
+fn decimal(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let parts = object.call_method0("as_tuple")?;
+    let digits: Vec<u8> = parts.getattr("digits")?.extract()?;
+    let Ok(exponent) = parts.getattr("exponent")?.extract::<i64>() else {
+        return Ok(Value::Double(object.extract()?));
+    };
+    let negative: u8 = parts.getattr("sign")?.extract()?;
+    let scale = (-exponent).max(0);
+    let trailing_zeros = exponent.max(0);
+    let digit_count = digits.len() as i64 + trailing_zeros;
+    let precision = digit_count.max(scale).max(1);
+    if precision > 38 {
+        let shown = object.str()?.to_string();
+        let error = inlay::Error::out_of_range(format!("{shown} has more than the 38 digits of DECIMAL"));
+        return Err(crate::errors::exception(py, &error));
+    }
+    let mut unscaled = digits.iter().fold(0i128, |number, digit| number * 10 + i128::from(*digit));
+    for _ in 0..trailing_zeros {
+        unscaled *= 10;
+    }
+    let unscaled = if negative == 1 { -unscaled } else { unscaled };
+    Ok(Value::Decimal { unscaled, precision: precision as u8, scale: scale as u8 })
+}

@@ -1,0 +1,254 @@
+//! Python objects as tables: data frames, Arrow tables, dictionaries of arrays.
+//!
+//! Memory is shared where layouts agree and kept alive by the source; the rest is converted once, here.
+
+use crate::arrow;
+use crate::errors::{exception, misuse, unwrapped};
+use crate::parameters;
+use inlay::types::{Bitmap, Buffer, Heap, Interval, LogicalType, Vector, VectorBuilder};
+use inlay::{ArrowTable, ColumnSource, TableSource, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// Whether an object can be a table.
+pub fn is_table(object: &Bound<'_, PyAny>) -> bool {
+    kind_of(object).is_some()
+}
+
+enum Kind {
+    Arrow,
+    Pandas,
+    LazyFrame,
+    Columns,
+}
+
+fn kind_of(object: &Bound<'_, PyAny>) -> Option<Kind> {
+    let class = object.get_type();
+    let module = class.module().map(|module| module.to_string()).unwrap_or_default();
+    let name = class.name().map(|name| name.to_string()).unwrap_or_default();
+    let of = |package: &str| module == package || module.starts_with(&format!("{package}."));
+    if of("pandas") && name == "DataFrame" {
+        Some(Kind::Pandas)
+    } else if of("polars") && name == "LazyFrame" {
+        Some(Kind::LazyFrame)
+    } else if !object.is_instance_of::<pyo3::types::PyType>() && object.hasattr("__arrow_c_stream__").unwrap_or(false) {
+        Some(Kind::Arrow)
+    } else {
+        let dict = object.cast::<PyDict>().ok()?;
+        let is_array = |value: &Bound<'_, PyAny>| value.hasattr("__array__").unwrap_or(false);
+        let named = dict.keys().iter().all(|key| key.is_instance_of::<PyString>());
+        (!dict.is_empty() && named && dict.values().iter().all(|value| is_array(&value))).then_some(Kind::Columns)
+    }
+}
+
+/// The object as a table that is described as `name`.
+pub fn source(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TableSource>> {
+    match kind_of(object) {
+        Some(Kind::Arrow) => from_arrow(py, name, object),
+        Some(Kind::LazyFrame) => from_arrow(py, name, &object.call_method0("collect")?),
+        Some(Kind::Columns) => from_columns(py, name, object.cast::<PyDict>()?),
+        Some(Kind::Pandas) => from_pandas(py, name, object),
+        None => {
+            let class = object.get_type().fully_qualified_name()?.to_string();
+            let known = "data frames, Arrow tables, objects with __arrow_c_stream__, dictionaries of NumPy arrays";
+            Err(misuse(py, format!("an object of type {class} cannot be a table; these can: {known}")))
+        }
+    }
+}
+
+fn from_arrow(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TableSource>> {
+    let stream = arrow::import(py, object)?;
+    // Reading may run Python code of a reader on this thread.
+    let table = py.detach(|| ArrowTable::from_stream(name, stream));
+    Ok(Arc::new(unwrapped(py, table)?))
+}
+
+/// By way of pyarrow, which shares numbers and knows every dtype of pandas; without pyarrow column by column.
+fn from_pandas(py: Python<'_>, name: &str, frame: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TableSource>> {
+    let columns = py.import("inlay._frames")?.getattr("columns_of_pandas")?.call1((frame,))?;
+    match columns.cast::<PyDict>() {
+        Ok(columns) => from_columns(py, name, columns),
+        Err(_) => from_arrow(py, name, &columns),
+    }
+}
+
+fn from_columns(py: Python<'_>, name: &str, columns: &Bound<'_, PyDict>) -> PyResult<Arc<dyn TableSource>> {
+    let mut vectors = Vec::with_capacity(columns.len());
+    for (column, values) in columns.iter() {
+        let column: String = column.extract()?;
+        let vector = vector_of(py, &column, &values)?;
+        vectors.push((column, vector));
+    }
+    let source = ColumnSource::new(name, vectors);
+    Ok(Arc::new(unwrapped(py, source)?))
+}
+
+/// A NumPy array (or what NumPy makes one of) as a vector; masked values are NULL.
+fn vector_of(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyResult<Vector> {
+    let numpy = py.import("numpy")?;
+    let mask = match values.hasattr("mask")? {
+        true => Some(numpy.getattr("ma")?.getattr("getmaskarray")?.call1((values,))?),
+        false => None,
+    };
+    let array = match mask {
+        Some(_) => numpy.getattr("ma")?.getattr("getdata")?.call1((values,))?,
+        None => numpy.getattr("asarray")?.call1((values,))?,
+    };
+    let dimensions: usize = array.getattr("ndim")?.extract()?;
+    if dimensions != 1 {
+        return Err(misuse(py, format!("column \"{column}\" has {dimensions} dimensions, not one")));
+    }
+    let mut vector = plain_vector(py, column, &array)?;
+    if let Some(mask) = mask {
+        let masked = fixed(py, &mask, LogicalType::Boolean)?;
+        let valid = Bitmap::from_fn(vector.len(), |row| masked.values::<u8>()[row] == 0);
+        let valid = Bitmap::and_optional(vector.validity(), Some(&valid));
+        vector.set_validity(valid);
+    }
+    Ok(vector)
+}
+
+fn plain_vector(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>) -> PyResult<Vector> {
+    let dtype = array.getattr("dtype")?;
+    let kind: String = dtype.getattr("kind")?.extract()?;
+    let size: usize = dtype.getattr("itemsize")?.extract()?;
+    let ty = match (kind.as_str(), size) {
+        ("b", _) => LogicalType::Boolean,
+        ("i", 1) => LogicalType::TinyInt,
+        ("i", 2) => LogicalType::SmallInt,
+        ("i", 4) => LogicalType::Integer,
+        ("i", 8) => LogicalType::BigInt,
+        ("u", 1) => LogicalType::UTinyInt,
+        ("u", 2) => LogicalType::USmallInt,
+        ("u", 4) => LogicalType::UInteger,
+        ("u", 8) => LogicalType::UBigInt,
+        ("f", 4) => LogicalType::Real,
+        ("f", 8) => LogicalType::Double,
+        ("f", _) => return fixed(py, &array.call_method1("astype", ("f8",))?, LogicalType::Double),
+        ("M", _) => return moments(py, array, &dtype),
+        ("m", _) => return intervals(py, array),
+        ("O" | "U" | "S" | "T", _) => return objects(py, column, array),
+        _ => {
+            let shown = dtype.str()?.to_string();
+            return Err(misuse(py, format!("column \"{column}\" has the dtype {shown}, which SQL has no type for")));
+        }
+    };
+    fixed(py, array, ty)
+}
+
+/// Shares the memory of an array of fixed-width values, if it is contiguous, native and aligned; else of a copy.
+fn fixed(py: Python<'_>, array: &Bound<'_, PyAny>, ty: LogicalType) -> PyResult<Vector> {
+    let width = ty.physical().size();
+    let numpy = py.import("numpy")?;
+    let order = array.getattr("dtype")?.call_method1("newbyteorder", ("<",))?;
+    let array = numpy.getattr("require")?.call1((array, order, vec!["C", "A"]))?;
+    let len: usize = array.len()?;
+    if len == 0 {
+        return Ok(Vector::empty(ty));
+    }
+    let interface = array.getattr("__array_interface__")?;
+    let (address, _read_only): (usize, bool) = interface.get_item("data")?.extract()?;
+    let Some(start) = NonNull::new(address as *mut u8) else {
+        return Err(misuse(py, "the array has no memory"));
+    };
+    let owner: Py<PyAny> = array.unbind();
+    // SAFETY: NumPy keeps `len` values of `width` bytes at this address, aligned and contiguous as required above, as
+    // long as the array lives. Who changes an array that is registered sees the change in later queries.
+    let buffer = unsafe { Buffer::foreign(start, len * width, Box::new(owner)) };
+    Ok(Vector::flat(ty, len, buffer, None, Heap::default()))
+}
+
+/// NumPy's NaT, and pandas'.
+const NAT: i64 = i64::MIN;
+
+fn not_nat(values: &[i64]) -> Option<Bitmap> {
+    values.contains(&NAT).then(|| Bitmap::from_fn(values.len(), |row| values[row] != NAT))
+}
+
+fn moments(py: Python<'_>, array: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>) -> PyResult<Vector> {
+    let is_days = dtype.getattr("str")?.extract::<String>()?.ends_with("[D]");
+    let unit = if is_days { "M8[D]" } else { "M8[us]" };
+    let numbers = array.call_method1("astype", (unit,))?.call_method1("view", ("i8",))?;
+    let mut vector = fixed(py, &numbers, LogicalType::Timestamp)?;
+    let validity = not_nat(vector.values::<i64>());
+    if is_days {
+        let days: Vec<i32> = vector.values::<i64>().iter().map(|&day| day as i32).collect();
+        vector = Vector::from_values(LogicalType::Date, &days);
+    }
+    vector.set_validity(validity);
+    Ok(vector)
+}
+
+fn intervals(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vector> {
+    let numbers = array.call_method1("astype", ("m8[us]",))?.call_method1("view", ("i8",))?;
+    let numbers = fixed(py, &numbers, LogicalType::BigInt)?;
+    let numbers = numbers.values::<i64>();
+    let values: Vec<Interval> = numbers.iter().map(|&micros| Interval { months: 0, days: 0, micros }).collect();
+    let mut vector = Vector::from_values(LogicalType::Interval, &values);
+    vector.set_validity(not_nat(numbers));
+    Ok(vector)
+}
+
+/// An array of Python objects or of texts. All values become the narrowest type that fits all, in the end VARCHAR.
+fn objects(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>) -> PyResult<Vector> {
+    let items = array.call_method0("tolist")?;
+    let mut values = Vec::with_capacity(array.len()?);
+    for item in items.try_iter()? {
+        let item = item?;
+        // pandas writes a missing text as NaN.
+        let missing = item.is_instance_of::<pyo3::types::PyFloat>() && item.ne(&item)?;
+        let value = if missing { Ok(Value::Null) } else { parameters::value(py, &item) };
+        values.push(value.or_else(|_| item.str().map(|text| Value::Varchar(text.to_string())))?);
+    }
+    let ty = values.iter().filter(|value| !value.is_null()).map(Value::logical_type).reduce(common_type);
+    let ty = ty.unwrap_or(LogicalType::Varchar);
+    let mut builder = VectorBuilder::new(ty, values.len());
+    for value in &values {
+        let pushed = match converted(value, ty) {
+            Some(value) => builder.push(&value),
+            None => builder.push(value),
+        };
+        pushed.map_err(|error| misuse(py, format!("column \"{column}\": {error}")))?;
+    }
+    Ok(builder.finish())
+}
+
+fn common_type(left: LogicalType, right: LogicalType) -> LogicalType {
+    use LogicalType as T;
+    match (left, right) {
+        (left, right) if left == right => left,
+        (T::Integer, T::BigInt) | (T::BigInt, T::Integer) => T::BigInt,
+        (T::Integer | T::BigInt | T::HugeInt, T::Integer | T::BigInt | T::HugeInt) => T::HugeInt,
+        (a, b) if a.is_numeric() && b.is_numeric() => T::Double,
+        (T::Date, T::Timestamp) | (T::Timestamp, T::Date) => T::Timestamp,
+        _ => T::Varchar,
+    }
+}
+
+/// The value as one of the common type; `None` when it is one already.
+fn converted(value: &Value, ty: LogicalType) -> Option<Value> {
+    if value.is_null() || value.logical_type() == ty {
+        return None;
+    }
+    match (ty, value) {
+        (LogicalType::BigInt | LogicalType::HugeInt, _) => Value::from_stored_i128(ty, value.as_i128()?),
+        (LogicalType::Double, _) => value.as_f64().map(Value::Double),
+        (LogicalType::Timestamp, Value::Date(days)) => {
+            Some(Value::Timestamp(i64::from(*days) * inlay::types::datetime::MICROS_PER_DAY))
+        }
+        _ => Some(Value::Varchar(value.to_string())),
+    }
+}
+
+/// Registers an object under a name.
+pub fn register(
+    py: Python<'_>,
+    database: &inlay::Database,
+    name: &str,
+    object: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let source = source(py, name, object)?;
+    database.register(name, source).map_err(|error| exception(py, &error))
+}

@@ -1,0 +1,137 @@
+//! `inlay.Relation`: the rows of a query, to look at, to fetch, or to query again.
+
+use crate::arrow;
+use crate::cursor::{self, Cursor};
+use inlay::QueryResult;
+use inlay::render::{RenderOptions, render};
+use inlay::types::arrow::StringLayout;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
+
+/// The rows of a query. Whole-column methods always give all rows; row methods go on where the last one stopped.
+#[pyclass(frozen, module = "inlay")]
+pub struct Relation {
+    cursor: Cursor,
+}
+
+impl Relation {
+    /// A relation of these rows.
+    pub fn new(result: QueryResult) -> Self {
+        Self { cursor: Cursor::new(result) }
+    }
+
+    fn result(&self) -> &QueryResult {
+        self.cursor.result()
+    }
+}
+
+#[pymethods]
+impl Relation {
+    fn fetchone(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
+        self.cursor.fetch_one(py)
+    }
+
+    #[pyo3(signature = (size = 1))]
+    fn fetchmany(&self, py: Python<'_>, size: usize) -> PyResult<Py<PyList>> {
+        self.cursor.fetch_list(py, size)
+    }
+
+    fn fetchall(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
+        self.cursor.fetch_list(py, usize::MAX)
+    }
+
+    fn fetchnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        cursor::arrays(py, self.result())
+    }
+
+    fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        cursor::data_frame(py, self.result())
+    }
+
+    fn to_df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.df(py)
+    }
+
+    fn fetchdf<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.df(py)
+    }
+
+    fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        arrow::table(py, self.result().clone())
+    }
+
+    fn to_arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.arrow(py)
+    }
+
+    fn fetch_arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.arrow(py)
+    }
+
+    fn fetch_record_batch<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        arrow::reader(py, self.result().clone())
+    }
+
+    fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        arrow::polars(py, self.result().clone())
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        arrow::export(py, self.result().clone(), StringLayout::View)
+    }
+
+    #[getter]
+    fn description(&self, py: Python<'_>) -> PyResult<Option<Py<PyList>>> {
+        self.cursor.description(py)
+    }
+
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.result().names().to_vec()
+    }
+
+    #[getter]
+    fn types(&self) -> Vec<String> {
+        self.result().types().iter().map(ToString::to_string).collect()
+    }
+
+    #[getter]
+    fn dtypes(&self) -> Vec<String> {
+        self.types()
+    }
+
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.result().row_count(), self.result().types().len())
+    }
+
+    fn __len__(&self) -> usize {
+        self.result().row_count()
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> Py<Self> {
+        slf.into()
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
+        self.fetchone(py)
+    }
+
+    /// Prints the table.
+    #[pyo3(signature = (max_rows = 40, max_width = 160))]
+    fn show(&self, py: Python<'_>, max_rows: usize, max_width: usize) -> PyResult<()> {
+        let options = RenderOptions { rows_max: max_rows, width_max: max_width, ..RenderOptions::default() };
+        let text = render(self.result(), options);
+        py.import("builtins")?.getattr("print")?.call1((text,)).map(|_| ())
+    }
+
+    fn __repr__(&self) -> String {
+        render(self.result(), RenderOptions::default())
+    }
+}

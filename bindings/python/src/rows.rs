@@ -1,0 +1,175 @@
+//! Rows as Python tuples. A column is converted a batch at a time; a dictionary's values become objects once.
+
+use inlay::types::datetime::{MICROS_PER_DAY, civil_from_days};
+use inlay::types::value::write_decimal;
+use inlay::types::{Batch, Dictionary, Interval, LogicalType, PhysicalType, Vector, VectorKind};
+use inlay::Value;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyString, PyTime, PyTuple, PyType};
+use std::ops::Range;
+
+/// Objects of the values of the dictionary seen last, made when first used.
+#[derive(Default)]
+pub struct DictionaryCache {
+    id: u64,
+    objects: Vec<Option<Py<PyAny>>>,
+}
+
+impl DictionaryCache {
+    fn object(&mut self, py: Python<'_>, dictionary: &Dictionary, code: usize) -> PyResult<Py<PyAny>> {
+        if self.id != dictionary.id() {
+            self.id = dictionary.id();
+            self.objects.clear();
+            self.objects.resize_with(dictionary.values().len(), || None);
+        }
+        if let Some(object) = &self.objects[code] {
+            return Ok(object.clone_ref(py));
+        }
+        let object = at(py, dictionary.values(), code)?;
+        self.objects[code] = Some(object.clone_ref(py));
+        Ok(object)
+    }
+}
+
+/// Rows of a batch as tuples, behind `out`. `caches` has one cache per column.
+pub fn tuples(
+    py: Python<'_>,
+    batch: &Batch,
+    rows: Range<usize>,
+    caches: &mut Vec<DictionaryCache>,
+    out: &mut Vec<Py<PyTuple>>,
+) -> PyResult<()> {
+    caches.resize_with(batch.columns().len().max(caches.len()), DictionaryCache::default);
+    let mut columns = Vec::with_capacity(batch.columns().len());
+    for (column, cache) in batch.columns().iter().zip(caches.iter_mut()) {
+        let mut objects = Vec::with_capacity(rows.len());
+        objects_of(py, column, rows.clone(), cache, &mut objects)?;
+        columns.push(objects.into_iter());
+    }
+    out.reserve(rows.len());
+    for _ in rows {
+        let row: Vec<Py<PyAny>> = columns.iter_mut().filter_map(Iterator::next).collect();
+        out.push(PyTuple::new(py, row)?.unbind());
+    }
+    Ok(())
+}
+
+/// Values of a vector as Python objects, behind `out`.
+pub fn objects_of(
+    py: Python<'_>,
+    vector: &Vector,
+    rows: Range<usize>,
+    cache: &mut DictionaryCache,
+    out: &mut Vec<Py<PyAny>>,
+) -> PyResult<()> {
+    match vector.kind() {
+        VectorKind::Constant => {
+            let object = if vector.is_null(0) { py.None() } else { at(py, vector, 0)? };
+            out.extend(rows.map(|_| object.clone_ref(py)));
+        }
+        VectorKind::Dictionary(dictionary) => {
+            let codes = vector.codes();
+            for row in rows {
+                let code = codes[row] as usize;
+                out.push(if vector.is_null(row) { py.None() } else { cache.object(py, dictionary, code)? });
+            }
+        }
+        VectorKind::Flat => {
+            for row in rows {
+                out.push(if vector.is_null(row) { py.None() } else { at(py, vector, row)? });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The value at physical position `index`, which is not NULL, of a flat or constant vector.
+fn at(py: Python<'_>, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
+    match vector.logical_type() {
+        LogicalType::Null => Ok(py.None()),
+        LogicalType::Boolean => {
+            let truth = vector.values::<u8>()[index] != 0;
+            Ok(PyBool::new(py, truth).to_owned().into_any().unbind())
+        }
+        LogicalType::Real => vector.values::<f32>()[index].into_py_any(py),
+        LogicalType::Double => vector.values::<f64>()[index].into_py_any(py),
+        LogicalType::Varchar => {
+            let bytes = vector.views()[index].bytes(vector.heap().buffers());
+            Ok(PyString::new(py, &String::from_utf8_lossy(bytes)).into_any().unbind())
+        }
+        LogicalType::Blob => {
+            let bytes = vector.views()[index].bytes(vector.heap().buffers());
+            Ok(PyBytes::new(py, bytes).into_any().unbind())
+        }
+        LogicalType::Decimal { scale, .. } => decimal(py, vector.stored_i128(index), scale),
+        LogicalType::Date => date(py, vector.values::<i32>()[index]),
+        LogicalType::Time => time(py, vector.values::<i64>()[index]),
+        LogicalType::Timestamp => timestamp(py, vector.values::<i64>()[index]),
+        LogicalType::Interval => interval(py, vector.values::<Interval>()[index]),
+        LogicalType::UHugeInt => vector.values::<u128>()[index].into_py_any(py),
+        LogicalType::TinyInt
+        | LogicalType::SmallInt
+        | LogicalType::Integer
+        | LogicalType::BigInt
+        | LogicalType::HugeInt
+        | LogicalType::UTinyInt
+        | LogicalType::USmallInt
+        | LogicalType::UInteger
+        | LogicalType::UBigInt => match vector.physical_type() {
+            PhysicalType::I32 => vector.values::<i32>()[index].into_py_any(py),
+            PhysicalType::I64 => vector.values::<i64>()[index].into_py_any(py),
+            _ => vector.stored_i128(index).into_py_any(py),
+        },
+    }
+}
+
+fn decimal(py: Python<'_>, unscaled: i128, scale: u8) -> PyResult<Py<PyAny>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let mut text = String::with_capacity(24);
+    write_decimal(&mut text, unscaled, scale);
+    Ok(CLASS.import(py, "decimal", "Decimal")?.call1((text,))?.unbind())
+}
+
+/// Dates that Python cannot hold (before year 1, after 9999) are delivered as text.
+fn date(py: Python<'_>, days: i32) -> PyResult<Py<PyAny>> {
+    let (year, month, day) = civil_from_days(days);
+    if !(1..=9999).contains(&year) {
+        return Value::Date(days).to_string().into_py_any(py);
+    }
+    Ok(PyDate::new(py, year, month as u8, day as u8)?.into_any().unbind())
+}
+
+/// Hour, minute, second and microsecond.
+fn clock(micros: i64) -> (u8, u8, u8, u32) {
+    let seconds = micros / 1_000_000;
+    ((seconds / 3600) as u8, (seconds / 60 % 60) as u8, (seconds % 60) as u8, (micros % 1_000_000) as u32)
+}
+
+fn time(py: Python<'_>, micros: i64) -> PyResult<Py<PyAny>> {
+    if !(0..MICROS_PER_DAY).contains(&micros) {
+        return Value::Time(micros).to_string().into_py_any(py);
+    }
+    let (hour, minute, second, micro) = clock(micros);
+    Ok(PyTime::new(py, hour, minute, second, micro, None)?.into_any().unbind())
+}
+
+fn timestamp(py: Python<'_>, micros: i64) -> PyResult<Py<PyAny>> {
+    let (year, month, day) = civil_from_days(micros.div_euclid(MICROS_PER_DAY) as i32);
+    if !(1..=9999).contains(&year) {
+        return Value::Timestamp(micros).to_string().into_py_any(py);
+    }
+    let (hour, minute, second, micro) = clock(micros.rem_euclid(MICROS_PER_DAY));
+    let moment = PyDateTime::new(py, year, month as u8, day as u8, hour, minute, second, micro, None)?;
+    Ok(moment.into_any().unbind())
+}
+
+/// A timedelta has no months: each counts 30 days.
+fn interval(py: Python<'_>, interval: Interval) -> PyResult<Py<PyAny>> {
+    let days = i64::from(interval.months) * 30 + i64::from(interval.days) + interval.micros.div_euclid(MICROS_PER_DAY);
+    let micros = interval.micros.rem_euclid(MICROS_PER_DAY);
+    let Ok(days) = i32::try_from(days) else { return Value::Interval(interval).to_string().into_py_any(py) };
+    let delta = PyDelta::new(py, days, (micros / 1_000_000) as i32, (micros % 1_000_000) as i32, true)?;
+    Ok(delta.into_any().unbind())
+}

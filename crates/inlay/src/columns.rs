@@ -1,0 +1,201 @@
+//! Whole columns: the vectors of many batches joined into one, by all workers when there is much to copy.
+//!
+//! The result is flat, owns its values (a host may write to them), and holds the host's NA in every NULL slot. String
+//! bytes stay where they are: views are rebased onto one list of heap buffers.
+//!
+//! Called by [`crate::QueryResult`].
+
+use inlay_exec::WorkerPool;
+use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, Result, Vector, VectorKind, View};
+use parking_lot::Mutex;
+
+/// Rows that one task copies at least; below it, one thread is faster than waking another.
+const TASK_ROWS_MIN: usize = 1 << 16;
+
+/// The rows of `parts`, all of type `ty`, as one flat vector.
+pub fn join(ty: LogicalType, parts: &[&Vector], pool: &WorkerPool, threads: usize) -> Result<Vector> {
+    let len = parts.iter().map(|part| part.len()).sum();
+    let mut whole = match ty.physical().size() {
+        1 => fixed::<u8>(ty, len, parts, pool, threads)?,
+        2 => fixed::<u16>(ty, len, parts, pool, threads)?,
+        4 => fixed::<u32>(ty, len, parts, pool, threads)?,
+        8 => fixed::<u64>(ty, len, parts, pool, threads)?,
+        _ if ty.is_view() => views(ty, len, parts, pool, threads)?,
+        // 128-bit numbers and intervals are copied as two words.
+        _ => fixed::<View>(ty, len, parts, pool, threads)?,
+    };
+    whole.set_validity(validity(len, parts));
+    whole.normalize_nulls();
+    Ok(whole)
+}
+
+fn fixed<T: Native>(
+    ty: LogicalType,
+    len: usize,
+    parts: &[&Vector],
+    pool: &WorkerPool,
+    threads: usize,
+) -> Result<Vector> {
+    let mut data = Buffer::zeroed(len * size_of::<T>());
+    if let Some(target) = data.typed_mut::<T>() {
+        fill(target, parts, pool, threads, |_, part, target| copy_part(part, target, |value: T| value))?;
+    }
+    Ok(Vector::flat(ty, len, data, None, Heap::default()))
+}
+
+fn views(ty: LogicalType, len: usize, parts: &[&Vector], pool: &WorkerPool, threads: usize) -> Result<Vector> {
+    let mut buffers: Vec<Buffer> = Vec::new();
+    let mut bases = Vec::with_capacity(parts.len());
+    let mut last: Option<(&Heap, u32)> = None;
+    for part in parts {
+        // Neighbours often share one heap, whose buffers are then listed once.
+        let base = match last {
+            Some((heap, base)) if heap.same(part.heap()) => base,
+            _ => {
+                let base = buffers.len() as u32;
+                buffers.extend_from_slice(part.heap().buffers());
+                base
+            }
+        };
+        last = Some((part.heap(), base));
+        bases.push(base);
+    }
+    let mut data = Buffer::zeroed(len * size_of::<View>());
+    if let Some(target) = data.typed_mut::<View>() {
+        fill(target, parts, pool, threads, |index, part, target| {
+            copy_part(part, target, |view: View| view.rebased(bases[index]));
+        })?;
+    }
+    Ok(Vector::flat(ty, len, data, None, Heap::new(buffers)))
+}
+
+/// Calls `copy(index, part, slice of target)` for every part, on all workers when there are many rows.
+fn fill<T: Native>(
+    target: &mut [T],
+    parts: &[&Vector],
+    pool: &WorkerPool,
+    threads: usize,
+    copy: impl Fn(usize, &Vector, &mut [T]) + Sync,
+) -> Result<()> {
+    let tasks_wanted = (target.len() / TASK_ROWS_MIN).clamp(1, threads * 4);
+    let rows_per_task = target.len().div_ceil(tasks_wanted);
+    let mut tasks: Vec<Mutex<Vec<(usize, &mut [T])>>> = Vec::with_capacity(tasks_wanted);
+    let mut open: Vec<(usize, &mut [T])> = Vec::new();
+    let (mut rows, mut rest) = (0, target);
+    for (index, part) in parts.iter().enumerate() {
+        let (head, tail) = rest.split_at_mut(part.len());
+        rest = tail;
+        open.push((index, head));
+        rows += part.len();
+        if rows >= rows_per_task {
+            tasks.push(Mutex::new(std::mem::take(&mut open)));
+            rows = 0;
+        }
+    }
+    tasks.push(Mutex::new(open));
+    let run = |task: usize| {
+        for (index, target) in tasks[task].lock().iter_mut() {
+            copy(*index, parts[*index], target);
+        }
+        Ok(())
+    };
+    if tasks_wanted == 1 { (0..tasks.len()).try_for_each(run) } else { pool.parallel(threads, tasks.len(), run) }
+}
+
+fn copy_part<T: Native>(part: &Vector, target: &mut [T], map: impl Fn(T) -> T) {
+    match part.kind() {
+        VectorKind::Flat => {
+            for (target, &value) in target.iter_mut().zip(part.data().typed::<T>()) {
+                *target = map(value);
+            }
+        }
+        VectorKind::Constant => target.fill(map(part.data().typed::<T>()[0])),
+        VectorKind::Dictionary(dictionary) => {
+            let values = dictionary.values().data().typed::<T>();
+            for (target, &code) in target.iter_mut().zip(part.codes()) {
+                *target = map(values[code as usize]);
+            }
+        }
+    }
+}
+
+fn validity(len: usize, parts: &[&Vector]) -> Option<Bitmap> {
+    if parts.iter().all(|part| part.validity().is_none()) {
+        return None;
+    }
+    let mut bits = BitWriter { words: vec![0; len.div_ceil(64)], len: 0 };
+    for part in parts {
+        match part.validity() {
+            Some(validity) if !part.is_constant() => bits.extend(validity.words(), part.len()),
+            _ => bits.repeat(!part.is_constant_null(), part.len()),
+        }
+    }
+    Some(Bitmap::from_words(bits.words, len))
+}
+
+/// Bits one after the other, 64 at a time.
+struct BitWriter {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl BitWriter {
+    fn push(&mut self, word: u64, count: usize) {
+        let word = if count < 64 { word & ((1 << count) - 1) } else { word };
+        let (index, shift) = (self.len / 64, self.len % 64);
+        if let Some(low) = self.words.get_mut(index) {
+            *low |= word << shift;
+        }
+        if shift > 0 && shift + count > 64 {
+            if let Some(high) = self.words.get_mut(index + 1) {
+                *high |= word >> (64 - shift);
+            }
+        }
+        self.len += count;
+    }
+
+    fn extend(&mut self, words: &[u64], count: usize) {
+        for (index, &word) in words.iter().enumerate().take(count.div_ceil(64)) {
+            self.push(word, (count - index * 64).min(64));
+        }
+    }
+
+    fn repeat(&mut self, bit: bool, count: usize) {
+        let word = if bit { u64::MAX } else { 0 };
+        for from in (0..count).step_by(64) {
+            self.push(word, (count - from).min(64));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inlay_types::{Dictionary, Value};
+
+    #[test]
+    fn parts_of_all_kinds_join_with_their_nulls() {
+        let value = |text: &str| Value::Varchar(text.to_string());
+        let ty = LogicalType::Varchar;
+        let flat = Vector::from_sql_values(ty, &[value("a string longer than twelve bytes"), Value::Null]).unwrap();
+        let constant = Vector::constant(ty, &value("another string that is long"), 3).unwrap();
+        let words = Vector::from_sql_values(ty, &[value("x"), value("the second word in a dictionary")]).unwrap();
+        let codes = Buffer::copy_of(&[1u32, 0, 1]);
+        let coded = Vector::dictionary(Dictionary::new(words), codes, 3, Some(Bitmap::from_fn(3, |i| i != 1)));
+        let parts = [&flat, &constant, &coded, &Vector::nulls(ty, 2)];
+        let joined = join(ty, &parts, &WorkerPool::new(), 2).unwrap();
+        let expected: Vec<Value> = parts.iter().flat_map(|p| (0..p.len()).map(|i| p.get(i))).collect();
+        assert_eq!((0..joined.len()).map(|i| joined.get(i)).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn null_slots_hold_na_and_long_columns_are_copied_in_parallel() {
+        let part = Vector::from_sql_values(LogicalType::Integer, &[Value::Integer(7), Value::Null, Value::Integer(9)]);
+        let part = part.unwrap();
+        let parts: Vec<&Vector> = std::iter::repeat_n(&part, 100_000).collect();
+        let joined = join(LogicalType::Integer, &parts, &WorkerPool::new(), 2).unwrap();
+        assert_eq!(joined.null_count(), 100_000);
+        assert!(joined.values::<i32>().chunks(3).all(|three| three == [7, i32::MIN, 9]));
+        assert!((0..joined.len()).all(|i| joined.is_null(i) == (i % 3 == 1)));
+    }
+}

@@ -1,0 +1,273 @@
+//! A connection: one session of a database, used by one statement at a time.
+//!
+//! Every call from a host enters through [`Connection::execute_with`], which serialises statements by the session's
+//! lock, refuses closed connections and forked processes, and turns a panic into [`Error::Internal`]; whatever
+//! happened, the next statement works.
+
+use crate::database::Database;
+use crate::execute::Run;
+use crate::result::QueryResult;
+use crate::settings::SessionSettings;
+use inlay_catalog::{Catalog, Fork, TableSource};
+use inlay_exec::pool::panic_message;
+use inlay_sql::parser::ast;
+use inlay_types::{Error, Interrupt, Result, Value};
+use parking_lot::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The host is asked for signals this often while a statement runs.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Texts longer than this are not kept parsed.
+const CACHED_TEXT_MAX: usize = 64 << 10;
+
+/// Values of parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    /// Of `?` and `$1`, `$2`, ...
+    pub positional: Vec<Value>,
+    /// Of `$name`, by name without the dollar.
+    pub named: Vec<(String, Value)>,
+}
+
+/// What a binding tells and is asked while a statement runs.
+pub trait Host: Send + Sync {
+    /// A host's object that the program calls `name`, for a table name that nothing else has.
+    fn find_table(&self, name: &str) -> Result<Option<Arc<dyn TableSource>>>;
+
+    /// Whether the program wants the statement to end. Asked on the thread that runs the statement only.
+    fn is_interrupted(&self) -> bool;
+}
+
+/// What belongs to one connection and is used by one statement at a time.
+#[derive(Default)]
+pub(crate) struct Session {
+    pub settings: SessionSettings,
+    pub transaction: Option<Fork>,
+    /// The last text, parsed.
+    parsed: Option<(String, Arc<[ast::Statement]>)>,
+}
+
+impl Session {
+    /// The catalog that statements see: the transaction's own, or the database's.
+    pub fn catalog<'a>(&'a self, database: &'a Database) -> &'a Arc<Catalog> {
+        self.transaction.as_ref().map_or(database.catalog(), Fork::catalog)
+    }
+
+    fn parse(&mut self, sql: &str) -> Result<Arc<[ast::Statement]>> {
+        if let Some((text, statements)) = &self.parsed {
+            if text == sql {
+                return Ok(Arc::clone(statements));
+            }
+        }
+        let statements: Arc<[ast::Statement]> = inlay_sql::parser::parse_statements(sql)?.into();
+        if sql.len() <= CACHED_TEXT_MAX {
+            self.parsed = Some((sql.to_string(), Arc::clone(&statements)));
+        }
+        Ok(statements)
+    }
+}
+
+struct Shared {
+    database: Database,
+    session: Mutex<Session>,
+    interrupt: Interrupt,
+    closed: AtomicBool,
+}
+
+/// A session. Cloning makes another handle of the same session; [`Connection::cursor`] makes a new session.
+#[derive(Clone)]
+pub struct Connection(Arc<Shared>);
+
+impl Connection {
+    pub(crate) fn new(database: Database) -> Self {
+        Self(Arc::new(Shared {
+            database,
+            session: Mutex::default(),
+            interrupt: Interrupt::new(),
+            closed: AtomicBool::new(false),
+        }))
+    }
+
+    /// A new session of the same database.
+    pub fn cursor(&self) -> Result<Connection> {
+        self.check_open()?;
+        Ok(self.0.database.connect())
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Database {
+        &self.0.database
+    }
+
+    /// Runs the statements of `sql` and returns the last one's answer.
+    pub fn execute(&self, sql: &str) -> Result<QueryResult> {
+        self.execute_with(sql, &Parameters::default(), None)
+    }
+
+    /// Runs the statements of `sql` and returns the last one's answer. Parameters are for the last statement.
+    pub fn execute_with(
+        &self,
+        sql: &str,
+        parameters: &Parameters,
+        host: Option<&Arc<dyn Host>>,
+    ) -> Result<QueryResult> {
+        self.guarded(|session, interrupt| {
+            let statements = session.parse(sql)?;
+            let Some((last, first)) = statements.split_last() else { return Ok(QueryResult::done()) };
+            let host_ref = host.map(|host| &**host);
+            let none = Parameters::default();
+            for statement in first {
+                let parameters = if takes_parameters(statement) { parameters } else { &none };
+                self.run(session, statement, parameters, host_ref, interrupt)?;
+            }
+            check_parameter_count(last, parameters)?;
+            self.run(session, last, parameters, host_ref, interrupt)
+        }, host)
+    }
+
+    /// Runs one statement once for each set of parameters, in one transaction if none is open: all or nothing.
+    pub fn execute_many(
+        &self,
+        sql: &str,
+        sets: &[Parameters],
+        host: Option<&Arc<dyn Host>>,
+    ) -> Result<QueryResult> {
+        self.guarded(|session, interrupt| {
+            let statements = session.parse(sql)?;
+            let [statement] = &*statements else {
+                return Err(Error::invalid_argument("executemany takes exactly one statement"));
+            };
+            let own_transaction = session.transaction.is_none();
+            if own_transaction {
+                session.transaction = Some(self.0.database.catalog().fork());
+            }
+            let host_ref = host.map(|host| &**host);
+            let outcome = sets.iter().try_fold(QueryResult::changed(0), |total, parameters| {
+                check_parameter_count(statement, parameters)?;
+                let next = self.run(session, statement, parameters, host_ref, interrupt)?;
+                Ok(total.plus(next))
+            });
+            if own_transaction {
+                let transaction = session.transaction.take();
+                if let (Ok(_), Some(transaction)) = (&outcome, transaction) {
+                    let _turn = self.0.database.write_turn(interrupt)?;
+                    transaction.publish(self.0.database.catalog())?;
+                }
+            }
+            outcome
+        }, host)
+    }
+
+    fn run(
+        &self,
+        session: &mut Session,
+        statement: &ast::Statement,
+        parameters: &Parameters,
+        host: Option<&dyn Host>,
+        interrupt: &Interrupt,
+    ) -> Result<QueryResult> {
+        Run { database: &self.0.database, session, parameters, host, interrupt }.statement(statement)
+    }
+
+    fn guarded<T>(
+        &self,
+        work: impl FnOnce(&mut Session, &Interrupt) -> Result<T>,
+        host: Option<&Arc<dyn Host>>,
+    ) -> Result<T> {
+        self.check_open()?;
+        let mut session = self.0.session.lock();
+        // Closed while this waited for another statement.
+        self.check_open()?;
+        self.0.interrupt.clear();
+        let interrupt = match host {
+            Some(host) => self.0.interrupt.with_poll(poll_of(Arc::clone(host))),
+            None => self.0.interrupt.clone(),
+        };
+        catch_unwind(AssertUnwindSafe(|| work(&mut session, &interrupt)))
+            .unwrap_or_else(|panic| Err(Error::internal(panic_message(&*panic))))
+    }
+
+    /// Ends the running statement soon, with [`Error::Interrupted`]. May be called from any thread.
+    pub fn interrupt(&self) {
+        self.0.interrupt.set();
+    }
+
+    /// Whether a transaction is open.
+    pub fn in_transaction(&self) -> bool {
+        self.0.session.lock().transaction.is_some()
+    }
+
+    /// Ends the session: a running statement is interrupted, an open transaction rolled back. Later calls fail.
+    pub fn close(&self) {
+        if !self.0.closed.swap(true, Ordering::AcqRel) {
+            self.0.interrupt.set();
+            *self.0.session.lock() = Session::default();
+        }
+    }
+
+    /// Whether the session was closed.
+    pub fn is_closed(&self) -> bool {
+        self.0.closed.load(Ordering::Acquire)
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.is_closed() {
+            let message = "the connection is closed; open another with inlay.connect()".to_string();
+            return Err(Error::Closed { message });
+        }
+        self.0.database.check_process()
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Connection({:?}{})", self.0.database, if self.is_closed() { ", closed" } else { "" })
+    }
+}
+
+fn takes_parameters(statement: &ast::Statement) -> bool {
+    statement.parameter_count > 0 || !statement.parameter_names.is_empty()
+}
+
+fn check_parameter_count(statement: &ast::Statement, parameters: &Parameters) -> Result<()> {
+    let (needed, given) = (statement.parameter_count, parameters.positional.len());
+    if needed != given {
+        let plural = |n: usize| if n == 1 { "" } else { "s" };
+        let message = format!(
+            "the statement has {needed} positional parameter{}, {given} value{} given",
+            plural(needed),
+            if given == 1 { " was" } else { "s were" },
+        );
+        return Err(Error::invalid_argument(message));
+    }
+    let known = &statement.parameter_names;
+    for (name, _) in &parameters.named {
+        if !known.contains(name) {
+            return Err(Error::invalid_argument(format!("the statement has no parameter ${name}")));
+        }
+    }
+    match known.iter().find(|name| parameters.named.iter().all(|(given, _)| given != *name)) {
+        Some(name) => Err(Error::invalid_argument(format!("no value was given for parameter ${name}"))),
+        None => Ok(()),
+    }
+}
+
+/// Asks the host on the calling thread, and not more often than is useful.
+fn poll_of(host: Arc<dyn Host>) -> inlay_types::interrupt::InterruptPoll {
+    let (thread, start) = (std::thread::current().id(), Instant::now());
+    let next = AtomicU64::new(POLL_INTERVAL.as_micros() as u64);
+    Arc::new(move || {
+        if std::thread::current().id() != thread {
+            return false;
+        }
+        let now = start.elapsed().as_micros() as u64;
+        if now < next.load(Ordering::Relaxed) {
+            return false;
+        }
+        next.store(now + POLL_INTERVAL.as_micros() as u64, Ordering::Relaxed);
+        host.is_interrupted()
+    })
+}

@@ -1,0 +1,88 @@
+//! Rows of a query into a table: all of them or none.
+//!
+//! Literal rows go to the table's open tail; everything else streams from the query's pipelines into row groups that
+//! the workers encode, so that the rows never lie in memory twice. Morsel numbers keep the order of the rows.
+
+use inlay_exec::ExecContext;
+use inlay_exec::pipeline::{Flow, LocalState, Sink};
+use inlay_sql::plan::Plan;
+use inlay_sql::plan::statement::Query;
+use inlay_storage::{BulkAppender, BulkLoad, Table};
+use inlay_types::{Batch, Error, Result};
+use std::sync::Arc;
+
+/// Runs an optimised query and appends its rows. Returns their number.
+pub(crate) fn append(table: &Arc<Table>, query: Query, context: &ExecContext) -> Result<u64> {
+    if is_literal(&query.plan) {
+        let batches = inlay_exec::execute(&query, context)?;
+        table.append(&batches)?;
+        return Ok(batches.iter().map(|batch| batch.len() as u64).sum());
+    }
+    let load = BulkLoad::new(Arc::clone(table));
+    let sink_load = load.clone();
+    inlay_exec::execute_into(&query, context, |positions| Arc::new(LoadSink { load: sink_load, positions }))?;
+    load.commit()
+}
+
+/// VALUES, perhaps with projections above.
+fn is_literal(plan: &Plan) -> bool {
+    match plan {
+        Plan::Values { .. } => true,
+        Plan::Project { input, .. } => is_literal(input),
+        _ => false,
+    }
+}
+
+/// The end of the query's last pipeline: one appender per morsel.
+struct LoadSink {
+    load: BulkLoad,
+    positions: Vec<usize>,
+}
+
+#[derive(Default)]
+struct Local {
+    number: usize,
+    appender: Option<BulkAppender>,
+}
+
+fn local_of(state: &mut LocalState) -> Result<&mut Local> {
+    state.downcast_mut().ok_or_else(|| Error::internal("the state of a load is of another type"))
+}
+
+impl Sink for LoadSink {
+    fn local(&self) -> LocalState {
+        Box::new(Local::default())
+    }
+
+    fn start_morsel(&self, number: usize, local: &mut LocalState) {
+        if let Ok(local) = local_of(local) {
+            local.number = number;
+        }
+    }
+
+    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
+        let local = local_of(local)?;
+        let columns = self.positions.iter().map(|&position| input.column(position).clone()).collect();
+        let batch = Batch::new(columns, input.len());
+        local.appender.get_or_insert_with(|| self.load.appender(local.number as u64)).push(&batch)?;
+        Ok(Flow::More)
+    }
+
+    fn end_morsel(&self, local: &mut LocalState) -> Result<Flow> {
+        if let Some(appender) = local_of(local)?.appender.take() {
+            appender.finish()?;
+        }
+        Ok(Flow::More)
+    }
+
+    fn combine(&self, mut local: LocalState) -> Result<()> {
+        match local_of(&mut local)?.appender.take() {
+            Some(appender) => appender.finish(),
+            None => Ok(()),
+        }
+    }
+
+    fn finalize(&self, _context: &ExecContext) -> Result<()> {
+        Ok(())
+    }
+}

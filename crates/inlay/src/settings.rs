@@ -1,0 +1,226 @@
+//! Settings: what can be set, where it holds, and how its value is written.
+//!
+//! `threads` and `memory_limit` belong to the database, the others to one connection. [`SETTINGS`] is the list that
+//! SET, SHOW, the API and error messages share.
+
+use inlay_catalog::near_names;
+use inlay_types::{Error, MemoryBudget, Result, Value};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Name and meaning of a setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Lower-case name.
+    pub name: &'static str,
+    /// What it does, for people.
+    pub description: &'static str,
+}
+
+/// Every setting.
+pub const SETTINGS: &[Setting] = &[
+    Setting { name: "threads", description: "worker threads of a query, the calling thread among them" },
+    Setting { name: "memory_limit", description: "bytes that tables and queries may take, such as '2GB' or '80%'" },
+    Setting { name: "integer_division", description: "whether / of two integers drops the fraction" },
+    Setting { name: "default_null_order", description: "where ORDER BY puts NULLs: 'nulls_last' or 'nulls_first'" },
+];
+
+/// Names that other systems use for ours.
+const ALIASES: &[(&str, &str)] =
+    &[("worker_threads", "threads"), ("max_memory", "memory_limit"), ("null_order", "default_null_order")];
+
+/// Share of the machine's memory that a database takes at most unless told otherwise.
+const DEFAULT_MEMORY_PERCENT: u64 = 80;
+/// The machine's memory where it cannot be found out.
+const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
+/// More workers than this are a typing mistake.
+const THREADS_MAX: i128 = 1024;
+
+/// Settings of a database.
+#[derive(Debug)]
+pub struct DatabaseSettings {
+    threads: AtomicUsize,
+    budget: MemoryBudget,
+}
+
+impl DatabaseSettings {
+    /// The defaults: all cores, and 80 % of the memory.
+    pub fn new(budget: MemoryBudget) -> Self {
+        budget.set_limit(default_memory_limit());
+        Self { threads: AtomicUsize::new(default_threads()), budget }
+    }
+
+    /// Workers of a query, the calling thread among them.
+    pub fn threads(&self) -> usize {
+        self.threads.load(Ordering::Relaxed)
+    }
+}
+
+/// Settings of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionSettings {
+    /// `/` of integers drops the fraction.
+    pub integer_division: bool,
+    /// ORDER BY puts NULLs first.
+    pub default_nulls_first: bool,
+}
+
+/// Gives a setting a value, or its default again (`None`).
+pub fn set(
+    name: &str,
+    value: Option<&Value>,
+    database: &DatabaseSettings,
+    session: &mut SessionSettings,
+) -> Result<()> {
+    match canonical(name)? {
+        "threads" => {
+            let threads = value.map_or(Ok(default_threads()), |v| threads_of(v))?;
+            database.threads.store(threads, Ordering::Relaxed);
+        }
+        "memory_limit" => {
+            let limit = value.map_or(Ok(default_memory_limit()), memory_of)?;
+            database.budget.set_limit(limit);
+        }
+        "integer_division" => session.integer_division = value.map_or(Ok(false), |v| boolean_of(name, v))?,
+        "default_null_order" => session.default_nulls_first = value.map_or(Ok(false), nulls_first_of)?,
+        other => return Err(Error::internal(format!("the setting {other} is listed but not handled"))),
+    }
+    Ok(())
+}
+
+/// The value of a setting.
+pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -> Option<Value> {
+    Some(match canonical(name).ok()? {
+        "threads" => Value::BigInt(database.threads() as i64),
+        "memory_limit" => Value::Varchar(memory_text(database.budget.limit())),
+        "integer_division" => Value::Boolean(session.integer_division),
+        "default_null_order" => {
+            Value::Varchar(if session.default_nulls_first { "nulls_first" } else { "nulls_last" }.to_string())
+        }
+        _ => return None,
+    })
+}
+
+fn canonical(name: &str) -> Result<&'static str> {
+    let lower = name.to_lowercase();
+    let name = ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(lower.as_str(), |(_, own)| own);
+    SETTINGS.iter().find(|setting| setting.name == name).map(|setting| setting.name).ok_or_else(|| {
+        let known: Vec<&str> = SETTINGS.iter().map(|s| s.name).collect();
+        let near = near_names(name, known.iter().copied());
+        let hint = match near.as_slice() {
+            [] => format!("settings are {}", known.join(", ")),
+            near => format!("did you mean {}?", near.join(" or ")),
+        };
+        Error::invalid_argument(format!("setting \"{lower}\" does not exist; {hint}"))
+    })
+}
+
+fn threads_of(value: &Value) -> Result<usize> {
+    let number = value.as_i128().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
+    match number {
+        Some(count @ 1..=THREADS_MAX) => Ok(count as usize),
+        _ => Err(Error::invalid_argument(format!("threads = {value}: expected a number from 1 to {THREADS_MAX}"))),
+    }
+}
+
+fn boolean_of(name: &str, value: &Value) -> Result<bool> {
+    let text = value.to_string().to_lowercase();
+    match text.as_str() {
+        "true" | "on" | "1" | "yes" => Ok(true),
+        "false" | "off" | "0" | "no" => Ok(false),
+        _ => Err(Error::invalid_argument(format!("{name} = {value}: expected true or false"))),
+    }
+}
+
+fn nulls_first_of(value: &Value) -> Result<bool> {
+    match value.to_string().to_lowercase().replace([' ', '_'], "").as_str() {
+        "nullsfirst" | "first" => Ok(true),
+        "nullslast" | "last" => Ok(false),
+        _ => Err(Error::invalid_argument(format!("default_null_order = {value}: expected nulls_first or nulls_last"))),
+    }
+}
+
+/// Bytes of `'2GB'`, `'512MiB'`, `'80%'`, or of a plain number.
+fn memory_of(value: &Value) -> Result<u64> {
+    if let Some(bytes) = value.as_i128() {
+        return u64::try_from(bytes).ok().filter(|b| *b > 0).ok_or_else(|| not_memory(value));
+    }
+    let text = value.to_string();
+    let text = text.trim();
+    let unit_start = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_start);
+    let number: f64 = number.parse().map_err(|_| not_memory(value))?;
+    let scale = match unit.trim().to_lowercase().as_str() {
+        "" | "b" | "byte" | "bytes" => 1.0,
+        "k" | "kb" => 1e3,
+        "m" | "mb" => 1e6,
+        "g" | "gb" => 1e9,
+        "t" | "tb" => 1e12,
+        "kib" => 1024.0,
+        "mib" => 1_048_576.0,
+        "gib" => 1_073_741_824.0,
+        "tib" => 1_099_511_627_776.0,
+        "%" => machine_memory() as f64 / 100.0,
+        _ => return Err(not_memory(value)),
+    };
+    let bytes = number * scale;
+    if bytes >= 1.0 && bytes < u64::MAX as f64 { Ok(bytes as u64) } else { Err(not_memory(value)) }
+}
+
+fn not_memory(value: &Value) -> Error {
+    Error::invalid_argument(format!("memory_limit = {value}: expected a size such as '2GB', '512MiB' or '80%'"))
+}
+
+fn memory_text(bytes: u64) -> String {
+    let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.iter().find(|(size, _)| bytes >= *size) {
+        Some((size, unit)) => format!("{:.1} {unit}", bytes as f64 / *size as f64),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn default_memory_limit() -> u64 {
+    machine_memory() / 100 * DEFAULT_MEMORY_PERCENT
+}
+
+/// Memory of the machine or of the container, whichever is less.
+fn machine_memory() -> u64 {
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let container = container.and_then(|text| text.trim().parse().ok()).unwrap_or(u64::MAX);
+    physical_memory().unwrap_or(ASSUMED_MEMORY_BYTES).min(container)
+}
+
+fn physical_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let bytes = |text: &str| memory_of(&Value::Varchar(text.to_string())).ok();
+        assert_eq!(bytes("2GB"), Some(2_000_000_000));
+        assert_eq!(bytes("1.5 GiB"), Some(1_610_612_736));
+        assert_eq!(bytes("100"), Some(100));
+        assert_eq!(bytes("much"), None);
+        assert_eq!(bytes("-1GB"), None);
+        assert!(bytes("50%").is_some());
+    }
+
+    #[test]
+    fn unknown_settings_name_near_ones() {
+        let database = DatabaseSettings::new(MemoryBudget::unlimited());
+        let mut session = SessionSettings::default();
+        let error = set("thread", Some(&Value::Integer(2)), &database, &mut session).unwrap_err();
+        assert!(error.to_string().contains("did you mean \"threads\"?"), "{error}");
+        set("THREADS", Some(&Value::Integer(3)), &database, &mut session).unwrap();
+        assert_eq!(get("threads", &database, &session), Some(Value::BigInt(3)));
+    }
+}

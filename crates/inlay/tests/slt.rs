@@ -1,0 +1,293 @@
+//! Runs the sqllogictest files: SQLite's corpus in `tests/slt`, and our own by feature in `tests/sql`.
+//!
+//! ```text
+//! statement ok | statement error [part of the message] | statement count N, and the SQL
+//! query TYPES [nosort|rowsort|valuesort] [label], the SQL, ----, and the values one per line
+//! hash-threshold N | halt | skipif NAME | onlyif NAME
+//! ```
+//! `I` prints as `%d`, `R` as `%.3f`, `T` as text; we count as `postgresql`. In our own files a row may also be one line,
+//! its values apart by tabs. `INLAY_SLT=path` runs one file or folder instead, with the corpus' settings.
+
+use inlay::{Connection, Database, QueryResult, ResultKind, Value};
+use md5::{Digest, Md5};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const ENGINE: &str = "postgresql";
+const FAILURES_SHOWN: usize = 8;
+
+#[test]
+fn sqlite_corpus() {
+    match std::env::var_os("INLAY_SLT") {
+        Some(path) => run_all(Path::new(&path), CORPUS_SETTINGS),
+        None => run_all(&repository().join("tests/slt"), CORPUS_SETTINGS),
+    }
+}
+
+#[test]
+fn features() {
+    run_all(&repository().join("tests/sql"), &[]);
+}
+
+const CORPUS_SETTINGS: &[&str] = &["SET integer_division = true"];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs every file below `root`, two at a time, each in a database of its own.
+fn run_all(root: &Path, settings: &[&str]) {
+    let mut files = Vec::new();
+    collect(root, &mut files);
+    files.sort_by_key(|path| std::cmp::Reverse(std::fs::metadata(path).map_or(0, |m| m.len())));
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let reports = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    let Some(path) = files.get(index) else { return };
+                    let report = run_file(path, settings);
+                    reports.lock().unwrap().push(report);
+                }
+            });
+        }
+    });
+    let mut failed = String::new();
+    let mut passed = 0;
+    for report in reports.into_inner().unwrap() {
+        passed += report.passed;
+        if !report.failures.is_empty() {
+            let _ = writeln!(failed, "{}: {} passed, {} failed", report.path, report.passed, report.failures.len());
+            for failure in report.failures.iter().take(FAILURES_SHOWN) {
+                let _ = writeln!(failed, "{failure}\n");
+            }
+        }
+    }
+    println!("{} files, {passed} records passed", files.len());
+    assert!(failed.is_empty(), "{failed}");
+}
+
+fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            collect(&entry.unwrap().path(), files);
+        }
+    } else if path.extension().is_some_and(|e| e == "test" || e == "slt") {
+        files.push(path.to_path_buf());
+    }
+}
+
+struct Report {
+    path: String,
+    passed: usize,
+    failures: Vec<String>,
+}
+
+fn run_file(path: &Path, settings: &[&str]) -> Report {
+    let text = std::fs::read_to_string(path).unwrap();
+    let connection = Database::open_in_memory().unwrap().connect();
+    for setting in settings {
+        connection.execute(setting).unwrap();
+    }
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let mut report = Report { path: name, passed: 0, failures: Vec::new() };
+    let mut labels = HashMap::new();
+    for record in records(&text) {
+        if record.halts {
+            break;
+        }
+        match check(&connection, &record, &mut labels) {
+            Ok(()) => report.passed += 1,
+            Err(problem) => {
+                let sql = record.sql.trim();
+                report.failures.push(format!("{}:{}: {problem}\n  {sql}", report.path, record.line));
+            }
+        }
+    }
+    report
+}
+
+/// One record that applies to us.
+struct Record<'a> {
+    line: usize,
+    head: Vec<&'a str>,
+    sql: String,
+    expected: Vec<&'a str>,
+    halts: bool,
+}
+
+fn records(text: &str) -> Vec<Record<'_>> {
+    let mut records = Vec::new();
+    let mut lines = text.lines().enumerate().peekable();
+    let mut applies = true;
+    while let Some((number, line)) = lines.next() {
+        let line = line.split(" #").next().unwrap_or(line);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [] | ["hash-threshold", ..] => {}
+            [word, ..] if word.starts_with('#') => {}
+            ["skipif", engine, ..] => applies &= *engine != ENGINE,
+            ["onlyif", engine, ..] => applies &= *engine == ENGINE,
+            ["halt", ..] => {
+                if applies {
+                    records.push(Record { line: number + 1, head: words, sql: String::new(), expected: Vec::new(), halts: true });
+                }
+                applies = true;
+            }
+            ["statement" | "query", ..] => {
+                let mut record =
+                    Record { line: number + 1, head: words, sql: String::new(), expected: Vec::new(), halts: false };
+                let mut in_answer = false;
+                while let Some((_, line)) = lines.next_if(|(_, line)| !line.trim().is_empty()) {
+                    if !in_answer && line.trim_end() == "----" {
+                        in_answer = true;
+                    } else if in_answer {
+                        record.expected.push(line);
+                    } else {
+                        record.sql.push_str(line);
+                        record.sql.push('\n');
+                    }
+                }
+                if applies {
+                    records.push(record);
+                }
+                applies = true;
+            }
+            other => panic!("line {}: unknown directive {other:?}", number + 1),
+        }
+    }
+    records
+}
+
+fn check(connection: &Connection, record: &Record<'_>, labels: &mut HashMap<String, String>) -> Result<(), String> {
+    let outcome = connection.execute(&record.sql);
+    match (record.head.as_slice(), outcome) {
+        (["statement", "error", part @ ..], Err(error)) => {
+            let wanted = part.join(" ");
+            let text = error.to_string();
+            let fits = text.contains(&wanted) && record.expected.iter().all(|line| text.contains(line));
+            if fits && error.sqlstate() != "XX000" { Ok(()) } else { Err(format!("another error: {text}")) }
+        }
+        (["statement", "error", ..], Ok(_)) => Err("succeeded, but an error was expected".to_string()),
+        (["statement", "ok"], Ok(_)) => Ok(()),
+        (["statement", "count", wanted], Ok(result)) => match result.kind() {
+            ResultKind::Changed(count) if count.to_string() == *wanted => Ok(()),
+            other => Err(format!("{other:?}, expected {wanted} changed rows")),
+        },
+        (["query", types, rest @ ..], Ok(result)) => check_query(record, types, rest, &result, labels),
+        (_, Err(error)) => Err(format!("error: {error}")),
+        (head, Ok(_)) => Err(format!("unknown record {head:?}")),
+    }
+}
+
+fn check_query(
+    record: &Record<'_>,
+    types: &str,
+    rest: &[&str],
+    result: &QueryResult,
+    labels: &mut HashMap<String, String>,
+) -> Result<(), String> {
+    if types.len() != result.types().len() {
+        return Err(format!("{} columns, expected {}", result.types().len(), types.len()));
+    }
+    let (sort, label) = match rest {
+        [mode @ ("nosort" | "rowsort" | "valuesort"), label @ ..] => (*mode, label.first()),
+        other => ("nosort", other.first()),
+    };
+    let mut rows = printed_rows(result, types);
+    if sort == "rowsort" {
+        rows.sort();
+    }
+    let mut values: Vec<&str> = rows.iter().flatten().map(String::as_str).collect();
+    if sort == "valuesort" {
+        values.sort_unstable();
+    }
+    let hash = hash_of(&values);
+    if let Some(label) = label {
+        let known = labels.entry((*label).to_string()).or_insert_with(|| hash.clone());
+        if *known != hash {
+            return Err(format!("another result than before under the label {label}"));
+        }
+    }
+    let hashed = match record.expected.as_slice() {
+        [line] => line.split_once(" values hashing to ").and_then(|(n, hash)| Some((n.parse::<usize>().ok()?, hash))),
+        _ => None,
+    };
+    if let Some((count, wanted)) = hashed {
+        if values.len() != count {
+            return Err(format!("{} values, expected {count}", values.len()));
+        }
+        return if hash == wanted.trim() { Ok(()) } else { Err(format!("hash {hash}, expected {wanted}: {}", head_of(&values))) };
+    }
+    let lines: Vec<String> = rows.iter().map(|row| row.join("\t")).collect();
+    let expected: Vec<&str> = record.expected.iter().map(|line| line.trim_end_matches('\r')).collect();
+    if values == expected || (types.len() > 1 && sort != "valuesort" && lines == expected) {
+        return Ok(());
+    }
+    Err(format!("values {}, expected {}", head_of(&values), head_of(&expected)))
+}
+
+fn head_of(values: &[&str]) -> String {
+    let shown: Vec<&str> = values.iter().copied().take(24).collect();
+    format!("({}) [{}{}]", values.len(), shown.join(" | "), if values.len() > 24 { " | ..." } else { "" })
+}
+
+fn hash_of(values: &[&str]) -> String {
+    let mut hash = Md5::new();
+    for value in values {
+        hash.update(value.as_bytes());
+        hash.update(b"\n");
+    }
+    hash.finalize().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn printed_rows(result: &QueryResult, types: &str) -> Vec<Vec<String>> {
+    let mut rows = Vec::with_capacity(result.row_count());
+    for batch in result.batches() {
+        for row in 0..batch.len() {
+            let values = types.chars().enumerate().map(|(column, kind)| printed(&batch.column(column).get(row), kind));
+            rows.push(values.collect());
+        }
+    }
+    rows
+}
+
+fn printed(value: &Value, kind: char) -> String {
+    if value.is_null() {
+        return "NULL".to_string();
+    }
+    match kind {
+        'I' => integer_text(value),
+        'R' => match value.as_f64().or_else(|| value.as_str().and_then(|text| text.parse().ok())) {
+            Some(number) => format!("{number:.3}"),
+            None => value.to_string(),
+        },
+        _ => {
+            let text = value.to_string();
+            if text.is_empty() {
+                return "(empty)".to_string();
+            }
+            text.chars().map(|c| if (' '..='~').contains(&c) || !c.is_ascii() { c } else { '@' }).collect()
+        }
+    }
+}
+
+/// As `%d` prints it: the fraction is cut off, and a text counts as far as it is a number.
+fn integer_text(value: &Value) -> String {
+    match value {
+        Value::Boolean(truth) => u8::from(*truth).to_string(),
+        Value::Decimal { unscaled, scale, .. } => (unscaled / 10i128.pow(u32::from(*scale))).to_string(),
+        Value::Real(_) | Value::Double(_) => value.as_f64().map_or_else(String::new, |v| (v.trunc() as i128).to_string()),
+        Value::Varchar(text) => {
+            let digits = text.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(text.len());
+            text[..digits].parse::<i128>().unwrap_or(0).to_string()
+        }
+        other => other.to_string(),
+    }
+}
