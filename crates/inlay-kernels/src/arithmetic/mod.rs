@@ -143,6 +143,7 @@ pub(crate) fn resolve_abs(args: &[ArgType]) -> Option<Resolved> {
     Some(Resolved::fallible(vec![ty], ty, kernel))
 }
 
+pub(crate) use decimal::scale_of;
 pub(crate) use integer::{BitOp, resolve_bits, resolve_complement};
 
 /// The types of both operands with literals adapted to the other side.

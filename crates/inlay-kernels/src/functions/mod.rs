@@ -1,9 +1,11 @@
 //! The SQL functions, one file per family, each with its table.
 
+mod choose;
 mod columns;
 mod dates;
 mod find;
 mod like;
+mod math;
 mod operators;
 mod strings;
 
@@ -11,6 +13,8 @@ use crate::registry::Function;
 
 /// All tables; [`crate::registry::all_functions`] chains them.
 pub(crate) static TABLES: &[&[Function]] = &[operators::FUNCTIONS, strings::FUNCTIONS, like::FUNCTIONS,
+    math::FUNCTIONS,
+    choose::FUNCTIONS,
     dates::part::FUNCTIONS,
     dates::trunc::FUNCTIONS,
     dates::difference::FUNCTIONS,
@@ -32,3 +36,6 @@ pub(crate) fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     }
     row[b.len()]
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use crate::simd::multiversion;
 use inlay_types::datetime::civil_from_days;
 
 /// Days since 1970-01-01 for which [`fields`] holds: the years from about -1,400,000 to 1,400,000.
-const DAYS_MAX: i32 = 1 << 29;
+const DAYS_MAX: i32 = 500_000_000;
 
 const CYCLES: u32 = 3675;
 const SHIFT_DAYS: u32 = 719_468 + 146_097 * CYCLES;

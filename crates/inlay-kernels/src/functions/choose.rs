@@ -1,0 +1,138 @@
+//! `greatest`, `least` and `hash`: functions of any number of values of any type.
+
+use super::columns::{Column, TextColumn, computed_rows};
+use crate::arithmetic::kernel;
+use crate::coercion::common_argument_type;
+use crate::compare::SqlOrd;
+use crate::registry::{ArgType, Function, Overloads, Resolved};
+use inlay_types::LogicalType::{Integer, UBigInt};
+use inlay_types::view::HeapBuilder;
+use inlay_types::{Bitmap, Interval, LogicalType, PhysicalType, Result, Vector, View};
+
+/// See the module documentation.
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "greatest",
+        Overloads::Typed { shown: &["greatest(any, ...)"], resolve: |args, _| resolve(args, true) },
+        "the largest argument that is not NULL",
+        "greatest(1, 3, NULL) = 3",
+    )
+    .special_nulls(),
+    Function::new(
+        "least",
+        Overloads::Typed { shown: &["least(any, ...)"], resolve: |args, _| resolve(args, false) },
+        "the smallest argument that is not NULL",
+        "least(1, 3, NULL) = 1",
+    )
+    .special_nulls(),
+    Function::new(
+        "hash",
+        Overloads::Typed { shown: &["hash(any, ...) -> UBIGINT"], resolve: |args, _| resolve_hash(args) },
+        "a number that is the same for equal values",
+        "hash('a')",
+    )
+    .special_nulls(),
+];
+
+fn resolve(args: &[ArgType], greatest: bool) -> Option<Resolved> {
+    let first = args.first()?;
+    let mut meeting = *first;
+    for arg in &args[1..] {
+        let ty = common_argument_type(&meeting, arg)?;
+        // As soon as one argument is no literal, neither is what they meet in.
+        let is_literal = meeting.is_literal && arg.is_literal && ty == meeting.ty;
+        meeting = ArgType { ty, is_literal, integer: None };
+    }
+    let ty = if meeting.ty == LogicalType::Null { Integer } else { meeting.ty };
+    let kernel = kernel(move |args, len, out| choose(ty, args, len, out, greatest));
+    Some(Resolved::infallible(vec![ty; args.len()], ty, kernel))
+}
+
+/// For each row, the argument that holds the extreme value; `None` where all are NULL.
+fn winners(args: &[&Vector], rows: usize, beats: impl Fn(usize, usize, usize) -> bool) -> Vec<Option<usize>> {
+    let winner = |row: usize| {
+        let known = (0..args.len()).filter(|&arg| !args[arg].is_null(row));
+        known.reduce(|best, arg| if beats(arg, best, row) { arg } else { best })
+    };
+    (0..rows).map(winner).collect()
+}
+
+fn choose(ty: LogicalType, args: &[&Vector], len: usize, out: &mut Vector, greatest: bool) -> Result<()> {
+    let rows = computed_rows(args, len);
+    match ty.physical() {
+        PhysicalType::Bool | PhysicalType::U8 => choose_native::<u8>(ty, args, rows, out, greatest),
+        PhysicalType::I8 => choose_native::<i8>(ty, args, rows, out, greatest),
+        PhysicalType::I16 => choose_native::<i16>(ty, args, rows, out, greatest),
+        PhysicalType::I32 => choose_native::<i32>(ty, args, rows, out, greatest),
+        PhysicalType::I64 => choose_native::<i64>(ty, args, rows, out, greatest),
+        PhysicalType::I128 => choose_native::<i128>(ty, args, rows, out, greatest),
+        PhysicalType::U16 => choose_native::<u16>(ty, args, rows, out, greatest),
+        PhysicalType::U32 => choose_native::<u32>(ty, args, rows, out, greatest),
+        PhysicalType::U64 => choose_native::<u64>(ty, args, rows, out, greatest),
+        PhysicalType::U128 => choose_native::<u128>(ty, args, rows, out, greatest),
+        PhysicalType::F32 => choose_native::<f32>(ty, args, rows, out, greatest),
+        PhysicalType::F64 => choose_native::<f64>(ty, args, rows, out, greatest),
+        PhysicalType::Interval => choose_native::<Interval>(ty, args, rows, out, greatest),
+        PhysicalType::View => choose_text(ty, args, rows, out, greatest),
+    }
+    if rows != len {
+        let one = std::mem::replace(out, Vector::empty(ty));
+        return crate::apply::make_constant(&one, len, out);
+    }
+    Ok(())
+}
+
+fn choose_native<T: SqlOrd>(ty: LogicalType, args: &[&Vector], rows: usize, out: &mut Vector, greatest: bool) {
+    let columns: Vec<Column<T>> = args.iter().map(|arg| Column::of(arg)).collect();
+    let beats = |a: usize, b: usize, row: usize| {
+        let (a, b) = (columns[a].get(row), columns[b].get(row));
+        if greatest { b.less(a) } else { a.less(b) }
+    };
+    let winners = winners(args, rows, beats);
+    out.reset_flat(ty, rows);
+    for (row, target) in out.values_mut::<T>().iter_mut().enumerate() {
+        *target = winners[row].map_or_else(T::default, |arg| columns[arg].get(row));
+    }
+    set_nulls(&winners, out);
+}
+
+fn choose_text(ty: LogicalType, args: &[&Vector], rows: usize, out: &mut Vector, greatest: bool) {
+    let columns: Vec<TextColumn> = args.iter().map(|arg| TextColumn::of(arg)).collect();
+    let beats = |a: usize, b: usize, row: usize| {
+        let (a, b) = (columns[a].get(row), columns[b].get(row));
+        if greatest { a > b } else { a < b }
+    };
+    let winners = winners(args, rows, beats);
+    let mut heap = HeapBuilder::new();
+    out.reset_flat(ty, rows);
+    for (row, target) in out.values_mut::<View>().iter_mut().enumerate() {
+        *target = winners[row].map_or(View::EMPTY, |arg| heap.push(columns[arg].get(row)));
+    }
+    out.set_heap(heap.finish());
+    set_nulls(&winners, out);
+}
+
+fn set_nulls(winners: &[Option<usize>], out: &mut Vector) {
+    if winners.contains(&None) {
+        out.set_validity(Some(Bitmap::from_fn(winners.len(), |row| winners[row].is_some())));
+    }
+}
+
+fn resolve_hash(args: &[ArgType]) -> Option<Resolved> {
+    if args.is_empty() {
+        return None;
+    }
+    let concrete = |arg: &ArgType| if arg.ty == LogicalType::Null { Integer } else { arg.ty };
+    let kernel = kernel(|args, len, out| {
+        out.reset_flat(UBigInt, len);
+        for (index, arg) in args.iter().enumerate() {
+            if index == 0 {
+                crate::hash::hash(arg, len, out.values_mut::<u64>());
+            } else {
+                crate::hash::hash_combine(arg, len, out.values_mut::<u64>());
+            }
+        }
+        Ok(())
+    });
+    Some(Resolved::infallible(args.iter().map(concrete).collect(), UBigInt, kernel))
+}

@@ -1,0 +1,461 @@
+//! Functions of numbers.
+
+use super::columns::Column;
+use crate::apply::{map, per_row, try_map, try_zip, zip};
+use crate::arithmetic::kernel;
+use crate::function::Volatility;
+use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved, Signature};
+use inlay_types::LogicalType::{BigInt, Boolean, Double, HugeInt, Integer, Real, TinyInt, Varchar};
+use inlay_types::{Error, LogicalType, PhysicalType, Result, Vector};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// DOUBLE of DOUBLE.
+macro_rules! double {
+    ($f:expr) => {
+        Overloads::Fixed(&[Signature::new(&[Double], Double, |args, len, out| map(args[0], Double, len, out, $f))])
+    };
+}
+
+/// BOOLEAN of REAL or DOUBLE.
+macro_rules! float_test {
+    ($f:ident) => {
+        Overloads::Fixed(&[
+            Signature::new(&[Double], Boolean, |args, len, out| map(args[0], Boolean, len, out, |v: f64| u8::from(v.$f()))),
+            Signature::new(&[Real], Boolean, |args, len, out| map(args[0], Boolean, len, out, |v: f32| u8::from(v.$f()))),
+        ])
+    };
+}
+
+const fn typed(
+    shown: &'static [&'static str],
+    resolve: fn(&[ArgType], &ResolveOptions) -> Option<Resolved>,
+) -> Overloads {
+    Overloads::Typed { shown, resolve }
+}
+
+/// See the module documentation.
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("ceil", typed(&["ceil(number)"], |args, _| whole(args, Rounding::Up)), "the next whole number above", "ceil(1.2) = 2")
+        .aliases(&["ceiling"]),
+    Function::new("floor", typed(&["floor(number)"], |args, _| whole(args, Rounding::Down)), "the next whole number below", "floor(1.7) = 1"),
+    Function::new("trunc", typed(&["trunc(number)"], |args, _| whole(args, Rounding::Zero)), "without the fraction", "trunc(-1.7) = -1"),
+    Function::new(
+        "round",
+        typed(&["round(number)", "round(number, digits)"], resolve_round),
+        "rounded to a number of digits behind the point, half away from zero",
+        "round(2.345, 2) = 2.35",
+    ),
+    Function::new("sign", typed(&["sign(number) -> TINYINT"], resolve_sign), "-1, 0 or 1", "sign(-3) = -1"),
+    Function::new("sqrt", double!(|v: f64| v.sqrt()), "square root; nan below 0", "sqrt(4) = 2.0"),
+    Function::new("cbrt", double!(|v: f64| v.cbrt()), "cube root", "cbrt(27) = 3.0"),
+    Function::new("exp", double!(|v: f64| v.exp()), "e to the power", "exp(1) = 2.718281828459045"),
+    Function::new("ln", double!(|v: f64| v.ln()), "natural logarithm", "ln(1) = 0.0"),
+    Function::new(
+        "log10",
+        double!(|v: f64| v.log10()),
+        "logarithm to base 10",
+        "log10(100) = 2.0",
+    ),
+    Function::new(
+        "log",
+        Overloads::Fixed(&[
+            Signature::new(&[Double], Double, |args, len, out| map(args[0], Double, len, out, |v: f64| v.log10())),
+            Signature::new(&[Double, Double], Double, |args, len, out| {
+                zip(args, Double, len, out, |base: f64, v: f64| v.ln() / base.ln())
+            }),
+        ]),
+        "logarithm to base 10, or to the base given first",
+        "log(2, 8) = 3.0",
+    ),
+    Function::new("log2", double!(|v: f64| v.log2()), "logarithm to base 2", "log2(8) = 3.0"),
+    Function::new(
+        "power",
+        Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
+            zip(args, Double, len, out, |base: f64, exponent: f64| base.powf(exponent))
+        })]),
+        "a number to a power",
+        "power(2, 10) = 1024.0",
+    )
+    .aliases(&["pow", "^", "**"]),
+    Function::new("sin", double!(|v: f64| v.sin()), "sine", "sin(0) = 0.0"),
+    Function::new("cos", double!(|v: f64| v.cos()), "cosine", "cos(0) = 1.0"),
+    Function::new("tan", double!(|v: f64| v.tan()), "tangent", "tan(0) = 0.0"),
+    Function::new("cot", double!(|v: f64| 1.0 / v.tan()), "cotangent", "cot(1) = 0.6420926159343306"),
+    Function::new("asin", double!(|v: f64| v.asin()), "inverse sine", "asin(0) = 0.0"),
+    Function::new("acos", double!(|v: f64| v.acos()), "inverse cosine", "acos(1) = 0.0"),
+    Function::new("atan", double!(|v: f64| v.atan()), "inverse tangent", "atan(0) = 0.0"),
+    Function::new(
+        "atan2",
+        Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
+            zip(args, Double, len, out, |y: f64, x: f64| y.atan2(x))
+        })]),
+        "angle of a point (y, x)",
+        "atan2(0, 1) = 0.0",
+    ),
+    Function::new("sinh", double!(|v: f64| v.sinh()), "hyperbolic sine", "sinh(0) = 0.0"),
+    Function::new("cosh", double!(|v: f64| v.cosh()), "hyperbolic cosine", "cosh(0) = 1.0"),
+    Function::new("tanh", double!(|v: f64| v.tanh()), "hyperbolic tangent", "tanh(0) = 0.0"),
+    Function::new("degrees", double!(|v: f64| v.to_degrees()), "radians as degrees", "degrees(pi()) = 180.0"),
+    Function::new("radians", double!(|v: f64| v.to_radians()), "degrees as radians", "radians(180) = 3.141592653589793"),
+    Function::new("isnan", float_test!(is_nan), "whether a float is no number", "isnan('nan'::DOUBLE) = true"),
+    Function::new("isinf", float_test!(is_infinite), "whether a float is infinite", "isinf('inf'::DOUBLE) = true"),
+    Function::new("isfinite", float_test!(is_finite), "whether a float is finite", "isfinite(1.5) = true"),
+    Function::new(
+        "pi",
+        Overloads::Fixed(&[Signature::new(&[], Double, |_, len, out| {
+            *out = Vector::constant(Double, &inlay_types::Value::Double(std::f64::consts::PI), len)?;
+            Ok(())
+        })]),
+        "the circle's number",
+        "pi() = 3.141592653589793",
+    ),
+    Function::new(
+        "even",
+        double!(|v: f64| {
+            let magnitude = v.abs().ceil();
+            (magnitude + magnitude % 2.0).copysign(v)
+        }),
+        "the next even number away from zero",
+        "even(2.9) = 4.0",
+    ),
+    Function::new(
+        "gcd",
+        Overloads::Fixed(&[Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
+            try_zip(args, HugeInt, len, out, |a: i128, b: i128| divisor(a, b), |a, b| overflow("gcd", a, b))
+        })]),
+        "greatest common divisor",
+        "gcd(12, 18) = 6",
+    )
+    .fallible(),
+    Function::new(
+        "lcm",
+        Overloads::Fixed(&[Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
+            try_zip(args, HugeInt, len, out, multiple, |a, b| overflow("lcm", a, b))
+        })]),
+        "least common multiple",
+        "lcm(4, 6) = 12",
+    )
+    .fallible(),
+    Function::new(
+        "factorial",
+        Overloads::Fixed(&[Signature::new(&[Integer], HugeInt, |args, len, out| {
+            let product = |n: i32| {
+                let product = (2..=i128::from(n)).try_fold(1i128, |p, k| p.checked_mul(k));
+                (product.unwrap_or_default(), product.is_none() || n < 0)
+            };
+            let error = |n: i32| Error::out_of_range(format!("factorial of {n} is out of range; 0 to 33 is possible"));
+            try_map(args[0], HugeInt, len, out, product, error)
+        })]),
+        "product of the numbers up to one",
+        "factorial(5) = 120",
+    )
+    .aliases(&["!"])
+    .fallible(),
+    Function::new(
+        "bit_count",
+        Overloads::Fixed(&[Signature::new(&[BigInt], TinyInt, |args, len, out| {
+            map(args[0], TinyInt, len, out, |v: i64| v.count_ones() as i8)
+        })]),
+        "number of bits that are set",
+        "bit_count(7) = 3",
+    ),
+    Function::new("random", typed(&["random() -> DOUBLE"], resolve_random), "a random number from 0 to below 1", "random()")
+        .volatile(Volatility::Volatile),
+];
+
+fn overflow(function: &str, a: i128, b: i128) -> Error {
+    Error::out_of_range(format!("overflow in HUGEINT {function}: {function}({a}, {b})"))
+}
+
+fn divisor(a: i128, b: i128) -> (i128, bool) {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i128::try_from(a).map_or((0, true), |v| (v, false))
+}
+
+fn multiple(a: i128, b: i128) -> (i128, bool) {
+    if a == 0 || b == 0 {
+        return (0, false);
+    }
+    let (common, wrong) = divisor(a, b);
+    match (a / common.max(1)).checked_mul(b).and_then(i128::checked_abs) {
+        Some(multiple) if !wrong => (multiple, false),
+        _ => (0, true),
+    }
+}
+
+/// Which whole number.
+#[derive(Clone, Copy, PartialEq)]
+enum Rounding {
+    Up,
+    Down,
+    Zero,
+    Nearest,
+}
+
+impl Rounding {
+    fn float(self, value: f64) -> f64 {
+        match self {
+            Self::Up => value.ceil(),
+            Self::Down => value.floor(),
+            Self::Zero => value.trunc(),
+            Self::Nearest => value.round(),
+        }
+    }
+
+    /// `value / power`, rounded.
+    fn divide(self, value: i128, power: i128) -> i128 {
+        let (quotient, rest) = (value / power, value % power);
+        quotient
+            + match self {
+                Self::Up => i128::from(rest > 0),
+                Self::Down => -i128::from(rest < 0),
+                Self::Zero => 0,
+                Self::Nearest if rest.abs() >= power - rest.abs() && rest != 0 => rest.signum(),
+                Self::Nearest => 0,
+            }
+    }
+}
+
+/// The type of one numeric argument; NULL and text literals count as DOUBLE.
+fn one_number(arg: &ArgType) -> Option<LogicalType> {
+    match arg.ty {
+        LogicalType::Null => Some(Double),
+        Varchar if arg.is_literal => Some(Double),
+        ty => ty.is_numeric().then_some(ty),
+    }
+}
+
+/// ceil, floor and trunc: decimals lose their scale, integers become doubles (as in DuckDB), floats stay.
+fn whole(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
+    let [arg] = args else { return None };
+    let ty = one_number(arg)?;
+    match ty {
+        LogicalType::Decimal { precision, scale } => {
+            let returns = LogicalType::decimal(precision, 0);
+            Some(Resolved::infallible(vec![ty], returns, rounded_decimal(ty, returns, rounding, scale, None)))
+        }
+        Real => {
+            let float = move |v: f32| rounding.float(f64::from(v)) as f32;
+            let kernel = kernel(move |args, len, out| map(args[0], Real, len, out, float));
+            Some(Resolved::infallible(vec![Real], Real, kernel))
+        }
+        _ => {
+            let kernel = kernel(move |args, len, out| map(args[0], Double, len, out, move |v: f64| rounding.float(v)));
+            Some(Resolved::infallible(vec![Double], Double, kernel))
+        }
+    }
+}
+
+/// Divides decimals of type `from` by `10^digits`, rounding, and multiplies them by `scale_up`, if given.
+fn rounded_decimal(
+    from: LogicalType,
+    to: LogicalType,
+    rounding: Rounding,
+    digits: u8,
+    scale_up: Option<i128>,
+) -> Arc<dyn crate::function::ScalarKernel> {
+    let power = 10i128.checked_pow(u32::from(digits)).unwrap_or(i128::MAX);
+    let round = move |v: i128| rounding.divide(v, power) * scale_up.unwrap_or(1);
+    macro_rules! each {
+        ($t:ty) => {
+            kernel(move |args, len, out| map(args[0], to, len, out, move |v: $t| round(i128::from(v)) as $t))
+        };
+    }
+    match from.physical() {
+        PhysicalType::I16 => each!(i16),
+        PhysicalType::I32 => each!(i32),
+        PhysicalType::I64 => {
+            let small = i64::try_from(power).ok().filter(|_| rounding == Rounding::Nearest && scale_up.is_none());
+            match small {
+                // Half away from zero in 64 bits: the common `round(decimal, n)`.
+                Some(power) => kernel(move |args, len, out| {
+                    map(args[0], to, len, out, move |v: i64| {
+                        let (quotient, rest) = (v / power, v % power);
+                        let away = i64::from(rest.unsigned_abs() * 2 >= power.unsigned_abs() && rest != 0);
+                        quotient + if v < 0 { -away } else { away }
+                    })
+                }),
+                None => each!(i64),
+            }
+        }
+        _ => each!(i128),
+    }
+}
+
+/// `round(x)` and `round(x, digits)`.
+fn resolve_round(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let (arg, digits) = match args {
+        [arg] => (arg, None),
+        [arg, digits] if digits.ty.is_integer() || digits.ty == LogicalType::Null => (arg, Some(digits)),
+        _ => return None,
+    };
+    let ty = one_number(arg)?;
+    let known = digits.map_or(Some(0), |d| d.integer.and_then(|n| i32::try_from(n).ok()));
+    let mut arg_types = vec![ty];
+    arg_types.extend(digits.map(|_| Integer));
+    match ty {
+        LogicalType::Decimal { precision, scale } => {
+            let kept = known.filter(|n| *n < i32::from(scale)).map(|n| n.max(0) as u8);
+            let Some(kept) = kept.filter(|_| known.is_some_and(|n| n >= 0)) else {
+                // Not below the scale, negative, or not known yet: the scale stays, one digit more for rounding up.
+                let returns = LogicalType::decimal((precision + 1).min(38), scale);
+                arg_types[0] = returns;
+                return Some(Resolved::infallible(arg_types, returns, kernel(round_decimal)));
+            };
+            let returns = LogicalType::decimal(precision, kept);
+            let kernel = rounded_decimal(ty, returns, Rounding::Nearest, scale - kept, None);
+            Some(Resolved::infallible(arg_types, returns, kernel))
+        }
+        ty if ty.is_integer() => {
+            let wide = kernel(move |args, len, out| round_integer(ty, args, len, out));
+            Some(Resolved::fallible(arg_types, ty, wide))
+        }
+        Real => {
+            let kernel = kernel(move |args, len, out| {
+                let values = Column::<f32>::of(args[0]);
+                let digits = args.get(1).map(|d| Column::<i32>::of(d));
+                per_row(args, Real, len, out, |row| {
+                    let digits = digits.as_ref().map_or(0, |d| d.get(row));
+                    Ok(round_float(f64::from(values.get(row)), digits) as f32)
+                })
+            });
+            Some(Resolved::infallible(arg_types, Real, kernel))
+        }
+        _ => {
+            let kernel = kernel(|args, len, out| match args.get(1) {
+                None => map(args[0], Double, len, out, |v: f64| v.round()),
+                Some(_) => zip(args, Double, len, out, round_float),
+            });
+            Some(Resolved::infallible(arg_types, Double, kernel))
+        }
+    }
+}
+
+fn round_float(value: f64, digits: i32) -> f64 {
+    if digits == 0 {
+        return value.round();
+    }
+    // Multiplying by a power of ten and dividing by it again is DuckDB's way, too; infinities mean there is nothing to round.
+    let power = 10f64.powi(digits.abs());
+    let rounded = if digits > 0 { (value * power).round() / power } else { (value / power).round() * power };
+    if rounded.is_finite() { rounded } else { value }
+}
+
+/// `round(decimal, n)` where `n` is not known before: the scale stays.
+fn round_decimal(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let ty = args[0].logical_type();
+    let scale = i32::from(crate::arithmetic::scale_of(ty));
+    let digits = args.get(1).map(|d| Column::<i32>::of(d));
+    let round = |v: i128, row: usize| {
+        let dropped = scale.saturating_sub(digits.as_ref().map_or(0, |d| d.get(row)));
+        if dropped <= 0 {
+            return v;
+        }
+        match 10i128.checked_pow(dropped.unsigned_abs()) {
+            Some(power) => Rounding::Nearest.divide(v, power) * power,
+            None => 0,
+        }
+    };
+    match ty.physical() {
+        PhysicalType::I16 => {
+            let values = Column::<i16>::of(args[0]);
+            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i16))
+        }
+        PhysicalType::I32 => {
+            let values = Column::<i32>::of(args[0]);
+            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i32))
+        }
+        PhysicalType::I64 => {
+            let values = Column::<i64>::of(args[0]);
+            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i64))
+        }
+        _ => {
+            let values = Column::<i128>::of(args[0]);
+            per_row(args, ty, len, out, |row| Ok(round(values.get(row), row)))
+        }
+    }
+}
+
+/// `round(integer, n)`: only negative `n` change anything.
+fn round_integer(ty: LogicalType, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let Some(digits) = args.get(1).filter(|d| !d.is_constant_null()) else {
+        *out = if args.len() == 1 { args[0].clone() } else { Vector::nulls(ty, len) };
+        return Ok(());
+    };
+    let digits = Column::<i32>::of(digits);
+    let mut builder = inlay_types::VectorBuilder::new(ty, len);
+    for row in 0..len {
+        let value = args[0].get(row);
+        let Some(number) = value.as_i128().filter(|_| !args[1].is_null(row)) else {
+            builder.push_null();
+            continue;
+        };
+        let power = 10i128.checked_pow(digits.get(row).saturating_neg().max(0).unsigned_abs());
+        let rounded = power.map_or(0, |power| Rounding::Nearest.divide(number, power).saturating_mul(power));
+        let rounded = inlay_types::Value::from_stored_i128(ty, rounded);
+        builder.push(&rounded.ok_or_else(|| Error::out_of_range(format!("rounding {number} is out of range for {ty}")))?)?;
+    }
+    *out = builder.finish();
+    Ok(())
+}
+
+fn resolve_sign(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let [arg] = args else { return None };
+    let ty = one_number(arg)?;
+    macro_rules! each {
+        ($t:ty) => {
+            kernel(|args, len, out| {
+                #[allow(unused_comparisons)]
+                map(args[0], TinyInt, len, out, |v: $t| i8::from(v > <$t>::default()) - i8::from(v < <$t>::default()))
+            })
+        };
+    }
+    let kernel = match ty.physical() {
+        PhysicalType::I8 => each!(i8),
+        PhysicalType::I16 => each!(i16),
+        PhysicalType::I32 => each!(i32),
+        PhysicalType::I64 => each!(i64),
+        PhysicalType::I128 => each!(i128),
+        PhysicalType::U8 => each!(u8),
+        PhysicalType::U16 => each!(u16),
+        PhysicalType::U32 => each!(u32),
+        PhysicalType::U64 => each!(u64),
+        PhysicalType::U128 => each!(u128),
+        PhysicalType::F32 => each!(f32),
+        PhysicalType::F64 => each!(f64),
+        PhysicalType::Bool | PhysicalType::View | PhysicalType::Interval => return None,
+    };
+    Some(Resolved::infallible(vec![ty], TinyInt, kernel))
+}
+
+/// Each resolved call has a sequence of its own (SplitMix64), seeded by the clock and a counter's address.
+fn resolve_random(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    if !args.is_empty() {
+        return None;
+    }
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
+    let state = Arc::new(AtomicU64::new(0));
+    let seed = crate::hash::hash_u64(clock ^ Arc::as_ptr(&state) as u64);
+    let kernel = kernel(move |_, len, out| {
+        let from = state.fetch_add(len as u64, Ordering::Relaxed);
+        out.reset_flat(Double, len);
+        for (index, target) in out.values_mut::<f64>().iter_mut().enumerate() {
+            *target = unit(seed.wrapping_add((from + index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+        }
+        Ok(())
+    });
+    Some(Resolved::infallible(vec![], Double, kernel))
+}
+
+/// SplitMix64's output function, as a number from 0 to below 1.
+fn unit(state: u64) -> f64 {
+    let mut z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
