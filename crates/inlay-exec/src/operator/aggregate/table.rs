@@ -260,11 +260,12 @@ impl GroupTable {
             let narrow = type_range(ty).filter(|(_, range)| *range <= u64::from(u16::MAX));
             let known = self.hint(index).or(narrow);
             let (min, range) = known.or_else(|| {
-                let (min, range) = observed_range(key)?;
+                let observed = observed_range(key).filter(|(_, range)| *range <= OBSERVED_RANGE_MAX && !ty.is_float());
                 // Room for four times the range seen, around it.
-                let margin = range + range / 2 + 32;
-                (range <= OBSERVED_RANGE_MAX && !ty.is_float())
-                    .then(|| (min.wrapping_sub(margin), range + 2 * margin))
+                observed.map(|(min, range)| {
+                    let margin = range + range / 2 + 32;
+                    (min.wrapping_sub(margin), range + 2 * margin)
+                })
             })?;
             digits.push(Digits::Int { min, range });
         }

@@ -1,1 +1,309 @@
+//! The operator against a map from keys to values, over key types, workers, table sizes and hints.
 
+use super::*;
+use crate::pool::WorkerPool;
+use inlay_kernels::{ArgType, resolve_aggregate};
+use inlay_sql::plan::{ColumnId, SortKey};
+use inlay_types::{Dictionary, Interrupt, MemoryBudget, Value, Vector};
+use std::collections::{BTreeMap, BTreeSet};
+
+const TYPES: [LogicalType; 9] = [
+    LogicalType::Integer,
+    LogicalType::Varchar,
+    LogicalType::Varchar,
+    LogicalType::BigInt,
+    LogicalType::BigInt,
+    LogicalType::Double,
+    LogicalType::Decimal { precision: 15, scale: 2 },
+    LogicalType::Boolean,
+    LogicalType::BigInt,
+];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+}
+
+fn row(random: &mut Random, number: u64, wide: u64) -> Vec<Value> {
+    let maybe = |null_every: u64, value: Value, random: &mut Random| {
+        if random.below(null_every) == 0 { Value::Null } else { value }
+    };
+    let small = random.below(40) as i32 - 20;
+    let word = ["", "red", "green", "a colour that has a long name", "a colour with another long name"];
+    let text = word[random.below(5) as usize].to_string();
+    let other = format!("text {}", random.below(wide));
+    let key = random.below(wide) as i64 * 1_000_003 - 5;
+    let number_value = random.below(1000) as i64 - 500;
+    let double = [0.0, -0.0, f64::NAN, 1.5, -2.25][random.below(5) as usize];
+    let cents = i128::from(random.below(1_000_000)) - 300_000;
+    vec![
+        maybe(11, Value::Integer(small), random),
+        maybe(13, Value::Varchar(text), random),
+        maybe(17, Value::Varchar(other), random),
+        Value::BigInt(key),
+        maybe(5, Value::BigInt(number_value), random),
+        maybe(9, Value::Double(double), random),
+        Value::Decimal { unscaled: cents, precision: 15, scale: 2 },
+        maybe(4, Value::Boolean(random.below(2) == 0), random),
+        Value::BigInt((number / 4) as i64),
+    ]
+}
+
+fn batch_of(rows: &[Vec<Value>], dictionary: bool) -> Batch {
+    let columns = TYPES.iter().enumerate().map(|(index, &ty)| {
+        let values: Vec<Value> = rows.iter().map(|row| row[index].clone()).collect();
+        let flat = Vector::from_sql_values(ty, &values).unwrap();
+        if index == 1 && dictionary { encode(&flat) } else { flat }
+    });
+    Batch::new(columns.collect(), rows.len())
+}
+
+fn encode(flat: &Vector) -> Vector {
+    let mut words: Vec<Value> = vec![Value::Varchar("unused".into())];
+    let mut codes = Vec::new();
+    for row in 0..flat.len() {
+        let value = flat.get(row);
+        let known = words.iter().position(|word| *word == value);
+        codes.push(known.unwrap_or(0) as u32);
+        if known.is_none() && !value.is_null() {
+            words.push(value);
+            codes[row] = words.len() as u32 - 1;
+        }
+    }
+    let dictionary = Dictionary::new(Vector::from_sql_values(LogicalType::Varchar, &words).unwrap());
+    let codes = inlay_types::Buffer::copy_of(&codes);
+    Vector::dictionary(dictionary, codes, flat.len(), flat.validity().cloned())
+}
+
+fn column(index: usize) -> Expr {
+    Expr::Column { id: ColumnId(index as u32), ty: TYPES[index] }
+}
+
+fn aggregate(name: &str, args: &[usize], distinct: bool, filter: bool) -> AggregateExpr {
+    let types: Vec<ArgType> = args.iter().map(|&arg| ArgType::of(TYPES[arg])).collect();
+    AggregateExpr {
+        function: Arc::new(resolve_aggregate(name, &types).unwrap()),
+        args: args.iter().map(|&arg| column(arg)).collect(),
+        distinct,
+        filter: filter.then(|| column(7)),
+        order_by: Vec::new(),
+    }
+}
+
+fn aggregates() -> Vec<AggregateExpr> {
+    let mut ordered = aggregate("string_agg", &[1], false, false);
+    ordered.order_by.push(SortKey { expr: column(1), descending: true, nulls_first: false });
+    ordered.order_by.push(SortKey { expr: column(4), descending: false, nulls_first: false });
+    vec![
+        aggregate("count", &[], false, false),
+        aggregate("count", &[4], false, false),
+        aggregate("sum", &[4], false, false),
+        aggregate("avg", &[4], false, false),
+        aggregate("min", &[4], false, false),
+        aggregate("max", &[2], false, false),
+        aggregate("sum", &[6], false, false),
+        aggregate("avg", &[6], false, false),
+        aggregate("count", &[4], true, false),
+        aggregate("sum", &[4], true, false),
+        aggregate("count", &[], false, true),
+        aggregate("sum", &[4], false, true),
+        aggregate("count", &[2], true, true),
+        ordered,
+    ]
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Double(v) if *v == 0.0 => "0.0".into(),
+        Value::Double(v) => format!("{v:.9}"),
+        other => other.to_string(),
+    }
+}
+
+/// The results of [`aggregates`] over rows of one group.
+fn expected(rows: &[&Vec<Value>]) -> Vec<String> {
+    let int = |value: &Value| value.as_stored_i128();
+    let numbers: Vec<i128> = rows.iter().filter_map(|row| int(&row[4])).collect();
+    let cents: Vec<i128> = rows.iter().filter_map(|row| int(&row[6])).collect();
+    let distinct: BTreeSet<i128> = numbers.iter().copied().collect();
+    let passing: Vec<&&Vec<Value>> = rows.iter().filter(|row| row[7] == Value::Boolean(true)).collect();
+    let passing_numbers: Vec<i128> = passing.iter().filter_map(|row| int(&row[4])).collect();
+    let texts: BTreeSet<&str> = passing.iter().filter_map(|row| row[2].as_str()).collect();
+    let or_null = |some: bool, shown: String| if some { shown } else { "NULL".into() };
+    let total = |numbers: &[i128]| or_null(!numbers.is_empty(), numbers.iter().sum::<i128>().to_string());
+    let sum: i128 = cents.iter().sum();
+    let money = Value::Decimal { unscaled: sum, precision: 38, scale: 2 };
+    let mut words: Vec<&str> = rows.iter().filter_map(|row| row[1].as_str()).collect();
+    words.sort_unstable_by(|a, b| b.cmp(a));
+    let average = numbers.iter().sum::<i128>() as f64 / numbers.len() as f64;
+    vec![
+        rows.len().to_string(),
+        numbers.len().to_string(),
+        total(&numbers),
+        or_null(!numbers.is_empty(), text(&Value::Double(average))),
+        numbers.iter().min().map_or("NULL".into(), |v| v.to_string()),
+        rows.iter().filter_map(|row| row[2].as_str()).max().map_or("NULL".into(), str::to_string),
+        or_null(!cents.is_empty(), money.to_string()),
+        or_null(!cents.is_empty(), text(&Value::Double(sum as f64 / (cents.len() as f64 * 100.0)))),
+        distinct.len().to_string(),
+        or_null(!distinct.is_empty(), distinct.iter().sum::<i128>().to_string()),
+        passing.len().to_string(),
+        total(&passing_numbers),
+        texts.len().to_string(),
+        or_null(!words.is_empty(), words.join(",")),
+    ]
+}
+
+struct Case {
+    keys: Vec<usize>,
+    rows: u64,
+    wide: u64,
+    workers: usize,
+    groups_max: usize,
+    ranges: Vec<Option<(i128, i128)>>,
+    dictionary: bool,
+}
+
+fn context() -> ExecContext {
+    ExecContext {
+        pool: Arc::new(WorkerPool::new()),
+        threads: 2,
+        interrupt: Interrupt::new(),
+        budget: MemoryBudget::unlimited(),
+    }
+}
+
+fn run(aggregate: &Arc<HashAggregate>, batches: &[Batch], workers: usize) -> Vec<Vec<Value>> {
+    let sink = aggregate.sink();
+    for worker in 0..workers {
+        let mut local = sink.local();
+        for batch in batches.iter().skip(worker).step_by(workers) {
+            sink.consume(batch.clone(), &mut local).unwrap();
+        }
+        sink.combine(local).unwrap();
+    }
+    sink.finalize(&aggregate.context).unwrap();
+    let source = aggregate.source();
+    source.start(&aggregate.context).unwrap();
+    let mut local = source.local();
+    let mut rows = Vec::new();
+    let mut push = |batch: Batch| {
+        assert!(!batch.is_empty() && batch.len() <= inlay_types::VECTOR_SIZE);
+        rows.extend((0..batch.len()).map(|row| batch.columns().iter().map(|c| c.get(row)).collect::<Vec<_>>()));
+        Ok(Flow::More)
+    };
+    while source.run_morsel(&mut local, &mut |_| {}, &mut push).unwrap() == Morsel::Pushed {}
+    rows
+}
+
+fn check(case: &Case) {
+    let mut random = Random(0x1234_5678_9ABC_DEF1 ^ case.rows ^ case.wide << 20);
+    let rows: Vec<Vec<Value>> = (0..case.rows).map(|number| row(&mut random, number, case.wide)).collect();
+    let batches: Vec<Batch> = rows.chunks(700).map(|part| batch_of(part, case.dictionary)).collect();
+    let options = AggregateOptions {
+        layout: Layout((0..TYPES.len() as u32).map(ColumnId).collect()),
+        groups: case.keys.iter().map(|&key| column(key)).collect(),
+        aggregates: aggregates(),
+        key_ranges: case.ranges.clone(),
+        estimated_rows: None,
+        estimated_groups: None,
+        context: context(),
+    };
+    let aggregate = HashAggregate::with_groups_max(options, case.groups_max).unwrap();
+    let found = run(&aggregate, &batches, case.workers);
+
+    let mut groups: BTreeMap<Vec<String>, Vec<&Vec<Value>>> = BTreeMap::new();
+    for row in &rows {
+        let key = case.keys.iter().map(|&key| if row[key].is_null() { "<null>".into() } else { text(&row[key]) });
+        groups.entry(key.collect()).or_default().push(row);
+    }
+    if case.keys.is_empty() && rows.is_empty() {
+        groups.insert(Vec::new(), Vec::new());
+    }
+    let name = format!("keys {:?}, {} rows, {} workers", case.keys, case.rows, case.workers);
+    assert_eq!(found.len(), groups.len(), "groups of {name}");
+    for result in found {
+        let shown = |v: &Value| if v.is_null() { "<null>".to_string() } else { text(v) };
+        let key: Vec<String> = result[..case.keys.len()].iter().map(shown).collect();
+        let rows = groups.remove(&key).unwrap_or_else(|| panic!("unexpected key {key:?} of {name}"));
+        let values: Vec<String> = result[case.keys.len()..].iter().map(text).collect();
+        assert_eq!(values, expected(&rows), "key {key:?} of {name}");
+    }
+}
+
+const KEYS: [&[usize]; 14] =
+    [&[], &[0], &[1], &[2], &[3], &[4], &[5], &[8], &[0, 1], &[1, 2], &[0, 3], &[3, 8], &[2, 3, 5], &[0, 7, 4]];
+
+fn case(keys: &[usize], rows: u64, wide: u64, workers: usize, groups_max: usize) -> Case {
+    Case { keys: keys.to_vec(), rows, wide, workers, groups_max, ranges: Vec::new(), dictionary: true }
+}
+
+#[test]
+fn few_rows_agree_with_a_map() {
+    for keys in KEYS {
+        for rows in [0, 1, 2500] {
+            check(&case(keys, rows, 50, 1, GROUPS_MAX));
+            check(&case(keys, rows, 3000, 3, GROUPS_MAX));
+        }
+    }
+}
+
+#[test]
+fn many_groups_are_partitioned() {
+    for keys in [KEYS[3], KEYS[4], KEYS[7], KEYS[11], KEYS[12]] {
+        check(&case(keys, 12_000, 20_000, 2, GROUPS_MAX));
+    }
+}
+
+#[test]
+fn full_tables_become_runs_or_partitioned_rows() {
+    for keys in [KEYS[3], KEYS[4], KEYS[9], KEYS[10], KEYS[12]] {
+        check(&case(keys, 12_000, 30_000, 2, 500));
+        check(&case(keys, 12_000, 600, 3, 300));
+    }
+}
+
+#[test]
+fn ranges_are_hints_only() {
+    let exact = Case { ranges: vec![Some((0, 10_000))], ..case(&[8], 36_000, 10, 2, GROUPS_MAX) };
+    check(&exact);
+    let wrong = Case { ranges: vec![Some((0, 3000))], ..case(&[8], 20_000, 10, 2, GROUPS_MAX) };
+    check(&wrong);
+    let both = Case { ranges: vec![Some((-20, 20)), Some((0, 2000))], ..case(&[0, 8], 20_000, 10, 2, GROUPS_MAX) };
+    check(&both);
+    let nulls = Case { ranges: vec![Some((-500, 500))], ..case(&[4], 20_000, 10, 2, GROUPS_MAX) };
+    check(&nulls);
+    let flat = Case { dictionary: false, ..case(&[1, 0], 20_000, 10, 2, GROUPS_MAX) };
+    check(&flat);
+}
+
+#[test]
+fn distinct_without_aggregates_and_memory_limit() {
+    let options = |budget: MemoryBudget| AggregateOptions {
+        layout: Layout((0..TYPES.len() as u32).map(ColumnId).collect()),
+        groups: vec![column(3)],
+        aggregates: Vec::new(),
+        key_ranges: Vec::new(),
+        estimated_rows: None,
+        estimated_groups: None,
+        context: ExecContext { budget, ..context() },
+    };
+    let mut random = Random(77);
+    let rows: Vec<Vec<Value>> = (0..20_000).map(|number| row(&mut random, number, 1_000_000)).collect();
+    let batches: Vec<Batch> = rows.chunks(2048).map(|part| batch_of(part, true)).collect();
+    let distinct: BTreeSet<String> = rows.iter().map(|row| row[3].to_string()).collect();
+    let aggregate = HashAggregate::new(options(MemoryBudget::unlimited())).unwrap();
+    assert_eq!(run(&aggregate, &batches, 2).len(), distinct.len());
+
+    let aggregate = HashAggregate::new(options(MemoryBudget::new(10_000))).unwrap();
+    let sink = aggregate.sink();
+    let mut local = sink.local();
+    let outcome: Result<Vec<Flow>> = batches.iter().map(|batch| sink.consume(batch.clone(), &mut local)).collect();
+    assert!(matches!(outcome, Err(Error::OutOfMemory { .. })));
+}
