@@ -226,6 +226,9 @@ impl Binder<'_> {
                 other => other,
             });
         }
+        if input.ty() == LogicalType::Null {
+            return Ok(Expr::Literal { value: Value::Null, ty });
+        }
         if let Expr::Literal { value, .. } = &input {
             if value.is_null() {
                 return Ok(Expr::Literal { value: Value::Null, ty });

@@ -527,15 +527,22 @@ impl Binder<'_> {
                     targets = (0..schema.columns.len()).collect();
                 }
                 let mut options = self.copy_options(options)?;
-                let source = self.copy_source(path, *path_pos, &mut options)?;
+                let types = targets.iter().map(|&target| schema.columns[target].ty).collect::<Vec<_>>();
+                let source = self.copy_source(path, *path_pos, &mut options, &types)?;
                 let bound = self.insert_query(&table, &targets, source, *path_pos)?;
                 Ok(plan::Statement::Insert { query: self.finish(bound), table })
             }
         }
     }
 
-    /// The rows of a file. Text columns are read as text and converted by the table's types, not by guesses.
-    fn copy_source(&mut self, path: &str, pos: Pos, options: &mut Vec<(String, Value)>) -> Result<Bound> {
+    /// The rows of a file. A CSV file's columns have the table's types, not guessed ones.
+    fn copy_source(
+        &mut self,
+        path: &str,
+        pos: Pos,
+        options: &mut Vec<(String, Value)>,
+        types: &[LogicalType],
+    ) -> Result<Bound> {
         let mut format = None;
         options.retain(|(name, value)| {
             if name == "format" {
@@ -551,8 +558,12 @@ impl Binder<'_> {
             return Err(self.at(Error::unsupported(format!("COPY with FORMAT {other}")), pos));
         }
         let reader = if is_parquet { "read_parquet" } else { "read_csv" };
-        if !is_parquet {
-            options.push(("all_varchar".into(), Value::Boolean(true)));
+        let says_types = |(name, _): &(String, Value)| {
+            matches!(name.as_str(), "types" | "dtypes" | "column_types" | "columns" | "all_varchar")
+        };
+        if !is_parquet && !options.iter().any(says_types) {
+            let list = types.iter().map(LogicalType::to_string).collect::<Vec<_>>().join(", ");
+            options.push(("types".into(), Value::Varchar(list)));
         }
         let Some(function) = self.context.catalog.table_function(reader) else {
             return Err(self.at(Error::unsupported(format!("{reader} in this build")), pos));

@@ -346,3 +346,61 @@ fn deep_expressions_bind() {
     let nested = format!("SELECT {}a{} FROM t", "coalesce(".repeat(300), ", 1)".repeat(300));
     let _ = query(&nested);
 }
+
+/// The tables of TPC-H and of `tests/zoo`.
+const WORKLOAD_TABLES: &str = "
+    CREATE TABLE region (r_regionkey INTEGER, r_name VARCHAR, r_comment VARCHAR);
+    CREATE TABLE nation (n_nationkey INTEGER, n_name VARCHAR, n_regionkey INTEGER, n_comment VARCHAR);
+    CREATE TABLE supplier (s_suppkey BIGINT, s_name VARCHAR, s_address VARCHAR, s_nationkey INTEGER, s_phone VARCHAR,
+        s_acctbal DECIMAL(15,2), s_comment VARCHAR);
+    CREATE TABLE customer (c_custkey BIGINT, c_name VARCHAR, c_address VARCHAR, c_nationkey INTEGER, c_phone VARCHAR,
+        c_acctbal DECIMAL(15,2), c_mktsegment VARCHAR, c_comment VARCHAR);
+    CREATE TABLE part (p_partkey BIGINT, p_name VARCHAR, p_mfgr VARCHAR, p_brand VARCHAR, p_type VARCHAR, p_size INTEGER,
+        p_container VARCHAR, p_retailprice DECIMAL(15,2), p_comment VARCHAR);
+    CREATE TABLE partsupp (ps_partkey BIGINT, ps_suppkey BIGINT, ps_availqty BIGINT, ps_supplycost DECIMAL(15,2),
+        ps_comment VARCHAR);
+    CREATE TABLE orders (o_orderkey BIGINT, o_custkey BIGINT, o_orderstatus VARCHAR, o_totalprice DECIMAL(15,2),
+        o_orderdate DATE, o_orderpriority VARCHAR, o_clerk VARCHAR, o_shippriority INTEGER, o_comment VARCHAR);
+    CREATE TABLE lineitem (l_orderkey BIGINT, l_partkey BIGINT, l_suppkey BIGINT, l_linenumber BIGINT,
+        l_quantity DECIMAL(15,2), l_extendedprice DECIMAL(15,2), l_discount DECIMAL(15,2), l_tax DECIMAL(15,2),
+        l_returnflag VARCHAR, l_linestatus VARCHAR, l_shipdate DATE, l_commitdate DATE, l_receiptdate DATE,
+        l_shipinstruct VARCHAR, l_shipmode VARCHAR, l_comment VARCHAR);
+    CREATE TABLE dept (id INTEGER, name VARCHAR, city VARCHAR, budget INTEGER);
+    CREATE TABLE emp (id INTEGER, dept INTEGER, boss INTEGER, name VARCHAR, pay DECIMAL(8, 2), hired DATE);
+    CREATE TABLE task (id INTEGER, emp INTEGER, hours INTEGER, kind VARCHAR, due DATE);
+    CREATE TABLE nums (a INTEGER, b INTEGER, s VARCHAR, f DOUBLE)";
+
+/// Every query of TPC-H and of the subquery zoo binds to a plan in which each operator sees what it reads.
+#[test]
+fn the_workloads_bind() {
+    let catalog = Catalog::new(Vec::new(), MemoryBudget::unlimited());
+    let context = BindContext {
+        catalog: &catalog,
+        parameters: &[],
+        named_parameters: &[],
+        options: ResolveOptions::default(),
+        default_nulls_first: false,
+        setting: &|_| None,
+    };
+    for statement in crate::parser::parse_statements(WORKLOAD_TABLES).unwrap() {
+        let Statement::CreateTable { schema, .. } = bind(&statement, &context).unwrap() else { panic!() };
+        catalog.create_table(schema, false, false).unwrap();
+    }
+    let tests = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
+    let mut failures = Vec::new();
+    let mut queries: Vec<String> = Vec::new();
+    for number in 1..=22 {
+        queries.push(std::fs::read_to_string(format!("{tests}/tpch/queries/q{number:02}.sql")).unwrap());
+    }
+    let zoo = std::fs::read_to_string(format!("{tests}/zoo/queries.sql")).unwrap();
+    // Window functions are not there yet.
+    queries.extend(zoo.split("\n\n").filter(|query| !query.contains("OVER (")).map(str::to_string));
+    for text in queries {
+        match parse_statement(&text).and_then(|statement| bind(&statement, &context)) {
+            Ok(Statement::Query(query)) => check(&query.plan, &mut Vec::new()),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => failures.push(format!("{text}\n{error}")),
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}

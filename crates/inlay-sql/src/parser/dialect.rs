@@ -3,6 +3,7 @@
 
 use sqlparser::ast;
 use sqlparser::dialect::{Dialect, DuckDbDialect, Precedence};
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 use std::any::TypeId;
@@ -42,6 +43,18 @@ impl Dialect for InlayDialect {
             Token::EscapedStringLiteral(_) => Some(parser.parse_value().map(ast::Expr::Value)),
             _ => None,
         }
+    }
+
+    // `IN ((SELECT ...), ...)` is a list; the crate takes what follows a parenthesis and reads as a query for a subquery.
+    fn parse_infix(&self, parser: &mut Parser, expr: &ast::Expr, _precedence: u8) -> Option<Result<ast::Expr, ParserError>> {
+        let is_word = |token: &Token, keyword: Keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
+        let [first, second, third, fourth] = parser.peek_tokens_ref::<4>().map(|token| &token.token);
+        let negated = is_word(first, Keyword::NOT);
+        let [operator, open, inner] = if negated { [second, third, fourth] } else { [first, second, third] };
+        if !is_word(operator, Keyword::IN) || *open != Token::LParen || *inner != Token::LParen {
+            return None;
+        }
+        Some(parse_in(parser, expr.clone(), negated))
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
@@ -149,4 +162,22 @@ impl Dialect for InlayDialect {
     fn supports_subquery_as_function_arg(&self) -> bool {
         true
     }
+}
+
+fn parse_in(parser: &mut Parser, expr: ast::Expr, negated: bool) -> Result<ast::Expr, ParserError> {
+    let _ = parser.parse_keyword(Keyword::NOT);
+    parser.expect_keyword_is(Keyword::IN)?;
+    parser.expect_token(&Token::LParen)?;
+    let subquery = parser.maybe_parse(|parser| {
+        let query = parser.parse_query()?;
+        parser.expect_token(&Token::RParen)?;
+        Ok(query)
+    })?;
+    let expr = Box::new(expr);
+    if let Some(subquery) = subquery {
+        return Ok(ast::Expr::InSubquery { expr, subquery, negated });
+    }
+    let list = parser.parse_comma_separated(Parser::parse_expr)?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(ast::Expr::InList { expr, list, negated })
 }

@@ -168,6 +168,9 @@ fn select_extensions() {
     assert!(matches!(expr("a > ALL (SELECT 1)").kind, ExprKind::Quantified { all: true, .. }));
     assert!(matches!(expr("a = ANY (SELECT 1)").kind, ExprKind::Quantified { all: false, .. }));
     assert!(matches!(expr("(a, b) IN (SELECT 1, 2)").kind, ExprKind::InSubquery { .. }));
+    assert!(matches!(expr("a NOT IN ((SELECT 1), (SELECT 2))").kind, ExprKind::InList { negated: true, list, .. } if list.len() == 2));
+    assert!(matches!(expr("a IN ((SELECT 1))").kind, ExprKind::InSubquery { .. }));
+    assert!(matches!(expr("a IN ((1, 2), (3, 4))").kind, ExprKind::InList { list, .. } if list.len() == 2));
     assert!(matches!(expr("a NOT ILIKE 'x!%' ESCAPE '!'").kind,
         ExprKind::Like { negated: true, case_insensitive: true, escape: Some(_), .. }));
     assert!(matches!(kind("VALUES (1, 'a'), (2, 'b')"), StatementKind::Query(_)));
