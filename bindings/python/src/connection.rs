@@ -88,7 +88,10 @@ impl Connection {
 }
 
 /// Runs engine code without the GIL; exceptions raised by Python meanwhile come out as they were.
-fn hosted<T: Send>(py: Python<'_>, work: impl FnOnce(&Arc<dyn Host>) -> inlay::Result<T> + Send) -> PyResult<T> {
+fn hosted<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Arc<dyn Host>) -> inlay::Result<T> + Send,
+) -> PyResult<T> {
     let python = PythonHost::new();
     let host: Arc<dyn Host> = python.clone();
     let outcome = py.detach(|| work(&host));
@@ -111,7 +114,12 @@ impl Connection {
     }
 
     #[pyo3(signature = (query, parameters))]
-    fn executemany(&self, py: Python<'_>, query: &str, parameters: &Bound<'_, PyAny>) -> PyResult<Connection> {
+    fn executemany(
+        &self,
+        py: Python<'_>,
+        query: &str,
+        parameters: &Bound<'_, PyAny>,
+    ) -> PyResult<Connection> {
         let sets = parameters.try_iter()?.map(|set| parameters::parameters(py, Some(&set?)));
         let sets = sets.collect::<PyResult<Vec<_>>>()?;
         let result = hosted(py, |host| self.engine.execute_many(query, &sets, Some(host)))?;

@@ -86,6 +86,7 @@ fn lookup<'py>(scope: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'
         return scope.get_item(name).map(Some);
     }
     let Ok(scope) = scope.cast::<PyDict>() else { return Ok(None) };
-    let same = |key: &Bound<'_, PyAny>| key.extract::<String>().is_ok_and(|key| key.eq_ignore_ascii_case(name));
+    let same =
+        |key: &Bound<'_, PyAny>| key.extract::<String>().is_ok_and(|key| key.eq_ignore_ascii_case(name));
     Ok(scope.iter().find(|(key, _)| same(key)).map(|(_, value)| value))
 }

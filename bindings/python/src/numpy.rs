@@ -34,7 +34,12 @@ impl ColumnMemory {
     }
 }
 
-fn array<'py>(py: Python<'py>, buffer: Buffer, len: usize, typestr: &'static str) -> PyResult<Bound<'py, PyAny>> {
+fn array<'py>(
+    py: Python<'py>,
+    buffer: Buffer,
+    len: usize,
+    typestr: &'static str,
+) -> PyResult<Bound<'py, PyAny>> {
     let memory = Bound::new(py, ColumnMemory { buffer, len, typestr })?;
     py.import("numpy")?.getattr("asarray")?.call1((memory,))
 }

@@ -1,13 +1,13 @@
 //! Python values as SQL values: parameters, configuration, cells of object arrays.
 
 use crate::errors::misuse;
-use inlay::types::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil};
 use inlay::types::Interval;
+use inlay::types::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil};
 use inlay::{Parameters, Value};
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt,
-    PyList, PyMapping, PyMemoryView, PyString, PyTime, PyTimeAccess, PyTuple,
+    PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat,
+    PyInt, PyList, PyMapping, PyMemoryView, PyString, PyTime, PyTimeAccess, PyTuple,
 };
 
 /// Parameters of `execute`: a sequence for `?` and `$1`, a mapping for `$name`, anything else for a single `?`.
@@ -143,7 +143,8 @@ fn other(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
                 return Ok(Value::Null);
             }
             // Beyond microseconds `item` gives a plain number.
-            let item = object.call_method1("astype", (if name == "datetime64" { "M8[us]" } else { "m8[us]" },))?;
+            let item =
+                object.call_method1("astype", (if name == "datetime64" { "M8[us]" } else { "m8[us]" },))?;
             value(py, &item.call_method0("item")?)
         }
         ("numpy", _) if object.hasattr("item")? && !object.hasattr("__len__")? => {

@@ -33,13 +33,16 @@ fn kind_of(object: &Bound<'_, PyAny>) -> Option<Kind> {
         Some(Kind::Pandas)
     } else if of("polars") && name == "LazyFrame" {
         Some(Kind::LazyFrame)
-    } else if !object.is_instance_of::<pyo3::types::PyType>() && object.hasattr("__arrow_c_stream__").unwrap_or(false) {
+    } else if !object.is_instance_of::<pyo3::types::PyType>()
+        && object.hasattr("__arrow_c_stream__").unwrap_or(false)
+    {
         Some(Kind::Arrow)
     } else {
         let dict = object.cast::<PyDict>().ok()?;
         let is_array = |value: &Bound<'_, PyAny>| value.hasattr("__array__").unwrap_or(false);
         let named = dict.keys().iter().all(|key| key.is_instance_of::<PyString>());
-        (!dict.is_empty() && named && dict.values().iter().all(|value| is_array(&value))).then_some(Kind::Columns)
+        (!dict.is_empty() && named && dict.values().iter().all(|value| is_array(&value)))
+            .then_some(Kind::Columns)
     }
 }
 
@@ -52,7 +55,8 @@ pub fn source(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult
         Some(Kind::Pandas) => from_pandas(py, name, object),
         None => {
             let class = object.get_type().fully_qualified_name()?.to_string();
-            let known = "data frames, Arrow tables, objects with __arrow_c_stream__, dictionaries of NumPy arrays";
+            let known =
+                "data frames, Arrow tables, objects with __arrow_c_stream__, dictionaries of NumPy arrays";
             Err(misuse(py, format!("an object of type {class} cannot be a table; these can: {known}")))
         }
     }
@@ -132,7 +136,10 @@ fn plain_vector(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>) -> PyRes
         ("O" | "U" | "S" | "T", _) => return objects(py, column, array),
         _ => {
             let shown = dtype.str()?.to_string();
-            return Err(misuse(py, format!("column \"{column}\" has the dtype {shown}, which SQL has no type for")));
+            return Err(misuse(
+                py,
+                format!("column \"{column}\" has the dtype {shown}, which SQL has no type for"),
+            ));
         }
     };
     fixed(py, array, ty)
@@ -185,7 +192,8 @@ fn intervals(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vector> {
     let numbers = array.call_method1("astype", ("m8[us]",))?.call_method1("view", ("i8",))?;
     let numbers = fixed(py, &numbers, LogicalType::BigInt)?;
     let numbers = numbers.values::<i64>();
-    let values: Vec<Interval> = numbers.iter().map(|&micros| Interval { months: 0, days: 0, micros }).collect();
+    let values: Vec<Interval> =
+        numbers.iter().map(|&micros| Interval { months: 0, days: 0, micros }).collect();
     let mut vector = Vector::from_values(LogicalType::Interval, &values);
     vector.set_validity(not_nat(numbers));
     Ok(vector)

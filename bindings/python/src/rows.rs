@@ -1,9 +1,9 @@
 //! Rows as Python tuples. A column is converted a batch at a time; a dictionary's values become objects once.
 
+use inlay::Value;
 use inlay::types::datetime::{MICROS_PER_DAY, civil_from_days};
 use inlay::types::value::write_decimal;
 use inlay::types::{Batch, Dictionary, Interval, LogicalType, PhysicalType, Vector, VectorKind};
-use inlay::Value;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -167,7 +167,9 @@ fn timestamp(py: Python<'_>, micros: i64) -> PyResult<Py<PyAny>> {
 
 /// A timedelta has no months: each counts 30 days.
 fn interval(py: Python<'_>, interval: Interval) -> PyResult<Py<PyAny>> {
-    let days = i64::from(interval.months) * 30 + i64::from(interval.days) + interval.micros.div_euclid(MICROS_PER_DAY);
+    let days = i64::from(interval.months) * 30
+        + i64::from(interval.days)
+        + interval.micros.div_euclid(MICROS_PER_DAY);
     let micros = interval.micros.rem_euclid(MICROS_PER_DAY);
     let Ok(days) = i32::try_from(days) else { return Value::Interval(interval).to_string().into_py_any(py) };
     let delta = PyDelta::new(py, days, (micros / 1_000_000) as i32, (micros % 1_000_000) as i32, true)?;

@@ -43,7 +43,13 @@ fn fixed<T: Native>(
     Ok(Vector::flat(ty, len, data, None, Heap::default()))
 }
 
-fn views(ty: LogicalType, len: usize, parts: &[&Vector], pool: &WorkerPool, threads: usize) -> Result<Vector> {
+fn views(
+    ty: LogicalType,
+    len: usize,
+    parts: &[&Vector],
+    pool: &WorkerPool,
+    threads: usize,
+) -> Result<Vector> {
     let mut buffers: Vec<Buffer> = Vec::new();
     let mut bases = Vec::with_capacity(parts.len());
     let mut last: Option<(&Heap, u32)> = None;
@@ -99,7 +105,11 @@ fn fill<T: Native>(
         }
         Ok(())
     };
-    if tasks_wanted == 1 { (0..tasks.len()).try_for_each(run) } else { pool.parallel(threads, tasks.len(), run) }
+    if tasks_wanted == 1 {
+        (0..tasks.len()).try_for_each(run)
+    } else {
+        pool.parallel(threads, tasks.len(), run)
+    }
 }
 
 fn copy_part<T: Native>(part: &Vector, target: &mut [T], map: impl Fn(T) -> T) {
@@ -177,11 +187,14 @@ mod tests {
     fn parts_of_all_kinds_join_with_their_nulls() {
         let value = |text: &str| Value::Varchar(text.to_string());
         let ty = LogicalType::Varchar;
-        let flat = Vector::from_sql_values(ty, &[value("a string longer than twelve bytes"), Value::Null]).unwrap();
+        let flat =
+            Vector::from_sql_values(ty, &[value("a string longer than twelve bytes"), Value::Null]).unwrap();
         let constant = Vector::constant(ty, &value("another string that is long"), 3).unwrap();
-        let words = Vector::from_sql_values(ty, &[value("x"), value("the second word in a dictionary")]).unwrap();
+        let words =
+            Vector::from_sql_values(ty, &[value("x"), value("the second word in a dictionary")]).unwrap();
         let codes = Buffer::copy_of(&[1u32, 0, 1]);
-        let coded = Vector::dictionary(Dictionary::new(words), codes, 3, Some(Bitmap::from_fn(3, |i| i != 1)));
+        let coded =
+            Vector::dictionary(Dictionary::new(words), codes, 3, Some(Bitmap::from_fn(3, |i| i != 1)));
         let parts = [&flat, &constant, &coded, &Vector::nulls(ty, 2)];
         let joined = join(ty, &parts, &WorkerPool::new(), 2).unwrap();
         let expected: Vec<Value> = parts.iter().flat_map(|p| (0..p.len()).map(|i| p.get(i))).collect();
@@ -190,7 +203,10 @@ mod tests {
 
     #[test]
     fn null_slots_hold_na_and_long_columns_are_copied_in_parallel() {
-        let part = Vector::from_sql_values(LogicalType::Integer, &[Value::Integer(7), Value::Null, Value::Integer(9)]);
+        let part = Vector::from_sql_values(
+            LogicalType::Integer,
+            &[Value::Integer(7), Value::Null, Value::Integer(9)],
+        );
         let part = part.unwrap();
         let parts: Vec<&Vector> = std::iter::repeat_n(&part, 100_000).collect();
         let joined = join(LogicalType::Integer, &parts, &WorkerPool::new(), 2).unwrap();

@@ -114,18 +114,21 @@ impl Connection {
         parameters: &Parameters,
         host: Option<&Arc<dyn Host>>,
     ) -> Result<QueryResult> {
-        self.guarded(|session, interrupt| {
-            let statements = session.parse(sql)?;
-            let Some((last, first)) = statements.split_last() else { return Ok(QueryResult::done()) };
-            let host_ref = host.map(|host| &**host);
-            let none = Parameters::default();
-            for statement in first {
-                let parameters = if takes_parameters(statement) { parameters } else { &none };
-                self.run(session, statement, parameters, host_ref, interrupt)?;
-            }
-            check_parameter_count(last, parameters)?;
-            self.run(session, last, parameters, host_ref, interrupt)
-        }, host)
+        self.guarded(
+            |session, interrupt| {
+                let statements = session.parse(sql)?;
+                let Some((last, first)) = statements.split_last() else { return Ok(QueryResult::done()) };
+                let host_ref = host.map(|host| &**host);
+                let none = Parameters::default();
+                for statement in first {
+                    let parameters = if takes_parameters(statement) { parameters } else { &none };
+                    self.run(session, statement, parameters, host_ref, interrupt)?;
+                }
+                check_parameter_count(last, parameters)?;
+                self.run(session, last, parameters, host_ref, interrupt)
+            },
+            host,
+        )
     }
 
     /// Runs one statement once for each set of parameters, in one transaction if none is open: all or nothing.
@@ -135,30 +138,33 @@ impl Connection {
         sets: &[Parameters],
         host: Option<&Arc<dyn Host>>,
     ) -> Result<QueryResult> {
-        self.guarded(|session, interrupt| {
-            let statements = session.parse(sql)?;
-            let [statement] = &*statements else {
-                return Err(Error::invalid_argument("executemany takes exactly one statement"));
-            };
-            let own_transaction = session.transaction.is_none();
-            if own_transaction {
-                session.transaction = Some(self.0.database.catalog().fork());
-            }
-            let host_ref = host.map(|host| &**host);
-            let outcome = sets.iter().try_fold(QueryResult::changed(0), |total, parameters| {
-                check_parameter_count(statement, parameters)?;
-                let next = self.run(session, statement, parameters, host_ref, interrupt)?;
-                Ok(total.plus(next))
-            });
-            if own_transaction {
-                let transaction = session.transaction.take();
-                if let (Ok(_), Some(transaction)) = (&outcome, transaction) {
-                    let _turn = self.0.database.write_turn(interrupt)?;
-                    transaction.publish(self.0.database.catalog())?;
+        self.guarded(
+            |session, interrupt| {
+                let statements = session.parse(sql)?;
+                let [statement] = &*statements else {
+                    return Err(Error::invalid_argument("executemany takes exactly one statement"));
+                };
+                let own_transaction = session.transaction.is_none();
+                if own_transaction {
+                    session.transaction = Some(self.0.database.catalog().fork());
                 }
-            }
-            outcome
-        }, host)
+                let host_ref = host.map(|host| &**host);
+                let outcome = sets.iter().try_fold(QueryResult::changed(0), |total, parameters| {
+                    check_parameter_count(statement, parameters)?;
+                    let next = self.run(session, statement, parameters, host_ref, interrupt)?;
+                    Ok(total.plus(next))
+                });
+                if own_transaction {
+                    let transaction = session.transaction.take();
+                    if let (Ok(_), Some(transaction)) = (&outcome, transaction) {
+                        let _turn = self.0.database.write_turn(interrupt)?;
+                        transaction.publish(self.0.database.catalog())?;
+                    }
+                }
+                outcome
+            },
+            host,
+        )
     }
 
     fn run(

@@ -109,7 +109,8 @@ impl Database {
             return Ok(());
         }
         Err(Error::Closed {
-            message: "this database was opened before the process was forked; open one in the child".to_string(),
+            message: "this database was opened before the process was forked; open one in the child"
+                .to_string(),
         })
     }
 }

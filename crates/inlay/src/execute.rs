@@ -12,15 +12,16 @@ use crate::procedure;
 use crate::result::{QueryResult, ResultKind};
 use crate::settings;
 use inlay_catalog::{Catalog, IndexEntry, TableEntry, TableSchema, TableSource, ViewEntry};
-use inlay_exec::ExecContext;
+use inlay_exec::{Analysis, ExecContext};
 use inlay_kernels::registry::ResolveOptions;
 use inlay_sql::binder::{self, BindContext};
 use inlay_sql::optimizer;
 use inlay_sql::parser::ast;
-use inlay_sql::plan::Statement;
 use inlay_sql::plan::statement::{ExplainFormat, Query};
+use inlay_sql::plan::{Statement, display};
 use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, Value};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Rows of host objects that one statement may name; more is a loop.
 const HOST_TABLES_MAX: usize = 64;
@@ -197,8 +198,14 @@ impl Run<'_> {
     }
 
     fn copy_to(&self, query: Query, path: &str, options: &[(String, Value)]) -> Result<QueryResult> {
-        let _ = (query, path, options);
-        Err(Error::unsupported("COPY TO"))
+        let names: Vec<String> = query.output.iter().map(|(_, name)| name.clone()).collect();
+        let (query, batches) = self.batches(query)?;
+        let mut writer = inlay_formats::open_writer(path, &names, &output_types(&query), options)?;
+        for batch in &batches {
+            self.interrupt.check()?;
+            writer.write(batch)?;
+        }
+        Ok(QueryResult::changed(writer.finish()?))
     }
 
     fn explain(&mut self, statement: Statement, analyze: bool, format: ExplainFormat) -> Result<QueryResult> {
@@ -209,10 +216,17 @@ impl Run<'_> {
         };
         let query = optimizer::optimize(query.clone())?;
         let analysis = if analyze { Some(inlay_exec::analyze(&query, &self.context())?) } else { None };
-        let text = format!("{:#?}", (analysis, &query.plan));
+        let annotate = |node: usize| measures(analysis.as_ref(), node);
         match format {
-            ExplainFormat::Text => QueryResult::lines("plan", text.lines().map(str::to_string)),
-            ExplainFormat::Json => QueryResult::lines("plan", std::iter::once(text)),
+            ExplainFormat::Text => {
+                let text = display::text(&query, &annotate);
+                let total =
+                    analysis.as_ref().map(|a| format!("total {}, {} rows", duration_text(a.total), a.rows));
+                QueryResult::lines("plan", text.lines().map(str::to_string).chain(total))
+            }
+            ExplainFormat::Json => {
+                QueryResult::lines("plan", std::iter::once(display::json(&query, &annotate)))
+            }
         }
     }
 
@@ -241,6 +255,16 @@ impl Run<'_> {
             None => Err(transaction_state("no transaction is open; BEGIN opens one")),
         }
     }
+}
+
+/// What EXPLAIN ANALYZE shows of one node.
+fn measures(analysis: Option<&Analysis>, node: usize) -> Vec<(&'static str, String)> {
+    let Some(measure) = analysis.and_then(|analysis| analysis.nodes.get(&node)) else { return Vec::new() };
+    vec![("rows", measure.rows.to_string()), ("time", duration_text(measure.time))]
+}
+
+fn duration_text(duration: Duration) -> String {
+    format!("{:.3} ms", duration.as_secs_f64() * 1e3)
 }
 
 fn transaction_state(message: &str) -> Error {

@@ -38,7 +38,8 @@ fn freeze_query(query: &mut Query) {
 /// `frozen` holds pairs of live and frozen tables.
 fn freeze_plan(plan: &mut Plan, frozen: &mut Vec<(Arc<TableEntry>, Arc<TableEntry>)>) {
     if let Plan::Scan { table, .. } = plan {
-        let known = frozen.iter().find(|(live, _)| Arc::ptr_eq(live, table)).map(|(_, copy)| Arc::clone(copy));
+        let known =
+            frozen.iter().find(|(live, _)| Arc::ptr_eq(live, table)).map(|(_, copy)| Arc::clone(copy));
         let copy = known.unwrap_or_else(|| {
             let copy = TableEntry { name: table.name.clone(), table: Arc::new(table.table.frozen()) };
             let copy = Arc::new(copy);

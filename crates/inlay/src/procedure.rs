@@ -10,7 +10,12 @@ use std::sync::Arc;
 const PROCEDURES: &[&str] = &["tpch_dbgen"];
 
 /// Carries out `CALL name(args)`.
-pub(crate) fn call(run: &Run<'_>, name: &str, args: &[Value], named: &[(String, Value)]) -> Result<QueryResult> {
+pub(crate) fn call(
+    run: &Run<'_>,
+    name: &str,
+    args: &[Value],
+    named: &[(String, Value)],
+) -> Result<QueryResult> {
     match name {
         "tpch_dbgen" | "dbgen" => tpch_dbgen(run, args, named),
         _ => Err(Error::UndefinedFunction {
@@ -29,7 +34,11 @@ fn tpch_dbgen(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Resul
     for (name, value) in named {
         match name.as_str() {
             "sf" | "scale_factor" => scale = Some(value.clone()),
-            _ => return Err(Error::invalid_argument(format!("tpch_dbgen has no argument {name}; it takes sf"))),
+            _ => {
+                return Err(Error::invalid_argument(format!(
+                    "tpch_dbgen has no argument {name}; it takes sf"
+                )));
+            }
         }
     }
     let scale = scale.unwrap_or(Value::Integer(1));

@@ -104,7 +104,8 @@ impl Column {
     fn new(result: &QueryResult, index: usize, rows: impl Iterator<Item = usize>, cell_max: usize) -> Self {
         let ty = result.types()[index];
         let name = shortened(&result.names()[index], cell_max);
-        let type_name = if ty == LogicalType::Null { "null".to_string() } else { ty.to_string().to_lowercase() };
+        let type_name =
+            if ty == LogicalType::Null { "null".to_string() } else { ty.to_string().to_lowercase() };
         let cells: Vec<String> = rows.map(|row| cell_text(&result.value(row, index), cell_max)).collect();
         let widest = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
         let width = widest.max(name.chars().count()).max(type_name.chars().count()).max(3);

@@ -19,9 +19,15 @@ pub struct Setting {
 /// Every setting.
 pub const SETTINGS: &[Setting] = &[
     Setting { name: "threads", description: "worker threads of a query, the calling thread among them" },
-    Setting { name: "memory_limit", description: "bytes that tables and queries may take, such as '2GB' or '80%'" },
+    Setting {
+        name: "memory_limit",
+        description: "bytes that tables and queries may take, such as '2GB' or '80%'",
+    },
     Setting { name: "integer_division", description: "whether / of two integers drops the fraction" },
-    Setting { name: "default_null_order", description: "where ORDER BY puts NULLs: 'nulls_last' or 'nulls_first'" },
+    Setting {
+        name: "default_null_order",
+        description: "where ORDER BY puts NULLs: 'nulls_last' or 'nulls_first'",
+    },
 ];
 
 /// Names that other systems use for ours.
@@ -118,7 +124,9 @@ fn threads_of(value: &Value) -> Result<usize> {
     let number = value.as_i128().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
     match number {
         Some(count @ 1..=THREADS_MAX) => Ok(count as usize),
-        _ => Err(Error::invalid_argument(format!("threads = {value}: expected a number from 1 to {THREADS_MAX}"))),
+        _ => Err(Error::invalid_argument(format!(
+            "threads = {value}: expected a number from 1 to {THREADS_MAX}"
+        ))),
     }
 }
 
@@ -135,7 +143,9 @@ fn nulls_first_of(value: &Value) -> Result<bool> {
     match value.to_string().to_lowercase().replace([' ', '_'], "").as_str() {
         "nullsfirst" | "first" => Ok(true),
         "nullslast" | "last" => Ok(false),
-        _ => Err(Error::invalid_argument(format!("default_null_order = {value}: expected nulls_first or nulls_last"))),
+        _ => Err(Error::invalid_argument(format!(
+            "default_null_order = {value}: expected nulls_first or nulls_last"
+        ))),
     }
 }
 
@@ -167,7 +177,9 @@ fn memory_of(value: &Value) -> Result<u64> {
 }
 
 fn not_memory(value: &Value) -> Error {
-    Error::invalid_argument(format!("memory_limit = {value}: expected a size such as '2GB', '512MiB' or '80%'"))
+    Error::invalid_argument(format!(
+        "memory_limit = {value}: expected a size such as '2GB', '512MiB' or '80%'"
+    ))
 }
 
 fn memory_text(bytes: u64) -> String {

@@ -60,7 +60,13 @@ fn run_all(root: &Path, settings: &[&str]) {
     for report in reports.into_inner().unwrap() {
         passed += report.passed;
         if !report.failures.is_empty() {
-            let _ = writeln!(failed, "{}: {} passed, {} failed", report.path, report.passed, report.failures.len());
+            let _ = writeln!(
+                failed,
+                "{}: {} passed, {} failed",
+                report.path,
+                report.passed,
+                report.failures.len()
+            );
             for failure in report.failures.iter().take(FAILURES_SHOWN) {
                 let _ = writeln!(failed, "{failure}\n");
             }
@@ -133,13 +139,24 @@ fn records(text: &str) -> Vec<Record<'_>> {
             ["onlyif", engine, ..] => applies &= *engine == ENGINE,
             ["halt", ..] => {
                 if applies {
-                    records.push(Record { line: number + 1, head: words, sql: String::new(), expected: Vec::new(), halts: true });
+                    records.push(Record {
+                        line: number + 1,
+                        head: words,
+                        sql: String::new(),
+                        expected: Vec::new(),
+                        halts: true,
+                    });
                 }
                 applies = true;
             }
             ["statement" | "query", ..] => {
-                let mut record =
-                    Record { line: number + 1, head: words, sql: String::new(), expected: Vec::new(), halts: false };
+                let mut record = Record {
+                    line: number + 1,
+                    head: words,
+                    sql: String::new(),
+                    expected: Vec::new(),
+                    halts: false,
+                };
                 let mut in_answer = false;
                 while let Some((_, line)) = lines.next_if(|(_, line)| !line.trim().is_empty()) {
                     if !in_answer && line.trim_end() == "----" {
@@ -162,7 +179,11 @@ fn records(text: &str) -> Vec<Record<'_>> {
     records
 }
 
-fn check(connection: &Connection, record: &Record<'_>, labels: &mut HashMap<String, String>) -> Result<(), String> {
+fn check(
+    connection: &Connection,
+    record: &Record<'_>,
+    labels: &mut HashMap<String, String>,
+) -> Result<(), String> {
     let outcome = connection.execute(&record.sql);
     match (record.head.as_slice(), outcome) {
         (["statement", "error", part @ ..], Err(error)) => {
@@ -213,14 +234,20 @@ fn check_query(
         }
     }
     let hashed = match record.expected.as_slice() {
-        [line] => line.split_once(" values hashing to ").and_then(|(n, hash)| Some((n.parse::<usize>().ok()?, hash))),
+        [line] => line
+            .split_once(" values hashing to ")
+            .and_then(|(n, hash)| Some((n.parse::<usize>().ok()?, hash))),
         _ => None,
     };
     if let Some((count, wanted)) = hashed {
         if values.len() != count {
             return Err(format!("{} values, expected {count}", values.len()));
         }
-        return if hash == wanted.trim() { Ok(()) } else { Err(format!("hash {hash}, expected {wanted}: {}", head_of(&values))) };
+        return if hash == wanted.trim() {
+            Ok(())
+        } else {
+            Err(format!("hash {hash}, expected {wanted}: {}", head_of(&values)))
+        };
     }
     let lines: Vec<String> = rows.iter().map(|row| row.join("\t")).collect();
     let expected: Vec<&str> = record.expected.iter().map(|line| line.trim_end_matches('\r')).collect();
@@ -251,7 +278,8 @@ fn printed_rows(result: &QueryResult, types: &str) -> Vec<Vec<String>> {
     let mut rows = Vec::with_capacity(result.row_count());
     for batch in result.batches() {
         for row in 0..batch.len() {
-            let values = types.chars().enumerate().map(|(column, kind)| printed(&batch.column(column).get(row), kind));
+            let values =
+                types.chars().enumerate().map(|(column, kind)| printed(&batch.column(column).get(row), kind));
             rows.push(values.collect());
         }
     }
@@ -283,7 +311,9 @@ fn integer_text(value: &Value) -> String {
     match value {
         Value::Boolean(truth) => u8::from(*truth).to_string(),
         Value::Decimal { unscaled, scale, .. } => (unscaled / 10i128.pow(u32::from(*scale))).to_string(),
-        Value::Real(_) | Value::Double(_) => value.as_f64().map_or_else(String::new, |v| (v.trunc() as i128).to_string()),
+        Value::Real(_) | Value::Double(_) => {
+            value.as_f64().map_or_else(String::new, |v| (v.trunc() as i128).to_string())
+        }
         Value::Varchar(text) => {
             let digits = text.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(text.len());
             text[..digits].parse::<i128>().unwrap_or(0).to_string()

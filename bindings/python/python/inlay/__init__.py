@@ -113,22 +113,26 @@ def cursor(connection: Connection | None = None) -> Connection:
 
 def fetchone(connection: Connection | None = None) -> tuple[Any, ...] | None:
     """Fetch the next row of the default connection's last answer."""
-    return (connection or default_connection()).fetchone()
+    row: tuple[Any, ...] | None = (connection or default_connection()).fetchone()
+    return row
 
 
 def fetchmany(size: int = 1, connection: Connection | None = None) -> list[tuple[Any, ...]]:
     """Fetch up to `size` more rows of the default connection's last answer."""
-    return (connection or default_connection()).fetchmany(size)
+    rows: list[tuple[Any, ...]] = (connection or default_connection()).fetchmany(size)
+    return rows
 
 
 def fetchall(connection: Connection | None = None) -> list[tuple[Any, ...]]:
     """Fetch all further rows of the default connection's last answer."""
-    return (connection or default_connection()).fetchall()
+    rows: list[tuple[Any, ...]] = (connection or default_connection()).fetchall()
+    return rows
 
 
 def fetchnumpy(connection: Connection | None = None) -> dict[str, Any]:
     """Fetch the default connection's last answer as NumPy arrays."""
-    return (connection or default_connection()).fetchnumpy()
+    arrays: dict[str, Any] = (connection or default_connection()).fetchnumpy()
+    return arrays
 
 
 def df(connection: Connection | None = None) -> Any:

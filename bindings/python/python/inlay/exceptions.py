@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Warning(Exception):  # noqa: A001 - the name is DB-API's
+class Warning(Exception):  # noqa: A001, N818 - the name is DB-API's
     """Something to know; never raised by the engine."""
 
 

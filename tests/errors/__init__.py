@@ -1,0 +1,1 @@
+"""Each mistake has a specific error, and the connection works afterwards."""
