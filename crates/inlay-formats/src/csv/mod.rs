@@ -21,6 +21,7 @@ mod sniff;
 
 pub use dialect::Dialect;
 pub use options::CsvOptions;
+pub(crate) use reader::open as open_file;
 
 use crate::paths;
 use convert::ReadRules;

@@ -52,7 +52,7 @@ struct OpenFile {
 }
 
 /// Opens a file; folders are errors.
-pub(super) fn open(path: &str) -> Result<File> {
+pub(crate) fn open(path: &str) -> Result<File> {
     let file = File::open(path).map_err(|e| Error::io("cannot open", path, &e))?;
     let metadata = file.metadata().map_err(|e| Error::io("cannot open", path, &e))?;
     if metadata.is_dir() {

@@ -1,0 +1,113 @@
+//! What is written reads back; row groups are skipped; damaged files are errors.
+
+use super::*;
+use crate::write::write_parquet;
+use inlay_storage::{Cmp, SegmentPredicate};
+use inlay_types::{LogicalType, MemoryBudget, Vector};
+
+fn path(name: &str) -> String {
+    let file = format!("inlay-parquet-{}-{name}.parquet", std::process::id());
+    std::env::temp_dir().join(file).to_string_lossy().into_owned()
+}
+
+fn rows(source: &dyn TableSource, columns: Vec<usize>, filters: Vec<SourceFilter>) -> Result<Vec<Vec<Value>>> {
+    let request =
+        ScanRequest { columns, filters, budget: MemoryBudget::unlimited(), interrupt: Interrupt::new() };
+    let scan = source.scan(request)?;
+    let mut rows = Vec::new();
+    while let Some(task) = scan.next_task()? {
+        for batch in task {
+            let batch = batch?;
+            assert!(batch.len() <= VECTOR_SIZE);
+            rows.extend((0..batch.len()).map(|r| batch.columns().iter().map(|c| c.get(r)).collect()));
+        }
+    }
+    Ok(rows)
+}
+
+fn sample(rows: usize) -> (Vec<String>, Batch) {
+    let column = |ty: LogicalType, value: &dyn Fn(usize) -> Value| {
+        let values: Vec<Value> = (0..rows).map(|i| if i % 11 == 10 { Value::Null } else { value(i) }).collect();
+        Vector::from_sql_values(ty, &values).unwrap()
+    };
+    let stored = |ty: LogicalType| column(ty, &move |i| Value::from_stored_i128(ty, i as i128 % 100).unwrap());
+    let mut columns: Vec<Vector> = [
+        LogicalType::Boolean,
+        LogicalType::TinyInt,
+        LogicalType::SmallInt,
+        LogicalType::UInteger,
+        LogicalType::UBigInt,
+        LogicalType::Date,
+        LogicalType::Time,
+        LogicalType::Timestamp,
+        LogicalType::decimal(4, 1),
+        LogicalType::decimal(9, 2),
+        LogicalType::decimal(15, 2),
+        LogicalType::decimal(30, 5),
+    ]
+    .map(stored)
+    .to_vec();
+    columns.insert(0, Vector::from_values(LogicalType::BigInt, &(0..rows as i64).collect::<Vec<_>>()));
+    columns.push(column(LogicalType::Double, &|i| Value::Double(i as f64 / 8.0)));
+    columns.push(column(LogicalType::Varchar, &|i| Value::Varchar(format!("{i}").repeat(i % 8))));
+    columns.push(column(LogicalType::Blob, &|i| Value::Blob(vec![i as u8; i % 20])));
+    let names = (0..columns.len()).map(|i| format!("c{i}")).collect();
+    (names, Batch::new(columns, rows))
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    let (names, batch) = sample(10_000);
+    let parts = (0..10_000).step_by(1500).map(|from| Ok(batch.slice(from, 1500.min(10_000 - from))));
+    for codec in ["snappy", "zstd", "gzip", "lz4", "uncompressed"] {
+        let path = path(codec);
+        let options = [
+            ("compression".to_string(), Value::Varchar(codec.to_string())),
+            ("row_group_size".to_string(), Value::Integer(3000)),
+        ];
+        assert_eq!(write_parquet(&path, &names, &batch.types(), parts.clone(), &options), Ok(10_000));
+        let source = ReadParquet("read_parquet").bind(&[Value::Varchar(path.clone())], &[]).unwrap();
+        let types: Vec<LogicalType> = source.columns().iter().map(|c| c.ty).collect();
+        assert_eq!(types, batch.types());
+        assert_eq!(source.row_count_estimate(), Some(10_000));
+        let wanted: Vec<usize> = (0..names.len()).rev().collect();
+        let found = rows(&*source, wanted.clone(), Vec::new()).unwrap();
+        for (index, row) in found.iter().enumerate() {
+            let expected: Vec<Value> = wanted.iter().map(|&c| batch.column(c).get(index)).collect();
+            assert_eq!(*row, expected);
+        }
+        assert_eq!(rows(&*source, Vec::new(), Vec::new()).unwrap().len(), 10_000);
+
+        let filter = |predicate| vec![SourceFilter { column: 0, predicate }];
+        let above = filter(SegmentPredicate::Compare(Cmp::Gt, Value::BigInt(8_999)));
+        assert_eq!(rows(&*source, vec![0], above).unwrap().len(), 1000);
+        let none = filter(SegmentPredicate::In(vec![Value::BigInt(-1), Value::BigInt(10_000)]));
+        assert_eq!(rows(&*source, vec![0], none).unwrap().len(), 0);
+        assert_eq!(rows(&*source, vec![0], filter(SegmentPredicate::IsNull)).unwrap().len(), 0);
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn damaged_files_are_errors() {
+    let (names, batch) = sample(500);
+    let path = path("damaged");
+    write_parquet(&path, &names, &batch.types(), [Ok(batch.clone())].into_iter(), &[]).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let read = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        let source = ReadParquet("read_parquet").bind(&[Value::Varchar(path.clone())], &[])?;
+        rows(&*source, (0..source.columns().len()).collect(), Vec::new())
+    };
+    assert!(read(&whole).is_ok());
+    for bytes in [&whole[..0], &whole[..7], &whole[..whole.len() / 2], &whole[100..], b"a,b\n1,2\n"] {
+        assert!(matches!(read(bytes), Err(Error::MalformedFile { .. })));
+    }
+    // Any single byte changed: the right rows, other rows (Parquet has no checksums by default) or an error.
+    for at in (0..whole.len()).step_by(whole.len() / 150) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        let _ = read(&bytes);
+    }
+    std::fs::remove_file(path).unwrap();
+}

@@ -1,0 +1,206 @@
+//! CSV files from batches. Fields are quoted when they hold a delimiter, a quote, a line break, or the NULL text.
+
+use super::{FileWriter, Target};
+use crate::option_text::{boolean, text};
+use inlay_types::datetime::{write_date, write_timestamp};
+use inlay_types::value::write_decimal;
+use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+/// Bytes collected before they are written.
+const FLUSH_SIZE: usize = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct CsvWriter {
+    target: Target,
+    file: BufWriter<File>,
+    types: Vec<LogicalType>,
+    rules: Rules,
+    text: String,
+    rows: u64,
+}
+
+#[derive(Debug)]
+struct Rules {
+    delimiter: char,
+    quote: char,
+    escape: char,
+    null: String,
+    header: bool,
+    force_quote: bool,
+}
+
+impl Rules {
+    fn read(options: &[(String, Value)]) -> Result<Self> {
+        let mut rules = Self {
+            delimiter: ',',
+            quote: '"',
+            escape: '"',
+            null: String::new(),
+            header: true,
+            force_quote: false,
+        };
+        let mut escape = None;
+        for (name, value) in options {
+            match name.as_str() {
+                "delim" | "sep" | "delimiter" => rules.delimiter = character(name, value)?,
+                "quote" => rules.quote = character(name, value)?,
+                "escape" => escape = Some(character(name, value)?),
+                "null" | "nullstr" => rules.null = text(name, value)?.to_string(),
+                "header" => rules.header = boolean(name, value)?,
+                "force_quote" => rules.force_quote = value.as_str() == Some("*") || boolean(name, value)?,
+                other => {
+                    return Err(Error::invalid_argument(format!(
+                        "COPY TO a CSV file has no option \"{other}\"; it has delim, quote, escape, null, header, \
+                         force_quote"
+                    )));
+                }
+            }
+        }
+        rules.escape = escape.unwrap_or(rules.quote);
+        Ok(rules)
+    }
+
+    fn push(&self, out: &mut String, field: &str) {
+        let special = |c: char| c == self.delimiter || c == self.quote || c == '\n' || c == '\r';
+        if !self.force_quote && field != self.null && !field.contains(special) {
+            out.push_str(field);
+            return;
+        }
+        out.push(self.quote);
+        for c in field.chars() {
+            if c == self.quote || c == self.escape {
+                out.push(self.escape);
+            }
+            out.push(c);
+        }
+        out.push(self.quote);
+    }
+}
+
+fn character(name: &str, value: &Value) -> Result<char> {
+    let text = text(name, value)?;
+    let text = if text == "\\t" { "\t" } else { text };
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some(c), None) if c.is_ascii() && c != '\n' && c != '\r' => Ok(c),
+        _ => Err(Error::invalid_argument(format!("option \"{name}\" takes one ASCII character, not '{text}'"))),
+    }
+}
+
+impl CsvWriter {
+    pub(super) fn open(
+        path: &str,
+        names: &[String],
+        types: &[LogicalType],
+        options: &[(String, Value)],
+    ) -> Result<Self> {
+        let rules = Rules::read(options)?;
+        let (target, file) = Target::create(path)?;
+        let mut text = String::new();
+        if rules.header {
+            for (index, name) in names.iter().enumerate() {
+                if index > 0 {
+                    text.push(rules.delimiter);
+                }
+                rules.push(&mut text, name);
+            }
+            text.push('\n');
+        }
+        Ok(Self { target, file: BufWriter::new(file), types: types.to_vec(), rules, text, rows: 0 })
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.write_all(self.text.as_bytes()).map_err(|e| self.target.error(&e))?;
+        self.text.clear();
+        Ok(())
+    }
+}
+
+impl FileWriter for CsvWriter {
+    fn write(&mut self, batch: &Batch) -> Result<()> {
+        let columns: Vec<Vector> = batch.columns().iter().map(Vector::flatten).collect();
+        for (column, ty) in columns.iter().zip(&self.types) {
+            column.expect_type(*ty)?;
+        }
+        let mut field = String::new();
+        for row in 0..batch.len() {
+            for (index, column) in columns.iter().enumerate() {
+                if index > 0 {
+                    self.text.push(self.rules.delimiter);
+                }
+                if column.is_null(row) {
+                    self.text.push_str(&self.rules.null);
+                    continue;
+                }
+                if column.logical_type() == LogicalType::Varchar {
+                    let bytes = column.views()[row].bytes(column.heap().buffers());
+                    self.rules.push(&mut self.text, &String::from_utf8_lossy(bytes));
+                    continue;
+                }
+                field.clear();
+                write_value(&mut field, column, row);
+                self.rules.push(&mut self.text, &field);
+            }
+            self.text.push('\n');
+            if self.text.len() >= FLUSH_SIZE {
+                self.flush()?;
+            }
+        }
+        self.rows += batch.len() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<u64> {
+        self.flush()?;
+        self.file.flush().map_err(|e| self.target.error(&e))?;
+        self.target.publish()?;
+        Ok(self.rows)
+    }
+}
+
+fn write_value(out: &mut String, column: &Vector, row: usize) {
+    use std::fmt::Write;
+    match column.logical_type() {
+        LogicalType::Integer | LogicalType::BigInt | LogicalType::SmallInt | LogicalType::TinyInt => {
+            // Writing to a String does not fail.
+            let _ = write!(out, "{}", column.stored_i128(row) as i64);
+        }
+        LogicalType::Decimal { scale, .. } => write_decimal(out, column.stored_i128(row), scale),
+        LogicalType::Date => write_date(out, column.values::<i32>()[row]),
+        LogicalType::Timestamp => write_timestamp(out, column.values::<i64>()[row]),
+        _ => out.push_str(&column.get(row).to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::write::{open_writer, write_csv};
+    use inlay_types::{Batch, Error, LogicalType, Value, Vector};
+
+    #[test]
+    fn fields_are_quoted_where_needed_and_failures_leave_no_file() {
+        let path = std::env::temp_dir().join(format!("inlay-write-{}.csv", std::process::id()));
+        let path = path.to_str().unwrap();
+        let text = |s: &str| Value::Varchar(s.to_string());
+        let words = Vector::from_sql_values(
+            LogicalType::Varchar,
+            &[text("plain"), Value::Null, text(""), text("a,\"b\"\nc")],
+        );
+        let amounts = [250, -5, 0, 100].map(|v| Value::Decimal { unscaled: v, precision: 9, scale: 2 });
+        let amounts = Vector::from_sql_values(LogicalType::decimal(9, 2), &amounts);
+        let batch = Batch::new(vec![words.unwrap(), amounts.unwrap()], 4);
+        let (names, types) = (["w".to_string(), "a".to_string()], batch.types());
+        assert_eq!(write_csv(path, &names, &types, [Ok(batch.clone())].into_iter(), &[]), Ok(4));
+        let written = std::fs::read_to_string(path).unwrap();
+        assert_eq!(written, "w,a\nplain,2.50\n,-0.05\n\"\",0.00\n\"a,\"\"b\"\"\nc\",1.00\n");
+
+        let failing = [Ok(batch), Err(Error::Interrupted)];
+        assert_eq!(write_csv(path, &names, &types, failing.into_iter(), &[]), Err(Error::Interrupted));
+        assert_eq!(std::fs::read_to_string(path).unwrap(), written);
+        std::fs::remove_file(path).unwrap();
+        assert!(open_writer("/nowhere/x.csv", &names, &types, &[]).is_err());
+        assert!(open_writer(path, &names, &types, &[("format".into(), text("xml"))]).is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! Writing results to files: the targets of `COPY ... TO`.
+//!
+//! A writer fills a temporary file beside the target and renames it in [`FileWriter::finish`]; a query that fails
+//! leaves the target as it was.
+
+mod csv;
+mod parquet;
+
+use inlay_types::{Batch, Error, LogicalType, Result, Value};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Takes the rows of a result, in order.
+pub trait FileWriter: Send {
+    /// Writes a batch of the columns that the writer was opened for.
+    fn write(&mut self, batch: &Batch) -> Result<()>;
+    /// Completes the file and puts it in its place; returns the number of rows.
+    fn finish(self: Box<Self>) -> Result<u64>;
+}
+
+/// Opens a writer for columns of these names and types. The option `format` (`csv` or `parquet`) decides; without it
+/// the file's extension. Options have lower-case names.
+pub fn open_writer(
+    path: &str,
+    names: &[String],
+    types: &[LogicalType],
+    options: &[(String, Value)],
+) -> Result<Box<dyn FileWriter>> {
+    let given = options.iter().find(|(name, _)| name == "format").and_then(|(_, value)| value.as_str());
+    let extension = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or("csv");
+    let others: Vec<(String, Value)> = options.iter().filter(|(name, _)| name != "format").cloned().collect();
+    match given.unwrap_or(extension).to_ascii_lowercase().as_str() {
+        "parquet" | "pq" => Ok(Box::new(parquet::ParquetWriter::open(path, names, types, &others)?)),
+        "csv" | "tsv" | "tbl" | "txt" => Ok(Box::new(csv::CsvWriter::open(path, names, types, &others)?)),
+        _ if given.is_none() => Ok(Box::new(csv::CsvWriter::open(path, names, types, &others)?)),
+        other => Err(Error::Unsupported {
+            feature: format!("writing the format {other}"),
+            alternative: Some("use FORMAT csv or FORMAT parquet".to_string()),
+        }),
+    }
+}
+
+/// Writes all batches to a CSV file; returns the number of rows.
+pub fn write_csv(
+    path: &str,
+    names: &[String],
+    types: &[LogicalType],
+    batches: impl Iterator<Item = Result<Batch>>,
+    options: &[(String, Value)],
+) -> Result<u64> {
+    write_all(Box::new(csv::CsvWriter::open(path, names, types, options)?), batches)
+}
+
+/// Writes all batches to a Parquet file; returns the number of rows.
+pub fn write_parquet(
+    path: &str,
+    names: &[String],
+    types: &[LogicalType],
+    batches: impl Iterator<Item = Result<Batch>>,
+    options: &[(String, Value)],
+) -> Result<u64> {
+    write_all(Box::new(parquet::ParquetWriter::open(path, names, types, options)?), batches)
+}
+
+fn write_all(mut writer: Box<dyn FileWriter>, batches: impl Iterator<Item = Result<Batch>>) -> Result<u64> {
+    for batch in batches {
+        writer.write(&batch?)?;
+    }
+    writer.finish()
+}
+
+/// A file that appears under its name only when it is complete, and is removed otherwise.
+#[derive(Debug)]
+struct Target {
+    path: PathBuf,
+    temporary: PathBuf,
+    done: bool,
+}
+
+impl Target {
+    fn create(path: &str) -> Result<(Self, File)> {
+        let path = PathBuf::from(path);
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+        let temporary = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+        let shown = path.to_string_lossy();
+        if name.is_empty() || path.is_dir() {
+            let error = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a folder, not a file");
+            return Err(Error::io("cannot write", shown, &error));
+        }
+        let file = File::create(&temporary).map_err(|e| Error::io("cannot write", shown, &e))?;
+        Ok((Self { path, temporary, done: false }, file))
+    }
+
+    fn error(&self, error: &std::io::Error) -> Error {
+        Error::io("cannot write", self.path.to_string_lossy(), error)
+    }
+
+    fn publish(mut self) -> Result<()> {
+        std::fs::rename(&self.temporary, &self.path).map_err(|e| self.error(&e))?;
+        self.done = true;
+        Ok(())
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if !self.done {
+            // The file is of no use; that it stays behind is all that can go wrong.
+            let _ = std::fs::remove_file(&self.temporary);
+        }
+    }
+}
