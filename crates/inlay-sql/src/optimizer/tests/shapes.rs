@@ -1,0 +1,131 @@
+//! The shapes of plans that single rules are there for.
+
+use super::{data, optimized, plan_of};
+use crate::plan::{JoinKind, Plan};
+
+fn count(plan: &Plan, test: &dyn Fn(&Plan) -> bool) -> usize {
+    usize::from(test(plan)) + plan.inputs().into_iter().map(|input| count(input, test)).sum::<usize>()
+}
+
+fn is_join(kind: JoinKind) -> impl Fn(&Plan) -> bool {
+    move |plan| matches!(plan, Plan::Join { kind: found, .. } if *found == kind)
+}
+
+/// EXISTS and NOT EXISTS become semi and anti joins without a domain.
+#[test]
+fn exists_is_a_semi_join() {
+    let catalog = data::zoo();
+    let plan = plan_of(&catalog, "SELECT name FROM emp e WHERE EXISTS (SELECT 1 FROM task t WHERE t.emp = e.id AND t.hours > 3)");
+    assert!(plan.contains("Semi Join") && !plan.contains("shared"), "{plan}");
+    let plan = plan_of(&catalog, "SELECT name FROM emp e WHERE NOT EXISTS (SELECT 1 FROM task t WHERE t.emp = e.id)");
+    assert!(plan.contains("Anti Join") && !plan.contains("shared"), "{plan}");
+}
+
+/// A correlated aggregate becomes one grouped aggregation; a comparison with it makes the outer join an inner one.
+#[test]
+fn scalar_aggregates_are_grouped() {
+    let catalog = data::zoo();
+    let query = optimized(&catalog, "SELECT id FROM emp e WHERE pay > (SELECT avg(pay) FROM emp x WHERE x.dept = e.dept)");
+    assert_eq!(count(&query.plan, &is_join(JoinKind::Inner)), 1);
+    assert_eq!(count(&query.plan, &|p| matches!(p, Plan::SharedScan { .. })), 0);
+    let query = optimized(&catalog, "SELECT id, (SELECT count(*) FROM emp x WHERE x.dept = d.id) FROM dept d");
+    assert_eq!(count(&query.plan, &is_join(JoinKind::Left)), 1);
+}
+
+/// Where no equality ties the subquery to the outer query, the domain does.
+#[test]
+fn inequality_needs_the_domain() {
+    let catalog = data::zoo();
+    let plan = plan_of(&catalog, "SELECT a, (SELECT count(*) FROM nums m WHERE m.a < n.a) FROM nums n");
+    assert!(plan.contains("Distinct"), "{plan}");
+}
+
+/// NOT IN keeps its mark as long as a NULL could be compared, and is an anti join otherwise.
+#[test]
+fn not_in_is_an_anti_join_only_without_nulls() {
+    let catalog = data::zoo();
+    let nullable = plan_of(&catalog, "SELECT id FROM dept WHERE id NOT IN (SELECT dept FROM emp)");
+    assert!(nullable.contains("Mark Join"), "{nullable}");
+    let filtered = plan_of(
+        &catalog,
+        "SELECT id FROM dept WHERE id IS NOT NULL AND id NOT IN (SELECT dept FROM emp WHERE dept IS NOT NULL)",
+    );
+    assert!(filtered.contains("Anti Join"), "{filtered}");
+}
+
+/// Constants reach both sides of a join, and an outer join under a filter that NULLs fail is an inner one.
+#[test]
+fn filters_are_inferred_across_joins() {
+    let catalog = data::zoo();
+    let plan = plan_of(&catalog, "SELECT * FROM emp e JOIN dept d ON e.dept = d.id WHERE d.id = 3");
+    assert_eq!(plan.matches("= 3").count(), 2, "{plan}");
+    let plan = plan_of(&catalog, "SELECT * FROM emp e LEFT JOIN dept d ON e.dept = d.id WHERE d.budget > 3");
+    assert!(plan.contains("Inner Join"), "{plan}");
+    let plan = plan_of(&catalog, "SELECT * FROM emp e LEFT JOIN dept d ON e.dept = d.id WHERE coalesce(d.budget, 9) > 3");
+    assert!(plan.contains("Left Join"), "{plan}");
+}
+
+/// Q19: the equality that all branches share joins the tables.
+#[test]
+fn common_conjuncts_leave_disjunctions() {
+    let catalog = data::zoo();
+    let plan = plan_of(
+        &catalog,
+        "SELECT 1 FROM emp e, dept d WHERE (e.dept = d.id AND e.pay > 1 AND d.budget > 5) OR (e.dept = d.id AND e.pay > 7)",
+    );
+    assert!(plan.contains("dept = id") || plan.contains("id = dept") || plan.contains("on "), "{plan}");
+    assert!(plan.matches("where").count() >= 1, "{plan}");
+}
+
+/// Q10, Q18: grouping by a key needs nothing else.
+#[test]
+fn groups_are_reduced_to_keys() {
+    let catalog = data::tpch();
+    let query = optimized(
+        &catalog,
+        "SELECT c_custkey, c_name, n_name, sum(o_totalprice) FROM customer, orders, nation \
+         WHERE c_custkey = o_custkey AND c_nationkey = n_nationkey GROUP BY c_custkey, c_name, n_name",
+    );
+    assert_eq!(count(&query.plan, &|p| matches!(p, Plan::Aggregate { groups, .. } if groups.len() == 1)), 1);
+}
+
+/// ORDER BY with LIMIT is one operator; orders of subqueries go.
+#[test]
+fn sorts_become_top_n_or_nothing() {
+    let catalog = data::zoo();
+    let plan = plan_of(&catalog, "SELECT a FROM nums ORDER BY b LIMIT 3");
+    assert!(plan.contains("Top"), "{plan}");
+    let plan = plan_of(&catalog, "SELECT sum(a) FROM (SELECT a FROM nums ORDER BY b) x");
+    assert!(!plan.contains("Sort"), "{plan}");
+    let plan = plan_of(&catalog, "SELECT d.id, (SELECT e.id FROM emp e WHERE e.dept = d.id ORDER BY pay LIMIT 1) FROM dept d");
+    assert!(plan.contains("Group Limit"), "{plan}");
+}
+
+/// A column is compared with a literal of its own type, and constants are folded.
+#[test]
+fn literals_take_the_type_of_the_column() {
+    let catalog = data::tpch();
+    let plan = plan_of(&catalog, "SELECT 1 FROM orders WHERE o_orderdate < DATE '1995-01-01' + INTERVAL '1 year'");
+    assert!(plan.contains("o_orderdate < '1996-01-01'"), "{plan}");
+    let plan = plan_of(&catalog, "SELECT 1 FROM lineitem WHERE l_quantity < 24 AND 1 + 1 = 2");
+    assert!(plan.contains("l_quantity < 24.00"), "{plan}");
+    let plan = plan_of(&catalog, "SELECT 1 FROM part WHERE p_name LIKE 'forest%'");
+    assert!(plan.contains("p_name >= 'forest' AND p_name < 'foresu'"), "{plan}");
+}
+
+/// An equal subquery is computed once.
+#[test]
+fn equal_subplans_are_shared() {
+    let catalog = data::tpch();
+    let plan = plan_of(&catalog, &super::tpch_query(15));
+    assert!(plan.contains("With shared"), "{plan}");
+    assert_eq!(plan.matches("Scan lineitem").count(), 1, "{plan}");
+}
+
+/// Only columns that are read are scanned.
+#[test]
+fn scans_read_only_what_is_needed() {
+    let catalog = data::zoo();
+    let plan = plan_of(&catalog, "SELECT x.a FROM (SELECT a, b, s FROM nums) x WHERE x.b > 1");
+    assert!(plan.contains("[a, b]"), "{plan}");
+}
