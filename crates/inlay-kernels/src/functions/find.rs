@@ -1,9 +1,11 @@
 //! Finding a short text in many short texts.
 //!
 //! `memchr::memmem` is made for long haystacks; its set-up costs more than searching a comment of 50 bytes. Here the
-//! needle's first and last byte are compared with 32 places at a time, and only where both fit the rest is.
+//! needle's first and last byte are compared with 32 or 64 places at a time, and only where both fit the rest is.
 //! Source: Muła, "SIMD-friendly algorithms for substring searching".
 
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Level, level};
 use memchr::memmem;
 
 /// A text to look for, prepared.
@@ -26,17 +28,60 @@ impl Finder {
     #[inline]
     pub(crate) fn find(&self, haystack: &[u8]) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
-        if haystack.len() <= 256 && self.needle.len() >= 2 && crate::simd::level() != crate::simd::Level::Baseline {
+        if haystack.len() <= 256 && self.needle.len() >= 2 {
             if haystack.len() < self.needle.len() {
                 return None;
             }
-            // SAFETY: the CPU has AVX2; the haystack is not shorter than the needle, which has two bytes or more.
-            return unsafe { find_avx2(haystack, &self.needle) };
+            match level() {
+                // SAFETY: the CPU has AVX-512; the haystack is not shorter than the needle, which has two bytes or more.
+                Level::Avx512 => return unsafe { find_avx512(haystack, &self.needle) },
+                // SAFETY: the CPU has AVX2; lengths as above.
+                Level::Avx2 => return unsafe { find_avx2(haystack, &self.needle) },
+                Level::Baseline => {}
+            }
         }
         self.long.find(haystack)
     }
 }
 
+/// 64 places at a time; the last ones through a mask, so that nothing behind the haystack is read.
+///
+/// # Safety
+/// `haystack.len() >= needle.len() >= 2`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2")]
+unsafe fn find_avx512(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    use std::arch::x86_64::{_mm512_mask_cmpeq_epi8_mask, _mm512_maskz_loadu_epi8, _mm512_set1_epi8};
+    let span = needle.len() - 1;
+    let places = haystack.len() - span;
+    let first = _mm512_set1_epi8(needle[0] as i8);
+    let last = _mm512_set1_epi8(needle[span] as i8);
+    let mut at = 0;
+    while at < places {
+        let lanes = if places - at >= 64 { u64::MAX } else { (1 << (places - at)) - 1 };
+        let start = haystack.as_ptr();
+        // SAFETY: lanes of the mask are places, whose byte and the one `span` further on lie in the haystack; others
+        // are not read.
+        let (heads, tails) = unsafe {
+            let heads = _mm512_maskz_loadu_epi8(lanes, start.add(at).cast());
+            (heads, _mm512_maskz_loadu_epi8(lanes, start.add(at + span).cast()))
+        };
+        let mut found = _mm512_mask_cmpeq_epi8_mask(lanes, heads, first);
+        found = _mm512_mask_cmpeq_epi8_mask(found, tails, last);
+        while found != 0 {
+            let place = at + found.trailing_zeros() as usize;
+            if haystack[place + 1..place + span] == needle[1..span] {
+                return Some(place);
+            }
+            found &= found - 1;
+        }
+        at += 64;
+    }
+    None
+}
+
+/// 32 places at a time; the last 32 may overlap those before.
+///
 /// # Safety
 /// `haystack.len() >= needle.len() >= 2`.
 #[cfg(target_arch = "x86_64")]
@@ -47,10 +92,16 @@ unsafe fn find_avx2(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     };
     let span = needle.len() - 1;
     let places = haystack.len() - span;
+    if places < 32 {
+        return (0..places).find(|&place| {
+            haystack[place] == needle[0] && haystack[place + span] == needle[span] && haystack[place..=place + span] == *needle
+        });
+    }
     let first = _mm256_set1_epi8(needle[0] as i8);
     let last = _mm256_set1_epi8(needle[span] as i8);
-    let mut at = 0;
-    while at + 32 <= places {
+    let mut next = 0;
+    while next < places {
+        let at = next.min(places - 32);
         let start = haystack.as_ptr();
         // SAFETY: reads bytes `at .. at + 32` and the same `span` further on; `at + 32 + span <= haystack.len()`.
         let (heads, tails) = unsafe {
@@ -58,19 +109,17 @@ unsafe fn find_avx2(haystack: &[u8], needle: &[u8]) -> Option<usize> {
             (heads, _mm256_loadu_si256(start.add(at + span).cast::<__m256i>()))
         };
         let both = _mm256_and_si256(_mm256_cmpeq_epi8(heads, first), _mm256_cmpeq_epi8(tails, last));
-        let mut mask = _mm256_movemask_epi8(both) as u32;
-        while mask != 0 {
-            let place = at + mask.trailing_zeros() as usize;
+        let mut found = _mm256_movemask_epi8(both) as u32;
+        while found != 0 {
+            let place = at + found.trailing_zeros() as usize;
             if haystack[place + 1..place + span] == needle[1..span] {
                 return Some(place);
             }
-            mask &= mask - 1;
+            found &= found - 1;
         }
-        at += 32;
+        next = at + 32;
     }
-    (at..places).find(|&place| {
-        haystack[place] == needle[0] && haystack[place + span] == needle[span] && haystack[place..=place + span] == *needle
-    })
+    None
 }
 
 #[cfg(test)]
@@ -85,7 +134,13 @@ mod tests {
                 let mut needle = haystack[start..start + length].to_vec();
                 for end in [length, 10, 64, 255, 256, 300] {
                     let hay = &haystack[..end.min(300)];
-                    assert_eq!(Finder::new(&needle).find(hay), memmem::find(hay, &needle));
+                    let expected = memmem::find(hay, &needle);
+                    assert_eq!(Finder::new(&needle).find(hay), expected);
+                    #[cfg(target_arch = "x86_64")]
+                    if level() != Level::Baseline && needle.len() >= 2 && hay.len() >= needle.len() {
+                        // SAFETY: the CPU has AVX2; lengths are checked.
+                        assert_eq!(unsafe { find_avx2(hay, &needle) }, expected);
+                    }
                 }
                 needle.push(b'!');
                 assert_eq!(Finder::new(&needle).find(&haystack), None);

@@ -58,7 +58,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "whether a regular expression fits the whole text",
         "regexp_full_match('hello', 'h.*o') = true",
     )
-    .aliases(&["~", "similar", "similar to"])
+    .aliases(&["similar", "similar to"])
     .fallible(),
     Function::new(
         "regexp_replace",
