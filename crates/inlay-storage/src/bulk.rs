@@ -33,8 +33,8 @@ struct Part {
     sealed: Vec<(Vec<Arc<Segment>>, usize)>,
     rest: Vec<Batch>,
     rest_rows: usize,
-    /// Of `rest`.
-    reservation: Reservation,
+    /// Of `rest`, given back on drop.
+    reservation: Option<Reservation>,
 }
 
 /// Collects the rows of one worker or morsel. Rows count once it is finished and the load is committed.
@@ -45,6 +45,8 @@ pub struct BulkAppender {
     types: Vec<LogicalType>,
     open: Vec<VectorBuilder>,
     open_rows: usize,
+    /// Of `open`; made with the first rows.
+    reservation: Option<Reservation>,
     sealed: Vec<(Vec<Arc<Segment>>, usize)>,
 }
 
@@ -60,9 +62,10 @@ impl BulkLoad {
         BulkAppender {
             shared: Arc::clone(&self.0),
             sequence,
-            open: new_builders(&types),
+            open: new_builders(&types, 0),
             types,
             open_rows: 0,
+            reservation: None,
             sealed: Vec::new(),
         }
     }
@@ -97,11 +100,22 @@ impl BulkAppender {
                 self.seal()?;
             }
         }
-        Ok(())
+        self.reserve_open()
+    }
+
+    fn reserve_open(&mut self) -> Result<()> {
+        let size: usize = self.open.iter().map(VectorBuilder::memory_size).sum();
+        match &mut self.reservation {
+            Some(reservation) => reservation.resize(size as u64),
+            None => {
+                self.reservation = Some(self.shared.table.budget().reserve(size as u64)?);
+                Ok(())
+            }
+        }
     }
 
     fn seal(&mut self) -> Result<()> {
-        let builders = std::mem::replace(&mut self.open, new_builders(&self.types));
+        let builders = std::mem::replace(&mut self.open, new_builders(&self.types, ROW_GROUP_SIZE));
         let len = std::mem::take(&mut self.open_rows);
         self.sealed.push((encode(&self.shared.table, builders.into_iter().map(VectorBuilder::finish))?, len));
         Ok(())
@@ -112,14 +126,12 @@ impl BulkAppender {
         if self.open_rows >= ROWS_WORTH_SEALING {
             self.seal()?;
         }
-        let budget = self.shared.table.budget();
-        let open_size: usize = self.open.iter().map(VectorBuilder::memory_size).sum();
-        let reservation = budget.reserve(open_size as u64)?;
+        self.reserve_open()?;
         let rest_rows = self.open_rows;
         let columns: Vec<Vector> = std::mem::take(&mut self.open).into_iter().map(VectorBuilder::finish).collect();
         let rest = if rest_rows > 0 { vec![Batch::new(columns, rest_rows)] } else { Vec::new() };
-        let part = Part { last: self.sequence, sealed: std::mem::take(&mut self.sealed), rest, rest_rows, reservation };
-        self.shared.add(self.sequence, part)
+        let Self { shared, sequence, reservation, sealed, .. } = self;
+        shared.add(sequence, Part { last: sequence, sealed, rest, rest_rows, reservation })
     }
 }
 
@@ -164,9 +176,9 @@ impl Shared {
             sealed: Vec::new(),
             rest: Vec::new(),
             rest_rows: 0,
-            reservation: self.table.budget().reserve(0)?,
+            reservation: None,
         };
-        let (mut open, mut open_rows) = (new_builders(&types), 0);
+        let (mut open, mut open_rows) = (new_builders(&types, ROW_GROUP_SIZE), 0);
         for part in taken {
             joined.sealed.extend(part.sealed);
             for batch in part.rest {
@@ -178,7 +190,7 @@ impl Shared {
                     }
                     (from, open_rows) = (from + len, open_rows + len);
                     if open_rows == ROW_GROUP_SIZE {
-                        let full = std::mem::replace(&mut open, new_builders(&types));
+                        let full = std::mem::replace(&mut open, new_builders(&types, 0));
                         let columns = encode(&self.table, full.into_iter().map(VectorBuilder::finish))?;
                         joined.sealed.push((columns, std::mem::take(&mut open_rows)));
                     }
@@ -187,7 +199,7 @@ impl Shared {
         }
         if open_rows > 0 {
             let size: usize = open.iter().map(VectorBuilder::memory_size).sum();
-            joined.reservation.resize(size as u64)?;
+            joined.reservation = Some(self.table.budget().reserve(size as u64)?);
             joined.rest.push(Batch::new(open.into_iter().map(VectorBuilder::finish).collect(), open_rows));
             joined.rest_rows = open_rows;
         }
@@ -195,8 +207,8 @@ impl Shared {
     }
 }
 
-fn new_builders(types: &[LogicalType]) -> Vec<VectorBuilder> {
-    types.iter().map(|ty| VectorBuilder::new(*ty, 0)).collect()
+fn new_builders(types: &[LogicalType], capacity: usize) -> Vec<VectorBuilder> {
+    types.iter().map(|ty| VectorBuilder::new(*ty, capacity)).collect()
 }
 
 fn encode(table: &Table, columns: impl Iterator<Item = Vector>) -> Result<Vec<Arc<Segment>>> {

@@ -185,9 +185,9 @@ impl Input<'_> {
         let span = max.offset_from(min);
         let width = span.and_then(|span| frame_width(span, size_of::<T>()));
         if let (Some(width), true) = (width, self.effort != Effort::Plain) {
-            let offset = |row: usize| values[row].offset_from(min).unwrap_or(0);
-            let offsets = self.codes(width, offset);
-            let zones = self.zones(|row| offset(row) as i64);
+            let offset = |value: T| value.offset_from(min).unwrap_or(0);
+            let offsets = self.codes(values, width, offset);
+            let zones = self.zones(values, |value| offset(value) as i64);
             let encoding = Encoding::Frame { base: min.to_i128(), offsets };
             return Ok(Encoded { encoding, range: Some(range), vector_zones: zones });
         }
@@ -196,7 +196,7 @@ impl Input<'_> {
                 return Ok(encoded);
             }
         }
-        let zones = if T::HAS_KEY { self.zones(|row| values[row].key()) } else { Vec::new() };
+        let zones = if T::HAS_KEY { self.zones(values, T::key) } else { Vec::new() };
         self.plain(Some(range), zones)
     }
 
@@ -218,7 +218,7 @@ impl Input<'_> {
         let ty = self.flat.logical_type();
         let values = &self.flat.values::<T>()[..self.len()];
         let sql = |row: usize| self.flat.get(row);
-        let zones = self.zones(|row| values[row].key());
+        let zones = self.zones(values, T::key);
         let mut whole = KeyRange::EMPTY;
         zones.iter().filter(|z| !z.is_empty()).for_each(|z| {
             whole.add(z.low);
@@ -306,10 +306,9 @@ impl Input<'_> {
 
     /// The encoding of rows whose `codes` count distinct values as they appeared, `rank` being their sorted place.
     fn dictionary(&self, values: Vector, codes: &[u32], rank: &[u32], range: (Value, Value)) -> Encoded {
-        let code = |row: usize| if self.is_valid(row) { u64::from(rank[codes[row] as usize]) } else { 0 };
         let width = frame_width(values.len() as u64 - 1, 8).unwrap_or(8);
-        let packed = self.codes(width, code);
-        let vector_zones = self.zones(|row| code(row) as i64);
+        let packed = self.codes(codes, width, |code| u64::from(rank[code as usize]));
+        let vector_zones = self.zones(codes, |code| i64::from(rank[code as usize]));
         let encoding = Encoding::Dictionary { dictionary: Dictionary::new(values), codes: packed };
         Encoded { encoding, range: Some(range), vector_zones }
     }
@@ -401,29 +400,47 @@ impl Input<'_> {
     }
 
     /// Packs a number per row; NULL rows hold zero.
-    fn codes(&self, width: usize, code: impl Fn(usize) -> u64) -> Codes {
-        let code = |row: usize| if self.is_valid(row) { code(row) } else { 0 };
+    fn codes<T: Native>(&self, values: &[T], width: usize, code: impl Fn(T) -> u64) -> Codes {
         match width {
-            1 => Codes::U8(packed(self.len(), |row| code(row) as u8)),
-            2 => Codes::U16(packed(self.len(), |row| code(row) as u16)),
-            4 => Codes::U32(packed(self.len(), |row| code(row) as u32)),
-            _ => Codes::U64(packed(self.len(), code)),
+            1 => Codes::U8(self.packed(values, |v| code(v) as u8)),
+            2 => Codes::U16(self.packed(values, |v| code(v) as u16)),
+            4 => Codes::U32(self.packed(values, |v| code(v) as u32)),
+            _ => Codes::U64(self.packed(values, code)),
         }
     }
 
+    /// Memory is a whole number of cache lines, so that wide loads near the end stay inside.
+    fn packed<T: Native, C: Native>(&self, values: &[T], code: impl Fn(T) -> C) -> Buffer {
+        let mut buffer = Buffer::zeroed((values.len() * size_of::<C>()).next_multiple_of(64));
+        let Some(target) = buffer.typed_mut::<C>() else { return buffer };
+        match self.validity {
+            None => target.iter_mut().zip(values).for_each(|(slot, value)| *slot = code(*value)),
+            Some(validity) => {
+                for (row, (slot, value)) in target.iter_mut().zip(values).enumerate() {
+                    if validity.get(row) {
+                        *slot = code(*value);
+                    }
+                }
+            }
+        }
+        buffer
+    }
+
     /// The key range of the values in each vector of rows.
-    fn zones(&self, key: impl Fn(usize) -> i64) -> Vec<KeyRange> {
-        let vectors = (0..self.len()).step_by(VECTOR_SIZE);
-        let zone = |start: usize| {
-            let rows = start..(start + VECTOR_SIZE).min(self.len());
+    fn zones<T: Native>(&self, values: &[T], key: impl Fn(T) -> i64) -> Vec<KeyRange> {
+        let zone = |(index, vector): (usize, &[T])| {
             let mut range = KeyRange::EMPTY;
             match self.validity {
-                None => rows.for_each(|row| range.add(key(row))),
-                Some(validity) => rows.filter(|row| validity.get(*row)).for_each(|row| range.add(key(row))),
+                None => vector.iter().for_each(|value| range.add(key(*value))),
+                Some(validity) => {
+                    let start = index * VECTOR_SIZE;
+                    let valid = vector.iter().enumerate().filter(|(row, _)| validity.get(start + row));
+                    valid.for_each(|(_, value)| range.add(key(*value)));
+                }
             }
             range
         };
-        vectors.map(zone).collect()
+        values.chunks(VECTOR_SIZE).enumerate().map(zone).collect()
     }
 }
 
@@ -437,17 +454,6 @@ fn frame_width(span: u64, value_size: usize) -> Option<usize> {
         _ => return None,
     };
     (width < value_size).then_some(width)
-}
-
-/// Memory is a whole number of cache lines, so that wide loads near the end stay inside.
-fn packed<T: Native>(len: usize, value: impl Fn(usize) -> T) -> Buffer {
-    let mut buffer = Buffer::zeroed((len * size_of::<T>()).next_multiple_of(64));
-    if let Some(target) = buffer.typed_mut::<T>() {
-        for (row, slot) in target[..len].iter_mut().enumerate() {
-            *slot = value(row);
-        }
-    }
-    buffer
 }
 
 /// Positions in sorted order, and the place of each in it.

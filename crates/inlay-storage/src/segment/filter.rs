@@ -206,7 +206,7 @@ impl Segment {
         match test {
             Test::OneOf { lanes: wanted, .. } => {
                 let lanes = self.lanes(0..self.len).ok_or_else(wrong_encoding)?;
-                with_lanes!(lanes, values => target.each(|row| wanted.binary_search(&u64::from(values[row])).is_ok()));
+                with_lanes!(lanes, values => target.each(|row| wanted.binary_search(&values[row].into()).is_ok()));
             }
             Test::Wide { low, high, negate } => {
                 let values = self.plain::<i128>()?;
@@ -217,8 +217,10 @@ impl Segment {
                 target.each(|row| i64::try_from(values[row]).is_ok_and(|v| bitmap.contains(v)));
             }
             Test::Strings { .. } | Test::StringEq { .. } | Test::StringIn(_) => self.test_strings(test, target)?,
-            Test::Bloom(filter) => match self.stored_word() {
-                Some(word) => target.each(|row| filter.contains(hash_u64(word(row)))),
+            Test::Bloom(filter) => match self.stored_words() {
+                Some(words) => with_lanes!(words.lanes, lanes => {
+                    target.each(|row| filter.contains(hash_u64(words.word(lanes[row].into()))));
+                }),
                 None => target.all(|rows, out| {
                     let hashes = hashes(&self.gather(rows));
                     out.extend(rows.iter().zip(hashes).filter(|(_, hash)| filter.contains(*hash)).map(|(row, _)| *row));

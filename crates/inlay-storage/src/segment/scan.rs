@@ -142,23 +142,40 @@ impl Segment {
         }
     }
 
-    /// The stored integers of rows, sign-extended, for hashing; `None` when the carrier is wider than 64 bits or no integer.
-    pub(super) fn stored_word(&self) -> Option<impl Fn(usize) -> u64 + '_> {
-        let (base, signed) = match &self.encoding {
-            Encoding::Frame { base, .. } => (*base as i64 as u64, false),
-            Encoding::Plain(_) => (0, true),
+    /// The stored integers of the rows, sign-extended to 64 bits; `None` when the carrier is wider or no integer.
+    pub(super) fn stored_words(&self) -> Option<StoredWords<'_>> {
+        let base = match &self.encoding {
+            Encoding::Frame { base, .. } => *base as i64 as u64,
+            Encoding::Plain(_) => 0,
             Encoding::Constant(_) | Encoding::Dictionary { .. } => return None,
         };
         if self.ty.physical().size() > 8 {
             return None;
         }
         let lanes = self.lanes(0..self.len)?;
-        let physical = self.ty.physical();
-        Some(move |row: usize| match (lanes, physical) {
-            (Lanes::U8(v), PhysicalType::I8) if signed => v[row] as i8 as u64,
-            (Lanes::U16(v), PhysicalType::I16) if signed => v[row] as i16 as u64,
-            (Lanes::U32(v), PhysicalType::I32) if signed => v[row] as i32 as u64,
-            _ => base.wrapping_add(lanes.get(row)),
-        })
+        // The top bit of a signed number's lane; xor and subtraction of it extend the sign.
+        let sign = match (&self.encoding, self.ty.physical()) {
+            (Encoding::Plain(_), PhysicalType::I8) => 1 << 7,
+            (Encoding::Plain(_), PhysicalType::I16) => 1 << 15,
+            (Encoding::Plain(_), PhysicalType::I32) => 1 << 31,
+            _ => 0,
+        };
+        Some(StoredWords { lanes, base, sign })
+    }
+}
+
+/// See [`Segment::stored_words`].
+#[derive(Clone, Copy)]
+pub(super) struct StoredWords<'a> {
+    pub lanes: Lanes<'a>,
+    base: u64,
+    sign: u64,
+}
+
+impl StoredWords<'_> {
+    /// The word of a lane.
+    #[inline(always)]
+    pub fn word(&self, lane: u64) -> u64 {
+        (lane ^ self.sign).wrapping_sub(self.sign).wrapping_add(self.base)
     }
 }

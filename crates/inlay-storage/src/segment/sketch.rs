@@ -1,8 +1,9 @@
 //! The HyperLogLog sketch of a segment: over distinct values where the encoding knows them, else over all rows.
 
+use super::scan::StoredWords;
 use super::{Encoding, Segment};
 use crate::hyperloglog::HyperLogLog;
-use crate::simd::Lanes;
+use crate::simd::{Lane, Lanes};
 use inlay_kernels::hash::{hash, hash_u64};
 use inlay_types::{VECTOR_SIZE, Vector};
 
@@ -18,32 +19,53 @@ pub(super) fn sketch(segment: &Segment) -> HyperLogLog {
 }
 
 fn add_rows(sketch: &mut HyperLogLog, segment: &Segment) {
-    let Some(word) = segment.stored_word() else {
+    let Some(words) = segment.stored_words() else {
         for index in 0..segment.len.div_ceil(VECTOR_SIZE) {
             let rows = segment.vector_rows(index);
             add_vector(sketch, &segment.scan(rows.start, rows.len()));
         }
         return;
     };
-    let is_null = |row: usize| segment.validity.as_ref().is_some_and(|v| !v.get(row));
-    // Narrow offsets repeat a lot: find the distinct ones first.
-    let narrow = matches!(segment.lanes(0..segment.len), Some(Lanes::U8(_) | Lanes::U16(_)));
-    if narrow && segment.len > 4096 {
-        let first = word(0);
-        let mut seen = vec![0u64; 2 << 10];
-        let mut example = |row: usize| {
-            let value = word(row);
-            let place = (value.wrapping_sub(first) & 0xFFFF) as usize;
-            let (index, bit) = (place / 64, 1u64 << (place % 64));
-            if seen[index] & bit == 0 {
-                seen[index] |= bit;
-                sketch.insert(hash_u64(value));
-            }
-        };
-        (0..segment.len).filter(|row| !is_null(*row)).for_each(&mut example);
-        return;
+    match words.lanes {
+        // Narrow lanes repeat a lot: the distinct ones are found first.
+        Lanes::U8(lanes) => add_narrow::<u8, 4>(sketch, segment, lanes, words),
+        Lanes::U16(lanes) => add_narrow::<u16, 1024>(sketch, segment, lanes, words),
+        Lanes::U32(lanes) => add_wide(sketch, segment, lanes, words),
+        Lanes::U64(lanes) => add_wide(sketch, segment, lanes, words),
     }
-    (0..segment.len).filter(|row| !is_null(*row)).for_each(|row| sketch.insert(hash_u64(word(row))));
+}
+
+/// `WORDS` times 64 is the number of different lanes.
+fn add_narrow<L: Lane, const WORDS: usize>(
+    sketch: &mut HyperLogLog,
+    segment: &Segment,
+    lanes: &[L],
+    words: StoredWords<'_>,
+) {
+    let mut seen = [0u64; WORDS];
+    let mut see = |lane: L| {
+        let lane = lane.to_u64() as usize;
+        seen[lane / 64 % WORDS] |= 1 << (lane % 64);
+    };
+    match &segment.validity {
+        None => lanes.iter().for_each(|lane| see(*lane)),
+        Some(validity) => (0..lanes.len()).filter(|row| validity.get(*row)).for_each(|row| see(lanes[row])),
+    }
+    for (index, &word) in seen.iter().enumerate() {
+        let mut left = word;
+        while left != 0 {
+            sketch.insert(hash_u64(words.word(index as u64 * 64 + u64::from(left.trailing_zeros()))));
+            left &= left - 1;
+        }
+    }
+}
+
+fn add_wide<L: Lane>(sketch: &mut HyperLogLog, segment: &Segment, lanes: &[L], words: StoredWords<'_>) {
+    let mut add = |lane: L| sketch.insert(hash_u64(words.word(lane.to_u64())));
+    match &segment.validity {
+        None => lanes.iter().for_each(|lane| add(*lane)),
+        Some(validity) => (0..lanes.len()).filter(|row| validity.get(*row)).for_each(|row| add(lanes[row])),
+    }
 }
 
 fn add_vector(sketch: &mut HyperLogLog, vector: &Vector) {

@@ -199,46 +199,159 @@ pub(super) fn push_positions(mask: &[u64], base: u32, out: &mut Vec<u32>) {
     unsafe { out.set_len(len) };
 }
 
-macro_rules! select_u32 {
-    ($values:expr, $rows:expr, $out:expr, |$lanes:ident, $active:ident| $test:expr) => {{
-        $out.reserve($rows.len() + 16);
-        let mut len = $out.len();
-        for sixteen in $rows.chunks(16) {
-            let $active: u16 = u16::MAX >> (16 - sixteen.len());
-            // SAFETY: active lanes of `positions` are read from the chunk; their rows are inside the values (caller).
-            let (positions, $lanes) = unsafe {
-                let positions = _mm512_maskz_loadu_epi32($active, sixteen.as_ptr().cast());
-                let zero = _mm512_setzero_si512();
-                (positions, _mm512_mask_i32gather_epi32::<4>(zero, $active, positions, $values.as_ptr().cast()))
-            };
-            let chosen: u16 = $test;
-            let packed = _mm512_maskz_compress_epi32(chosen, positions);
-            // SAFETY: at most the rows passed were kept so far, so 16 more values fit into what was reserved.
-            unsafe { _mm512_storeu_si512($out.as_mut_ptr().add(len).cast(), packed) };
+/// Sixteen lanes, those of rows in `active`, read as whole 32-bit words and shifted into place.
+///
+/// # Safety
+/// The words with all active rows are inside the memory at `base`; rows are below 2^30.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn lanes_of_rows<const LANE_BYTES: i32>(base: *const i32, rows: __m512i, active: u16) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    let (word, shift) = match LANE_BYTES {
+        1 => (
+            _mm512_srli_epi32::<2>(rows),
+            _mm512_slli_epi32::<3>(_mm512_and_si512(rows, _mm512_set1_epi32(3))),
+        ),
+        2 => (
+            _mm512_srli_epi32::<1>(rows),
+            _mm512_slli_epi32::<4>(_mm512_and_si512(rows, _mm512_set1_epi32(1))),
+        ),
+        _ => (rows, zero),
+    };
+    // SAFETY: as the caller promises.
+    let words = unsafe { _mm512_mask_i32gather_epi32::<4>(zero, active, word, base) };
+    let width_mask = u32::MAX >> (32 - 8 * LANE_BYTES);
+    _mm512_and_si512(_mm512_srlv_epi32(words, shift), _mm512_set1_epi32(width_mask as i32))
+}
+
+/// Whether the 32-bit words that hold the lanes of rows up to `largest` are inside `values`.
+fn words_are_inside<T>(values: &[T], largest: u32) -> bool {
+    let last_byte = (largest as usize + 1) * size_of::<T>() - 1;
+    (last_byte | 3) < size_of_val(values) && largest < 1 << 30
+}
+
+/// Appends the rows whose lanes `test` chooses, sixteen at a time.
+///
+/// # Safety
+/// Every row is inside `values`, and so are the 32-bit words that hold their lanes.
+#[inline(always)]
+unsafe fn select_rows<T, const LANE_BYTES: i32>(
+    values: &[T],
+    rows: &[u32],
+    out: &mut Vec<u32>,
+    test: impl Fn(__m512i, u16) -> u16,
+) {
+    out.reserve(rows.len() + 16);
+    let mut len = out.len();
+    for sixteen in rows.chunks(16) {
+        let active = u16::MAX >> (16 - sixteen.len());
+        // SAFETY: the caller of this inlined function has AVX-512. Only active positions are read; their lanes are
+        // inside (caller). At most the rows passed were kept so far, so 16 more values fit into what was reserved.
+        unsafe {
+            let positions = _mm512_maskz_loadu_epi32(active, sixteen.as_ptr().cast());
+            let lanes = lanes_of_rows::<LANE_BYTES>(values.as_ptr().cast(), positions, active);
+            let chosen = test(lanes, active);
+            _mm512_storeu_si512(out.as_mut_ptr().add(len).cast(), _mm512_maskz_compress_epi32(chosen, positions));
             len += chosen.count_ones() as usize;
         }
-        // SAFETY: values below `len` were written, and it is within the capacity.
-        unsafe { $out.set_len(len) };
-    }};
+    }
+    // SAFETY: values below `len` were written, and it is within the capacity.
+    unsafe { out.set_len(len) };
 }
 
+macro_rules! select_of {
+    ($range:ident, $bits:ident, $ty:ty) => {
+        /// # Safety
+        /// Every row is inside `values`, and so are the 32-bit words that hold their lanes.
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
+        unsafe fn $range(values: &[$ty], range: LaneRange, rows: &[u32], out: &mut Vec<u32>) {
+            let width_mask = _mm512_set1_epi32((u32::MAX >> (32 - <$ty>::BITS)) as i32);
+            let low = _mm512_set1_epi32(range.low as i32);
+            let span = _mm512_and_si512(_mm512_set1_epi32(range.span as i32), width_mask);
+            let flip = flip(range.negate) as u16;
+            let test = |lanes, active| {
+                let relative = _mm512_and_si512(_mm512_sub_epi32(lanes, low), width_mask);
+                (_mm512_cmple_epu32_mask(relative, span) ^ flip) & active
+            };
+            // SAFETY: as the caller promises.
+            unsafe { select_rows::<$ty, { size_of::<$ty>() as i32 }>(values, rows, out, test) };
+        }
+
+        /// # Safety
+        /// As above, and all bits of `bits` are in bounds, with numbers below 2^32.
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
+        unsafe fn $bits(values: &[$ty], bits: LaneBits<'_>, rows: &[u32], out: &mut Vec<u32>) {
+            // SAFETY: as the caller promises.
+            let test = |lanes, active| unsafe { bits_of_16(lanes, active, u32::MAX >> (32 - <$ty>::BITS), &bits) };
+            // SAFETY: as the caller promises.
+            unsafe { select_rows::<$ty, { size_of::<$ty>() as i32 }>(values, rows, out, test) };
+        }
+    };
+}
+select_of!(select_range_u8, select_bits_u8, u8);
+select_of!(select_range_u16, select_bits_u16, u16);
+select_of!(select_range_u32, select_bits_u32, u32);
+
+/// Does [`super::select_range`] if it can; `largest` is the largest of `rows`, and inside.
+///
 /// # Safety
-/// Every row is inside `values`, which are fewer than 2^31.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
-pub(super) unsafe fn select_range_u32(values: &[u32], range: LaneRange, rows: &[u32], out: &mut Vec<u32>) {
-    let (low, span) = (_mm512_set1_epi32(range.low as i32), _mm512_set1_epi32(range.span as i32));
-    let flip = flip(range.negate) as u16;
-    select_u32!(values, rows, out, |lanes, active| {
-        (_mm512_cmple_epu32_mask(_mm512_sub_epi32(lanes, low), span) ^ flip) & active
-    });
+/// The CPU has AVX-512 F, BW, DQ, VL, BMI2 and POPCNT.
+pub(super) unsafe fn select_range(
+    lanes: Lanes<'_>,
+    range: LaneRange,
+    rows: &[u32],
+    largest: u32,
+    out: &mut Vec<u32>,
+) -> bool {
+    // SAFETY: features by the caller, bounds checked here.
+    unsafe {
+        match lanes {
+            Lanes::U8(values) if words_are_inside(values, largest) => select_range_u8(values, range, rows, out),
+            Lanes::U16(values) if words_are_inside(values, largest) => select_range_u16(values, range, rows, out),
+            Lanes::U32(values) if words_are_inside(values, largest) => select_range_u32(values, range, rows, out),
+            _ => return false,
+        }
+    }
+    true
 }
 
+/// Does [`super::select_bits`] if it can.
+///
 /// # Safety
-/// Every row is inside `values`, which are fewer than 2^31, and all bits of `bits` are in bounds.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
-pub(super) unsafe fn select_bits_u32(values: &[u32], bits: LaneBits<'_>, rows: &[u32], out: &mut Vec<u32>) {
-    select_u32!(values, rows, out, |lanes, active| {
-        // SAFETY: bits are in bounds (caller).
-        unsafe { bits_of_16(lanes, active, u32::MAX, &bits) }
+/// As for [`select_range`], and all bits of `bits` are in bounds.
+pub(super) unsafe fn select_bits(
+    lanes: Lanes<'_>,
+    bits: LaneBits<'_>,
+    rows: &[u32],
+    largest: u32,
+    out: &mut Vec<u32>,
+) -> bool {
+    if !can_gather_bits(&bits) {
+        return false;
+    }
+    // SAFETY: features by the caller, bounds checked here and by the caller.
+    unsafe {
+        match lanes {
+            Lanes::U8(values) if words_are_inside(values, largest) => select_bits_u8(values, bits, rows, out),
+            Lanes::U16(values) if words_are_inside(values, largest) => select_bits_u16(values, bits, rows, out),
+            Lanes::U32(values) if words_are_inside(values, largest) => select_bits_u32(values, bits, rows, out),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// One-byte lanes against a table of all 256 answers, held in four registers.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+pub(super) fn and_table(values: &[u8], table: [u64; 4], mask: &mut [u64]) {
+    let [t0, t1, t2, t3] = table.map(|word| _mm512_movm_epi8(word));
+    and_chunks!(values, mask, chunk: u8 => {
+        prefetch_next_vector(chunk);
+        // SAFETY: the chunk has 64 values.
+        let lanes = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
+        let low = _mm512_movepi8_mask(_mm512_permutex2var_epi8(t0, lanes, t1));
+        let high = _mm512_movepi8_mask(_mm512_permutex2var_epi8(t2, lanes, t3));
+        let is_high = _mm512_movepi8_mask(lanes);
+        (low & !is_high) | (high & is_high)
     });
 }

@@ -17,40 +17,31 @@ mod tests;
 use inlay_types::Native;
 
 /// What the CPU offers.
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     /// No more than the target's baseline.
     Portable,
     /// AVX2 and BMI2: portable code, compiled for wider registers.
-    #[cfg(target_arch = "x86_64")]
     Avx2,
     /// AVX-512 F, BW, DQ, VL.
-    #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
 /// The best level of this CPU. Detection is cached by the standard library.
+#[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn level() -> Level {
-    #[cfg(target_arch = "x86_64")]
+    let has_bits = is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("popcnt");
+    if has_bits
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
     {
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("popcnt")
-        {
-            return Level::Avx512;
-        }
-        if is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("popcnt")
-        {
-            return Level::Avx2;
-        }
+        return Level::Avx512;
     }
-    Level::Portable
+    if has_bits && is_x86_feature_detected!("avx2") { Level::Avx2 } else { Level::Portable }
 }
 
 /// An unsigned word that encoded values are compared as.
@@ -192,6 +183,17 @@ pub(crate) fn and_range(lanes: Lanes<'_>, range: LaneRange, mask: &mut [u64]) {
 pub(crate) fn and_bits(lanes: Lanes<'_>, bits: LaneBits<'_>, mask: &mut [u64]) {
     assert!(bits.is_in_bounds(), "lanes outside of the key bitmap");
     #[cfg(target_arch = "x86_64")]
+    if let (Lanes::U8(values), true) = (lanes, level() == Level::Avx512 && is_x86_feature_detected!("avx512vbmi")) {
+        let mut table = [0u64; 4];
+        for relative in 0..=bits.span.min(255) {
+            let lane = (bits.low + relative) as u8;
+            table[usize::from(lane / 64)] |= u64::from(bits.contains(lane)) << (lane % 64);
+        }
+        check_mask(values.len(), mask);
+        // SAFETY: the CPU has these features; the mask covers the lanes.
+        return unsafe { avx512::and_table(values, table, mask) };
+    }
+    #[cfg(target_arch = "x86_64")]
     if level() == Level::Avx512 && avx512::can_gather_bits(&bits) {
         with_lanes!(lanes, values => check_mask(values.len(), mask));
         // SAFETY: the CPU has AVX-512, bits are in bounds and their numbers fit into 32 bits, the mask covers the lanes.
@@ -247,13 +249,11 @@ pub(crate) fn push_positions(mask: &[u64], base: u32, out: &mut Vec<u32>) {
 ///
 /// Panics when a row is outside of the lanes.
 pub(crate) fn select_range(lanes: Lanes<'_>, range: LaneRange, rows: &[u32], out: &mut Vec<u32>) {
-    check_rows(rows, with_lanes!(lanes, values => values.len()));
+    let _largest = check_rows(rows, with_lanes!(lanes, values => values.len()));
     #[cfg(target_arch = "x86_64")]
-    if level() == Level::Avx512 {
-        if let Lanes::U32(values) = lanes {
-            // SAFETY: the CPU has AVX-512; rows are inside.
-            return unsafe { avx512::select_range_u32(values, range, rows, out) };
-        }
+    // SAFETY: the CPU has AVX-512; rows are inside.
+    if level() == Level::Avx512 && unsafe { avx512::select_range(lanes, range, rows, _largest, out) } {
+        return;
     }
     // SAFETY: rows are inside.
     with_lanes!(lanes, values => select(rows, out, |row| range.contains(unsafe { *values.get_unchecked(row) })));
@@ -264,13 +264,11 @@ pub(crate) fn select_range(lanes: Lanes<'_>, range: LaneRange, rows: &[u32], out
 /// Panics when a row is outside of the lanes.
 pub(crate) fn select_bits(lanes: Lanes<'_>, bits: LaneBits<'_>, rows: &[u32], out: &mut Vec<u32>) {
     assert!(bits.is_in_bounds(), "lanes outside of the key bitmap");
-    check_rows(rows, with_lanes!(lanes, values => values.len()));
+    let _largest = check_rows(rows, with_lanes!(lanes, values => values.len()));
     #[cfg(target_arch = "x86_64")]
-    if level() == Level::Avx512 && avx512::can_gather_bits(&bits) {
-        if let Lanes::U32(values) = lanes {
-            // SAFETY: the CPU has AVX-512; rows and bits are inside, and bit numbers fit into 32 bits.
-            return unsafe { avx512::select_bits_u32(values, bits, rows, out) };
-        }
+    // SAFETY: the CPU has AVX-512; rows and bits are inside.
+    if level() == Level::Avx512 && unsafe { avx512::select_bits(lanes, bits, rows, _largest, out) } {
+        return;
     }
     with_lanes!(lanes, values => select(rows, out, |row| {
         // SAFETY: rows are inside. A lane outside of the bits reads the first of them, in bounds as all are, and is
@@ -300,9 +298,12 @@ pub(crate) fn select(rows: &[u32], out: &mut Vec<u32>, mut holds: impl FnMut(usi
     out.truncate(start + count);
 }
 
-fn check_rows(rows: &[u32], len: usize) {
+/// The largest of some rows; panics when it is not below `len`.
+#[inline(always)]
+fn check_rows(rows: &[u32], len: usize) -> u32 {
     let largest = rows.iter().fold(0, |m, r| m.max(*r));
     assert!(rows.is_empty() || (largest as usize) < len, "row outside of segment");
+    largest
 }
 
 /// Runs a loop compiled for the CPU's level. The loop must be `#[inline(always)]` to be compiled again.

@@ -65,7 +65,7 @@ fn check<L: Lane>(values: &[L], lanes: for<'a> fn(&'a [L]) -> Lanes<'a>, state: 
 #[test]
 fn lane_tests_agree_with_their_definition() {
     let mut state = 0x1234_5678_9ABC_DEF1;
-    for rows in [0, 1, 63, 64, 65, 200, 2048, 2050] {
+    for rows in [0, 1, 3, 63, 64, 65, 200, 2048, 2050] {
         let values: Vec<u64> = (0..rows).map(|_| random(&mut state) >> (random(&mut state) % 60)).collect();
         check::<u8>(&values.iter().map(|v| *v as u8).collect::<Vec<_>>(), |v| Lanes::U8(v), &mut state);
         check::<u16>(&values.iter().map(|v| *v as u16).collect::<Vec<_>>(), |v| Lanes::U16(v), &mut state);
