@@ -60,7 +60,11 @@ fn exact_number(unscaled: i128, scale: u8, ty: LogicalType) -> Option<Value> {
             let value = Value::Decimal { unscaled, precision: 38, scale };
             let text = value.to_string();
             let number = text.parse::<f64>().ok()?;
-            Some(if ty == LogicalType::Double { Value::Double(number) } else { Value::Real(text.parse().ok()?) })
+            Some(if ty == LogicalType::Double {
+                Value::Double(number)
+            } else {
+                Value::Real(text.parse().ok()?)
+            })
         }
         LogicalType::Decimal { precision, scale: wanted } => {
             let rescaled = rescale(unscaled, scale, wanted)?;
@@ -68,7 +72,9 @@ fn exact_number(unscaled: i128, scale: u8, ty: LogicalType) -> Option<Value> {
             let fits = rescaled.unsigned_abs() < limit.unsigned_abs();
             fits.then_some(Value::Decimal { unscaled: rescaled, precision, scale: wanted })
         }
-        LogicalType::UHugeInt => rescale(unscaled, scale, 0).and_then(|n| u128::try_from(n).ok()).map(Value::UHugeInt),
+        LogicalType::UHugeInt => {
+            rescale(unscaled, scale, 0).and_then(|n| u128::try_from(n).ok()).map(Value::UHugeInt)
+        }
         _ if ty.is_integer() => Value::from_stored_i128(ty, rescale(unscaled, scale, 0)?),
         _ => None,
     }
@@ -132,7 +138,8 @@ impl Binder<'_> {
     pub(super) fn comparison(&self, op: CompareOp, left: Expr, right: Expr, pos: Pos) -> Result<Expr> {
         let Some(ty) = comparison_type(&left, &right) else {
             let (left, right) = (left.ty(), right.ty());
-            let message = format!("cannot compare {left} {} {right}: convert one side with CAST", op.symbol());
+            let message =
+                format!("cannot compare {left} {} {right}: convert one side with CAST", op.symbol());
             return Err(self.at(Error::type_mismatch(message), pos));
         };
         let ty = if ty == LogicalType::Null { LogicalType::Integer } else { ty };
@@ -189,7 +196,9 @@ fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
     }
     match (left_ty, right_ty) {
         // Text is read as the other side's type, as in DuckDB, whatever the other side is.
-        (LogicalType::Varchar, other) | (other, LogicalType::Varchar) if other != LogicalType::Null => Some(other),
+        (LogicalType::Varchar, other) | (other, LogicalType::Varchar) if other != LogicalType::Null => {
+            Some(other)
+        }
         _ => meet(left_ty, right_ty),
     }
 }

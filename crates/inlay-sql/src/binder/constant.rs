@@ -22,7 +22,9 @@ impl Binder<'_> {
     pub(super) fn evaluate(&self, expr: &Expr, pos: Pos, place: &str) -> Result<Value> {
         match evaluate(expr) {
             Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(self.at(Error::bind(format!("{place} must be constant: it may not read columns")), pos)),
+            Ok(None) => {
+                Err(self.at(Error::bind(format!("{place} must be constant: it may not read columns")), pos))
+            }
             Err(error) => Err(self.at(error, pos)),
         }
     }

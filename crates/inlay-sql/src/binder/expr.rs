@@ -47,7 +47,11 @@ impl Binder<'_> {
             }
             ExprKind::IsNull { expr, negated } => {
                 let input = self.expr(expr)?;
-                let input = if input.ty() == LogicalType::Null { self.cast_to(input, LogicalType::Integer, pos)? } else { input };
+                let input = if input.ty() == LogicalType::Null {
+                    self.cast_to(input, LogicalType::Integer, pos)?
+                } else {
+                    input
+                };
                 Ok(negate_if(*negated, Expr::IsNull(Box::new(input))))
             }
             ExprKind::IsBool { expr, value, negated } => {
@@ -55,7 +59,9 @@ impl Binder<'_> {
                 let op = if *negated { CompareOp::Distinct } else { CompareOp::NotDistinct };
                 Ok(Expr::compare(op, input, Expr::boolean(*value)))
             }
-            ExprKind::InList { expr, list, negated } => Ok(negate_if(*negated, self.in_list(expr, list, pos)?)),
+            ExprKind::InList { expr, list, negated } => {
+                Ok(negate_if(*negated, self.in_list(expr, list, pos)?))
+            }
             ExprKind::InSubquery { expr, query, negated } => {
                 Ok(negate_if(*negated, self.any(expr, BinaryOp::Equal, query, pos)?))
             }
@@ -136,12 +142,15 @@ impl Binder<'_> {
         };
         match value {
             Some(value) => Ok(Expr::literal(value.clone())),
-            None => Err(self.at(Error::invalid_argument(format!("no value was given for the parameter ${name}")), pos)),
+            None => Err(self
+                .at(Error::invalid_argument(format!("no value was given for the parameter ${name}")), pos)),
         }
     }
 
     fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, pos: Pos) -> Result<Expr> {
-        if let (true, ExprKind::Row(lefts), ExprKind::Row(rights)) = (op.is_comparison(), &left.kind, &right.kind) {
+        if let (true, ExprKind::Row(lefts), ExprKind::Row(rights)) =
+            (op.is_comparison(), &left.kind, &right.kind)
+        {
             return self.row_comparison(op, lefts, rights, pos);
         }
         let (left, right) = (self.expr(left)?, self.expr(right)?);
@@ -161,9 +170,16 @@ impl Binder<'_> {
     }
 
     /// `(a, b) op (c, d)`, compared from left to right.
-    fn row_comparison(&mut self, op: BinaryOp, lefts: &[ast::Expr], rights: &[ast::Expr], pos: Pos) -> Result<Expr> {
+    fn row_comparison(
+        &mut self,
+        op: BinaryOp,
+        lefts: &[ast::Expr],
+        rights: &[ast::Expr],
+        pos: Pos,
+    ) -> Result<Expr> {
         if lefts.len() != rights.len() {
-            let message = format!("cannot compare a row of {} with a row of {} values", lefts.len(), rights.len());
+            let message =
+                format!("cannot compare a row of {} with a row of {} values", lefts.len(), rights.len());
             return Err(self.at(Error::type_mismatch(message), pos));
         }
         let pairs: Vec<(Expr, Expr)> = self.exprs(lefts)?.into_iter().zip(self.exprs(rights)?).collect();
@@ -272,7 +288,10 @@ impl Binder<'_> {
     /// A CASE with bound parts; `values` has one more than `conditions`, for ELSE.
     pub(super) fn case_of(&self, conditions: Vec<Expr>, values: Vec<(Expr, Pos)>, pos: Pos) -> Result<Expr> {
         let ty = self.common_type_of(values.iter().map(|(value, _)| value), pos, "CASE")?;
-        let mut values = values.into_iter().map(|(value, pos)| self.cast_to(value, ty, pos)).collect::<Result<Vec<_>>>()?;
+        let mut values = values
+            .into_iter()
+            .map(|(value, pos)| self.cast_to(value, ty, pos))
+            .collect::<Result<Vec<_>>>()?;
         let otherwise = values.pop().ok_or_else(|| Error::internal("a CASE without values"))?;
         let branches = conditions.into_iter().zip(values).collect();
         Ok(Expr::Case { branches, otherwise: Box::new(otherwise), ty })
@@ -285,7 +304,8 @@ impl Binder<'_> {
         let args = args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, *ty, pos));
         let args = args.collect::<Result<Vec<_>>>()?;
         let is_constant = args.iter().all(|arg| matches!(arg, Expr::Literal { .. }));
-        let folds = is_constant && function.return_type.is_temporal() && function.volatility == Volatility::Immutable;
+        let folds =
+            is_constant && function.return_type.is_temporal() && function.volatility == Volatility::Immutable;
         let call = Expr::Call { function, args };
         // `DATE '...' + INTERVAL '...'` is a literal for all that follows, so that it adapts to the other side.
         if folds {

@@ -37,7 +37,9 @@ impl Binder<'_> {
                 self.add_relation(name, named_columns(&bound.output), alias.as_ref())?;
                 Ok(bound.plan)
             }
-            TableRef::Join { left, right, kind, condition, pos } => self.join(left, right, *kind, condition, *pos),
+            TableRef::Join { left, right, kind, condition, pos } => {
+                self.join(left, right, *kind, condition, *pos)
+            }
         })
     }
 
@@ -52,7 +54,11 @@ impl Binder<'_> {
         if let Some(alias) = alias {
             name.clone_from(&alias.name.value);
             if let Some(surplus) = alias.columns.get(columns.len()) {
-                let message = format!("table \"{name}\" has {} columns, {} names are given", columns.len(), alias.columns.len());
+                let message = format!(
+                    "table \"{name}\" has {} columns, {} names are given",
+                    columns.len(),
+                    alias.columns.len()
+                );
                 return Err(self.at(Error::bind(message), surplus.pos));
             }
             for (column, given) in columns.iter_mut().zip(&alias.columns) {
@@ -103,7 +109,8 @@ impl Binder<'_> {
         if schemas.last().is_none_or(|schema| same_name(&schema.value, "main")) {
             return Ok(());
         }
-        let candidates = near_names(name.last(), self.context.catalog.entries().iter().map(|(known, _)| known.as_str()));
+        let candidates =
+            near_names(name.last(), self.context.catalog.entries().iter().map(|(known, _)| known.as_str()));
         Err(self.at(Error::UndefinedTable { name: name.to_string(), candidates }, name.pos()))
     }
 
@@ -179,7 +186,10 @@ impl Binder<'_> {
     /// A view, bound from its text: it sees neither the scopes nor the CTEs around it.
     fn view(&mut self, view: &ViewEntry, pos: Pos) -> Result<Bound> {
         if self.view_depth >= VIEW_DEPTH_MAX {
-            let message = format!("view \"{}\" is defined by itself, or views nest deeper than {VIEW_DEPTH_MAX}", view.name);
+            let message = format!(
+                "view \"{}\" is defined by itself, or views nest deeper than {VIEW_DEPTH_MAX}",
+                view.name
+            );
             return Err(self.at(Error::bind(message), pos));
         }
         let statement = parse_statement(&view.sql)?;
@@ -219,7 +229,10 @@ impl Binder<'_> {
     }
 
     /// Values of a call's arguments, which must be constant.
-    pub(super) fn constant_arguments(&mut self, call: &FunctionCall) -> Result<(Vec<Value>, Vec<(String, Value)>)> {
+    pub(super) fn constant_arguments(
+        &mut self,
+        call: &FunctionCall,
+    ) -> Result<(Vec<Value>, Vec<(String, Value)>)> {
         let place = format!("an argument of {}", call.name.value);
         let mut args = Vec::with_capacity(call.arguments.len());
         for argument in &call.arguments {
@@ -252,7 +265,8 @@ impl Binder<'_> {
         if matches!(kind, WrittenJoin::Semi | WrittenJoin::Anti) {
             self.scope()?.relations.truncate(middle);
         }
-        let full_using = kind == WrittenJoin::Full && matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
+        let full_using = kind == WrittenJoin::Full
+            && matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
         if full_using { self.merge_full(joined, start, middle) } else { Ok(joined) }
     }
 
@@ -285,7 +299,10 @@ impl Binder<'_> {
     fn common_names(&mut self, start: usize, middle: usize, pos: Pos) -> Result<Vec<Ident>> {
         let relations = &self.scope()?.relations;
         let visible = |range: &[Relation]| -> Vec<String> {
-            range.iter().flat_map(|r| r.columns.iter().filter(|c| !c.hidden).map(|c| c.name.clone())).collect()
+            range
+                .iter()
+                .flat_map(|r| r.columns.iter().filter(|c| !c.hidden).map(|c| c.name.clone()))
+                .collect()
         };
         let right = visible(&relations[middle..]);
         let mut names: Vec<Ident> = Vec::new();
@@ -296,13 +313,21 @@ impl Binder<'_> {
             }
         }
         if names.is_empty() {
-            return Err(self.at(Error::bind("NATURAL JOIN: the two sides have no column name in common"), pos));
+            return Err(
+                self.at(Error::bind("NATURAL JOIN: the two sides have no column name in common"), pos)
+            );
         }
         Ok(names)
     }
 
     /// The conditions of USING; the two columns of each name become one for `*` and the unqualified name.
-    fn using(&mut self, kind: WrittenJoin, names: &[Ident], start: usize, middle: usize) -> Result<Vec<Expr>> {
+    fn using(
+        &mut self,
+        kind: WrittenJoin,
+        names: &[Ident],
+        start: usize,
+        middle: usize,
+    ) -> Result<Vec<Expr>> {
         let mut conditions = Vec::with_capacity(names.len());
         for name in names {
             let parts = std::slice::from_ref(name);
@@ -318,7 +343,12 @@ impl Binder<'_> {
             let right_missing = missing(&relations[middle..]);
             let left = self.placed(left, name.pos)?.ok_or_else(|| self.at(left_missing, name.pos))?;
             let right = self.placed(right, name.pos)?.ok_or_else(|| self.at(right_missing, name.pos))?;
-            conditions.push(self.comparison(CompareOp::Eq, self.column(left), self.column(right), name.pos)?);
+            conditions.push(self.comparison(
+                CompareOp::Eq,
+                self.column(left),
+                self.column(right),
+                name.pos,
+            )?);
             let relations = &mut self.scope()?.relations;
             for column in relations[middle..].iter_mut().flat_map(|relation| &mut relation.columns) {
                 if same_name(&column.name, &name.value) {
@@ -345,15 +375,25 @@ impl Binder<'_> {
         for (relation_index, relation) in relations.iter().enumerate().take(middle).skip(start) {
             for (index, column) in relation.columns.iter().enumerate().filter(|(_, column)| !column.hidden) {
                 let hidden = relations[middle..].iter().flat_map(|r| &r.columns);
-                if let Some(right) = hidden.into_iter().find(|c| c.hidden && same_name(&c.name, &column.name)) {
-                    pairs.push((relation_index, index, column.unqualified(), right.unqualified(), column.name.clone()));
+                if let Some(right) = hidden.into_iter().find(|c| c.hidden && same_name(&c.name, &column.name))
+                {
+                    pairs.push((
+                        relation_index,
+                        index,
+                        column.unqualified(),
+                        right.unqualified(),
+                        column.name.clone(),
+                    ));
                 }
             }
         }
         for (relation_index, index, left, right, name) in pairs {
             let args = vec![self.column(left), self.column(right)];
             let ty = self.common_type_of(args.iter(), Pos::default(), "USING")?;
-            let args = args.into_iter().map(|arg| self.cast_to(arg, ty, Pos::default())).collect::<Result<Vec<_>>>()?;
+            let args = args
+                .into_iter()
+                .map(|arg| self.cast_to(arg, ty, Pos::default()))
+                .collect::<Result<Vec<_>>>()?;
             let merged = self.columns.add(name, ty);
             items.push((merged, Expr::Coalesce { args, ty }));
             self.scope()?.relations[relation_index].columns[index].merged = Some(merged);

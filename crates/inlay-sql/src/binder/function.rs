@@ -11,7 +11,8 @@ use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
 /// Calls that the binder turns into something else; for hints at near names.
-const SPECIAL_FORMS: [&str; 8] = ["coalesce", "ifnull", "nullif", "if", "typeof", "current_setting", "version", "count_if"];
+const SPECIAL_FORMS: [&str; 8] =
+    ["coalesce", "ifnull", "nullif", "if", "typeof", "current_setting", "version", "count_if"];
 
 impl Binder<'_> {
     pub(super) fn function_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Expr> {
@@ -30,11 +31,15 @@ impl Binder<'_> {
             return Err(self.at(self.undefined_function(&call.name.value), pos));
         }
         if call.star || call.distinct || call.filter.is_some() || !call.order_by.is_empty() {
-            let message = format!("{name} is not an aggregate function: *, DISTINCT, FILTER and ORDER BY do not go with it");
+            let message = format!(
+                "{name} is not an aggregate function: *, DISTINCT, FILTER and ORDER BY do not go with it"
+            );
             return Err(self.at(Error::bind(message), pos));
         }
         let args = self.exprs(&call.arguments)?;
-        if let ("date_part" | "datepart", [Expr::Literal { value: Value::Varchar(field), .. }, input]) = (name.as_str(), args.as_slice()) {
+        if let ("date_part" | "datepart", [Expr::Literal { value: Value::Varchar(field), .. }, input]) =
+            (name.as_str(), args.as_slice())
+        {
             return self.extract(field, input.clone(), pos);
         }
         self.call(&name, args, pos)
@@ -82,9 +87,14 @@ impl Binder<'_> {
                 count(if name == "coalesce" { 1..=usize::MAX } else { 2..=2 })?;
                 let args = self.exprs(arguments)?;
                 let ty = self.common_type_of(args.iter(), pos, name)?;
-                let args = args.into_iter().zip(arguments).map(|(arg, written)| self.cast_to(arg, ty, written.pos));
+                let args =
+                    args.into_iter().zip(arguments).map(|(arg, written)| self.cast_to(arg, ty, written.pos));
                 let args = args.collect::<Result<Vec<_>>>()?;
-                if args.len() == 1 { args.into_iter().next().unwrap_or_else(|| Expr::literal(Value::Null)) } else { Expr::Coalesce { args, ty } }
+                if args.len() == 1 {
+                    args.into_iter().next().unwrap_or_else(|| Expr::literal(Value::Null))
+                } else {
+                    Expr::Coalesce { args, ty }
+                }
             }
             "nullif" => {
                 count(2..=2)?;
@@ -104,7 +114,9 @@ impl Binder<'_> {
                 let ty = self.expr(&arguments[0])?.ty();
                 Expr::literal(Value::Varchar(ty.to_string()))
             }
-            "version" if arguments.is_empty() => Expr::literal(Value::Varchar(concat!("v", env!("CARGO_PKG_VERSION")).into())),
+            "version" if arguments.is_empty() => {
+                Expr::literal(Value::Varchar(concat!("v", env!("CARGO_PKG_VERSION")).into()))
+            }
             "current_schema" if arguments.is_empty() => Expr::literal(Value::Varchar("main".into())),
             "current_setting" => {
                 count(1..=1)?;
@@ -138,7 +150,10 @@ impl Binder<'_> {
     /// this query's aggregation makes.
     fn aggregate_call(&mut self, name: &str, call: &FunctionCall, pos: Pos) -> Result<Expr> {
         let Some(scope_index) = self.scopes.len().checked_sub(1) else {
-            return Err(self.at(Error::Grouping { message: format!("aggregate {name} stands outside of a query") }, pos));
+            return Err(self.at(
+                Error::Grouping { message: format!("aggregate {name} stands outside of a query") },
+                pos,
+            ));
         };
         self.aggregate_frames.push(AggregateFrame { scope: scope_index, deepest: None });
         let parts = self.in_phase(Phase::Aggregate, |binder| binder.aggregate_parts(name, call, pos));

@@ -60,7 +60,9 @@ pub fn bind(statement: &ast::Statement, context: &BindContext<'_>) -> Result<pla
     let given = context.parameters.len();
     if statement.parameter_count > given {
         let needed = statement.parameter_count;
-        return Err(Error::invalid_argument(format!("the statement has {needed} parameters, {given} values were given")));
+        return Err(Error::invalid_argument(format!(
+            "the statement has {needed} parameters, {given} values were given"
+        )));
     }
     let mut binder = Binder {
         context,
@@ -147,7 +149,9 @@ impl Binder<'_> {
         for Shared { id, definition, materialized } in std::mem::take(&mut self.shared).into_iter().rev() {
             match query::count_shared(&body, id) {
                 0 => {}
-                1 if !materialized => query::inline_shared(&mut body, id, &mut Some(definition), &self.columns),
+                1 if !materialized => {
+                    query::inline_shared(&mut body, id, &mut Some(definition), &self.columns)
+                }
                 _ => body = Plan::With { id, definition: Box::new(definition), body: Box::new(body) },
             }
         }

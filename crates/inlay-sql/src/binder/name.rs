@@ -1,6 +1,8 @@
 //! Names of result columns that have no alias: the expression, written in the way DuckDB does.
 
-use crate::parser::ast::{Expr, ExprKind, FunctionCall, Literal, Parameter, Query, QueryBody, SelectItem, TableRef, UnaryOp};
+use crate::parser::ast::{
+    Expr, ExprKind, FunctionCall, Literal, Parameter, Query, QueryBody, SelectItem, TableRef, UnaryOp,
+};
 
 /// Longest name; what is behind it says nothing to a reader.
 const NAME_LENGTH_MAX: usize = 200;
@@ -127,13 +129,17 @@ fn body_mentions(body: &QueryBody, name: &str) -> bool {
         QueryBody::Select(select) => select.from.iter().any(|item| item_mentions(item, name)),
         QueryBody::Query(query) => mentions_table(query, name),
         QueryBody::Values { .. } => false,
-        QueryBody::SetOperation { left, right, .. } => body_mentions(left, name) || body_mentions(right, name),
+        QueryBody::SetOperation { left, right, .. } => {
+            body_mentions(left, name) || body_mentions(right, name)
+        }
     }
 }
 
 fn item_mentions(item: &TableRef, name: &str) -> bool {
     match item {
-        TableRef::Table { name: table, .. } => table.parts.len() == 1 && table.last().eq_ignore_ascii_case(name),
+        TableRef::Table { name: table, .. } => {
+            table.parts.len() == 1 && table.last().eq_ignore_ascii_case(name)
+        }
         TableRef::Function { .. } => false,
         TableRef::Subquery { query, .. } => mentions_table(query, name),
         TableRef::Join { left, right, .. } => item_mentions(left, name) || item_mentions(right, name),

@@ -46,7 +46,8 @@ impl Binder<'_> {
             }
         }
         let limit = query.limit.as_ref().map(|limit| self.row_count(limit, "LIMIT")).transpose()?.flatten();
-        let offset = query.offset.as_ref().map(|offset| self.row_count(offset, "OFFSET")).transpose()?.flatten();
+        let offset =
+            query.offset.as_ref().map(|offset| self.row_count(offset, "OFFSET")).transpose()?.flatten();
         let tail = Tail { order_by: &query.order_by, limit, offset: offset.unwrap_or(0) };
         match &query.body {
             QueryBody::Select(select) => self.select(select, &tail),
@@ -100,7 +101,9 @@ impl Binder<'_> {
         }
         if left.output.len() != right.output.len() {
             let (left, right) = (left.output.len(), right.output.len());
-            return Err(Error::bind(format!("{keyword} needs as many columns on both sides: {left} here, {right} there")));
+            return Err(Error::bind(format!(
+                "{keyword} needs as many columns on both sides: {left} here, {right} there"
+            )));
         }
         let mut types = Vec::with_capacity(left.output.len());
         for (a, b) in left.output.iter().zip(&right.output) {
@@ -116,7 +119,10 @@ impl Binder<'_> {
         }
         let columns = output.iter().map(|column| column.id).collect();
         let (left, right) = (Box::new(left_plan), Box::new(right_plan));
-        Ok(Bound { plan: Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns }, output })
+        Ok(Bound {
+            plan: Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns },
+            output,
+        })
     }
 
     /// UNION BY NAME: each side gets NULLs for the columns that only the other has.
@@ -172,7 +178,8 @@ impl Binder<'_> {
         let keeps_null_type = std::mem::take(&mut self.keeps_null_type);
         let width = rows.first().map_or(0, Vec::len);
         if let Some(row) = rows.iter().find(|row| row.len() != width) {
-            let message = format!("VALUES lists must all have the same length: {width} and {} are mixed", row.len());
+            let message =
+                format!("VALUES lists must all have the same length: {width} and {} are mixed", row.len());
             let pos = row.first().map_or(pos, |first| first.pos);
             return Err(self.at(Error::bind(message), pos));
         }
@@ -221,7 +228,8 @@ impl Binder<'_> {
     fn order_whole(&mut self, bound: Bound, tail: &Tail<'_>) -> Result<Bound> {
         let mut scope = Scope::new();
         scope.phase = Phase::OrderBy;
-        let columns = bound.output.iter().map(|column| RelationColumn::new(column.name.clone(), column.id)).collect();
+        let columns =
+            bound.output.iter().map(|column| RelationColumn::new(column.name.clone(), column.id)).collect();
         scope.relations.push(Relation { name: String::new(), columns });
         let entry = |column: &Output| Entry {
             name: column.name.clone(),
@@ -237,15 +245,23 @@ impl Binder<'_> {
         let keys = keys?;
         let (pending, aggregates) = scope.map(|scope| (scope.pending, scope.aggregates)).unwrap_or_default();
         if !aggregates.is_empty() {
-            return Err(Error::Grouping { message: "an aggregate cannot order a set operation; select it in a subquery".into() });
+            return Err(Error::Grouping {
+                message: "an aggregate cannot order a set operation; select it in a subquery".into(),
+            });
         }
-        Ok(Bound { plan: sorted(attach(bound.plan, pending), keys, tail.limit, tail.offset), output: bound.output })
+        Ok(Bound {
+            plan: sorted(attach(bound.plan, pending), keys, tail.limit, tail.offset),
+            output: bound.output,
+        })
     }
 
     fn whole_keys(&mut self, output: &[Output], tail: &Tail<'_>) -> Result<Vec<SortKey>> {
         let items = match tail.order_by {
             OrderBy::All(order) => {
-                return Ok(output.iter().map(|column| self.sort_key(self.column(column.id), *order)).collect());
+                return Ok(output
+                    .iter()
+                    .map(|column| self.sort_key(self.column(column.id), *order))
+                    .collect());
             }
             OrderBy::Items(items) => items,
         };
@@ -257,7 +273,10 @@ impl Binder<'_> {
                     match position.and_then(|position| output.get(position)) {
                         Some(column) => self.column(column.id),
                         None => {
-                            let message = format!("ORDER BY {text} is not a position in the result (1 to {})", output.len());
+                            let message = format!(
+                                "ORDER BY {text} is not a position in the result (1 to {})",
+                                output.len()
+                            );
                             return Err(self.at(Error::bind(message), item.expr.pos));
                         }
                     }
@@ -277,7 +296,10 @@ impl Binder<'_> {
             return Err(self.at(Error::bind(format!("WITH defines \"{name}\" twice")), cte.name.pos));
         }
         if recursive && super::name::mentions_table(&cte.query, &name) {
-            return Err(self.at(Error::unsupported(format!("the recursion of \"{name}\" (WITH RECURSIVE)")), cte.name.pos));
+            return Err(self.at(
+                Error::unsupported(format!("the recursion of \"{name}\" (WITH RECURSIVE)")),
+                cte.name.pos,
+            ));
         }
         let (scope_count, frame_count) = (self.scopes.len(), self.ctes.len());
         let mut bound = self.query(&cte.query)?;
@@ -306,7 +328,8 @@ impl Binder<'_> {
 
     fn rename(&self, bound: &mut Bound, names: &[Ident], table: &str) -> Result<()> {
         if let Some(surplus) = names.get(bound.output.len()) {
-            let message = format!("\"{table}\" has {} columns, {} names are given", bound.output.len(), names.len());
+            let message =
+                format!("\"{table}\" has {} columns, {} names are given", bound.output.len(), names.len());
             return Err(self.at(Error::bind(message), surplus.pos));
         }
         for (column, name) in bound.output.iter_mut().zip(names) {
@@ -396,7 +419,12 @@ pub(super) fn count_shared(plan: &Plan, wanted: SharedId) -> usize {
 }
 
 /// Puts `definition` in the place of the scan that reads it.
-pub(super) fn inline_shared(plan: &mut Plan, wanted: SharedId, definition: &mut Option<Plan>, columns: &Columns) {
+pub(super) fn inline_shared(
+    plan: &mut Plan,
+    wanted: SharedId,
+    definition: &mut Option<Plan>,
+    columns: &Columns,
+) {
     match plan {
         Plan::SharedScan { id, columns: renamed } if *id == wanted => {
             if let Some(input) = definition.take() {
@@ -404,6 +432,8 @@ pub(super) fn inline_shared(plan: &mut Plan, wanted: SharedId, definition: &mut 
                 *plan = Plan::Project { input: Box::new(input), items };
             }
         }
-        _ => plan.inputs_mut().into_iter().for_each(|input| inline_shared(input, wanted, definition, columns)),
+        _ => {
+            plan.inputs_mut().into_iter().for_each(|input| inline_shared(input, wanted, definition, columns))
+        }
     }
 }

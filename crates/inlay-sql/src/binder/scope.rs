@@ -224,9 +224,13 @@ impl Binder<'_> {
             let mut tables = visible().filter(|relation| same_name(&relation.name, &table.value)).peekable();
             if tables.peek().is_none() {
                 let names = visible().map(|relation| relation.name.as_str());
-                return Error::UndefinedTable { name: table.value.clone(), candidates: near_names(&table.value, names) };
+                return Error::UndefinedTable {
+                    name: table.value.clone(),
+                    candidates: near_names(&table.value, names),
+                };
             }
-            let names = tables.flat_map(|relation| relation.columns.iter().map(|column| column.name.as_str()));
+            let names =
+                tables.flat_map(|relation| relation.columns.iter().map(|column| column.name.as_str()));
             return Error::UndefinedColumn { name: written, candidates: near_names(&column.value, names) };
         }
         let names = visible().flat_map(|relation| relation.columns.iter().map(|column| column.name.as_str()));

@@ -8,7 +8,8 @@ use super::scope::{Entry, EntrySource, Phase, Scope, find_column, same_name};
 use super::subquery::{Pending, attach, filter};
 use super::{Binder, Bound, Output, name};
 use crate::parser::ast::{
-    self, Distinct, ExprKind, GroupBy, Ident, Literal, ObjectName, OrderBy, Pos, Select, SelectItem, SortOrder,
+    self, Distinct, ExprKind, GroupBy, Ident, Literal, ObjectName, OrderBy, Pos, Select, SelectItem,
+    SortOrder,
 };
 use crate::plan::{AggregateExpr, ColumnId, Expr, Plan, SortKey};
 use inlay_catalog::near_names;
@@ -79,7 +80,11 @@ impl Binder<'_> {
             let input = attach(plan, std::mem::take(&mut clauses.group_pending));
             let input = attach(input, aggregate_pending);
             self.regroup(&input, &mut clauses)?;
-            plan = Plan::Aggregate { input: Box::new(input), groups: std::mem::take(&mut clauses.groups), aggregates };
+            plan = Plan::Aggregate {
+                input: Box::new(input),
+                groups: std::mem::take(&mut clauses.groups),
+                aggregates,
+            };
         }
         plan = attach(plan, std::mem::take(&mut clauses.having_pending));
         plan = filter(plan, std::mem::take(&mut clauses.having));
@@ -88,13 +93,23 @@ impl Binder<'_> {
     }
 
     /// `plan` filtered by `condition`: first by what needs no subquery.
-    pub(super) fn filtered(&mut self, plan: Plan, condition: &ast::Expr, phase: Phase, place: &str) -> Result<Plan> {
+    pub(super) fn filtered(
+        &mut self,
+        plan: Plan,
+        condition: &ast::Expr,
+        phase: Phase,
+        place: &str,
+    ) -> Result<Plan> {
         let mut simple = Vec::new();
         let mut behind = Vec::new();
         let mut joins = Vec::new();
         for conjunct in conjuncts(condition) {
             let (bound, pending) = self.in_phase(phase, |binder| {
-                if binder.semi_join_conjunct(conjunct)? { Ok(None) } else { binder.condition(conjunct, place).map(Some) }
+                if binder.semi_join_conjunct(conjunct)? {
+                    Ok(None)
+                } else {
+                    binder.condition(conjunct, place).map(Some)
+                }
             })?;
             let target = if pending.is_empty() { &mut simple } else { &mut behind };
             target.extend(bound);
@@ -147,11 +162,16 @@ impl Binder<'_> {
             let candidates = near_names(name.last(), relations.iter().map(|relation| relation.name.as_str()));
             return Err(self.at(Error::UndefinedTable { name: name.to_string(), candidates }, pos));
         }
-        let named = exclude.iter().chain(replace.iter().map(|(_, name)| name)).chain(rename.iter().map(|(name, _)| name));
+        let named = exclude
+            .iter()
+            .chain(replace.iter().map(|(_, name)| name))
+            .chain(rename.iter().map(|(name, _)| name));
         for name in named {
             if !columns.iter().any(|(column, _)| same_name(column, &name.value)) {
                 let candidates = near_names(&name.value, columns.iter().map(|(column, _)| column.as_str()));
-                return Err(self.at(Error::UndefinedColumn { name: name.value.clone(), candidates }, name.pos));
+                return Err(
+                    self.at(Error::UndefinedColumn { name: name.value.clone(), candidates }, name.pos)
+                );
             }
         }
         for (column, id) in columns {
@@ -163,7 +183,8 @@ impl Binder<'_> {
                 Some((expr, _)) => EntrySource::Written(Rc::new(expr.clone())),
                 None => EntrySource::Star(id),
             };
-            let name = rename.iter().find(|(from, _)| is_column(from)).map_or(column, |(_, to)| to.value.clone());
+            let name =
+                rename.iter().find(|(from, _)| is_column(from)).map_or(column, |(_, to)| to.value.clone());
             entries.push(Entry { name, is_alias: false, source, bound: None, group: None });
         }
         Ok(())
@@ -217,7 +238,11 @@ impl Binder<'_> {
         if let Some(having) = &select.having {
             for conjunct in conjuncts(having) {
                 let (bound, pending) = self.in_phase(Phase::Having, |binder| {
-                    if binder.semi_join_conjunct(conjunct)? { Ok(None) } else { binder.condition(conjunct, "HAVING").map(Some) }
+                    if binder.semi_join_conjunct(conjunct)? {
+                        Ok(None)
+                    } else {
+                        binder.condition(conjunct, "HAVING").map(Some)
+                    }
                 })?;
                 clauses.having.extend(bound);
                 clauses.having_pending.extend(pending);
@@ -230,7 +255,9 @@ impl Binder<'_> {
             self.group_by_all(&mut clauses)?;
         }
         if let Distinct::On(exprs) = &select.distinct {
-            let bind = |binder: &mut Self| exprs.iter().map(|expr| binder.order_target(expr)).collect::<Result<Vec<_>>>();
+            let bind = |binder: &mut Self| {
+                exprs.iter().map(|expr| binder.order_target(expr)).collect::<Result<Vec<_>>>()
+            };
             let (keys, pending) = self.in_phase(Phase::OrderBy, bind)?;
             clauses.item_pending.extend(pending);
             for key in keys.into_iter().flatten() {
@@ -268,7 +295,11 @@ impl Binder<'_> {
                 Some(index) => self.entry(index)?,
                 None => self.expr(item)?,
             };
-            let bound = if bound.ty() == LogicalType::Null { self.cast_to(bound, LogicalType::Integer, item.pos)? } else { bound };
+            let bound = if bound.ty() == LogicalType::Null {
+                self.cast_to(bound, LogicalType::Integer, item.pos)?
+            } else {
+                bound
+            };
             let id = match groups.iter().find(|(_, known)| *known == bound) {
                 Some((id, _)) => *id,
                 None => {
@@ -450,9 +481,13 @@ impl Binder<'_> {
             };
             keys.push(self.sort_key(expr, direction));
         }
-        let is_plain = projection.iter().all(|(id, expr)| matches!(expr, Expr::Column { id: read, .. } if read == id));
-        let mut plan =
-            if is_plain && !distinct { plan } else { Plan::Project { input: Box::new(plan), items: projection } };
+        let is_plain =
+            projection.iter().all(|(id, expr)| matches!(expr, Expr::Column { id: read, .. } if read == id));
+        let mut plan = if is_plain && !distinct {
+            plan
+        } else {
+            Plan::Project { input: Box::new(plan), items: projection }
+        };
         if distinct {
             let mut groups: Vec<(ColumnId, Expr)> = Vec::new();
             for id in &mut ids {
@@ -525,7 +560,8 @@ impl Binder<'_> {
             }
             let function = Arc::new(resolve_aggregate("first", &[ArgType::of(expr.ty())])?);
             let args = vec![expr.clone()];
-            let aggregate = AggregateExpr { function, args, distinct: false, filter: None, order_by: order_by.clone() };
+            let aggregate =
+                AggregateExpr { function, args, distinct: false, filter: None, order_by: order_by.clone() };
             if let Some((id, _)) = aggregates.iter().find(|(_, known)| *known == aggregate) {
                 return Ok(*id);
             }

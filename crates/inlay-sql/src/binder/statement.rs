@@ -3,7 +3,9 @@
 use super::scope::{Phase, Relation, RelationColumn, Scope, same_name};
 use super::subquery::{attach, combine, filter};
 use super::{Binder, Bound, Output};
-use crate::parser::ast::{self, ExprKind, Ident, ObjectKind, ObjectName, OnExisting, Pos, QueryBody, StatementKind};
+use crate::parser::ast::{
+    self, ExprKind, Ident, ObjectKind, ObjectName, OnExisting, Pos, QueryBody, StatementKind,
+};
 use crate::parser::parse_statement;
 use crate::plan::{self, AggregateExpr, ColumnId, Expr, JoinKind, Plan};
 use inlay_catalog::{CatalogEntry, ColumnSchema, TableEntry, TableSchema, near_names};
@@ -41,7 +43,8 @@ impl Binder<'_> {
                 S::Call { name: call.name.value.to_lowercase(), args, named }
             }
             StatementKind::Set { name, value } => {
-                let value = value.as_ref().map(|value| self.constant(value, "the value of a setting")).transpose()?;
+                let value =
+                    value.as_ref().map(|value| self.constant(value, "the value of a setting")).transpose()?;
                 S::Set { name: name.value.to_lowercase(), value }
             }
             StatementKind::Pragma { name, arguments } => self.pragma(name, arguments)?,
@@ -51,12 +54,18 @@ impl Binder<'_> {
             StatementKind::ShowTables => S::Query(self.show_tables()),
             StatementKind::Show { name } => S::Query(self.show(name)?),
             StatementKind::Describe(query) => S::Query(self.describe(query)?),
-            StatementKind::Checkpoint => S::Query(self.literal_rows(&[("Success", LogicalType::Boolean)], Vec::new())),
+            StatementKind::Checkpoint => {
+                S::Query(self.literal_rows(&[("Success", LogicalType::Boolean)], Vec::new()))
+            }
         })
     }
 
     /// A result of constant rows.
-    fn literal_rows(&mut self, columns: &[(&str, LogicalType)], rows: Vec<Vec<Value>>) -> plan::statement::Query {
+    fn literal_rows(
+        &mut self,
+        columns: &[(&str, LogicalType)],
+        rows: Vec<Vec<Value>>,
+    ) -> plan::statement::Query {
         let output: Vec<Output> = columns
             .iter()
             .map(|(name, ty)| Output { id: self.columns.add(*name, *ty), name: (*name).to_string() })
@@ -126,7 +135,11 @@ impl Binder<'_> {
             (_, []) => Ok(plan::Statement::Set { name: lower, value: Some(Value::Boolean(true)) }),
             (_, arguments) => {
                 let args = arguments.iter().map(|argument| self.constant(argument, "PRAGMA"));
-                Ok(plan::Statement::Call { name: lower, args: args.collect::<Result<_>>()?, named: Vec::new() })
+                Ok(plan::Statement::Call {
+                    name: lower,
+                    args: args.collect::<Result<_>>()?,
+                    named: Vec::new(),
+                })
             }
         }
     }
@@ -205,8 +218,12 @@ impl Binder<'_> {
     fn column_index(&self, schema: &TableSchema, name: &Ident, table: &ObjectName) -> Result<usize> {
         let found = schema.columns.iter().position(|column| same_name(&column.name, &name.value));
         found.ok_or_else(|| {
-            let candidates = near_names(&name.value, schema.columns.iter().map(|column| column.name.as_str()));
-            self.at(Error::UndefinedColumn { name: format!("{}.{}", table.last(), name.value), candidates }, name.pos)
+            let candidates =
+                near_names(&name.value, schema.columns.iter().map(|column| column.name.as_str()));
+            self.at(
+                Error::UndefinedColumn { name: format!("{}.{}", table.last(), name.value), candidates },
+                name.pos,
+            )
         })
     }
 
@@ -242,7 +259,9 @@ impl Binder<'_> {
             let ExprKind::Column(parts) = &column.kind else {
                 return Err(self.at(Error::unsupported("an index on an expression"), column.pos));
             };
-            let [.., column] = parts.as_slice() else { return Err(Error::internal("a column without a name")) };
+            let [.., column] = parts.as_slice() else {
+                return Err(Error::internal("a column without a name"));
+            };
             positions.push(self.column_index(entry.table.schema(), column, table)?);
         }
         let name = name.map_or_else(|| format!("{}_idx", entry.name), |name| name.last().to_string());
@@ -280,7 +299,9 @@ impl Binder<'_> {
         for name in &insert.columns {
             let index = self.column_index(schema, name, &insert.table)?;
             if targets.contains(&index) {
-                return Err(self.at(Error::bind(format!("column \"{}\" is named twice", name.value)), name.pos));
+                return Err(
+                    self.at(Error::bind(format!("column \"{}\" is named twice", name.value)), name.pos)
+                );
             }
             targets.push(index);
         }
@@ -290,9 +311,14 @@ impl Binder<'_> {
         let pos = insert.table.pos();
         let bound = match insert.source.as_deref() {
             None => self.insert_rows(&table, &targets, &[Vec::new()], pos)?,
-            Some(ast::Query { body: QueryBody::Values { rows, .. }, ctes, limit: None, offset: None, order_by, .. })
-                if ctes.is_empty() && matches!(order_by, ast::OrderBy::Items(items) if items.is_empty()) =>
-            {
+            Some(ast::Query {
+                body: QueryBody::Values { rows, .. },
+                ctes,
+                limit: None,
+                offset: None,
+                order_by,
+                ..
+            }) if ctes.is_empty() && matches!(order_by, ast::OrderBy::Items(items) if items.is_empty()) => {
                 self.insert_rows(&table, &targets, rows, pos)?
             }
             Some(query) => {
@@ -345,7 +371,10 @@ impl Binder<'_> {
         let output: Vec<Output> = schema
             .columns
             .iter()
-            .map(|column| Output { id: self.columns.add(column.name.clone(), column.ty), name: column.name.clone() })
+            .map(|column| Output {
+                id: self.columns.add(column.name.clone(), column.ty),
+                name: column.name.clone(),
+            })
             .collect();
         let columns: Vec<ColumnId> = output.iter().map(|column| column.id).collect();
         if all_pending.is_empty() {
@@ -361,14 +390,24 @@ impl Binder<'_> {
 
     /// A value on its way into a column: any conversion that CAST knows.
     fn assigned(&self, value: Expr, ty: LogicalType, pos: Pos) -> Result<Expr> {
-        if matches!(value, Expr::Literal { .. }) { self.cast_to(value, ty, pos) } else { self.explicit_cast(value, ty, false) }
+        if matches!(value, Expr::Literal { .. }) {
+            self.cast_to(value, ty, pos)
+        } else {
+            self.explicit_cast(value, ty, false)
+        }
     }
 
     fn default_of(&mut self, column: &ColumnSchema) -> Result<Expr> {
-        let Some(text) = &column.default else { return Ok(Expr::Literal { value: Value::Null, ty: column.ty }) };
+        let Some(text) = &column.default else {
+            return Ok(Expr::Literal { value: Value::Null, ty: column.ty });
+        };
         let statement = parse_statement(&format!("SELECT {text}"))?;
-        let StatementKind::Query(query) = &statement.kind else { return Err(Error::internal("a default is no expression")) };
-        let QueryBody::Select(select) = &query.body else { return Err(Error::internal("a default is no expression")) };
+        let StatementKind::Query(query) = &statement.kind else {
+            return Err(Error::internal("a default is no expression"));
+        };
+        let QueryBody::Select(select) = &query.body else {
+            return Err(Error::internal("a default is no expression"));
+        };
         let [ast::SelectItem::Expr { expr, .. }] = select.items.as_slice() else {
             return Err(Error::internal("a default is no expression"));
         };
@@ -432,7 +471,8 @@ impl Binder<'_> {
             let mut conditions = Vec::new();
             let mut pending = Vec::new();
             if let Some(condition) = &delete.filter {
-                let (bound, left) = self.in_phase(Phase::Where, |binder| binder.condition(condition, "WHERE"))?;
+                let (bound, left) =
+                    self.in_phase(Phase::Where, |binder| binder.condition(condition, "WHERE"))?;
                 conditions.push(bound);
                 pending = left;
             }
@@ -482,11 +522,15 @@ impl Binder<'_> {
             let first = |(id, value): (ColumnId, Expr)| {
                 let function = Arc::new(resolve_aggregate("first", &[ArgType::of(value.ty())])?);
                 let args = vec![value];
-                Ok((id, AggregateExpr { function, args, distinct: false, filter: None, order_by: Vec::new() }))
+                Ok((
+                    id,
+                    AggregateExpr { function, args, distinct: false, filter: None, order_by: Vec::new() },
+                ))
             };
             let aggregates = values.into_iter().map(first).collect::<Result<Vec<_>>>()?;
             let group = self.columns.copy_of(row_id);
-            let ids: Vec<ColumnId> = std::iter::once(group).chain(aggregates.iter().map(|(id, _)| *id)).collect();
+            let ids: Vec<ColumnId> =
+                std::iter::once(group).chain(aggregates.iter().map(|(id, _)| *id)).collect();
             let groups = vec![(group, self.column(row_id))];
             let plan = Plan::Aggregate { input: Box::new(plan), groups, aggregates };
             return Ok(self.finish_update(table, set, plan, ids));
@@ -504,7 +548,8 @@ impl Binder<'_> {
         plan: Plan,
         ids: Vec<ColumnId>,
     ) -> plan::Statement {
-        let output = ids.into_iter().map(|id| Output { id, name: self.columns.get(id).name.clone() }).collect();
+        let output =
+            ids.into_iter().map(|id| Output { id, name: self.columns.get(id).name.clone() }).collect();
         plan::Statement::Update { table, set, query: self.finish(Bound { plan, output }) }
     }
 
@@ -527,21 +572,25 @@ impl Binder<'_> {
                     targets = (0..schema.columns.len()).collect();
                 }
                 let mut options = self.copy_options(options)?;
-                let types = targets.iter().map(|&target| schema.columns[target].ty).collect::<Vec<_>>();
-                let source = self.copy_source(path, *path_pos, &mut options, &types)?;
+                let column = |&target: &usize| {
+                    let column = &schema.columns[target];
+                    format!("\"{}\": {}", column.name, column.ty)
+                };
+                let columns = targets.iter().map(column).collect::<Vec<_>>().join(", ");
+                let source = self.copy_source(path, *path_pos, &mut options, columns)?;
                 let bound = self.insert_query(&table, &targets, source, *path_pos)?;
                 Ok(plan::Statement::Insert { query: self.finish(bound), table })
             }
         }
     }
 
-    /// The rows of a file. A CSV file's columns have the table's types, not guessed ones.
+    /// The rows of a file. A CSV file's columns have the table's names and types (`columns`), not guessed ones.
     fn copy_source(
         &mut self,
         path: &str,
         pos: Pos,
         options: &mut Vec<(String, Value)>,
-        types: &[LogicalType],
+        columns: String,
     ) -> Result<Bound> {
         let mut format = None;
         options.retain(|(name, value)| {
@@ -562,8 +611,7 @@ impl Binder<'_> {
             matches!(name.as_str(), "types" | "dtypes" | "column_types" | "columns" | "all_varchar")
         };
         if !is_parquet && !options.iter().any(says_types) {
-            let list = types.iter().map(LogicalType::to_string).collect::<Vec<_>>().join(", ");
-            options.push(("types".into(), Value::Varchar(list)));
+            options.push(("columns".into(), Value::Varchar(columns)));
         }
         let Some(function) = self.context.catalog.table_function(reader) else {
             return Err(self.at(Error::unsupported(format!("{reader} in this build")), pos));
@@ -592,7 +640,8 @@ impl Binder<'_> {
 /// `SELECT * FROM table`.
 fn star_query(name: ObjectName) -> ast::Query {
     let pos = name.pos();
-    let star = ast::SelectItem::Star { qualifier: None, exclude: vec![], replace: vec![], rename: vec![], pos };
+    let star =
+        ast::SelectItem::Star { qualifier: None, exclude: vec![], replace: vec![], rename: vec![], pos };
     let select = ast::Select {
         distinct: ast::Distinct::No,
         items: vec![star],

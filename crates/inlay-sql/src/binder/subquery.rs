@@ -48,13 +48,15 @@ fn collect(plan: &Plan, made: &mut HashSet<ColumnId>, read: &mut HashSet<ColumnI
         }
         // A column passes through a projection under its own id; that does not make it.
         Plan::Project { items, .. } => {
-            let is_made = |(id, expr): &&(ColumnId, Expr)| !matches!(expr, Expr::Column { id: read, .. } if read == id);
+            let is_made =
+                |(id, expr): &&(ColumnId, Expr)| !matches!(expr, Expr::Column { id: read, .. } if read == id);
             made.extend(items.iter().filter(is_made).map(|(id, _)| *id));
         }
         Plan::Aggregate { groups, aggregates, .. } => {
             made.extend(groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)));
         }
-        Plan::Join { kind: JoinKind::Mark(mark), .. } | Plan::DependentJoin { kind: JoinKind::Mark(mark), .. } => {
+        Plan::Join { kind: JoinKind::Mark(mark), .. }
+        | Plan::DependentJoin { kind: JoinKind::Mark(mark), .. } => {
             made.insert(*mark);
         }
         Plan::SharedScan { columns, .. } => made.extend(columns.iter().map(|(id, _)| *id)),
@@ -113,7 +115,10 @@ impl Binder<'_> {
     pub(super) fn scalar_subquery(&mut self, query: &ast::Query, pos: Pos) -> Result<Expr> {
         let bound = self.inner_query(query, pos)?;
         let [column] = bound.output.as_slice() else {
-            let message = format!("a subquery used as a value must have one column, this one has {}", bound.output.len());
+            let message = format!(
+                "a subquery used as a value must have one column, this one has {}",
+                bound.output.len()
+            );
             return Err(self.at(Error::bind(message), pos));
         };
         let value = self.column(column.id);
@@ -124,12 +129,21 @@ impl Binder<'_> {
     pub(super) fn exists(&mut self, query: &ast::Query, pos: Pos) -> Result<Expr> {
         let bound = self.inner_query(query, pos)?;
         let mark = self.columns.add("exists", LogicalType::Boolean);
-        self.push_pending(Pending { kind: JoinKind::Mark(mark), plan: bound.plan, conditions: Vec::new() }, pos)?;
+        self.push_pending(
+            Pending { kind: JoinKind::Mark(mark), plan: bound.plan, conditions: Vec::new() },
+            pos,
+        )?;
         Ok(self.column(mark))
     }
 
     /// `input op ANY (query)`; `IN` is `= ANY`.
-    pub(super) fn any(&mut self, input: &ast::Expr, op: BinaryOp, query: &ast::Query, pos: Pos) -> Result<Expr> {
+    pub(super) fn any(
+        &mut self,
+        input: &ast::Expr,
+        op: BinaryOp,
+        query: &ast::Query,
+        pos: Pos,
+    ) -> Result<Expr> {
         let (plan, conditions) = self.any_parts(input, op, query, pos)?;
         let mark = self.columns.add("any", LogicalType::Boolean);
         self.push_pending(Pending { kind: JoinKind::Mark(mark), plan, conditions }, pos)?;
@@ -151,7 +165,8 @@ impl Binder<'_> {
         let bound = self.inner_query(query, pos)?;
         if bound.output.len() != values.len() {
             let (wanted, found) = (values.len(), bound.output.len());
-            let message = format!("the subquery must have {wanted} column(s) to compare with, it has {found}");
+            let message =
+                format!("the subquery must have {wanted} column(s) to compare with, it has {found}");
             return Err(self.at(Error::bind(message), pos));
         }
         if values.len() > 1 && op != BinaryOp::Equal {
@@ -166,7 +181,13 @@ impl Binder<'_> {
     }
 
     /// `input op ALL (query)` is `NOT (input negated-op ANY (query))`.
-    pub(super) fn all(&mut self, input: &ast::Expr, op: BinaryOp, query: &ast::Query, pos: Pos) -> Result<Expr> {
+    pub(super) fn all(
+        &mut self,
+        input: &ast::Expr,
+        op: BinaryOp,
+        query: &ast::Query,
+        pos: Pos,
+    ) -> Result<Expr> {
         let negated = match op {
             BinaryOp::Equal => BinaryOp::NotEqual,
             BinaryOp::NotEqual => BinaryOp::Equal,
@@ -206,7 +227,10 @@ impl Binder<'_> {
     }
 
     /// Runs `inner` in a scope of its own and puts what it left pending below `plan_of(value)`.
-    pub(super) fn isolated<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<(T, Vec<Pending>)> {
+    pub(super) fn isolated<T>(
+        &mut self,
+        inner: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(T, Vec<Pending>)> {
         self.scopes.push(Scope::new());
         let result = inner(self);
         let scope = self.scopes.pop();

@@ -16,8 +16,15 @@ fn catalog() -> Catalog {
     let price = LogicalType::decimal(15, 2);
     create("t", &[("a", LogicalType::Integer), ("b", LogicalType::Integer), ("s", LogicalType::Varchar)]);
     create("u", &[("a", LogicalType::Integer), ("c", LogicalType::BigInt)]);
-    create("items", &[("price", price), ("discount", price), ("day", LogicalType::Date), ("size", LogicalType::SmallInt)]);
-    let view = ViewEntry { name: "v".into(), aliases: vec!["x".into()], sql: "SELECT a, b FROM t WHERE a > 1".into() };
+    create(
+        "items",
+        &[("price", price), ("discount", price), ("day", LogicalType::Date), ("size", LogicalType::SmallInt)],
+    );
+    let view = ViewEntry {
+        name: "v".into(),
+        aliases: vec!["x".into()],
+        sql: "SELECT a, b FROM t WHERE a > 1".into(),
+    };
     catalog.create_view(view, false, false).unwrap();
     let view = ViewEntry { name: "loop".into(), aliases: vec![], sql: "SELECT * FROM loop".into() };
     catalog.create_view(view, false, false).unwrap();
@@ -97,25 +104,38 @@ fn check(plan: &Plan, outer: &mut Vec<plan::ColumnId>) {
 fn show_plan(plan: &Plan, columns: &Columns, depth: usize, out: &mut String) {
     let exprs = |exprs: &[Expr]| exprs.iter().map(|e| show_expr(e, columns)).collect::<Vec<_>>().join(", ");
     let keys = |keys: &[SortKey]| {
-        let key = |key: &SortKey| format!("{}{}", show_expr(&key.expr, columns), if key.descending { " desc" } else { "" });
+        let key = |key: &SortKey| {
+            format!("{}{}", show_expr(&key.expr, columns), if key.descending { " desc" } else { "" })
+        };
         keys.iter().map(key).collect::<Vec<_>>().join(", ")
     };
     let items = |items: &[(plan::ColumnId, Expr)]| {
         items.iter().map(|(_, expr)| show_expr(expr, columns)).collect::<Vec<_>>().join(", ")
     };
     let line = match plan {
-        Plan::Scan { table, row_id, .. } => format!("scan {}{}", table.name, if row_id.is_some() { " rowid" } else { "" }),
+        Plan::Scan { table, row_id, .. } => {
+            format!("scan {}{}", table.name, if row_id.is_some() { " rowid" } else { "" })
+        }
         Plan::Source { source, .. } => format!("source {}", source.description()),
-        Plan::Values { rows, .. } => format!("values {}", rows.iter().map(|r| format!("({})", exprs(r))).collect::<Vec<_>>().join(" ")),
+        Plan::Values { rows, .. } => {
+            format!("values {}", rows.iter().map(|r| format!("({})", exprs(r))).collect::<Vec<_>>().join(" "))
+        }
         Plan::Project { items: list, .. } => format!("project {}", items(list)),
         Plan::Filter { predicates, .. } => format!("filter {}", exprs(predicates)),
-        Plan::Join { kind, conditions, .. } => format!("join {} on [{}]", show_kind(*kind), exprs(conditions)),
-        Plan::DependentJoin { kind, conditions, .. } => format!("dependent {} on [{}]", show_kind(*kind), exprs(conditions)),
+        Plan::Join { kind, conditions, .. } => {
+            format!("join {} on [{}]", show_kind(*kind), exprs(conditions))
+        }
+        Plan::DependentJoin { kind, conditions, .. } => {
+            format!("dependent {} on [{}]", show_kind(*kind), exprs(conditions))
+        }
         Plan::Aggregate { groups, aggregates, .. } => {
-            let shown = aggregates.iter().map(|(_, a)| show_aggregate(a, columns)).collect::<Vec<_>>().join(", ");
+            let shown =
+                aggregates.iter().map(|(_, a)| show_aggregate(a, columns)).collect::<Vec<_>>().join(", ");
             format!("aggregate by [{}] {shown}", items(groups))
         }
-        Plan::Sort { keys: list, limit, offset, .. } => format!("sort {} limit {limit:?} offset {offset}", keys(list)),
+        Plan::Sort { keys: list, limit, offset, .. } => {
+            format!("sort {} limit {limit:?} offset {offset}", keys(list))
+        }
         Plan::Limit { limit, offset, .. } => format!("limit {limit:?} offset {offset}"),
         Plan::SetOp { kind, all, .. } => format!("{kind:?} all={all}"),
         Plan::With { id, .. } => format!("with {}", id.0),
@@ -136,25 +156,33 @@ fn show_kind(kind: JoinKind) -> String {
 fn show_aggregate(aggregate: &AggregateExpr, columns: &Columns) -> String {
     let args = aggregate.args.iter().map(|arg| show_expr(arg, columns)).collect::<Vec<_>>().join(", ");
     let distinct = if aggregate.distinct { "distinct " } else { "" };
-    let filter = aggregate.filter.as_ref().map(|f| format!(" where {}", show_expr(f, columns))).unwrap_or_default();
+    let filter =
+        aggregate.filter.as_ref().map(|f| format!(" where {}", show_expr(f, columns))).unwrap_or_default();
     format!("{}({distinct}{args}){filter}", aggregate.function.name)
 }
 
 fn show_expr(expr: &Expr, columns: &Columns) -> String {
-    let list = |items: &[Expr], separator: &str| items.iter().map(|e| show_expr(e, columns)).collect::<Vec<_>>().join(separator);
+    let list = |items: &[Expr], separator: &str| {
+        items.iter().map(|e| show_expr(e, columns)).collect::<Vec<_>>().join(separator)
+    };
     match expr {
         Expr::Column { id, .. } => columns.get(*id).name.clone(),
         Expr::Literal { value, ty } => format!("{value}:{ty}"),
         Expr::Call { function, args } => format!("{}({})", function.name, list(args, ", ")),
         Expr::Cast { input, ty, .. } => format!("cast({} {ty})", show_expr(input, columns)),
-        Expr::Compare { op, left, right } => format!("({} {} {})", show_expr(left, columns), op.symbol(), show_expr(right, columns)),
+        Expr::Compare { op, left, right } => {
+            format!("({} {} {})", show_expr(left, columns), op.symbol(), show_expr(right, columns))
+        }
         Expr::And(items) => format!("({})", list(items, " and ")),
         Expr::Or(items) => format!("({})", list(items, " or ")),
         Expr::Not(inner) => format!("not {}", show_expr(inner, columns)),
         Expr::IsNull(inner) => format!("{} is null", show_expr(inner, columns)),
-        Expr::InList { input, list: items } => format!("{} in ({})", show_expr(input, columns), list(items, ", ")),
+        Expr::InList { input, list: items } => {
+            format!("{} in ({})", show_expr(input, columns), list(items, ", "))
+        }
         Expr::Case { branches, otherwise, .. } => {
-            let shown = branches.iter().map(|(c, v)| format!("{}: {}", show_expr(c, columns), show_expr(v, columns)));
+            let shown =
+                branches.iter().map(|(c, v)| format!("{}: {}", show_expr(c, columns), show_expr(v, columns)));
             format!("case {{{}; {}}}", shown.collect::<Vec<_>>().join("; "), show_expr(otherwise, columns))
         }
         Expr::Coalesce { args, .. } => format!("coalesce({})", list(args, ", ")),
@@ -163,11 +191,15 @@ fn show_expr(expr: &Expr, columns: &Columns) -> String {
 
 #[test]
 fn plain_select() {
-    assert_eq!(show("SELECT a, s FROM t WHERE b = 1 AND s = 'x' ORDER BY a DESC LIMIT 3 OFFSET 1"),
-        "sort a desc limit Some(3) offset 1\n  filter (b = 1:INTEGER), (s = x:VARCHAR)\n    scan t\n");
+    assert_eq!(
+        show("SELECT a, s FROM t WHERE b = 1 AND s = 'x' ORDER BY a DESC LIMIT 3 OFFSET 1"),
+        "sort a desc limit Some(3) offset 1\n  filter (b = 1:INTEGER), (s = x:VARCHAR)\n    scan t\n"
+    );
     assert_eq!(show("SELECT 1"), "project 1:INTEGER\n  values ()\n");
-    assert_eq!(types("SELECT *, t.a AS x, 1.5, 3000000000, NULL, 'q' FROM t"),
-        "a INTEGER, b INTEGER, s VARCHAR, x INTEGER, 1.5 DECIMAL(2,1), 3000000000 BIGINT, NULL INTEGER, 'q' VARCHAR");
+    assert_eq!(
+        types("SELECT *, t.a AS x, 1.5, 3000000000, NULL, 'q' FROM t"),
+        "a INTEGER, b INTEGER, s VARCHAR, x INTEGER, 1.5 DECIMAL(2,1), 3000000000 BIGINT, NULL INTEGER, 'q' VARCHAR"
+    );
     assert_eq!(types("SELECT * EXCLUDE (a) REPLACE (1 AS b) RENAME (s AS z) FROM t"), "b INTEGER, z VARCHAR");
     assert_eq!(types("FROM t"), "a INTEGER, b INTEGER, s VARCHAR");
     assert_eq!(types("SELECT x, v.b FROM v"), "x INTEGER, b INTEGER");
@@ -175,9 +207,11 @@ fn plain_select() {
 
 #[test]
 fn literals_adapt_to_columns() {
-    assert_eq!(show("SELECT 1 AS one FROM items WHERE size = 5 AND price < 24 AND discount BETWEEN 0.05 AND 0.07"),
+    assert_eq!(
+        show("SELECT 1 AS one FROM items WHERE size = 5 AND price < 24 AND discount BETWEEN 0.05 AND 0.07"),
         "project 1:INTEGER\n  filter (size = 5:SMALLINT), (price < 24.00:DECIMAL(15,2)), \
-         ((discount >= 0.05:DECIMAL(15,2)) and (discount <= 0.07:DECIMAL(15,2)))\n    scan items\n");
+         ((discount >= 0.05:DECIMAL(15,2)) and (discount <= 0.07:DECIMAL(15,2)))\n    scan items\n"
+    );
     assert!(show("SELECT a FROM t WHERE a IN (1, 2, 3)").contains("a in (1:INTEGER, 2:INTEGER, 3:INTEGER)"));
     assert!(show("SELECT a FROM t JOIN u USING (a) WHERE c = t.a").contains("(c = cast(a BIGINT))"));
 }
@@ -188,10 +222,17 @@ fn joins_and_using() {
     assert_eq!(types("SELECT * FROM t NATURAL FULL JOIN u"), "a INTEGER, b INTEGER, s VARCHAR, c BIGINT");
     assert!(show("SELECT a FROM t FULL JOIN u USING (a)").contains("coalesce(a, a)"));
     assert!(show("SELECT * FROM t SEMI JOIN u ON t.a = u.a").starts_with("join semi on [(a = a)]"));
-    assert!(show("SELECT * FROM t RIGHT JOIN u ON t.a = u.a").starts_with("join left on [(a = a)]\n  scan u"));
-    assert!(show("SELECT * FROM t, LATERAL (SELECT c FROM u WHERE u.a = t.a) l").starts_with("dependent inner on []"));
-    assert!(show("SELECT * FROM t LEFT JOIN u ON t.a = (SELECT max(a) FROM u x WHERE x.a = u.a AND x.c = t.b)")
-        .starts_with("dependent left on []"));
+    assert!(
+        show("SELECT * FROM t RIGHT JOIN u ON t.a = u.a").starts_with("join left on [(a = a)]\n  scan u")
+    );
+    assert!(
+        show("SELECT * FROM t, LATERAL (SELECT c FROM u WHERE u.a = t.a) l")
+            .starts_with("dependent inner on []")
+    );
+    assert!(
+        show("SELECT * FROM t LEFT JOIN u ON t.a = (SELECT max(a) FROM u x WHERE x.a = u.a AND x.c = t.b)")
+            .starts_with("dependent left on []")
+    );
     assert!(show("SELECT * FROM t, u").starts_with("join inner on []"));
 }
 
@@ -200,38 +241,72 @@ fn aggregates() {
     assert_eq!(show("SELECT b, count(*), sum(a) FROM t GROUP BY b HAVING count(*) > 1 ORDER BY 2"),
         "sort count_star() limit None offset 0\n  filter (count_star() > 1:BIGINT)\n    aggregate by [b] count(), sum(a)\n      scan t\n"
             .replace("count()", "count_star()").replace("] count_star()", "] count_star()"));
-    assert_eq!(show("SELECT b + 1 AS x FROM t GROUP BY x ORDER BY x"),
-        "sort (b + 1) limit None offset 0\n  aggregate by [+(b, 1:INTEGER)]\n    scan t\n".replace("(b + 1)", "x"));
+    assert_eq!(
+        show("SELECT b + 1 AS x FROM t GROUP BY x ORDER BY x"),
+        "sort (b + 1) limit None offset 0\n  aggregate by [+(b, 1:INTEGER)]\n    scan t\n"
+            .replace("(b + 1)", "x")
+    );
     assert!(show("SELECT b, sum(a) AS total FROM t GROUP BY ALL").contains("aggregate by [b] sum(a)"));
     assert!(show("SELECT sum(a) FILTER (WHERE b > 1), count(DISTINCT s) FROM t").contains("(distinct s)"));
     assert!(show("SELECT DISTINCT a FROM t ORDER BY a").contains("aggregate by [a]\n"));
     assert!(show("SELECT DISTINCT ON (a) a, b FROM t ORDER BY a, b").contains("aggregate by [a] first(b)"));
-    assert_eq!(types("SELECT sum(a), avg(a), count(a), min(s) FROM t"), "sum(a) HUGEINT, avg(a) DOUBLE, count(a) BIGINT, min(s) VARCHAR");
+    assert_eq!(
+        types("SELECT sum(a), avg(a), count(a), min(s) FROM t"),
+        "sum(a) HUGEINT, avg(a) DOUBLE, count(a) BIGINT, min(s) VARCHAR"
+    );
 }
 
 #[test]
 fn subqueries_become_joins() {
-    assert!(show("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)").starts_with("dependent semi on []"));
+    assert!(
+        show("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)")
+            .starts_with("dependent semi on []")
+    );
     assert!(show("SELECT a FROM t WHERE a IN (SELECT a FROM u)").starts_with("join semi on [(a = a)]"));
-    assert!(show("SELECT a FROM t WHERE a NOT IN (SELECT a FROM u)").starts_with("filter not any\n  join mark on [(a = a)]"));
-    assert!(show("SELECT a, (SELECT max(c) FROM u WHERE u.a = t.a) AS m FROM t").contains("dependent single on []"));
+    assert!(
+        show("SELECT a FROM t WHERE a NOT IN (SELECT a FROM u)")
+            .starts_with("filter not any\n  join mark on [(a = a)]")
+    );
+    assert!(
+        show("SELECT a, (SELECT max(c) FROM u WHERE u.a = t.a) AS m FROM t")
+            .contains("dependent single on []")
+    );
     assert!(show("SELECT a FROM t WHERE a > (SELECT max(a) FROM u)").contains("join single on []"));
-    assert!(show("SELECT a FROM t WHERE a > ALL (SELECT a FROM u)").starts_with("filter not any\n  join mark on [(a <= a)]"));
+    assert!(
+        show("SELECT a FROM t WHERE a > ALL (SELECT a FROM u)")
+            .starts_with("filter not any\n  join mark on [(a <= a)]")
+    );
     let grouped = show("SELECT b, (SELECT count(*) FROM u WHERE u.a = t.b) FROM t GROUP BY b");
-    assert!(grouped.contains("dependent single on []\n    aggregate by [b]") || grouped.contains("dependent single on []\n  aggregate by [b]"), "{grouped}");
+    assert!(
+        grouped.contains("dependent single on []\n    aggregate by [b]")
+            || grouped.contains("dependent single on []\n  aggregate by [b]"),
+        "{grouped}"
+    );
     let outer = show("SELECT b FROM t GROUP BY b HAVING EXISTS (SELECT 1 FROM u WHERE u.c > sum(t.a))");
     assert!(outer.contains("aggregate by [b] sum(a)\n    scan t"), "{outer}");
     assert!(outer.contains("(cast(c HUGEINT) > sum(a))"), "{outer}");
-    assert!(show("SELECT sum((SELECT max(c) FROM u WHERE u.a = t.a)) FROM t").contains("aggregate by [] sum(max(c))\n  dependent single"));
-    assert!(show("SELECT (SELECT b FROM t LIMIT 1) AS x, count(*) FROM t GROUP BY x").contains("aggregate by [b]"));
+    assert!(
+        show("SELECT sum((SELECT max(c) FROM u WHERE u.a = t.a)) FROM t")
+            .contains("aggregate by [] sum(max(c))\n  dependent single")
+    );
+    assert!(
+        show("SELECT (SELECT b FROM t LIMIT 1) AS x, count(*) FROM t GROUP BY x")
+            .contains("aggregate by [b]")
+    );
 }
 
 #[test]
 fn ctes_are_shared_or_inlined() {
-    assert!(show("WITH c AS (SELECT b, count(*) AS n FROM t GROUP BY b) SELECT * FROM c x, c y").starts_with("with 0\n"));
+    assert!(
+        show("WITH c AS (SELECT b, count(*) AS n FROM t GROUP BY b) SELECT * FROM c x, c y")
+            .starts_with("with 0\n")
+    );
     assert!(!show("WITH c AS (SELECT b, count(*) AS n FROM t GROUP BY b) SELECT * FROM c").contains("with"));
     assert!(!show("WITH c AS (SELECT b FROM t) SELECT * FROM c x, c y").contains("shared"));
-    assert!(show("WITH c AS (SELECT b FROM t), d AS (SELECT b FROM c) SELECT * FROM d, d e, c").contains("scan t"));
+    assert!(
+        show("WITH c AS (SELECT b FROM t), d AS (SELECT b FROM c) SELECT * FROM d, d e, c")
+            .contains("scan t")
+    );
     assert_eq!(types("WITH c(x) AS (SELECT b FROM t) SELECT * FROM c"), "x INTEGER");
     assert!(show("SELECT (WITH c AS (SELECT t.a AS x) SELECT x FROM c) FROM t").contains("dependent single"));
 }
@@ -240,14 +315,21 @@ fn ctes_are_shared_or_inlined() {
 fn set_operations_and_values() {
     assert_eq!(types("SELECT a FROM t UNION ALL SELECT c FROM u ORDER BY a LIMIT 1"), "a BIGINT");
     assert_eq!(types("SELECT NULL AS x UNION SELECT 'a'"), "x VARCHAR");
-    assert_eq!(types("SELECT a, b FROM t UNION BY NAME SELECT b, s FROM t"), "a INTEGER, b INTEGER, s VARCHAR");
-    assert_eq!(show("VALUES (1, 'a'), (NULL, 'b')"), "values (1:INTEGER, a:VARCHAR) (NULL:INTEGER, b:VARCHAR)\n");
+    assert_eq!(
+        types("SELECT a, b FROM t UNION BY NAME SELECT b, s FROM t"),
+        "a INTEGER, b INTEGER, s VARCHAR"
+    );
+    assert_eq!(
+        show("VALUES (1, 'a'), (NULL, 'b')"),
+        "values (1:INTEGER, a:VARCHAR) (NULL:INTEGER, b:VARCHAR)\n"
+    );
     assert_eq!(types("SELECT * FROM (VALUES (1, 2.5), (3, 10)) v(x, y)"), "x INTEGER, y DECIMAL(11,1)");
 }
 
 #[test]
 fn parameters_take_values() {
-    let Ok(Statement::Query(query)) = bound_with("SELECT a FROM t WHERE a = ? LIMIT $2", &[Value::BigInt(5), Value::BigInt(2)])
+    let Ok(Statement::Query(query)) =
+        bound_with("SELECT a FROM t WHERE a = ? LIMIT $2", &[Value::BigInt(5), Value::BigInt(2)])
     else {
         panic!()
     };
@@ -261,22 +343,42 @@ fn parameters_take_values() {
 
 #[test]
 fn changes() {
-    let Ok(Statement::Insert { query, .. }) = bound_with("INSERT INTO u (c) VALUES (1), (DEFAULT)", &[]) else { panic!() };
-    let mut out = String::new();
-    show_plan(&query.plan, &query.columns, 0, &mut out);
-    assert_eq!(out, "values (NULL:INTEGER, 1:BIGINT) (NULL:INTEGER, NULL:BIGINT)\n");
-    let Ok(Statement::Update { set, query, .. }) = bound_with("UPDATE t SET b = a + 1, s = 'x' WHERE a = 1", &[]) else { panic!() };
-    assert_eq!((set, query.output.len()), (vec![1, 2], 3));
-    let Ok(Statement::Delete { query, .. }) = bound_with("DELETE FROM t WHERE a IN (SELECT a FROM u)", &[]) else { panic!() };
-    assert_eq!(query.output.len(), 1);
-    let Ok(Statement::CreateTable { schema, .. }) = bound_with("CREATE TABLE n (x INTEGER PRIMARY KEY, y INTEGER DEFAULT 1 + 1)", &[])
+    let Ok(Statement::Insert { query, .. }) = bound_with("INSERT INTO u (c) VALUES (1), (DEFAULT)", &[])
     else {
         panic!()
     };
-    assert!(schema.columns[0].unique && schema.columns[0].not_null && schema.columns[1].default.as_deref() == Some("1 + 1"));
-    let Ok(Statement::CreateTable { schema, .. }) = bound_with("CREATE TABLE n AS SELECT a, a FROM t", &[]) else { panic!() };
+    let mut out = String::new();
+    show_plan(&query.plan, &query.columns, 0, &mut out);
+    assert_eq!(out, "values (NULL:INTEGER, 1:BIGINT) (NULL:INTEGER, NULL:BIGINT)\n");
+    let Ok(Statement::Update { set, query, .. }) =
+        bound_with("UPDATE t SET b = a + 1, s = 'x' WHERE a = 1", &[])
+    else {
+        panic!()
+    };
+    assert_eq!((set, query.output.len()), (vec![1, 2], 3));
+    let Ok(Statement::Delete { query, .. }) = bound_with("DELETE FROM t WHERE a IN (SELECT a FROM u)", &[])
+    else {
+        panic!()
+    };
+    assert_eq!(query.output.len(), 1);
+    let Ok(Statement::CreateTable { schema, .. }) =
+        bound_with("CREATE TABLE n (x INTEGER PRIMARY KEY, y INTEGER DEFAULT 1 + 1)", &[])
+    else {
+        panic!()
+    };
+    assert!(
+        schema.columns[0].unique
+            && schema.columns[0].not_null
+            && schema.columns[1].default.as_deref() == Some("1 + 1")
+    );
+    let Ok(Statement::CreateTable { schema, .. }) = bound_with("CREATE TABLE n AS SELECT a, a FROM t", &[])
+    else {
+        panic!()
+    };
     assert_eq!(schema.columns[1].name, "a_1");
-    assert!(matches!(bound_with("CREATE VIEW w AS SELECT * FROM t", &[]), Ok(Statement::CreateView { sql, .. }) if sql == "SELECT * FROM t"));
+    assert!(
+        matches!(bound_with("CREATE VIEW w AS SELECT * FROM t", &[]), Ok(Statement::CreateView { sql, .. }) if sql == "SELECT * FROM t")
+    );
     assert_eq!(query_rows("DESCRIBE t"), 3);
     assert_eq!(query_rows("SHOW threads"), 1);
     assert_eq!(query_rows("SHOW TABLES"), 5);
@@ -292,8 +394,10 @@ fn query_rows(sql: &str) -> usize {
 #[test]
 fn errors_name_thing_place_and_candidates() {
     let text = |sql: &str| error(sql).to_string();
-    assert_eq!(text("SELECT pirce FROM items"),
-        "column \"pirce\" does not exist; did you mean \"price\"?\nline 1: SELECT pirce FROM items\n               ^");
+    assert_eq!(
+        text("SELECT pirce FROM items"),
+        "column \"pirce\" does not exist; did you mean \"price\"?\nline 1: SELECT pirce FROM items\n               ^"
+    );
     assert!(text("SELECT * FROM item").contains("did you mean \"items\"?"));
     assert!(text("SELECT a FROM t, u").contains("ambiguous"));
     assert!(text("SELECT x.a FROM t").starts_with("table \"x\" does not exist"));

@@ -88,8 +88,18 @@ pub enum StatementKind {
     Query(Box<Query>),
     CreateTable(Box<CreateTable>),
     CreateView(Box<CreateView>),
-    CreateIndex { name: Option<ObjectName>, table: ObjectName, columns: Vec<Expr>, unique: bool, if_not_exists: bool },
-    Drop { kind: ObjectKind, names: Vec<ObjectName>, if_exists: bool },
+    CreateIndex {
+        name: Option<ObjectName>,
+        table: ObjectName,
+        columns: Vec<Expr>,
+        unique: bool,
+        if_not_exists: bool,
+    },
+    Drop {
+        kind: ObjectKind,
+        names: Vec<ObjectName>,
+        if_exists: bool,
+    },
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),
@@ -97,16 +107,28 @@ pub enum StatementKind {
     /// `CALL f(args)`.
     Call(FunctionCall),
     /// `SET name = value` (`None` for `RESET name`).
-    Set { name: Ident, value: Option<Expr> },
+    Set {
+        name: Ident,
+        value: Option<Expr>,
+    },
     /// `PRAGMA name`, `PRAGMA name(args)`; `PRAGMA name = value` is a `Set`.
-    Pragma { name: Ident, arguments: Vec<Expr> },
-    Explain { statement: Box<Statement>, analyze: bool, format: ExplainFormat },
+    Pragma {
+        name: Ident,
+        arguments: Vec<Expr>,
+    },
+    Explain {
+        statement: Box<Statement>,
+        analyze: bool,
+        format: ExplainFormat,
+    },
     Begin,
     Commit,
     Rollback,
     ShowTables,
     /// `SHOW setting`.
-    Show { name: Ident },
+    Show {
+        name: Ident,
+    },
     /// `DESCRIBE query` and, as `FROM table`, `DESCRIBE table`.
     Describe(Box<Query>),
     /// `CHECKPOINT`.
@@ -267,8 +289,17 @@ pub struct Cte {
 #[expect(missing_docs, reason = "variants and fields are named after the SQL they stand for")]
 pub enum QueryBody {
     Select(Box<Select>),
-    Values { rows: Vec<Vec<Expr>>, pos: Pos },
-    SetOperation { kind: SetOperation, all: bool, by_name: bool, left: Box<QueryBody>, right: Box<QueryBody> },
+    Values {
+        rows: Vec<Vec<Expr>>,
+        pos: Pos,
+    },
+    SetOperation {
+        kind: SetOperation,
+        all: bool,
+        by_name: bool,
+        left: Box<QueryBody>,
+        right: Box<QueryBody>,
+    },
     /// A query in parentheses.
     Query(Box<Query>),
 }
@@ -343,9 +374,18 @@ pub enum GroupBy {
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "variants and fields are named after the SQL they stand for")]
 pub enum SelectItem {
-    Expr { expr: Expr, alias: Option<Ident> },
+    Expr {
+        expr: Expr,
+        alias: Option<Ident>,
+    },
     /// `*` or `t.*`.
-    Star { qualifier: Option<ObjectName>, exclude: Vec<Ident>, replace: Vec<(Expr, Ident)>, rename: Vec<(Ident, Ident)>, pos: Pos },
+    Star {
+        qualifier: Option<ObjectName>,
+        exclude: Vec<Ident>,
+        replace: Vec<(Expr, Ident)>,
+        rename: Vec<(Ident, Ident)>,
+        pos: Pos,
+    },
 }
 
 /// An item behind `FROM`.
@@ -353,10 +393,27 @@ pub enum SelectItem {
 #[expect(missing_docs, reason = "variants and fields are named after the SQL they stand for")]
 pub enum TableRef {
     /// A table, view, CTE or file.
-    Table { name: ObjectName, alias: Option<TableAlias> },
-    Function { call: FunctionCall, alias: Option<TableAlias>, lateral: bool },
-    Subquery { query: Box<Query>, alias: Option<TableAlias>, lateral: bool },
-    Join { left: Box<TableRef>, right: Box<TableRef>, kind: JoinKind, condition: JoinCondition, pos: Pos },
+    Table {
+        name: ObjectName,
+        alias: Option<TableAlias>,
+    },
+    Function {
+        call: FunctionCall,
+        alias: Option<TableAlias>,
+        lateral: bool,
+    },
+    Subquery {
+        query: Box<Query>,
+        alias: Option<TableAlias>,
+        lateral: bool,
+    },
+    Join {
+        left: Box<TableRef>,
+        right: Box<TableRef>,
+        kind: JoinKind,
+        condition: JoinCondition,
+        pos: Pos,
+    },
 }
 
 /// `AS t(a, b)`.
@@ -406,27 +463,79 @@ pub enum ExprKind {
     Column(Vec<Ident>),
     Literal(Literal),
     Parameter(Parameter),
-    Unary { op: UnaryOp, expr: Box<Expr> },
-    Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr> },
+    Unary {
+        op: UnaryOp,
+        expr: Box<Expr>,
+    },
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
     /// At least two; chains of AND are one node.
     And(Vec<Expr>),
     /// At least two; chains of OR are one node.
     Or(Vec<Expr>),
     Not(Box<Expr>),
-    IsNull { expr: Box<Expr>, negated: bool },
+    IsNull {
+        expr: Box<Expr>,
+        negated: bool,
+    },
     /// `IS [NOT] TRUE/FALSE`; `IS UNKNOWN` is `IsNull`.
-    IsBool { expr: Box<Expr>, value: bool, negated: bool },
-    InList { expr: Box<Expr>, list: Vec<Expr>, negated: bool },
-    InSubquery { expr: Box<Expr>, query: Box<Query>, negated: bool },
-    Between { expr: Box<Expr>, low: Box<Expr>, high: Box<Expr>, negated: bool },
-    Like { expr: Box<Expr>, pattern: Box<Expr>, escape: Option<Box<Expr>>, negated: bool, case_insensitive: bool },
+    IsBool {
+        expr: Box<Expr>,
+        value: bool,
+        negated: bool,
+    },
+    InList {
+        expr: Box<Expr>,
+        list: Vec<Expr>,
+        negated: bool,
+    },
+    InSubquery {
+        expr: Box<Expr>,
+        query: Box<Query>,
+        negated: bool,
+    },
+    Between {
+        expr: Box<Expr>,
+        low: Box<Expr>,
+        high: Box<Expr>,
+        negated: bool,
+    },
+    Like {
+        expr: Box<Expr>,
+        pattern: Box<Expr>,
+        escape: Option<Box<Expr>>,
+        negated: bool,
+        case_insensitive: bool,
+    },
     /// `expr op ANY (query)`, `expr op ALL (query)`.
-    Quantified { expr: Box<Expr>, op: BinaryOp, all: bool, query: Box<Query> },
-    Cast { expr: Box<Expr>, data_type: LogicalType, try_cast: bool },
-    Extract { field: Ident, expr: Box<Expr> },
+    Quantified {
+        expr: Box<Expr>,
+        op: BinaryOp,
+        all: bool,
+        query: Box<Query>,
+    },
+    Cast {
+        expr: Box<Expr>,
+        data_type: LogicalType,
+        try_cast: bool,
+    },
+    Extract {
+        field: Ident,
+        expr: Box<Expr>,
+    },
     Function(FunctionCall),
-    Case { operand: Option<Box<Expr>>, branches: Vec<(Expr, Expr)>, otherwise: Option<Box<Expr>> },
-    Exists { query: Box<Query>, negated: bool },
+    Case {
+        operand: Option<Box<Expr>>,
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
+    Exists {
+        query: Box<Query>,
+        negated: bool,
+    },
     Subquery(Box<Query>),
     /// `(a, b)` or `ROW(a, b)`.
     Row(Vec<Expr>),

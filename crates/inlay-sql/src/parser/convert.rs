@@ -133,9 +133,11 @@ impl Context<'_, '_> {
         const TOKENS_SEARCHED_MAX: usize = 16;
         let end = self.token_index(right);
         let start = end.saturating_sub(TOKENS_SEARCHED_MAX).max(self.first_token);
-        (start..end).rev().map(|index| self.parser.token_at(index)).find(|token| is_operator(&token.token)).map(
-            |token| pos_of(token.span.start),
-        )
+        (start..end)
+            .rev()
+            .map(|index| self.parser.token_at(index))
+            .find(|token| is_operator(&token.token))
+            .map(|token| pos_of(token.span.start))
     }
 }
 

@@ -46,8 +46,14 @@ impl Dialect for InlayDialect {
     }
 
     // `IN ((SELECT ...), ...)` is a list; the crate takes what follows a parenthesis and reads as a query for a subquery.
-    fn parse_infix(&self, parser: &mut Parser, expr: &ast::Expr, _precedence: u8) -> Option<Result<ast::Expr, ParserError>> {
-        let is_word = |token: &Token, keyword: Keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
+    fn parse_infix(
+        &self,
+        parser: &mut Parser,
+        expr: &ast::Expr,
+        _precedence: u8,
+    ) -> Option<Result<ast::Expr, ParserError>> {
+        let is_word =
+            |token: &Token, keyword: Keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
         let [first, second, third, fourth] = parser.peek_tokens_ref::<4>().map(|token| &token.token);
         let negated = is_word(first, Keyword::NOT);
         let [operator, open, inner] = if negated { [second, third, fourth] } else { [first, second, third] };

@@ -25,7 +25,9 @@ impl Context<'_, '_> {
     fn expr_inner(&self, expr: ast::Expr) -> Result<Expr> {
         let pos = start_of(&expr);
         let kind = match expr {
-            ast::Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default") => {
+            ast::Expr::Identifier(ident)
+                if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default") =>
+            {
                 ExprKind::Default
             }
             ast::Expr::Identifier(ident) => ExprKind::Column(vec![self.ident(ident)]),
@@ -45,7 +47,9 @@ impl Context<'_, '_> {
                 ExprKind::Or(self.chain(*left, *right, &BinaryOperator::Or)?)
             }
             ast::Expr::BinaryOp { left, op, right } => return self.binary(*left, op, *right, pos),
-            ast::Expr::IsDistinctFrom(left, right) => self.binary_kind(BinaryOp::DistinctFrom, *left, *right)?,
+            ast::Expr::IsDistinctFrom(left, right) => {
+                self.binary_kind(BinaryOp::DistinctFrom, *left, *right)?
+            }
             ast::Expr::IsNotDistinctFrom(left, right) => {
                 self.binary_kind(BinaryOp::NotDistinctFrom, *left, *right)?
             }
@@ -56,10 +60,18 @@ impl Context<'_, '_> {
             ast::Expr::IsNotNull(expr) | ast::Expr::IsNotUnknown(expr) => {
                 ExprKind::IsNull { expr: self.boxed(*expr)?, negated: true }
             }
-            ast::Expr::IsTrue(expr) => ExprKind::IsBool { expr: self.boxed(*expr)?, value: true, negated: false },
-            ast::Expr::IsNotTrue(expr) => ExprKind::IsBool { expr: self.boxed(*expr)?, value: true, negated: true },
-            ast::Expr::IsFalse(expr) => ExprKind::IsBool { expr: self.boxed(*expr)?, value: false, negated: false },
-            ast::Expr::IsNotFalse(expr) => ExprKind::IsBool { expr: self.boxed(*expr)?, value: false, negated: true },
+            ast::Expr::IsTrue(expr) => {
+                ExprKind::IsBool { expr: self.boxed(*expr)?, value: true, negated: false }
+            }
+            ast::Expr::IsNotTrue(expr) => {
+                ExprKind::IsBool { expr: self.boxed(*expr)?, value: true, negated: true }
+            }
+            ast::Expr::IsFalse(expr) => {
+                ExprKind::IsBool { expr: self.boxed(*expr)?, value: false, negated: false }
+            }
+            ast::Expr::IsNotFalse(expr) => {
+                ExprKind::IsBool { expr: self.boxed(*expr)?, value: false, negated: true }
+            }
             ast::Expr::InList { expr, list, negated } => {
                 ExprKind::InList { expr: self.boxed(*expr)?, list: self.exprs(list)?, negated }
             }
@@ -82,22 +94,30 @@ impl Context<'_, '_> {
                 let op = if negated { BinaryOp::RegexNotMatch } else { BinaryOp::RegexMatch };
                 self.binary_kind(op, *expr, *pattern)?
             }
-            ast::Expr::AnyOp { left, compare_op, right, .. } => self.quantified(*left, compare_op, *right, false)?,
-            ast::Expr::AllOp { left, compare_op, right } => self.quantified(*left, compare_op, *right, true)?,
+            ast::Expr::AnyOp { left, compare_op, right, .. } => {
+                self.quantified(*left, compare_op, *right, false)?
+            }
+            ast::Expr::AllOp { left, compare_op, right } => {
+                self.quantified(*left, compare_op, *right, true)?
+            }
             ast::Expr::Cast { kind, expr, data_type, format: None } => ExprKind::Cast {
                 expr: self.boxed(*expr)?,
                 data_type: self.data_type(&data_type).map_err(|error| self.at(error, pos))?,
                 try_cast: matches!(kind, ast::CastKind::TryCast | ast::CastKind::SafeCast),
             },
             ast::Expr::Case { operand, conditions, else_result, .. } => {
-                let branches = conditions.into_iter().map(|when| Ok((self.expr(when.condition)?, self.expr(when.result)?)));
+                let branches = conditions
+                    .into_iter()
+                    .map(|when| Ok((self.expr(when.condition)?, self.expr(when.result)?)));
                 ExprKind::Case {
                     branches: branches.collect::<Result<_>>()?,
                     operand: operand.map(|expr| self.boxed(*expr)).transpose()?,
                     otherwise: else_result.map(|expr| self.boxed(*expr)).transpose()?,
                 }
             }
-            ast::Expr::Exists { subquery, negated } => ExprKind::Exists { query: self.query(*subquery)?, negated },
+            ast::Expr::Exists { subquery, negated } => {
+                ExprKind::Exists { query: self.query(*subquery)?, negated }
+            }
             ast::Expr::Subquery(query) => ExprKind::Subquery(self.query(*query)?),
             ast::Expr::Tuple(items) => ExprKind::Row(self.exprs(items)?),
             ast::Expr::Extract { field, expr, .. } => {
@@ -113,12 +133,14 @@ impl Context<'_, '_> {
     /// Special syntax that stands for a plain function call.
     fn disguised_call(&self, expr: ast::Expr, pos: Pos) -> Result<Expr> {
         let (name, arguments) = match expr {
-            ast::Expr::Ceil { expr, field: ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) } => {
-                ("ceil", vec![*expr])
-            }
-            ast::Expr::Floor { expr, field: ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) } => {
-                ("floor", vec![*expr])
-            }
+            ast::Expr::Ceil {
+                expr,
+                field: ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime),
+            } => ("ceil", vec![*expr]),
+            ast::Expr::Floor {
+                expr,
+                field: ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime),
+            } => ("floor", vec![*expr]),
             ast::Expr::Position { expr, r#in } => ("strpos", vec![*r#in, *expr]),
             ast::Expr::Substring { expr, substring_from, substring_for, .. } => {
                 let one = ast::Expr::value(ast::Value::Number("1".into(), false));
@@ -131,7 +153,8 @@ impl Context<'_, '_> {
                     Some(ast::TrimWhereField::Leading) => "ltrim",
                     Some(ast::TrimWhereField::Trailing) => "rtrim",
                 };
-                let what = trim_what.map(|what| *what).into_iter().chain(trim_characters.into_iter().flatten());
+                let what =
+                    trim_what.map(|what| *what).into_iter().chain(trim_characters.into_iter().flatten());
                 (name, std::iter::once(*expr).chain(what).collect())
             }
             ast::Expr::Overlay { .. } => return Err(self.at(unsupported("OVERLAY"), pos)),
@@ -147,7 +170,9 @@ impl Context<'_, '_> {
                 return Err(self.at(unsupported("GROUPING SETS, CUBE or ROLLUP"), pos));
             }
             ast::Expr::Wildcard(_) | ast::Expr::QualifiedWildcard(..) => {
-                return Err(self.at(Error::bind("* is only possible directly behind SELECT and in count(*)"), pos));
+                return Err(
+                    self.at(Error::bind("* is only possible directly behind SELECT and in count(*)"), pos)
+                );
             }
             other => return Err(self.at(unsupported(format!("the expression {other}")), pos)),
         };
@@ -232,7 +257,13 @@ impl Context<'_, '_> {
         })
     }
 
-    fn quantified(&self, left: ast::Expr, op: BinaryOperator, right: ast::Expr, all: bool) -> Result<ExprKind> {
+    fn quantified(
+        &self,
+        left: ast::Expr,
+        op: BinaryOperator,
+        right: ast::Expr,
+        all: bool,
+    ) -> Result<ExprKind> {
         let pos = start_of(&left);
         let op = binary_operator(&op).filter(|op| op.is_comparison()).ok_or_else(|| {
             self.at(Error::bind(format!("{op} does not go with ANY or ALL: use a comparison")), pos)
@@ -243,7 +274,9 @@ impl Context<'_, '_> {
             right = *inner;
         }
         match right {
-            ast::Expr::Subquery(query) => Ok(ExprKind::Quantified { expr, op, all, query: self.query(*query)? }),
+            ast::Expr::Subquery(query) => {
+                Ok(ExprKind::Quantified { expr, op, all, query: self.query(*query)? })
+            }
             _ => Err(self.at(unsupported("ANY or ALL of something other than a subquery"), pos)),
         }
     }
@@ -299,7 +332,11 @@ impl Context<'_, '_> {
             }
             (_, None) => {
                 return Ok(Expr {
-                    kind: ExprKind::Cast { expr: Box::new(amount), data_type: LogicalType::Interval, try_cast: false },
+                    kind: ExprKind::Cast {
+                        expr: Box::new(amount),
+                        data_type: LogicalType::Interval,
+                        try_cast: false,
+                    },
                     pos,
                 });
             }
@@ -343,7 +380,9 @@ impl Context<'_, '_> {
                 }
                 for clause in list.clauses {
                     match clause {
-                        ast::FunctionArgumentClause::OrderBy(items) => call.order_by = self.order_items(items)?,
+                        ast::FunctionArgumentClause::OrderBy(items) => {
+                            call.order_by = self.order_items(items)?
+                        }
                         other => return refuse(&format!("{other} in a call")),
                     }
                 }
@@ -353,7 +392,11 @@ impl Context<'_, '_> {
     }
 
     /// Adds one argument to `call`.
-    pub(super) fn function_argument(&self, argument: ast::FunctionArg, call: &mut FunctionCall) -> Result<()> {
+    pub(super) fn function_argument(
+        &self,
+        argument: ast::FunctionArg,
+        call: &mut FunctionCall,
+    ) -> Result<()> {
         let (name, value) = match argument {
             ast::FunctionArg::Unnamed(value) => (None, value),
             ast::FunctionArg::Named { name, arg, .. } => (Some(self.ident(name)), arg),
@@ -377,8 +420,15 @@ impl Context<'_, '_> {
 
 fn call(name: &str, arguments: Vec<Expr>, pos: Pos) -> Expr {
     let name = Ident { value: name.to_string(), pos };
-    let call =
-        FunctionCall { name, arguments, named: vec![], star: false, distinct: false, filter: None, order_by: vec![] };
+    let call = FunctionCall {
+        name,
+        arguments,
+        named: vec![],
+        star: false,
+        distinct: false,
+        filter: None,
+        order_by: vec![],
+    };
     Expr { kind: ExprKind::Function(call), pos }
 }
 

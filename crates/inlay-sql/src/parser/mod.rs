@@ -17,7 +17,7 @@ mod statement;
 mod tests;
 mod types;
 
-use ast::{Pos, Statement};
+use ast::{Pos, Statement, StatementKind};
 use convert::{Context, pos_of};
 use inlay_types::{Error, Result};
 use sqlparser::parser::{Parser, ParserError};
@@ -67,12 +67,28 @@ fn read_statements(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Statemen
         if reader.parser.peek_token_ref().token == Token::EOF {
             return Ok(statements);
         }
-        statements.push(reader.statement()?);
+        let statement = reader.statement()?;
+        statements.extend(one_name_each(statement));
         let next = reader.parser.peek_token_ref();
         if !matches!(next.token, Token::SemiColon | Token::EOF) {
             let message = format!("expected the end of the statement, found \"{}\"", next.token);
             return Err(syntax_at(&message, pos_of(next.span.start), sql));
         }
+    }
+}
+
+/// `DROP TABLE a, b` is two statements to everything behind the parser.
+fn one_name_each(statement: Statement) -> Vec<Statement> {
+    match &statement.kind {
+        StatementKind::Drop { kind, names, if_exists } if names.len() > 1 => {
+            let drop = |name: &ast::ObjectName| {
+                let kind =
+                    StatementKind::Drop { kind: *kind, names: vec![name.clone()], if_exists: *if_exists };
+                Statement { kind, ..statement.clone() }
+            };
+            names.iter().map(drop).collect()
+        }
+        _ => vec![statement],
     }
 }
 
@@ -165,7 +181,8 @@ fn parse_error(error: &ParserError, sql: &str) -> Error {
         None => (text.as_str(), None),
     };
     let number = |text: &str| text.trim().parse::<u32>().unwrap_or(0);
-    let pos = place.map_or(Pos::default(), |(line, column)| Pos { line: number(line), column: number(column) });
+    let pos =
+        place.map_or(Pos::default(), |(line, column)| Pos { line: number(line), column: number(column) });
     let mut message = message.to_string();
     if let Some(rest) = message.strip_prefix("Expected: ") {
         message = format!("expected {rest}");

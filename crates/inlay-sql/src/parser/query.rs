@@ -100,7 +100,10 @@ impl Context<'_, '_> {
                 let part = |value: String| Ident { value, pos: Pos::default() };
                 let parts = table.schema_name.into_iter().chain(table.table_name).map(part).collect();
                 let name = super::ast::ObjectName { parts, is_string: false };
-                Ok(QueryBody::Select(Box::new(select_star(vec![TableRef::Table { name, alias: None }], Pos::default()))))
+                Ok(QueryBody::Select(Box::new(select_star(
+                    vec![TableRef::Table { name, alias: None }],
+                    Pos::default(),
+                ))))
             }
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
                 Err(unsupported("INSERT, UPDATE or DELETE inside a query"))
@@ -126,7 +129,8 @@ impl Context<'_, '_> {
         if !select.cluster_by.is_empty() || !select.sort_by.is_empty() || !select.distribute_by.is_empty() {
             return refuse("CLUSTER BY, SORT BY or DISTRIBUTE BY");
         }
-        let from = select.from.into_iter().map(|item| self.table_with_joins(item)).collect::<Result<Vec<_>>>()?;
+        let from =
+            select.from.into_iter().map(|item| self.table_with_joins(item)).collect::<Result<Vec<_>>>()?;
         if select.flavor == ast::SelectFlavor::FromFirstNoSelect {
             let filter = select.selection.map(|filter| self.expr(filter)).transpose()?;
             return Ok(Select { filter, ..select_star(from, pos) });
@@ -138,7 +142,9 @@ impl Context<'_, '_> {
         };
         let group_by = match select.group_by {
             ast::GroupByExpr::All(modifiers) if modifiers.is_empty() => GroupBy::All,
-            ast::GroupByExpr::Expressions(exprs, modifiers) if modifiers.is_empty() => GroupBy::Items(self.group_items(exprs)?),
+            ast::GroupByExpr::Expressions(exprs, modifiers) if modifiers.is_empty() => {
+                GroupBy::Items(self.group_items(exprs)?)
+            }
             _ => return refuse("GROUP BY ... WITH ROLLUP, CUBE or TOTALS"),
         };
         Ok(Select {
@@ -170,11 +176,14 @@ impl Context<'_, '_> {
             ast::SelectItem::ExprWithAlias { expr, alias } => {
                 SelectItem::Expr { expr: self.expr(expr)?, alias: Some(self.ident(alias)) }
             }
-            ast::SelectItem::ExprWithAliases { .. } => return Err(unsupported("several aliases for one expression")),
-            ast::SelectItem::Wildcard(options) => self.star(None, options)?,
-            ast::SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
-                self.star(Some(self.object_name(&name)?), options)?
+            ast::SelectItem::ExprWithAliases { .. } => {
+                return Err(unsupported("several aliases for one expression"));
             }
+            ast::SelectItem::Wildcard(options) => self.star(None, options)?,
+            ast::SelectItem::QualifiedWildcard(
+                ast::SelectItemQualifiedWildcardKind::ObjectName(name),
+                options,
+            ) => self.star(Some(self.object_name(&name)?), options)?,
             ast::SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::Expr(_), _) => {
                 return Err(unsupported("* of an expression"));
             }
@@ -280,14 +289,18 @@ impl Context<'_, '_> {
             TableFactor::Table { name, alias, args, sample, with_ordinality, version, .. } => {
                 let name = self.object_name(&name)?;
                 if sample.is_some() || with_ordinality || version.is_some() {
-                    return Err(self.at(unsupported("TABLESAMPLE, WITH ORDINALITY or a table version"), name.pos()));
+                    return Err(
+                        self.at(unsupported("TABLESAMPLE, WITH ORDINALITY or a table version"), name.pos())
+                    );
                 }
                 let alias = self.table_alias(alias)?;
                 match args {
                     None => Ok(TableRef::Table { name, alias }),
-                    Some(args) => {
-                        Ok(TableRef::Function { call: self.table_function(name, args.args)?, alias, lateral: false })
-                    }
+                    Some(args) => Ok(TableRef::Function {
+                        call: self.table_function(name, args.args)?,
+                        alias,
+                        lateral: false,
+                    }),
                 }
             }
             TableFactor::Function { lateral, name, args, alias, with_ordinality } => {
@@ -298,9 +311,11 @@ impl Context<'_, '_> {
                 let alias = self.table_alias(alias)?;
                 Ok(TableRef::Function { call: self.table_function(name, args)?, alias, lateral })
             }
-            TableFactor::Derived { lateral, subquery, alias, sample: None } => {
-                Ok(TableRef::Subquery { query: self.query(*subquery)?, alias: self.table_alias(alias)?, lateral })
-            }
+            TableFactor::Derived { lateral, subquery, alias, sample: None } => Ok(TableRef::Subquery {
+                query: self.query(*subquery)?,
+                alias: self.table_alias(alias)?,
+                lateral,
+            }),
             TableFactor::NestedJoin { table_with_joins, alias } => {
                 let inner = self.table_with_joins(*table_with_joins)?;
                 match self.table_alias(alias)? {
@@ -308,7 +323,11 @@ impl Context<'_, '_> {
                     // An alias hides the names inside, exactly as for a subquery.
                     Some(alias) => {
                         let body = QueryBody::Select(Box::new(select_star(vec![inner], alias.name.pos)));
-                        Ok(TableRef::Subquery { query: Box::new(plain_query(body)), alias: Some(alias), lateral: false })
+                        Ok(TableRef::Subquery {
+                            query: Box::new(plain_query(body)),
+                            alias: Some(alias),
+                            lateral: false,
+                        })
                     }
                 }
             }
@@ -324,7 +343,8 @@ impl Context<'_, '_> {
         mut name: super::ast::ObjectName,
         arguments: Vec<ast::FunctionArg>,
     ) -> Result<FunctionCall> {
-        let name = name.parts.pop().ok_or_else(|| Error::Syntax { message: "a function name is missing".into() })?;
+        let name =
+            name.parts.pop().ok_or_else(|| Error::Syntax { message: "a function name is missing".into() })?;
         let mut call = FunctionCall {
             name,
             arguments: Vec::new(),
@@ -374,8 +394,13 @@ pub(super) fn plain_query(body: QueryBody) -> Query {
 
 /// `SELECT * FROM from`.
 pub(super) fn select_star(from: Vec<TableRef>, pos: Pos) -> Select {
-    let star =
-        SelectItem::Star { qualifier: None, exclude: Vec::new(), replace: Vec::new(), rename: Vec::new(), pos };
+    let star = SelectItem::Star {
+        qualifier: None,
+        exclude: Vec::new(),
+        replace: Vec::new(),
+        rename: Vec::new(),
+        pos,
+    };
     Select {
         distinct: Distinct::No,
         items: vec![star],
@@ -423,7 +448,10 @@ pub(super) fn start_of_query(query: &ast::Query) -> Pos {
         body = match body {
             SetExpr::Select(select) => return pos_of(select.select_token.0.span.start),
             SetExpr::Values(values) => {
-                return values.rows.first().map_or(Pos::default(), |row| pos_of(row.opening_token.0.span.start));
+                return values
+                    .rows
+                    .first()
+                    .map_or(Pos::default(), |row| pos_of(row.opening_token.0.span.start));
             }
             SetExpr::SetOperation { left, .. } => left,
             SetExpr::Query(query) => return start_of_query(query),

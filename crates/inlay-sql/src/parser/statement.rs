@@ -1,9 +1,9 @@
 //! Statements: those whose grammar is ours are read token by token, the rest is `sqlparser`'s, converted.
 
 use super::ast::{
-    ColumnDef, Copy, CopyOption, CreateTable, CreateView, Delete, ExplainFormat, Expr, ExprKind, FunctionCall, Ident,
-    Insert, Literal, ObjectKind, ObjectName, OnExisting, Pos, Query, QueryBody, Statement, StatementKind,
-    TableConstraint, TableRef, Update,
+    ColumnDef, Copy, CopyOption, CreateTable, CreateView, Delete, ExplainFormat, Expr, ExprKind,
+    FunctionCall, Ident, Insert, Literal, ObjectKind, ObjectName, OnExisting, Pos, Query, QueryBody,
+    Statement, StatementKind, TableConstraint, TableRef, Update,
 };
 use super::convert::{Context, pos_of, unsupported};
 use super::query::{expr_start, name_arguments, plain_query, select_star};
@@ -42,7 +42,9 @@ impl Reader<'_> {
             "BEGIN" | "START" => {
                 self.parser.next_token();
                 if keyword == "START" {
-                    self.parser.expect_keyword(Keyword::TRANSACTION).map_err(|e| parse_error(&e, self.sql))?;
+                    self.parser
+                        .expect_keyword(Keyword::TRANSACTION)
+                        .map_err(|e| parse_error(&e, self.sql))?;
                 } else {
                     let _ = self.parser.parse_one_of_keywords(&[Keyword::TRANSACTION, Keyword::WORK]);
                 }
@@ -51,7 +53,11 @@ impl Reader<'_> {
             "COMMIT" | "END" | "ROLLBACK" | "ABORT" => {
                 self.parser.next_token();
                 let _ = self.parser.parse_one_of_keywords(&[Keyword::TRANSACTION, Keyword::WORK]);
-                if matches!(keyword.as_str(), "COMMIT" | "END") { StatementKind::Commit } else { StatementKind::Rollback }
+                if matches!(keyword.as_str(), "COMMIT" | "END") {
+                    StatementKind::Commit
+                } else {
+                    StatementKind::Rollback
+                }
             }
             "(" | "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" => {
                 let query = self.parser.parse_query().map_err(|e| parse_error(&e, self.sql))?;
@@ -93,8 +99,10 @@ impl Reader<'_> {
     fn syntax<T>(&self, expected: &str) -> Result<T> {
         let token = self.parser.peek_token_ref();
         let pos = pos_of(token.span.start);
-        let found = if token.token == Token::EOF { "the end".to_string() } else { format!("\"{}\"", token.token) };
-        Err(Error::Syntax { message: format!("expected {expected}, found {found}") }.at(pos.line, pos.column, self.sql))
+        let found =
+            if token.token == Token::EOF { "the end".to_string() } else { format!("\"{}\"", token.token) };
+        Err(Error::Syntax { message: format!("expected {expected}, found {found}") }
+            .at(pos.line, pos.column, self.sql))
     }
 
     fn word(&mut self, expected: &str) -> bool {
@@ -160,7 +168,9 @@ impl Reader<'_> {
         }
         let statement = Box::new(self.statement()?);
         if matches!(statement.kind, StatementKind::Explain { .. }) {
-            return Err(Error::Syntax { message: "EXPLAIN of EXPLAIN explains nothing; write it once".into() });
+            return Err(Error::Syntax {
+                message: "EXPLAIN of EXPLAIN explains nothing; write it once".into(),
+            });
         }
         Ok(StatementKind::Explain { statement, analyze, format })
     }
@@ -239,7 +249,17 @@ impl Reader<'_> {
     /// A bare word counts as text, as in `SET default_order = desc`.
     fn setting_value(&mut self) -> Result<Expr> {
         let value = match &self.parser.peek_token_ref().token {
-            Token::Word(word) if matches!(word.keyword, Keyword::ON | Keyword::OFF | Keyword::DEFAULT | Keyword::ALL | Keyword::DESC | Keyword::ASC) => {
+            Token::Word(word)
+                if matches!(
+                    word.keyword,
+                    Keyword::ON
+                        | Keyword::OFF
+                        | Keyword::DEFAULT
+                        | Keyword::ALL
+                        | Keyword::DESC
+                        | Keyword::ASC
+                ) =>
+            {
                 let text = word.value.clone();
                 let pos = pos_of(self.parser.next_token().span.start);
                 return Ok(Expr { kind: ExprKind::Literal(Literal::String(text)), pos });
@@ -251,7 +271,9 @@ impl Reader<'_> {
                 let text = parts.into_iter().map(|part| part.value).collect::<Vec<_>>().join(".");
                 Expr { kind: ExprKind::Literal(Literal::String(text)), pos }
             }
-            Expr { kind: ExprKind::Default, pos } => Expr { kind: ExprKind::Literal(Literal::String("default".into())), pos },
+            Expr { kind: ExprKind::Default, pos } => {
+                Expr { kind: ExprKind::Literal(Literal::String("default".into())), pos }
+            }
             other => other,
         })
     }
@@ -351,7 +373,9 @@ impl Reader<'_> {
                 Ok(StatementKind::Copy(Box::new(Copy::From { table, columns, path, path_pos, options })))
             }
             (true, None, _) => Err(Error::Syntax { message: "COPY FROM fills a table, not a query".into() }),
-            (false, _, Some(query)) => Ok(StatementKind::Copy(Box::new(Copy::To { query, path, path_pos, options }))),
+            (false, _, Some(query)) => {
+                Ok(StatementKind::Copy(Box::new(Copy::To { query, path, path_pos, options })))
+            }
             (false, Some(name), None) => {
                 let pos = name.pos();
                 let mut select = select_star(vec![TableRef::Table { name, alias: None }], pos);
@@ -421,9 +445,16 @@ impl Reader<'_> {
             ast::Statement::Update(update) => Ok(StatementKind::Update(Box::new(context.update(update)?))),
             ast::Statement::Delete(delete) => Ok(StatementKind::Delete(Box::new(context.delete(delete)?))),
             ast::Statement::Truncate(truncate) => {
-                let [target] = truncate.table_names.as_slice() else { return Err(unsupported("TRUNCATE of several tables")) };
+                let [target] = truncate.table_names.as_slice() else {
+                    return Err(unsupported("TRUNCATE of several tables"));
+                };
                 let table = context.object_name(&target.name)?;
-                Ok(StatementKind::Delete(Box::new(Delete { table, alias: None, using: Vec::new(), filter: None })))
+                Ok(StatementKind::Delete(Box::new(Delete {
+                    table,
+                    alias: None,
+                    using: Vec::new(),
+                    filter: None,
+                })))
             }
             other => {
                 let text = other.to_string();
@@ -441,7 +472,9 @@ impl Reader<'_> {
             match &self.parser.token_at(index).token {
                 Token::LParen => depth += 1,
                 Token::RParen => depth = depth.saturating_sub(1),
-                Token::Word(word) if depth == 0 && word.keyword == Keyword::AS && word.quote_style.is_none() => {
+                Token::Word(word)
+                    if depth == 0 && word.keyword == Keyword::AS && word.quote_style.is_none() =>
+                {
                     let start = self.offset(pos_of(self.parser.token_at(index).span.end));
                     let end = self.offset(self.end_pos());
                     return self.sql.get(start..end.max(start)).unwrap_or("").trim();
@@ -457,7 +490,9 @@ impl Context<'_, '_> {
     fn create_table(&self, create: ast::CreateTable) -> Result<CreateTable> {
         let name = self.object_name(&create.name)?;
         if create.like.is_some() || create.clone.is_some() || create.inherits.is_some() || create.external {
-            return Err(self.at(unsupported("CREATE TABLE ... LIKE, CLONE, INHERITS or EXTERNAL"), name.pos()));
+            return Err(
+                self.at(unsupported("CREATE TABLE ... LIKE, CLONE, INHERITS or EXTERNAL"), name.pos())
+            );
         }
         let mut columns = Vec::with_capacity(create.columns.len());
         let mut constraints = Vec::new();
@@ -488,7 +523,11 @@ impl Context<'_, '_> {
         Ok(TableConstraint::Check(self.expr(condition)?, text))
     }
 
-    fn column_def(&self, column: ast::ColumnDef, constraints: &mut Vec<TableConstraint>) -> Result<ColumnDef> {
+    fn column_def(
+        &self,
+        column: ast::ColumnDef,
+        constraints: &mut Vec<TableConstraint>,
+    ) -> Result<ColumnDef> {
         let name = self.ident(column.name);
         let data_type = self.data_type(&column.data_type).map_err(|error| self.at(error, name.pos))?;
         let mut def = ColumnDef { name, data_type, not_null: false, default: None };
@@ -504,7 +543,9 @@ impl Context<'_, '_> {
                     def.not_null = true;
                     constraints.push(TableConstraint::PrimaryKey(vec![def.name.clone()]));
                 }
-                ast::ColumnOption::Unique(_) => constraints.push(TableConstraint::Unique(vec![def.name.clone()])),
+                ast::ColumnOption::Unique(_) => {
+                    constraints.push(TableConstraint::Unique(vec![def.name.clone()]))
+                }
                 ast::ColumnOption::Check(check) => constraints.push(self.check(*check.expr)?),
                 ast::ColumnOption::Comment(_) => {}
                 other => return Err(self.at(unsupported(format!("the column option {other}")), def.name.pos)),
@@ -516,7 +557,9 @@ impl Context<'_, '_> {
     fn key_columns(&self, columns: Vec<ast::IndexColumn>) -> Result<Vec<Ident>> {
         let name = |column: ast::IndexColumn| match column.column.expr {
             ast::Expr::Identifier(ident) => Ok(self.ident(ident)),
-            other => Err(self.at(Error::bind("a key consists of columns, not expressions"), expr_start(&other))),
+            other => {
+                Err(self.at(Error::bind("a key consists of columns, not expressions"), expr_start(&other)))
+            }
         };
         columns.into_iter().map(name).collect()
     }
@@ -540,7 +583,11 @@ impl Context<'_, '_> {
         Ok(StatementKind::CreateIndex {
             name: create.name.map(|name| self.object_name(&name)).transpose()?,
             table: self.object_name(&create.table_name)?,
-            columns: create.columns.into_iter().map(|column| self.expr(column.column.expr)).collect::<Result<_>>()?,
+            columns: create
+                .columns
+                .into_iter()
+                .map(|column| self.expr(column.column.expr))
+                .collect::<Result<_>>()?,
             unique: create.unique,
             if_not_exists: create.if_not_exists,
         })
@@ -552,7 +599,12 @@ impl Context<'_, '_> {
         };
         let table = self.object_name(table)?;
         let refuse = |feature: &str| Err(self.at(unsupported(feature), table.pos()));
-        if insert.on.is_some() || insert.or.is_some() || insert.ignore || insert.replace_into || insert.overwrite {
+        if insert.on.is_some()
+            || insert.or.is_some()
+            || insert.ignore
+            || insert.replace_into
+            || insert.overwrite
+        {
             return refuse("INSERT ... ON CONFLICT, OR REPLACE, IGNORE or OVERWRITE");
         }
         if insert.returning.is_some() {
@@ -583,7 +635,9 @@ impl Context<'_, '_> {
                 (ast::AssignmentTarget::ColumnName(column), value) => {
                     assignments.push((self.column_name(&column)?, self.expr(value)?));
                 }
-                (ast::AssignmentTarget::Tuple(columns), ast::Expr::Tuple(values)) if columns.len() == values.len() => {
+                (ast::AssignmentTarget::Tuple(columns), ast::Expr::Tuple(values))
+                    if columns.len() == values.len() =>
+                {
                     for (column, value) in columns.iter().zip(values) {
                         assignments.push((self.column_name(column)?, self.expr(value)?));
                     }
@@ -595,7 +649,9 @@ impl Context<'_, '_> {
         }
         let from = match update.from {
             None => Vec::new(),
-            Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => from,
+            Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => {
+                from
+            }
         };
         Ok(Update {
             assignments,
@@ -607,7 +663,8 @@ impl Context<'_, '_> {
     }
 
     fn delete(&self, delete: ast::Delete) -> Result<Delete> {
-        let (ast::FromTable::WithFromKeyword(mut from) | ast::FromTable::WithoutKeyword(mut from)) = delete.from;
+        let (ast::FromTable::WithFromKeyword(mut from) | ast::FromTable::WithoutKeyword(mut from)) =
+            delete.from;
         let target = from.pop().filter(|_| from.is_empty() && delete.tables.is_empty());
         let Some(target) = target else { return Err(unsupported("DELETE from several tables")) };
         let (table, alias) = self.target(target, "DELETE")?;
@@ -628,7 +685,10 @@ impl Context<'_, '_> {
         let no_joins = item.joins.is_empty();
         match self.table_with_joins(item)? {
             TableRef::Table { name, alias } if no_joins => Ok((name, alias.map(|alias| alias.name))),
-            _ => Err(self.at(unsupported(format!("{statement} of something other than a table")), Pos::default())),
+            _ => {
+                Err(self
+                    .at(unsupported(format!("{statement} of something other than a table")), Pos::default()))
+            }
         }
     }
 }

@@ -37,18 +37,20 @@ impl Context<'_, '_> {
             DataType::BigInt(_) | DataType::Int8(_) | DataType::Int64 => LogicalType::BigInt,
             DataType::HugeInt | DataType::Int128 => LogicalType::HugeInt,
             DataType::UTinyInt | DataType::TinyIntUnsigned(_) | DataType::UInt8 => LogicalType::UTinyInt,
-            DataType::USmallInt | DataType::SmallIntUnsigned(_) | DataType::Int2Unsigned(_) | DataType::UInt16 => {
-                LogicalType::USmallInt
-            }
+            DataType::USmallInt
+            | DataType::SmallIntUnsigned(_)
+            | DataType::Int2Unsigned(_)
+            | DataType::UInt16 => LogicalType::USmallInt,
             DataType::IntUnsigned(_)
             | DataType::IntegerUnsigned(_)
             | DataType::Int4Unsigned(_)
             | DataType::Unsigned
             | DataType::UnsignedInteger
             | DataType::UInt32 => LogicalType::UInteger,
-            DataType::UBigInt | DataType::BigIntUnsigned(_) | DataType::Int8Unsigned(_) | DataType::UInt64 => {
-                LogicalType::UBigInt
-            }
+            DataType::UBigInt
+            | DataType::BigIntUnsigned(_)
+            | DataType::Int8Unsigned(_)
+            | DataType::UInt64 => LogicalType::UBigInt,
             DataType::UHugeInt | DataType::UInt128 => LogicalType::UHugeInt,
             DataType::Real | DataType::Float4 | DataType::Float32 => LogicalType::Real,
             DataType::Float(ExactNumberInfo::Precision(bits)) if *bits > 24 => LogicalType::Double,
@@ -128,6 +130,8 @@ fn decimal(info: &ExactNumberInfo) -> Result<LogicalType> {
     }
     match u8::try_from(scale) {
         Ok(scale) if u64::from(scale) <= precision => Ok(LogicalType::decimal(precision as u8, scale)),
-        _ => Err(Error::bind(format!("DECIMAL scale {scale} is not between 0 and the precision {precision}"))),
+        _ => {
+            Err(Error::bind(format!("DECIMAL scale {scale} is not between 0 and the precision {precision}")))
+        }
     }
 }
