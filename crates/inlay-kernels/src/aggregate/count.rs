@@ -1,6 +1,6 @@
 //! `count(*)`, `count(x)`, and the number of NULLs.
 
-use super::groups::scatter;
+use super::groups::{for_null, scatter};
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::{AggregateFunction, AggregateKind};
 use crate::simd::multiversion;
@@ -133,8 +133,10 @@ impl GroupedAccumulator for NullCount {
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
         if args[0].validity().is_some() {
             let counts = self.counts();
-            for (row, &group) in groups.ids().iter().enumerate() {
-                counts[group as usize] += i64::from(args[0].is_null(row));
+            match args[0].validity().filter(|_| !args[0].is_constant()) {
+                Some(validity) => for_null(validity, groups.len(), |row| counts[groups.ids()[row] as usize] += 1),
+                None if args[0].is_constant_null() => count_rows(counts, groups),
+                None => {}
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Group numbers proven in bounds, and the scatter loops that rely on the proof.
 
+use crate::simd::multiversion;
 use inlay_types::Bitmap;
 
 /// Group numbers of rows, each below `count`. The proof is what makes the scatter loops safe.
@@ -14,8 +15,7 @@ impl<'a> GroupIds<'a> {
     ///
     /// Panics when one is not.
     pub fn new(ids: &'a [u32], count: usize) -> Self {
-        let largest = ids.iter().fold(0, |a, &b| a.max(b));
-        assert!(ids.is_empty() || (largest as usize) < count, "group number out of range");
+        assert!(ids.is_empty() || (largest(ids) as usize) < count, "group number out of range");
         Self { ids, count }
     }
 
@@ -40,6 +40,12 @@ impl<'a> GroupIds<'a> {
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
+    }
+}
+
+multiversion! {
+    fn largest[](ids: &[u32]) -> u32 {
+        ids.iter().fold(0, |a, &b| a.max(b))
     }
 }
 
@@ -84,6 +90,22 @@ pub(super) fn for_valid(validity: &Bitmap, len: usize, mut f: impl FnMut(usize))
         if bits == u64::MAX {
             (from..from + 64).for_each(&mut f);
             continue;
+        }
+        while bits != 0 {
+            f(from + bits.trailing_zeros() as usize);
+            bits &= bits - 1;
+        }
+    }
+}
+
+/// Calls `f(row)` for each clear bit below `len`, ascending.
+#[inline(always)]
+pub(super) fn for_null(validity: &Bitmap, len: usize, mut f: impl FnMut(usize)) {
+    for (index, &word) in validity.words().iter().enumerate().take(len.div_ceil(64)) {
+        let from = index * 64;
+        let mut bits = !word;
+        if len - from < 64 {
+            bits &= (1 << (len - from)) - 1;
         }
         while bits != 0 {
             f(from + bits.trailing_zeros() as usize);

@@ -288,19 +288,25 @@ impl<T: Addend> GroupedAccumulator for Sum<T> {
         let arg = flat(args[0]);
         let values = &arg.values::<T>()[..len];
         let group = group as usize;
+        let validity = arg.validity();
+        let narrow = self.admit(measured_bits(values, validity), len);
         let mut count = len;
-        if let Some(validity) = arg.validity() {
-            count = 0;
-            let mut sum = 0i128;
-            for_valid(validity, len, |row| {
-                sum += i128::from(values[row].widen());
-                count += 1;
-            });
-            self.wide_mut()[group] += sum;
-        } else if self.admit(measured_bits(values, None), len) {
-            self.narrow[group] += sum_all(values);
-        } else {
-            self.wide_mut()[group] += values.iter().map(|value| i128::from(value.widen())).sum::<i128>();
+        match validity {
+            None if narrow => self.narrow[group] += sum_all(values),
+            None => self.wide_mut()[group] += values.iter().map(|value| i128::from(value.widen())).sum::<i128>(),
+            Some(validity) => {
+                count = 0;
+                let (mut sum, mut wide) = (0i64, 0i128);
+                for_valid(validity, len, |row| {
+                    let value = values[row].widen();
+                    if narrow { sum += value } else { wide += i128::from(value) }
+                    count += 1;
+                });
+                self.narrow[group] += sum;
+                if wide != 0 {
+                    self.wide_mut()[group] += wide;
+                }
+            }
         }
         if count > 0 {
             self.seen.mark(group);
