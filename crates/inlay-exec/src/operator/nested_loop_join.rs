@@ -11,7 +11,7 @@ use super::hash_join::{JoinOptions, JoinOuterScan, JoinParts};
 use crate::ExecContext;
 use crate::pipeline::{Flow, LocalState, Operator, Push, Sink};
 use inlay_sql::plan::JoinKind;
-use inlay_types::{Batch, Error, Result, VECTOR_SIZE};
+use inlay_types::{Batch, Error, MemoryBudget, Result, VECTOR_SIZE};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ struct NestedLoopJoin {
     /// For Mark joins with conditions.
     truth: Option<PairTruth>,
     collection: Collection,
+    budget: MemoryBudget,
 }
 
 impl AsRef<Core> for NestedLoopJoin {
@@ -31,7 +32,7 @@ impl AsRef<Core> for NestedLoopJoin {
 }
 
 /// Plans a nested-loop join; `options.keys` are empty.
-pub fn plan_nested_loop_join(options: &JoinOptions) -> Result<JoinParts> {
+pub fn plan_nested_loop_join(options: &JoinOptions, context: &ExecContext) -> Result<JoinParts> {
     let read = columns_read(options.conditions.iter());
     let core = Core::new(options, &read, &HashMap::new())?;
     let is_mark = matches!(options.kind, JoinKind::Mark(_)) && !options.conditions.is_empty();
@@ -39,6 +40,7 @@ pub fn plan_nested_loop_join(options: &JoinOptions) -> Result<JoinParts> {
         truth: if is_mark { Some(PairTruth::new(options.conditions.clone(), &core)?) } else { None },
         filter: if is_mark { None } else { PairFilter::new(&options.conditions, &core)? },
         collection: Collection::default(),
+        budget: context.budget.clone(),
         core,
     });
     Ok(JoinParts {
@@ -58,7 +60,7 @@ fn wrong_state() -> Error {
 
 impl Sink for NestedLoopBuild {
     fn local(&self) -> LocalState {
-        Box::new(Collected::default())
+        Box::new(Collected::new(&self.0.budget))
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {
@@ -70,7 +72,7 @@ impl Sink for NestedLoopBuild {
     fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
         let local = local.downcast_mut::<Collected>().ok_or_else(wrong_state)?;
         let columns = self.0.core.stored.iter().map(|index| input.column(*index).clone()).collect();
-        local.push(columns, input.len(), false);
+        local.push(columns, input.len(), false)?;
         Ok(Flow::More)
     }
 
@@ -81,11 +83,11 @@ impl Sink for NestedLoopBuild {
 
     fn finalize(&self, context: &ExecContext) -> Result<()> {
         let join = &*self.0;
-        let chunks = join.collection.take(context)?;
+        let chunks = join.collection.take()?;
+        let reserved = chunks.reserve_columns(context)?;
         let columns = chunks.columns(context, 0, &join.core.stored_types(), true)?;
         let total = chunks.total;
         drop(chunks);
-        let reserved = join.collection.release()?;
         join.core.set_rows(BuildRows::new(context, columns, total, join.core.track, reserved, 0)?)
     }
 }

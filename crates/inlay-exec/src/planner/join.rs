@@ -66,7 +66,7 @@ impl Planner<'_> {
             output: output.clone(),
             filters_applied: !sideways.is_empty() && sideways.iter().all(|s| s.required && s.attached.get()),
         };
-        let parts = plan_join(options)?;
+        let parts = plan_join(options, self.context)?;
         self.close(build, parts.build, node);
         if let Some(pipeline) = self.pipelines.pop() {
             self.pipelines.insert(build_place, pipeline);

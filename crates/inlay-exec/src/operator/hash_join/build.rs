@@ -10,6 +10,7 @@ use super::index::direct::DirectIndex;
 use super::index::hashed::HashIndex;
 use super::index::rank::RankIndex;
 use super::keys::{KeyRange, KeyStates, SlotEncoding, is_narrow_integer};
+use super::memory::{Zero, zeroed};
 use super::publish::{Published, publish};
 use super::rows::{BuildRows, Chunk, Chunks, Collected};
 use crate::ExecContext;
@@ -71,7 +72,7 @@ impl Sink for JoinBuild {
         Box::new(BuildLocal {
             keys: join.build_keys.states(),
             ranges: vec![KeyRange::EMPTY; join.null_equal.len()],
-            collected: Collected::default(),
+            collected: Collected::new(&join.budget),
         })
     }
 
@@ -94,14 +95,14 @@ impl Sink for JoinBuild {
         columns.extend(keys);
         let len = input.len();
         match join.null_rows(&columns[join.core.stored.len()..], len) {
-            None => local.collected.push(columns, len, false),
+            None => local.collected.push(columns, len, false)?,
             Some((valid, null)) => {
                 let take = |rows: &[u32]| columns.iter().map(|column| column.take(rows)).collect();
                 if !valid.is_empty() {
-                    local.collected.push(take(&valid), valid.len(), false);
+                    local.collected.push(take(&valid), valid.len(), false)?;
                 }
                 if join.keep_null_keys {
-                    local.collected.push(take(&null), null.len(), true);
+                    local.collected.push(take(&null), null.len(), true)?;
                 } else {
                     local.collected.dropped += null.len();
                 }
@@ -122,15 +123,15 @@ impl Sink for JoinBuild {
 
     fn finalize(&self, context: &ExecContext) -> Result<()> {
         let join = &*self.0;
-        let chunks = join.collection.take(context)?;
+        let chunks = join.collection.take()?;
         let ranges = join.ranges.lock().clone();
         let (mut index, index_memory) = join.build_index(context, &chunks, &ranges)?;
         let Published { exact } = publish(join, context, &chunks, &ranges, &index)?;
         index.exact_filter = exact;
+        let reserved = chunks.reserve_columns(context)?;
         let columns = chunks.columns(context, 0, &join.core.stored_types(), false)?;
         let total = chunks.total;
         drop(chunks);
-        let reserved = join.collection.release()?;
         let rows = BuildRows::new(context, columns, total, join.core.track, reserved, index_memory)?;
         join.core.set_rows(rows)?;
         join.index.set(index).map_err(|_| Error::internal("a join was built twice"))
@@ -230,13 +231,13 @@ impl HashJoin {
     }
 
     /// Computes a number for each row that can be found from its keys.
-    fn in_parallel<T: Native>(
+    fn in_parallel<T: Native + Zero>(
         &self,
         context: &ExecContext,
         chunks: &Chunks,
         encode: impl Fn(&[Vector], &mut Vec<T>) + Sync,
     ) -> Result<Vec<T>> {
-        let mut all = vec![T::default(); chunks.found];
+        let mut all = zeroed::<T>(chunks.found);
         let mut tasks: Vec<Mutex<(&[Chunk], &mut [T])>> = Vec::new();
         let (mut rest, mut chunks) = (&mut all[..], &chunks.chunks[..]);
         while !chunks.is_empty() {

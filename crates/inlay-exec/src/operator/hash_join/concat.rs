@@ -3,6 +3,7 @@
 //! Dictionaries stay dictionaries: codes are copied as they are if all pieces share one, and through a merged
 //! dictionary if the distinct dictionaries are small. Strings are not copied: heaps are lined up, and views rebased.
 
+use super::memory::zeroed_buffer;
 use crate::ExecContext;
 use inlay_types::{
     Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, Result, Vector, VectorKind, View,
@@ -67,7 +68,7 @@ pub(crate) fn concat_columns(
     }
     let mut plans: Vec<(Shape, Vec<Piece<'_>>)> =
         columns.iter().zip(types).map(|(pieces, ty)| plan(*ty, pieces, total)).collect();
-    let mut buffers: Vec<Buffer> = plans.iter().map(|(shape, _)| Buffer::zeroed(total * shape.width)).collect();
+    let mut buffers: Vec<Buffer> = plans.iter().map(|(shape, _)| zeroed_buffer(total * shape.width)).collect();
     let mut tasks = Vec::new();
     for ((shape, parts), buffer) in plans.iter().zip(&mut buffers) {
         match shape.width {

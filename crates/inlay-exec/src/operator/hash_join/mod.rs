@@ -21,6 +21,7 @@ mod gather;
 mod index;
 mod keys;
 mod mark;
+mod memory;
 pub mod options;
 mod outer;
 mod output;
@@ -35,11 +36,12 @@ pub use options::{Discard, JoinKey, JoinOptions, JoinParts, JoinSide, split_cond
 pub(crate) use outer::JoinOuterScan;
 
 use self::core::{Core, ProbeKind, columns_read};
+use crate::ExecContext;
 use crate::dynamic_filter::DynamicFilter;
 use crate::operator::nested_loop_join::plan_nested_loop_join;
 use build::{JoinBuild, JoinIndex, is_narrow};
 use inlay_sql::plan::{ColumnId, CompareOp, Expr, JoinKind};
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::{Error, LogicalType, MemoryBudget, Result};
 use keys::{KeyPrograms, KeyRange};
 use mark::MarkConditions;
 use pairs::PairFilter;
@@ -68,6 +70,7 @@ pub(crate) struct HashJoin {
     /// Build rows with a NULL key are kept behind the others.
     keep_null_keys: bool,
     collection: Collection,
+    budget: MemoryBudget,
     ranges: Mutex<Vec<KeyRange>>,
     index: OnceLock<JoinIndex>,
 }
@@ -79,11 +82,11 @@ impl AsRef<Core> for HashJoin {
 }
 
 /// Plans a join: a hash join if there are keys, else a nested-loop join.
-pub fn plan_join(options: JoinOptions) -> Result<JoinParts> {
+pub fn plan_join(options: JoinOptions, context: &ExecContext) -> Result<JoinParts> {
     if options.keys.is_empty() {
-        return plan_nested_loop_join(&options);
+        return plan_nested_loop_join(&options, context);
     }
-    let join = Arc::new(HashJoin::new(options)?);
+    let join = Arc::new(HashJoin::new(options, context)?);
     let outer = join.core.outer.map(|_| Arc::new(JoinOuterScan::new(Arc::clone(&join))) as _);
     Ok(JoinParts {
         probe_emits: join.core.kind != ProbeKind::Track,
@@ -94,7 +97,7 @@ pub fn plan_join(options: JoinOptions) -> Result<JoinParts> {
 }
 
 impl HashJoin {
-    fn new(options: JoinOptions) -> Result<Self> {
+    fn new(options: JoinOptions, context: &ExecContext) -> Result<Self> {
         let general_mark = matches!(options.kind, JoinKind::Mark(_))
             && (options.keys.len() > 1 || !options.conditions.is_empty());
         let equalities: Vec<Expr> = if general_mark { options.keys.iter().map(equality).collect() } else { Vec::new() };
@@ -123,6 +126,7 @@ impl HashJoin {
             filters: options.keys.iter().map(|key| key.filter.clone()).collect(),
             filters_applied: options.filters_applied,
             collection: Collection::default(),
+            budget: context.budget.clone(),
             index: OnceLock::new(),
             core,
             build_keys,

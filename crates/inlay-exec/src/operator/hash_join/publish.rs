@@ -7,7 +7,7 @@
 use super::HashJoin;
 use super::build::{JoinIndex, KeyForm};
 use super::index::Index;
-use super::keys::KeyRange;
+use super::keys::{KeyRange, NO_SLOT, SlotEncoding};
 use super::rows::Chunks;
 use crate::ExecContext;
 use inlay_kernels::hash::hash;
@@ -118,7 +118,8 @@ fn integers(
         }
         _ => {
             let mut words = vec![0u64; size as usize / 8 + 1];
-            key_vectors(join, chunks, key).for_each(|vector| set_bits(vector, span.min, &mut words));
+            let (encoding, mut offsets) = (SlotEncoding::new(&[span], &[false])?, Vec::new());
+            key_vectors(join, chunks, key).for_each(|vector| set_bits(vector, &encoding, &mut offsets, &mut words));
             words
         }
     };
@@ -130,12 +131,11 @@ fn integers(
     Some(vec![SegmentPredicate::KeyBitmap(Arc::new(bitmap))])
 }
 
-fn set_bits(vector: &Vector, min: i64, words: &mut [u64]) {
-    let flat = vector.flatten();
-    for row in 0..flat.len() {
-        if !flat.is_null(row) {
-            let bit = (flat.stored_i128(row) - i128::from(min)) as usize;
-            words[bit / 64] |= 1 << (bit % 64);
+fn set_bits(vector: &Vector, encoding: &SlotEncoding, offsets: &mut Vec<u64>, words: &mut [u64]) {
+    encoding.encode_64(std::slice::from_ref(vector), offsets);
+    for &offset in offsets.iter() {
+        if offset != NO_SLOT {
+            words[offset as usize / 64] |= 1 << (offset % 64);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::concat::concat_columns;
 use crate::ExecContext;
-use inlay_types::{Error, Interrupt, LogicalType, Reservation, Result, Vector};
+use inlay_types::{Error, Interrupt, LogicalType, MemoryBudget, Reservation, Result, Vector};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -22,7 +22,6 @@ pub(crate) struct Chunk {
 }
 
 /// What one worker has collected.
-#[derive(Default)]
 pub(crate) struct Collected {
     /// Rows that can be found.
     pub chunks: Vec<Chunk>,
@@ -33,9 +32,20 @@ pub(crate) struct Collected {
     morsel: usize,
     sequence: usize,
     bytes: u64,
+    reserved: Option<Reservation>,
+    budget: MemoryBudget,
 }
 
+/// Memory is reserved in steps of this many bytes.
+const RESERVED_STEP: u64 = 1 << 20;
+
 impl Collected {
+    /// Nothing yet.
+    pub fn new(budget: &MemoryBudget) -> Self {
+        let (chunks, null_chunks, budget) = (Vec::new(), Vec::new(), budget.clone());
+        Self { chunks, null_chunks, dropped: 0, morsel: 0, sequence: 0, bytes: 0, reserved: None, budget }
+    }
+
     /// The batches that follow belong to this morsel.
     pub fn start_morsel(&mut self, number: usize) {
         self.morsel = number;
@@ -43,12 +53,18 @@ impl Collected {
     }
 
     /// Keeps a batch; `nulls` if its rows have a NULL key.
-    pub fn push(&mut self, columns: Vec<Vector>, len: usize, nulls: bool) {
+    pub fn push(&mut self, columns: Vec<Vector>, len: usize, nulls: bool) -> Result<()> {
         let widths: usize = columns.iter().map(row_size).sum();
         self.bytes += (len * widths) as u64;
+        match &mut self.reserved {
+            None => self.reserved = Some(self.budget.reserve(self.bytes)?),
+            Some(reserved) if self.bytes > reserved.bytes() => reserved.resize(self.bytes + RESERVED_STEP)?,
+            Some(_) => {}
+        }
         let chunk = Chunk { order: (self.morsel, self.sequence), columns, len };
         self.sequence += 1;
         if nulls { self.null_chunks.push(chunk) } else { self.chunks.push(chunk) }
+        Ok(())
     }
 }
 
@@ -66,8 +82,7 @@ fn row_size(vector: &Vector) -> usize {
 /// What all workers have collected.
 #[derive(Default)]
 pub(crate) struct Collection {
-    collected: Mutex<Collected>,
-    reserved: Mutex<Option<Reservation>>,
+    workers: Mutex<Vec<Collected>>,
 }
 
 /// The collected chunks in the order of the rows.
@@ -82,44 +97,45 @@ pub(crate) struct Chunks {
     pub total: usize,
     /// Rows that were dropped.
     pub dropped: usize,
+    bytes: u64,
+    /// Held as long as the chunks are.
+    _reserved: Vec<Reservation>,
 }
 
 impl Collection {
     /// Adds what a worker has.
     pub fn add(&self, worker: Collected) {
-        let mut all = self.collected.lock();
-        all.chunks.extend(worker.chunks);
-        all.null_chunks.extend(worker.null_chunks);
-        all.dropped += worker.dropped;
-        all.bytes += worker.bytes;
+        self.workers.lock().push(worker);
     }
 
-    /// Takes everything out, in order. Memory is accounted for from here on.
-    pub fn take(&self, context: &ExecContext) -> Result<Chunks> {
-        let mut all = std::mem::take(&mut *self.collected.lock());
-        // Once for the chunks, once for the columns that they become.
-        *self.reserved.lock() = Some(context.budget.reserve(all.bytes * 2)?);
-        all.chunks.sort_unstable_by_key(|chunk| chunk.order);
-        all.null_chunks.sort_unstable_by_key(|chunk| chunk.order);
-        let found = all.chunks.iter().map(|chunk| chunk.len).sum();
-        let total = found + all.null_chunks.iter().map(|chunk| chunk.len).sum::<usize>();
+    /// Takes everything out, in order.
+    pub fn take(&self) -> Result<Chunks> {
+        let (mut chunks, mut null_chunks, mut reserved) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut dropped, mut bytes) = (0, 0);
+        for worker in std::mem::take(&mut *self.workers.lock()) {
+            chunks.extend(worker.chunks);
+            null_chunks.extend(worker.null_chunks);
+            reserved.extend(worker.reserved);
+            dropped += worker.dropped;
+            bytes += worker.bytes;
+        }
+        chunks.sort_unstable_by_key(|chunk: &Chunk| chunk.order);
+        null_chunks.sort_unstable_by_key(|chunk: &Chunk| chunk.order);
+        let found = chunks.iter().map(|chunk| chunk.len).sum();
+        let total = found + null_chunks.iter().map(|chunk| chunk.len).sum::<usize>();
         if total > ROWS_MAX {
             return Err(Error::unsupported(format!("a join whose smaller input has {total} rows")));
         }
-        Ok(Chunks { chunks: all.chunks, null_chunks: all.null_chunks, found, total, dropped: all.dropped })
-    }
-
-    /// Gives back the memory of the chunks, which are gone, and returns what the columns hold.
-    pub fn release(&self) -> Result<Option<Reservation>> {
-        let mut reserved = self.reserved.lock().take();
-        if let Some(reservation) = &mut reserved {
-            reservation.resize(reservation.bytes() / 2)?;
-        }
-        Ok(reserved)
+        Ok(Chunks { chunks, null_chunks, found, total, dropped, bytes, _reserved: reserved })
     }
 }
 
 impl Chunks {
+    /// Reserves as much memory as the columns made of the chunks will hold.
+    pub fn reserve_columns(&self, context: &ExecContext) -> Result<Reservation> {
+        context.budget.reserve(self.bytes)
+    }
+
     /// Columns `from .. from + types.len()` of all rows (or of those that can be found) laid out contiguously.
     pub fn columns(
         &self,
@@ -147,7 +163,7 @@ pub(crate) struct BuildRows {
     matched: Vec<AtomicU8>,
     /// For loops of the probe.
     pub interrupt: Interrupt,
-    _reserved: Option<Reservation>,
+    _reserved: Reservation,
 }
 
 impl BuildRows {
@@ -157,15 +173,11 @@ impl BuildRows {
         columns: Vec<Vector>,
         len: usize,
         track: bool,
-        mut reserved: Option<Reservation>,
+        mut reserved: Reservation,
         more_bytes: usize,
     ) -> Result<Self> {
         let flags = if track { len } else { 0 };
-        let more = (more_bytes + flags) as u64;
-        match &mut reserved {
-            Some(reserved) => reserved.grow(more)?,
-            None => reserved = Some(context.budget.reserve(more)?),
-        }
+        reserved.grow((more_bytes + flags) as u64)?;
         let matched = std::iter::repeat_with(|| AtomicU8::new(0)).take(flags).collect();
         Ok(Self { columns, len, matched, interrupt: context.interrupt.clone(), _reserved: reserved })
     }

@@ -105,7 +105,7 @@ fn coded(flat: &Vector) -> Vector {
 fn run(options: JoinOptions, left: &[Batch], right: &[Batch]) -> Result<Vec<Row>> {
     let context = context();
     let (build, probe) = if options.build_left { (left, right) } else { (right, left) };
-    let parts = plan_join(options)?;
+    let parts = plan_join(options, &context)?;
     let mut workers = [parts.build.local(), parts.build.local()];
     for (number, batch) in build.iter().enumerate() {
         let worker = &mut workers[number % 2];

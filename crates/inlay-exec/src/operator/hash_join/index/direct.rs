@@ -8,7 +8,8 @@
 
 use super::super::dispatch::multiversion;
 use super::super::keys::NO_SLOT_32;
-use super::{PairWriter, RowWriter, Runs, prefix_sums};
+use super::super::memory::zeroed;
+use super::{PairWriter, RowWriter, Runs};
 
 /// See the module documentation.
 pub(crate) enum DirectIndex {
@@ -29,33 +30,21 @@ pub(crate) enum DirectIndex {
 impl DirectIndex {
     /// Indexes rows by their slots, each below `domain`. With `members`, rows of equal slots need not all be found.
     pub fn build(slots: &[u32], domain: usize, members: bool, ascending: bool) -> Self {
-        let mut heads = vec![0u32; domain + 1];
+        let mut heads = zeroed::<u32>(domain + 1);
         let mut repeated = false;
         for (row, &slot) in slots.iter().enumerate() {
             let head = &mut heads[slot as usize];
-            repeated |= *head != 0;
+            if *head != 0 && !members {
+                repeated = true;
+                break;
+            }
             *head = row as u32 + 1;
         }
-        if !repeated || members {
+        if !repeated {
             return Self::Unique { heads };
         }
-        let mut starts = heads;
-        starts.fill(0);
-        for &slot in slots {
-            starts[slot as usize] += 1;
-        }
-        prefix_sums(&mut starts);
-        if ascending {
-            return Self::Runs { starts, rows: None };
-        }
-        let mut next = starts.clone();
-        let mut rows = vec![0u32; slots.len()];
-        for (row, &slot) in slots.iter().enumerate() {
-            let place = &mut next[slot as usize];
-            rows[*place as usize] = row as u32;
-            *place += 1;
-        }
-        Self::Runs { starts, rows: Some(rows) }
+        let (starts, rows) = super::group_by_slot(slots.iter().copied(), slots.len(), domain, ascending);
+        Self::Runs { starts, rows }
     }
 
     pub fn is_unique(&self) -> bool {
@@ -142,7 +131,7 @@ multiversion! {
     }
 }
 
-/// `starts` has two more entries than there are slots, so the last slot but one is empty.
+/// `starts` has two more entries than there are slots, so the last one is empty.
 fn find_runs(starts: &[u32], slots: &[u32], runs: &mut Runs) {
     let last = starts.len() - 2;
     for (row, &slot) in slots.iter().enumerate() {

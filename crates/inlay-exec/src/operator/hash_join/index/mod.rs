@@ -16,6 +16,7 @@ pub(crate) mod rank;
 
 use direct::DirectIndex;
 use hashed::HashIndex;
+use super::memory::zeroed;
 use rank::RankIndex;
 
 /// An index over the build side's rows.
@@ -209,14 +210,37 @@ impl<'a> RowWriter<'a> {
     }
 }
 
-/// Turns counts per slot into first places, by slot: `counts[i]` becomes the sum of those before, and the total stands
-/// behind the last.
-pub(crate) fn prefix_sums(counts: &mut Vec<u32>) {
-    let mut sum = 0u32;
-    for count in counts.iter_mut() {
-        let own = *count;
-        *count = sum;
-        sum += own;
+/// Sorts rows by slot: the first place of each slot (with two more behind the last), and the rows by place, unless they
+/// are `ascending` by slot, so that place and row are the same.
+fn group_by_slot(
+    slots: impl Iterator<Item = u32> + Clone,
+    len: usize,
+    domain: usize,
+    ascending: bool,
+) -> (Vec<u32>, Option<Vec<u32>>) {
+    // Counts stand two places behind their slot; after summing up, `starts[slot + 1]` is where the slot's next row goes,
+    // and when all rows are placed, where the next slot begins.
+    let mut starts = zeroed::<u32>(domain + 2);
+    for slot in slots.clone() {
+        if let Some(count) = starts.get_mut(slot as usize + 2) {
+            *count += 1;
+        }
     }
-    counts.push(sum);
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += *start;
+        *start = sum;
+    }
+    if ascending {
+        starts.remove(0);
+        starts.push(sum);
+        return (starts, None);
+    }
+    let mut rows = zeroed::<u32>(len);
+    for (row, slot) in slots.enumerate() {
+        let place = &mut starts[slot as usize + 1];
+        rows[*place as usize] = row as u32;
+        *place += 1;
+    }
+    (starts, Some(rows))
 }

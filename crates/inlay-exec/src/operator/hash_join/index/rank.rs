@@ -10,6 +10,7 @@
 //! would take 24 MB. Behind the last word stands an empty one; slots outside of the range read that one.
 
 use super::super::dispatch::multiversion;
+use super::super::memory::zeroed;
 use super::{PairWriter, RowWriter, Runs};
 use crate::ExecContext;
 use inlay_types::Result;
@@ -37,7 +38,7 @@ impl RankIndex {
         members: bool,
         ascending: bool,
     ) -> Result<Self> {
-        let mut words = vec![[0u64; 2]; domain.div_ceil(64) + 1];
+        let mut words = zeroed::<[u64; 2]>(domain.div_ceil(64) + 1);
         if ascending && slots.len() > PARALLEL_ROWS {
             set_bits_ascending(context, slots, &mut words)?;
         } else {
@@ -61,28 +62,15 @@ impl RankIndex {
             }
             return Ok(index);
         }
-        let mut starts = vec![0u32; distinct];
-        for &slot in slots {
-            starts[index.rank(slot)] += 1;
-        }
-        super::prefix_sums(&mut starts);
-        if !ascending {
-            let mut next = starts.clone();
-            let mut rows = vec![0u32; slots.len()];
-            for (row, &slot) in slots.iter().enumerate() {
-                let place = &mut next[index.rank(slot)];
-                rows[*place as usize] = row as u32;
-                *place += 1;
-            }
-            index.rows = Some(rows);
-        }
-        index.starts = Some(starts);
+        let ranks = slots.iter().map(|slot| index.rank(*slot) as u32);
+        let (starts, rows) = super::group_by_slot(ranks, slots.len(), distinct, ascending);
+        (index.starts, index.rows) = (Some(starts), rows);
         Ok(index)
     }
 
     fn rows_by_rank(&self, context: &ExecContext, slots: &[u32]) -> Result<Vec<u32>> {
         if slots.len() <= PARALLEL_ROWS {
-            let mut rows = vec![0u32; slots.len()];
+            let mut rows = zeroed::<u32>(slots.len());
             for (row, &slot) in slots.iter().enumerate() {
                 rows[self.rank(slot)] = row as u32;
             }
