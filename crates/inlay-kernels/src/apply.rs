@@ -60,7 +60,9 @@ pub(crate) fn map<A: Native, O: Native>(
     let input = undictionary(input);
     let rows = if input.is_constant() { 1 } else { len };
     out.reset_flat(ty, rows);
-    map_loop(input.values::<A>(), out.values_mut::<O>(), f);
+    for (target, &value) in out.values_mut::<O>().iter_mut().zip(input.values::<A>()) {
+        *target = f(value);
+    }
     finish(&[&input], rows, len, out)
 }
 
@@ -80,7 +82,7 @@ pub(crate) fn try_map<A: Native, O: Native>(
     let rows = if input.is_constant() { 1 } else { len };
     out.reset_flat(ty, rows);
     let values = input.values::<A>();
-    if try_map_loop(values, out.values_mut::<O>(), f) {
+    if map_plain(values, out.values_mut::<O>(), f) {
         for (row, &value) in values[..rows].iter().enumerate() {
             if f(value).1 && !input.is_null(row) {
                 return Err(error(value));
@@ -90,8 +92,32 @@ pub(crate) fn try_map<A: Native, O: Native>(
     finish(&[&input], rows, len, out)
 }
 
-/// `out = f(left, right)`, where the flag says that the value is wrong; `error` explains.
+/// `out = f(left, right)`, where the flag says that the value is wrong; `error` explains. Compiled for the CPU's level if
+/// results have 32 or 64 bits; for operations that vectorise.
 pub(crate) fn try_zip<A: Native, B: Native, O: Native>(
+    args: &[&Vector],
+    ty: LogicalType,
+    len: usize,
+    out: &mut Vector,
+    f: impl Fn(A, B) -> (O, bool) + Copy,
+    error: impl Fn(A, B) -> Error,
+) -> Result<()> {
+    zip_with::<A, B, O, true>(args, ty, len, out, f, error)
+}
+
+/// Like [`try_zip`], for operations that do not vectorise.
+pub(crate) fn try_zip_plain<A: Native, B: Native, O: Native>(
+    args: &[&Vector],
+    ty: LogicalType,
+    len: usize,
+    out: &mut Vector,
+    f: impl Fn(A, B) -> (O, bool) + Copy,
+    error: impl Fn(A, B) -> Error,
+) -> Result<()> {
+    zip_with::<A, B, O, false>(args, ty, len, out, f, error)
+}
+
+fn zip_with<A: Native, B: Native, O: Native, const VECTORISES: bool>(
     args: &[&Vector],
     ty: LogicalType,
     len: usize,
@@ -107,10 +133,19 @@ pub(crate) fn try_zip<A: Native, B: Native, O: Native>(
     out.reset_flat(ty, rows);
     let (l, r) = (left.values::<A>(), right.values::<B>());
     let target = out.values_mut::<O>();
-    let failed = match (left.is_constant(), right.is_constant()) {
-        (true, true) | (false, false) => try_zip_loop(l, r, target, f),
-        (false, true) => try_map_loop(l, target, |a| f(a, r[0])),
-        (true, false) => try_map_loop(r, target, |b| f(l[0], b)),
+    // A constant, so that only one set of loops is compiled for a type.
+    let failed = if const { VECTORISES && (size_of::<O>() == 4 || size_of::<O>() == 8) } {
+        match (left.is_constant(), right.is_constant()) {
+            (true, true) | (false, false) => zip_loop(l, r, target, f),
+            (false, true) => map_loop(l, target, |a| f(a, r[0])),
+            (true, false) => map_loop(r, target, |b| f(l[0], b)),
+        }
+    } else {
+        match (left.is_constant(), right.is_constant()) {
+            (true, true) | (false, false) => zip_plain(l, r, target, f),
+            (false, true) => map_plain(l, target, |a| f(a, r[0])),
+            (true, false) => map_plain(r, target, |b| f(l[0], b)),
+        }
     };
     if failed {
         for row in 0..rows {
@@ -132,6 +167,17 @@ pub(crate) fn zip<A: Native, B: Native, O: Native>(
     f: impl Fn(A, B) -> O + Copy,
 ) -> Result<()> {
     try_zip(args, ty, len, out, |a: A, b: B| (f(a, b), false), |_, _| Error::internal("an operation failed that cannot"))
+}
+
+/// Like [`zip`], for operations that do not vectorise.
+pub(crate) fn zip_simple<A: Native, B: Native, O: Native>(
+    args: &[&Vector],
+    ty: LogicalType,
+    len: usize,
+    out: &mut Vector,
+    f: impl Fn(A, B) -> O + Copy,
+) -> Result<()> {
+    try_zip_plain(args, ty, len, out, |a: A, b: B| (f(a, b), false), |_, _| Error::internal("an operation failed that cannot"))
 }
 
 /// `out = f(row)` for any function of rows that are not NULL; other rows hold the default. Constant arguments give a
@@ -197,36 +243,43 @@ fn finish_with(validity: Option<Bitmap>, rows: usize, len: usize, out: &mut Vect
     Ok(())
 }
 
+#[inline(always)]
+fn map_plain<A: Native, O: Native, F: Fn(A) -> (O, bool)>(input: &[A], out: &mut [O], f: F) -> bool {
+    let mut failed = false;
+    for (out, &a) in out.iter_mut().zip(input) {
+        let (value, wrong) = f(a);
+        *out = value;
+        failed |= wrong;
+    }
+    failed
+}
+
+#[inline(always)]
+fn zip_plain<A: Native, B: Native, O: Native, F: Fn(A, B) -> (O, bool)>(
+    left: &[A],
+    right: &[B],
+    out: &mut [O],
+    f: F,
+) -> bool {
+    let mut failed = false;
+    for ((out, &a), &b) in out.iter_mut().zip(left).zip(right) {
+        let (value, wrong) = f(a, b);
+        *out = value;
+        failed |= wrong;
+    }
+    failed
+}
+
 multiversion! {
-    fn map_loop[A: Native, O: Native, F: Fn(A) -> O](input: &[A], out: &mut [O], f: F) {
-        for (out, &a) in out.iter_mut().zip(input) {
-            *out = f(a);
-        }
+    fn map_loop[A: Native, O: Native, F: Fn(A) -> (O, bool)](input: &[A], out: &mut [O], f: F) -> bool {
+        map_plain(input, out, f)
     }
 }
 
 multiversion! {
-    fn try_map_loop[A: Native, O: Native, F: Fn(A) -> (O, bool)](input: &[A], out: &mut [O], f: F) -> bool {
-        let mut failed = false;
-        for (out, &a) in out.iter_mut().zip(input) {
-            let (value, wrong) = f(a);
-            *out = value;
-            failed |= wrong;
-        }
-        failed
-    }
-}
-
-multiversion! {
-    fn try_zip_loop[A: Native, B: Native, O: Native, F: Fn(A, B) -> (O, bool)](
+    fn zip_loop[A: Native, B: Native, O: Native, F: Fn(A, B) -> (O, bool)](
         left: &[A], right: &[B], out: &mut [O], f: F,
     ) -> bool {
-        let mut failed = false;
-        for ((out, &a), &b) in out.iter_mut().zip(left).zip(right) {
-            let (value, wrong) = f(a, b);
-            *out = value;
-            failed |= wrong;
-        }
-        failed
+        zip_plain(left, right, out, f)
     }
 }

@@ -5,7 +5,7 @@
 
 use super::integer::Checked;
 use super::{Op, kernel, unexpected};
-use crate::apply::{map, null_argument, try_zip, undictionary, zip};
+use crate::apply::{map, null_argument, try_zip, try_zip_plain, undictionary, zip};
 use crate::function::ScalarKernel;
 use crate::registry::Resolved;
 use crate::simd::multiversion;
@@ -179,7 +179,7 @@ multiversion! {
 }
 
 fn remainder<T: Checked>(ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    kernel(move |args, len, out| try_zip(args, ty, len, out, T::rem, |_, _| Error::DivisionByZero))
+    kernel(move |args, len, out| try_zip_plain(args, ty, len, out, T::rem, |_, _| Error::DivisionByZero))
 }
 
 fn negate_of<T: Checked>(ty: LogicalType) -> Arc<dyn ScalarKernel> {

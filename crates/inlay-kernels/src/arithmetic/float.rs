@@ -1,7 +1,7 @@
 //! REAL and DOUBLE, by IEEE 754: nothing fails but `//` by zero.
 
 use super::{Op, kernel, unexpected};
-use crate::apply::{map, try_zip, zip};
+use crate::apply::{map, try_zip_plain, zip, zip_simple};
 use crate::function::ScalarKernel;
 use inlay_types::{Error, LogicalType, Native, PhysicalType};
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
@@ -49,10 +49,10 @@ fn kernel_of<T: Float>(op: Op, ty: LogicalType) -> Arc<dyn ScalarKernel> {
         Op::Add => kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a + b)),
         Op::Subtract => kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a - b)),
         Op::Multiply => kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a * b)),
-        Op::Modulo => kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a % b)),
+        Op::Modulo => kernel(move |args, len, out| zip_simple(args, ty, len, out, |a: T, b: T| a % b)),
         Op::IntegerDivide => {
             let quotient = |a: T, b: T| (a / b, b == T::default());
-            kernel(move |args, len, out| try_zip(args, ty, len, out, quotient, |_, _| Error::DivisionByZero))
+            kernel(move |args, len, out| try_zip_plain(args, ty, len, out, quotient, |_, _| Error::DivisionByZero))
         }
     }
 }

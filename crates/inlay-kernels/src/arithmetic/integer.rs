@@ -1,7 +1,7 @@
 //! Integers of 8 to 128 bits, signed and unsigned. Results are checked; checks are flags, not branches.
 
 use super::{Op, kernel, unexpected};
-use crate::apply::{map, try_map, try_zip, zip};
+use crate::apply::{map, try_map, try_zip, try_zip_plain, zip_simple};
 use crate::coercion::common_type;
 use crate::function::ScalarKernel;
 use crate::registry::{ArgType, Resolved};
@@ -184,8 +184,8 @@ pub(super) fn kernel_of<T: Checked>(op: Op, ty: LogicalType) -> Arc<dyn ScalarKe
             kernel(move |args, len, out| super::decimal::multiply_i64(args, ty, len, out, i64::MAX, overflow))
         }
         Op::Multiply => kernel(move |args, len, out| try_zip(args, ty, len, out, T::mul, overflow)),
-        Op::IntegerDivide => kernel(move |args, len, out| try_zip(args, ty, len, out, T::div, division)),
-        Op::Modulo => kernel(move |args, len, out| try_zip(args, ty, len, out, T::rem, division)),
+        Op::IntegerDivide => kernel(move |args, len, out| try_zip_plain(args, ty, len, out, T::div, division)),
+        Op::Modulo => kernel(move |args, len, out| try_zip_plain(args, ty, len, out, T::rem, division)),
     }
 }
 
@@ -229,11 +229,11 @@ where
 {
     let overflow = move |a: T, b: T| Error::out_of_range(format!("overflow in {ty} left shift: {a} << {b}"));
     match op {
-        BitOp::And => kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a & b)),
-        BitOp::Or => kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a | b)),
-        BitOp::Xor => kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a ^ b)),
-        BitOp::ShiftLeft => kernel(move |args, len, out| try_zip(args, ty, len, out, T::shl, overflow)),
-        BitOp::ShiftRight => kernel(move |args, len, out| zip(args, ty, len, out, T::shr)),
+        BitOp::And => kernel(move |args, len, out| zip_simple(args, ty, len, out, |a: T, b: T| a & b)),
+        BitOp::Or => kernel(move |args, len, out| zip_simple(args, ty, len, out, |a: T, b: T| a | b)),
+        BitOp::Xor => kernel(move |args, len, out| zip_simple(args, ty, len, out, |a: T, b: T| a ^ b)),
+        BitOp::ShiftLeft => kernel(move |args, len, out| try_zip_plain(args, ty, len, out, T::shl, overflow)),
+        BitOp::ShiftRight => kernel(move |args, len, out| zip_simple(args, ty, len, out, T::shr)),
     }
 }
 

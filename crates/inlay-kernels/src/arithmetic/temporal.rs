@@ -4,7 +4,7 @@
 //! and microseconds. Months are added first and clamp the day, then days, then microseconds.
 
 use super::{Op, kernel};
-use crate::apply::{try_map, try_zip, zip};
+use crate::apply::{try_map, try_zip_plain, zip_simple};
 use crate::function::ScalarKernel;
 use crate::registry::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, Date, Double, Integer, Time, Timestamp, Varchar};
@@ -27,7 +27,7 @@ pub(super) fn resolve_binary(op: Op, left: &ArgType, right: &ArgType) -> Option<
         (Op::Subtract, Date, r) if is_count(r) => Some(subtract_days()),
         (Op::Subtract, Date, Date) => {
             let days = |a: i32, b: i32| i64::from(a) - i64::from(b);
-            let kernel = kernel(move |args, len, out| zip(args, BigInt, len, out, days));
+            let kernel = kernel(move |args, len, out| zip_simple(args, BigInt, len, out, days));
             Some(Resolved::infallible(vec![Date, Date], BigInt, kernel))
         }
         (Op::Add, Date, INTERVAL) => Some(shift_date(false, 1)),
@@ -37,7 +37,7 @@ pub(super) fn resolve_binary(op: Op, left: &ArgType, right: &ArgType) -> Option<
         (Op::Add, INTERVAL, Timestamp) => Some(shift_timestamp(true, 1)),
         (Op::Subtract, Timestamp, INTERVAL) => Some(shift_timestamp(false, -1)),
         (Op::Subtract, Timestamp | Date, Timestamp | Date) => {
-            let kernel = kernel(move |args, len, out| zip(args, INTERVAL, len, out, timestamp_difference));
+            let kernel = kernel(move |args, len, out| zip_simple(args, INTERVAL, len, out, timestamp_difference));
             Some(Resolved::infallible(vec![Timestamp, Timestamp], INTERVAL, kernel))
         }
         (Op::Add, Date, Time) => Some(date_and_time(false)),
@@ -80,7 +80,7 @@ pub(super) fn resolve_interval_division(right: &ArgType) -> Option<Resolved> {
     let error = |a: Interval, b: f64| {
         if b == 0.0 { Error::DivisionByZero } else { overflow(format!("{a} / {b}")) }
     };
-    let kernel = kernel(move |args, len, out| try_zip(args, INTERVAL, len, out, divide, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, INTERVAL, len, out, divide, error));
     Some(Resolved::fallible(vec![INTERVAL, Double], INTERVAL, kernel))
 }
 
@@ -122,14 +122,14 @@ fn add_days(left: LogicalType, right: LogicalType, swap: bool) -> Resolved {
         let (date, days) = if swap { (b, a) } else { (a, b) };
         overflow(format!("{} + {days} days", date_text(date)))
     };
-    let kernel = kernel(move |args, len, out| try_zip(args, Date, len, out, sum, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, Date, len, out, sum, error));
     Resolved::fallible(vec![left, right], Date, kernel)
 }
 
 fn subtract_days() -> Resolved {
     let difference = |a: i32, b: i32| a.overflowing_sub(b);
     let error = |a: i32, b: i32| overflow(format!("{} - {b} days", date_text(a)));
-    let kernel = kernel(move |args, len, out| try_zip(args, Date, len, out, difference, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, Date, len, out, difference, error));
     Resolved::fallible(vec![Date, Integer], Date, kernel)
 }
 
@@ -156,11 +156,11 @@ fn shift_date(swap: bool, sign: i32) -> Resolved {
     };
     if swap {
         let kernel = kernel(move |args, len, out| {
-            try_zip(args, Timestamp, len, out, |a, b| shifted(b, a), |a: Interval, b: i32| error(b, a))
+            try_zip_plain(args, Timestamp, len, out, |a, b| shifted(b, a), |a: Interval, b: i32| error(b, a))
         });
         return Resolved::fallible(vec![INTERVAL, Date], Timestamp, kernel);
     }
-    let kernel = kernel(move |args, len, out| try_zip(args, Timestamp, len, out, shifted, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, Timestamp, len, out, shifted, error));
     Resolved::fallible(vec![Date, INTERVAL], Timestamp, kernel)
 }
 
@@ -171,11 +171,11 @@ fn shift_timestamp(swap: bool, sign: i32) -> Resolved {
     };
     if swap {
         let kernel = kernel(move |args, len, out| {
-            try_zip(args, Timestamp, len, out, |a, b| shifted(b, a), |a: Interval, b: i64| error(b, a))
+            try_zip_plain(args, Timestamp, len, out, |a, b| shifted(b, a), |a: Interval, b: i64| error(b, a))
         });
         return Resolved::fallible(vec![INTERVAL, Timestamp], Timestamp, kernel);
     }
-    let kernel = kernel(move |args, len, out| try_zip(args, Timestamp, len, out, shifted, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, Timestamp, len, out, shifted, error));
     Resolved::fallible(vec![Timestamp, INTERVAL], Timestamp, kernel)
 }
 
@@ -185,10 +185,10 @@ fn shift_time(swap: bool, sign: i64) -> Resolved {
         (at + sign * (by.micros % MICROS_PER_DAY)).rem_euclid(MICROS_PER_DAY)
     };
     if swap {
-        let kernel = kernel(move |args, len, out| zip(args, Time, len, out, |a, b| shifted(b, a)));
+        let kernel = kernel(move |args, len, out| zip_simple(args, Time, len, out, |a, b| shifted(b, a)));
         return Resolved::infallible(vec![INTERVAL, Time], Time, kernel);
     }
-    let kernel = kernel(move |args, len, out| zip(args, Time, len, out, shifted));
+    let kernel = kernel(move |args, len, out| zip_simple(args, Time, len, out, shifted));
     Resolved::infallible(vec![Time, INTERVAL], Time, kernel)
 }
 
@@ -203,11 +203,11 @@ fn date_and_time(swap: bool) -> Resolved {
     let error = |date: i32| overflow(date_text(date));
     if swap {
         let kernel = kernel(move |args, len, out| {
-            try_zip(args, Timestamp, len, out, |a: i64, b: i32| sum(b, a), |_, b| error(b))
+            try_zip_plain(args, Timestamp, len, out, |a: i64, b: i32| sum(b, a), |_, b| error(b))
         });
         return Resolved::fallible(vec![Time, Date], Timestamp, kernel);
     }
-    let kernel = kernel(move |args, len, out| try_zip(args, Timestamp, len, out, sum, |a, _| error(a)));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, Timestamp, len, out, sum, |a, _| error(a)));
     Resolved::fallible(vec![Date, Time], Timestamp, kernel)
 }
 
@@ -220,7 +220,7 @@ fn combine_intervals(op: Op, sign: i32) -> Resolved {
         ))
     };
     let error = move |a: Interval, b: Interval| op.overflow(INTERVAL, a, b);
-    let kernel = kernel(move |args, len, out| try_zip(args, INTERVAL, len, out, sum, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, INTERVAL, len, out, sum, error));
     Resolved::fallible(vec![INTERVAL, INTERVAL], INTERVAL, kernel)
 }
 
@@ -236,11 +236,11 @@ fn scale_interval(swap: bool) -> Resolved {
     let error = |a: Interval, b: i64| Op::Multiply.overflow(INTERVAL, a, b);
     if swap {
         let kernel = kernel(move |args, len, out| {
-            try_zip(args, INTERVAL, len, out, |a, b| product(b, a), |a: i64, b: Interval| error(b, a))
+            try_zip_plain(args, INTERVAL, len, out, |a, b| product(b, a), |a: i64, b: Interval| error(b, a))
         });
         return Resolved::fallible(vec![BigInt, INTERVAL], INTERVAL, kernel);
     }
-    let kernel = kernel(move |args, len, out| try_zip(args, INTERVAL, len, out, product, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, INTERVAL, len, out, product, error));
     Resolved::fallible(vec![INTERVAL, BigInt], INTERVAL, kernel)
 }
 
@@ -258,10 +258,10 @@ fn scale_interval_float(swap: bool) -> Resolved {
     let error = |a: Interval, b: f64| Op::Multiply.overflow(INTERVAL, a, b);
     if swap {
         let kernel = kernel(move |args, len, out| {
-            try_zip(args, INTERVAL, len, out, |a, b| scale_by(b, a), |a: f64, b: Interval| error(b, a))
+            try_zip_plain(args, INTERVAL, len, out, |a, b| scale_by(b, a), |a: f64, b: Interval| error(b, a))
         });
         return Resolved::fallible(vec![Double, INTERVAL], INTERVAL, kernel);
     }
-    let kernel = kernel(move |args, len, out| try_zip(args, INTERVAL, len, out, scale_by, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, INTERVAL, len, out, scale_by, error));
     Resolved::fallible(vec![INTERVAL, Double], INTERVAL, kernel)
 }

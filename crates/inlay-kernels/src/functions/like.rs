@@ -140,7 +140,12 @@ impl Pattern {
         match self {
             Self::Exact(exact) => text == exact,
             Self::Parts { prefix, middle, suffix } => {
-                if text.len() < prefix.len() + suffix.len() || !text.starts_with(prefix) || !text.ends_with(suffix) {
+                if text.len() < prefix.len() + suffix.len() {
+                    return false;
+                }
+                // An empty Vec points nowhere, and glibc's memcmp reads from there under an empty mask: 100 ns for
+                // a fault that the CPU has to suppress. So empty ends are not compared.
+                if !prefix.is_empty() && !text.starts_with(prefix) || !suffix.is_empty() && !text.ends_with(suffix) {
                     return false;
                 }
                 let mut rest = &text[prefix.len()..text.len() - suffix.len()];

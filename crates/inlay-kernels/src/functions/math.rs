@@ -1,7 +1,7 @@
 //! Functions of numbers.
 
 use super::columns::Column;
-use crate::apply::{map, per_row, try_map, try_zip, zip};
+use crate::apply::{map, per_row, try_map, try_zip_plain, zip_simple};
 use crate::arithmetic::kernel;
 use crate::function::Volatility;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved, Signature};
@@ -63,7 +63,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Overloads::Fixed(&[
             Signature::new(&[Double], Double, |args, len, out| map(args[0], Double, len, out, |v: f64| v.log10())),
             Signature::new(&[Double, Double], Double, |args, len, out| {
-                zip(args, Double, len, out, |base: f64, v: f64| v.ln() / base.ln())
+                zip_simple(args, Double, len, out, |base: f64, v: f64| v.ln() / base.ln())
             }),
         ]),
         "logarithm to base 10, or to the base given first",
@@ -73,7 +73,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "power",
         Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
-            zip(args, Double, len, out, |base: f64, exponent: f64| base.powf(exponent))
+            zip_simple(args, Double, len, out, |base: f64, exponent: f64| base.powf(exponent))
         })]),
         "a number to a power",
         "power(2, 10) = 1024.0",
@@ -89,7 +89,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "atan2",
         Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
-            zip(args, Double, len, out, |y: f64, x: f64| y.atan2(x))
+            zip_simple(args, Double, len, out, |y: f64, x: f64| y.atan2(x))
         })]),
         "angle of a point (y, x)",
         "atan2(0, 1) = 0.0",
@@ -123,7 +123,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "gcd",
         Overloads::Fixed(&[Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
-            try_zip(args, HugeInt, len, out, |a: i128, b: i128| divisor(a, b), |a, b| overflow("gcd", a, b))
+            try_zip_plain(args, HugeInt, len, out, |a: i128, b: i128| divisor(a, b), |a, b| overflow("gcd", a, b))
         })]),
         "greatest common divisor",
         "gcd(12, 18) = 6",
@@ -132,7 +132,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "lcm",
         Overloads::Fixed(&[Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
-            try_zip(args, HugeInt, len, out, multiple, |a, b| overflow("lcm", a, b))
+            try_zip_plain(args, HugeInt, len, out, multiple, |a, b| overflow("lcm", a, b))
         })]),
         "least common multiple",
         "lcm(4, 6) = 12",
@@ -329,7 +329,7 @@ fn resolve_round(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         _ => {
             let kernel = kernel(|args, len, out| match args.get(1) {
                 None => map(args[0], Double, len, out, |v: f64| v.round()),
-                Some(_) => zip(args, Double, len, out, round_float),
+                Some(_) => zip_simple(args, Double, len, out, round_float),
             });
             Some(Resolved::infallible(arg_types, Double, kernel))
         }

@@ -3,7 +3,7 @@
 use super::Part;
 use super::part::days_since_monday;
 use super::trunc::clock_micros;
-use crate::apply::{null_argument, per_row, zip};
+use crate::apply::{null_argument, per_row, zip_simple};
 use crate::arithmetic::temporal::shift;
 use crate::arithmetic::{Op, resolve_binary};
 use crate::functions::columns::{Column, TextColumn};
@@ -49,7 +49,7 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     Function::new(
         "age",
         Overloads::Fixed(&[Signature::new(&[Timestamp, Timestamp], IntervalType, |args, len, out| {
-            zip(args, IntervalType, len, out, age)
+            zip_simple(args, IntervalType, len, out, age)
         })]),
         "years, months, days and time between two moments",
         "age(TIMESTAMP '2024-03-01', TIMESTAMP '2024-01-31') = INTERVAL '1 month 1 day'",

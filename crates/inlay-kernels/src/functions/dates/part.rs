@@ -184,7 +184,7 @@ pub(super) fn days_since_monday(days: i32) -> i32 {
 fn iso_week(days: i32) -> (i32, i32) {
     let thursday = days.saturating_sub(days_since_monday(days)).saturating_add(3);
     let (year, ..) = civil_from_days(thursday);
-    (year, (thursday - days_from_civil(year, 1, 1)) / 7 + 1)
+    (year, thursday.wrapping_sub(days_from_civil(year, 1, 1)) / 7 + 1)
 }
 
 fn part_of_date(part: Part, days: i32) -> i64 {
@@ -201,11 +201,12 @@ fn part_of_date(part: Part, days: i32) -> i64 {
         Part::IsoYear => iso_week(days).0,
         Part::YearWeek => {
             let (year, week) = iso_week(days);
-            year * 100 + if year > 0 { week } else { -week }
+            year.wrapping_mul(100) + if year > 0 { week } else { -week }
         }
         Part::DayOfWeek => (days_since_monday(days) + 1) % 7,
         Part::IsoDayOfWeek => days_since_monday(days) + 1,
-        Part::DayOfYear => days - days_from_civil(year, 1, 1) + 1,
+        // Wrapping, because a NULL row may hold any day.
+        Part::DayOfYear => days.wrapping_sub(days_from_civil(year, 1, 1)).wrapping_add(1),
         Part::Era => i32::from(year > 0),
         Part::Hour | Part::Minute | Part::Second | Part::Millisecond | Part::Microsecond => 0,
         Part::Epoch => return i64::from(days) * 86_400,

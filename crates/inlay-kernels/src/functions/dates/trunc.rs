@@ -63,12 +63,12 @@ fn day_trunc(part: Part, days: i32) -> i32 {
         Part::Year => first(year, 1),
         Part::Quarter => first(year, (month - 1) / 3 * 3 + 1),
         Part::Month => first(year, month),
-        Part::Week | Part::YearWeek => days - days_since_monday(days),
+        Part::Week | Part::YearWeek => days.wrapping_sub(days_since_monday(days)),
         Part::IsoYear => {
-            let monday = days - days_since_monday(days);
-            let (iso_year, ..) = civil_from_days(monday + 3);
+            let thursday = days.wrapping_sub(days_since_monday(days)).wrapping_add(3);
+            let (iso_year, ..) = civil_from_days(thursday);
             let fourth = days_from_civil(iso_year, 1, 4);
-            fourth - days_since_monday(fourth)
+            fourth.wrapping_sub(days_since_monday(fourth))
         }
         _ => days,
     }
@@ -76,7 +76,8 @@ fn day_trunc(part: Part, days: i32) -> i32 {
 
 fn trunc(part: Part, at: i64) -> i64 {
     match clock_micros(part) {
-        Some(unit) => at.div_euclid(unit) * unit,
+        // Wrapping, because a NULL row may hold any moment.
+        Some(unit) => at.div_euclid(unit).wrapping_mul(unit),
         None => i64::from(day_trunc(part, at.div_euclid(MICROS_PER_DAY) as i32)).saturating_mul(MICROS_PER_DAY),
     }
 }
