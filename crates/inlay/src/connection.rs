@@ -145,6 +145,8 @@ impl Connection {
                     return Err(Error::invalid_argument("executemany takes exactly one statement"));
                 };
                 let own_transaction = session.transaction.is_none();
+                // Held to the end, so that writers of other connections wait instead of colliding.
+                let turn = if own_transaction { Some(self.0.database.write_turn(interrupt)?) } else { None };
                 if own_transaction {
                     session.transaction = Some(self.0.database.catalog().fork());
                 }
@@ -157,10 +159,10 @@ impl Connection {
                 if own_transaction {
                     let transaction = session.transaction.take();
                     if let (Ok(_), Some(transaction)) = (&outcome, transaction) {
-                        let _turn = self.0.database.write_turn(interrupt)?;
                         transaction.publish(self.0.database.catalog())?;
                     }
                 }
+                drop(turn);
                 outcome
             },
             host,
@@ -192,8 +194,13 @@ impl Connection {
             Some(host) => self.0.interrupt.with_poll(poll_of(Arc::clone(host))),
             None => self.0.interrupt.clone(),
         };
-        catch_unwind(AssertUnwindSafe(|| work(&mut session, &interrupt)))
-            .unwrap_or_else(|panic| Err(Error::internal(panic_message(&*panic))))
+        let in_transaction = session.transaction.is_some();
+        catch_unwind(AssertUnwindSafe(|| work(&mut session, &interrupt))).unwrap_or_else(|panic| {
+            if !in_transaction {
+                session.transaction = None;
+            }
+            Err(Error::internal(panic_message(&*panic)))
+        })
     }
 
     /// Ends the running statement soon, with [`Error::Interrupted`]. May be called from any thread.

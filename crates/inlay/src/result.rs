@@ -124,6 +124,9 @@ impl QueryResult {
 
     /// The rows from row `row` of batch `batch` on.
     pub fn from_row(&self, batch: usize, row: usize) -> QueryResult {
+        if (batch, row) == (0, 0) {
+            return self.clone();
+        }
         let mut batches = self.batches.get(batch..).unwrap_or_default().to_vec();
         if row > 0 {
             if let Some(first) = batches.first_mut() {
