@@ -41,7 +41,8 @@ fn main() {
                 Vector::from_values(decimal, &quantities[rows.clone()]),
                 Vector::from_values(decimal, &prices[rows.clone()]),
                 Vector::from_values(LogicalType::BigInt, &parts[rows.clone()]),
-                Vector::from_sql_values(LogicalType::Varchar, &mode_of[rows.clone()]).unwrap_or_else(|_| Vector::empty(LogicalType::Varchar)),
+                Vector::from_sql_values(LogicalType::Varchar, &mode_of[rows.clone()])
+                    .unwrap_or_else(|_| Vector::empty(LogicalType::Varchar)),
             ];
             Batch::new(columns, rows.len())
         })
@@ -64,14 +65,21 @@ fn main() {
     println!("encodings       {encodings:?}");
 
     let money = |unscaled| Value::Decimal { unscaled, precision: 15, scale: 2 };
-    let between = |low, high, high_inclusive| SegmentPredicate::Between { low, low_inclusive: true, high, high_inclusive };
+    let between = |low, high, high_inclusive| SegmentPredicate::Between {
+        low,
+        low_inclusive: true,
+        high,
+        high_inclusive,
+    };
     let q6 = vec![
         (0, between(Value::Date(8766), Value::Date(9131), false)),
         (1, between(money(5), money(7), true)),
         (2, SegmentPredicate::Compare(Cmp::Lt, money(2400))),
     ];
     let expected: usize = (0..ROWS)
-        .filter(|i| (8766..9131).contains(&dates[*i]) && (5..=7).contains(&discounts[*i]) && quantities[*i] < 2400)
+        .filter(|i| {
+            (8766..9131).contains(&dates[*i]) && (5..=7).contains(&discounts[*i]) && quantities[*i] < 2400
+        })
         .count();
     report("q6 filter", || count(&snapshot, &q6), expected);
 
@@ -100,14 +108,23 @@ fn main() {
             let (mut total, mut rows, mut kept) = (0, Vec::new(), Vec::new());
             for group in snapshot.row_groups() {
                 let date = group.column(0).prepare(&q6[0].1).expect("types fit");
-                let price = group.column(3).prepare(&SegmentPredicate::Compare(Cmp::Gt, money(0))).expect("types fit");
+                let price = group
+                    .column(3)
+                    .prepare(&SegmentPredicate::Compare(Cmp::Gt, money(0)))
+                    .expect("types fit");
                 let part = group.column(4).prepare(&bitmap[0].1).expect("types fit");
                 for from in (0..group.len()).step_by(VECTOR_SIZE) {
                     rows.clear();
                     kept.clear();
                     let range = from..from + VECTOR_SIZE;
-                    group.column(0).filter_prepared(&date, range.clone(), None, &mut rows).expect("types fit");
-                    group.column(3).filter_prepared(&price, range.clone(), Some(&rows), &mut kept).expect("types fit");
+                    group
+                        .column(0)
+                        .filter_prepared(&date, range.clone(), None, &mut rows)
+                        .expect("types fit");
+                    group
+                        .column(3)
+                        .filter_prepared(&price, range.clone(), Some(&rows), &mut kept)
+                        .expect("types fit");
                     rows.clear();
                     group.column(4).filter_prepared(&part, range, Some(&kept), &mut rows).expect("types fit");
                     total += rows.len();
@@ -138,7 +155,11 @@ fn main() {
     );
     let started = Instant::now();
     let statistics = table.statistics();
-    println!("statistics      {:8.2} ms, {:.0} distinct parts", millis(started), statistics.columns[4].distinct_count);
+    println!(
+        "statistics      {:8.2} ms, {:.0} distinct parts",
+        millis(started),
+        statistics.columns[4].distinct_count
+    );
 }
 
 fn count(snapshot: &TableSnapshot, conjuncts: &[(usize, SegmentPredicate)]) -> usize {

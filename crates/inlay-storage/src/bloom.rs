@@ -37,7 +37,8 @@ impl BloomFilter {
 
     #[inline]
     fn place(&self, hash: u64) -> (usize, u64) {
-        let bits = 1u64 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63) | 1 << (hash >> 18 & 63);
+        let bits =
+            1u64 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63) | 1 << (hash >> 18 & 63);
         ((hash >> 32) as usize & (self.words.len() - 1), bits)
     }
 

@@ -92,7 +92,11 @@ impl BulkAppender {
         while from < batch.len() {
             let len = (batch.len() - from).min(ROW_GROUP_SIZE - self.open_rows);
             for (builder, column) in self.open.iter_mut().zip(batch.columns()) {
-                if len == column.len() { builder.append(column) } else { builder.append(&column.slice(from, len)) }
+                if len == column.len() {
+                    builder.append(column)
+                } else {
+                    builder.append(&column.slice(from, len))
+                }
             }
             self.open_rows += len;
             from += len;
@@ -128,7 +132,8 @@ impl BulkAppender {
         }
         self.reserve_open()?;
         let rest_rows = self.open_rows;
-        let columns: Vec<Vector> = std::mem::take(&mut self.open).into_iter().map(VectorBuilder::finish).collect();
+        let columns: Vec<Vector> =
+            std::mem::take(&mut self.open).into_iter().map(VectorBuilder::finish).collect();
         let rest = if rest_rows > 0 { vec![Batch::new(columns, rest_rows)] } else { Vec::new() };
         let Self { shared, sequence, reservation, sealed, .. } = self;
         shared.add(sequence, Part { last: sequence, sealed, rest, rest_rows, reservation })

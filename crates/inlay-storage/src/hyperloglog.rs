@@ -106,7 +106,8 @@ mod tests {
     fn estimates_are_near_for_few_and_many() {
         for count in [0u64, 1, 10, 500, 2_000, 50_000, 1_000_000] {
             let (mut left, mut right) = (HyperLogLog::default(), HyperLogLog::default());
-            (0..count).for_each(|v| if v % 2 == 0 { left.insert(hash_u64(v)) } else { right.insert(hash_u64(v)) });
+            (0..count)
+                .for_each(|v| if v % 2 == 0 { left.insert(hash_u64(v)) } else { right.insert(hash_u64(v)) });
             (0..count / 2).for_each(|v| right.insert(hash_u64(v)));
             left.merge(&right);
             let estimate = left.estimate();

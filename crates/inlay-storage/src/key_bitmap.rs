@@ -98,7 +98,9 @@ mod tests {
         assert!(set.contains(-70) && set.contains(200) && !set.contains(-71) && !set.contains(201));
         assert!(!set.contains(i64::MIN) && !set.contains(i64::MAX));
         assert!(set.intersects(-100, -70) && !set.intersects(-69, -1) && !set.intersects(1, 199));
-        assert!(set.intersects(150, i64::MAX) && !set.intersects(201, 500) && set.intersects(i64::MIN, i64::MAX));
+        assert!(
+            set.intersects(150, i64::MAX) && !set.intersects(201, 500) && set.intersects(i64::MIN, i64::MAX)
+        );
         assert_eq!(set.count(), 3);
         assert!(KeyBitmap::new(i64::MIN, i64::MAX, usize::MAX / 8).is_none_or(|_| false));
         assert!(KeyBitmap::new(5, 4, 100).is_none());

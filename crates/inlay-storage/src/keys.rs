@@ -7,7 +7,9 @@
 
 use crate::schema::TableSchema;
 use crate::table::TableSnapshot;
-use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result, Value, Vector, VectorBuilder};
+use inlay_types::{
+    Batch, Error, LogicalType, MemoryBudget, Reservation, Result, Value, Vector, VectorBuilder,
+};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -60,7 +62,11 @@ impl KeyIndexes {
 
     /// Enters new rows and fails at the first that violates a key. `column` gives the new values of a table column.
     /// Keys none of whose columns change are skipped.
-    pub fn enter(&mut self, pending: &PendingRows<'_>, column: &dyn Fn(usize) -> Option<Vector>) -> Result<()> {
+    pub fn enter(
+        &mut self,
+        pending: &PendingRows<'_>,
+        column: &dyn Fn(usize) -> Option<Vector>,
+    ) -> Result<()> {
         let entries: usize = self.keys.iter().map(|key| key.rows.len() + pending.count).sum();
         self.reservation.resize((entries * ENTRY_SIZE_BYTES) as u64)?;
         for key in &mut self.keys {
@@ -95,7 +101,9 @@ fn enter_key(key: &mut KeyIndex, pending: &PendingRows<'_>, values: &[Vector]) -
             }
             let clash = match (pending.position)(candidate) {
                 // A row of this statement: the earlier one was entered before, so only it can clash.
-                Some(other) => other < position && values.iter().all(|v| same(&v.get(other), &v.get(position))),
+                Some(other) => {
+                    other < position && values.iter().all(|v| same(&v.get(other), &v.get(position)))
+                }
                 None => pending.snapshot.locate(candidate).is_some_and(|(group, row)| {
                     let stored = |c: usize| group.column(c).get(row);
                     !group.is_deleted(row)
@@ -125,7 +133,9 @@ fn violation(schema: &TableSchema, columns: &[usize], values: &[Vector], row: us
     }
     let key = names.join(", ");
     let table = &schema.name;
-    Error::Constraint { message: format!("duplicate key ({key}) = ({shown}) violates the uniqueness of table \"{table}\"") }
+    Error::Constraint {
+        message: format!("duplicate key ({key}) = ({shown}) violates the uniqueness of table \"{table}\""),
+    }
 }
 
 /// One hash per row over all columns.

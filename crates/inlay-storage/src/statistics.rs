@@ -5,7 +5,6 @@ use crate::row_group::RowGroup;
 use crate::schema::TableSchema;
 use crate::table::TableSnapshot;
 use inlay_types::{Batch, Value, VectorBuilder};
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Rows in a full sample.
@@ -41,11 +40,18 @@ pub struct TableStatistics {
 
 impl TableStatistics {
     /// Gathers the statistics of a snapshot; takes the sample of `earlier` when the table has hardly changed.
-    pub(crate) fn of(snapshot: &TableSnapshot, schema: &TableSchema, earlier: Option<&TableStatistics>) -> Self {
+    pub(crate) fn of(
+        snapshot: &TableSnapshot,
+        schema: &TableSchema,
+        earlier: Option<&TableStatistics>,
+    ) -> Self {
         let row_count = snapshot.row_count() as u64;
-        let columns = (0..schema.columns.len()).map(|index| column_statistics(snapshot, schema, index)).collect();
+        let columns =
+            (0..schema.columns.len()).map(|index| column_statistics(snapshot, schema, index)).collect();
         let (sample, sampled) = match earlier {
-            Some(earlier) if earlier.sample_still_fits(row_count) => (Arc::clone(&earlier.sample), earlier.sampled),
+            Some(earlier) if earlier.sample_still_fits(row_count) => {
+                (Arc::clone(&earlier.sample), earlier.sampled)
+            }
             _ => (Arc::new(draw_sample(snapshot, schema)), (snapshot.version(), row_count)),
         };
         Self { row_count, columns, sample, sampled }
@@ -66,16 +72,8 @@ fn column_statistics(snapshot: &TableSnapshot, schema: &TableSchema, index: usiz
         let segment = group.column(index);
         let zone = segment.zone_map();
         null_count += segment.null_count() as u64;
-        if let Some(low) = &zone.min {
-            if min.is_none_or(|m| low.total_cmp(m) == Ordering::Less) {
-                min = Some(low);
-            }
-        }
-        if let Some(high) = &zone.max {
-            if max.is_none_or(|m| high.total_cmp(m) == Ordering::Greater) {
-                max = Some(high);
-            }
-        }
+        min = [min, zone.min.as_ref()].into_iter().flatten().min_by(|a, b| a.total_cmp(b));
+        max = [max, zone.max.as_ref()].into_iter().flatten().max_by(|a, b| a.total_cmp(b));
         sketch.merge(segment.sketch());
     }
     let values = (snapshot.row_count() as u64).saturating_sub(null_count) as f64;
@@ -131,7 +129,9 @@ fn retain_live(positions: &mut Vec<u64>, snapshot: &TableSnapshot) {
         return;
     }
     let mut live = Vec::with_capacity(positions.len());
-    each_group(positions, snapshot, |group, rows| live.extend(rows.iter().map(|r| !group.is_deleted(*r as usize))));
+    each_group(positions, snapshot, |group, rows| {
+        live.extend(rows.iter().map(|r| !group.is_deleted(*r as usize)))
+    });
     let mut live = live.into_iter();
     positions.retain(|_| live.next().unwrap_or(false));
 }

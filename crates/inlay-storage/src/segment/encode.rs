@@ -6,12 +6,12 @@
 use super::order::{FloatKey, KeyRange};
 use super::{Codes, Encoding, Segment};
 use crate::zone_map::ZoneMap;
+use inlay_kernels::hash::hash_view;
 use inlay_types::view::HeapBuilder;
 use inlay_types::{
-    Bitmap, Buffer, Dictionary, Heap, LogicalType, MemoryBudget, Native, PhysicalType, Result, VECTOR_SIZE, Value,
-    Vector, View,
+    Bitmap, Buffer, Dictionary, Heap, LogicalType, MemoryBudget, Native, PhysicalType, Result, VECTOR_SIZE,
+    Value, Vector, View,
 };
-use inlay_kernels::hash::hash_view;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -49,7 +49,11 @@ pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> 
     let flat;
     let mut validity = None;
     let encoded = if len > 0 && null_count == len {
-        Encoded { encoding: Encoding::Constant(Vector::nulls(ty, len)), range: None, vector_zones: Vec::new() }
+        Encoded {
+            encoding: Encoding::Constant(Vector::nulls(ty, len)),
+            range: None,
+            vector_zones: Vec::new(),
+        }
     } else if column.is_constant() && len > 0 {
         constant(column.get(0), ty, len)?
     } else {
@@ -85,16 +89,18 @@ pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> 
 
 fn constant(value: Value, ty: LogicalType, len: usize) -> Result<Encoded> {
     let vector = Vector::constant(ty, &value, len)?;
-    Ok(Encoded { encoding: Encoding::Constant(vector), range: Some((value.clone(), value)), vector_zones: Vec::new() })
+    Ok(Encoded {
+        encoding: Encoding::Constant(vector),
+        range: Some((value.clone(), value)),
+        vector_zones: Vec::new(),
+    })
 }
 
 /// A copy of the first `len` bits that shares nothing and starts at bit 0.
 fn exact_bitmap(bitmap: &Bitmap, len: usize) -> Bitmap {
     let mut words = bitmap.words()[..len.div_ceil(64)].to_vec();
-    if len % 64 != 0 {
-        if let Some(last) = words.last_mut() {
-            *last &= (1 << (len % 64)) - 1;
-        }
+    if let (false, Some(last)) = (len.is_multiple_of(64), words.last_mut()) {
+        *last &= (1 << (len % 64)) - 1;
     }
     Bitmap::from_words(words, len)
 }
@@ -134,7 +140,8 @@ impl Input<'_> {
     }
 
     fn plain(&self, range: Option<(Value, Value)>, vector_zones: Vec<KeyRange>) -> Result<Encoded> {
-        let vector = if self.flat.logical_type().is_view() { self.plain_strings() } else { self.plain_numbers() };
+        let vector =
+            if self.flat.logical_type().is_view() { self.plain_strings() } else { self.plain_numbers() };
         Ok(Encoded { encoding: Encoding::Plain(vector), range, vector_zones })
     }
 
@@ -159,8 +166,13 @@ impl Input<'_> {
         let needed: usize = (0..len).filter(long).map(|row| views[row].len()).sum();
         let held: usize = heap.iter().map(Buffer::size).sum();
         if self.effort == Effort::BestOwned && held <= needed + needed / 16 {
-            let mut vector =
-                Vector::flat(ty, len, self.flat.data().clone(), self.validity.cloned(), self.flat.heap().clone());
+            let mut vector = Vector::flat(
+                ty,
+                len,
+                self.flat.data().clone(),
+                self.validity.cloned(),
+                self.flat.heap().clone(),
+            );
             vector.normalize_nulls();
             return vector;
         }
@@ -191,10 +203,10 @@ impl Input<'_> {
             let encoding = Encoding::Frame { base: min.to_i128(), offsets };
             return Ok(Encoded { encoding, range: Some(range), vector_zones: zones });
         }
-        if size_of::<T>() >= 8 {
-            if let Some(encoded) = self.number_dictionary(values, |v| *v, T::cmp, &range)? {
-                return Ok(encoded);
-            }
+        if size_of::<T>() >= 8
+            && let Some(encoded) = self.number_dictionary(values, |v| *v, T::cmp, &range)?
+        {
+            return Ok(encoded);
         }
         let zones = if T::HAS_KEY { self.zones(values, T::key) } else { Vec::new() };
         self.plain(Some(range), zones)
@@ -231,12 +243,9 @@ impl Input<'_> {
         let range = row_of(whole.low).zip(row_of(whole.high)).map(|(low, high)| (sql(low), sql(high)));
         // Equal keys are not always equal bits (-0.0, payloads of NaN), and what was stored must come back.
         let bits = |v: &T| -> u64 { (*v).into().to_bits() };
-        if self.validity.is_none() && self.effort != Effort::Plain {
-            if let Some(first) = values.first() {
-                if values.iter().all(|v| bits(v) == bits(first)) {
-                    return constant(sql(0), ty, self.len());
-                }
-            }
+        let is_worth_it = self.validity.is_none() && self.effort != Effort::Plain;
+        if is_worth_it && values.iter().all(|v| bits(v) == bits(&values[0])) {
+            return constant(sql(0), ty, self.len());
         }
         if let (Some(range), 8) = (&range, size_of::<T>()) {
             let order = |a: &T, b: &T| a.key().cmp(&b.key()).then_with(|| bits(a).cmp(&bits(b)));
@@ -315,10 +324,11 @@ impl Input<'_> {
 
     fn encode_strings(&self) -> Result<Encoded> {
         let (heap, views) = (self.flat.heap().buffers(), self.flat.views());
-        if self.effort != Effort::Plain && self.strings_repeat() {
-            if let Some(encoded) = self.string_dictionary()? {
-                return Ok(encoded);
-            }
+        if self.effort != Effort::Plain
+            && self.strings_repeat()
+            && let Some(encoded) = self.string_dictionary()?
+        {
+            return Ok(encoded);
         }
         let mut range: Option<(View, View)> = None;
         for (row, view) in views.iter().enumerate() {
@@ -365,7 +375,11 @@ impl Input<'_> {
         hashes.sort_unstable();
         hashes.dedup();
         // Of `len` rows with `len / 4` distinct values, a sample of 1 in 64 rows repeats about 3 %.
-        if step == 1 { hashes.len() <= sampled / ROWS_PER_STRING + 1 } else { hashes.len() * 64 <= sampled * 63 }
+        if step == 1 {
+            hashes.len() <= sampled / ROWS_PER_STRING + 1
+        } else {
+            hashes.len() * 64 <= sampled * 63
+        }
     }
 
     fn string_dictionary(&self) -> Result<Option<Encoded>> {
@@ -386,9 +400,12 @@ impl Input<'_> {
         let distinct = table.distinct;
         let (sorted, rank) = sorted_with_ranks(&distinct, |a, b| a.compare(heap, b, heap));
         let mut builder = HeapBuilder::new();
-        let copies: Vec<View> = sorted.iter().map(|i| builder.push(distinct[*i as usize].bytes(heap))).collect();
+        let copies: Vec<View> =
+            sorted.iter().map(|i| builder.push(distinct[*i as usize].bytes(heap))).collect();
         let range = match (sorted.first(), sorted.last()) {
-            (Some(first), Some(last)) => (self.text(&distinct[*first as usize]), self.text(&distinct[*last as usize])),
+            (Some(first), Some(last)) => {
+                (self.text(&distinct[*first as usize]), self.text(&distinct[*last as usize]))
+            }
             _ => return Ok(None),
         };
         if copies.len() == 1 && self.validity.is_none() {

@@ -4,7 +4,7 @@ use super::prepare::{Test, hashes, value_holds, wrong_encoding};
 use super::{Encoding, PreparedPredicate, Segment};
 use crate::predicate::Prune;
 use crate::row_group::RowGroup;
-use crate::simd::{self, Lanes, with_lanes};
+use crate::simd::{self, Lane, Lanes, with_lanes};
 use inlay_kernels::hash::hash_u64;
 use inlay_types::{Bitmap, Buffer, Result, VECTOR_SIZE, View};
 use std::cmp::Ordering;
@@ -25,7 +25,8 @@ impl Mask {
     fn new(index: usize, len: usize, range: &Range<usize>) -> Self {
         let start = index * VECTOR_SIZE;
         let len = VECTOR_SIZE.min(len - start);
-        let (from, to) = (range.start.saturating_sub(start).min(len), range.end.saturating_sub(start).min(len));
+        let (from, to) =
+            (range.start.saturating_sub(start).min(len), range.end.saturating_sub(start).min(len));
         let mut words = [0; VECTOR_WORDS];
         for (position, word) in words.iter_mut().enumerate() {
             let (first, end) = (position * 64, position * 64 + 64);
@@ -150,7 +151,9 @@ impl Segment {
                 let bits = test.lane_bits().ok_or_else(wrong_encoding)?;
                 simd::and_bits(lanes()?, bits, mask.words());
             }
-            Test::Doubles { range, .. } => simd::and_doubles(&self.plain::<f64>()?[rows], *range, mask.words()),
+            Test::Doubles { range, .. } => {
+                simd::and_doubles(&self.plain::<f64>()?[rows], *range, mask.words())
+            }
             Test::Reals { range, .. } => simd::and_reals(&self.plain::<f32>()?[rows], *range, mask.words()),
             other => self.test_rows(other, Target::Mask(mask))?,
         }
@@ -206,7 +209,7 @@ impl Segment {
         match test {
             Test::OneOf { lanes: wanted, .. } => {
                 let lanes = self.lanes(0..self.len).ok_or_else(wrong_encoding)?;
-                with_lanes!(lanes, values => target.each(|row| wanted.binary_search(&values[row].into()).is_ok()));
+                with_lanes!(lanes, values => target.each(|row| wanted.binary_search(&values[row].to_u64()).is_ok()));
             }
             Test::Wide { low, high, negate } => {
                 let values = self.plain::<i128>()?;
@@ -216,14 +219,21 @@ impl Segment {
                 let values = self.plain::<i128>()?;
                 target.each(|row| i64::try_from(values[row]).is_ok_and(|v| bitmap.contains(v)));
             }
-            Test::Strings { .. } | Test::StringEq { .. } | Test::StringIn(_) => self.test_strings(test, target)?,
+            Test::Strings { .. } | Test::StringEq { .. } | Test::StringIn(_) => {
+                self.test_strings(test, target)?
+            }
             Test::Bloom(filter) => match self.stored_words() {
                 Some(words) => with_lanes!(words.lanes, lanes => {
-                    target.each(|row| filter.contains(hash_u64(words.word(lanes[row].into()))));
+                    target.each(|row| filter.contains(hash_u64(words.word(lanes[row].to_u64()))));
                 }),
                 None => target.all(|rows, out| {
                     let hashes = hashes(&self.gather(rows));
-                    out.extend(rows.iter().zip(hashes).filter(|(_, hash)| filter.contains(*hash)).map(|(row, _)| *row));
+                    out.extend(
+                        rows.iter()
+                            .zip(hashes)
+                            .filter(|(_, hash)| filter.contains(*hash))
+                            .map(|(row, _)| *row),
+                    );
                     Ok(())
                 })?,
             },
@@ -259,8 +269,10 @@ impl Segment {
                 target.each(|row| views[row].equals(heap, &wanted, &own_heap) != *negate);
             }
             Test::StringIn(wanted) => {
-                let heads: std::collections::HashSet<u64> = wanted.iter().map(|t| View::new(t, 0, 0).head).collect();
-                target.each(|row| heads.contains(&views[row].head) && wanted.contains(views[row].bytes(heap)));
+                let heads: std::collections::HashSet<u64> =
+                    wanted.iter().map(|t| View::new(t, 0, 0).head).collect();
+                target
+                    .each(|row| heads.contains(&views[row].head) && wanted.contains(views[row].bytes(heap)));
             }
             Test::Strings { low, high, negate } => {
                 let (low, high) = (low.as_ref().map(Bound::new), high.as_ref().map(Bound::new));

@@ -30,8 +30,8 @@ use crate::predicate::{Prune, SegmentPredicate};
 use crate::simd::Lanes;
 use crate::zone_map::ZoneMap;
 use inlay_types::{
-    Bitmap, Buffer, Dictionary, LogicalType, MemoryBudget, PhysicalType, Reservation, Result, VECTOR_SIZE, Value,
-    Vector,
+    Bitmap, Buffer, Dictionary, LogicalType, MemoryBudget, PhysicalType, Reservation, Result, VECTOR_SIZE,
+    Value, Vector,
 };
 use order::KeyRange;
 use std::ops::Range;
@@ -145,13 +145,21 @@ impl Segment {
 
     /// Name of the encoding, for storage reports and tests.
     pub fn encoding_name(&self) -> &'static str {
-        let codes = match &self.encoding {
-            Encoding::Plain(_) => return "plain",
-            Encoding::Constant(_) => return "constant",
-            Encoding::Dictionary { codes, .. } => ["dictionary8", "dictionary16", "dictionary32", "dictionary64", ][width_index(codes)],
-            Encoding::Frame { offsets, .. } => ["frame8", "frame16", "frame32", "frame64"][width_index(offsets)],
-        };
-        codes
+        match &self.encoding {
+            Encoding::Plain(_) => "plain",
+            Encoding::Constant(_) => "constant",
+            Encoding::Dictionary { codes, .. } => match codes {
+                Codes::U8(_) => "dictionary8",
+                Codes::U16(_) => "dictionary16",
+                Codes::U32(_) | Codes::U64(_) => "dictionary32",
+            },
+            Encoding::Frame { offsets, .. } => match offsets {
+                Codes::U8(_) => "frame8",
+                Codes::U16(_) => "frame16",
+                Codes::U32(_) => "frame32",
+                Codes::U64(_) => "frame64",
+            },
+        }
     }
 
     /// The shared dictionary, if the segment is dictionary-encoded: sorted, no duplicates.
@@ -240,7 +248,9 @@ impl Segment {
             Encoding::Frame { offsets, .. } => Some(offsets.lanes(rows)),
             Encoding::Constant(_) => None,
             Encoding::Plain(values) => match self.ty.physical() {
-                PhysicalType::Bool | PhysicalType::I8 | PhysicalType::U8 => Some(Lanes::U8(&values.values()[rows])),
+                PhysicalType::Bool | PhysicalType::I8 | PhysicalType::U8 => {
+                    Some(Lanes::U8(&values.values()[rows]))
+                }
                 PhysicalType::I16 | PhysicalType::U16 => Some(Lanes::U16(&values.values()[rows])),
                 PhysicalType::I32 | PhysicalType::U32 => Some(Lanes::U32(&values.values()[rows])),
                 PhysicalType::I64 | PhysicalType::U64 => Some(Lanes::U64(&values.values()[rows])),
@@ -252,14 +262,5 @@ impl Segment {
                 | PhysicalType::Interval => None,
             },
         }
-    }
-}
-
-fn width_index(codes: &Codes) -> usize {
-    match codes {
-        Codes::U8(_) => 0,
-        Codes::U16(_) => 1,
-        Codes::U32(_) => 2,
-        Codes::U64(_) => 3,
     }
 }

@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn float_keys_order_as_floats() {
-        let ascending = [f64::NEG_INFINITY, -1e300, -1.0, -f64::from_bits(1), 0.0, f64::from_bits(1), 2.0, f64::INFINITY];
+        let ascending =
+            [f64::NEG_INFINITY, -1e300, -1.0, -f64::from_bits(1), 0.0, f64::from_bits(1), 2.0, f64::INFINITY];
         for pair in ascending.windows(2) {
             assert!(pair[0].key() < pair[1].key());
             assert!((pair[0] as f32).key() <= (pair[1] as f32).key());

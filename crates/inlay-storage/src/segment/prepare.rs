@@ -29,19 +29,48 @@ pub(super) enum Test {
     NotNull,
     Null,
     /// Lanes in a range; `keys` is the range as keys, of the values that are not excluded by `negate`.
-    Range { lanes: LaneRange, keys: KeyRange },
+    Range {
+        lanes: LaneRange,
+        keys: KeyRange,
+    },
     /// Lanes whose bit is set.
-    Bits { low: u64, span: u64, first_bit: u64, words: BitWords, keys: KeyRange },
+    Bits {
+        low: u64,
+        span: u64,
+        first_bit: u64,
+        words: BitWords,
+        keys: KeyRange,
+    },
     /// Lanes in a sorted list.
-    OneOf { lanes: Vec<u64>, keys: KeyRange },
-    Doubles { range: FloatRange<f64>, keys: KeyRange },
-    Reals { range: FloatRange<f32>, keys: KeyRange },
+    OneOf {
+        lanes: Vec<u64>,
+        keys: KeyRange,
+    },
+    Doubles {
+        range: FloatRange<f64>,
+        keys: KeyRange,
+    },
+    Reals {
+        range: FloatRange<f32>,
+        keys: KeyRange,
+    },
     /// HUGEINT and wide DECIMAL that are not carried by 64 bits.
-    Wide { low: i128, high: i128, negate: bool },
+    Wide {
+        low: i128,
+        high: i128,
+        negate: bool,
+    },
     WideBitmap(Arc<KeyBitmap>),
     /// Strings between bounds, each with whether it is included.
-    Strings { low: Option<(Vec<u8>, bool)>, high: Option<(Vec<u8>, bool)>, negate: bool },
-    StringEq { text: Vec<u8>, negate: bool },
+    Strings {
+        low: Option<(Vec<u8>, bool)>,
+        high: Option<(Vec<u8>, bool)>,
+        negate: bool,
+    },
+    StringEq {
+        text: Vec<u8>,
+        negate: bool,
+    },
     StringIn(HashSet<Vec<u8>>),
     Bloom(Arc<BloomFilter>),
     /// Value by value: rare types, and constants of another type than the column.
@@ -117,13 +146,15 @@ impl Segment {
             SegmentPredicate::IsNotNull => return Ok(Test::NotNull),
             _ if self.null_count == self.len => return Ok(Test::Never),
             SegmentPredicate::Compare(_, value) if value.is_null() => return Ok(Test::Never),
-            SegmentPredicate::Between { low, high, .. } if low.is_null() || high.is_null() => return Ok(Test::Never),
-            _ => {}
-        }
-        if let SegmentPredicate::Bloom(filter) = predicate {
-            if self.is_outside(filter) {
+            SegmentPredicate::Between { low, high, .. } if low.is_null() || high.is_null() => {
                 return Ok(Test::Never);
             }
+            _ => {}
+        }
+        if let SegmentPredicate::Bloom(filter) = predicate
+            && self.is_outside(filter)
+        {
+            return Ok(Test::Never);
         }
         match &self.encoding {
             Encoding::Constant(value) => self.test_constant(value, predicate),
@@ -142,7 +173,9 @@ impl Segment {
     /// Whether the filter's range is disjoint from the zone map.
     fn is_outside(&self, filter: &BloomFilter) -> bool {
         match (filter.range(), &self.zone_map.min, &self.zone_map.max) {
-            (Some((low, high)), Some(min), Some(max)) => low.total_cmp(max).is_gt() || high.total_cmp(min).is_lt(),
+            (Some((low, high)), Some(min), Some(max)) => {
+                low.total_cmp(max).is_gt() || high.total_cmp(min).is_lt()
+            }
             _ => false,
         }
     }
@@ -316,13 +349,19 @@ impl Segment {
         is_wide: bool,
     ) -> Test {
         let wanted = list.iter().filter(|v| !v.is_null()).map(|v| self.stored_constant(v));
-        let Some(mut wanted) = wanted.collect::<Option<Vec<i128>>>() else { return Test::Values(predicate.clone()) };
+        let Some(mut wanted) = wanted.collect::<Option<Vec<i128>>>() else {
+            return Test::Values(predicate.clone());
+        };
         wanted.retain(|v| (min..=max).contains(v));
         wanted.sort_unstable();
         wanted.dedup();
         let (Some(&low), Some(&high)) = (wanted.first(), wanted.last()) else { return Test::Never };
         if is_wide {
-            return if low == high { Test::Wide { low, high, negate: false } } else { Test::Values(predicate.clone()) };
+            return if low == high {
+                Test::Wide { low, high, negate: false }
+            } else {
+                Test::Values(predicate.clone())
+            };
         }
         let span = (high - low) as u128;
         if span + 1 == wanted.len() as u128 {
@@ -464,7 +503,8 @@ fn float_range<F: FloatKey>(
     let infinity = F::infinity().key();
     let lowest = infinity_negative::<F>();
     let (low, high) = (keys.low.max(lowest), keys.high.min(infinity));
-    let (low, high) = if low > high { (F::infinity(), F::from_key(lowest)) } else { (F::from_key(low), F::from_key(high)) };
+    let (low, high) =
+        if low > high { (F::infinity(), F::from_key(lowest)) } else { (F::from_key(low), F::from_key(high)) };
     Some((FloatRange { low, high, nan, negate: bounds.negate }, keys))
 }
 

@@ -10,7 +10,9 @@ use inlay_types::{VECTOR_SIZE, Vector};
 pub(super) fn sketch(segment: &Segment) -> HyperLogLog {
     let mut sketch = HyperLogLog::default();
     match &segment.encoding {
-        Encoding::Constant(value) if segment.null_count == 0 && segment.len > 0 => add_vector(&mut sketch, &value.slice(0, 1)),
+        Encoding::Constant(value) if segment.null_count == 0 && segment.len > 0 => {
+            add_vector(&mut sketch, &value.slice(0, 1))
+        }
         Encoding::Constant(_) => {}
         Encoding::Dictionary { dictionary, .. } => add_vector(&mut sketch, dictionary.values()),
         Encoding::Plain(_) | Encoding::Frame { .. } => add_rows(&mut sketch, segment),

@@ -39,9 +39,29 @@ const SPREADS: [Spread; 7] =
 fn types() -> Vec<LogicalType> {
     use LogicalType::*;
     vec![
-        Boolean, TinyInt, SmallInt, Integer, BigInt, HugeInt, UTinyInt, USmallInt, UInteger, UBigInt, UHugeInt, Real,
-        Double, Varchar, Blob, Date, Time, Timestamp, Interval,
-        LogicalType::decimal(4, 1), LogicalType::decimal(9, 2), LogicalType::decimal(15, 2), LogicalType::decimal(38, 4),
+        Boolean,
+        TinyInt,
+        SmallInt,
+        Integer,
+        BigInt,
+        HugeInt,
+        UTinyInt,
+        USmallInt,
+        UInteger,
+        UBigInt,
+        UHugeInt,
+        Real,
+        Double,
+        Varchar,
+        Blob,
+        Date,
+        Time,
+        Timestamp,
+        Interval,
+        LogicalType::decimal(4, 1),
+        LogicalType::decimal(9, 2),
+        LogicalType::decimal(15, 2),
+        LogicalType::decimal(38, 4),
     ]
 }
 
@@ -55,22 +75,31 @@ fn random_value(ty: LogicalType, spread: Spread, row: usize, random: &mut Random
         Spread::Wide => random.next() >> random.below(63),
         Spread::Sorted => row as u64,
     };
-    let signed = if matches!(spread, Spread::Narrow | Spread::Wide) && random.below(2) == 0 { -(raw as i128) } else { raw as i128 };
+    let signed = if matches!(spread, Spread::Narrow | Spread::Wide) && random.below(2) == 0 {
+        -(raw as i128)
+    } else {
+        raw as i128
+    };
     match ty {
         LogicalType::Real => Value::Real(float(raw, spread) as f32),
         LogicalType::Double => Value::Double(float(raw, spread)),
         LogicalType::Varchar => Value::Varchar(text(raw)),
         LogicalType::Blob => Value::Blob(text(raw).into_bytes()),
-        LogicalType::Interval => Value::Interval(Interval { months: raw as i32 % 7, days: raw as i32 % 3, micros: signed as i64 }),
+        LogicalType::Interval => {
+            Value::Interval(Interval { months: raw as i32 % 7, days: raw as i32 % 3, micros: signed as i64 })
+        }
         LogicalType::UHugeInt => Value::UHugeInt(u128::from(raw) << (raw % 60)),
-        LogicalType::HugeInt if raw % 5 == 0 && matches!(spread, Spread::Wide) => Value::HugeInt(signed << 60),
+        LogicalType::HugeInt if raw % 5 == 0 && matches!(spread, Spread::Wide) => {
+            Value::HugeInt(signed << 60)
+        }
         LogicalType::HugeInt if matches!(spread, Spread::Middle) => Value::HugeInt(signed << 30),
         LogicalType::Boolean => Value::Boolean(raw % 2 == 0),
         ty => {
             let size = ty.physical().size() as u32;
             let bits = (size * 8 - 1).min(if ty.is_decimal() { 12 } else { 127 });
             let modulus = 1i128 << bits;
-            let stored = if ty.to_string().starts_with('U') { signed.rem_euclid(modulus) } else { signed % modulus };
+            let stored =
+                if ty.to_string().starts_with('U') { signed.rem_euclid(modulus) } else { signed % modulus };
             Value::from_stored_i128(ty, stored).unwrap()
         }
     }
@@ -122,7 +151,11 @@ impl VectorPredicate for Below {
     }
 }
 
-fn predicates(values: &[Value], ty: LogicalType, random: &mut Random) -> Vec<(SegmentPredicate, SegmentPredicate)> {
+fn predicates(
+    values: &[Value],
+    ty: LogicalType,
+    random: &mut Random,
+) -> Vec<(SegmentPredicate, SegmentPredicate)> {
     let mut pick = || {
         let value = values[random.below(values.len() as u64) as usize].clone();
         if value.is_null() { random_value(ty, Spread::Wide, 3, random) } else { value }
@@ -149,12 +182,13 @@ fn predicates(values: &[Value], ty: LogicalType, random: &mut Random) -> Vec<(Se
     bloom.insert(prepare::hashes(&column(ty, std::slice::from_ref(&member)))[0]);
     bloom.set_range(member.clone(), member.clone());
     all.push((SegmentPredicate::Bloom(Arc::new(bloom)), SegmentPredicate::Compare(Cmp::Eq, member)));
-    let stored: Vec<i64> = [pick(), pick(), pick()].iter().filter_map(|v| i64::try_from(v.as_stored_i128()?).ok()).collect();
-    if let (Some(min), Some(max)) = (stored.iter().min(), stored.iter().max()) {
-        if let Some(mut set) = KeyBitmap::new(*min, *max, 1 << 16) {
-            stored.iter().for_each(|v| set.insert(*v));
-            all.push(twice(SegmentPredicate::KeyBitmap(Arc::new(set))));
-        }
+    let stored: Vec<i64> =
+        [pick(), pick(), pick()].iter().filter_map(|v| i64::try_from(v.as_stored_i128()?).ok()).collect();
+    if let (Some(min), Some(max)) = (stored.iter().min(), stored.iter().max())
+        && let Some(mut set) = KeyBitmap::new(*min, *max, 1 << 16)
+    {
+        stored.iter().for_each(|v| set.insert(*v));
+        all.push(twice(SegmentPredicate::KeyBitmap(Arc::new(set))));
     }
     all
 }
@@ -202,7 +236,8 @@ fn check_filters(segment: &Segment, values: &[Value], random: &mut Random) {
         let in_range = |row: &u32| (start..end).contains(&(*row as usize));
         let mut selected = vec![77];
         segment.filter_prepared(&prepared, start..end, Some(&rows), &mut selected).unwrap();
-        let expected: Vec<u32> = rows.iter().copied().filter(in_range).filter(|row| holds(*row as usize)).collect();
+        let expected: Vec<u32> =
+            rows.iter().copied().filter(in_range).filter(|row| holds(*row as usize)).collect();
         if is_bloom {
             assert!(expected.iter().all(|row| selected[1..].contains(row)), "{}", context());
         } else {
@@ -252,18 +287,31 @@ fn segments_read_and_filter_as_the_values_they_were_made_from() {
                 let min = some.iter().min_by(|a, b| a.total_cmp(b));
                 let max = some.iter().max_by(|a, b| a.total_cmp(b));
                 let zone = segment.zone_map();
-                assert!(min.is_none() && zone.min.is_none() || zone.min.as_ref().unwrap().total_cmp(min.unwrap()).is_eq());
-                assert!(max.is_none() && zone.max.is_none() || zone.max.as_ref().unwrap().total_cmp(max.unwrap()).is_eq());
+                assert!(
+                    min.is_none() && zone.min.is_none()
+                        || zone.min.as_ref().unwrap().total_cmp(min.unwrap()).is_eq()
+                );
+                assert!(
+                    max.is_none() && zone.max.is_none()
+                        || zone.max.as_ref().unwrap().total_cmp(max.unwrap()).is_eq()
+                );
                 check_reads(&segment, &values, &mut random);
                 check_filters(&segment, &values, &mut random);
-                let distinct: std::collections::HashSet<String> = some.iter().map(|v| format!("{v:?}")).collect();
+                let distinct: std::collections::HashSet<String> =
+                    some.iter().map(|v| format!("{v:?}")).collect();
                 let estimate = segment.sketch().estimate();
                 let error = (estimate - distinct.len() as f64).abs();
-                assert!(error <= 3.0 + 0.15 * distinct.len() as f64, "{estimate} for {} {ty} {spread:?}", distinct.len());
+                assert!(
+                    error <= 3.0 + 0.15 * distinct.len() as f64,
+                    "{estimate} for {} {ty} {spread:?}",
+                    distinct.len()
+                );
             }
         }
     }
-    for name in ["plain", "constant", "dictionary8", "dictionary16", "frame8", "frame16", "frame32", "frame64"] {
+    for name in
+        ["plain", "constant", "dictionary8", "dictionary16", "frame8", "frame16", "frame32", "frame64"]
+    {
         assert!(encodings.contains(name), "{name} was not among {encodings:?}");
     }
 }

@@ -122,7 +122,12 @@ unsafe fn bits_of_16(lanes: __m512i, active: u16, width_mask: u32, bits: &LaneBi
     let word_number = _mm512_srli_epi32::<5>(number);
     // SAFETY: only lanes inside are read, whose bits are in bounds; a 64-bit word is two little-endian 32-bit ones.
     let words = unsafe {
-        _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), inside, word_number, bits.words.as_ptr().cast())
+        _mm512_mask_i32gather_epi32::<4>(
+            _mm512_setzero_si512(),
+            inside,
+            word_number,
+            bits.words.as_ptr().cast(),
+        )
     };
     let bit = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(number, _mm512_set1_epi32(31)));
     _mm512_mask_test_epi32_mask(inside, words, bit)
@@ -188,7 +193,8 @@ pub(super) fn push_positions(mask: &[u64], base: u32, out: &mut Vec<u32>) {
         let first = base.wrapping_add(index as u32 * 64);
         for part in 0..4 {
             let chosen = (word >> (part * 16)) as u16;
-            let positions = _mm512_add_epi32(_mm512_set1_epi32(first.wrapping_add(part * 16) as i32), ascending);
+            let positions =
+                _mm512_add_epi32(_mm512_set1_epi32(first.wrapping_add(part * 16) as i32), ascending);
             let packed = _mm512_maskz_compress_epi32(chosen, positions);
             // SAFETY: `len` grew by the bits passed, so 16 more values fit into what was reserved.
             unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(len).cast(), packed) };
@@ -251,7 +257,10 @@ unsafe fn select_rows<T, const LANE_BYTES: i32>(
             let positions = _mm512_maskz_loadu_epi32(active, sixteen.as_ptr().cast());
             let lanes = lanes_of_rows::<LANE_BYTES>(values.as_ptr().cast(), positions, active);
             let chosen = test(lanes, active);
-            _mm512_storeu_si512(out.as_mut_ptr().add(len).cast(), _mm512_maskz_compress_epi32(chosen, positions));
+            _mm512_storeu_si512(
+                out.as_mut_ptr().add(len).cast(),
+                _mm512_maskz_compress_epi32(chosen, positions),
+            );
             len += chosen.count_ones() as usize;
         }
     }
@@ -282,7 +291,8 @@ macro_rules! select_of {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")]
         unsafe fn $bits(values: &[$ty], bits: LaneBits<'_>, rows: &[u32], out: &mut Vec<u32>) {
             // SAFETY: as the caller promises.
-            let test = |lanes, active| unsafe { bits_of_16(lanes, active, u32::MAX >> (32 - <$ty>::BITS), &bits) };
+            let test =
+                |lanes, active| unsafe { bits_of_16(lanes, active, u32::MAX >> (32 - <$ty>::BITS), &bits) };
             // SAFETY: as the caller promises.
             unsafe { select_rows::<$ty, { size_of::<$ty>() as i32 }>(values, rows, out, test) };
         }
@@ -306,9 +316,15 @@ pub(super) unsafe fn select_range(
     // SAFETY: features by the caller, bounds checked here.
     unsafe {
         match lanes {
-            Lanes::U8(values) if words_are_inside(values, largest) => select_range_u8(values, range, rows, out),
-            Lanes::U16(values) if words_are_inside(values, largest) => select_range_u16(values, range, rows, out),
-            Lanes::U32(values) if words_are_inside(values, largest) => select_range_u32(values, range, rows, out),
+            Lanes::U8(values) if words_are_inside(values, largest) => {
+                select_range_u8(values, range, rows, out)
+            }
+            Lanes::U16(values) if words_are_inside(values, largest) => {
+                select_range_u16(values, range, rows, out)
+            }
+            Lanes::U32(values) if words_are_inside(values, largest) => {
+                select_range_u32(values, range, rows, out)
+            }
             _ => return false,
         }
     }
@@ -333,8 +349,12 @@ pub(super) unsafe fn select_bits(
     unsafe {
         match lanes {
             Lanes::U8(values) if words_are_inside(values, largest) => select_bits_u8(values, bits, rows, out),
-            Lanes::U16(values) if words_are_inside(values, largest) => select_bits_u16(values, bits, rows, out),
-            Lanes::U32(values) if words_are_inside(values, largest) => select_bits_u32(values, bits, rows, out),
+            Lanes::U16(values) if words_are_inside(values, largest) => {
+                select_bits_u16(values, bits, rows, out)
+            }
+            Lanes::U32(values) if words_are_inside(values, largest) => {
+                select_bits_u32(values, bits, rows, out)
+            }
             _ => return false,
         }
     }

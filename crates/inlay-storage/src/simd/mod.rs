@@ -183,7 +183,9 @@ pub(crate) fn and_range(lanes: Lanes<'_>, range: LaneRange, mask: &mut [u64]) {
 pub(crate) fn and_bits(lanes: Lanes<'_>, bits: LaneBits<'_>, mask: &mut [u64]) {
     assert!(bits.is_in_bounds(), "lanes outside of the key bitmap");
     #[cfg(target_arch = "x86_64")]
-    if let (Lanes::U8(values), true) = (lanes, level() == Level::Avx512 && is_x86_feature_detected!("avx512vbmi")) {
+    if let (Lanes::U8(values), true) =
+        (lanes, level() == Level::Avx512 && is_x86_feature_detected!("avx512vbmi"))
+    {
         let mut table = [0u64; 4];
         for relative in 0..=bits.span.min(255) {
             let lane = (bits.low + relative) as u8;

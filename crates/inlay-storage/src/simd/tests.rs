@@ -15,10 +15,8 @@ fn bit(mask: &[u64], row: usize) -> bool {
 
 fn random_mask(state: &mut u64, rows: usize) -> Vec<u64> {
     let mut mask: Vec<u64> = (0..mask_words(rows)).map(|_| random(state) | random(state)).collect();
-    if rows % 64 != 0 {
-        if let Some(last) = mask.last_mut() {
-            *last &= (1 << (rows % 64)) - 1;
-        }
+    if let (false, Some(last)) = (rows.is_multiple_of(64), mask.last_mut()) {
+        *last &= (1 << (rows % 64)) - 1;
     }
     mask
 }
@@ -30,8 +28,9 @@ fn check<L: Lane>(values: &[L], lanes: for<'a> fn(&'a [L]) -> Lanes<'a>, state: 
     for _ in 0..6 {
         let low = random(state) & width_mask;
         let span = (random(state) & width_mask) >> (random(state) % 12);
-        let range = LaneRange { low, span, negate: random(state) % 2 == 0 };
-        let expected: Vec<u32> = rows.iter().copied().filter(|r| range.contains(values[*r as usize])).collect();
+        let range = LaneRange { low, span, negate: random(state).is_multiple_of(2) };
+        let expected: Vec<u32> =
+            rows.iter().copied().filter(|r| range.contains(values[*r as usize])).collect();
         let mut mask = before.clone();
         and_range(lanes(values), range, &mut mask);
         let mut found = vec![7];
@@ -50,7 +49,8 @@ fn check<L: Lane>(values: &[L], lanes: for<'a> fn(&'a [L]) -> Lanes<'a>, state: 
         let span = span.min(5_000);
         let words: Vec<u64> = (0..(span + 70) / 64 + 1).map(|_| random(state)).collect();
         let bits = LaneBits { low, span, first_bit: random(state) % 70, words: &words };
-        let expected: Vec<u32> = rows.iter().copied().filter(|r| bits.contains(values[*r as usize])).collect();
+        let expected: Vec<u32> =
+            rows.iter().copied().filter(|r| bits.contains(values[*r as usize])).collect();
         let mut mask = before.clone();
         and_bits(lanes(values), bits, &mut mask);
         let mut found = Vec::new();
@@ -88,7 +88,11 @@ fn float_tests_agree_with_their_definition() {
                 let before = random_mask(&mut state, values.len());
                 let (mut doubles, mut singles) = (before.clone(), before.clone());
                 and_doubles(&values, FloatRange { low, high, nan, negate }, &mut doubles);
-                and_reals(&reals, FloatRange { low: low as f32, high: high as f32, nan, negate }, &mut singles);
+                and_reals(
+                    &reals,
+                    FloatRange { low: low as f32, high: high as f32, nan, negate },
+                    &mut singles,
+                );
                 for row in 0..values.len() {
                     let was = bit(&before, row);
                     assert_eq!(bit(&doubles, row), was && holds(values[row]));

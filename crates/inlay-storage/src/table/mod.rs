@@ -13,7 +13,9 @@ use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::schema::TableSchema;
 use crate::segment::Segment;
 use crate::statistics::TableStatistics;
-use inlay_types::{Batch, Bitmap, Buffer, Error, Heap, LogicalType, MemoryBudget, Result, Value, Vector, VectorBuilder, View};
+use inlay_types::{
+    Batch, Bitmap, Buffer, Error, Heap, LogicalType, MemoryBudget, Result, Value, Vector, VectorBuilder, View,
+};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 
@@ -79,7 +81,8 @@ impl TableSnapshot {
 struct Writer {
     next_version: u64,
     next_row_id: i64,
-    indexes: Option<KeyIndexes>,
+    /// Shared with forks: entries of rows that only the other has are verified away like any stale ones.
+    indexes: Option<Arc<Mutex<KeyIndexes>>>,
     /// Version that `indexes` was made from; it knows nothing of rows deleted before.
     indexed_since: u64,
 }
@@ -93,8 +96,11 @@ pub struct Table {
     current: RwLock<Arc<TableSnapshot>>,
     writer: Mutex<Writer>,
     /// Of the version given; shared with frozen copies.
-    statistics: Arc<Mutex<Option<(u64, Arc<TableStatistics>)>>>,
+    statistics: Arc<Mutex<CachedStatistics>>,
 }
+
+/// Statistics and the version that they describe.
+type CachedStatistics = Option<(u64, Arc<TableStatistics>)>;
 
 impl Table {
     /// An empty table that takes its memory from `budget`.
@@ -140,10 +146,10 @@ impl Table {
     pub fn statistics(&self) -> Arc<TableStatistics> {
         let snapshot = self.snapshot();
         let mut cached = self.statistics.lock();
-        if let Some((version, statistics)) = &*cached {
-            if *version == snapshot.version {
-                return Arc::clone(statistics);
-            }
+        if let Some((version, statistics)) = &*cached
+            && *version == snapshot.version
+        {
+            return Arc::clone(statistics);
         }
         let earlier = cached.as_ref().map(|(_, statistics)| &**statistics);
         let statistics = Arc::new(TableStatistics::of(&snapshot, &self.schema, earlier));
@@ -180,8 +186,8 @@ impl Table {
             writer: Mutex::new(Writer {
                 next_version: writer.next_version,
                 next_row_id: writer.next_row_id,
-                indexes: None,
-                indexed_since: 0,
+                indexes: writer.indexes.clone(),
+                indexed_since: writer.indexed_since,
             }),
             statistics: Arc::new(Mutex::new(statistics)),
         }
@@ -201,11 +207,15 @@ impl Table {
 
     /// Takes over the rows of a fork of this table. The caller knows that this table did not change since.
     pub fn adopt(&self, fork: &Table) {
-        let next_row_id = fork.writer.lock().next_row_id;
+        let (next_row_id, indexes, indexed_since) = {
+            let theirs = fork.writer.lock();
+            (theirs.next_row_id, theirs.indexes.clone(), theirs.indexed_since)
+        };
         let theirs = fork.snapshot();
         let mut writer = self.writer.lock();
         writer.next_row_id = writer.next_row_id.max(next_row_id);
-        writer.indexes = None;
+        // The fork's map knows its new rows; ours might not.
+        (writer.indexes, writer.indexed_since) = (indexes, indexed_since);
         let groups = Arc::clone(&theirs.groups);
         let (live_rows, total_rows) = (theirs.live_rows, theirs.total_rows);
         self.publish(&mut writer, TableSnapshot { version: 0, groups, live_rows, total_rows });
@@ -247,7 +257,9 @@ impl Table {
             vector.clone().reinterpret(column.ty)
         } else {
             let wanted = column.ty;
-            return Err(Error::internal(format!("{found} for column \"{name}\" of \"{table}\", which is {wanted}")));
+            return Err(Error::internal(format!(
+                "{found} for column \"{name}\" of \"{table}\", which is {wanted}"
+            )));
         };
         if column.not_null && vector.null_count() > 0 {
             return Err(Error::Constraint {
@@ -302,16 +314,24 @@ impl Table {
         if self.keys.is_empty() || count == 0 {
             return Ok(());
         }
-        if writer.indexes.as_ref().is_none_or(|indexes| indexes.is_bloated(snapshot.live_rows)) {
+        if writer.indexes.as_ref().is_none_or(|indexes| indexes.lock().is_bloated(snapshot.live_rows)) {
             writer.indexes = None;
-            writer.indexes = Some(KeyIndexes::new(&self.keys, snapshot, &self.budget)?);
-            writer.indexed_since = snapshot.version;
         }
+        let indexes = self.indexes(writer, snapshot)?;
         let pending = PendingRows { snapshot, schema: &self.schema, row_ids, position, count };
-        match &mut writer.indexes {
-            Some(indexes) => indexes.enter(&pending, column),
-            None => Ok(()),
+        let mut indexes = indexes.lock();
+        indexes.enter(&pending, column)
+    }
+
+    /// The maps of all keys, made if there are none.
+    fn indexes(&self, writer: &mut Writer, snapshot: &TableSnapshot) -> Result<Arc<Mutex<KeyIndexes>>> {
+        if let Some(indexes) = &writer.indexes {
+            return Ok(Arc::clone(indexes));
         }
+        let indexes = Arc::new(Mutex::new(KeyIndexes::new(&self.keys, snapshot, &self.budget)?));
+        writer.indexes = Some(Arc::clone(&indexes));
+        writer.indexed_since = snapshot.version;
+        Ok(indexes)
     }
 
     /// Deletes rows; ids without a live row are passed over. Returns how many were deleted.
@@ -372,7 +392,11 @@ impl Table {
             let rows: Vec<u32> = ids.iter().map(|id| (id - group.row_id_start()) as u32).collect();
             let mut changed = Vec::with_capacity(columns.len());
             for (&column, values) in columns.iter().zip(&new_values) {
-                let replaced = replace(&group.column(column).scan(0, group.len()), &rows, &values.slice(from, ids.len()));
+                let replaced = replace(
+                    &group.column(column).scan(0, group.len()),
+                    &rows,
+                    &values.slice(from, ids.len()),
+                );
                 let segment = Segment::encode_for(&replaced, group.is_sealed(), &self.budget)?;
                 changed.push((column, Arc::new(segment)));
             }
@@ -407,7 +431,9 @@ impl Table {
             &|id| ids.binary_search(&id).ok(),
             &|index| match columns.iter().position(|c| *c == index) {
                 Some(position) => Some(values[position].clone()),
-                None if needed(index) => Some(gather_ids(snapshot, ids, index, self.schema.columns[index].ty)),
+                None if needed(index) => {
+                    Some(gather_ids(snapshot, ids, index, self.schema.columns[index].ty))
+                }
                 None => None,
             },
         )
@@ -417,18 +443,15 @@ impl Table {
     pub fn find_by_key(&self, key: usize, values: &[Value]) -> Result<Option<i64>> {
         let mut writer = self.writer.lock();
         let snapshot = self.snapshot();
-        if writer.indexes.is_none() {
-            writer.indexes = Some(KeyIndexes::new(&self.keys, &snapshot, &self.budget)?);
-            writer.indexed_since = snapshot.version;
-        }
+        let indexes = self.indexes(&mut writer, &snapshot)?;
+        drop(writer);
         let columns = &self.keys[key];
         let vectors = columns
             .iter()
             .zip(values)
             .map(|(c, v)| Vector::constant(self.schema.columns[*c].ty, v, 1))
             .collect::<Result<Vec<Vector>>>()?;
-        let candidates = writer.indexes.as_ref().map_or_else(Vec::new, |i| i.candidates(key, &vectors));
-        drop(writer);
+        let candidates = indexes.lock().candidates(key, &vectors);
         Ok(candidates.into_iter().find(|id| {
             snapshot.locate(*id).is_some_and(|(group, row)| {
                 !group.is_deleted(row)

@@ -26,7 +26,11 @@ fn row(id: i64, variant: u64) -> Row {
         1 => Value::Varchar(format!("n{}", variant % 50)),
         _ => Value::Varchar(format!("a name that is longer than twelve {}", variant % 1000)),
     };
-    vec![Value::BigInt(id), name, Value::Decimal { unscaled: i128::from(variant % 100_000), precision: 15, scale: 2 }]
+    vec![
+        Value::BigInt(id),
+        name,
+        Value::Decimal { unscaled: i128::from(variant % 100_000), precision: 15, scale: 2 },
+    ]
 }
 
 fn batch(schema: &TableSchema, rows: &[Row]) -> Batch {
@@ -49,7 +53,10 @@ fn rows_of(snapshot: &TableSnapshot) -> BTreeMap<i64, Row> {
         group.live_rows(0..group.len(), &mut live);
         assert_eq!(live.len(), group.live_count());
         for row in live {
-            rows.insert(group.row_id_start() + i64::from(row), columns.iter().map(|c| c.get(row as usize)).collect());
+            rows.insert(
+                group.row_id_start() + i64::from(row),
+                columns.iter().map(|c| c.get(row as usize)).collect(),
+            );
         }
     }
     assert_eq!(rows.len(), snapshot.row_count());
@@ -78,7 +85,10 @@ fn random_changes_agree_with_a_list_of_rows() {
         let ids: Vec<i64> = model.keys().copied().collect();
         let some_ids = |random: &mut Random| -> Vec<i64> {
             let count = random.below(6) as usize * if random.below(8) == 0 { 2000 } else { 1 };
-            (0..count).filter(|_| !ids.is_empty()).map(|_| ids[random.below(ids.len() as u64) as usize]).collect()
+            (0..count)
+                .filter(|_| !ids.is_empty())
+                .map(|_| ids[random.below(ids.len() as u64) as usize])
+                .collect()
         };
         match random.below(10) {
             0..5 => {
@@ -105,9 +115,13 @@ fn random_changes_agree_with_a_list_of_rows() {
                 let rows: Vec<Row> = changed.iter().map(|_| row(0, random.below(1 << 30))).collect();
                 let swapped: Vec<Row> = rows.iter().map(|r| vec![r[2].clone(), r[1].clone()]).collect();
                 let column = |index: usize, ty| {
-                    Vector::from_sql_values(ty, &swapped.iter().map(|r| r[index].clone()).collect::<Vec<_>>()).unwrap()
+                    Vector::from_sql_values(ty, &swapped.iter().map(|r| r[index].clone()).collect::<Vec<_>>())
+                        .unwrap()
                 };
-                let values = Batch::new(vec![column(0, LogicalType::decimal(15, 2)), column(1, LogicalType::Varchar)], rows.len());
+                let values = Batch::new(
+                    vec![column(0, LogicalType::decimal(15, 2)), column(1, LogicalType::Varchar)],
+                    rows.len(),
+                );
                 assert_eq!(table.update(&changed, &[2, 1], &[values]).unwrap(), changed.len() as u64);
                 for (id, row) in changed.iter().zip(rows) {
                     let old = model.get_mut(id).unwrap();
@@ -126,7 +140,10 @@ fn random_changes_agree_with_a_list_of_rows() {
             assert!(rows_of(&table.snapshot()) == model, "step {step}");
             let statistics = table.statistics();
             assert_eq!(statistics.row_count, model.len() as u64);
-            assert!(statistics.sample.len() <= crate::statistics::SAMPLE_SIZE.min(model.len().max(statistics.sampled.1 as usize)));
+            assert!(
+                statistics.sample.len()
+                    <= crate::statistics::SAMPLE_SIZE.min(model.len().max(statistics.sampled.1 as usize))
+            );
         }
     }
     for (snapshot, rows) in &saved {
@@ -193,7 +210,8 @@ fn constraints_reject_the_whole_statement() {
 fn refused_memory_changes_nothing() {
     let budget = MemoryBudget::new(200_000);
     let table = Table::new(schema(vec![]), budget.clone());
-    let rows = |count: i64| batch(table.schema(), &(0..count).map(|i| row(i, i as u64 * 77)).collect::<Vec<_>>());
+    let rows =
+        |count: i64| batch(table.schema(), &(0..count).map(|i| row(i, i as u64 * 77)).collect::<Vec<_>>());
     table.append(&[rows(1000)]).unwrap();
     let used = budget.used();
     assert!(matches!(table.append(&[rows(20_000)]), Err(Error::OutOfMemory { .. })));
@@ -204,7 +222,10 @@ fn refused_memory_changes_nothing() {
 #[test]
 fn bulk_loads_keep_the_order_of_their_sequence() {
     for (parts, rows_per_part) in [(3u64, 150_000usize), (40, 9_000), (5, 100), (7, 131_072)] {
-        let table = Arc::new(Table::new(TableSchema::new("b", vec![ColumnSchema::new("v", LogicalType::BigInt)]), MemoryBudget::unlimited()));
+        let table = Arc::new(Table::new(
+            TableSchema::new("b", vec![ColumnSchema::new("v", LogicalType::BigInt)]),
+            MemoryBudget::unlimited(),
+        ));
         table.append(&[Batch::new(vec![Vector::from_values(LogicalType::BigInt, &[-1i64])], 1)]).unwrap();
         let load = BulkLoad::new(Arc::clone(&table));
         std::thread::scope(|scope| {
@@ -228,9 +249,17 @@ fn bulk_loads_keep_the_order_of_their_sequence() {
         let total = parts as usize * rows_per_part;
         assert_eq!(load.commit().unwrap(), total as u64);
         let snapshot = table.snapshot();
-        let values: Vec<i64> = snapshot.row_groups().iter().flat_map(|g| g.column(0).scan(0, g.len()).flatten().values::<i64>().to_vec()).collect();
+        let values: Vec<i64> = snapshot
+            .row_groups()
+            .iter()
+            .flat_map(|g| g.column(0).scan(0, g.len()).flatten().values::<i64>().to_vec())
+            .collect();
         assert!(values.into_iter().eq(-1..total as i64), "{parts} parts of {rows_per_part}");
-        assert!(snapshot.row_groups().len() <= total / ROW_GROUP_SIZE + 8, "{} groups", snapshot.row_groups().len());
+        assert!(
+            snapshot.row_groups().len() <= total / ROW_GROUP_SIZE + 8,
+            "{} groups",
+            snapshot.row_groups().len()
+        );
     }
 }
 
@@ -291,4 +320,29 @@ fn row_groups_filter_by_several_columns() {
         let never = group.prepare(&[(0, SegmentPredicate::Compare(Cmp::Lt, Value::BigInt(0)))]).unwrap();
         assert!(never.is_none());
     }
+}
+
+#[test]
+fn forks_keep_keys_apart_until_adopted() {
+    let table = Table::new(schema(vec![vec![0]]), MemoryBudget::unlimited());
+    let append = |table: &Table, ids: &[i64]| {
+        let rows: Vec<Row> = ids.iter().map(|id| row(*id, 9)).collect();
+        table.append(&[batch(table.schema(), &rows)])
+    };
+    append(&table, &[1, 2, 3]).unwrap();
+    let fork = table.fork();
+    append(&fork, &[10, 11]).unwrap();
+    assert!(append(&fork, &[1]).is_err() && append(&fork, &[11]).is_err());
+    append(&table, &[11]).unwrap();
+    assert!(append(&table, &[3]).is_err() && append(&table, &[11]).is_err());
+
+    let transaction = table.fork();
+    transaction.delete(&[0]).unwrap();
+    append(&transaction, &[1, 20]).unwrap();
+    table.adopt(&transaction);
+    for taken in [1, 2, 3, 11, 20] {
+        assert!(append(&table, &[taken]).is_err(), "{taken} is taken");
+    }
+    append(&table, &[10, 21]).unwrap();
+    assert_eq!(table.row_count(), 7);
 }
