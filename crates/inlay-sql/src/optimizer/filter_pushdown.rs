@@ -262,7 +262,7 @@ impl PushDown<'_> {
         let is_not_mark = |e: &Expr| matches!(e, Expr::Not(input) if is_mark(input));
         let decided = if predicates.iter().any(is_mark) {
             Some((JoinKind::Semi, true))
-        } else if predicates.iter().any(is_not_mark) && self.is_never_unknown(&joined, &conditions) {
+        } else if predicates.iter().any(is_not_mark) && self.is_never_unknown(&joined, &conditions, &predicates) {
             Some((JoinKind::Anti, false))
         } else {
             None
@@ -300,11 +300,12 @@ impl PushDown<'_> {
     }
 
     /// Whether no condition of a mark join can be NULL.
-    fn is_never_unknown(&self, joined: &Joined, conditions: &[Expr]) -> bool {
+    fn is_never_unknown(&self, joined: &Joined, conditions: &[Expr], predicates: &[Expr]) -> bool {
         if conditions.is_empty() {
             return true;
         }
-        let not_null = not_null_columns(&joined.left).union(&not_null_columns(&joined.right));
+        let mut not_null = not_null_columns(&joined.left).union(&not_null_columns(&joined.right));
+        predicates.iter().for_each(|p| not_null.union_with(&rejected_nulls(p)));
         conditions.iter().all(|c| is_never_null(c, &not_null))
     }
 

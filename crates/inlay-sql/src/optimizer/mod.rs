@@ -5,7 +5,7 @@
 //! [`Plan::DependentJoin`]. With `enabled = false` nothing else is done, which tests use to compare answers.
 //!
 //! ```text
-//! simplify -> inline shared plans -> push filters -> unnest -> push filters -> prune -> share equal subplans
+//! simplify -> inline shared plans -> push filters -> unnest -> push filters -> share equal subplans -> prune
 //!          -> group by keys -> order joins -> limits -> prune -> estimate
 //! ```
 //! The optimizer reads no rows but those of the tables' samples. Called by the facade between binder and executor.
@@ -95,12 +95,12 @@ pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result
         plan = filter_pushdown::run(plan, &columns)?;
         trace("push filters again", &plan, &columns);
     }
-    plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
-    trace("prune", &plan, &columns);
     if shared_plans::may_share(&plan) {
         plan = shared_plans::share_common(plan, &mut columns);
         trace("share", &plan, &columns);
     }
+    plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
+    trace("prune", &plan, &columns);
     group_keys::run(&mut plan, &columns);
     trace("group keys", &plan, &columns);
     if rewrite::any_node(&plan, &mut |p| matches!(p, Plan::Join { .. })) {

@@ -2,7 +2,7 @@
 //!
 //! Ids are unique, so a column `new := old` can be called `old` everywhere above; what read `new` reads `old`.
 
-use super::properties::{as_column, is_pass_through};
+use super::properties::{as_column, is_pass_through, output_set};
 use super::rewrite::rename_columns;
 use crate::plan::{ColumnId, Expr, Plan};
 use std::collections::HashMap;
@@ -34,11 +34,13 @@ pub fn run(plan: &mut Plan, output: &mut [(ColumnId, String)]) {
 }
 
 fn collect(plan: &Plan, map: &mut HashMap<ColumnId, ColumnId>) {
-    if let Plan::Project { items, .. } = plan {
-        for (new, expr) in items.iter().filter(|(id, e)| !is_pass_through(*id, e)) {
-            if let Some(old) = as_column(expr) {
-                map.insert(*new, old);
-            }
+    if let Plan::Project { input, items } = plan {
+        let renamed = items.iter().filter(|(id, e)| !is_pass_through(*id, e));
+        let renamed: Vec<_> = renamed.filter_map(|(new, e)| Some((*new, as_column(e)?))).collect();
+        if !renamed.is_empty() {
+            // An outer column is not the same: it has a value also where this plan has no row.
+            let available = output_set(input);
+            map.extend(renamed.into_iter().filter(|(_, old)| available.contains(*old)));
         }
     }
     plan.inputs().into_iter().for_each(|input| collect(input, map));
