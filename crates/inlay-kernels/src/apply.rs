@@ -15,6 +15,7 @@ pub(crate) fn undictionary(vector: &Vector) -> Cow<'_, Vector> {
 }
 
 /// The and of the arguments' validities as `len` bits; absent when no row is NULL.
+#[inline(never)]
 pub(crate) fn joint_validity(args: &[&Vector], len: usize) -> Option<Bitmap> {
     let mut joint: Option<Bitmap> = None;
     for arg in args {
@@ -38,6 +39,7 @@ pub(crate) fn make_constant(one: &Vector, len: usize, out: &mut Vector) -> Resul
 }
 
 /// Whether some argument is NULL in all rows; then `out` becomes `len` NULLs of type `ty`.
+#[inline(never)]
 pub(crate) fn null_argument(args: &[&Vector], ty: LogicalType, len: usize, out: &mut Vector) -> bool {
     let found = args.iter().any(|arg| arg.is_constant_null());
     if found {
@@ -117,6 +119,23 @@ pub(crate) fn try_zip_plain<A: Native, B: Native, O: Native>(
     zip_with::<A, B, O, false>(args, ty, len, out, f, error)
 }
 
+/// Both arguments without dictionaries, and how many rows to compute; `out` has room for them. `None`: all rows are NULL.
+#[inline(never)]
+fn begin<'a>(
+    args: &[&'a Vector],
+    ty: LogicalType,
+    len: usize,
+    out: &mut Vector,
+) -> Option<(Cow<'a, Vector>, Cow<'a, Vector>, usize)> {
+    if null_argument(args, ty, len, out) {
+        return None;
+    }
+    let (left, right) = (undictionary(args[0]), undictionary(args[1]));
+    let rows = if left.is_constant() && right.is_constant() { 1 } else { len };
+    out.reset_flat(ty, rows);
+    Some((left, right, rows))
+}
+
 fn zip_with<A: Native, B: Native, O: Native, const VECTORISES: bool>(
     args: &[&Vector],
     ty: LogicalType,
@@ -125,12 +144,7 @@ fn zip_with<A: Native, B: Native, O: Native, const VECTORISES: bool>(
     f: impl Fn(A, B) -> (O, bool) + Copy,
     error: impl Fn(A, B) -> Error,
 ) -> Result<()> {
-    if null_argument(args, ty, len, out) {
-        return Ok(());
-    }
-    let (left, right) = (undictionary(args[0]), undictionary(args[1]));
-    let rows = if left.is_constant() && right.is_constant() { 1 } else { len };
-    out.reset_flat(ty, rows);
+    let Some((left, right, rows)) = begin(args, ty, len, out) else { return Ok(()) };
     let (l, r) = (left.values::<A>(), right.values::<B>());
     let target = out.values_mut::<O>();
     // A constant, so that only one set of loops is compiled for a type.
@@ -141,21 +155,36 @@ fn zip_with<A: Native, B: Native, O: Native, const VECTORISES: bool>(
             (true, false) => map_loop(r, target, |b| f(l[0], b)),
         }
     } else {
-        match (left.is_constant(), right.is_constant()) {
-            (true, true) | (false, false) => zip_plain(l, r, target, f),
-            (false, true) => map_plain(l, target, |a| f(a, r[0])),
-            (true, false) => map_plain(r, target, |b| f(l[0], b)),
-        }
+        zip_steps(l, r, target, f)
     };
     if failed {
+        let (l_step, r_step) = (usize::from(!left.is_constant()), usize::from(!right.is_constant()));
         for row in 0..rows {
-            let (a, b) = (l[if left.is_constant() { 0 } else { row }], r[if right.is_constant() { 0 } else { row }]);
+            let (a, b) = (l[row * l_step], r[row * r_step]);
             if f(a, b).1 && !left.is_null(row) && !right.is_null(row) {
                 return Err(error(a, b));
             }
         }
     }
     finish(&[&left, &right], rows, len, out)
+}
+
+/// One loop for all shapes, for what does not vectorise: a constant is read again and again.
+#[inline(always)]
+fn zip_steps<A: Native, B: Native, O: Native>(
+    left: &[A],
+    right: &[B],
+    out: &mut [O],
+    f: impl Fn(A, B) -> (O, bool),
+) -> bool {
+    let (l_step, r_step) = (usize::from(left.len() > 1), usize::from(right.len() > 1));
+    let mut failed = false;
+    for (row, target) in out.iter_mut().enumerate() {
+        let (value, wrong) = f(left[row * l_step], right[row * r_step]);
+        *target = value;
+        failed |= wrong;
+    }
+    failed
 }
 
 /// `out = f(left, right)` without failures.
@@ -230,10 +259,12 @@ pub(crate) fn predicate(input: &Vector, len: usize, out: &mut Vector, f: impl Fn
 }
 
 /// Sets the validity of `out`, which has `rows` rows, and makes it a constant if there are fewer than `len`.
+#[inline(never)]
 pub(crate) fn finish(args: &[&Vector], rows: usize, len: usize, out: &mut Vector) -> Result<()> {
     finish_with(joint_validity(args, rows), rows, len, out)
 }
 
+#[inline(never)]
 fn finish_with(validity: Option<Bitmap>, rows: usize, len: usize, out: &mut Vector) -> Result<()> {
     out.set_validity(validity);
     if rows != len {
@@ -254,22 +285,6 @@ fn map_plain<A: Native, O: Native, F: Fn(A) -> (O, bool)>(input: &[A], out: &mut
     failed
 }
 
-#[inline(always)]
-fn zip_plain<A: Native, B: Native, O: Native, F: Fn(A, B) -> (O, bool)>(
-    left: &[A],
-    right: &[B],
-    out: &mut [O],
-    f: F,
-) -> bool {
-    let mut failed = false;
-    for ((out, &a), &b) in out.iter_mut().zip(left).zip(right) {
-        let (value, wrong) = f(a, b);
-        *out = value;
-        failed |= wrong;
-    }
-    failed
-}
-
 multiversion! {
     fn map_loop[A: Native, O: Native, F: Fn(A) -> (O, bool)](input: &[A], out: &mut [O], f: F) -> bool {
         map_plain(input, out, f)
@@ -280,6 +295,12 @@ multiversion! {
     fn zip_loop[A: Native, B: Native, O: Native, F: Fn(A, B) -> (O, bool)](
         left: &[A], right: &[B], out: &mut [O], f: F,
     ) -> bool {
-        zip_plain(left, right, out, f)
+        let mut failed = false;
+        for ((out, &a), &b) in out.iter_mut().zip(left).zip(right) {
+            let (value, wrong) = f(a, b);
+            *out = value;
+            failed |= wrong;
+        }
+        failed
     }
 }
