@@ -52,7 +52,7 @@ demo: setup
 test: test-rust test-python
 
 test-rust:
-	cargo test --quiet
+	cargo test --release --quiet
 
 test-python: setup
 	$(BIN)/python -m pytest
