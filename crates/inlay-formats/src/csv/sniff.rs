@@ -228,7 +228,17 @@ impl<'a> TypeSample<'a> {
             let same = |(text, (name, _)): (&Option<String>, &(String, LogicalType))| {
                 text.as_ref().is_some_and(|text| text.eq_ignore_ascii_case(name))
             };
-            return !first.is_empty() && first.iter().zip(columns).all(same);
+            let all_same = !first.is_empty() && first.iter().zip(columns).all(same);
+            // A text above values that are of the given type.
+            let of_type = |candidates: Option<&Candidates>, ty: LogicalType| {
+                candidates.is_none_or(|c| !c.any_value || c.possible & accepted_as(ty) != 0)
+            };
+            let is_name = |(index, (_, ty)): (usize, &(String, LogicalType))| {
+                accepted_as(*ty) != 0
+                    && !of_type(self.of_first.get(index), *ty)
+                    && of_type(self.of_rest.get(index), *ty)
+            };
+            return all_same || self.records > 1 && columns.iter().enumerate().any(is_name);
         }
         if self.records <= 1 {
             // A single record: values are data, texts alone are names.
@@ -247,6 +257,18 @@ impl<'a> TypeSample<'a> {
             }
         }
         all_text
+    }
+}
+
+/// The candidates (as bits) whose texts a column of type `ty` takes; 0 when it takes any.
+fn accepted_as(ty: LogicalType) -> u8 {
+    let bit = |ty: LogicalType| CANDIDATES.iter().position(|c| *c == ty).map_or(0, |index| 1u8 << index);
+    match ty {
+        _ if ty.is_numeric() => bit(LogicalType::Double) | bit(LogicalType::HugeInt),
+        LogicalType::Date => bit(LogicalType::Date),
+        LogicalType::Time => bit(LogicalType::Time),
+        LogicalType::Timestamp => bit(LogicalType::Timestamp) | bit(LogicalType::Date),
+        _ => 0,
     }
 }
 

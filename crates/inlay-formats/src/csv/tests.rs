@@ -206,4 +206,14 @@ fn copy_takes_the_types_of_the_table() {
     let columns = [("id".to_string(), LogicalType::Integer), ("amount".to_string(), LogicalType::decimal(15, 2))];
     let source = CsvSource::for_copy(&file.path(), &columns, &[("format".to_string(), text("csv"))]).unwrap();
     assert_eq!(scan(&source, vec![0, 1]), Ok(vec![vec!["1".to_string(), "2.50".to_string()]]));
+
+    // Other names above numbers are a header; texts above texts are a row unless they are the table's names.
+    let columns = [("columns", text("\"id\": INTEGER, \"name\": VARCHAR"))];
+    assert_eq!(read_with("key,label\n1,x\n", &columns), "id INTEGER, name VARCHAR -> 1|x");
+    assert_eq!(read_with("1,label\n2,x\n", &columns), "id INTEGER, name VARCHAR -> 1|label / 2|x");
+    let texts = [("columns", text("\"a\": VARCHAR, \"b\": VARCHAR"))];
+    assert_eq!(read_with("x,y\nz,w\n", &texts), "a VARCHAR, b VARCHAR -> x|y / z|w");
+    assert_eq!(read_with("A,B\nz,w\n", &texts), "a VARCHAR, b VARCHAR -> z|w");
+    // Lines of dbgen end in a delimiter.
+    assert_eq!(read_with("1|x|\n2|y|\n", &columns), "id INTEGER, name VARCHAR -> 1|x / 2|y");
 }
