@@ -8,8 +8,9 @@
 use crate::schema::TableSchema;
 use crate::table::TableSnapshot;
 use inlay_types::{
-    Batch, Error, LogicalType, MemoryBudget, Reservation, Result, Value, Vector, VectorBuilder,
+    Batch, Error, LogicalType, MemoryBudget, PhysicalType, Reservation, Result, Value, Vector, VectorBuilder,
 };
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -82,6 +83,33 @@ impl KeyIndexes {
     pub fn candidates(&self, key: usize, values: &[Vector]) -> Vec<i64> {
         let hash = hash_rows(values, 1)[0];
         self.keys[key].rows.find(hash).collect()
+    }
+}
+
+/// Whether rows ascend strictly by integer key columns, so that they are distinct without a map: generated tables
+/// and most files come this way. Columns of other types answer no.
+pub(crate) fn ascend_strictly(columns: &[Vector]) -> bool {
+    let Some(columns) = columns.iter().map(ascending_column).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    let Some((first, rest)) = columns.split_first() else { return false };
+    (1..first.len()).all(|row| {
+        let mut order = first[row - 1].cmp(&first[row]);
+        for column in rest {
+            order = order.then_with(|| column[row - 1].cmp(&column[row]));
+        }
+        order.is_lt()
+    })
+}
+
+fn ascending_column(vector: &Vector) -> Option<Cow<'_, [i64]>> {
+    if !vector.is_flat() || vector.validity().is_some() {
+        return None;
+    }
+    match vector.physical_type() {
+        PhysicalType::I64 => Some(Cow::Borrowed(vector.values())),
+        PhysicalType::I32 => Some(vector.values::<i32>().iter().map(|v| i64::from(*v)).collect()),
+        _ => None,
     }
 }
 

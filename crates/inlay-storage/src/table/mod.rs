@@ -8,7 +8,7 @@
 //! - Row groups are ordered by row id and do not overlap. Ids may have gaps and are never used twice.
 //! - A snapshot never changes. Versions only grow.
 
-use crate::keys::{KeyIndexes, PendingRows, joined_column};
+use crate::keys::{KeyIndexes, PendingRows, ascend_strictly, joined_column};
 use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::schema::TableSchema;
 use crate::segment::Segment;
@@ -316,6 +316,14 @@ impl Table {
         }
         if writer.indexes.as_ref().is_none_or(|indexes| indexes.lock().is_bloated(snapshot.live_rows)) {
             writer.indexes = None;
+        }
+        let ascends = |key: &Vec<usize>| {
+            let columns = key.iter().map(|index| column(*index)).collect::<Option<Vec<Vector>>>();
+            columns.is_some_and(|columns| ascend_strictly(&columns))
+        };
+        if snapshot.live_rows == 0 && writer.indexes.is_none() && self.keys.iter().all(ascends) {
+            // Distinct by their order; the maps are made when they are first needed.
+            return Ok(());
         }
         let indexes = self.indexes(writer, snapshot)?;
         let pending = PendingRows { snapshot, schema: &self.schema, row_ids, position, count };

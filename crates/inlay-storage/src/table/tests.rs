@@ -346,3 +346,18 @@ fn forks_keep_keys_apart_until_adopted() {
     append(&table, &[10, 21]).unwrap();
     assert_eq!(table.row_count(), 7);
 }
+
+#[test]
+fn ascending_keys_need_no_map_and_are_enforced_all_the_same() {
+    for ids in [vec![1, 2, 3, 5], vec![1, 2, 2, 3], vec![3, 1, 2], vec![2, 1, 2]] {
+        let table = Table::new(schema(vec![vec![0]]), MemoryBudget::unlimited());
+        let rows: Vec<Row> = ids.iter().map(|id| row(*id, 1)).collect();
+        let is_distinct = ids.iter().collect::<std::collections::HashSet<_>>().len() == ids.len();
+        assert_eq!(table.append(&[batch(table.schema(), &rows)]).is_ok(), is_distinct, "{ids:?}");
+        assert_eq!(table.writer.lock().indexes.is_none(), ids.is_sorted() && is_distinct, "{ids:?}");
+        if is_distinct {
+            assert!(table.append(&[batch(table.schema(), &[row(2, 1)])]).is_err());
+            table.append(&[batch(table.schema(), &[row(4, 1)])]).unwrap();
+        }
+    }
+}
