@@ -35,25 +35,32 @@ impl BloomFilter {
         self.range.as_ref().map(|(min, max)| (min, max))
     }
 
-    #[inline]
-    fn place(&self, hash: u64) -> (usize, u64) {
+    /// The words, a power of two of them.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Where a hash belongs: a number that modulo the number of words is the word's, and the bits in it.
+    #[inline(always)]
+    pub(crate) fn place(hash: u64) -> (usize, u64) {
         let bits =
             1u64 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63) | 1 << (hash >> 18 & 63);
-        ((hash >> 32) as usize & (self.words.len() - 1), bits)
+        ((hash >> 32) as usize, bits)
     }
 
     /// Adds a hash.
     #[inline]
     pub fn insert(&mut self, hash: u64) {
-        let (word, bits) = self.place(hash);
-        self.words[word] |= bits;
+        let (place, bits) = Self::place(hash);
+        let last = self.words.len() - 1;
+        self.words[place & last] |= bits;
     }
 
     /// Whether the hash may have been added.
     #[inline]
     pub fn contains(&self, hash: u64) -> bool {
-        let (word, bits) = self.place(hash);
-        self.words[word] & bits == bits
+        let (place, bits) = Self::place(hash);
+        self.words[place & (self.words.len() - 1)] & bits == bits
     }
 
     /// Adds all of `other`, which was made for the same number of keys.

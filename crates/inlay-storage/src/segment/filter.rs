@@ -2,10 +2,10 @@
 
 use super::prepare::{Test, hashes, value_holds, wrong_encoding};
 use super::{Encoding, PreparedPredicate, Segment};
+use crate::BloomFilter;
 use crate::predicate::Prune;
 use crate::row_group::RowGroup;
-use crate::simd::{self, Lane, Lanes, with_lanes};
-use inlay_kernels::hash::hash_u64;
+use crate::simd::{self, Lane, Lanes, WordOfLane, with_lanes};
 use inlay_types::{Bitmap, Buffer, Result, VECTOR_SIZE, View};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -223,9 +223,9 @@ impl Segment {
                 self.test_strings(test, target)?
             }
             Test::Bloom(filter) => match self.stored_words() {
-                Some(words) => with_lanes!(words.lanes, lanes => {
-                    target.each(|row| filter.contains(hash_u64(words.word(lanes[row].to_u64()))));
-                }),
+                Some(words) => {
+                    with_lanes!(words.lanes, lanes => test_bloom(filter, words.of_lane, lanes, target))
+                }
                 None => target.all(|rows, out| {
                     let hashes = hashes(&self.gather(rows));
                     out.extend(
@@ -293,6 +293,28 @@ impl Segment {
             _ => return Err(wrong_encoding()),
         }
         Ok(())
+    }
+}
+
+/// Narrows by a Bloom filter over lanes, many rows at a time.
+fn test_bloom<L: Lane>(filter: &BloomFilter, of_lane: WordOfLane, lanes: &[L], target: Target<'_>) {
+    let mut holds = [0u8; VECTOR_SIZE];
+    match target {
+        Target::Mask(mask) => {
+            let holds = &mut holds[..mask.len];
+            simd::test_bloom(&lanes[mask.start..mask.start + mask.len], of_lane, filter.words(), holds);
+            simd::and_bytes(holds, mask.words());
+        }
+        Target::Rows(rows, out) => {
+            let mut taken = [L::default(); VECTOR_SIZE];
+            for rows in rows.chunks(VECTOR_SIZE) {
+                let (taken, holds) = (&mut taken[..rows.len()], &mut holds[..rows.len()]);
+                simd::take(lanes, rows, taken);
+                simd::test_bloom(taken, of_lane, filter.words(), holds);
+                let mut each = holds.iter();
+                simd::select(rows, out, |_| each.next().is_some_and(|h| *h != 0));
+            }
+        }
     }
 }
 

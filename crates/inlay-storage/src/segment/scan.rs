@@ -1,7 +1,7 @@
 //! Decoding: contiguous rows, and rows at positions.
 
 use super::{Codes, Encoding, Segment};
-use crate::simd::{Lanes, decode, decode_rows, take, with_lanes};
+use crate::simd::{Lanes, WordOfLane, decode, decode_rows, take, with_lanes};
 use inlay_types::{PhysicalType, Vector, View};
 
 /// Calls a generic function with the integer type that carries `$physical`.
@@ -160,7 +160,7 @@ impl Segment {
             (Encoding::Plain(_), PhysicalType::I32) => 1 << 31,
             _ => 0,
         };
-        Some(StoredWords { lanes, base, sign })
+        Some(StoredWords { lanes, of_lane: WordOfLane { sign, base } })
     }
 }
 
@@ -168,14 +168,5 @@ impl Segment {
 #[derive(Clone, Copy)]
 pub(super) struct StoredWords<'a> {
     pub lanes: Lanes<'a>,
-    base: u64,
-    sign: u64,
-}
-
-impl StoredWords<'_> {
-    /// The word of a lane.
-    #[inline(always)]
-    pub fn word(&self, lane: u64) -> u64 {
-        (lane ^ self.sign).wrapping_sub(self.sign).wrapping_add(self.base)
-    }
+    pub of_lane: WordOfLane,
 }

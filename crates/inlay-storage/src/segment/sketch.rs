@@ -56,14 +56,14 @@ fn add_narrow<L: Lane, const WORDS: usize>(
     for (index, &word) in seen.iter().enumerate() {
         let mut left = word;
         while left != 0 {
-            sketch.insert(hash_u64(words.word(index as u64 * 64 + u64::from(left.trailing_zeros()))));
+            sketch.insert(hash_u64(words.of_lane.word(index as u64 * 64 + u64::from(left.trailing_zeros()))));
             left &= left - 1;
         }
     }
 }
 
 fn add_wide<L: Lane>(sketch: &mut HyperLogLog, segment: &Segment, lanes: &[L], words: StoredWords<'_>) {
-    let mut add = |lane: L| sketch.insert(hash_u64(words.word(lane.to_u64())));
+    let mut add = |lane: L| sketch.insert(hash_u64(words.of_lane.word(lane.to_u64())));
     match &segment.validity {
         None => lanes.iter().for_each(|lane| add(*lane)),
         Some(validity) => (0..lanes.len()).filter(|row| validity.get(*row)).for_each(|row| add(lanes[row])),

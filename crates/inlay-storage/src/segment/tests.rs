@@ -227,8 +227,12 @@ fn check_filters(segment: &Segment, values: &[Value], random: &mut Random) {
         let mut found = vec![77];
         segment.filter(&predicate, start..end, None, &mut found).unwrap();
         let context = || format!("{} {} {predicate:?}", segment.logical_type(), segment.encoding_name());
-        if is_bloom {
+        if let SegmentPredicate::Bloom(filter) = &predicate {
             assert!(expected.iter().all(|row| found[1..].contains(row)), "{}", context());
+            let hashes = prepare::hashes(&column(segment.logical_type(), values));
+            let may_hold =
+                |row: &u32| filter.contains(hashes[*row as usize]) && !values[*row as usize].is_null();
+            assert!(found[1..].iter().all(may_hold), "{}", context());
         } else {
             assert_eq!(found[1..], expected, "{}", context());
         }

@@ -14,6 +14,8 @@ mod portable;
 #[cfg(test)]
 mod tests;
 
+use crate::BloomFilter;
+use inlay_kernels::hash::hash_u64;
 use inlay_types::Native;
 
 /// What the CPU offers.
@@ -395,4 +397,41 @@ fn take_loop<T: Native>(values: &[T], rows: &[u32], out: &mut [T]) {
         // SAFETY: every row was checked above.
         *value = unsafe { *values.get_unchecked(*row as usize) };
     }
+}
+
+/// How a lane becomes the stored 64-bit word: its top bit `sign` extended, then `base` added.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WordOfLane {
+    pub sign: u64,
+    pub base: u64,
+}
+
+impl WordOfLane {
+    /// The word of a lane.
+    #[inline(always)]
+    pub fn word(self, lane: u64) -> u64 {
+        (lane ^ self.sign).wrapping_sub(self.sign).wrapping_add(self.base)
+    }
+}
+
+compiled_for_level! {
+    /// `out[i]` is 1 if a Bloom filter of these words, a power of two of them, may hold the word of `lanes[i]`, else 0.
+    pub(crate) fn test_bloom<L: Lane>(lanes: &[L], of_lane: WordOfLane, filter: &[u64], out: &mut [u8]) as bloom_loop
+}
+
+#[inline(always)]
+fn bloom_loop<L: Lane>(lanes: &[L], of_lane: WordOfLane, filter: &[u64], out: &mut [u8]) {
+    assert!(filter.len().is_power_of_two(), "bloom filter has an odd size");
+    let last = filter.len() - 1;
+    for (holds, lane) in out.iter_mut().zip(lanes) {
+        let (place, bits) = BloomFilter::place(hash_u64(of_lane.word(lane.to_u64())));
+        // SAFETY: `last` has ones in all places of an index, so the number is at most `last`.
+        let word = unsafe { *filter.get_unchecked(place & last) };
+        *holds = u8::from(word & bits == bits);
+    }
+}
+
+/// Ands into `mask` whether each byte is not zero.
+pub(crate) fn and_bytes(bytes: &[u8], mask: &mut [u64]) {
+    and_range(Lanes::U8(bytes), LaneRange { low: 0, span: 0, negate: true }, mask);
 }
