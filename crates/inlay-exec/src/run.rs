@@ -49,7 +49,8 @@ pub fn execute_into(
     make_sink: impl FnOnce(Vec<usize>) -> Arc<dyn Sink>,
 ) -> Result<()> {
     let output: Vec<ColumnId> = query.output.iter().map(|(id, _)| *id).collect();
-    let planner = Planner::new(context, &query.columns, &|_| None);
+    let estimate = |node| query.estimates.rows(node);
+    let planner = Planner::new(context, &query.columns, &estimate);
     for pipeline in &planner.plan_into(&query.plan, &output, make_sink)? {
         driver::run(pipeline, context, None)?;
     }
@@ -84,7 +85,7 @@ pub fn analyze(query: &Query, context: &ExecContext) -> Result<Analysis> {
 
 fn lower(query: &Query, context: &ExecContext) -> Result<PhysicalPlan> {
     let output: Vec<ColumnId> = query.output.iter().map(|(id, _)| *id).collect();
-    Planner::new(context, &query.columns, &|_| None).plan(&query.plan, &output)
+    Planner::new(context, &query.columns, &|node| query.estimates.rows(node)).plan(&query.plan, &output)
 }
 
 fn deliver(physical: PhysicalPlan) -> Vec<Batch> {

@@ -4,7 +4,7 @@ use crate::expression::{Filter, FilterState, Layout};
 use inlay_kernels::Cmp as KernelCmp;
 use inlay_sql::plan::{ColumnId, CompareOp, Expr};
 use inlay_storage::{Cmp, SegmentPredicate, VectorPredicate};
-use inlay_types::{Batch, Result, Value, Vector};
+use inlay_types::{Batch, LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -89,6 +89,9 @@ pub fn column_predicate(filter: &Expr) -> Result<Option<(ColumnId, SegmentPredic
         return Ok(None);
     }
     let predicate = ExprPredicate::new(filter, columns[0])?;
+    if predicate.accepts_null(filter, columns[0])? {
+        return Ok(None);
+    }
     Ok(Some((columns[0], SegmentPredicate::Generic(Arc::new(predicate)))))
 }
 
@@ -119,6 +122,14 @@ fn comparison(op: CompareOp, left: &Expr, right: &Expr) -> Option<(ColumnId, Seg
     Cmp::from_kernel(kernel).map(|cmp| (id, SegmentPredicate::Compare(cmp, value.clone())))
 }
 
+/// The type of a column that an expression reads.
+fn column_type(expr: &Expr, column: ColumnId) -> Option<LogicalType> {
+    match expr {
+        Expr::Column { id, ty } if *id == column => Some(*ty),
+        other => other.children().into_iter().find_map(|child| column_type(child, column)),
+    }
+}
+
 /// Any condition over one column that cannot fail.
 struct ExprPredicate {
     filter: Filter,
@@ -130,6 +141,14 @@ impl ExprPredicate {
     fn new(condition: &Expr, column: ColumnId) -> Result<Self> {
         let filter = Filter::compile(std::slice::from_ref(condition), &Layout(vec![column]))?;
         Ok(Self { filter, text: format!("{condition:?}"), states: Mutex::default() })
+    }
+
+    /// Whether the condition is TRUE of NULL (`x > 4 OR x IS NULL`): segments leave NULLs out.
+    fn accepts_null(&self, condition: &Expr, column: ColumnId) -> Result<bool> {
+        let Some(ty) = column_type(condition, column) else { return Ok(false) };
+        let mut hits = Vec::new();
+        self.select(&Vector::nulls(ty, 1), &mut hits)?;
+        Ok(!hits.is_empty())
     }
 }
 
