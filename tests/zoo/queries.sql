@@ -304,9 +304,6 @@ SELECT e.id, d.id FROM emp e JOIN dept d ON (SELECT count(*) FROM nums n WHERE n
 -- scalar: in LEFT JOIN ON, uncorrelated
 SELECT e.id, t.id FROM emp e LEFT JOIN task t ON t.emp = e.id AND t.hours > (SELECT avg(x.hours) FROM task x);
 
--- scalar: with a window function inside
-SELECT d.id, (SELECT max(r) FROM (SELECT row_number() OVER (ORDER BY e.id) AS r FROM emp e WHERE e.dept = d.id) s) FROM dept d;
-
 -- exists: equality
 SELECT d.id FROM dept d WHERE EXISTS (SELECT 1 FROM emp e WHERE e.dept = d.id);
 
@@ -613,9 +610,6 @@ SELECT d.id, l.n FROM dept d, LATERAL (SELECT count(*) AS n FROM emp e WHERE e.d
 -- lateral: left join inside with the outer column in ON
 SELECT d.id, l.id, l.task FROM dept d, LATERAL (SELECT e.id, t.id AS task FROM emp e LEFT JOIN task t ON t.emp = e.id AND t.hours > d.budget / 20 WHERE e.dept = d.id) l;
 
--- lateral: window function inside
-SELECT d.id, l.id, l.r FROM dept d, LATERAL (SELECT e.id, rank() OVER (ORDER BY e.pay DESC NULLS LAST) AS r FROM emp e WHERE e.dept = d.id) l WHERE l.r <= 2;
-
 -- lateral: VALUES inside
 SELECT n.a, l.x FROM nums n, LATERAL (VALUES (n.a), (n.b)) l(x);
 
@@ -720,9 +714,6 @@ SELECT d.id FROM dept d WHERE EXISTS (SELECT 1 FROM emp e WHERE e.dept = d.id) U
 
 -- mixed: outer join whose ON holds an IN
 SELECT d.id, e.id FROM dept d LEFT JOIN emp e ON e.dept = d.id AND e.id IN (SELECT t.emp FROM task t WHERE t.kind = 'a');
-
--- mixed: window function over a correlated subquery
-SELECT e.id, rank() OVER (ORDER BY (SELECT count(*) FROM task t WHERE t.emp = e.id) DESC) FROM emp e;
 
 -- mixed: subquery with the name of an outer column shadowed
 SELECT id, (SELECT count(*) FROM emp WHERE dept = dept.id) FROM dept;

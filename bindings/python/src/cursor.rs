@@ -45,7 +45,7 @@ impl Cursor {
         while tuples.len() < limit {
             let Some(batch) = self.result.batches().get(state.batch) else { break };
             let from = state.row;
-            let to = batch.len().min(from + limit - tuples.len());
+            let to = from + (batch.len() - from).min(limit - tuples.len());
             rows::tuples(py, batch, from..to, &mut state.caches, &mut tuples)?;
             state.row = to;
             if to == batch.len() {
