@@ -62,12 +62,9 @@ impl Connection {
 
     fn cursor_of_last(&self, py: Python<'_>) -> PyResult<Arc<Cursor>> {
         let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
+        self.check_open(py)?;
         match last {
-            Some(cursor) if !self.engine.is_closed() => Ok(cursor),
-            Some(_) => {
-                let message = "the connection is closed".to_string();
-                Err(exception(py, &inlay::Error::Closed { message }))
-            }
+            Some(cursor) => Ok(cursor),
             None => Err(misuse(py, "there is no result to fetch from; call execute() first")),
         }
     }

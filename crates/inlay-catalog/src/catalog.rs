@@ -141,6 +141,16 @@ impl Catalog {
         self.insert("table", &name, CatalogEntry::Table(entry), or_replace, if_not_exists)
     }
 
+    /// Puts a table in the place of the stored one of its name; indexes stay.
+    pub fn replace_table(&self, table: Arc<Table>) -> Result<()> {
+        let name = table.schema().name.clone();
+        self.table(&name)?;
+        let entry = CatalogEntry::Table(Arc::new(TableEntry { name: name.clone(), table }));
+        self.names.write().entries.insert(key(&name), entry);
+        self.changed();
+        Ok(())
+    }
+
     /// The budget of the tables.
     pub fn budget(&self) -> &MemoryBudget {
         &self.budget
@@ -228,6 +238,11 @@ impl Catalog {
                 Err(self.undefined(name))
             }
         }
+    }
+
+    /// The index `name`.
+    pub fn index(&self, name: &str) -> Option<IndexEntry> {
+        self.names.read().indexes.get(&key(name)).cloned()
     }
 
     /// Records an index. Returns whether it was created.

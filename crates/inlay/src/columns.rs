@@ -156,11 +156,10 @@ impl BitWriter {
         if let Some(low) = self.words.get_mut(index) {
             *low |= word << shift;
         }
-        if shift > 0 && shift + count > 64 {
-            if let Some(high) = self.words.get_mut(index + 1) {
+        if shift > 0 && shift + count > 64
+            && let Some(high) = self.words.get_mut(index + 1) {
                 *high |= word >> (64 - shift);
             }
-        }
         self.len += count;
     }
 

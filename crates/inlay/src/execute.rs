@@ -65,7 +65,7 @@ impl Run<'_> {
         outcome
     }
 
-    fn bind_in(&self, catalog: &Catalog, statement: &ast::Statement) -> Result<Statement> {
+    pub(crate) fn bind_in(&self, catalog: &Catalog, statement: &ast::Statement) -> Result<Statement> {
         let session = self.session.settings;
         let setting = |name: &str| settings::get(name, self.database.settings(), &session);
         let context = BindContext {
@@ -112,13 +112,9 @@ impl Run<'_> {
             Statement::Rollback => self.rollback(),
             Statement::CreateIndex { name, table, columns, unique, if_not_exists } => {
                 let table = table.name.clone();
-                self.catalog().create_index(IndexEntry { name, table, columns, unique }, if_not_exists)?;
-                Ok(QueryResult::done())
+                self.create_index(IndexEntry { name, table, columns, unique }, if_not_exists)
             }
-            Statement::DropIndex { name, if_exists } => {
-                self.catalog().drop_index(&name, if_exists)?;
-                Ok(QueryResult::done())
-            }
+            Statement::DropIndex { name, if_exists } => self.drop_index(&name, if_exists),
         }
     }
 

@@ -21,6 +21,7 @@ pub mod connection;
 pub mod database;
 mod execute;
 mod freeze;
+mod index;
 mod load;
 mod procedure;
 pub mod render;

@@ -79,7 +79,7 @@ pub fn set(
 ) -> Result<()> {
     match canonical(name)? {
         "threads" => {
-            let threads = value.map_or(Ok(default_threads()), |v| threads_of(v))?;
+            let threads = value.map_or(Ok(default_threads()), threads_of)?;
             database.threads.store(threads, Ordering::Relaxed);
         }
         "memory_limit" => {
