@@ -130,7 +130,8 @@ impl Catalog {
         let name = schema.name.clone();
         let table = Arc::new(Table::new(schema, self.budget.clone()));
         let entry = Arc::new(TableEntry { name: name.clone(), table });
-        let created = self.insert("table", &name, CatalogEntry::Table(Arc::clone(&entry)), or_replace, if_not_exists)?;
+        let created =
+            self.insert("table", &name, CatalogEntry::Table(Arc::clone(&entry)), or_replace, if_not_exists)?;
         Ok(created.then_some(entry))
     }
 

@@ -6,6 +6,8 @@
 mod catalog;
 mod source;
 
-pub use catalog::{Catalog, near_names, CatalogEntry, Fork, IndexEntry, TableEntry, ViewEntry};
+pub use catalog::{Catalog, CatalogEntry, Fork, IndexEntry, TableEntry, ViewEntry, near_names};
 pub use inlay_storage::{ColumnSchema, Table, TableSchema};
-pub use source::{ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource};
+pub use source::{
+    ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource,
+};

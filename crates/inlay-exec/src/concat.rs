@@ -14,7 +14,12 @@ pub fn concat_vectors(ty: LogicalType, parts: &[&Vector]) -> Vector {
     });
     if let Some(dictionary) = shared {
         let codes = concat_fixed::<u32>(len, parts.iter().map(|p| p.codes()));
-        return Vector::dictionary(dictionary.clone(), codes, len, concat_validity(len, parts.iter().copied()));
+        return Vector::dictionary(
+            dictionary.clone(),
+            codes,
+            len,
+            concat_validity(len, parts.iter().copied()),
+        );
     }
     let flat: Vec<Vector> = parts.iter().map(|p| p.flatten()).collect();
     let (data, heap) = match ty.physical().size() {

@@ -117,13 +117,15 @@ impl Chain<'_> {
         };
         let mut below = 0;
         let flow = match (operators.split_first(), locals.split_first_mut()) {
-            (Some((operator, rest)), Some((local, locals))) => operator.process(batch, local, &mut |output| {
-                stage.rows += output.len() as u64;
-                self.spent = 0;
-                let flow = self.push(rest, locals, Some(&mut later), output)?;
-                below += self.spent;
-                Ok(flow)
-            })?,
+            (Some((operator, rest)), Some((local, locals))) => {
+                operator.process(batch, local, &mut |output| {
+                    stage.rows += output.len() as u64;
+                    self.spent = 0;
+                    let flow = self.push(rest, locals, Some(&mut later), output)?;
+                    below += self.spent;
+                    Ok(flow)
+                })?
+            }
             _ => {
                 stage.rows += batch.len() as u64;
                 self.sink.consume(batch, self.sink_local)?

@@ -105,7 +105,8 @@ impl WorkerPool {
         let helpers = threads.min(count).saturating_sub(1);
         let work: &(dyn Fn(usize) -> Result<()> + Sync) = &work;
         // SAFETY: only the lifetime is erased; `wait` below keeps this frame until no thread uses the function.
-        let work: *const (dyn Fn(usize) -> Result<()> + Sync + 'static) = unsafe { std::mem::transmute(work) };
+        let work: *const (dyn Fn(usize) -> Result<()> + Sync + 'static) =
+            unsafe { std::mem::transmute(work) };
         let job = Arc::new(Job {
             work,
             next: AtomicUsize::new(0),

@@ -27,8 +27,13 @@ impl ArrowTable {
     }
 
     /// A table of `records`, all of type `field`.
-    pub fn new(description: impl Into<String>, field: &ArrowField, records: Vec<ArrowRecords>) -> Result<Self> {
-        let fields = if field.ty == ArrowType::Struct { &field.children[..] } else { std::slice::from_ref(field) };
+    pub fn new(
+        description: impl Into<String>,
+        field: &ArrowField,
+        records: Vec<ArrowRecords>,
+    ) -> Result<Self> {
+        let fields =
+            if field.ty == ArrowType::Struct { &field.children[..] } else { std::slice::from_ref(field) };
         let column = |(index, field): (usize, &ArrowField)| {
             let name = if field.name.is_empty() { format!("column{index}") } else { field.name.clone() };
             Ok(SourceColumn { name, ty: field.logical_type()? })

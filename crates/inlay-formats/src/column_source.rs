@@ -68,8 +68,12 @@ mod tests {
     use inlay_types::{Interrupt, LogicalType, MemoryBudget, Value};
 
     fn rows(source: &dyn TableSource, columns: Vec<usize>) -> Vec<Vec<Value>> {
-        let request =
-            ScanRequest { columns, filters: Vec::new(), budget: MemoryBudget::unlimited(), interrupt: Interrupt::new() };
+        let request = ScanRequest {
+            columns,
+            filters: Vec::new(),
+            budget: MemoryBudget::unlimited(),
+            interrupt: Interrupt::new(),
+        };
         let scan = source.scan(request).unwrap();
         let mut rows = Vec::new();
         while let Some(task) = scan.next_task().unwrap() {
@@ -92,7 +96,8 @@ mod tests {
         let columns = names.iter().cloned().zip([numbers.clone(), words.clone()]).collect();
         let source = ColumnSource::new("columns", columns).unwrap();
         let whole = Batch::new(vec![numbers, words], count as usize);
-        let batches = vec![Ok(whole.slice(0, 70_001)), Ok(whole.slice(70_001, 9)), Ok(whole.slice(70_010, 79_990))];
+        let batches =
+            vec![Ok(whole.slice(0, 70_001)), Ok(whole.slice(70_001, 9)), Ok(whole.slice(70_010, 79_990))];
         let exporter = Exporter::new(&names, &whole.types());
         let arrow = StreamReader::new(exporter.stream(batches.into_iter())).unwrap();
         let arrow = ArrowTable::from_stream("arrow", arrow).unwrap();

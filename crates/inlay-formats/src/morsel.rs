@@ -53,7 +53,9 @@ impl ChunkScan {
 
 impl SourceScan for ChunkScan {
     fn next_task(&self) -> Result<Option<SourceTask>> {
-        let Some(morsel) = self.morsels.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return Ok(None) };
+        let Some(morsel) = self.morsels.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
+            return Ok(None);
+        };
         let (read, interrupt) = (Arc::clone(&self.read), self.interrupt.clone());
         let vectors = morsel.clone().into_iter().flat_map(|piece| {
             (0..piece.len).step_by(VECTOR_SIZE).map(move |within| Piece {

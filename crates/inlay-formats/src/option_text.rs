@@ -30,7 +30,9 @@ pub(crate) fn typed_names(text: &str) -> Result<Vec<(Option<String>, LogicalType
 }
 
 fn unknown_type(item: &str) -> Error {
-    Error::invalid_argument(format!("cannot read \"{item}\" as a column type; write types like 'a INTEGER, b DATE'"))
+    Error::invalid_argument(format!(
+        "cannot read \"{item}\" as a column type; write types like 'a INTEGER, b DATE'"
+    ))
 }
 
 fn unbracketed(text: &str) -> &str {
@@ -81,7 +83,9 @@ pub fn logical_type(name: &str) -> Option<LogicalType> {
         let fits = (1..=38).contains(&precision) && scale <= precision && numbers.next().is_none();
         return fits.then_some(LogicalType::decimal(precision, scale));
     }
-    if arguments.is_some() && !matches!(base, "varchar" | "char" | "bpchar" | "character" | "character varying") {
+    if arguments.is_some()
+        && !matches!(base, "varchar" | "char" | "bpchar" | "character" | "character varying")
+    {
         return None;
     }
     Some(match base {
@@ -98,7 +102,9 @@ pub fn logical_type(name: &str) -> Option<LogicalType> {
         "uhugeint" | "uint128" => LogicalType::UHugeInt,
         "real" | "float4" | "float" => LogicalType::Real,
         "double" | "float8" | "double precision" => LogicalType::Double,
-        "varchar" | "text" | "string" | "char" | "bpchar" | "character" | "character varying" => LogicalType::Varchar,
+        "varchar" | "text" | "string" | "char" | "bpchar" | "character" | "character varying" => {
+            LogicalType::Varchar
+        }
         "blob" | "bytea" | "binary" | "varbinary" => LogicalType::Blob,
         "date" => LogicalType::Date,
         "time" | "time without time zone" => LogicalType::Time,
@@ -119,7 +125,9 @@ pub(crate) fn boolean(name: &str, value: &Value) -> Result<bool> {
         },
         other => other.as_i128().map(|v| v != 0),
     };
-    read.ok_or_else(|| Error::invalid_argument(format!("parameter \"{name}\" takes true or false, not {value}")))
+    read.ok_or_else(|| {
+        Error::invalid_argument(format!("parameter \"{name}\" takes true or false, not {value}"))
+    })
 }
 
 /// An integer argument.
@@ -155,7 +163,10 @@ mod tests {
             typed_names("a INTEGER, b VARCHAR(10)"),
             Ok(vec![(Some("a".into()), LogicalType::Integer), (Some("b".into()), LogicalType::Varchar)])
         );
-        assert_eq!(typed_names("['DATE', bigint]"), Ok(vec![(None, LogicalType::Date), (None, LogicalType::BigInt)]));
+        assert_eq!(
+            typed_names("['DATE', bigint]"),
+            Ok(vec![(None, LogicalType::Date), (None, LogicalType::BigInt)])
+        );
         assert_eq!(list("['x,y', z]"), ["x,y", "z"]);
         assert_eq!(list(""), [] as [&str; 0]);
         assert!(typed_names("a: NOTYPE").is_err() && typed_names("decimal(40,2)").is_err());

@@ -11,7 +11,9 @@ pub(crate) fn expand(function: &str, args: &[Value]) -> Result<Vec<String>> {
         let Some(text) = arg.as_str() else {
             return Err(Error::invalid_argument(format!("{function} takes paths, not {arg}")));
         };
-        let items = if text.trim_start().starts_with('[') && text.trim_end().ends_with(']') && !Path::new(text).exists()
+        let items = if text.trim_start().starts_with('[')
+            && text.trim_end().ends_with(']')
+            && !Path::new(text).exists()
         {
             option_text::list(text)
         } else {
@@ -65,7 +67,10 @@ fn walk(folder: &Path, segments: &[&str], found: &mut Vec<String>, depth: usize)
     }
     let matching: Vec<PathBuf> = if is_pattern(segment) {
         let fits = |child: &PathBuf| {
-            child.file_name().and_then(|n| n.to_str()).is_some_and(|name| matches(segment.as_bytes(), name.as_bytes()))
+            child
+                .file_name()
+                .and_then(|n| n.to_str())
+                .is_some_and(|name| matches(segment.as_bytes(), name.as_bytes()))
         };
         children(folder).into_iter().filter(fits).collect()
     } else {

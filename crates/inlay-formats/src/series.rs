@@ -51,11 +51,8 @@ impl TableFunction for Series {
             };
             return source.checked().map(|source| Arc::new(source) as Arc<dyn TableSource>);
         }
-        let (start, step, count) = if args.iter().any(Value::is_null) {
-            (0, 1, 0)
-        } else {
-            self.integers(start, stop, step)?
-        };
+        let (start, step, count) =
+            if args.iter().any(Value::is_null) { (0, 1, 0) } else { self.integers(start, stop, step)? };
         Ok(Arc::new(IntegerSeries { description, columns: column(LogicalType::BigInt), start, step, count }))
     }
 }
@@ -71,7 +68,7 @@ fn micros(value: &Value) -> Option<i64> {
 impl Series {
     fn integers(&self, start: &Value, stop: &Value, step: &Value) -> Result<(i64, i64, usize)> {
         let number = |value: &Value| {
-            let exact = value.as_i128().or_else(|| match value {
+            let exact = value.as_i128().or(match value {
                 Value::Decimal { unscaled, scale: 0, .. } => Some(*unscaled),
                 _ => None,
             });
@@ -88,7 +85,11 @@ impl Series {
         }
         let distance = (i128::from(stop) - i128::from(start)) * i128::from(step.signum());
         let width = i128::from(step).abs();
-        let count = if self.inclusive { distance.div_euclid(width) + 1 } else { (distance + width - 1).div_euclid(width) };
+        let count = if self.inclusive {
+            distance.div_euclid(width) + 1
+        } else {
+            (distance + width - 1).div_euclid(width)
+        };
         let count = usize::try_from(count.max(0))
             .map_err(|_| Error::out_of_range(format!("{} has too many rows", self.name)))?;
         Ok((start, step, count))
@@ -123,7 +124,14 @@ impl TableSource for IntegerSeries {
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
         let (start, step, count) = (self.start, self.step, self.count);
         let width = request.columns.len();
-        Ok(Box::new(IntegerScan { next: Mutex::new(0), start, step, count, width, interrupt: request.interrupt }))
+        Ok(Box::new(IntegerScan {
+            next: Mutex::new(0),
+            start,
+            step,
+            count,
+            width,
+            interrupt: request.interrupt,
+        }))
     }
 }
 

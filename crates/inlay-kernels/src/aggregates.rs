@@ -41,13 +41,17 @@ const fn aggregate(
 }
 
 static AGGREGATES: &[Aggregate] = &[
-    aggregate("count", &["count_star"], "count(any) -> BIGINT", "number of rows, or of values that are not NULL", |args| {
-        match args {
+    aggregate(
+        "count",
+        &["count_star"],
+        "count(any) -> BIGINT",
+        "number of rows, or of values that are not NULL",
+        |args| match args {
             [] => made("count_star", AggregateKind::CountStar, vec![], BigInt),
             [arg] => made("count", AggregateKind::Count, vec![arg.ty], BigInt),
             _ => None,
-        }
-    }),
+        },
+    ),
     aggregate("sum", &[], "sum(number) -> HUGEINT, DECIMAL(38,s) or DOUBLE", "sum of all values", |args| {
         let arg = number(args)?;
         made("sum", AggregateKind::Sum, vec![arg], sum_type(arg))
@@ -64,15 +68,23 @@ static AGGREGATES: &[Aggregate] = &[
     aggregate("any_value", &[], "any_value(any) -> any", "some value that is not NULL", |args| {
         same("any_value", AggregateKind::AnyValue, args)
     }),
-    aggregate("bool_and", &["every"], "bool_and(BOOLEAN) -> BOOLEAN", "whether all values are true", |args| {
-        boolean("bool_and", AggregateKind::BoolAnd, args)
-    }),
+    aggregate(
+        "bool_and",
+        &["every"],
+        "bool_and(BOOLEAN) -> BOOLEAN",
+        "whether all values are true",
+        |args| boolean("bool_and", AggregateKind::BoolAnd, args),
+    ),
     aggregate("bool_or", &[], "bool_or(BOOLEAN) -> BOOLEAN", "whether some value is true", |args| {
         boolean("bool_or", AggregateKind::BoolOr, args)
     }),
-    aggregate("stddev_samp", &["stddev"], "stddev_samp(number) -> DOUBLE", "sample standard deviation", |args| {
-        doubles::<1>("stddev_samp", AggregateKind::StddevSamp, args)
-    }),
+    aggregate(
+        "stddev_samp",
+        &["stddev"],
+        "stddev_samp(number) -> DOUBLE",
+        "sample standard deviation",
+        |args| doubles::<1>("stddev_samp", AggregateKind::StddevSamp, args),
+    ),
     aggregate("stddev_pop", &[], "stddev_pop(number) -> DOUBLE", "population standard deviation", |args| {
         doubles::<1>("stddev_pop", AggregateKind::StddevPop, args)
     }),
@@ -117,12 +129,20 @@ static AGGREGATES: &[Aggregate] = &[
         "value below which a fraction lies, interpolated",
         |args| doubles::<2>("quantile_cont", AggregateKind::QuantileCont, args),
     ),
-    aggregate("arg_min", &["min_by"], "arg_min(value, by) -> value", "value of the row with the smallest `by`", |args| {
-        picked("arg_min", AggregateKind::ArgMin, args)
-    }),
-    aggregate("arg_max", &["max_by"], "arg_max(value, by) -> value", "value of the row with the largest `by`", |args| {
-        picked("arg_max", AggregateKind::ArgMax, args)
-    }),
+    aggregate(
+        "arg_min",
+        &["min_by"],
+        "arg_min(value, by) -> value",
+        "value of the row with the smallest `by`",
+        |args| picked("arg_min", AggregateKind::ArgMin, args),
+    ),
+    aggregate(
+        "arg_max",
+        &["max_by"],
+        "arg_max(value, by) -> value",
+        "value of the row with the largest `by`",
+        |args| picked("arg_max", AggregateKind::ArgMax, args),
+    ),
     aggregate(
         "approx_count_distinct",
         &[],
@@ -142,7 +162,9 @@ static AGGREGATES: &[Aggregate] = &[
     aggregate("bit_xor", &[], "bit_xor(integer) -> integer", "bitwise exclusive or of all values", |args| {
         bits("bit_xor", AggregateKind::BitXor, args)
     }),
-    aggregate("mode", &[], "mode(any) -> any", "most frequent value", |args| same("mode", AggregateKind::Mode, args)),
+    aggregate("mode", &[], "mode(any) -> any", "most frequent value", |args| {
+        same("mode", AggregateKind::Mode, args)
+    }),
 ];
 
 fn made(
@@ -189,8 +211,14 @@ fn boolean(name: &'static str, kind: AggregateKind, args: &[ArgType]) -> Option<
     if fits { made(name, kind, vec![Boolean], Boolean) } else { None }
 }
 
-fn doubles<const N: usize>(name: &'static str, kind: AggregateKind, args: &[ArgType]) -> Option<AggregateFunction> {
-    let fit = args.iter().all(|a| a.ty.is_numeric() || a.ty == LogicalType::Null || (a.is_literal && a.ty == Varchar));
+fn doubles<const N: usize>(
+    name: &'static str,
+    kind: AggregateKind,
+    args: &[ArgType],
+) -> Option<AggregateFunction> {
+    let fit = args
+        .iter()
+        .all(|a| a.ty.is_numeric() || a.ty == LogicalType::Null || (a.is_literal && a.ty == Varchar));
     if args.len() == N && fit { made(name, kind, vec![Double; N], Double) } else { None }
 }
 

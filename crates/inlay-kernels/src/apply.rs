@@ -195,7 +195,14 @@ pub(crate) fn zip<A: Native, B: Native, O: Native>(
     out: &mut Vector,
     f: impl Fn(A, B) -> O + Copy,
 ) -> Result<()> {
-    try_zip(args, ty, len, out, |a: A, b: B| (f(a, b), false), |_, _| Error::internal("an operation failed that cannot"))
+    try_zip(
+        args,
+        ty,
+        len,
+        out,
+        |a: A, b: B| (f(a, b), false),
+        |_, _| Error::internal("an operation failed that cannot"),
+    )
 }
 
 /// Like [`zip`], for operations that do not vectorise.
@@ -206,7 +213,14 @@ pub(crate) fn zip_simple<A: Native, B: Native, O: Native>(
     out: &mut Vector,
     f: impl Fn(A, B) -> O + Copy,
 ) -> Result<()> {
-    try_zip_plain(args, ty, len, out, |a: A, b: B| (f(a, b), false), |_, _| Error::internal("an operation failed that cannot"))
+    try_zip_plain(
+        args,
+        ty,
+        len,
+        out,
+        |a: A, b: B| (f(a, b), false),
+        |_, _| Error::internal("an operation failed that cannot"),
+    )
 }
 
 /// `out = f(row)` for any function of rows that are not NULL; other rows hold the default. Constant arguments give a
@@ -231,7 +245,12 @@ pub(crate) fn per_row<O: Native>(
 }
 
 /// BOOLEAN `f(bytes)` of a VARCHAR or BLOB vector; once per distinct value of a dictionary not larger than the rows.
-pub(crate) fn predicate(input: &Vector, len: usize, out: &mut Vector, f: impl Fn(&[u8]) -> bool) -> Result<()> {
+pub(crate) fn predicate(
+    input: &Vector,
+    len: usize,
+    out: &mut Vector,
+    f: impl Fn(&[u8]) -> bool,
+) -> Result<()> {
     if null_argument(&[input], LogicalType::Boolean, len, out) {
         return Ok(());
     }

@@ -147,17 +147,31 @@ fn joint_validity<const AND: bool>(
     Bitmap::from_words(words.collect(), len)
 }
 
-fn with_constant<const AND: bool>(constant: Option<bool>, other: &Vector, len: usize, out: &mut Vector) -> Result<()> {
+fn with_constant<const AND: bool>(
+    constant: Option<bool>,
+    other: &Vector,
+    len: usize,
+    out: &mut Vector,
+) -> Result<()> {
     match constant {
         // The neutral side: the answer is the other one.
-        Some(value) if value == AND => *out = if other.len() == len { other.clone() } else { other.slice(0, len) },
+        Some(value) if value == AND => {
+            *out = if other.len() == len { other.clone() } else { other.slice(0, len) }
+        }
         // The deciding side.
         Some(value) => *out = Vector::constant(LogicalType::Boolean, &Value::Boolean(value), len)?,
         None if other.is_constant() => {
             let value = if constant_of(other) == Some(!AND) { Value::Boolean(!AND) } else { Value::Null };
             *out = Vector::constant(LogicalType::Boolean, &value, len)?;
         }
-        None => return junction::<AND>(&Vector::nulls(LogicalType::Boolean, len).flatten(), &other.flatten(), len, out),
+        None => {
+            return junction::<AND>(
+                &Vector::nulls(LogicalType::Boolean, len).flatten(),
+                &other.flatten(),
+                len,
+                out,
+            );
+        }
     }
     Ok(())
 }
@@ -174,9 +188,9 @@ mod tests {
 
     #[test]
     fn junctions_are_three_valued_for_every_pair_and_shape() {
-        let pairs: Vec<(Option<bool>, Option<bool>)> =
-            ALL.iter().flat_map(|&l| ALL.iter().map(move |&r| (l, r))).collect();
-        let column = |side: fn(&(Option<bool>, Option<bool>)) -> Option<bool>| {
+        type Pair = (Option<bool>, Option<bool>);
+        let pairs: Vec<Pair> = ALL.iter().flat_map(|&l| ALL.iter().map(move |&r| (l, r))).collect();
+        let column = |side: fn(&Pair) -> Option<bool>| {
             let values: Vec<Value> = pairs.iter().map(|p| value(side(p))).collect();
             Vector::from_sql_values(LogicalType::Boolean, &values).unwrap()
         };
@@ -192,7 +206,8 @@ mod tests {
             }
         }
         for (l, r) in shapes {
-            let (mut both, mut any) = (Vector::empty(LogicalType::Boolean), Vector::empty(LogicalType::Boolean));
+            let (mut both, mut any) =
+                (Vector::empty(LogicalType::Boolean), Vector::empty(LogicalType::Boolean));
             and(&l, &r, 9, &mut both).unwrap();
             or(&l, &r, 9, &mut any).unwrap();
             for row in 0..9 {
@@ -216,7 +231,10 @@ mod tests {
         let input = Vector::from_sql_values(LogicalType::Boolean, &values).unwrap();
         let mut out = Vector::empty(LogicalType::Boolean);
         not(&input, 3, &mut out).unwrap();
-        assert_eq!([out.get(0), out.get(1), out.get(2)], [Value::Boolean(false), Value::Boolean(true), Value::Null]);
+        assert_eq!(
+            [out.get(0), out.get(1), out.get(2)],
+            [Value::Boolean(false), Value::Boolean(true), Value::Null]
+        );
         is_null(&input, 3, &mut out).unwrap();
         assert_eq!(out.values::<u8>(), [0, 0, 1]);
         let mut rows = Vec::new();

@@ -7,8 +7,8 @@
 use crate::registry::ArgType;
 use inlay_types::LogicalType;
 use inlay_types::LogicalType::{
-    BigInt, Boolean, Date, Decimal, Double, HugeInt, Integer, Null, Real, SmallInt, Timestamp, TinyInt, UBigInt,
-    UHugeInt, UInteger, USmallInt, UTinyInt, Varchar,
+    BigInt, Boolean, Date, Decimal, Double, HugeInt, Integer, Null, Real, SmallInt, Timestamp, TinyInt,
+    UBigInt, UHugeInt, UInteger, USmallInt, UTinyInt, Varchar,
 };
 use inlay_types::logical_type::DECIMAL_MAX_DIGITS;
 
@@ -63,7 +63,9 @@ pub(crate) fn implicit_cost(from: LogicalType, to: LogicalType) -> Option<u32> {
             return (s2 >= s1 && p2 - s2 >= p1 - s1).then_some(1);
         }
         (from, Decimal { precision, scale }) => match from.integer_as_decimal() {
-            Some(Decimal { precision: needed, .. }) => precision - scale >= needed.min(DECIMAL_MAX_DIGITS - scale),
+            Some(Decimal { precision: needed, .. }) => {
+                precision - scale >= needed.min(DECIMAL_MAX_DIGITS - scale)
+            }
             _ => false,
         },
         (from, Real | Double) => from.is_numeric() && from != Double,

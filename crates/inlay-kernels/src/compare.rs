@@ -269,13 +269,17 @@ fn compare_bytes(op: Cmp, left: &Vector, right: &Vector, len: usize, out: &mut [
                 *byte = table[code as usize];
             }
         }
-        (VectorKind::Constant, VectorKind::Dictionary(_)) => compare_bytes(op.flipped(), right, left, len, out),
+        (VectorKind::Constant, VectorKind::Dictionary(_)) => {
+            compare_bytes(op.flipped(), right, left, len, out)
+        }
         (VectorKind::Dictionary(_), _) => compare_bytes(op, &left.flatten(), right, len, out),
         (_, VectorKind::Dictionary(_)) => compare_bytes(op, left, &right.flatten(), len, out),
         (VectorKind::Constant, VectorKind::Constant | VectorKind::Flat) => {
             compare_shaped(op.flipped().question(), right, left, out);
         }
-        (VectorKind::Flat, VectorKind::Constant | VectorKind::Flat) => compare_shaped(question, left, right, out),
+        (VectorKind::Flat, VectorKind::Constant | VectorKind::Flat) => {
+            compare_shaped(question, left, right, out)
+        }
     }
 }
 

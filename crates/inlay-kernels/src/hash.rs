@@ -232,7 +232,12 @@ fn merge_constant<const COMBINE: bool>(next: u64, hashes: &mut [u64]) {
     }
 }
 
-fn merge_codes<const COMBINE: bool>(table: &[u64], codes: &[u32], validity: Option<&Bitmap>, hashes: &mut [u64]) {
+fn merge_codes<const COMBINE: bool>(
+    table: &[u64],
+    codes: &[u32],
+    validity: Option<&Bitmap>,
+    hashes: &mut [u64],
+) {
     for (row, (hash, &code)) in hashes.iter_mut().zip(codes).enumerate() {
         let next = if validity.is_none_or(|v| v.get(row)) { table[code as usize] } else { NULL_HASH };
         *hash = if COMBINE { combine(*hash, next) } else { next };
@@ -271,14 +276,17 @@ mod tests {
 
     #[test]
     fn equal_values_hash_the_same_in_every_kind() {
-        let words = ["", "a", "exactly12byt", "thirteen byte", "a string that is much longer than a view can hold"];
+        let words =
+            ["", "a", "exactly12byt", "thirteen byte", "a string that is much longer than a view can hold"];
         let values: Vec<Value> = words.iter().map(|w| Value::Varchar((*w).into())).collect();
         let flat = Vector::from_sql_values(LogicalType::Varchar, &values).unwrap();
-        let coded = Vector::dictionary(Dictionary::new(flat.clone()), Buffer::copy_of(&[0u32, 1, 2, 3, 4]), 5, None);
+        let coded =
+            Vector::dictionary(Dictionary::new(flat.clone()), Buffer::copy_of(&[0u32, 1, 2, 3, 4]), 5, None);
         assert_eq!(hashes(&flat), hashes(&coded));
         for (word, found) in words.iter().zip(hashes(&flat)) {
             assert_eq!(hash_bytes(word.as_bytes()), found);
-            let constant = Vector::constant(LogicalType::Varchar, &Value::Varchar((*word).into()), 3).unwrap();
+            let constant =
+                Vector::constant(LogicalType::Varchar, &Value::Varchar((*word).into()), 3).unwrap();
             assert_eq!(hashes(&constant), [found; 3]);
         }
     }

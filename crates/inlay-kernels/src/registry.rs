@@ -6,7 +6,9 @@
 
 use crate::aggregates;
 use crate::coercion::implicit_cost;
-use crate::function::{AggregateFunction, NullHandling, ScalarFunction, ScalarKernel, Specialize, Volatility};
+use crate::function::{
+    AggregateFunction, NullHandling, ScalarFunction, ScalarKernel, Specialize, Volatility,
+};
 use crate::functions;
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
@@ -165,12 +167,20 @@ pub struct Resolved {
 
 impl Resolved {
     /// A function that fails for some arguments.
-    pub fn fallible(arg_types: Vec<LogicalType>, return_type: LogicalType, kernel: Arc<dyn ScalarKernel>) -> Self {
+    pub fn fallible(
+        arg_types: Vec<LogicalType>,
+        return_type: LogicalType,
+        kernel: Arc<dyn ScalarKernel>,
+    ) -> Self {
         Self { arg_types, return_type, kernel, can_fail: true, specialize: None }
     }
 
     /// A function that never fails.
-    pub fn infallible(arg_types: Vec<LogicalType>, return_type: LogicalType, kernel: Arc<dyn ScalarKernel>) -> Self {
+    pub fn infallible(
+        arg_types: Vec<LogicalType>,
+        return_type: LogicalType,
+        kernel: Arc<dyn ScalarKernel>,
+    ) -> Self {
         Self { arg_types, return_type, kernel, can_fail: false, specialize: None }
     }
 }
@@ -360,7 +370,11 @@ fn near_names(name: &str, names: impl Iterator<Item = &'static str>) -> Vec<Stri
 fn no_overload(function: &Function, args: &[ArgType]) -> Error {
     let types = shown_types(args);
     if function.is_operator() {
-        let hint = if args.iter().any(|a| a.ty == LogicalType::Varchar) { "; cast the text to the type meant" } else { "" };
+        let hint = if args.iter().any(|a| a.ty == LogicalType::Varchar) {
+            "; cast the text to the type meant"
+        } else {
+            ""
+        };
         return Error::type_mismatch(format!("no operator {} for ({types}){hint}", function.name));
     }
     Error::UndefinedFunction {

@@ -131,7 +131,7 @@ pub(crate) fn positions(words: &[u64], len: usize, out: &mut Vec<u32>) {
     // One register of slack, so that whole registers can be stored.
     out.reserve(len + 64);
     let whole = len / 64;
-    let tail = if len % 64 == 0 { 0 } else { words[whole] & ((1u64 << (len % 64)) - 1) };
+    let tail = if len.is_multiple_of(64) { 0 } else { words[whole] & ((1u64 << (len % 64)) - 1) };
     let target = out.as_mut_ptr();
     let mut count = 0;
     #[cfg(target_arch = "x86_64")]

@@ -15,10 +15,8 @@ impl Bitmap {
     /// `len` bits, all `bit`.
     pub fn filled(len: usize, bit: bool) -> Self {
         let mut words = Buffer::zeroed(len.div_ceil(64) * 8);
-        if bit {
-            if let Some(words) = words.typed_mut::<u64>() {
-                words.fill(u64::MAX);
-            }
+        if bit && let Some(words) = words.typed_mut::<u64>() {
+            words.fill(u64::MAX);
         }
         Self { words, len }
     }
@@ -95,7 +93,7 @@ impl Bitmap {
         let whole = self.len / 64;
         let words = self.words();
         let mut count: usize = words[..whole].iter().map(|w| w.count_ones() as usize).sum();
-        if self.len % 64 != 0 {
+        if !self.len.is_multiple_of(64) {
             count += (words[whole] & ((1 << (self.len % 64)) - 1)).count_ones() as usize;
         }
         count
@@ -125,7 +123,7 @@ impl Bitmap {
     /// Bits `offset .. offset + len`; shared when `offset` is a multiple of 64.
     pub fn slice(&self, offset: usize, len: usize) -> Bitmap {
         assert!(offset + len <= self.len, "slice outside of bitmap");
-        if offset % 64 == 0 {
+        if offset.is_multiple_of(64) {
             return Self { words: self.words.slice(offset / 8, len.div_ceil(64) * 8), len };
         }
         let source = self.words();

@@ -150,14 +150,17 @@ impl Buffer {
     /// Panics when the memory is not aligned for `T`, which constructors rule out.
     #[inline]
     pub fn typed<T: Native>(&self) -> &[T] {
-        assert!(self.start.as_ptr() as usize % align_of::<T>() == 0, "buffer is not aligned for its values");
+        assert!(
+            (self.start.as_ptr() as usize).is_multiple_of(align_of::<T>()),
+            "buffer is not aligned for its values"
+        );
         // SAFETY: aligned (checked), in bounds (rounded down), and every bit pattern is a `T`.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.size / size_of::<T>()) }
     }
 
     /// Whether values of `T` can be read where this buffer lies.
     pub fn is_aligned_for<T: Native>(&self) -> bool {
-        self.start.as_ptr() as usize % align_of::<T>() == 0
+        (self.start.as_ptr() as usize).is_multiple_of(align_of::<T>())
     }
 
     /// The values for writing, if nobody else shares them and they are not a host's.
@@ -168,7 +171,10 @@ impl Buffer {
         }
         // SAFETY: sole owner of our own allocation, which is aligned to 64 bytes; slices of it start at
         // value boundaries (checked), and the bounds are rounded down.
-        assert!(self.start.as_ptr() as usize % align_of::<T>() == 0, "buffer is not aligned for its values");
+        assert!(
+            (self.start.as_ptr() as usize).is_multiple_of(align_of::<T>()),
+            "buffer is not aligned for its values"
+        );
         Some(unsafe {
             std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.size / size_of::<T>())
         })
@@ -177,12 +183,12 @@ impl Buffer {
     /// Makes this a writable buffer of `size_bytes`, keeping the memory when it is unshared and large
     /// enough. The contents are unspecified (but initialised).
     pub fn reset(&mut self, size_bytes: usize) {
-        if let Some(Owner::Ours(allocation)) = Arc::get_mut(&mut self.owner) {
-            if allocation.layout.size() >= size_bytes {
-                self.start = allocation.start;
-                self.size = size_bytes;
-                return;
-            }
+        if let Some(Owner::Ours(allocation)) = Arc::get_mut(&mut self.owner)
+            && allocation.layout.size() >= size_bytes
+        {
+            self.start = allocation.start;
+            self.size = size_bytes;
+            return;
         }
         *self = Self::zeroed(size_bytes);
     }

@@ -65,7 +65,7 @@ impl VectorBuilder {
     }
 
     fn push_bit(&mut self, valid: bool) {
-        if self.len % 64 == 0 {
+        if self.len.is_multiple_of(64) {
             self.validity.push(0);
         }
         if let Some(word) = self.validity.last_mut() {

@@ -130,7 +130,9 @@ pub enum Error {
     #[error("query interrupted")]
     Interrupted,
     /// 53200. The memory limit is reached.
-    #[error("out of memory: {requested} more bytes asked for, {used} of {limit} bytes in use (see memory_limit)")]
+    #[error(
+        "out of memory: {requested} more bytes asked for, {used} of {limit} bytes in use (see memory_limit)"
+    )]
     OutOfMemory {
         /// Bytes asked for.
         requested: u64,

@@ -223,10 +223,10 @@ impl Value {
             (Self::Interval(a), Self::Interval(b)) => a.order_key().cmp(&b.order_key()),
             (Self::UHugeInt(a), Self::UHugeInt(b)) => a.cmp(b),
             _ => {
-                if let (Some(a), Some(b)) = (self.as_stored_i128(), other.as_stored_i128()) {
-                    if self.decimal_scale() == other.decimal_scale() {
-                        return a.cmp(&b);
-                    }
+                if let (Some(a), Some(b)) = (self.as_stored_i128(), other.as_stored_i128())
+                    && self.decimal_scale() == other.decimal_scale()
+                {
+                    return a.cmp(&b);
                 }
                 match (self.as_f64(), other.as_f64()) {
                     (Some(a), Some(b)) => a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())),

@@ -113,11 +113,23 @@ impl Vector {
     /// Codes into a dictionary. Each code is below the number of the dictionary's values.
     ///
     /// Panics when `codes` or `validity` is too short.
-    pub fn dictionary(dictionary: Arc<Dictionary>, codes: Buffer, len: usize, validity: Option<Bitmap>) -> Self {
+    pub fn dictionary(
+        dictionary: Arc<Dictionary>,
+        codes: Buffer,
+        len: usize,
+        validity: Option<Bitmap>,
+    ) -> Self {
         assert!(codes.size() >= len * 4, "codes are shorter than their vector");
         assert!(validity.as_ref().is_none_or(|v| v.len() >= len), "validity is shorter than its vector");
         let ty = dictionary.values.ty;
-        Self { ty, kind: VectorKind::Dictionary(dictionary), len, data: codes, validity, heap: Heap::default() }
+        Self {
+            ty,
+            kind: VectorKind::Dictionary(dictionary),
+            len,
+            data: codes,
+            validity,
+            heap: Heap::default(),
+        }
     }
 
     /// The SQL type.
@@ -233,7 +245,8 @@ impl Vector {
     pub fn null_count(&self) -> usize {
         match &self.validity {
             None => 0,
-            Some(_) if self.is_constant() => if self.is_null(0) { self.len } else { 0 },
+            Some(_) if self.is_constant_null() => self.len,
+            Some(_) if self.is_constant() => 0,
             Some(validity) if validity.len() == self.len => self.len - validity.count_ones(),
             Some(validity) => self.len - validity.slice(0, self.len).count_ones(),
         }
@@ -257,7 +270,10 @@ impl Vector {
     /// Panics when not flat or when `T` has another width than the carrier.
     #[inline]
     pub fn values_mut<T: Native>(&mut self) -> &mut [T] {
-        assert!(self.is_flat() && size_of::<T>() == self.ty.physical().size(), "values written as another type");
+        assert!(
+            self.is_flat() && size_of::<T>() == self.ty.physical().size(),
+            "values written as another type"
+        );
         if self.data.typed_mut::<T>().is_none() {
             self.data = Buffer::copy_of(self.data.typed::<T>());
         }
@@ -304,10 +320,10 @@ impl Vector {
     /// Panics when carriers differ.
     pub fn reinterpret(mut self, ty: LogicalType) -> Self {
         assert_eq!(self.ty.physical(), ty.physical(), "carriers differ");
-        if let VectorKind::Dictionary(dictionary) = &self.kind {
-            if dictionary.values.ty != ty {
-                self.kind = VectorKind::Dictionary(Dictionary::new(dictionary.values.clone().reinterpret(ty)));
-            }
+        if let VectorKind::Dictionary(dictionary) = &self.kind
+            && dictionary.values.ty != ty
+        {
+            self.kind = VectorKind::Dictionary(Dictionary::new(dictionary.values.clone().reinterpret(ty)));
         }
         self.ty = ty;
         self

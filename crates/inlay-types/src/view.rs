@@ -190,7 +190,8 @@ impl HeapBuilder {
         if bytes.len() <= INLINE_LIMIT {
             return View::inline(bytes);
         }
-        if self.open.len() + bytes.len() > HEAP_BUFFER_SIZE.max(self.open.capacity()) && !self.open.is_empty() {
+        if self.open.len() + bytes.len() > HEAP_BUFFER_SIZE.max(self.open.capacity()) && !self.open.is_empty()
+        {
             self.close();
         }
         let offset = self.open.len() as u32;

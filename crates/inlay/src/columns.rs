@@ -9,6 +9,9 @@ use inlay_exec::WorkerPool;
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, Result, Vector, VectorKind, View};
 use parking_lot::Mutex;
 
+/// Number of a batch, and the memory that its rows go to.
+type Piece<'a, T> = (usize, &'a mut [T]);
+
 /// Rows that one task copies at least; below it, one thread is faster than waking another.
 const TASK_ROWS_MIN: usize = 1 << 16;
 
@@ -85,7 +88,7 @@ fn fill<T: Native>(
 ) -> Result<()> {
     let tasks_wanted = (target.len() / TASK_ROWS_MIN).clamp(1, threads * 4);
     let rows_per_task = target.len().div_ceil(tasks_wanted);
-    let mut tasks: Vec<Mutex<Vec<(usize, &mut [T])>>> = Vec::with_capacity(tasks_wanted);
+    let mut tasks: Vec<Mutex<Vec<Piece<'_, T>>>> = Vec::with_capacity(tasks_wanted);
     let mut open: Vec<(usize, &mut [T])> = Vec::new();
     let (mut rows, mut rest) = (0, target);
     for (index, part) in parts.iter().enumerate() {
@@ -156,10 +159,12 @@ impl BitWriter {
         if let Some(low) = self.words.get_mut(index) {
             *low |= word << shift;
         }
-        if shift > 0 && shift + count > 64
-            && let Some(high) = self.words.get_mut(index + 1) {
-                *high |= word >> (64 - shift);
-            }
+        if shift > 0
+            && shift + count > 64
+            && let Some(high) = self.words.get_mut(index + 1)
+        {
+            *high |= word >> (64 - shift);
+        }
         self.len += count;
     }
 

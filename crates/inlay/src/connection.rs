@@ -58,9 +58,10 @@ impl Session {
 
     fn parse(&mut self, sql: &str) -> Result<Arc<[ast::Statement]>> {
         if let Some((text, statements)) = &self.parsed
-            && text == sql {
-                return Ok(Arc::clone(statements));
-            }
+            && text == sql
+        {
+            return Ok(Arc::clone(statements));
+        }
         let statements: Arc<[ast::Statement]> = inlay_sql::parser::parse_statements(sql)?.into();
         if sql.len() <= CACHED_TEXT_MAX {
             self.parsed = Some((sql.to_string(), Arc::clone(&statements)));

@@ -129,9 +129,10 @@ impl QueryResult {
         }
         let mut batches = self.batches.get(batch..).unwrap_or_default().to_vec();
         if row > 0
-            && let Some(first) = batches.first_mut() {
-                *first = first.slice(row, first.len() - row);
-            }
+            && let Some(first) = batches.first_mut()
+        {
+            *first = first.slice(row, first.len() - row);
+        }
         let row_count = batches.iter().map(Batch::len).sum();
         Self { batches: Arc::new(batches), row_count, ..self.clone() }
     }

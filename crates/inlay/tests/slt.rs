@@ -8,6 +8,13 @@
 //! `I` prints as `%d`, `R` as `%.3f`, `T` as text; we count as `postgresql`. In our own files a row may also be one line,
 //! its values apart by tabs. `INLAY_SLT=path` runs one file or folder instead, with the corpus' settings.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test program: it reports and fails"
+)]
+
 use inlay::{Connection, Database, QueryResult, ResultKind, Value};
 use md5::{Digest, Md5};
 use std::collections::HashMap;

@@ -41,7 +41,9 @@ impl Catalog {
                 }
                 CatalogEntry::View(_) | CatalogEntry::Registered(_) => None,
             };
-            let own = fork.as_ref().map_or_else(|| entry.clone(), |(table, _)| CatalogEntry::Table(Arc::clone(table)));
+            let own = fork
+                .as_ref()
+                .map_or_else(|| entry.clone(), |(table, _)| CatalogEntry::Table(Arc::clone(table)));
             copy.entries.insert(name.clone(), own);
             origins.insert(name.clone(), Origin { entry: entry.clone(), fork });
         }
@@ -92,7 +94,8 @@ impl Fork {
             let change = match (self.origins.get(name), own.entries.get(name)) {
                 (_, Some(CatalogEntry::Registered(_))) | (None, None) => None,
                 (None, Some(created)) => {
-                    let taken = target.entries.get(name).is_some_and(|e| !matches!(e, CatalogEntry::Registered(_)));
+                    let taken =
+                        target.entries.get(name).is_some_and(|e| !matches!(e, CatalogEntry::Registered(_)));
                     if taken {
                         return Err(conflict(name));
                     }
@@ -143,20 +146,20 @@ impl Origin {
 
     /// The change that makes the live entry what the fork has under the same name.
     fn change_to(&self, name: &str, entry: &CatalogEntry, live: &Names) -> Result<Option<Change>> {
-        if let (Some((fork, version)), CatalogEntry::Table(own)) = (&self.fork, entry) {
-            if Arc::ptr_eq(fork, own) {
-                if own.table.version() == *version {
-                    return Ok(None);
-                }
-                self.check_unchanged(name, live)?;
-                let CatalogEntry::Table(target) = &self.entry else { return Err(conflict(name)) };
-                return Ok(Some(Change::Adopt(Arc::clone(target), Arc::clone(own))));
-            }
-        }
-        if let (CatalogEntry::View(then), CatalogEntry::View(own)) = (&self.entry, entry) {
-            if Arc::ptr_eq(then, own) {
+        if let (Some((fork, version)), CatalogEntry::Table(own)) = (&self.fork, entry)
+            && Arc::ptr_eq(fork, own)
+        {
+            if own.table.version() == *version {
                 return Ok(None);
             }
+            self.check_unchanged(name, live)?;
+            let CatalogEntry::Table(target) = &self.entry else { return Err(conflict(name)) };
+            return Ok(Some(Change::Adopt(Arc::clone(target), Arc::clone(own))));
+        }
+        if let (CatalogEntry::View(then), CatalogEntry::View(own)) = (&self.entry, entry)
+            && Arc::ptr_eq(then, own)
+        {
+            return Ok(None);
         }
         self.check_unchanged(name, live)?;
         Ok(Some(Change::Insert(name.to_string(), entry.clone())))
@@ -164,5 +167,7 @@ impl Origin {
 }
 
 fn conflict(name: &str) -> Error {
-    Error::Conflict { message: format!("\"{name}\" was changed by another connection since this transaction began") }
+    Error::Conflict {
+        message: format!("\"{name}\" was changed by another connection since this transaction began"),
+    }
 }

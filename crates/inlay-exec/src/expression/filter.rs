@@ -72,12 +72,17 @@ impl Filter {
         for (conjunct, program_state) in self.conjuncts.iter().zip(&mut state.programs) {
             state.hits.clear();
             if !selected {
-                let columns: Vec<&Vector> = conjunct.program().inputs().iter().map(|&i| batch.column(i)).collect();
+                let columns: Vec<&Vector> =
+                    conjunct.program().inputs().iter().map(|&i| batch.column(i)).collect();
                 select_rows(conjunct, program_state, &columns, len, &mut state.hits)?;
                 selected = true;
             } else {
-                let taken: Vec<Vector> =
-                    conjunct.program().inputs().iter().map(|&i| batch.column(i).take(&state.selection)).collect();
+                let taken: Vec<Vector> = conjunct
+                    .program()
+                    .inputs()
+                    .iter()
+                    .map(|&i| batch.column(i).take(&state.selection))
+                    .collect();
                 let columns: Vec<&Vector> = taken.iter().collect();
                 select_rows(conjunct, program_state, &columns, state.selection.len(), &mut state.hits)?;
                 for hit in &mut state.hits {

@@ -3,9 +3,9 @@
 //! Slow and exact: used only after the eager program failed, to find out whether the failing row is one that
 //! SQL evaluates (`CASE WHEN b <> 0 THEN a / b END` is fine where `b` is 0).
 
+use super::Layout;
 use super::merge::merge_rows;
 use super::program::{Program, row_validity};
-use super::Layout;
 use inlay_kernels::boolean;
 use inlay_sql::plan::Expr;
 use inlay_types::{Batch, LogicalType, Result, Vector, VectorBuilder};
@@ -154,7 +154,8 @@ fn eval_logic(args: &[Expr], deciding: bool, layout: &Layout, batch: &Batch) -> 
         }
         open.retain(|&row| !decided[row as usize]);
     }
-    let truth = |value: bool| Vector::constant(LogicalType::Boolean, &inlay_types::Value::Boolean(value), len);
+    let truth =
+        |value: bool| Vector::constant(LogicalType::Boolean, &inlay_types::Value::Boolean(value), len);
     let sources = [truth(deciding)?, truth(!deciding)?, Vector::nulls(LogicalType::Boolean, len)];
     let choice: Vec<u8> = (0..len)
         .map(|row| match (decided[row], unknown[row]) {

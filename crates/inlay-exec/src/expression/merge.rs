@@ -15,8 +15,7 @@ pub fn merge_rows(ty: LogicalType, sources: &[&Vector], choice: &[u8]) -> Vector
         _ => (merge_fixed::<View>(&flat, choice), Heap::default()),
     };
     let nullable = flat.iter().any(|source| source.validity().is_some());
-    let validity =
-        nullable.then(|| Bitmap::from_fn(len, |row| !flat[choice[row] as usize].is_null(row)));
+    let validity = nullable.then(|| Bitmap::from_fn(len, |row| !flat[choice[row] as usize].is_null(row)));
     Vector::flat(ty, len, data, validity, heap)
 }
 

@@ -18,9 +18,9 @@ pub use filter::{Filter, FilterState};
 pub use merge::merge_rows;
 pub use program::{Program, ProgramState};
 
+use inlay_kernels::Cmp;
 use inlay_sql::plan::{ColumnId, CompareOp};
 use inlay_types::{Error, Result};
-use inlay_kernels::Cmp;
 
 /// Which column is at which position of a batch.
 #[derive(Clone, Debug, Default, PartialEq)]

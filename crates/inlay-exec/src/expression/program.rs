@@ -148,7 +148,12 @@ impl Program {
     }
 
     /// Evaluates all expressions on their input columns.
-    pub fn eval_all_on(&self, state: &mut ProgramState, columns: &[&Vector], len: usize) -> Result<Vec<Vector>> {
+    pub fn eval_all_on(
+        &self,
+        state: &mut ProgramState,
+        columns: &[&Vector],
+        len: usize,
+    ) -> Result<Vec<Vector>> {
         let count = self.results.len();
         match self.run(state, columns, len) {
             Ok(()) => Ok((0..count).map(|i| self.result(i, state, columns)).collect()),
@@ -272,7 +277,8 @@ fn over_dictionary(
                 .enumerate()
                 .map(|(i, arg)| match i {
                     _ if i == position => Some(dictionary.values().clone()),
-                    _ => Vector::constant(arg.logical_type(), &arg.slice(0, arg.len().min(1)).get(0), count).ok(),
+                    _ => Vector::constant(arg.logical_type(), &arg.slice(0, arg.len().min(1)).get(0), count)
+                        .ok(),
                 })
                 .collect();
             let Some(resized) = resized else { return Err(memo) };
@@ -414,9 +420,7 @@ impl Compiler<'_> {
             let per_value = !list.iter().any(|e| matches!(e, Expr::Literal { value: Value::Null, .. }));
             return Ok(self.push(Action::In(set), vec![arg], per_value));
         }
-        let equals = |item: &Expr| {
-            Expr::compare(inlay_sql::plan::CompareOp::Eq, input.clone(), item.clone())
-        };
+        let equals = |item: &Expr| Expr::compare(inlay_sql::plan::CompareOp::Eq, input.clone(), item.clone());
         match list {
             [] => self.compile(&Expr::boolean(false)),
             [only] => self.compile(&equals(only)),

@@ -14,13 +14,17 @@ fn column(id: u32, ty: LogicalType) -> Expr {
 fn call(name: &str, args: Vec<Expr>) -> Expr {
     let types: Vec<ArgType> = args.iter().map(|arg| ArgType::of(arg.ty())).collect();
     let function = resolve_scalar(name, &types, &ResolveOptions { integer_division: true }).unwrap();
-    let args = args
-        .into_iter()
-        .zip(&function.arg_types)
-        .map(|(arg, ty)| {
-            if arg.ty() == *ty { arg } else { Expr::Cast { input: Box::new(arg), ty: *ty, or_null: false } }
-        })
-        .collect();
+    let args =
+        args.into_iter()
+            .zip(&function.arg_types)
+            .map(|(arg, ty)| {
+                if arg.ty() == *ty {
+                    arg
+                } else {
+                    Expr::Cast { input: Box::new(arg), ty: *ty, or_null: false }
+                }
+            })
+            .collect();
     Expr::Call { function, args }
 }
 
@@ -49,10 +53,7 @@ fn eval(expr: &Expr, batch: &Batch) -> Result<Vec<Value>> {
 }
 
 fn batch() -> Batch {
-    Batch::new(
-        vec![ints(&[Some(6), Some(7), None, Some(-4)]), ints(&[Some(2), Some(0), Some(0), None])],
-        4,
-    )
+    Batch::new(vec![ints(&[Some(6), Some(7), None, Some(-4)]), ints(&[Some(2), Some(0), Some(0), None])], 4)
 }
 
 #[test]
@@ -62,8 +63,11 @@ fn branches_that_are_not_taken_do_not_fail() {
     let is_zero = Expr::compare(CompareOp::Eq, column(1, INT), int(0));
     let ty = quotient.ty();
     let minus_one = Expr::Cast { input: Box::new(int(-1)), ty, or_null: false };
-    let guarded =
-        Expr::Case { branches: vec![(is_zero.clone(), minus_one)], otherwise: Box::new(quotient.clone()), ty };
+    let guarded = Expr::Case {
+        branches: vec![(is_zero.clone(), minus_one)],
+        otherwise: Box::new(quotient.clone()),
+        ty,
+    };
     let found = eval(&guarded, &batch()).unwrap();
     assert_eq!(found.iter().map(Value::to_string).collect::<Vec<_>>(), ["3", "-1", "-1", "NULL"]);
 

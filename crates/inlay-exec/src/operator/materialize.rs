@@ -131,8 +131,11 @@ impl Sink for Materialize {
     fn finalize(&self, _context: &ExecContext) -> Result<()> {
         let collected = std::mem::take(&mut *self.collected.lock());
         let all = collected.morsels.into_values().flatten();
-        let batches: Vec<Batch> =
-            if self.limit.is_none() && self.offset == 0 { all.collect() } else { cut(all, self.offset, self.wanted()) };
+        let batches: Vec<Batch> = if self.limit.is_none() && self.offset == 0 {
+            all.collect()
+        } else {
+            cut(all, self.offset, self.wanted())
+        };
         *self.buffer.reservation.lock() = collected.reservation;
         self.buffer.batches.set(batches).map_err(|_| Error::internal("a row buffer was filled twice"))
     }

@@ -158,7 +158,8 @@ impl NestedLoopJoin {
                 while from < rows.len && !(first_only && local.core.hit[row] == 1) {
                     rows.interrupt.check()?;
                     let len = VECTOR_SIZE.min(rows.len - from);
-                    if self.block(batch, rows, Block::ProbeRow { row, from, len }, local, push)? == Flow::Done {
+                    if self.block(batch, rows, Block::ProbeRow { row, from, len }, local, push)? == Flow::Done
+                    {
                         return Ok(Flow::Done);
                     }
                     from += len;

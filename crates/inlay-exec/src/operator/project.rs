@@ -22,7 +22,8 @@ impl Operator for Project {
     }
 
     fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let state = local.downcast_mut::<ProgramState>().ok_or_else(|| Error::internal("projection state"))?;
+        let state =
+            local.downcast_mut::<ProgramState>().ok_or_else(|| Error::internal("projection state"))?;
         let columns = self.program.eval_all(state, &input)?;
         push(Batch::new(columns, input.len()))
     }

@@ -24,7 +24,13 @@ impl RepeatRows {
             SetOpKind::Union => left + right,
             SetOpKind::Intersect => left.min(right),
             SetOpKind::Except if self.all => (left - right).max(0),
-            SetOpKind::Except => if right == 0 { left } else { 0 },
+            SetOpKind::Except => {
+                if right == 0 {
+                    left
+                } else {
+                    0
+                }
+            }
         };
         if self.all { times } else { times.min(1) }
     }
@@ -41,7 +47,9 @@ impl Operator for RepeatRows {
         let counts: Vec<_> = columns.split_off(columns.len() - 2).iter().map(|c| c.flatten()).collect();
         let rows = Batch::new(columns, len);
         let mut selected = Vec::with_capacity(VECTOR_SIZE);
-        for (row, (&left, &right)) in counts[0].values::<i64>().iter().zip(counts[1].values::<i64>()).enumerate() {
+        for (row, (&left, &right)) in
+            counts[0].values::<i64>().iter().zip(counts[1].values::<i64>()).enumerate()
+        {
             for _ in 0..self.times(left, right) {
                 selected.push(row as u32);
                 if selected.len() == VECTOR_SIZE {

@@ -35,12 +35,20 @@ impl Planner<'_> {
         let left_node = self.next_node;
         let right_node = left_node + count_nodes(left);
         let after = right_node + count_nodes(right);
-        let (first, first_node, first_needed, first_incoming, second, second_node, second_needed, second_incoming) =
-            if build_left {
-                (left, left_node, left_needed, to_left, right, right_node, right_needed, to_right)
-            } else {
-                (right, right_node, right_needed, to_right, left, left_node, left_needed, to_left)
-            };
+        let (
+            first,
+            first_node,
+            first_needed,
+            first_incoming,
+            second,
+            second_node,
+            second_needed,
+            second_incoming,
+        ) = if build_left {
+            (left, left_node, left_needed, to_left, right, right_node, right_needed, to_right)
+        } else {
+            (right, right_node, right_needed, to_right, left, left_node, left_needed, to_left)
+        };
         self.next_node = first_node;
         let build = self.lower(first, &first_needed, &first_incoming)?;
         // The build side must be final before anything of the probe side starts.
@@ -97,7 +105,12 @@ fn count_nodes(plan: &Plan) -> NodeNumber {
 }
 
 /// Slots for the keys whose probe side is a plain column, where probe rows without partner vanish.
-fn make_slots(kind: JoinKind, build_left: bool, equalities_only: bool, keys: &mut [JoinKey]) -> Vec<Incoming> {
+fn make_slots(
+    kind: JoinKind,
+    build_left: bool,
+    equalities_only: bool,
+    keys: &mut [JoinKey],
+) -> Vec<Incoming> {
     let vanish = match kind {
         JoinKind::Inner => true,
         JoinKind::Semi => true,

@@ -31,10 +31,10 @@ impl Planner<'_> {
         for column in columns {
             let known = &statistics.columns[column.index];
             let bounds = (known.min.as_ref(), known.max.as_ref());
-            if let (Some(min), Some(max)) = bounds {
-                if let (Some(min), Some(max)) = (min.as_stored_i128(), max.as_stored_i128()) {
-                    self.ranges.insert(column.id, (min, max));
-                }
+            if let (Some(min), Some(max)) = bounds
+                && let (Some(min), Some(max)) = (min.as_stored_i128(), max.as_stored_i128())
+            {
+                self.ranges.insert(column.id, (min, max));
             }
         }
         let split = split_filters(filters)?;

@@ -163,7 +163,9 @@ impl<'a> Planner<'a> {
             Plan::Scan { table, columns, filters, row_id } => {
                 self.lower_scan(node, table, columns, filters, *row_id, needed, incoming)
             }
-            Plan::Source { source, columns, filters } => self.lower_source(node, source, columns, filters, needed),
+            Plan::Source { source, columns, filters } => {
+                self.lower_source(node, source, columns, filters, needed)
+            }
             Plan::Values { columns, rows } => self.lower_values(node, columns, rows),
             Plan::Project { input, items } => self.lower_project(node, input, items, needed, incoming),
             Plan::Filter { input, predicates } => {
@@ -185,7 +187,8 @@ impl<'a> Planner<'a> {
                 self.lower_sort(node, input, keys.clone(), 0, (*limit, *offset), needed, incoming)
             }
             Plan::GroupLimit { input, groups, keys, limit, offset } => {
-                let group = |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
+                let group =
+                    |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
                 let all = groups.iter().map(group).chain(keys.iter().cloned()).collect();
                 self.lower_sort(node, input, all, groups.len(), (*limit, *offset), needed, &[])
             }
@@ -242,13 +245,14 @@ impl<'a> Planner<'a> {
         let mut fragment = self.lower(input, &below, &passed)?;
         let columns: Vec<ColumnId> = items.iter().map(|(id, _)| *id).collect();
         for (id, expr) in items.iter().map(|item| (&item.0, &item.1)) {
-            if let Expr::Column { id: source, .. } = expr {
-                if let Some(range) = self.ranges.get(source).copied() {
-                    self.ranges.insert(*id, range);
-                }
+            if let Expr::Column { id: source, .. } = expr
+                && let Some(range) = self.ranges.get(source).copied()
+            {
+                self.ranges.insert(*id, range);
             }
         }
-        let same = |(id, expr): &&(ColumnId, Expr)| matches!(expr, Expr::Column { id: source, .. } if source == id);
+        let same =
+            |(id, expr): &&(ColumnId, Expr)| matches!(expr, Expr::Column { id: source, .. } if source == id);
         if items.iter().all(same) && columns.iter().all(|id| fragment.columns.contains(id)) {
             return Ok(fragment);
         }

@@ -28,7 +28,8 @@ pub(super) struct ReadRules {
 
 impl ReadRules {
     pub fn new(dialect: Dialect, options: &CsvOptions) -> Self {
-        let null_strings: Vec<Vec<u8>> = options.null_strings.iter().map(|s| s.clone().into_bytes()).collect();
+        let null_strings: Vec<Vec<u8>> =
+            options.null_strings.iter().map(|s| s.clone().into_bytes()).collect();
         Self {
             dialect,
             only_empty_is_null: matches!(&null_strings[..], [one] if one.is_empty()),
@@ -76,9 +77,10 @@ impl ColumnReader {
         let small = |text: &[u8]| parse::short_int(text);
         match self.ty {
             LogicalType::Varchar | LogicalType::Blob => column.text(),
-            LogicalType::Boolean => column.values(|text| parse::boolean(text).map(u8::from), |text| {
-                inlay_kernels::parse::boolean(text).map(u8::from)
-            }),
+            LogicalType::Boolean => column.values(
+                |text| parse::boolean(text).map(u8::from),
+                |text| inlay_kernels::parse::boolean(text).map(u8::from),
+            ),
             LogicalType::TinyInt => column.ints::<i8>(),
             LogicalType::SmallInt => column.ints::<i16>(),
             LogicalType::Null | LogicalType::Integer => column.ints::<i32>(),
@@ -88,10 +90,8 @@ impl ColumnReader {
             LogicalType::USmallInt => column.ints::<u16>(),
             LogicalType::UInteger => column.ints::<u32>(),
             LogicalType::UBigInt => column.ints::<u64>(),
-            LogicalType::UHugeInt => column.values::<u128>(
-                |t| small(t)?.try_into().ok(),
-                |t| std::str::from_utf8(t).ok()?.parse().ok(),
-            ),
+            LogicalType::UHugeInt => column
+                .values::<u128>(|t| small(t)?.try_into().ok(), |t| std::str::from_utf8(t).ok()?.parse().ok()),
             LogicalType::Real => column.values::<f32>(|_| None, inlay_kernels::parse::real),
             LogicalType::Double => column.values::<f64>(parse::double, inlay_kernels::parse::double),
             LogicalType::Decimal { precision, scale } => self.decimal(column, precision, scale),
@@ -138,11 +138,11 @@ impl Column<'_> {
                 values.push(T::default());
                 continue;
             };
-            if rules.only_empty_is_null {
-                if let Some(value) = quick(text) {
-                    values.push(value);
-                    continue;
-                }
+            if rules.only_empty_is_null
+                && let Some(value) = quick(text)
+            {
+                values.push(value);
+                continue;
             }
             let text = rules.dialect.unquoted(text, &mut scratch);
             let trimmed = text.trim_ascii();
@@ -179,8 +179,9 @@ impl Column<'_> {
         match &self.fields.rules.timestamp_format {
             Some(format) => {
                 let read = |text: &[u8]| {
-                    parse::formatted(text, format)
-                        .map(|(days, micros)| i64::from(days) * inlay_types::datetime::MICROS_PER_DAY + micros)
+                    parse::formatted(text, format).map(|(days, micros)| {
+                        i64::from(days) * inlay_types::datetime::MICROS_PER_DAY + micros
+                    })
                 };
                 self.values::<i64>(read, read)
             }

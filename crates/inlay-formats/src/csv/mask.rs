@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn bits_are_where_the_byte_is() {
-        let block: [u8; BLOCK] = std::array::from_fn(|i| (i * 37 % 11) as u8 | 0x80 * (i % 2) as u8);
+        let block: [u8; BLOCK] = std::array::from_fn(|i| (i * 37 % 11) as u8 | (0x80 * (i % 2) as u8));
         for needle in [0u8, 1, 0x80, 0x85, 200] {
             let expected = (0..BLOCK).fold(0u64, |bits, i| bits | u64::from(block[i] == needle) << i);
             assert_eq!(equal(&block, needle), expected);

@@ -73,7 +73,8 @@ impl CsvSource {
             pad: options.null_padding,
             skip_malformed: options.ignore_errors,
         };
-        let columns = schema.columns.iter().map(|(name, ty)| SourceColumn { name: name.clone(), ty: *ty }).collect();
+        let columns =
+            schema.columns.iter().map(|(name, ty)| SourceColumn { name: name.clone(), ty: *ty }).collect();
         let plan = Plan {
             files,
             columns: schema.columns,
@@ -89,7 +90,11 @@ impl CsvSource {
     }
 
     /// The source of `COPY table FROM path (options)`: its columns are those given, by position.
-    pub fn for_copy(path: &str, columns: &[(String, LogicalType)], named: &[(String, Value)]) -> Result<Self> {
+    pub fn for_copy(
+        path: &str,
+        columns: &[(String, LogicalType)],
+        named: &[(String, Value)],
+    ) -> Result<Self> {
         let mut options = CsvOptions::read(named)?;
         options.columns = Some(columns.to_vec());
         let files = paths::expand("COPY", &[Value::Varchar(path.to_string())])?;

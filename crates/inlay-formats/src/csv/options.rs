@@ -108,7 +108,9 @@ impl CsvOptions {
                 self.sample_size = usize::try_from(lines).ok().filter(|&lines| lines > 0);
             }
             "dateformat" | "date_format" => self.date_format = Some(text(name, value)?.to_string()),
-            "timestampformat" | "timestamp_format" => self.timestamp_format = Some(text(name, value)?.to_string()),
+            "timestampformat" | "timestamp_format" => {
+                self.timestamp_format = Some(text(name, value)?.to_string())
+            }
             "auto_detect" => self.all_varchar |= !boolean(name, value)?,
             // COPY says which format the file has.
             "format" => {}
@@ -127,7 +129,9 @@ fn delimiter(name: &str, value: &Value) -> Result<u8> {
     let text = if text == "\\t" { "\t" } else { text };
     match text.as_bytes() {
         [byte] if !matches!(byte, b'\n' | b'\r') && byte.is_ascii() => Ok(*byte),
-        _ => Err(Error::invalid_argument(format!("parameter \"{name}\" takes one ASCII character, not '{text}'"))),
+        _ => Err(Error::invalid_argument(format!(
+            "parameter \"{name}\" takes one ASCII character, not '{text}'"
+        ))),
     }
 }
 

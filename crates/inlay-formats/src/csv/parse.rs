@@ -47,13 +47,12 @@ const TENS: [f64; 16] =
 #[inline]
 pub(super) fn double(text: &[u8]) -> Option<f64> {
     let (negative, digits) = sign(text);
-    if digits.len() <= 16 {
-        if let Some((value, scale)) = plain_decimal(digits) {
-            if value < 1_000_000_000_000_000 {
-                let magnitude = value as f64 / TENS[scale.min(15)];
-                return Some(if negative { -magnitude } else { magnitude });
-            }
-        }
+    if digits.len() <= 16
+        && let Some((value, scale)) = plain_decimal(digits)
+        && value < 1_000_000_000_000_000
+    {
+        let magnitude = value as f64 / TENS[scale.min(15)];
+        return Some(if negative { -magnitude } else { magnitude });
     }
     fast_float2::parse(text).ok()
 }
@@ -106,7 +105,9 @@ pub(super) fn decimal(text: &[u8], precision: u8, scale: u8) -> Option<i128> {
         _ => i128::from(value).checked_mul(i128::from(*INT_TENS.get(scale_digits - found)?)),
     });
     match quick {
-        Some(value) if value < 10i128.pow(u32::from(precision)) => Some(if negative { -value } else { value }),
+        Some(value) if value < 10i128.pow(u32::from(precision)) => {
+            Some(if negative { -value } else { value })
+        }
         Some(_) => None,
         None => inlay_kernels::parse::decimal(text, precision, scale).ok(),
     }
@@ -227,7 +228,17 @@ struct Fields {
 }
 
 const MONTHS: [&str; 12] = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
     "december",
 ];
 
@@ -267,9 +278,10 @@ impl Fields {
                 letter @ (b'b' | b'B') => {
                     let length = |name: &str| if *letter == b'b' { 3 } else { name.len() };
                     let fits = |name: &&str| {
-                        text.get(..length(name)).is_some_and(|t| t.eq_ignore_ascii_case(&name.as_bytes()[..length(name)]))
+                        text.get(..length(name))
+                            .is_some_and(|t| t.eq_ignore_ascii_case(&name.as_bytes()[..length(name)]))
                     };
-                    let index = MONTHS.iter().position(|name| fits(&name))?;
+                    let index = MONTHS.iter().position(fits)?;
                     text = &text[length(MONTHS[index])..];
                     self.month = index as u32 + 1;
                 }
@@ -305,7 +317,7 @@ mod tests {
         assert_eq!(double(b"-24710.35"), Some(-24710.35));
         assert_eq!(double(b"0.1"), Some(0.1));
         assert_eq!(double(b"1e-7"), Some(1e-7));
-        assert_eq!(double(b"123456789.123456789"), Some(123_456_789.123_456_789));
+        assert_eq!(double(b"123456789.123456789"), Some(123_456_789.123_456_79));
         assert_eq!(double(b"."), None);
         assert_eq!(double(b"1.2.3"), None);
         assert_eq!(decimal(b"-1.005", 15, 2), Some(-101));
@@ -322,7 +334,10 @@ mod tests {
         assert_eq!(time(b"24:00:00"), None);
         assert_eq!(timestamp(b"1970-01-02T00:00:01Z"), Some(MICROS_PER_DAY + MICROS_PER_SECOND));
         assert_eq!(timestamp(b"1970-01-02"), Some(MICROS_PER_DAY));
-        assert_eq!(formatted(b"2/1/70 1:30 PM", "%d/%m/%y %I:%M %p"), Some((1, 13 * 3_600_000_000 + 1_800_000_000)));
+        assert_eq!(
+            formatted(b"2/1/70 1:30 PM", "%d/%m/%y %I:%M %p"),
+            Some((1, 13 * 3_600_000_000 + 1_800_000_000))
+        );
         assert_eq!(formatted(b"Feb 1970 3", "%b %Y %d"), Some((33, 0)));
         assert_eq!(formatted(b"1970-060", "%Y-%j"), Some((59, 0)));
         assert_eq!(formatted(b"1970-13-01", "%Y-%m-%d"), None);

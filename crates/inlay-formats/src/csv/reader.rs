@@ -73,7 +73,9 @@ pub(super) fn check_beginning(path: &str, bytes: &[u8]) -> Result<usize> {
         [0xef, 0xbb, 0xbf, ..] => Ok(3),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(other("the file is UTF-16", "convert it to UTF-8")),
         [0x1f, 0x8b, ..] => Err(other("the file is compressed by gzip", "unpack it before reading it")),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Err(other("the file is compressed by zstd", "unpack it before reading it")),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            Err(other("the file is compressed by zstd", "unpack it before reading it"))
+        }
         [b'P', b'A', b'R', b'1', ..] => Err(other("the file is a Parquet file", "use read_parquet")),
         _ => Ok(0),
     }
@@ -126,7 +128,11 @@ impl BlockReader {
             }
             if bytes.len() > RECORD_SIZE_MAX {
                 let message = "a record is longer than 256 MiB; is a quote not closed? (see the options quote and escape)";
-                return Err(Error::MalformedFile { path: path.clone(), line: None, message: message.to_string() });
+                return Err(Error::MalformedFile {
+                    path: path.clone(),
+                    line: None,
+                    message: message.to_string(),
+                });
             }
         };
         open.rest.extend_from_slice(&bytes[end..]);

@@ -36,8 +36,11 @@ impl CsvScan {
         let reader = |&field: &usize| ColumnReader { ty: plan.columns[field].1, field };
         let wanted = request.columns.iter().map(reader).collect();
         let pool = BlockPool::default();
-        let reader =
-            Mutex::new(BlockReader::new(Arc::clone(&plan.files), plan.rules.dialect.clone(), Arc::clone(&pool)));
+        let reader = Mutex::new(BlockReader::new(
+            Arc::clone(&plan.files),
+            plan.rules.dialect.clone(),
+            Arc::clone(&pool),
+        ));
         Self { plan, wanted, reader, pool, request }
     }
 }
@@ -129,7 +132,8 @@ impl CsvTask {
             rules: &self.plan.rules,
             is_utf8: self.is_utf8,
         };
-        let (mut columns, mut bad): (Vec<Vector>, Vec<u32>) = (Vec::with_capacity(self.wanted.len()), Vec::new());
+        let (mut columns, mut bad): (Vec<Vector>, Vec<u32>) =
+            (Vec::with_capacity(self.wanted.len()), Vec::new());
         for reader in self.wanted.iter() {
             let before = bad.len();
             columns.push(reader.read(&fields, &mut bad));
@@ -167,7 +171,11 @@ impl Plan {
                     self.files[0],
                     self.columns.len()
                 );
-                return Err(Error::MalformedFile { path: self.files[block.file].clone(), line: Some(1), message });
+                return Err(Error::MalformedFile {
+                    path: self.files[block.file].clone(),
+                    line: Some(1),
+                    message,
+                });
             }
             return Ok(next);
         }
@@ -193,10 +201,14 @@ impl Plan {
                     "use ignore_errors = true to leave the line out, or give another delimiter or quote"
                 };
                 let fields = if wanted == 1 { "field" } else { "fields" };
-                format!("expected {wanted} {fields} separated by '{delimiter}', found {found} in: {line}; {fix}")
+                format!(
+                    "expected {wanted} {fields} separated by '{delimiter}', found {found} in: {line}; {fix}"
+                )
             }
             Malformed::Unclosed => {
-                format!("a quoted value is not closed: {line}; close it, or use quote = '' if quotes are ordinary")
+                format!(
+                    "a quoted value is not closed: {line}; close it, or use quote = '' if quotes are ordinary"
+                )
             }
             Malformed::AfterQuote => format!(
                 "text follows a closing quote: {line}; double quotes inside of quotes, use quote = '' if quotes are \

@@ -223,7 +223,11 @@ impl<'a> TypeSample<'a> {
     }
 
     /// The first record is a header when all columns are text, or when it holds a text where values follow.
-    fn looks_like_header(&self, first: &[Option<String>], given: Option<&Vec<(String, LogicalType)>>) -> bool {
+    fn looks_like_header(
+        &self,
+        first: &[Option<String>],
+        given: Option<&Vec<(String, LogicalType)>>,
+    ) -> bool {
         if let Some(columns) = given {
             let same = |(text, (name, _)): (&Option<String>, &(String, LogicalType))| {
                 text.as_ref().is_some_and(|text| text.eq_ignore_ascii_case(name))

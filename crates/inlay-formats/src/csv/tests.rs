@@ -28,15 +28,21 @@ impl Drop for TempFile {
 }
 
 fn scan(source: &dyn TableSource, columns: Vec<usize>) -> Result<Vec<Vec<String>>> {
-    let request =
-        ScanRequest { columns, filters: Vec::new(), budget: MemoryBudget::unlimited(), interrupt: Interrupt::new() };
+    let request = ScanRequest {
+        columns,
+        filters: Vec::new(),
+        budget: MemoryBudget::unlimited(),
+        interrupt: Interrupt::new(),
+    };
     let scan = source.scan(request)?;
     let mut rows = Vec::new();
     while let Some(task) = scan.next_task()? {
         for batch in task {
             let batch = batch?;
             assert!(batch.len() <= inlay_types::VECTOR_SIZE && !batch.is_empty());
-            rows.extend((0..batch.len()).map(|r| batch.columns().iter().map(|c| c.get(r).to_string()).collect()));
+            rows.extend(
+                (0..batch.len()).map(|r| batch.columns().iter().map(|c| c.get(r).to_string()).collect()),
+            );
         }
     }
     Ok(rows)
@@ -87,7 +93,10 @@ fn files_read_as_duckdb_reads_them() {
     assert_eq!(read("a\tb\n1\t10:11:12\n3\t01:02:03.5\n"), "a BIGINT, b TIME -> 1|10:11:12 / 3|01:02:03.5");
     assert_eq!(read("a,b\n1,2024-01-02 10:11:12\n"), "a BIGINT, b TIMESTAMP -> 1|2024-01-02 10:11:12");
     assert_eq!(read("a,b\n1,\n3,\n"), "a BIGINT, b VARCHAR -> 1|NULL / 3|NULL");
-    assert_eq!(read("a,b\n1,99999999999999999999\n3,4\n"), "a BIGINT, b HUGEINT -> 1|99999999999999999999 / 3|4");
+    assert_eq!(
+        read("a,b\n1,99999999999999999999\n3,4\n"),
+        "a BIGINT, b HUGEINT -> 1|99999999999999999999 / 3|4"
+    );
     assert_eq!(read("a,b\n1,1.5\n3,-4e3\n"), "a BIGINT, b DOUBLE -> 1|1.5 / 3|-4000.0");
     assert_eq!(read("a,b\r\n1,2\r\n3,4"), "a BIGINT, b BIGINT -> 1|2 / 3|4");
     assert_eq!(read("a,b\r1,2\r3,4"), "a BIGINT, b BIGINT -> 1|2 / 3|4");
@@ -105,12 +114,18 @@ fn options_overrule_what_is_found_out() {
     assert_eq!(read_with("a,b\nNA,1\n,2\n", &na), "a VARCHAR, b BIGINT -> NULL|1 / |2");
     assert_eq!(read_with("a,b\n1,2\n", &[("header", no)]), "column0 VARCHAR, column1 VARCHAR -> a|b / 1|2");
     assert_eq!(read_with("a,b\n1,2\n", &[("all_varchar", yes.clone())]), "a VARCHAR, b VARCHAR -> 1|2");
-    assert_eq!(read_with("# c\n# d\na,b\n1,2\n", &[("skip", Value::Integer(2))]), "a BIGINT, b BIGINT -> 1|2");
+    assert_eq!(
+        read_with("# c\n# d\na,b\n1,2\n", &[("skip", Value::Integer(2))]),
+        "a BIGINT, b BIGINT -> 1|2"
+    );
     let types = [("types", text("{'b': 'DECIMAL(9,2)'}"))];
     assert_eq!(read_with("a,b\n1,2\n3,\"4.555\"\n", &types), "a BIGINT, b DECIMAL(9,2) -> 1|2.00 / 3|4.56");
     let columns = [("columns", text("x: SMALLINT, y: VARCHAR")), ("delim", text("|"))];
     assert_eq!(read_with("1|x|\n2|y|\n", &columns), "x SMALLINT, y VARCHAR -> 1|x / 2|y");
-    assert_eq!(read_with("a,b\n1,2\n3\n", &[("null_padding", yes.clone())]), "a BIGINT, b BIGINT -> 1|2 / 3|NULL");
+    assert_eq!(
+        read_with("a,b\n1,2\n3\n", &[("null_padding", yes.clone())]),
+        "a BIGINT, b BIGINT -> 1|2 / 3|NULL"
+    );
     let ignore = [("ignore_errors", yes)];
     assert_eq!(read_with("a,b\n1,2\n3\n4,5,6\n7,8\n", &ignore), "a BIGINT, b BIGINT -> 1|2 / 7|8");
     let date = [("dateformat", text("%d.%m.%Y"))];
@@ -129,19 +144,34 @@ fn errors_name_the_line_the_column_and_the_way_out() {
             assert!(outcome.contains(part), "{part:?} in {outcome:?}");
         }
     };
-    has(read("a,b\n1,2\n3\n4,5\n"), &["line 3", "expected 2 fields", "found 1", "null_padding", "ignore_errors"]);
+    has(
+        read("a,b\n1,2\n3\n4,5\n"),
+        &["line 3", "expected 2 fields", "found 1", "null_padding", "ignore_errors"],
+    );
     has(read("a,b\n1,2\n\n3,4,5\n4,5\n6,7\n"), &["line 4", "expected 2 fields", "found 3"]);
     has(read("a,b\n1,\"x\"z\n3,4\n"), &["line 2", "closing quote"]);
     has(read("a,b\n1,2\n3,\"4\n5,6\n"), &["line 3", "not closed"]);
     let typed = [("types", text("b: INTEGER"))];
-    has(read_with("a,b\n1,2\n\"x\ny\",z\n", &typed), &["line 3", "column \"b\"", "'z' is no INTEGER", "nullstr"]);
+    has(
+        read_with("a,b\n1,2\n\"x\ny\",z\n", &typed),
+        &["line 3", "column \"b\"", "'z' is no INTEGER", "nullstr"],
+    );
     has(read_with("a,b\n1,300\n", &[("types", text("b: TINYINT"))]), &["line 2", "'300' is no TINYINT"]);
     let sample = [("sample_size", Value::Integer(1)), ("header", Value::Boolean(false))];
-    has(read_with("1,2\n3,x\n", &sample), &["line 2", "column1", "'x' is no BIGINT", "types = ", "sample_size = -1"]);
+    has(
+        read_with("1,2\n3,x\n", &sample),
+        &["line 2", "column1", "'x' is no BIGINT", "types = ", "sample_size = -1"],
+    );
     has(read_with("a\n1\n", &[("types", text("z: DATE"))]), &["column \"z\"", "it has a"]);
     has(read_with("a\n1\n", &[("nonsense", text("z"))]), &["no parameter \"nonsense\""]);
-    has(read_bytes(b"a,b\n1,\xff\n", &[]).map_or_else(|e| format!("error: {e}"), |_| String::new()), &["UTF-8", "line 2"]);
-    has(read_bytes(&[0xff, 0xfe, 0, 0], &[]).map_or_else(|e| format!("error: {e}"), |_| String::new()), &["UTF-16"]);
+    has(
+        read_bytes(b"a,b\n1,\xff\n", &[]).map_or_else(|e| format!("error: {e}"), |_| String::new()),
+        &["UTF-8", "line 2"],
+    );
+    has(
+        read_bytes(&[0xff, 0xfe, 0, 0], &[]).map_or_else(|e| format!("error: {e}"), |_| String::new()),
+        &["UTF-16"],
+    );
     let missing = ReadCsv("read_csv").bind(&[text("/nowhere/x.csv")], &[]);
     assert!(matches!(missing, Err(Error::Io { .. })));
     let nothing = ReadCsv("read_csv").bind(&[text("/nowhere/*.csv")], &[]);
@@ -155,7 +185,11 @@ fn long_files_are_read_whole_and_in_order() {
         let mut file = String::from("n,t,d\n");
         let rows = 150_000;
         for i in 0..rows {
-            let text = if quoted && i % 3 == 0 { format!("\"a,\n\"\"{i}\"\"\"") } else { format!("text number {i}") };
+            let text = if quoted && i % 3 == 0 {
+                format!("\"a,\n\"\"{i}\"\"\"")
+            } else {
+                format!("text number {i}")
+            };
             file.push_str(&format!("{i},{text},{}.5\n", i * 2));
         }
         let file = TempFile::new(file.as_bytes());
@@ -203,7 +237,8 @@ fn random_bytes_are_rows_or_errors_but_never_panics() {
 #[test]
 fn copy_takes_the_types_of_the_table() {
     let file = TempFile::new(b"id,amount\n1,2.50\n");
-    let columns = [("id".to_string(), LogicalType::Integer), ("amount".to_string(), LogicalType::decimal(15, 2))];
+    let columns =
+        [("id".to_string(), LogicalType::Integer), ("amount".to_string(), LogicalType::decimal(15, 2))];
     let source = CsvSource::for_copy(&file.path(), &columns, &[("format".to_string(), text("csv"))]).unwrap();
     assert_eq!(scan(&source, vec![0, 1]), Ok(vec![vec!["1".to_string(), "2.50".to_string()]]));
 

@@ -11,7 +11,9 @@ use crate::option_text::boolean;
 use crate::paths;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
-use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource};
+use inlay_catalog::{
+    ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource,
+};
 use inlay_types::arrow::{ArrowField, ArrowRecords};
 use inlay_types::{Batch, Error, Interrupt, Reservation, Result, VECTOR_SIZE, Value};
 use parquet::arrow::ProjectionMask;
@@ -104,7 +106,10 @@ fn our_schema(schema: &Schema) -> Schema {
         };
         Arc::new(field.as_ref().clone().with_data_type(ty))
     };
-    Schema::new_with_metadata(schema.fields().iter().map(field).collect::<Vec<_>>(), schema.metadata().clone())
+    Schema::new_with_metadata(
+        schema.fields().iter().map(field).collect::<Vec<_>>(),
+        schema.metadata().clone(),
+    )
 }
 
 impl ParquetSource {
@@ -125,7 +130,9 @@ impl ParquetSource {
                 return Err(malformed(&file.path, message));
             }
         }
-        let rows = |file: &ParquetFile| u64::try_from(file.metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
+        let rows = |file: &ParquetFile| {
+            u64::try_from(file.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
+        };
         let row_count = files.iter().map(rows).sum();
         Ok(Self { files: Arc::from(files), columns, row_count })
     }
@@ -152,7 +159,8 @@ impl ParquetSource {
 
 fn columns_of(file: &ParquetFile) -> Result<Vec<SourceColumn>> {
     let field = bridge::field_of(file.metadata.schema())?;
-    let column = |field: &ArrowField| Ok(SourceColumn { name: field.name.clone(), ty: field.logical_type()? });
+    let column =
+        |field: &ArrowField| Ok(SourceColumn { name: field.name.clone(), ty: field.logical_type()? });
     field.children.iter().map(column).collect()
 }
 

@@ -19,7 +19,9 @@ impl Bounds {
     /// What the statistics of a column of type `ty` say.
     pub fn of(statistics: &Statistics, ty: LogicalType, rows: u64) -> Self {
         let (min, max) = match statistics {
-            Statistics::Boolean(s) => (s.min_opt().map(|v| Value::Boolean(*v)), s.max_opt().map(|v| Value::Boolean(*v))),
+            Statistics::Boolean(s) => {
+                (s.min_opt().map(|v| Value::Boolean(*v)), s.max_opt().map(|v| Value::Boolean(*v)))
+            }
             Statistics::Int32(s) => (stored(ty, s.min_opt().copied()), stored(ty, s.max_opt().copied())),
             Statistics::Int64(s) => (stored(ty, s.min_opt().copied()), stored(ty, s.max_opt().copied())),
             Statistics::Double(s) if ty == LogicalType::Double => {

@@ -10,7 +10,11 @@ fn path(name: &str) -> String {
     std::env::temp_dir().join(file).to_string_lossy().into_owned()
 }
 
-fn rows(source: &dyn TableSource, columns: Vec<usize>, filters: Vec<SourceFilter>) -> Result<Vec<Vec<Value>>> {
+fn rows(
+    source: &dyn TableSource,
+    columns: Vec<usize>,
+    filters: Vec<SourceFilter>,
+) -> Result<Vec<Vec<Value>>> {
     let request =
         ScanRequest { columns, filters, budget: MemoryBudget::unlimited(), interrupt: Interrupt::new() };
     let scan = source.scan(request)?;
@@ -27,10 +31,12 @@ fn rows(source: &dyn TableSource, columns: Vec<usize>, filters: Vec<SourceFilter
 
 fn sample(rows: usize) -> (Vec<String>, Batch) {
     let column = |ty: LogicalType, value: &dyn Fn(usize) -> Value| {
-        let values: Vec<Value> = (0..rows).map(|i| if i % 11 == 10 { Value::Null } else { value(i) }).collect();
+        let values: Vec<Value> =
+            (0..rows).map(|i| if i % 11 == 10 { Value::Null } else { value(i) }).collect();
         Vector::from_sql_values(ty, &values).unwrap()
     };
-    let stored = |ty: LogicalType| column(ty, &move |i| Value::from_stored_i128(ty, i as i128 % 100).unwrap());
+    let stored =
+        |ty: LogicalType| column(ty, &move |i| Value::from_stored_i128(ty, i as i128 % 100).unwrap());
     let mut columns: Vec<Vector> = [
         LogicalType::Boolean,
         LogicalType::TinyInt,

@@ -78,7 +78,9 @@ impl TpchTable {
     pub const fn columns(self) -> Columns {
         match self {
             Self::Region => &[("r_regionkey", INT), ("r_name", TEXT), ("r_comment", TEXT)],
-            Self::Nation => &[("n_nationkey", INT), ("n_name", TEXT), ("n_regionkey", INT), ("n_comment", TEXT)],
+            Self::Nation => {
+                &[("n_nationkey", INT), ("n_name", TEXT), ("n_regionkey", INT), ("n_comment", TEXT)]
+            }
             Self::Supplier => &[
                 ("s_suppkey", BIG),
                 ("s_name", TEXT),

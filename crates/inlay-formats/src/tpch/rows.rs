@@ -115,10 +115,19 @@ pub(super) fn generate(
             }
         }
         TpchTable::Part => {
-            let rows =
-                PartGenerator::new_with_distributions_and_text_pool(scale, part, part_count, distributions, pool);
+            let rows = PartGenerator::new_with_distributions_and_text_pool(
+                scale,
+                part,
+                part_count,
+                distributions,
+                pool,
+            );
             for row in rows.iter() {
-                out.big(row.p_partkey).shown(&row.p_name).shown(row.p_mfgr).shown(row.p_brand).str(row.p_type);
+                out.big(row.p_partkey)
+                    .shown(&row.p_name)
+                    .shown(row.p_mfgr)
+                    .shown(row.p_brand)
+                    .str(row.p_type);
                 out.int(row.p_size).str(row.p_container).big(row.p_retailprice.into_inner());
                 out.str(row.p_comment).end_row()?;
             }
@@ -131,8 +140,13 @@ pub(super) fn generate(
             }
         }
         TpchTable::Orders => {
-            let rows =
-                OrderGenerator::new_with_distributions_and_text_pool(scale, part, part_count, distributions, pool);
+            let rows = OrderGenerator::new_with_distributions_and_text_pool(
+                scale,
+                part,
+                part_count,
+                distributions,
+                pool,
+            );
             for row in rows.iter() {
                 out.big(row.o_orderkey).big(row.o_custkey).str(row.o_orderstatus.as_str());
                 out.big(row.o_totalprice.into_inner()).int(row.o_orderdate.to_unix_epoch());
@@ -149,7 +163,10 @@ pub(super) fn generate(
                 pool,
             );
             for row in rows.iter() {
-                out.big(row.l_orderkey).big(row.l_partkey).big(row.l_suppkey).big(i64::from(row.l_linenumber));
+                out.big(row.l_orderkey)
+                    .big(row.l_partkey)
+                    .big(row.l_suppkey)
+                    .big(i64::from(row.l_linenumber));
                 out.big(row.l_quantity * 100).big(row.l_extendedprice.into_inner());
                 out.big(row.l_discount.into_inner()).big(row.l_tax.into_inner());
                 out.str(row.l_returnflag).str(row.l_linestatus).int(row.l_shipdate.to_unix_epoch());
@@ -170,7 +187,11 @@ fn region(distributions: &Distributions, pool: &TextPool, out: &mut RowSink<'_>)
 
 fn nation(distributions: &Distributions, pool: &TextPool, out: &mut RowSink<'_>) -> Result<()> {
     for row in NationGenerator::new_with_distributions_and_text_pool(distributions, pool).iter() {
-        out.int(row.n_nationkey as i32).str(row.n_name).int(row.n_regionkey as i32).str(row.n_comment).end_row()?;
+        out.int(row.n_nationkey as i32)
+            .str(row.n_name)
+            .int(row.n_regionkey as i32)
+            .str(row.n_comment)
+            .end_row()?;
     }
     Ok(())
 }

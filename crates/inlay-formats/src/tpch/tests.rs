@@ -28,8 +28,22 @@ fn scale_one_hundredth_has_the_published_rows() {
     let first = first.unwrap();
     let row: Vec<String> = first.columns().iter().map(|c| c.get(0).to_string()).collect();
     let expected = [
-        "1", "1552", "93", "1", "17.00", "24710.35", "0.04", "0.02", "N", "O", "1996-03-13", "1996-02-12",
-        "1996-03-22", "DELIVER IN PERSON", "TRUCK", "egular courts above the",
+        "1",
+        "1552",
+        "93",
+        "1",
+        "17.00",
+        "24710.35",
+        "0.04",
+        "0.02",
+        "N",
+        "O",
+        "1996-03-13",
+        "1996-02-12",
+        "1996-03-22",
+        "DELIVER IN PERSON",
+        "TRUCK",
+        "egular courts above the",
     ];
     assert_eq!(row, expected);
     assert_eq!(first.column(4).get(0), Value::Decimal { unscaled: 1700, precision: 15, scale: 2 });
@@ -43,7 +57,10 @@ fn interrupts_and_impossible_scales_are_errors() {
     assert_eq!(none.load(&tables(), 2, &Interrupt::new()), Ok(0));
     let interrupt = Interrupt::new();
     interrupt.set();
-    let generator = Generator { scale_factor: 0.0001, pool: Some(TextPool::new(300 << 20, Distributions::static_default())) };
+    let generator = Generator {
+        scale_factor: 0.0001,
+        pool: Some(TextPool::new(300 << 20, Distributions::static_default())),
+    };
     let tables = tables();
     assert_eq!(generator.load(&tables, 2, &interrupt), Err(Error::Interrupted));
     assert_eq!(tables[7].1.row_count(), 0);

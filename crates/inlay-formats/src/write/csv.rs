@@ -85,7 +85,9 @@ fn character(name: &str, value: &Value) -> Result<char> {
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
         (Some(c), None) if c.is_ascii() && c != '\n' && c != '\r' => Ok(c),
-        _ => Err(Error::invalid_argument(format!("option \"{name}\" takes one ASCII character, not '{text}'"))),
+        _ => {
+            Err(Error::invalid_argument(format!("option \"{name}\" takes one ASCII character, not '{text}'")))
+        }
     }
 }
 

@@ -91,9 +91,11 @@ fn failure(target: &Target, error: impl std::fmt::Display) -> Error {
 
 impl FileWriter for ParquetWriter {
     fn write(&mut self, batch: &Batch) -> Result<()> {
-        let records: RecordBatch = bridge::record_batch_of(self.exporter.batch(batch)?, self.exporter.schema())?;
+        let records: RecordBatch =
+            bridge::record_batch_of(self.exporter.batch(batch)?, self.exporter.schema())?;
         let write = AssertUnwindSafe(|| self.writer.write(&records).map_err(|e| failure(&self.target, e)));
-        catch_unwind(write).unwrap_or_else(|_| Err(Error::internal("a panic while a Parquet file was written")))?;
+        catch_unwind(write)
+            .unwrap_or_else(|_| Err(Error::internal("a panic while a Parquet file was written")))?;
         self.rows += batch.len() as u64;
         Ok(())
     }

@@ -28,7 +28,9 @@ pub fn average(sums: &Vector, counts: &Vector) -> Result<Vector> {
             let sums = sums.values::<i128>();
             sums.iter().zip(counts).map(|(&sum, &count)| to_f64(sum) / (count as f64 * scale)).collect()
         }
-        PhysicalType::F64 => sums.values::<f64>().iter().zip(counts).map(|(&sum, &count)| sum / count as f64).collect(),
+        PhysicalType::F64 => {
+            sums.values::<f64>().iter().zip(counts).map(|(&sum, &count)| sum / count as f64).collect()
+        }
         _ => return Err(Error::internal(format!("an average of sums of type {}", sums.logical_type()))),
     };
     let empty = counts.contains(&0);
@@ -63,7 +65,8 @@ pub(super) fn create(function: &AggregateFunction, total: bool) -> Result<Box<dy
 
 /// Values that are not NULL: rows less NULLs.
 pub fn count_of(rows: &Vector, nulls: &Vector) -> Vector {
-    let counts: Vec<i64> = rows.values::<i64>().iter().zip(nulls.values::<i64>()).map(|(r, n)| r - n).collect();
+    let counts: Vec<i64> =
+        rows.values::<i64>().iter().zip(nulls.values::<i64>()).map(|(r, n)| r - n).collect();
     Vector::from_values(LogicalType::BigInt, &counts)
 }
 

@@ -8,9 +8,7 @@ use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, BitXor};
 
 /// Integers without bits set, and with all bits set.
-trait Integer:
-    Native + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self>
-{
+trait Integer: Native + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> {
     const ZERO: Self;
     const ONES: Self;
 }
@@ -20,7 +18,7 @@ macro_rules! integer {
 integer!(i8, i16, i32, i64, i128, u8, u16, u32, u64, u128);
 
 macro_rules! bit_fold {
-    ($name:ident, $empty:expr, $op:expr) => {
+    ($name:ident, $empty:expr, $op:tt) => {
         struct $name<T>(PhantomData<T>);
         impl<T: Integer> Fold for $name<T> {
             type Input = T;
@@ -31,8 +29,7 @@ macro_rules! bit_fold {
             }
             #[inline(always)]
             fn add(state: &mut T, value: T) {
-                let op: fn(T, T) -> T = $op;
-                *state = op(*state, value);
+                *state = *state $op value;
             }
             fn merge(state: &mut T, other: &T) {
                 Self::add(state, *other);
@@ -43,9 +40,9 @@ macro_rules! bit_fold {
         }
     };
 }
-bit_fold!(And, T::ONES, |a, b| a & b);
-bit_fold!(Or, T::ZERO, |a, b| a | b);
-bit_fold!(Xor, T::ZERO, |a, b| a ^ b);
+bit_fold!(And, T::ONES, &);
+bit_fold!(Or, T::ZERO, |);
+bit_fold!(Xor, T::ZERO, ^);
 
 /// `bool_and`: TRUE is 1, so the empty state is 1, not all bits.
 struct BoolAnd;

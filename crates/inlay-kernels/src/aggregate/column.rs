@@ -184,7 +184,9 @@ impl Column {
             (Data::W4(v), Data::W4(o)) => v[row] = o[from],
             (Data::W8(v), Data::W8(o)) => v[row] = o[from],
             (Data::W16(v), Data::W16(o)) => v[row] = o[from],
-            (Data::Views(v, heap), Data::Views(o, other_heap)) => v[row] = heap.push(other_heap.bytes(&o[from])),
+            (Data::Views(v, heap), Data::Views(o, other_heap)) => {
+                v[row] = heap.push(other_heap.bytes(&o[from]))
+            }
             _ => return self.set(row, &other.to_vector(from, 1), 0),
         }
         self.set_valid(row, !other.is_null(from));
@@ -202,7 +204,13 @@ impl Column {
 
     /// Splits `candidates` (rows of `vector`): those whose value equals, bit by bit, that of this column's row
     /// `own[row]` stay, the others are appended to `different`. NULL equals NULL.
-    pub fn retain_equal(&self, own: &[u32], vector: &Vector, candidates: &mut Vec<u32>, different: &mut Vec<u32>) {
+    pub fn retain_equal(
+        &self,
+        own: &[u32],
+        vector: &Vector,
+        candidates: &mut Vec<u32>,
+        different: &mut Vec<u32>,
+    ) {
         if self.valid.is_some() || vector.validity().is_some() {
             return self.retain_equal_nulls(own, vector, candidates, different);
         }

@@ -134,7 +134,9 @@ impl GroupedAccumulator for NullCount {
         if args[0].validity().is_some() {
             let counts = self.counts();
             match args[0].validity().filter(|_| !args[0].is_constant()) {
-                Some(validity) => for_null(validity, groups.len(), |row| counts[groups.ids()[row] as usize] += 1),
+                Some(validity) => {
+                    for_null(validity, groups.len(), |row| counts[groups.ids()[row] as usize] += 1)
+                }
                 None if args[0].is_constant_null() => count_rows(counts, groups),
                 None => {}
             }

@@ -48,7 +48,9 @@ impl<F: Fold> GroupedAccumulator for Folding<F> {
         match arg.validity() {
             None => scatter(&mut self.states, groups, values, |state, value| F::add(state, value)),
             Some(validity) => {
-                scatter_valid(&mut self.states, groups, values, validity, |state, value| F::add(state, value));
+                scatter_valid(&mut self.states, groups, values, validity, |state, value| {
+                    F::add(state, value)
+                });
             }
         }
         self.seen.mark_valid(groups, arg.validity());
@@ -91,7 +93,13 @@ impl<F: Fold> GroupedAccumulator for Folding<F> {
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
         let states = &self.states[from..from + len];
         let values: Vec<F::Output> = states.iter().map(F::result).collect();
-        Ok(Vector::flat(self.ty, len, Buffer::copy_of(&values), self.seen.validity(from, len), Heap::default()))
+        Ok(Vector::flat(
+            self.ty,
+            len,
+            Buffer::copy_of(&values),
+            self.seen.validity(from, len),
+            Heap::default(),
+        ))
     }
 
     fn memory_size(&self) -> usize {

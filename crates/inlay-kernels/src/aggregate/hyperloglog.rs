@@ -60,7 +60,8 @@ impl Sketch {
         let sum: f64 = registers.iter().map(|&register| 0.5f64.powi(i32::from(register))).sum();
         let raw = 0.7213 / (1.0 + 1.079 / count) * count * count / sum;
         let empty = registers.iter().filter(|&&register| register == 0).count();
-        let estimate = if raw <= 2.5 * count && empty > 0 { count * (count / empty as f64).ln() } else { raw };
+        let estimate =
+            if raw <= 2.5 * count && empty > 0 { count * (count / empty as f64).ln() } else { raw };
         estimate.round() as i64
     }
 }

@@ -67,7 +67,10 @@ pub trait GroupedAccumulator: Send + Sync {
 
 /// The accumulator of `function`. `every_group_has_row`: groups are added only together with a row of theirs, so that
 /// without NULLs no group is empty (not so without GROUP BY, or behind a filter).
-pub fn create(function: &AggregateFunction, every_group_has_row: bool) -> Result<Box<dyn GroupedAccumulator>> {
+pub fn create(
+    function: &AggregateFunction,
+    every_group_has_row: bool,
+) -> Result<Box<dyn GroupedAccumulator>> {
     let total = every_group_has_row;
     match function.kind {
         AggregateKind::CountStar | AggregateKind::Count => Ok(count::create(function)),
@@ -75,10 +78,9 @@ pub fn create(function: &AggregateFunction, every_group_has_row: bool) -> Result
         AggregateKind::Avg => average::create(function, total),
         AggregateKind::Min => extreme::create(function, total, false),
         AggregateKind::Max => extreme::create(function, total, true),
-        AggregateKind::First
-        | AggregateKind::AnyValue
-        | AggregateKind::ArgMin
-        | AggregateKind::ArgMax => pick::create(function),
+        AggregateKind::First | AggregateKind::AnyValue | AggregateKind::ArgMin | AggregateKind::ArgMax => {
+            pick::create(function)
+        }
         AggregateKind::BoolAnd
         | AggregateKind::BoolOr
         | AggregateKind::BitAnd

@@ -116,7 +116,8 @@ impl GroupedAccumulator for MomentsAccumulator {
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
-        let results: Vec<Option<f64>> = self.states[from..from + len].iter().map(|s| s.result(self.kind)).collect();
+        let results: Vec<Option<f64>> =
+            self.states[from..from + len].iter().map(|s| s.result(self.kind)).collect();
         if results.iter().flatten().any(|value| value.is_infinite()) {
             return Err(Error::out_of_range("variance is out of range of DOUBLE"));
         }

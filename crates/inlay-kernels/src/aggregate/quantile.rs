@@ -41,7 +41,9 @@ impl Holistic {
         if (0.0..=1.0).contains(&fraction) {
             Ok(fraction)
         } else {
-            Err(Error::invalid_argument(format!("the fraction of quantile_cont is {fraction}; give one from 0 to 1")))
+            Err(Error::invalid_argument(format!(
+                "the fraction of quantile_cont is {fraction}; give one from 0 to 1"
+            )))
         }
     }
 
@@ -117,7 +119,9 @@ impl Holistic {
 /// The numbers of a flat vector without NULLs as doubles: unscaled when the result is of a scaled type as well.
 fn numbers_of(values: &Vector, result: LogicalType, out: &mut Vec<f64>) {
     let scale = match (values.logical_type(), result) {
-        (LogicalType::Decimal { scale, .. }, LogicalType::Real | LogicalType::Double) => 10f64.powi(i32::from(scale)),
+        (LogicalType::Decimal { scale, .. }, LogicalType::Real | LogicalType::Double) => {
+            10f64.powi(i32::from(scale))
+        }
         _ => 1.0,
     };
     match values.physical_type() {
@@ -149,7 +153,8 @@ impl GroupedAccumulator for Holistic {
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
         if let (None, Some(parameter)) = (&self.parameter, args.get(1)) {
-            self.parameter = (0..groups.len()).find(|&row| !parameter.is_null(row)).map(|row| parameter.get(row));
+            self.parameter =
+                (0..groups.len()).find(|&row| !parameter.is_null(row)).map(|row| parameter.get(row));
         }
         let arg = args[0];
         let rows: Vec<u32> = (0..groups.len() as u32).filter(|&row| !arg.is_null(row as usize)).collect();
@@ -184,4 +189,3 @@ impl GroupedAccumulator for Holistic {
         self
     }
 }
-

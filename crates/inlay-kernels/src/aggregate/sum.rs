@@ -133,7 +133,9 @@ fn add_narrow<T: Addend>(states: &mut [i64], groups: GroupIds<'_>, values: &[T])
 }
 
 fn overflow(ty: LogicalType) -> Error {
-    Error::out_of_range(format!("sum is out of range of {ty}; cast the argument to DOUBLE for an approximate sum"))
+    Error::out_of_range(format!(
+        "sum is out of range of {ty}; cast the argument to DOUBLE for an approximate sum"
+    ))
 }
 
 /// The result column of exact sums.
@@ -157,7 +159,9 @@ fn finish_exact(
             let narrow = |group| i64::try_from(checked(group)?).map_err(|_| overflow(ty));
             Buffer::from_vec((0..len).map(narrow).collect::<Result<Vec<i64>>>()?)
         }
-        PhysicalType::F64 => Buffer::from_vec((0..len).map(|g| Ok(checked(g)? as f64)).collect::<Result<Vec<f64>>>()?),
+        PhysicalType::F64 => {
+            Buffer::from_vec((0..len).map(|g| Ok(checked(g)? as f64)).collect::<Result<Vec<f64>>>()?)
+        }
         _ => return Err(Error::internal(format!("a sum of type {ty}"))),
     };
     let mut result = Vector::flat(ty, len, data, validity, Heap::default());
@@ -271,7 +275,9 @@ impl<T: Addend> GroupedAccumulator for Sum<T> {
                 scatter(self.wide_mut(), groups, values, |state, value| *state += i128::from(value.widen()));
             }
             (Some(validity), true) => {
-                scatter_valid(&mut self.narrow, groups, values, validity, |state, value| *state += value.widen());
+                scatter_valid(&mut self.narrow, groups, values, validity, |state, value| {
+                    *state += value.widen()
+                });
             }
             (Some(validity), false) => {
                 let states = self.wide_mut();
@@ -293,13 +299,19 @@ impl<T: Addend> GroupedAccumulator for Sum<T> {
         let mut count = len;
         match validity {
             None if narrow => self.narrow[group] += sum_all(values),
-            None => self.wide_mut()[group] += values.iter().map(|value| i128::from(value.widen())).sum::<i128>(),
+            None => {
+                self.wide_mut()[group] += values.iter().map(|value| i128::from(value.widen())).sum::<i128>()
+            }
             Some(validity) => {
                 count = 0;
                 let (mut sum, mut wide) = (0i64, 0i128);
                 for_valid(validity, len, |row| {
                     let value = values[row].widen();
-                    if narrow { sum += value } else { wide += i128::from(value) }
+                    if narrow {
+                        sum += value
+                    } else {
+                        wide += i128::from(value)
+                    }
                     count += 1;
                 });
                 self.narrow[group] += sum;
@@ -467,7 +479,9 @@ impl<T: Native + Into<f64>> GroupedAccumulator for SumFloat<T> {
         match arg.validity() {
             None => add_floats(&mut self.sums, groups, values),
             Some(validity) => {
-                scatter_valid(&mut self.sums, groups, values, validity, |state, value| *state += value.into());
+                scatter_valid(&mut self.sums, groups, values, validity, |state, value| {
+                    *state += value.into()
+                });
             }
         }
         self.seen.mark_valid(groups, arg.validity());

@@ -115,7 +115,8 @@ fn merged_groups_equal_single_ones() {
 
 #[test]
 fn sums_are_exact_or_an_error() {
-    let big = |values: &[i64]| vec![(LogicalType::BigInt, values.iter().map(|&v| Value::BigInt(v)).collect())];
+    let big =
+        |values: &[i64]| vec![(LogicalType::BigInt, values.iter().map(|&v| Value::BigInt(v)).collect())];
     let max = i64::MAX;
     assert_eq!(one("sum", &big(&[max, max, 1])), Ok(Value::HugeInt(2 * i128::from(max) + 1)));
     assert_eq!(one("sum", &big(&[i64::MIN, i64::MIN])), Ok(Value::HugeInt(2 * i128::from(i64::MIN))));
@@ -148,9 +149,14 @@ fn many_batches_of_large_values_spill() {
 #[test]
 fn known_answers() {
     let doubles = |v: &[f64]| (LogicalType::Double, v.iter().map(|&v| Value::Double(v)).collect::<Vec<_>>());
-    let texts = |v: &[&str]| (LogicalType::Varchar, v.iter().map(|v| Value::Varchar((*v).into())).collect::<Vec<_>>());
+    let texts = |v: &[&str]| {
+        (LogicalType::Varchar, v.iter().map(|v| Value::Varchar((*v).into())).collect::<Vec<_>>())
+    };
     assert_eq!(one("median", &[doubles(&[4.0, 1.0, 3.0, 2.0])]), Ok(Value::Double(2.5)));
-    assert_eq!(one("quantile_cont", &[doubles(&[0.0, 10.0]), doubles(&[0.25, 0.25])]), Ok(Value::Double(2.5)));
+    assert_eq!(
+        one("quantile_cont", &[doubles(&[0.0, 10.0]), doubles(&[0.25, 0.25])]),
+        Ok(Value::Double(2.5))
+    );
     assert_eq!(one("var_samp", &[doubles(&[1.0, 2.0, 3.0, 4.0])]), Ok(Value::Double(5.0 / 3.0)));
     assert_eq!(one("var_samp", &[doubles(&[1.0])]), Ok(Value::Null));
     assert_eq!(one("var_pop", &[doubles(&[1.0])]), Ok(Value::Double(0.0)));

@@ -29,8 +29,10 @@ macro_rules! with_decimal {
 /// Resolves an operator of two decimals; `None` if the types do not fit, as when a product needs more than 38 digits
 /// behind the point.
 pub(super) fn resolve(op: Op, left: LogicalType, right: LogicalType) -> Option<Resolved> {
-    let (LogicalType::Decimal { precision: p1, scale: s1 }, LogicalType::Decimal { precision: p2, scale: s2 }) =
-        (left, right)
+    let (
+        LogicalType::Decimal { precision: p1, scale: s1 },
+        LogicalType::Decimal { precision: p2, scale: s2 },
+    ) = (left, right)
     else {
         return None;
     };
@@ -53,7 +55,8 @@ pub(super) fn resolve(op: Op, left: LogicalType, right: LogicalType) -> Option<R
             }
             let needed = p1 + p2;
             let fits_i64 = p1.max(p2) <= DECIMAL_I64_DIGITS && scale < DECIMAL_I64_DIGITS;
-            let precision = if fits_i64 { needed.min(DECIMAL_I64_DIGITS) } else { needed.min(DECIMAL_MAX_DIGITS) };
+            let precision =
+                if fits_i64 { needed.min(DECIMAL_I64_DIGITS) } else { needed.min(DECIMAL_MAX_DIGITS) };
             let ty = LogicalType::decimal(precision, scale);
             let args = vec![operand(left, s1, ty), operand(right, s2, ty)];
             if needed <= precision {

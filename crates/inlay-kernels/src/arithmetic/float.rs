@@ -52,7 +52,9 @@ fn kernel_of<T: Float>(op: Op, ty: LogicalType) -> Arc<dyn ScalarKernel> {
         Op::Modulo => kernel(move |args, len, out| zip_simple(args, ty, len, out, |a: T, b: T| a % b)),
         Op::IntegerDivide => {
             let quotient = |a: T, b: T| (a / b, b == T::default());
-            kernel(move |args, len, out| try_zip_plain(args, ty, len, out, quotient, |_, _| Error::DivisionByZero))
+            kernel(move |args, len, out| {
+                try_zip_plain(args, ty, len, out, quotient, |_, _| Error::DivisionByZero)
+            })
         }
     }
 }

@@ -184,7 +184,9 @@ pub(super) fn kernel_of<T: Checked>(op: Op, ty: LogicalType) -> Arc<dyn ScalarKe
             kernel(move |args, len, out| super::decimal::multiply_i64(args, ty, len, out, i64::MAX, overflow))
         }
         Op::Multiply => kernel(move |args, len, out| try_zip(args, ty, len, out, T::mul, overflow)),
-        Op::IntegerDivide => kernel(move |args, len, out| try_zip_plain(args, ty, len, out, T::div, division)),
+        Op::IntegerDivide => {
+            kernel(move |args, len, out| try_zip_plain(args, ty, len, out, T::div, division))
+        }
         Op::Modulo => kernel(move |args, len, out| try_zip_plain(args, ty, len, out, T::rem, division)),
     }
 }

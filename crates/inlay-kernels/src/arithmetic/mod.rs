@@ -12,7 +12,7 @@ pub(crate) mod temporal;
 
 use crate::coercion::common_type;
 use crate::function::ScalarKernel;
-use crate::registry::{ArgType, Resolved, ResolveOptions};
+use crate::registry::{ArgType, ResolveOptions, Resolved};
 use inlay_types::{Error, LogicalType, PhysicalType, Result, Vector};
 use std::sync::Arc;
 
@@ -75,7 +75,11 @@ pub(crate) fn resolve_binary(op: Op, args: &[ArgType]) -> Option<Resolved> {
     if !common.is_numeric() {
         return None;
     }
-    let kernel = if common.is_float() { float::kernel_by_type(op, common) } else { integer::kernel_by_type(op, common) };
+    let kernel = if common.is_float() {
+        float::kernel_by_type(op, common)
+    } else {
+        integer::kernel_by_type(op, common)
+    };
     Some(Resolved::fallible(vec![common; 2], common, kernel))
 }
 

@@ -37,7 +37,8 @@ pub(super) fn resolve_binary(op: Op, left: &ArgType, right: &ArgType) -> Option<
         (Op::Add, INTERVAL, Timestamp) => Some(shift_timestamp(true, 1)),
         (Op::Subtract, Timestamp, INTERVAL) => Some(shift_timestamp(false, -1)),
         (Op::Subtract, Timestamp | Date, Timestamp | Date) => {
-            let kernel = kernel(move |args, len, out| zip_simple(args, INTERVAL, len, out, timestamp_difference));
+            let kernel =
+                kernel(move |args, len, out| zip_simple(args, INTERVAL, len, out, timestamp_difference));
             Some(Resolved::infallible(vec![Timestamp, Timestamp], INTERVAL, kernel))
         }
         (Op::Add, Date, Time) => Some(date_and_time(false)),
@@ -90,7 +91,9 @@ pub(super) fn negate() -> Arc<dyn ScalarKernel> {
         let parts = (a.months.checked_neg(), a.days.checked_neg(), a.micros.checked_neg());
         interval_of(parts)
     };
-    kernel(move |args, len, out| try_map(args[0], INTERVAL, len, out, negated, |a| overflow(format!("-({a})"))))
+    kernel(move |args, len, out| {
+        try_map(args[0], INTERVAL, len, out, negated, |a| overflow(format!("-({a})")))
+    })
 }
 
 fn overflow(what: String) -> Error {
@@ -181,9 +184,8 @@ fn shift_timestamp(swap: bool, sign: i32) -> Resolved {
 
 /// Times wrap around midnight; months and days of the interval do not matter.
 fn shift_time(swap: bool, sign: i64) -> Resolved {
-    let shifted = move |at: i64, by: Interval| {
-        (at + sign * (by.micros % MICROS_PER_DAY)).rem_euclid(MICROS_PER_DAY)
-    };
+    let shifted =
+        move |at: i64, by: Interval| (at + sign * (by.micros % MICROS_PER_DAY)).rem_euclid(MICROS_PER_DAY);
     if swap {
         let kernel = kernel(move |args, len, out| zip_simple(args, Time, len, out, |a, b| shifted(b, a)));
         return Resolved::infallible(vec![INTERVAL, Time], Time, kernel);

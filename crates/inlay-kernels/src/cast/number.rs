@@ -46,15 +46,24 @@ macro_rules! with_carrier {
 }
 
 /// Casts between integers, decimals and floats that have a loop; `None` for others (UHUGEINT, BOOLEAN targets).
-pub(super) fn cast_numbers(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Option<Result<()>> {
+pub(super) fn cast_numbers(
+    input: &Vector,
+    to: LogicalType,
+    or_null: bool,
+    out: &mut Vector,
+) -> Option<Result<()>> {
     let from = input.logical_type();
     match (from, to) {
-        (LogicalType::Decimal { scale, .. }, LogicalType::Double) => decimal_to_double(input, scale, or_null, out),
+        (LogicalType::Decimal { scale, .. }, LogicalType::Double) => {
+            decimal_to_double(input, scale, or_null, out)
+        }
         (LogicalType::Decimal { scale: from, .. }, LogicalType::Decimal { precision, scale }) => {
             decimal_to_decimal(input, from, (precision, scale), or_null, out)
         }
         (LogicalType::Decimal { .. }, _) => None,
-        (from, LogicalType::Decimal { precision, scale }) if from.is_integer() || from == LogicalType::Boolean => {
+        (from, LogicalType::Decimal { precision, scale })
+            if from.is_integer() || from == LogicalType::Boolean =>
+        {
             integer_to_decimal(input, (precision, scale), or_null, out)
         }
         (from, to) if (from.is_integer() || from == LogicalType::Boolean) && to.is_integer() => {
@@ -80,7 +89,12 @@ pub(super) fn cast_numbers(input: &Vector, to: LogicalType, or_null: bool, out: 
     }
 }
 
-fn integer_to_integer(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Option<Result<()>> {
+fn integer_to_integer(
+    input: &Vector,
+    to: LogicalType,
+    or_null: bool,
+    out: &mut Vector,
+) -> Option<Result<()>> {
     macro_rules! from {
         ($from:ty,) => {
             with_carrier!(to.physical(), to!($from))

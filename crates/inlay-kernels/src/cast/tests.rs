@@ -89,7 +89,8 @@ fn targets() -> Vec<LogicalType> {
 }
 
 fn same(a: &Value, b: &Value) -> bool {
-    a == b || matches!((a, b), (Value::Double(x), Value::Double(y)) if x.is_nan() && y.is_nan())
+    a == b
+        || matches!((a, b), (Value::Double(x), Value::Double(y)) if x.is_nan() && y.is_nan())
         || matches!((a, b), (Value::Real(x), Value::Real(y)) if x.is_nan() && y.is_nan())
 }
 
@@ -101,7 +102,7 @@ fn vectors_convert_as_values_do() {
         let rows = [Value::Null, value.clone(), value.clone()];
         let flat = Vector::from_sql_values(from, &rows).unwrap();
         let constant = Vector::constant(from, &value, 3).unwrap();
-        let one = Vector::from_sql_values(from, &[value.clone()]).unwrap();
+        let one = Vector::from_sql_values(from, std::slice::from_ref(&value)).unwrap();
         let codes = Buffer::copy_of(&[0u32, 0, 0]);
         let coded = Vector::dictionary(Dictionary::new(one), codes, 3, flat.validity().cloned());
         for to in targets() {
@@ -140,7 +141,11 @@ fn values_round_and_fail_as_documented() {
         (text("abc"), LogicalType::Integer, Err("could not convert 'abc' to INTEGER")),
         (text("2024-02-30"), LogicalType::Date, Err("could not convert '2024-02-30' to DATE")),
         (Value::Double(1e20), LogicalType::Integer, Err("value 1e+20 is out of range for INTEGER")),
-        (decimal(1_234_567, 7, 2), LogicalType::decimal(5, 1), Err("value 12345.67 is out of range for DECIMAL(5,1)")),
+        (
+            decimal(1_234_567, 7, 2),
+            LogicalType::decimal(5, 1),
+            Err("value 12345.67 is out of range for DECIMAL(5,1)"),
+        ),
         (Value::Date(1), LogicalType::Integer, Err("no cast from DATE to INTEGER")),
         (Value::Date(1), LogicalType::Timestamp, Ok("1970-01-02 00:00:00")),
         (text("a\\x00b"), LogicalType::Blob, Ok("a\\x00b")),

@@ -21,7 +21,9 @@ pub fn cast_value(value: &Value, to: LogicalType) -> Result<Value> {
             let micros = i64::from(*days).checked_mul(MICROS_PER_DAY);
             micros.map(Value::Timestamp).ok_or_else(|| out_of_range(value, to))
         }
-        Value::Timestamp(at) if to == LogicalType::Date => Ok(Value::Date(at.div_euclid(MICROS_PER_DAY) as i32)),
+        Value::Timestamp(at) if to == LogicalType::Date => {
+            Ok(Value::Date(at.div_euclid(MICROS_PER_DAY) as i32))
+        }
         Value::Timestamp(at) if to == LogicalType::Time => Ok(Value::Time(at.rem_euclid(MICROS_PER_DAY))),
         _ => number_to(value, to),
     }
@@ -81,7 +83,9 @@ fn number_to(value: &Value, to: LogicalType) -> Result<Value> {
         }
         LogicalType::UHugeInt => {
             let whole = match number {
-                Number::Scaled(unscaled, own) => rescale(unscaled, own, 0).and_then(|v| u128::try_from(v).ok()),
+                Number::Scaled(unscaled, own) => {
+                    rescale(unscaled, own, 0).and_then(|v| u128::try_from(v).ok())
+                }
                 Number::Unsigned(v) => Some(v),
                 Number::Float(v) => {
                     let v = v.round_ties_even();
@@ -150,7 +154,8 @@ fn from_text(text: &str, to: LogicalType) -> Result<Value> {
             return parse::unsigned(bytes).map(Value::UHugeInt).map_err(|error| parse_error(error, text, to));
         }
         LogicalType::Decimal { precision, scale } => {
-            let unscaled = parse::decimal(bytes, precision, scale).map_err(|error| parse_error(error, text, to))?;
+            let unscaled =
+                parse::decimal(bytes, precision, scale).map_err(|error| parse_error(error, text, to))?;
             Some(Value::Decimal { unscaled, precision, scale })
         }
         _ => {
@@ -165,7 +170,9 @@ fn from_text(text: &str, to: LogicalType) -> Result<Value> {
 fn parse_error(error: ParseError, text: &str, to: LogicalType) -> Error {
     match error {
         ParseError::Malformed => invalid(text, to),
-        ParseError::OutOfRange => Error::out_of_range(format!("value {} is out of range for {to}", text.trim())),
+        ParseError::OutOfRange => {
+            Error::out_of_range(format!("value {} is out of range for {to}", text.trim()))
+        }
     }
 }
 

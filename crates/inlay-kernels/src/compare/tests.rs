@@ -44,7 +44,12 @@ fn shapes(values: &[Value], ty: LogicalType) -> Vec<Vector> {
                 if v.is_null() { 0 } else { code }
             })
             .collect();
-        shapes.push(Vector::dictionary(dictionary, Buffer::copy_of(&codes), values.len(), flat.validity().cloned()));
+        shapes.push(Vector::dictionary(
+            dictionary,
+            Buffer::copy_of(&codes),
+            values.len(),
+            flat.validity().cloned(),
+        ));
     }
     shapes
 }
@@ -61,7 +66,8 @@ fn check(ty: LogicalType, left: &[Value], right: &[Value]) {
                     .map(|i| if let Value::Boolean(b) = out.get(i) { Some(b) } else { None })
                     .collect();
                 assert_eq!(found, expected, "{op:?} of {l:?} and {r:?}");
-                let all: Vec<u32> = (0..left.len() as u32).filter(|&i| expected[i as usize] == Some(true)).collect();
+                let all: Vec<u32> =
+                    (0..left.len() as u32).filter(|&i| expected[i as usize] == Some(true)).collect();
                 let mut rows = vec![99];
                 select_compare(op, &l, &r, left.len(), None, &mut rows).unwrap();
                 assert_eq!(rows, all);
@@ -84,7 +90,10 @@ fn mixed(pool: &[Value], len: usize, step: usize) -> Vec<Value> {
 fn comparisons_agree_with_the_order_of_values() {
     let text = |s: &str| Value::Varchar(s.into());
     let pools: Vec<(LogicalType, Vec<Value>)> = vec![
-        (LogicalType::Integer, vec![Value::Integer(i32::MIN), Value::Integer(-1), Value::Null, Value::Integer(i32::MAX)]),
+        (
+            LogicalType::Integer,
+            vec![Value::Integer(i32::MIN), Value::Integer(-1), Value::Null, Value::Integer(i32::MAX)],
+        ),
         (LogicalType::UBigInt, vec![Value::UBigInt(0), Value::UBigInt(u64::MAX), Value::UBigInt(1 << 63)]),
         (LogicalType::HugeInt, vec![Value::HugeInt(i128::MIN), Value::Null, Value::HugeInt(i128::MAX)]),
         (LogicalType::Boolean, vec![Value::Boolean(true), Value::Boolean(false), Value::Null]),

@@ -82,7 +82,13 @@ fn choose(ty: LogicalType, args: &[&Vector], len: usize, out: &mut Vector, great
     Ok(())
 }
 
-fn choose_native<T: SqlOrd>(ty: LogicalType, args: &[&Vector], rows: usize, out: &mut Vector, greatest: bool) {
+fn choose_native<T: SqlOrd>(
+    ty: LogicalType,
+    args: &[&Vector],
+    rows: usize,
+    out: &mut Vector,
+    greatest: bool,
+) {
     let columns: Vec<Column<T>> = args.iter().map(|arg| Column::of(arg)).collect();
     let beats = |a: usize, b: usize, row: usize| {
         let (a, b) = (columns[a].get(row), columns[b].get(row));

@@ -88,13 +88,16 @@ unsafe fn find_avx512(haystack: &[u8], needle: &[u8]) -> Option<usize> {
 #[target_feature(enable = "avx2,bmi1")]
 unsafe fn find_avx2(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     use std::arch::x86_64::{
-        __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8,
+        __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
+        _mm256_set1_epi8,
     };
     let span = needle.len() - 1;
     let places = haystack.len() - span;
     if places < 32 {
         return (0..places).find(|&place| {
-            haystack[place] == needle[0] && haystack[place + span] == needle[span] && haystack[place..=place + span] == *needle
+            haystack[place] == needle[0]
+                && haystack[place + span] == needle[span]
+                && haystack[place..=place + span] == *needle
         });
     }
     let first = _mm256_set1_epi8(needle[0] as i8);

@@ -42,7 +42,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "regexp_matches",
         Overloads::Fixed(&[
             Signature::new(&[Varchar, Varchar], Boolean, regexp_matches).specialized(specialize_search),
-            Signature::new(&[Varchar, Varchar, Varchar], Boolean, regexp_matches).specialized(specialize_search),
+            Signature::new(&[Varchar, Varchar, Varchar], Boolean, regexp_matches)
+                .specialized(specialize_search),
         ]),
         "whether a regular expression occurs in a text",
         "regexp_matches('hello', 'l+') = true",
@@ -53,7 +54,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "regexp_full_match",
         Overloads::Fixed(&[
             Signature::new(&[Varchar, Varchar], Boolean, regexp_full_match).specialized(specialize_full),
-            Signature::new(&[Varchar, Varchar, Varchar], Boolean, regexp_full_match).specialized(specialize_full),
+            Signature::new(&[Varchar, Varchar, Varchar], Boolean, regexp_full_match)
+                .specialized(specialize_full),
         ]),
         "whether a regular expression fits the whole text",
         "regexp_full_match('hello', 'h.*o') = true",
@@ -145,7 +147,9 @@ impl Pattern {
                 }
                 // An empty Vec points nowhere, and glibc's memcmp reads from there under an empty mask: 100 ns for
                 // a fault that the CPU has to suppress. So empty ends are not compared.
-                if !prefix.is_empty() && !text.starts_with(prefix) || !suffix.is_empty() && !text.ends_with(suffix) {
+                if !prefix.is_empty() && !text.starts_with(prefix)
+                    || !suffix.is_empty() && !text.ends_with(suffix)
+                {
                     return false;
                 }
                 let mut rest = &text[prefix.len()..text.len() - suffix.len()];
@@ -242,7 +246,12 @@ fn like_any<const FOLD: bool>(args: &[&Vector], len: usize, out: &mut Vector) ->
     })
 }
 
-fn match_pattern<const FOLD: bool>(pattern: &Pattern, input: &Vector, len: usize, out: &mut Vector) -> Result<()> {
+fn match_pattern<const FOLD: bool>(
+    pattern: &Pattern,
+    input: &Vector,
+    len: usize,
+    out: &mut Vector,
+) -> Result<()> {
     if FOLD {
         predicate(input, len, out, |text| pattern.matches(&fold(text)))
     } else {
@@ -296,7 +305,8 @@ fn regex(pattern: &str, options: &str, is_full: bool) -> Result<Regex> {
             's' => builder.dot_matches_new_line(true),
             'g' => &mut builder,
             other => {
-                let message = format!("regular expression option '{other}' is unknown; there are c, i, m, s and g");
+                let message =
+                    format!("regular expression option '{other}' is unknown; there are c, i, m, s and g");
                 return Err(Error::invalid_argument(message));
             }
         };
@@ -418,7 +428,9 @@ fn regexp_extract(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> 
         let index = usize::try_from(group).ok().filter(|g| *g < regex.captures_len());
         let index = index.ok_or_else(|| {
             let count = regex.captures_len() - 1;
-            Error::invalid_argument(format!("regexp_extract: there is no group {group}; the expression has {count}"))
+            Error::invalid_argument(format!(
+                "regexp_extract: there is no group {group}; the expression has {count}"
+            ))
         })?;
         if let Some(found) = regex.captures(texts.get(row)).and_then(|c| c.get(index)) {
             text.extend_from_slice(found.as_bytes());

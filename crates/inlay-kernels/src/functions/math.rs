@@ -14,7 +14,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// DOUBLE of DOUBLE.
 macro_rules! double {
     ($f:expr) => {
-        Overloads::Fixed(&[Signature::new(&[Double], Double, |args, len, out| map(args[0], Double, len, out, $f))])
+        Overloads::Fixed(&[Signature::new(&[Double], Double, |args, len, out| {
+            map(args[0], Double, len, out, $f)
+        })])
     };
 }
 
@@ -22,8 +24,12 @@ macro_rules! double {
 macro_rules! float_test {
     ($f:ident) => {
         Overloads::Fixed(&[
-            Signature::new(&[Double], Boolean, |args, len, out| map(args[0], Boolean, len, out, |v: f64| u8::from(v.$f()))),
-            Signature::new(&[Real], Boolean, |args, len, out| map(args[0], Boolean, len, out, |v: f32| u8::from(v.$f()))),
+            Signature::new(&[Double], Boolean, |args, len, out| {
+                map(args[0], Boolean, len, out, |v: f64| u8::from(v.$f()))
+            }),
+            Signature::new(&[Real], Boolean, |args, len, out| {
+                map(args[0], Boolean, len, out, |v: f32| u8::from(v.$f()))
+            }),
         ])
     };
 }
@@ -37,10 +43,25 @@ const fn typed(
 
 /// See the module documentation.
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("ceil", typed(&["ceil(number)"], |args, _| whole(args, Rounding::Up)), "the next whole number above", "ceil(1.2) = 2")
-        .aliases(&["ceiling"]),
-    Function::new("floor", typed(&["floor(number)"], |args, _| whole(args, Rounding::Down)), "the next whole number below", "floor(1.7) = 1"),
-    Function::new("trunc", typed(&["trunc(number)"], |args, _| whole(args, Rounding::Zero)), "without the fraction", "trunc(-1.7) = -1"),
+    Function::new(
+        "ceil",
+        typed(&["ceil(number)"], |args, _| whole(args, Rounding::Up)),
+        "the next whole number above",
+        "ceil(1.2) = 2",
+    )
+    .aliases(&["ceiling"]),
+    Function::new(
+        "floor",
+        typed(&["floor(number)"], |args, _| whole(args, Rounding::Down)),
+        "the next whole number below",
+        "floor(1.7) = 1",
+    ),
+    Function::new(
+        "trunc",
+        typed(&["trunc(number)"], |args, _| whole(args, Rounding::Zero)),
+        "without the fraction",
+        "trunc(-1.7) = -1",
+    ),
     Function::new(
         "round",
         typed(&["round(number)", "round(number, digits)"], resolve_round),
@@ -52,16 +73,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("cbrt", double!(|v: f64| v.cbrt()), "cube root", "cbrt(27) = 3.0"),
     Function::new("exp", double!(|v: f64| v.exp()), "e to the power", "exp(1) = 2.718281828459045"),
     Function::new("ln", double!(|v: f64| v.ln()), "natural logarithm", "ln(1) = 0.0"),
-    Function::new(
-        "log10",
-        double!(|v: f64| v.log10()),
-        "logarithm to base 10",
-        "log10(100) = 2.0",
-    ),
+    Function::new("log10", double!(|v: f64| v.log10()), "logarithm to base 10", "log10(100) = 2.0"),
     Function::new(
         "log",
         Overloads::Fixed(&[
-            Signature::new(&[Double], Double, |args, len, out| map(args[0], Double, len, out, |v: f64| v.log10())),
+            Signature::new(&[Double], Double, |args, len, out| {
+                map(args[0], Double, len, out, |v: f64| v.log10())
+            }),
             Signature::new(&[Double, Double], Double, |args, len, out| {
                 zip_simple(args, Double, len, out, |base: f64, v: f64| v.ln() / base.ln())
             }),
@@ -98,9 +116,24 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("cosh", double!(|v: f64| v.cosh()), "hyperbolic cosine", "cosh(0) = 1.0"),
     Function::new("tanh", double!(|v: f64| v.tanh()), "hyperbolic tangent", "tanh(0) = 0.0"),
     Function::new("degrees", double!(|v: f64| v.to_degrees()), "radians as degrees", "degrees(pi()) = 180.0"),
-    Function::new("radians", double!(|v: f64| v.to_radians()), "degrees as radians", "radians(180) = 3.141592653589793"),
-    Function::new("isnan", float_test!(is_nan), "whether a float is no number", "isnan('nan'::DOUBLE) = true"),
-    Function::new("isinf", float_test!(is_infinite), "whether a float is infinite", "isinf('inf'::DOUBLE) = true"),
+    Function::new(
+        "radians",
+        double!(|v: f64| v.to_radians()),
+        "degrees as radians",
+        "radians(180) = 3.141592653589793",
+    ),
+    Function::new(
+        "isnan",
+        float_test!(is_nan),
+        "whether a float is no number",
+        "isnan('nan'::DOUBLE) = true",
+    ),
+    Function::new(
+        "isinf",
+        float_test!(is_infinite),
+        "whether a float is infinite",
+        "isinf('inf'::DOUBLE) = true",
+    ),
     Function::new("isfinite", float_test!(is_finite), "whether a float is finite", "isfinite(1.5) = true"),
     Function::new(
         "pi",
@@ -123,7 +156,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "gcd",
         Overloads::Fixed(&[Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
-            try_zip_plain(args, HugeInt, len, out, |a: i128, b: i128| divisor(a, b), |a, b| overflow("gcd", a, b))
+            try_zip_plain(
+                args,
+                HugeInt,
+                len,
+                out,
+                |a: i128, b: i128| divisor(a, b),
+                |a, b| overflow("gcd", a, b),
+            )
         })]),
         "greatest common divisor",
         "gcd(12, 18) = 6",
@@ -145,7 +185,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 let product = (2..=i128::from(n)).try_fold(1i128, |p, k| p.checked_mul(k));
                 (product.unwrap_or_default(), product.is_none() || n < 0)
             };
-            let error = |n: i32| Error::out_of_range(format!("factorial of {n} is out of range; 0 to 33 is possible"));
+            let error = |n: i32| {
+                Error::out_of_range(format!("factorial of {n} is out of range; 0 to 33 is possible"))
+            };
             try_map(args[0], HugeInt, len, out, product, error)
         })]),
         "product of the numbers up to one",
@@ -161,8 +203,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "number of bits that are set",
         "bit_count(7) = 3",
     ),
-    Function::new("random", typed(&["random() -> DOUBLE"], resolve_random), "a random number from 0 to below 1", "random()")
-        .volatile(Volatility::Volatile),
+    Function::new(
+        "random",
+        typed(&["random() -> DOUBLE"], resolve_random),
+        "a random number from 0 to below 1",
+        "random()",
+    )
+    .volatile(Volatility::Volatile),
 ];
 
 fn overflow(function: &str, a: i128, b: i128) -> Error {
@@ -245,7 +292,8 @@ fn whole(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
             Some(Resolved::infallible(vec![Real], Real, kernel))
         }
         _ => {
-            let kernel = kernel(move |args, len, out| map(args[0], Double, len, out, move |v: f64| rounding.float(v)));
+            let kernel =
+                kernel(move |args, len, out| map(args[0], Double, len, out, move |v: f64| rounding.float(v)));
             Some(Resolved::infallible(vec![Double], Double, kernel))
         }
     }
@@ -270,7 +318,8 @@ fn rounded_decimal(
         PhysicalType::I16 => each!(i16),
         PhysicalType::I32 => each!(i32),
         PhysicalType::I64 => {
-            let small = i64::try_from(power).ok().filter(|_| rounding == Rounding::Nearest && scale_up.is_none());
+            let small =
+                i64::try_from(power).ok().filter(|_| rounding == Rounding::Nearest && scale_up.is_none());
             match small {
                 // Half away from zero in 64 bits: the common `round(decimal, n)`.
                 Some(power) => kernel(move |args, len, out| {
@@ -398,7 +447,10 @@ fn round_integer(ty: LogicalType, args: &[&Vector], len: usize, out: &mut Vector
         let power = 10i128.checked_pow(digits.get(row).saturating_neg().max(0).unsigned_abs());
         let rounded = power.map_or(0, |power| Rounding::Nearest.divide(number, power).saturating_mul(power));
         let rounded = inlay_types::Value::from_stored_i128(ty, rounded);
-        builder.push(&rounded.ok_or_else(|| Error::out_of_range(format!("rounding {number} is out of range for {ty}")))?)?;
+        builder
+            .push(&rounded.ok_or_else(|| {
+                Error::out_of_range(format!("rounding {number} is out of range for {ty}"))
+            })?)?;
     }
     *out = builder.finish();
     Ok(())
@@ -411,7 +463,9 @@ fn resolve_sign(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         ($t:ty) => {
             kernel(|args, len, out| {
                 #[allow(unused_comparisons)]
-                map(args[0], TinyInt, len, out, |v: $t| i8::from(v > <$t>::default()) - i8::from(v < <$t>::default()))
+                map(args[0], TinyInt, len, out, |v: $t| {
+                    i8::from(v > <$t>::default()) - i8::from(v < <$t>::default())
+                })
             })
         };
     }
@@ -458,4 +512,3 @@ fn unit(state: u64) -> f64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }
-

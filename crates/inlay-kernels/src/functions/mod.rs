@@ -12,7 +12,10 @@ mod strings;
 use crate::registry::Function;
 
 /// All tables; [`crate::registry::all_functions`] chains them.
-pub(crate) static TABLES: &[&[Function]] = &[operators::FUNCTIONS, strings::FUNCTIONS, like::FUNCTIONS,
+pub(crate) static TABLES: &[&[Function]] = &[
+    operators::FUNCTIONS,
+    strings::FUNCTIONS,
+    like::FUNCTIONS,
     math::FUNCTIONS,
     choose::FUNCTIONS,
     dates::part::FUNCTIONS,

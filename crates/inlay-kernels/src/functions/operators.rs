@@ -5,7 +5,10 @@ use crate::registry::{Function, Overloads};
 
 const fn typed(
     shown: &'static [&'static str],
-    resolve: fn(&[crate::registry::ArgType], &crate::registry::ResolveOptions) -> Option<crate::registry::Resolved>,
+    resolve: fn(
+        &[crate::registry::ArgType],
+        &crate::registry::ResolveOptions,
+    ) -> Option<crate::registry::Resolved>,
 ) -> Overloads {
     Overloads::Typed { shown, resolve }
 }
@@ -23,10 +26,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     Function::new(
         "-",
-        typed(&["number - number", "date - date", "date - days", "date - interval", "- number"], |args, _| match args {
-            [_] => rules::resolve_negate(args),
-            _ => rules::resolve_binary(Op::Subtract, args),
-        }),
+        typed(
+            &["number - number", "date - date", "date - days", "date - interval", "- number"],
+            |args, _| match args {
+                [_] => rules::resolve_negate(args),
+                _ => rules::resolve_binary(Op::Subtract, args),
+            },
+        ),
         "difference, or the negated number",
         "3 - 2 = 1",
     ),
@@ -36,7 +42,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "product",
         "2 * 3 = 6",
     ),
-    Function::new("/", typed(&["number / number", "interval / number"], rules::resolve_divide), "quotient", "1 / 2 = 0.5"),
+    Function::new(
+        "/",
+        typed(&["number / number", "interval / number"], rules::resolve_divide),
+        "quotient",
+        "1 / 2 = 0.5",
+    ),
     Function::new(
         "//",
         typed(&["number // number"], |args, _| rules::resolve_binary(Op::IntegerDivide, args)),
@@ -81,7 +92,17 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "bits shifted right",
         "8 >> 2 = 2",
     ),
-    Function::new("~", typed(&["~ integer"], |args, _| rules::resolve_complement(args)), "bitwise not", "~5 = -6"),
-    Function::new("abs", typed(&["abs(number)"], |args, _| rules::resolve_abs(args)), "magnitude", "abs(-3) = 3")
-        .aliases(&["@"]),
+    Function::new(
+        "~",
+        typed(&["~ integer"], |args, _| rules::resolve_complement(args)),
+        "bitwise not",
+        "~5 = -6",
+    ),
+    Function::new(
+        "abs",
+        typed(&["abs(number)"], |args, _| rules::resolve_abs(args)),
+        "magnitude",
+        "abs(-3) = 3",
+    )
+    .aliases(&["@"]),
 ];

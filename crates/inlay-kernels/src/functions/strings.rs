@@ -1,6 +1,8 @@
 //! Functions of text. Positions and lengths count characters (Unicode scalar values) from 1, as in SQL.
 
-use super::columns::{Column, TextColumn, map_text, per_distinct, slice_text, write_text, write_text_or_null};
+use super::columns::{
+    Column, TextColumn, map_text, per_distinct, slice_text, write_text, write_text_or_null,
+};
 use crate::apply::per_row;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved, Signature};
 use inlay_types::LogicalType::{BigInt, Blob, Boolean, Integer, Varchar};
@@ -12,22 +14,35 @@ use std::sync::Arc;
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "length",
-        Overloads::Fixed(&[Signature::new(&[Varchar], BigInt, length), Signature::new(&[Blob], BigInt, byte_length)]),
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar], BigInt, length),
+            Signature::new(&[Blob], BigInt, byte_length),
+        ]),
         "number of characters",
         "length('abc') = 3",
     )
     .aliases(&["len", "char_length", "character_length"]),
     Function::new(
         "strlen",
-        Overloads::Fixed(&[Signature::new(&[Varchar], BigInt, byte_length), Signature::new(&[Blob], BigInt, byte_length)]),
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar], BigInt, byte_length),
+            Signature::new(&[Blob], BigInt, byte_length),
+        ]),
         "number of bytes",
         "strlen('é') = 2",
     )
     .aliases(&["octet_length"]),
     Function::new("bit_length", Overloads::Fixed(&BIT_LENGTH), "number of bits", "bit_length('abc') = 24"),
-    Function::new("lower", Overloads::Fixed(&LOWER), "the text in lower case", "lower('ABC') = 'abc'").aliases(&["lcase"]),
-    Function::new("upper", Overloads::Fixed(&UPPER), "the text in upper case", "upper('abc') = 'ABC'").aliases(&["ucase"]),
-    Function::new("reverse", Overloads::Fixed(&REVERSE), "the characters in reverse", "reverse('abc') = 'cba'"),
+    Function::new("lower", Overloads::Fixed(&LOWER), "the text in lower case", "lower('ABC') = 'abc'")
+        .aliases(&["lcase"]),
+    Function::new("upper", Overloads::Fixed(&UPPER), "the text in upper case", "upper('abc') = 'ABC'")
+        .aliases(&["ucase"]),
+    Function::new(
+        "reverse",
+        Overloads::Fixed(&REVERSE),
+        "the characters in reverse",
+        "reverse('abc') = 'cba'",
+    ),
     Function::new(
         "substring",
         Overloads::Fixed(&[
@@ -50,10 +65,25 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "the last characters; all but the first ones, if the number is negative",
         "right('hello', 2) = 'lo'",
     ),
-    Function::new("trim", Overloads::Fixed(&TRIM), "without the given characters (spaces) at both ends", "trim('  a ') = 'a'")
-        .aliases(&["btrim"]),
-    Function::new("ltrim", Overloads::Fixed(&LTRIM), "without the given characters (spaces) at the start", "ltrim('xxa', 'x') = 'a'"),
-    Function::new("rtrim", Overloads::Fixed(&RTRIM), "without the given characters (spaces) at the end", "rtrim('a  ') = 'a'"),
+    Function::new(
+        "trim",
+        Overloads::Fixed(&TRIM),
+        "without the given characters (spaces) at both ends",
+        "trim('  a ') = 'a'",
+    )
+    .aliases(&["btrim"]),
+    Function::new(
+        "ltrim",
+        Overloads::Fixed(&LTRIM),
+        "without the given characters (spaces) at the start",
+        "ltrim('xxa', 'x') = 'a'",
+    ),
+    Function::new(
+        "rtrim",
+        Overloads::Fixed(&RTRIM),
+        "without the given characters (spaces) at the end",
+        "rtrim('a  ') = 'a'",
+    ),
     Function::new(
         "concat",
         Overloads::Typed { shown: &["concat(any, ...)"], resolve: resolve_concat_all },
@@ -106,8 +136,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "starts_with('hello', 'he') = true",
     )
     .aliases(&["prefix", "^@"]),
-    Function::new("ends_with", Overloads::Fixed(&ENDS_WITH), "whether a text ends with another", "ends_with('abc', 'c') = true")
-        .aliases(&["suffix"]),
+    Function::new(
+        "ends_with",
+        Overloads::Fixed(&ENDS_WITH),
+        "whether a text ends with another",
+        "ends_with('abc', 'c') = true",
+    )
+    .aliases(&["suffix"]),
     Function::new(
         "repeat",
         Overloads::Fixed(&[Signature::new(&[Varchar, BigInt], Varchar, repeat)]),
@@ -189,7 +224,9 @@ static ENDS_WITH: [Signature; 1] = [Signature::new(&[Varchar, Varchar], Boolean,
 const TEXT_SIZE_MAX: usize = 1 << 30;
 
 fn too_long(function: &str, size: usize) -> Error {
-    Error::out_of_range(format!("{function} would make a text of {size} bytes; at most {TEXT_SIZE_MAX} are possible"))
+    Error::out_of_range(format!(
+        "{function} would make a text of {size} bytes; at most {TEXT_SIZE_MAX} are possible"
+    ))
 }
 
 /// Number of characters: bytes that do not continue one.
@@ -306,7 +343,8 @@ fn left(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let count = Column::<i64>::of(args[1]);
     slice_text(args, len, out, |row, bytes| {
         let count = count.get(row);
-        let kept = if count >= 0 { count } else { (count_characters(bytes) as i64).saturating_add(count).max(0) };
+        let kept =
+            if count >= 0 { count } else { (count_characters(bytes) as i64).saturating_add(count).max(0) };
         character_range(bytes, 0, kept as usize)
     })
 }
@@ -315,8 +353,11 @@ fn right(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let count = Column::<i64>::of(args[1]);
     slice_text(args, len, out, |row, bytes| {
         let count = count.get(row);
-        let skipped =
-            if count >= 0 { (count_characters(bytes) as i64).saturating_sub(count).max(0) } else { count.saturating_neg() };
+        let skipped = if count >= 0 {
+            (count_characters(bytes) as i64).saturating_sub(count).max(0)
+        } else {
+            count.saturating_neg()
+        };
         (offset_of(bytes, skipped as usize), bytes.len())
     })
 }
@@ -412,7 +453,8 @@ fn resolve_concat(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         return Some(Resolved::infallible(vec![Blob, Blob], Blob, Arc::new(join_blobs)));
     }
     let is_text = |arg: &ArgType| matches!(arg.ty, Varchar | inlay_types::LogicalType::Null);
-    (is_text(left) || is_text(right)).then(|| Resolved::infallible(vec![Varchar, Varchar], Varchar, Arc::new(join)))
+    (is_text(left) || is_text(right))
+        .then(|| Resolved::infallible(vec![Varchar, Varchar], Varchar, Arc::new(join)))
 }
 
 fn replace(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {

@@ -25,7 +25,13 @@ fn dec(s: &str, precision: u8, scale: u8) -> Value {
 fn resolved(name: &str, args: &[Value]) -> Result<Arc<ScalarFunction>> {
     let types: Vec<ArgType> = args
         .iter()
-        .map(|v| if matches!(v, Value::Integer(_) | Value::Null) { ArgType::literal(v) } else { ArgType::of(v.logical_type()) })
+        .map(|v| {
+            if matches!(v, Value::Integer(_) | Value::Null) {
+                ArgType::literal(v)
+            } else {
+                ArgType::of(v.logical_type())
+            }
+        })
         .collect();
     resolve_scalar(name, &types, &ResolveOptions::default())
 }
@@ -106,7 +112,11 @@ fn text_functions_answer_as_duckdb() {
         ("hex", vec![Value::BigInt(255)], "FF"),
         ("contains", vec![text("abc"), text("b")], "true"),
         ("suffix", vec![text("abc"), text("c")], "true"),
-        ("lpad", vec![text("a"), n(5), text("")], "error: the text to fill with is empty; give at least one character"),
+        (
+            "lpad",
+            vec![text("a"), n(5), text("")],
+            "error: the text to fill with is empty; give at least one character",
+        ),
     ];
     for (name, args, expected) in cases {
         assert_eq!(shown(name, &args), expected, "{name}({args:?})");
@@ -120,7 +130,11 @@ fn numbers_answer_as_duckdb() {
     let cases: Vec<(&str, Vec<Value>, &str)> = vec![
         ("+", vec![n(i32::MAX), n(1)], "error: overflow in INTEGER addition: 2147483647 + 1"),
         ("-", vec![n(i32::MIN)], "error: overflow in INTEGER negation: -(-2147483648)"),
-        ("*", vec![Value::BigInt(i64::MAX), Value::BigInt(2)], "error: overflow in BIGINT multiplication: 9223372036854775807 * 2"),
+        (
+            "*",
+            vec![Value::BigInt(i64::MAX), Value::BigInt(2)],
+            "error: overflow in BIGINT multiplication: 9223372036854775807 * 2",
+        ),
         ("*", vec![Value::BigInt(i64::MIN), Value::BigInt(1)], "-9223372036854775808"),
         ("+", vec![Value::TinyInt(127), Value::TinyInt(1)], "error: overflow in TINYINT addition: 127 + 1"),
         ("//", vec![n(-7), n(2)], "-3"),
@@ -158,7 +172,11 @@ fn numbers_answer_as_duckdb() {
         ("least", vec![Value::Null, Value::Null], "NULL"),
         ("least", vec![text("b"), text("a")], "a"),
         ("abs", vec![n(i32::MIN)], "error: overflow in INTEGER abs: abs(-2147483648)"),
-        ("+", vec![text("a"), text("b")], "error: no operator + for (VARCHAR, VARCHAR); cast the text to the type meant"),
+        (
+            "+",
+            vec![text("a"), text("b")],
+            "error: no operator + for (VARCHAR, VARCHAR); cast the text to the type meant",
+        ),
     ];
     for (name, args, expected) in cases {
         assert_eq!(shown(name, &args), expected, "{name}({args:?})");
@@ -177,11 +195,23 @@ fn types_of_results_are_duckdbs() {
         ("+", vec![t(UBigInt), t(BigInt)], HugeInt),
         ("-", vec![one, t(d)], LogicalType::decimal(16, 2)),
         ("*", vec![t(d), t(LogicalType::decimal(16, 2))], LogicalType::decimal(18, 4)),
-        ("*", vec![t(LogicalType::decimal(18, 4)), t(LogicalType::decimal(16, 2))], LogicalType::decimal(18, 6)),
+        (
+            "*",
+            vec![t(LogicalType::decimal(18, 4)), t(LogicalType::decimal(16, 2))],
+            LogicalType::decimal(18, 6),
+        ),
         ("*", vec![t(d), t(BigInt)], LogicalType::decimal(34, 2)),
         ("*", vec![t(d), t(LogicalType::decimal(2, 1))], LogicalType::decimal(17, 3)),
-        ("*", vec![t(LogicalType::decimal(18, 10)), t(LogicalType::decimal(18, 10))], LogicalType::decimal(36, 20)),
-        ("+", vec![t(LogicalType::decimal(38, 5)), t(LogicalType::decimal(25, 10))], LogicalType::decimal(38, 10)),
+        (
+            "*",
+            vec![t(LogicalType::decimal(18, 10)), t(LogicalType::decimal(18, 10))],
+            LogicalType::decimal(36, 20),
+        ),
+        (
+            "+",
+            vec![t(LogicalType::decimal(38, 5)), t(LogicalType::decimal(25, 10))],
+            LogicalType::decimal(38, 10),
+        ),
         ("%", vec![t(d), one], d),
         ("/", vec![t(d), t(d)], Double),
         ("/", vec![t(Integer), t(Real)], Real),
@@ -212,7 +242,8 @@ fn types_of_results_are_duckdbs() {
     let division = resolve_scalar("/", &ints, &ResolveOptions { integer_division: true }).unwrap();
     assert_eq!(division.return_type, Integer);
     // No cast stands between TPC-H's columns and their product.
-    let product = resolve_scalar("*", &[t(d), t(LogicalType::decimal(16, 2))], &ResolveOptions::default()).unwrap();
+    let product =
+        resolve_scalar("*", &[t(d), t(LogicalType::decimal(16, 2))], &ResolveOptions::default()).unwrap();
     assert_eq!(product.arg_types, [d, LogicalType::decimal(16, 2)]);
 }
 
@@ -241,18 +272,38 @@ fn dates_answer_as_duckdb() {
         ("date_trunc", vec![text("century"), date("2024-02-25")], "2000-01-01 00:00:00"),
         ("date_diff", vec![text("month"), date("2020-01-31"), date("2020-02-01")], "1"),
         ("date_diff", vec![text("week"), date("2020-01-31"), date("2020-02-09")], "1"),
-        ("date_diff", vec![text("hour"), timestamp("2020-01-01 10:59:59"), timestamp("2020-01-01 11:00:00")], "1"),
+        (
+            "date_diff",
+            vec![text("hour"), timestamp("2020-01-01 10:59:59"), timestamp("2020-01-01 11:00:00")],
+            "1",
+        ),
         ("date_sub", vec![text("month"), date("2020-01-31"), date("2020-02-28")], "0"),
         ("date_sub", vec![text("year"), date("2020-01-31"), date("2022-01-31")], "2"),
         ("age", vec![timestamp("2020-03-01"), timestamp("2020-01-31")], "1 month 1 day"),
         ("-", vec![timestamp("2020-01-02 10:00:00"), timestamp("2020-01-01 12:00:00")], "22:00:00"),
         ("-", vec![timestamp("2020-03-01"), timestamp("2020-01-01")], "60 days"),
         ("-", vec![date("2020-03-01"), date("2020-01-01")], "60"),
-        ("+", vec![date("2020-01-31"), Value::Interval(Interval { months: 1, days: 0, micros: 0 })], "2020-02-29 00:00:00"),
-        ("*", vec![Value::Interval(Interval { months: 1, days: 0, micros: 0 }), Value::Double(1.5)], "1 month 15 days"),
-        ("/", vec![Value::Interval(Interval { months: 0, days: 1, micros: 0 }), Value::Integer(2)], "12:00:00"),
+        (
+            "+",
+            vec![date("2020-01-31"), Value::Interval(Interval { months: 1, days: 0, micros: 0 })],
+            "2020-02-29 00:00:00",
+        ),
+        (
+            "*",
+            vec![Value::Interval(Interval { months: 1, days: 0, micros: 0 }), Value::Double(1.5)],
+            "1 month 15 days",
+        ),
+        (
+            "/",
+            vec![Value::Interval(Interval { months: 0, days: 1, micros: 0 }), Value::Integer(2)],
+            "12:00:00",
+        ),
         ("last_day", vec![date("2024-02-05")], "2024-02-29"),
-        ("make_date", vec![Value::Integer(2024), Value::Integer(2), Value::Integer(30)], "error: there is no date 2024-2-30"),
+        (
+            "make_date",
+            vec![Value::Integer(2024), Value::Integer(2), Value::Integer(30)],
+            "error: there is no date 2024-2-30",
+        ),
         ("monthname", vec![date("2024-02-05")], "February"),
         ("dayname", vec![date("2024-02-05")], "Monday"),
         ("to_days", vec![Value::Integer(3)], "3 days"),
@@ -274,7 +325,9 @@ fn dates_answer_as_duckdb() {
 fn samples(ty: LogicalType) -> Vec<Value> {
     let cast_all = |texts: &[&str]| texts.iter().map(|t| cast_value(&text(t), ty).unwrap()).collect();
     match ty {
-        LogicalType::Varchar => ["", "abc", "a text longer than twelve bytes", "héllo wörld, again", "b"].map(text).to_vec(),
+        LogicalType::Varchar => {
+            ["", "abc", "a text longer than twelve bytes", "héllo wörld, again", "b"].map(text).to_vec()
+        }
         LogicalType::Blob => vec![Value::Blob(vec![0, 255]), Value::Blob(vec![7; 20])],
         LogicalType::Boolean => vec![Value::Boolean(true), Value::Boolean(false)],
         LogicalType::Date => cast_all(&["2024-02-29", "1969-12-31", "0001-01-01"]),
@@ -318,7 +371,9 @@ fn shapes_of_arguments_do_not_matter() {
         let args: Vec<ArgType> = types.iter().map(|ty| ArgType::of(*ty)).collect();
         let function = resolve_scalar(name, &args, &ResolveOptions::default()).unwrap();
         let kernel = Arc::clone(&function.kernel);
-        check_shapes(name, &function.arg_types, function.return_type, &|args, len, out| kernel.eval(args, len, out));
+        check_shapes(name, &function.arg_types, function.return_type, &|args, len, out| {
+            kernel.eval(args, len, out)
+        });
     }
 }
 
@@ -330,25 +385,43 @@ fn check_shapes(name: &str, types: &[LogicalType], returns: LogicalType, run: Ru
         .iter()
         .enumerate()
         .map(|(index, ty)| {
-            let pool = if *ty == LogicalType::Varchar && index == 0 && types.len() > 1 && matches!(types[1], LogicalType::Date | LogicalType::Timestamp | LogicalType::Time | LogicalType::Interval) {
+            let pool = if *ty == LogicalType::Varchar
+                && index == 0
+                && types.len() > 1
+                && matches!(
+                    types[1],
+                    LogicalType::Date | LogicalType::Timestamp | LogicalType::Time | LogicalType::Interval
+                ) {
                 vec![text("month"), text("hour")]
             } else {
                 samples(*ty)
             };
-            (0..len).map(|row| if (row + index) % 7 == 3 { Value::Null } else { pool[row / (index + 1) % pool.len()].clone() }).collect()
+            (0..len)
+                .map(|row| {
+                    if (row + index) % 7 == 3 {
+                        Value::Null
+                    } else {
+                        pool[row / (index + 1) % pool.len()].clone()
+                    }
+                })
+                .collect()
         })
         .collect();
     // Shape `s` of argument `a`: 0 flat, 1 dictionary, 2 constant.
     for shape in 0..3usize.pow(types.len().min(3) as u32) {
         let kind = |arg: usize| shape / 3usize.pow(arg.min(2) as u32) % 3;
-        let vectors: Vec<Vector> = (0..types.len()).map(|arg| shaped(types[arg], &columns[arg], kind(arg))).collect();
+        let vectors: Vec<Vector> =
+            (0..types.len()).map(|arg| shaped(types[arg], &columns[arg], kind(arg))).collect();
         let args: Vec<&Vector> = vectors.iter().collect();
         let mut out = Vector::empty(returns);
         let whole = run(&args, len, &mut out);
         let mut failed = false;
         for row in 0..len {
-            let one: Vec<Vector> =
-                vectors.iter().zip(types).map(|(v, ty)| Vector::constant(*ty, &v.get(row), 1).unwrap()).collect();
+            let one: Vec<Vector> = vectors
+                .iter()
+                .zip(types)
+                .map(|(v, ty)| Vector::constant(*ty, &v.get(row), 1).unwrap())
+                .collect();
             let mut single = Vector::empty(returns);
             match run(&one.iter().collect::<Vec<_>>(), 1, &mut single) {
                 Err(_) => failed = true,
@@ -358,7 +431,10 @@ fn check_shapes(name: &str, types: &[LogicalType], returns: LogicalType, run: Ru
                     if whole.is_ok() {
                         let (found, expected) = (out.get(row), single.get(0));
                         let same = found.to_string() == expected.to_string();
-                        assert!(same, "{name}{types:?} shape {shape} row {row}: {found} instead of {expected}");
+                        assert!(
+                            same,
+                            "{name}{types:?} shape {shape} row {row}: {found} instead of {expected}"
+                        );
                     }
                 }
             }
@@ -397,13 +473,16 @@ fn shaped(ty: LogicalType, values: &[Value], kind: usize) -> Vector {
 
 #[test]
 fn names_are_unique_and_unknown_ones_hint_at_near_ones() {
-    let mut names: Vec<&str> = all_functions().flat_map(|f| std::iter::once(f.name).chain(f.aliases.iter().copied())).collect();
+    let mut names: Vec<&str> =
+        all_functions().flat_map(|f| std::iter::once(f.name).chain(f.aliases.iter().copied())).collect();
     let count = names.len();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), count, "a name is declared twice");
-    let error = resolve_scalar("uper", &[ArgType::of(LogicalType::Varchar)], &ResolveOptions::default()).unwrap_err();
+    let error =
+        resolve_scalar("uper", &[ArgType::of(LogicalType::Varchar)], &ResolveOptions::default()).unwrap_err();
     assert_eq!(error.to_string(), "function \"uper\" does not exist; did you mean upper?");
-    let error = resolve_scalar("upper", &[ArgType::of(LogicalType::Integer)], &ResolveOptions::default()).unwrap_err();
+    let error = resolve_scalar("upper", &[ArgType::of(LogicalType::Integer)], &ResolveOptions::default())
+        .unwrap_err();
     assert!(error.to_string().starts_with("no function upper(INTEGER)"), "{error}");
 }

@@ -5,6 +5,6 @@
 mod number;
 mod temporal;
 
-pub use number::{ParseError, boolean, decimal, double, int, real, unsigned};
 pub(crate) use number::trim;
+pub use number::{ParseError, boolean, decimal, double, int, real, unsigned};
 pub use temporal::{date, interval, time, timestamp};

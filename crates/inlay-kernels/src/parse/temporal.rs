@@ -87,8 +87,8 @@ fn clock(text: &[u8]) -> Option<(i64, &[u8])> {
 fn fraction_micros(text: &[u8]) -> (i64, &[u8]) {
     let count = text.iter().take_while(|b| b.is_ascii_digit()).count();
     let mut micros = 0;
-    for at in 0..6 {
-        micros = micros * 10 + if at < count { i64::from(text[at] - b'0') } else { 0 };
+    for digit in text[..count].iter().chain(std::iter::repeat(&b'0')).take(6) {
+        micros = micros * 10 + i64::from(digit - b'0');
     }
     (micros, &text[count..])
 }
@@ -156,7 +156,8 @@ pub fn interval(text: &[u8]) -> Option<Interval> {
         let (amount, tail) = amount(unsigned)?;
         let amount = if negative { -amount } else { amount };
         let tail = trim(tail);
-        let length = tail.iter().take_while(|b| b.is_ascii_alphabetic() || **b == b'\xC2' || **b == b'\xB5').count();
+        let length =
+            tail.iter().take_while(|b| b.is_ascii_alphabetic() || **b == b'\xC2' || **b == b'\xB5').count();
         add_unit(&mut total, amount, &tail[..length])?;
         rest = trim(tail[length..].strip_prefix(b",").unwrap_or(&tail[length..]));
     }
@@ -213,7 +214,8 @@ fn add_unit(total: &mut Interval, amount: i128, unit: &[u8]) -> Option<()> {
     }
     let month_amount = amount * months;
     let day_amount = amount * days + month_amount % MILLION * 30;
-    let micro_amount = amount * micros / MILLION + day_amount % MILLION * i128::from(MICROS_PER_DAY) / MILLION;
+    let micro_amount =
+        amount * micros / MILLION + day_amount % MILLION * i128::from(MICROS_PER_DAY) / MILLION;
     total.months = total.months.checked_add(i32::try_from(month_amount / MILLION).ok()?)?;
     total.days = total.days.checked_add(i32::try_from(day_amount / MILLION).ok()?)?;
     total.micros = total.micros.checked_add(i64::try_from(micro_amount).ok()?)?;
@@ -230,7 +232,9 @@ mod tests {
         assert_eq!(date(b" 2024/2/9 "), Some(days_from_civil(2024, 2, 9)));
         assert_eq!(date(b"0044-03-15 (BC)"), Some(days_from_civil(-43, 3, 15)));
         assert_eq!(date(b"2024-02-29 10:00:00"), Some(days_from_civil(2024, 2, 29)));
-        for bad in ["2023-02-29", "2024-13-01", "2024-00-01", "20240101", "", "2024-01", "2024-01-01x", "2024-1-1-1"] {
+        for bad in
+            ["2023-02-29", "2024-13-01", "2024-00-01", "20240101", "", "2024-01", "2024-01-01x", "2024-1-1-1"]
+        {
             assert_eq!(date(bad.as_bytes()), None, "{bad}");
         }
     }

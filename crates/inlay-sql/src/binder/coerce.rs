@@ -180,15 +180,15 @@ fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
         return Some(left_ty);
     }
     match (literal(left), literal(right)) {
-        (None, Some(value)) if !value.is_null() => {
-            if is_string_literal(right) || exact(value, left_ty).is_some() {
-                return Some(left_ty);
-            }
+        (None, Some(value))
+            if !value.is_null() && (is_string_literal(right) || exact(value, left_ty).is_some()) =>
+        {
+            return Some(left_ty);
         }
-        (Some(value), None) if !value.is_null() => {
-            if is_string_literal(left) || exact(value, right_ty).is_some() {
-                return Some(right_ty);
-            }
+        (Some(value), None)
+            if !value.is_null() && (is_string_literal(left) || exact(value, right_ty).is_some()) =>
+        {
+            return Some(right_ty);
         }
         (Some(Value::Varchar(_)), Some(_)) => return Some(right_ty),
         (Some(_), Some(Value::Varchar(_))) => return Some(left_ty),

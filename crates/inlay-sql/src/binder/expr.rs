@@ -249,10 +249,11 @@ impl Binder<'_> {
             if value.is_null() {
                 return Ok(Expr::Literal { value: Value::Null, ty });
             }
-            if !ty.is_integer() && !ty.is_decimal() {
-                if let Ok(value) = cast_value(value, ty) {
-                    return Ok(Expr::Literal { value, ty });
-                }
+            if !ty.is_integer()
+                && !ty.is_decimal()
+                && let Ok(value) = cast_value(value, ty)
+            {
+                return Ok(Expr::Literal { value, ty });
             }
         }
         Ok(Expr::Cast { input: Box::new(input), ty, or_null })
@@ -308,10 +309,8 @@ impl Binder<'_> {
             is_constant && function.return_type.is_temporal() && function.volatility == Volatility::Immutable;
         let call = Expr::Call { function, args };
         // `DATE '...' + INTERVAL '...'` is a literal for all that follows, so that it adapts to the other side.
-        if folds {
-            if let Ok(Some(value)) = super::constant::evaluate(&call) {
-                return Ok(Expr::Literal { value, ty: call.ty() });
-            }
+        if folds && let Ok(Some(value)) = super::constant::evaluate(&call) {
+            return Ok(Expr::Literal { value, ty: call.ty() });
         }
         Ok(call)
     }

@@ -13,6 +13,9 @@ use inlay_types::{Error, Result, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Arguments by position, and by name.
+type ConstantArguments = (Vec<Value>, Vec<(String, Value)>);
+
 impl Binder<'_> {
     /// Binds what FROM lists; its names are added to the innermost scope.
     pub(super) fn from(&mut self, items: &[TableRef]) -> Result<Plan> {
@@ -78,11 +81,12 @@ impl Binder<'_> {
 
     fn named_table(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Plan> {
         let pos = name.pos();
-        if name.parts.len() == 1 && !name.is_string {
-            if let Some(bound) = self.cte_reference(name.last(), pos)? {
-                self.add_relation(name.last(), named_columns(&bound.output), alias)?;
-                return Ok(bound.plan);
-            }
+        if name.parts.len() == 1
+            && !name.is_string
+            && let Some(bound) = self.cte_reference(name.last(), pos)?
+        {
+            self.add_relation(name.last(), named_columns(&bound.output), alias)?;
+            return Ok(bound.plan);
         }
         if !name.is_string {
             self.check_schema(name)?;
@@ -229,10 +233,7 @@ impl Binder<'_> {
     }
 
     /// Values of a call's arguments, which must be constant.
-    pub(super) fn constant_arguments(
-        &mut self,
-        call: &FunctionCall,
-    ) -> Result<(Vec<Value>, Vec<(String, Value)>)> {
+    pub(super) fn constant_arguments(&mut self, call: &FunctionCall) -> Result<ConstantArguments> {
         let place = format!("an argument of {}", call.name.value);
         let mut args = Vec::with_capacity(call.arguments.len());
         for argument in &call.arguments {
@@ -270,7 +271,6 @@ impl Binder<'_> {
         if full_using { self.merge_full(joined, start, middle) } else { Ok(joined) }
     }
 
-    #[expect(clippy::type_complexity, reason = "the pair is what in_phase returns")]
     fn join_conditions(
         &mut self,
         kind: WrittenJoin,

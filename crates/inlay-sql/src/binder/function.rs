@@ -65,10 +65,11 @@ impl Binder<'_> {
             }
             other => other,
         };
-        if scalar_exists(&field) && !matches!(input.ty(), LogicalType::Varchar) {
-            if let Ok(call) = self.call(&field, vec![input.clone()], pos) {
-                return Ok(call);
-            }
+        if scalar_exists(&field)
+            && !matches!(input.ty(), LogicalType::Varchar)
+            && let Ok(call) = self.call(&field, vec![input.clone()], pos)
+        {
+            return Ok(call);
         }
         self.call("date_part", vec![Expr::literal(Value::Varchar(field)), input], pos)
     }

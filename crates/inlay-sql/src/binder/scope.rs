@@ -181,10 +181,10 @@ impl Binder<'_> {
                 self.note_use(index, id, pos);
                 return Ok(Resolved::Column(id));
             }
-            if index + 1 == self.scopes.len() {
-                if let Some(entry) = self.find_alias(parts) {
-                    return Ok(Resolved::Entry(entry));
-                }
+            if index + 1 == self.scopes.len()
+                && let Some(entry) = self.find_alias(parts)
+            {
+                return Ok(Resolved::Entry(entry));
             }
         }
         let error = self.undefined_column(parts);

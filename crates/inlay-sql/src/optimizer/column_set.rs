@@ -120,7 +120,9 @@ impl ColumnSet {
     /// The columns, ascending.
     pub fn iter(&self) -> impl Iterator<Item = ColumnId> + '_ {
         self.words.iter().enumerate().flat_map(|(index, word)| {
-            (0..64u32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| ColumnId(index as u32 * 64 + bit))
+            (0..64u32)
+                .filter(move |bit| word >> bit & 1 == 1)
+                .map(move |bit| ColumnId(index as u32 * 64 + bit))
         })
     }
 

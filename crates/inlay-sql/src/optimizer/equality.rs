@@ -68,7 +68,11 @@ impl EqualityClasses {
         let mut inferred = Vec::new();
         for predicate in predicates {
             let reads = ColumnSet::of(predicate);
-            if reads.count() != 1 || !predicate.is_deterministic() || can_fail(predicate) || is_null_test(predicate) {
+            if reads.count() != 1
+                || !predicate.is_deterministic()
+                || can_fail(predicate)
+                || is_null_test(predicate)
+            {
                 continue;
             }
             let Some(read) = reads.iter().next() else { continue };
@@ -102,7 +106,11 @@ impl EqualityClasses {
                 for pair in members.windows(2) {
                     if !direct.are_equal(pair[0], pair[1]) {
                         direct.merge(pair[0], pair[1]);
-                        implied.push(Expr::compare(CompareOp::Eq, columns.expr(pair[0]), columns.expr(pair[1])));
+                        implied.push(Expr::compare(
+                            CompareOp::Eq,
+                            columns.expr(pair[0]),
+                            columns.expr(pair[1]),
+                        ));
                     }
                 }
             }

@@ -27,12 +27,18 @@ fn kernel_op(op: CompareOp) -> Cmp {
 }
 
 /// The values of an expression for `len` rows whose columns `column` knows.
-pub fn vector<'a>(expr: &Expr, column: &dyn Fn(ColumnId) -> Option<&'a Vector>, len: usize) -> Result<Vector> {
+pub fn vector<'a>(
+    expr: &Expr,
+    column: &dyn Fn(ColumnId) -> Option<&'a Vector>,
+    len: usize,
+) -> Result<Vector> {
     let eval = |e: &Expr| vector(e, column, len);
     let mut out = Vector::empty(expr.ty());
     match expr {
         Expr::Column { id, .. } => {
-            return column(*id).cloned().ok_or_else(|| Error::internal(format!("column {id} is not at hand")));
+            return column(*id)
+                .cloned()
+                .ok_or_else(|| Error::internal(format!("column {id} is not at hand")));
         }
         Expr::Literal { value, ty } => return Vector::constant(*ty, value, len),
         Expr::Call { function, args } => {
@@ -47,7 +53,9 @@ pub fn vector<'a>(expr: &Expr, column: &dyn Fn(ColumnId) -> Option<&'a Vector>, 
             special.as_ref().unwrap_or(&function.kernel).eval(&args, len, &mut out)?;
         }
         Expr::Cast { input, ty, or_null } => cast(&eval(input)?, *ty, *or_null, &mut out)?,
-        Expr::Compare { op, left, right } => compare(kernel_op(*op), &eval(left)?, &eval(right)?, len, &mut out)?,
+        Expr::Compare { op, left, right } => {
+            compare(kernel_op(*op), &eval(left)?, &eval(right)?, len, &mut out)?
+        }
         Expr::And(parts) => return fold(parts, &eval, len, boolean::and),
         Expr::Or(parts) => return fold(parts, &eval, len, boolean::or),
         Expr::Not(input) => boolean::not(&eval(input)?, len, &mut out)?,
@@ -89,7 +97,12 @@ pub fn vector<'a>(expr: &Expr, column: &dyn Fn(ColumnId) -> Option<&'a Vector>, 
 
 type Combine = fn(&Vector, &Vector, usize, &mut Vector) -> Result<()>;
 
-fn fold(parts: &[Expr], eval: &dyn Fn(&Expr) -> Result<Vector>, len: usize, combine: Combine) -> Result<Vector> {
+fn fold(
+    parts: &[Expr],
+    eval: &dyn Fn(&Expr) -> Result<Vector>,
+    len: usize,
+    combine: Combine,
+) -> Result<Vector> {
     let mut all: Option<Vector> = None;
     for part in parts {
         let next = eval(part)?;

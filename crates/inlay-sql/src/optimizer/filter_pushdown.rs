@@ -13,11 +13,10 @@
 
 use super::column_set::ColumnSet;
 use super::equality::EqualityClasses;
-use super::properties::{
-    is_matched_once, is_never_null, keys, not_null_columns, output_set, rejected_nulls,
-};
+use super::properties::{is_matched_once, is_never_null, keys, not_null_columns, output_set, rejected_nulls};
 use super::rewrite::{
-    conjuncts_of, empty_relation, is_empty_relation, map_inputs, pass_through, split_conjuncts, take, with_stack,
+    conjuncts_of, empty_relation, is_empty_relation, map_inputs, pass_through, split_conjuncts, take,
+    with_stack,
 };
 use crate::plan::{ColumnId, Columns, Expr, JoinKind, Plan, SetOpKind};
 use inlay_types::{Result, Value};
@@ -82,9 +81,11 @@ impl PushDown<'_> {
                 self.push(*input, predicates)
             }
             Plan::Project { input, items } => self.push_project(*input, items, predicates),
-            Plan::Join { kind, left, right, conditions, build_left } => {
-                self.push_join(Joined { kind, left: *left, right: *right, dependent: false, build_left }, conditions, predicates)
-            }
+            Plan::Join { kind, left, right, conditions, build_left } => self.push_join(
+                Joined { kind, left: *left, right: *right, dependent: false, build_left },
+                conditions,
+                predicates,
+            ),
             Plan::DependentJoin { kind, left, right, conditions } => {
                 let joined = Joined { kind, left: *left, right: *right, dependent: true, build_left: false };
                 self.push_join(joined, conditions, predicates)
@@ -95,8 +96,11 @@ impl PushDown<'_> {
                     let reads = ColumnSet::of(p);
                     !reads.is_empty() && reads.is_subset(&grouped) && p.is_deterministic()
                 };
-                let (mut below, above): (Vec<_>, Vec<_>) =
-                    if groups.is_empty() { (Vec::new(), predicates) } else { predicates.into_iter().partition(passes) };
+                let (mut below, above): (Vec<_>, Vec<_>) = if groups.is_empty() {
+                    (Vec::new(), predicates)
+                } else {
+                    predicates.into_iter().partition(passes)
+                };
                 let map: HashMap<ColumnId, Expr> = groups.iter().cloned().collect();
                 below.iter_mut().for_each(|p| p.substitute(&map));
                 let input = Box::new(self.push(*input, below)?);
@@ -108,8 +112,9 @@ impl PushDown<'_> {
             }
             Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns } => {
                 let made: ColumnSet = columns.iter().collect();
-                let (below, above): (Vec<_>, Vec<_>) =
-                    predicates.into_iter().partition(|p| ColumnSet::of(p).is_subset(&made) && p.is_deterministic());
+                let (below, above): (Vec<_>, Vec<_>) = predicates
+                    .into_iter()
+                    .partition(|p| ColumnSet::of(p).is_subset(&made) && p.is_deterministic());
                 let side = |ids: &[ColumnId]| {
                     let map: HashMap<ColumnId, Expr> =
                         columns.iter().zip(ids).map(|(made, id)| (*made, self.columns.expr(*id))).collect();
@@ -120,7 +125,10 @@ impl PushDown<'_> {
                 let (for_left, for_right) = (side(&left_columns), side(&right_columns));
                 let left = Box::new(self.push(*left, for_left)?);
                 let right = Box::new(self.push(*right, for_right)?);
-                let plan = simplify_set_operation(Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns }, self.columns);
+                let plan = simplify_set_operation(
+                    Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns },
+                    self.columns,
+                );
                 Ok(plan.filter(above))
             }
             Plan::With { id, definition, body } => {
@@ -173,12 +181,7 @@ impl PushDown<'_> {
         if filters.iter().any(is_false) { (None, above) } else { (Some(filters), above) }
     }
 
-    fn push_project(
-        &self,
-        input: Plan,
-        items: Vec<(ColumnId, Expr)>,
-        predicates: Vec<Expr>,
-    ) -> Result<Plan> {
+    fn push_project(&self, input: Plan, items: Vec<(ColumnId, Expr)>, predicates: Vec<Expr>) -> Result<Plan> {
         let map: HashMap<ColumnId, Expr> = items.iter().cloned().collect();
         let passes = |p: &Expr| {
             p.is_deterministic()
@@ -235,7 +238,8 @@ impl PushDown<'_> {
         if is_empty_relation(&left) || is_empty_relation(&right) {
             return Ok(empty_relation([left.output(), right.output()].concat()));
         }
-        let plan = Joined { left, right, ..joined_shape(JoinKind::Inner, joined.dependent, joined.build_left) };
+        let plan =
+            Joined { left, right, ..joined_shape(JoinKind::Inner, joined.dependent, joined.build_left) };
         Ok(plan.build(sides.both).filter(above))
     }
 
@@ -254,15 +258,27 @@ impl PushDown<'_> {
                 return Ok(Plan::join(JoinKind::Full, left, right, conditions).filter(predicates));
             }
         };
-        self.push_join(Joined { kind, left, right, dependent: false, build_left: false }, conditions, predicates)
+        self.push_join(
+            Joined { kind, left, right, dependent: false, build_left: false },
+            conditions,
+            predicates,
+        )
     }
 
-    fn push_mark(&self, joined: Joined, mark: ColumnId, conditions: Vec<Expr>, predicates: Vec<Expr>) -> Result<Plan> {
+    fn push_mark(
+        &self,
+        joined: Joined,
+        mark: ColumnId,
+        conditions: Vec<Expr>,
+        predicates: Vec<Expr>,
+    ) -> Result<Plan> {
         let is_mark = |e: &Expr| matches!(e, Expr::Column { id, .. } if *id == mark);
         let is_not_mark = |e: &Expr| matches!(e, Expr::Not(input) if is_mark(input));
         let decided = if predicates.iter().any(is_mark) {
             Some((JoinKind::Semi, true))
-        } else if predicates.iter().any(is_not_mark) && self.is_never_unknown(&joined, &conditions, &predicates) {
+        } else if predicates.iter().any(is_not_mark)
+            && self.is_never_unknown(&joined, &conditions, &predicates)
+        {
             Some((JoinKind::Anti, false))
         } else {
             None
@@ -274,15 +290,17 @@ impl PushDown<'_> {
             let (mut with_mark, rest): (Vec<_>, Vec<_>) =
                 rest.into_iter().partition(|p| ColumnSet::of(p).contains(mark));
             with_mark.iter_mut().for_each(|p| p.substitute(&map));
-            let rest = rest.into_iter().chain(with_mark.into_iter().map(super::simplify::expression)).collect();
+            let rest =
+                rest.into_iter().chain(with_mark.into_iter().map(super::simplify::expression)).collect();
             let plan = self.push_left_kept(Joined { kind, ..joined }, conditions, rest)?;
             let mut items: Vec<_> = plan.output().iter().map(|id| pass_through(self.columns, *id)).collect();
             items.push((mark, Expr::boolean(value)));
             return Ok(plan.project(items));
         }
         let left_columns = output_set(&joined.left);
-        let (for_left, above): (Vec<_>, Vec<_>) =
-            predicates.into_iter().partition(|p| ColumnSet::of(p).is_subset(&left_columns) && p.is_deterministic());
+        let (for_left, above): (Vec<_>, Vec<_>) = predicates
+            .into_iter()
+            .partition(|p| ColumnSet::of(p).is_subset(&left_columns) && p.is_deterministic());
         let right_columns = output_set(&joined.right);
         let not_null = not_null_columns(&joined.right);
         // A condition on the right side alone filters it, unless it may be NULL: that can make the mark NULL.
@@ -310,12 +328,18 @@ impl PushDown<'_> {
     }
 
     /// Left, Single, Semi and Anti.
-    fn push_left_kept(&self, mut joined: Joined, conditions: Vec<Expr>, predicates: Vec<Expr>) -> Result<Plan> {
+    fn push_left_kept(
+        &self,
+        mut joined: Joined,
+        conditions: Vec<Expr>,
+        predicates: Vec<Expr>,
+    ) -> Result<Plan> {
         let (left, right) = (output_set(&joined.left), output_set(&joined.right));
         if matches!(joined.kind, JoinKind::Left | JoinKind::Single) {
             let rejected = predicates.iter().fold(ColumnSet::new(), |a, p| a.union(&rejected_nulls(p)));
             let once = joined.kind == JoinKind::Left
-                || !joined.dependent && is_matched_once(&joined.left, &joined.right, &keys(&joined.right), &conditions);
+                || !joined.dependent
+                    && is_matched_once(&joined.left, &joined.right, &keys(&joined.right), &conditions);
             if once && rejected.intersects(&right) {
                 joined.kind = JoinKind::Inner;
                 return self.push_inner(joined, conditions, predicates);
@@ -346,7 +370,9 @@ impl PushDown<'_> {
         let left = self.push(joined.left, for_left)?;
         let right = self.push(joined.right, sides.right)?;
         let plan = match (joined.kind, is_empty_relation(&left), is_empty_relation(&right)) {
-            (JoinKind::Semi, _, true) | (JoinKind::Semi | JoinKind::Anti, true, _) => empty_relation(left.output()),
+            (JoinKind::Semi, _, true) | (JoinKind::Semi | JoinKind::Anti, true, _) => {
+                empty_relation(left.output())
+            }
             (JoinKind::Anti, _, true) => left,
             (_, true, _) => empty_relation([left.output(), right.output()].concat()),
             _ => {
@@ -367,7 +393,9 @@ fn implied_parts(predicates: &[Expr], side: &ColumnSet) -> Vec<Expr> {
         for branch in branches {
             let mut conjuncts = Vec::new();
             split_conjuncts(branch.clone(), &mut conjuncts);
-            conjuncts.retain(|c| !ColumnSet::of(c).is_empty() && ColumnSet::of(c).is_subset(side) && c.is_deterministic());
+            conjuncts.retain(|c| {
+                !ColumnSet::of(c).is_empty() && ColumnSet::of(c).is_subset(side) && c.is_deterministic()
+            });
             if conjuncts.is_empty() {
                 return None;
             }
@@ -411,13 +439,17 @@ impl Joined {
 
 /// UNION ALL with nothing is the other side.
 fn simplify_set_operation(plan: Plan, all_columns: &Columns) -> Plan {
-    let Plan::SetOp { kind, all, mut left, mut right, left_columns, right_columns, columns } = plan else { return plan };
+    let Plan::SetOp { kind, all, mut left, mut right, left_columns, right_columns, columns } = plan else {
+        return plan;
+    };
     let renamed = |input: Plan, ids: &[ColumnId]| {
         let items = columns.iter().zip(ids).map(|(made, id)| (*made, all_columns.expr(*id))).collect();
         input.project(items)
     };
     match (kind, is_empty_relation(&left), is_empty_relation(&right)) {
-        (_, true, true) | (SetOpKind::Intersect, true, _) | (SetOpKind::Intersect, _, true) => empty_relation(columns),
+        (_, true, true) | (SetOpKind::Intersect, true, _) | (SetOpKind::Intersect, _, true) => {
+            empty_relation(columns)
+        }
         (SetOpKind::Except, true, _) => empty_relation(columns),
         (SetOpKind::Union, true, _) if all => renamed(take(&mut right), &right_columns),
         (SetOpKind::Union | SetOpKind::Except, _, true) if all => renamed(take(&mut left), &left_columns),

@@ -69,10 +69,15 @@ fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
         Plan::Project { input, items } => {
             let mut below = Vec::new();
             dependencies(input, &mut below);
-            let passed: ColumnSet = items.iter().filter(|(id, e)| is_pass_through(*id, e)).map(|(id, _)| *id).collect();
+            let passed: ColumnSet =
+                items.iter().filter(|(id, e)| is_pass_through(*id, e)).map(|(id, _)| *id).collect();
             found.extend(below.into_iter().filter(|d| d.determines.is_subset(&passed)));
-            for (id, expr) in items.iter().filter(|(id, e)| !is_pass_through(*id, e) && e.is_deterministic()) {
-                found.push(Dependency { determines: ColumnSet::of(expr), determined: ColumnSet::from_iter([*id]) });
+            for (id, expr) in items.iter().filter(|(id, e)| !is_pass_through(*id, e) && e.is_deterministic())
+            {
+                found.push(Dependency {
+                    determines: ColumnSet::of(expr),
+                    determined: ColumnSet::from_iter([*id]),
+                });
             }
         }
         Plan::Sort { input, .. } | Plan::Limit { input, .. } | Plan::GroupLimit { input, .. } => {
@@ -119,7 +124,10 @@ fn reduce(
     for i in order {
         let rest = groups.iter().enumerate().filter(|(j, _)| *j != i && !dropped[*j]);
         let rest: ColumnSet = rest.filter_map(|(_, (_, e))| as_column(e)).collect();
-        if groups[i].1.is_deterministic() && ColumnSet::of(&groups[i].1).is_subset(&closure(rest.clone(), &found)) && !rest.is_empty() {
+        if groups[i].1.is_deterministic()
+            && ColumnSet::of(&groups[i].1).is_subset(&closure(rest.clone(), &found))
+            && !rest.is_empty()
+        {
             dropped[i] = true;
         }
     }
@@ -146,7 +154,13 @@ fn first_of(expr: Expr, _columns: &Columns) -> AggregateExpr {
     let ty = expr.ty();
     let function =
         AggregateFunction { name: "first", kind: AggregateKind::First, arg_types: vec![ty], return_type: ty };
-    AggregateExpr { function: Arc::new(function), args: vec![expr], distinct: false, filter: None, order_by: Vec::new() }
+    AggregateExpr {
+        function: Arc::new(function),
+        args: vec![expr],
+        distinct: false,
+        filter: None,
+        order_by: Vec::new(),
+    }
 }
 
 /// `count(DISTINCT x)` counts each `x` once anyway where `x` is a key of what is aggregated, and for `min` and `max`

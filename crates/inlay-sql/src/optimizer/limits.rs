@@ -19,10 +19,9 @@ fn rewrite_operator(plan: &mut Plan, order_matters: bool) {
             *plan = take(input);
             return rewrite(plan, false);
         }
-        Plan::Limit { .. } => {
-            if !matches!(plan, Plan::Limit { input, .. } if matches!(**input, Plan::Limit { .. })) {
-                *plan = push_limit(take(plan));
-            }
+        Plan::Limit { .. } if !matches!(plan, Plan::Limit { input, .. } if matches!(**input, Plan::Limit { .. })) =>
+        {
+            *plan = push_limit(take(plan));
         }
         _ => {}
     }
@@ -61,7 +60,11 @@ fn is_limit_over_sort(plan: &Plan) -> bool {
 fn depends_on_order(aggregate: &AggregateExpr) -> bool {
     let by_order = matches!(
         aggregate.function.kind,
-        AggregateKind::First | AggregateKind::AnyValue | AggregateKind::StringAgg | AggregateKind::ArgMin | AggregateKind::ArgMax
+        AggregateKind::First
+            | AggregateKind::AnyValue
+            | AggregateKind::StringAgg
+            | AggregateKind::ArgMin
+            | AggregateKind::ArgMax
     );
     by_order && aggregate.order_by.is_empty()
 }
@@ -75,12 +78,34 @@ fn push_limit(plan: Plan) -> Plan {
             let input = Box::new(push_limit(Plan::Limit { input, limit, offset }));
             Plan::Project { input, items }
         }
-        (Plan::Sort { input, keys, limit: None, offset: 0 }, Some(_)) => Plan::Sort { input, keys, limit, offset },
-        (Plan::SetOp { kind: SetOpKind::Union, all: true, left, right, left_columns, right_columns, columns }, Some(rows)) => {
+        (Plan::Sort { input, keys, limit: None, offset: 0 }, Some(_)) => {
+            Plan::Sort { input, keys, limit, offset }
+        }
+        (
+            Plan::SetOp {
+                kind: SetOpKind::Union,
+                all: true,
+                left,
+                right,
+                left_columns,
+                right_columns,
+                columns,
+            },
+            Some(rows),
+        ) => {
             let bound = Some(rows.saturating_add(offset));
-            let side = |input: Box<Plan>| Box::new(push_limit(Plan::Limit { input, limit: bound, offset: 0 }));
+            let side =
+                |input: Box<Plan>| Box::new(push_limit(Plan::Limit { input, limit: bound, offset: 0 }));
             let (left, right) = (side(left), side(right));
-            let input = Plan::SetOp { kind: SetOpKind::Union, all: true, left, right, left_columns, right_columns, columns };
+            let input = Plan::SetOp {
+                kind: SetOpKind::Union,
+                all: true,
+                left,
+                right,
+                left_columns,
+                right_columns,
+                columns,
+            };
             Plan::Limit { input: Box::new(input), limit, offset }
         }
         // Each left row makes at least one row of a left join, and exactly one of a mark or single join.

@@ -22,14 +22,17 @@ fn collect_made(plan: &Plan, made: &mut ColumnSet) {
     match plan {
         Plan::Scan { columns, row_id, .. } => columns.iter().map(|c| c.id).chain(*row_id).for_each(&mut add),
         Plan::Source { columns, .. } => columns.iter().map(|c| c.id).for_each(&mut add),
-        Plan::Values { columns, .. } | Plan::SetOp { columns, .. } => columns.iter().copied().for_each(&mut add),
+        Plan::Values { columns, .. } | Plan::SetOp { columns, .. } => {
+            columns.iter().copied().for_each(&mut add)
+        }
         Plan::Project { items, .. } => {
             items.iter().filter(|(id, e)| !is_pass_through(*id, e)).for_each(|(id, _)| add(*id));
         }
         Plan::Aggregate { groups, aggregates, .. } => {
             groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)).for_each(&mut add);
         }
-        Plan::Join { kind: JoinKind::Mark(mark), .. } | Plan::DependentJoin { kind: JoinKind::Mark(mark), .. } => {
+        Plan::Join { kind: JoinKind::Mark(mark), .. }
+        | Plan::DependentJoin { kind: JoinKind::Mark(mark), .. } => {
             add(*mark);
         }
         Plan::SharedScan { columns, .. } => columns.iter().map(|(id, _)| *id).for_each(&mut add),
@@ -105,9 +108,11 @@ pub fn strict_columns(expr: &Expr) -> ColumnSet {
             let first = parts.next().unwrap_or_default();
             parts.fold(first, |all, part| all.intersection(&part))
         }
-        Expr::Literal { .. } | Expr::Call { .. } | Expr::IsNull(_) | Expr::Case { .. } | Expr::Coalesce { .. } => {
-            ColumnSet::new()
-        }
+        Expr::Literal { .. }
+        | Expr::Call { .. }
+        | Expr::IsNull(_)
+        | Expr::Case { .. }
+        | Expr::Coalesce { .. } => ColumnSet::new(),
     }
 }
 
@@ -144,7 +149,8 @@ pub fn is_never_null(expr: &Expr, not_null: &ColumnSet) -> bool {
         }
         Expr::Coalesce { args, .. } => args.iter().any(|arg| is_never_null(arg, not_null)),
         Expr::Case { branches, otherwise, .. } => {
-            branches.iter().all(|(_, value)| is_never_null(value, not_null)) && is_never_null(otherwise, not_null)
+            branches.iter().all(|(_, value)| is_never_null(value, not_null))
+                && is_never_null(otherwise, not_null)
         }
         // A function may return NULL for arguments that are not (division by zero, say).
         Expr::Call { .. } => false,
@@ -161,7 +167,9 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
             filters.iter().for_each(|f| set.union_with(&rejected_nulls(f)));
             set
         }
-        Plan::Source { filters, .. } => filters.iter().fold(ColumnSet::new(), |a, f| a.union(&rejected_nulls(f))),
+        Plan::Source { filters, .. } => {
+            filters.iter().fold(ColumnSet::new(), |a, f| a.union(&rejected_nulls(f)))
+        }
         Plan::Values { columns, rows } => {
             let filled = |i: &usize| rows.iter().all(|row| is_never_null(&row[*i], &ColumnSet::new()));
             (0..columns.len()).filter(filled).map(|i| columns[i]).collect()
@@ -175,7 +183,8 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
             predicates.iter().for_each(|p| set.union_with(&rejected_nulls(p)));
             set
         }
-        Plan::Join { kind, left, right, conditions, .. } | Plan::DependentJoin { kind, left, right, conditions } => {
+        Plan::Join { kind, left, right, conditions, .. }
+        | Plan::DependentJoin { kind, left, right, conditions } => {
             let mut set = not_null_columns(left);
             match kind {
                 JoinKind::Inner => {
@@ -184,7 +193,9 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
                 }
                 JoinKind::Semi => {
                     let left_columns = output_set(left);
-                    conditions.iter().for_each(|c| set.union_with(&rejected_nulls(c).intersection(&left_columns)));
+                    conditions
+                        .iter()
+                        .for_each(|c| set.union_with(&rejected_nulls(c).intersection(&left_columns)));
                 }
                 JoinKind::Mark(mark) => {
                     let all = set.union(&not_null_columns(right));
@@ -236,8 +247,9 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
             let usable = |key: &Vec<usize>| key.iter().all(|i| schema.columns[*i].not_null);
             let declared = schema.all_keys();
             let declared = declared.iter().filter(|key| !key.is_empty() && usable(key));
-            let mut keys: Vec<ColumnSet> =
-                declared.filter_map(|key| key.iter().map(|i| id_of(*i)).collect::<Option<ColumnSet>>()).collect();
+            let mut keys: Vec<ColumnSet> = declared
+                .filter_map(|key| key.iter().map(|i| id_of(*i)).collect::<Option<ColumnSet>>())
+                .collect();
             keys.extend(row_id.map(|id| ColumnSet::from_iter([id])));
             keys
         }
@@ -259,7 +271,11 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
             all
         }
         Plan::Sort { input, limit: Some(limit), .. } | Plan::Limit { input, limit: Some(limit), .. } => {
-            if *limit <= 1 { vec![ColumnSet::new()] } else { keys(input) }
+            if *limit <= 1 {
+                vec![ColumnSet::new()]
+            } else {
+                keys(input)
+            }
         }
         Plan::Limit { input, limit: None, .. } => keys(input),
         Plan::Join { kind, left, right, conditions, .. } => {
@@ -289,7 +305,13 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
             JoinKind::Inner | JoinKind::Left | JoinKind::Full => Vec::new(),
         },
         Plan::Aggregate { groups, .. } => vec![groups.iter().map(|(id, _)| *id).collect()],
-        Plan::SetOp { all, columns, .. } => if *all { Vec::new() } else { vec![columns.iter().collect()] },
+        Plan::SetOp { all, columns, .. } => {
+            if *all {
+                Vec::new()
+            } else {
+                vec![columns.iter().collect()]
+            }
+        }
         Plan::With { body, .. } => keys(body),
     }
 }
@@ -304,10 +326,11 @@ pub fn is_matched_once(one: &Plan, many: &Plan, keys_of_many: &[ColumnSet], cond
     for condition in conditions {
         if let Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, left, right } = condition {
             for (side, other) in [(left, right), (right, left)] {
-                if let Some(id) = as_column(side).filter(|id| many.contains(*id)) {
-                    if !ColumnSet::of(other).intersects(&many) && ColumnSet::of(other).is_subset(&one) {
-                        fixed.insert(id);
-                    }
+                if let Some(id) = as_column(side).filter(|id| many.contains(*id))
+                    && !ColumnSet::of(other).intersects(&many)
+                    && ColumnSet::of(other).is_subset(&one)
+                {
+                    fixed.insert(id);
                 }
             }
         }
@@ -375,7 +398,8 @@ pub fn can_fail(expr: &Expr) -> bool {
         Expr::Call { function, .. } => function.can_fail,
         Expr::Cast { input, ty, or_null } => {
             let from = input.ty();
-            !or_null && !is_lossless_cast(from, *ty) && !(from.is_numeric() && *ty == LogicalType::Double)
+            let to_double = from.is_numeric() && *ty == LogicalType::Double;
+            !(*or_null || to_double || is_lossless_cast(from, *ty))
         }
         _ => false,
     };

@@ -105,7 +105,11 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
             let needed = with_expressions(plan, &needed);
             plan.inputs_mut().into_iter().for_each(|input| prune(input, &needed, shared));
         }
-        Plan::Filter { .. } | Plan::Join { .. } | Plan::Sort { .. } | Plan::Limit { .. } | Plan::GroupLimit { .. } => {
+        Plan::Filter { .. }
+        | Plan::Join { .. }
+        | Plan::Sort { .. }
+        | Plan::Limit { .. }
+        | Plan::GroupLimit { .. } => {
             let needed = with_expressions(plan, required);
             plan.inputs_mut().into_iter().for_each(|input| prune(input, &needed, shared));
         }

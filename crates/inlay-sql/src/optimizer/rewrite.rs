@@ -92,7 +92,8 @@ pub fn rename_columns(plan: &mut Plan, map: &HashMap<ColumnId, ColumnId>) {
             groups.iter_mut().for_each(|(id, _)| new(id));
             aggregates.iter_mut().for_each(|(id, _)| new(id));
         }
-        Plan::Join { kind: JoinKind::Mark(mark), .. } | Plan::DependentJoin { kind: JoinKind::Mark(mark), .. } => {
+        Plan::Join { kind: JoinKind::Mark(mark), .. }
+        | Plan::DependentJoin { kind: JoinKind::Mark(mark), .. } => {
             new(mark);
         }
         Plan::SetOp { left_columns, right_columns, columns, .. } => {
@@ -134,10 +135,10 @@ fn refresh_shared(plan: &mut Plan, columns: &mut Columns) {
 
 /// Makes every scan of one shared plan a scan of another.
 pub fn rename_shared(plan: &mut Plan, from: SharedId, to: SharedId) {
-    if let Plan::SharedScan { id, .. } = plan {
-        if *id == from {
-            *id = to;
-        }
+    if let Plan::SharedScan { id, .. } = plan
+        && *id == from
+    {
+        *id = to;
     }
     plan.inputs_mut().into_iter().for_each(|input| rename_shared(input, from, to));
 }
@@ -163,7 +164,10 @@ pub fn merge_projections(mut plan: Plan) -> Plan {
                     items.iter_mut().for_each(|(_, e)| e.substitute(&map));
                     return merge_projections(Plan::Project { input: below, items });
                 }
-                return Plan::Project { input: Box::new(Plan::Project { input: below, items: inner }), items };
+                return Plan::Project {
+                    input: Box::new(Plan::Project { input: below, items: inner }),
+                    items,
+                };
             }
             Plan::Project { input, items }
         }

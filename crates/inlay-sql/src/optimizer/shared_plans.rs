@@ -38,15 +38,24 @@ fn is_cheap(plan: &Plan) -> bool {
     match plan {
         Plan::Scan { .. } | Plan::SharedScan { .. } => true,
         Plan::Values { rows, .. } => rows.len() <= 1 && rows.iter().flatten().all(Expr::is_deterministic),
-        Plan::Filter { input, predicates } => predicates.iter().all(Expr::is_deterministic) && is_cheap(input),
+        Plan::Filter { input, predicates } => {
+            predicates.iter().all(Expr::is_deterministic) && is_cheap(input)
+        }
         Plan::Project { input, items } => {
-            items.iter().all(|(_, e)| matches!(e, Expr::Column { .. } | Expr::Literal { .. })) && is_cheap(input)
+            items.iter().all(|(_, e)| matches!(e, Expr::Column { .. } | Expr::Literal { .. }))
+                && is_cheap(input)
         }
         _ => false,
     }
 }
 
-fn replace_scans(plan: &mut Plan, wanted: SharedId, definition: &Plan, only_once: bool, columns: &mut Columns) {
+fn replace_scans(
+    plan: &mut Plan,
+    wanted: SharedId,
+    definition: &Plan,
+    only_once: bool,
+    columns: &mut Columns,
+) {
     match plan {
         Plan::SharedScan { id, columns: scanned } if *id == wanted => {
             let mut copy = definition.clone();
@@ -64,7 +73,6 @@ fn replace_scans(plan: &mut Plan, wanted: SharedId, definition: &Plan, only_once
         }
     }
 }
-
 
 /// Makes equal subplans that join or aggregate one shared plan.
 pub fn share_common(mut plan: Plan, columns: &mut Columns) -> Plan {
@@ -119,9 +127,8 @@ fn is_worth_sharing(plan: &Plan) -> bool {
         Plan::Aggregate { .. } => true,
         // A join with a condition: cross products are larger than what they are made of.
         Plan::Join { kind: JoinKind::Inner, conditions, .. } => {
-            !conditions.is_empty() && any_node(plan, &mut |p| {
-                matches!(p, Plan::Scan { filters, .. } if !filters.is_empty())
-            })
+            !conditions.is_empty()
+                && any_node(plan, &mut |p| matches!(p, Plan::Scan { filters, .. } if !filters.is_empty()))
         }
         _ => false,
     }
@@ -170,9 +177,11 @@ impl Shape {
             }
             Plan::Project { items, .. } => {
                 self.text.push_str("project ");
-                return items.iter().all(|(id, e)| self.expr(e) && {
-                    self.column(*id);
-                    true
+                return items.iter().all(|(id, e)| {
+                    self.expr(e) && {
+                        self.column(*id);
+                        true
+                    }
                 });
             }
             Plan::Filter { .. } => self.text.push_str("filter "),
@@ -189,7 +198,8 @@ impl Shape {
                     self.column(*id);
                 }
                 for (id, a) in aggregates {
-                    self.text.push_str(&format!("{}{:?} {} ", a.function.name, a.function.arg_types, a.distinct));
+                    self.text
+                        .push_str(&format!("{}{:?} {} ", a.function.name, a.function.arg_types, a.distinct));
                     if !a.order_by.is_empty() || !a.args.iter().chain(&a.filter).all(|e| self.expr(e)) {
                         return false;
                     }

@@ -204,8 +204,11 @@ fn negation(input: Expr) -> Expr {
 }
 
 fn comparison(op: CompareOp, left: Expr, right: Expr) -> Expr {
-    let (op, left, right) =
-        if literal(&left).is_some() && literal(&right).is_none() { (op.flipped(), right, left) } else { (op, left, right) };
+    let (op, left, right) = if literal(&left).is_some() && literal(&right).is_none() {
+        (op.flipped(), right, left)
+    } else {
+        (op, left, right)
+    };
     let tests_distinct = matches!(op, CompareOp::Distinct | CompareOp::NotDistinct);
     if let Some(value) = literal(&right) {
         match (value, op) {
@@ -214,19 +217,24 @@ fn comparison(op: CompareOp, left: Expr, right: Expr) -> Expr {
             // The left side is evaluated for its errors only where it can have some.
             (Value::Null, _) if !left.can_fail() => return null_of(LogicalType::Boolean),
             (Value::Boolean(true), CompareOp::Eq) | (Value::Boolean(false), CompareOp::NotEq) => return left,
-            (Value::Boolean(false), CompareOp::Eq) | (Value::Boolean(true), CompareOp::NotEq) => return negation(left),
+            (Value::Boolean(false), CompareOp::Eq) | (Value::Boolean(true), CompareOp::NotEq) => {
+                return negation(left);
+            }
             _ => {}
         }
-        if let Expr::Cast { input, ty, or_null: false } = &left {
-            if let Some(narrow) = narrowed(value, input.ty(), *ty) {
-                return Expr::compare(op, (**input).clone(), narrow);
-            }
+        if let Expr::Cast { input, ty, or_null: false } = &left
+            && let Some(narrow) = narrowed(value, input.ty(), *ty)
+        {
+            return Expr::compare(op, (**input).clone(), narrow);
         }
     }
-    if let (Expr::Cast { input: a, ty: to, or_null: false }, Expr::Cast { input: b, or_null: false, .. }) = (&left, &right) {
-        if a.ty() == b.ty() && is_lossless_cast(a.ty(), *to) && !tests_distinct {
-            return Expr::compare(op, (**a).clone(), (**b).clone());
-        }
+    if let (Expr::Cast { input: a, ty: to, or_null: false }, Expr::Cast { input: b, or_null: false, .. }) =
+        (&left, &right)
+        && a.ty() == b.ty()
+        && is_lossless_cast(a.ty(), *to)
+        && !tests_distinct
+    {
+        return Expr::compare(op, (**a).clone(), (**b).clone());
     }
     Expr::compare(op, left, right)
 }
@@ -281,7 +289,11 @@ fn case(branches: Vec<(Expr, Expr)>, otherwise: Expr, ty: LogicalType) -> Expr {
             None => kept.push((condition, value)),
         }
     }
-    if kept.is_empty() { otherwise } else { Expr::Case { branches: kept, otherwise: Box::new(otherwise), ty } }
+    if kept.is_empty() {
+        otherwise
+    } else {
+        Expr::Case { branches: kept, otherwise: Box::new(otherwise), ty }
+    }
 }
 
 fn coalesce(args: Vec<Expr>, ty: LogicalType) -> Expr {

@@ -11,7 +11,9 @@
 use super::column_set::ColumnSet;
 use super::evaluate;
 use super::properties::{as_column, as_column_equality};
-use crate::plan::{AggregateExpr, ColumnEstimate, ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, SetOpKind, SharedId};
+use crate::plan::{
+    AggregateExpr, ColumnEstimate, ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, SetOpKind, SharedId,
+};
 use inlay_catalog::TableEntry;
 use inlay_storage::TableStatistics;
 use inlay_types::{Value, Vector};
@@ -91,7 +93,11 @@ impl Estimator {
             Plan::Values { columns, rows } => {
                 let rows = rows.len() as f64;
                 let one = ColumnEstimate { distinct: rows.max(1.0), ..Default::default() };
-                Relation { rows, base_rows: rows, columns: columns.iter().map(|id| (*id, one.clone())).collect() }
+                Relation {
+                    rows,
+                    base_rows: rows,
+                    columns: columns.iter().map(|id| (*id, one.clone())).collect(),
+                }
             }
             Plan::Project { items, .. } => {
                 let below = next();
@@ -141,10 +147,10 @@ impl Estimator {
 
     fn scan(&mut self, table: &Arc<TableEntry>, columns: &[ScanColumn], filters: &[Expr]) -> Relation {
         let first = columns.first().map(|c| c.id);
-        if let Some((.., known)) = self.measured.iter().find(|(id, f, _)| Some(*id) == first && f == filters) {
-            if columns.iter().all(|c| known.columns.contains_key(&c.id)) {
-                return known.clone();
-            }
+        if let Some((.., known)) = self.measured.iter().find(|(id, f, _)| Some(*id) == first && f == filters)
+            && columns.iter().all(|c| known.columns.contains_key(&c.id))
+        {
+            return known.clone();
         }
         let statistics = table.table.statistics();
         let rows = statistics.row_count as f64;
@@ -238,7 +244,8 @@ fn measure(statistics: &TableStatistics, columns: &[ScanColumn], filters: &[Expr
 
 /// A relation after filters whose shares were measured.
 fn restricted(base: Relation, filters: &[Expr], shares: &Shares) -> Relation {
-    let share = |i: usize, relation: &Relation| shares.each[i].unwrap_or_else(|| selectivity(&filters[i], relation));
+    let share =
+        |i: usize, relation: &Relation| shares.each[i].unwrap_or_else(|| selectivity(&filters[i], relation));
     let product: f64 = (0..filters.len()).map(|i| share(i, &base)).product();
     let rows = base.rows * shares.together.unwrap_or(product);
     let mut result = base.clone();
@@ -285,9 +292,9 @@ pub fn selectivity(predicate: &Expr, relation: &Relation) -> f64 {
         Expr::And(parts) => parts.iter().map(|p| selectivity(p, relation)).product(),
         Expr::Or(parts) => 1.0 - parts.iter().map(|p| 1.0 - selectivity(p, relation)).product::<f64>(),
         Expr::Not(input) => (1.0 - selectivity(input, relation)).clamp(0.0, 1.0),
-        Expr::IsNull(input) => {
-            as_column(input).and_then(|id| relation.columns.get(&id)).map_or(0.05, |c| c.null_fraction.clamp(0.001, 1.0))
-        }
+        Expr::IsNull(input) => as_column(input)
+            .and_then(|id| relation.columns.get(&id))
+            .map_or(0.05, |c| c.null_fraction.clamp(0.001, 1.0)),
         Expr::InList { input, list } => {
             let domain = as_column(input).map_or(20.0, |id| relation.domain(id));
             (list.len() as f64 / domain).min(1.0)
@@ -309,14 +316,15 @@ fn compare_selectivity(op: CompareOp, left: &Expr, right: &Expr, relation: &Rela
         CompareOp::Eq | CompareOp::NotDistinct => equal,
         CompareOp::NotEq | CompareOp::Distinct => 1.0 - equal,
         CompareOp::Lt | CompareOp::LtEq | CompareOp::Gt | CompareOp::GtEq => {
-            let bounds = as_column(left).and_then(|id| relation.columns.get(&id)).and_then(|c| {
-                Some((c.min.as_ref()?.as_f64()?, c.max.as_ref()?.as_f64()?))
-            });
+            let bounds = as_column(left)
+                .and_then(|id| relation.columns.get(&id))
+                .and_then(|c| Some((c.min.as_ref()?.as_f64()?, c.max.as_ref()?.as_f64()?)));
             let value = if let Expr::Literal { value, .. } = right { value.as_f64() } else { None };
             match (bounds, value) {
                 (Some((min, max)), Some(value)) if max > min => {
                     let below = ((value - min) / (max - min)).clamp(0.0, 1.0);
-                    let share = if matches!(op, CompareOp::Lt | CompareOp::LtEq) { below } else { 1.0 - below };
+                    let share =
+                        if matches!(op, CompareOp::Lt | CompareOp::LtEq) { below } else { 1.0 - below };
                     share.clamp(0.0005, 1.0)
                 }
                 // A computed value (an aggregate, mostly) against a constant: HAVING is selective as a rule.
@@ -329,9 +337,7 @@ fn compare_selectivity(op: CompareOp, left: &Expr, right: &Expr, relation: &Rela
 
 fn expression_estimate(expr: &Expr, below: &Relation) -> ColumnEstimate {
     match expr {
-        Expr::Column { id, .. } => {
-            below.columns.get(id).cloned().unwrap_or_else(|| unknown(below.rows))
-        }
+        Expr::Column { id, .. } => below.columns.get(id).cloned().unwrap_or_else(|| unknown(below.rows)),
         Expr::Literal { .. } => ColumnEstimate { distinct: 1.0, ..Default::default() },
         other => ColumnEstimate { distinct: expression_domain(other, below), ..Default::default() },
     }
@@ -342,8 +348,15 @@ fn expression_domain(expr: &Expr, below: &Relation) -> f64 {
     let rows = below.rows.max(1.0);
     match expr {
         Expr::Column { id, .. } => below.distinct(*id),
-        Expr::Compare { .. } | Expr::And(_) | Expr::Or(_) | Expr::Not(_) | Expr::IsNull(_) | Expr::InList { .. } => 2.0,
-        Expr::Call { function, .. } if matches!(function.name, "year" | "month" | "day" | "date_part" | "extract") => {
+        Expr::Compare { .. }
+        | Expr::And(_)
+        | Expr::Or(_)
+        | Expr::Not(_)
+        | Expr::IsNull(_)
+        | Expr::InList { .. } => 2.0,
+        Expr::Call { function, .. }
+            if matches!(function.name, "year" | "month" | "day" | "date_part" | "extract") =>
+        {
             20f64.min(rows)
         }
         other => {
@@ -366,7 +379,11 @@ fn group_count<'a>(groups: impl Iterator<Item = &'a Expr>, below: &Relation) -> 
     product.clamp(1.0, below.rows.max(1.0))
 }
 
-fn aggregated(below: Relation, groups: &[(ColumnId, Expr)], aggregates: &[(ColumnId, AggregateExpr)]) -> Relation {
+fn aggregated(
+    below: Relation,
+    groups: &[(ColumnId, Expr)],
+    aggregates: &[(ColumnId, AggregateExpr)],
+) -> Relation {
     if groups.is_empty() {
         let one = ColumnEstimate { distinct: 1.0, ..Default::default() };
         let columns = aggregates.iter().map(|(id, _)| (*id, one.clone())).collect();

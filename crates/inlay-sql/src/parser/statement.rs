@@ -232,7 +232,7 @@ impl Reader<'_> {
     fn set(&mut self) -> Result<StatementKind> {
         self.parser.next_token();
         let [_, second] = self.parser.peek_tokens_ref::<2>();
-        if matches!(second.token, Token::Word(_)) && second.token.to_string().to_ascii_uppercase() != "TO" {
+        if matches!(second.token, Token::Word(_)) && !second.token.to_string().eq_ignore_ascii_case("TO") {
             let scoped = self.word("session") || self.word("global") || self.word("local");
             if !scoped {
                 self.word("variable");

@@ -17,7 +17,12 @@ pub fn text(query: &Query, annotate: Annotate<'_>) -> String {
     let printer = Printer::new(&query.plan, &query.columns);
     let mut out = String::new();
     let mut next = 0;
-    printer.tree(&query.plan, &mut Tree { query: Some(query), annotate, next: &mut next, out: &mut out }, "", "");
+    printer.tree(
+        &query.plan,
+        &mut Tree { query: Some(query), annotate, next: &mut next, out: &mut out },
+        "",
+        "",
+    );
     out
 }
 
@@ -36,7 +41,12 @@ pub fn plan_text(plan: &Plan, columns: &Columns) -> String {
     let printer = Printer::new(plan, columns);
     let mut out = String::new();
     let mut next = 0;
-    printer.tree(plan, &mut Tree { query: None, annotate: &|_| Vec::new(), next: &mut next, out: &mut out }, "", "");
+    printer.tree(
+        plan,
+        &mut Tree { query: None, annotate: &|_| Vec::new(), next: &mut next, out: &mut out },
+        "",
+        "",
+    );
     out
 }
 
@@ -122,7 +132,8 @@ impl<'a> Printer<'a> {
             let _ = write!(tree.out, ",\n{pad}  \"estimated_rows\": {}", rows.round());
         }
         for (name, value) in (tree.annotate)(node) {
-            let shown = if value.parse::<f64>().is_ok_and(f64::is_finite) { value } else { json_string(&value) };
+            let shown =
+                if value.parse::<f64>().is_ok_and(f64::is_finite) { value } else { json_string(&value) };
             let _ = write!(tree.out, ",\n{pad}  {}: {shown}", json_string(name));
         }
         let inputs = plan.inputs();
@@ -179,9 +190,11 @@ impl<'a> Printer<'a> {
             }
             Plan::Aggregate { groups, aggregates, .. } => {
                 if !groups.is_empty() {
-                    details.push(("groups", groups.iter().map(|i| self.item(i)).collect::<Vec<_>>().join(", ")));
+                    details
+                        .push(("groups", groups.iter().map(|i| self.item(i)).collect::<Vec<_>>().join(", ")));
                 }
-                let list = aggregates.iter().map(|(id, a)| format!("{} := {}", self.name(*id), self.aggregate(a)));
+                let list =
+                    aggregates.iter().map(|(id, a)| format!("{} := {}", self.name(*id), self.aggregate(a)));
                 if !aggregates.is_empty() {
                     details.push(("aggregates", list.collect::<Vec<_>>().join(", ")));
                 }
@@ -257,7 +270,8 @@ impl<'a> Printer<'a> {
     fn aggregate(&self, aggregate: &AggregateExpr) -> String {
         let distinct = if aggregate.distinct { "DISTINCT " } else { "" };
         let args = aggregate.args.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(", ");
-        let args = if aggregate.function.name == "count_star" || args.is_empty() { "*".to_string() } else { args };
+        let args =
+            if aggregate.function.name == "count_star" || args.is_empty() { "*".to_string() } else { args };
         let mut text = format!("{}({distinct}{args}", aggregate.function.name.trim_end_matches("_star"));
         if !aggregate.order_by.is_empty() {
             let _ = write!(text, " ORDER BY {}", self.keys(&aggregate.order_by));
@@ -273,7 +287,11 @@ impl<'a> Printer<'a> {
     fn operand(&self, expr: &Expr) -> String {
         let text = self.expr(expr);
         let is_plain = match expr {
-            Expr::Column { .. } | Expr::Literal { .. } | Expr::Cast { .. } | Expr::Case { .. } | Expr::Coalesce { .. } => true,
+            Expr::Column { .. }
+            | Expr::Literal { .. }
+            | Expr::Cast { .. }
+            | Expr::Case { .. }
+            | Expr::Coalesce { .. } => true,
             Expr::Call { function, args } => !is_operator(function.name) || args.len() == 1,
             _ => false,
         };
@@ -372,7 +390,9 @@ fn is_operator(name: &str) -> bool {
 fn literal(value: &Value) -> String {
     match value {
         Value::Varchar(text) => format!("'{}'", text.replace('\'', "''")),
-        Value::Date(_) | Value::Time(_) | Value::Timestamp(_) | Value::Interval(_) | Value::Blob(_) => format!("'{value}'"),
+        Value::Date(_) | Value::Time(_) | Value::Timestamp(_) | Value::Interval(_) | Value::Blob(_) => {
+            format!("'{value}'")
+        }
         other => other.to_string(),
     }
 }

@@ -294,7 +294,11 @@ impl AggregateExpr {
 
     /// Arguments, filter and sort keys, for rewriting.
     pub fn expressions_mut(&mut self) -> Vec<&mut Expr> {
-        self.args.iter_mut().chain(&mut self.filter).chain(self.order_by.iter_mut().map(|k| &mut k.expr)).collect()
+        self.args
+            .iter_mut()
+            .chain(&mut self.filter)
+            .chain(self.order_by.iter_mut().map(|k| &mut k.expr))
+            .collect()
     }
 }
 

@@ -352,7 +352,9 @@ impl Plan {
     /// The inputs, left to right.
     pub fn inputs(&self) -> Vec<&Plan> {
         match self {
-            Self::Scan { .. } | Self::Source { .. } | Self::Values { .. } | Self::SharedScan { .. } => Vec::new(),
+            Self::Scan { .. } | Self::Source { .. } | Self::Values { .. } | Self::SharedScan { .. } => {
+                Vec::new()
+            }
             Self::Project { input, .. }
             | Self::Filter { input, .. }
             | Self::Aggregate { input, .. }
@@ -369,7 +371,9 @@ impl Plan {
     /// The inputs, left to right, for rewriting.
     pub fn inputs_mut(&mut self) -> Vec<&mut Plan> {
         match self {
-            Self::Scan { .. } | Self::Source { .. } | Self::Values { .. } | Self::SharedScan { .. } => Vec::new(),
+            Self::Scan { .. } | Self::Source { .. } | Self::Values { .. } | Self::SharedScan { .. } => {
+                Vec::new()
+            }
             Self::Project { input, .. }
             | Self::Filter { input, .. }
             | Self::Aggregate { input, .. }
@@ -390,15 +394,21 @@ impl Plan {
             Self::Values { rows, .. } => rows.iter().flatten().collect(),
             Self::Project { items, .. } => items.iter().map(|(_, e)| e).collect(),
             Self::Filter { predicates, .. } => predicates.iter().collect(),
-            Self::Join { conditions, .. } | Self::DependentJoin { conditions, .. } => conditions.iter().collect(),
+            Self::Join { conditions, .. } | Self::DependentJoin { conditions, .. } => {
+                conditions.iter().collect()
+            }
             Self::Aggregate { groups, aggregates, .. } => groups
                 .iter()
                 .map(|(_, e)| e)
                 .chain(aggregates.iter().flat_map(|(_, a)| a.expressions()))
                 .collect(),
             Self::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
-            Self::GroupLimit { groups, keys, .. } => groups.iter().chain(keys.iter().map(|k| &k.expr)).collect(),
-            Self::Limit { .. } | Self::SetOp { .. } | Self::With { .. } | Self::SharedScan { .. } => Vec::new(),
+            Self::GroupLimit { groups, keys, .. } => {
+                groups.iter().chain(keys.iter().map(|k| &k.expr)).collect()
+            }
+            Self::Limit { .. } | Self::SetOp { .. } | Self::With { .. } | Self::SharedScan { .. } => {
+                Vec::new()
+            }
         }
     }
 
@@ -421,7 +431,9 @@ impl Plan {
             Self::GroupLimit { groups, keys, .. } => {
                 groups.iter_mut().chain(keys.iter_mut().map(|k| &mut k.expr)).collect()
             }
-            Self::Limit { .. } | Self::SetOp { .. } | Self::With { .. } | Self::SharedScan { .. } => Vec::new(),
+            Self::Limit { .. } | Self::SetOp { .. } | Self::With { .. } | Self::SharedScan { .. } => {
+                Vec::new()
+            }
         }
     }
 }

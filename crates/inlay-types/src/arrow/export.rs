@@ -119,17 +119,16 @@ impl Exporter {
 
 fn named(error: Error, column: &str) -> Error {
     match error {
-        Error::OutOfRange { message } => Error::OutOfRange { message: format!("column \"{column}\": {message}") },
+        Error::OutOfRange { message } => {
+            Error::OutOfRange { message: format!("column \"{column}\": {message}") }
+        }
         other => other,
     }
 }
 
 fn identity_dictionary(vector: &Vector) -> (Buffer, Vector) {
-    let mut values = if vector.is_constant() {
-        vector.slice(0, vector.len().min(1)).flatten()
-    } else {
-        vector.flatten()
-    };
+    let mut values =
+        if vector.is_constant() { vector.slice(0, vector.len().min(1)).flatten() } else { vector.flatten() };
     values.set_validity(None);
     let last = values.len().saturating_sub(1);
     let codes: Vec<u32> = (0..vector.len()).map(|row| row.min(last) as u32).collect();
@@ -184,7 +183,9 @@ fn flat_array(vector: &Vector, strings: StringLayout) -> Result<ArrowArray> {
         LogicalType::UHugeInt => {
             let too_large = |(row, &value): (usize, &u128)| value > i128::MAX as u128 && !vector.is_null(row);
             if let Some((_, value)) = vector.values::<u128>().iter().enumerate().find(|&v| too_large(v)) {
-                return Err(Error::out_of_range(format!("UHUGEINT {value} does not fit into Arrow's decimal128")));
+                return Err(Error::out_of_range(format!(
+                    "UHUGEINT {value} does not fit into Arrow's decimal128"
+                )));
             }
             vector.data().clone()
         }
@@ -206,7 +207,8 @@ fn pack_bits(bytes: &[u8]) -> Buffer {
             let mut raw = [0u8; 8];
             raw[..eight.len()].copy_from_slice(eight);
             // The product gathers the low bit of each byte in the top byte.
-            let bits = (u64::from_le_bytes(raw) & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            let bits =
+                (u64::from_le_bytes(raw) & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56;
             *word |= bits << (index * 8);
         }
     }
@@ -223,7 +225,9 @@ fn nanoseconds(vector: &Vector) -> Result<Buffer> {
         match value.micros.checked_mul(1000) {
             Some(nanos) => value.micros = nanos,
             None if vector.is_null(row) => *value = Interval::default(),
-            None => return Err(Error::out_of_range(format!("INTERVAL {value} does not fit into nanoseconds"))),
+            None => {
+                return Err(Error::out_of_range(format!("INTERVAL {value} does not fit into nanoseconds")));
+            }
         }
     }
     Ok(Buffer::from_vec(values))
@@ -241,7 +245,8 @@ fn string_buffers(vector: &Vector, strings: StringLayout) -> Result<Vec<Buffer>>
     let is_null = |row: usize| vector.is_null(row);
     let total: usize = views.iter().enumerate().map(|(row, v)| if is_null(row) { 0 } else { v.len() }).sum();
     if strings == StringLayout::Utf8 && total > i32::MAX as usize {
-        let message = format!("{total} bytes of text do not fit into Arrow's utf8; export large_utf8 or views");
+        let message =
+            format!("{total} bytes of text do not fit into Arrow's utf8; export large_utf8 or views");
         return Err(Error::out_of_range(message));
     }
     let mut bytes: Vec<u8> = Vec::with_capacity(total);

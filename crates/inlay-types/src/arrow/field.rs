@@ -99,9 +99,12 @@ impl ArrowField {
 
     fn read_at(schema: &ArrowSchema, depth: usize) -> Result<Self> {
         if depth > DEPTH_MAX {
-            return Err(Error::invalid_argument(format!("Arrow schema nests deeper than {DEPTH_MAX} levels")));
+            return Err(Error::invalid_argument(format!(
+                "Arrow schema nests deeper than {DEPTH_MAX} levels"
+            )));
         }
-        let format = text(schema.format).ok_or_else(|| Error::invalid_argument("Arrow schema has no format"))?;
+        let format =
+            text(schema.format).ok_or_else(|| Error::invalid_argument("Arrow schema has no format"))?;
         let name = text(schema.name).unwrap_or_default();
         let mut ty = read_format(&format);
         // SAFETY: NULL or a schema that its parent keeps alive.
@@ -233,10 +236,16 @@ fn read_format(format: &str) -> ArrowType {
 
 fn read_parametric(format: &str) -> Option<ArrowType> {
     if let Some(parameters) = format.strip_prefix("d:") {
-        return Some(read_decimal(parameters).unwrap_or_else(|| ArrowType::Other(format!("decimal({parameters})"))));
+        return Some(
+            read_decimal(parameters).unwrap_or_else(|| ArrowType::Other(format!("decimal({parameters})"))),
+        );
     }
     if let Some(size) = format.strip_prefix("w:") {
-        return size.parse().ok().filter(|&size: &usize| size <= i32::MAX as usize).map(ArrowType::FixedBytes);
+        return size
+            .parse()
+            .ok()
+            .filter(|&size: &usize| size <= i32::MAX as usize)
+            .map(ArrowType::FixedBytes);
     }
     if let Some(unit) = format.strip_prefix("ts") {
         return unit_of(unit).map(ArrowType::Timestamp);

@@ -38,11 +38,8 @@ impl ArrowRecords {
             }
         }
         if child_count(owner.n_children)? != field.children.len() {
-            let message = format!(
-                "Arrow array has {} columns, its schema {}",
-                owner.n_children,
-                field.children.len()
-            );
+            let message =
+                format!("Arrow array has {} columns, its schema {}", owner.n_children, field.children.len());
             return Err(Error::invalid_argument(message));
         }
         let mut columns = Vec::with_capacity(field.children.len());
@@ -237,7 +234,10 @@ impl ArrowColumn {
     /// Rows `from .. from + len` as a vector.
     pub fn vector(&self, from: usize, len: usize) -> Result<Vector> {
         if from.checked_add(len).is_none_or(|end| end > self.len) {
-            return Err(Error::internal(format!("rows {from} and following are outside of column \"{}\"", self.name)));
+            return Err(Error::internal(format!(
+                "rows {from} and following are outside of column \"{}\"",
+                self.name
+            )));
         }
         let ty = self.logical_type()?;
         if len == 0 {
@@ -287,7 +287,8 @@ impl ArrowColumn {
         let sizes = self.shape.values::<i64>(count + 2, 0, count).ok_or_else(|| self.missing())?;
         let mut buffers = Vec::with_capacity(count);
         for (index, &size) in sizes.typed::<i64>()[..count].iter().enumerate() {
-            let size = usize::try_from(size).map_err(|_| malformed(&self.name, "has a buffer of negative size"))?;
+            let size =
+                usize::try_from(size).map_err(|_| malformed(&self.name, "has a buffer of negative size"))?;
             buffers.push(self.shape.bytes(index + 2, 0, size).ok_or_else(|| self.missing())?);
         }
         Ok(self.heap.get_or_init(|| Heap::new(buffers)))
@@ -309,7 +310,8 @@ impl Rows<'_> {
         match &self.column.ty {
             ArrowType::Null => Ok(Vector::nulls(self.ty, self.len)),
             ArrowType::Bool => {
-                let bits = self.column.shape.bits(1, self.first, self.len).ok_or_else(|| self.column.missing())?;
+                let bits =
+                    self.column.shape.bits(1, self.first, self.len).ok_or_else(|| self.column.missing())?;
                 let bytes = unpack_bits(&bits, self.len);
                 Ok(self.flat(Buffer::from_vec(bytes), Heap::default()))
             }
@@ -345,7 +347,9 @@ impl Rows<'_> {
                 let unit = *unit;
                 self.converted::<i64, Interval>(move |time| Some(interval(0, 0, to_micros(time, unit)?)))
             }
-            ArrowType::IntervalMonths => self.converted::<i32, Interval>(|months| Some(interval(months, 0, 0))),
+            ArrowType::IntervalMonths => {
+                self.converted::<i32, Interval>(|months| Some(interval(months, 0, 0)))
+            }
             ArrowType::IntervalDays => {
                 // Days in the low half, milliseconds in the high half.
                 self.converted::<i64, Interval>(|both| Some(interval(0, both as i32, (both >> 32) * 1000)))
@@ -392,8 +396,12 @@ impl Rows<'_> {
                 Some(value) => target.push(value),
                 None if self.is_null(row) => target.push(T::default()),
                 None => {
-                    let message =
-                        format!("row {} of column \"{}\" is outside of {}", self.first + row, self.column.name, self.ty);
+                    let message = format!(
+                        "row {} of column \"{}\" is outside of {}",
+                        self.first + row,
+                        self.column.name,
+                        self.ty
+                    );
                     return Err(Error::out_of_range(message));
                 }
             }
@@ -404,7 +412,9 @@ impl Rows<'_> {
     fn decimal(self, width_bits: u16) -> Result<Vector> {
         let carrier = self.ty.physical();
         match (width_bits, carrier) {
-            (32, PhysicalType::I32) | (64, PhysicalType::I64) | (128, PhysicalType::I128) => self.shared(carrier),
+            (32, PhysicalType::I32) | (64, PhysicalType::I64) | (128, PhysicalType::I128) => {
+                self.shared(carrier)
+            }
             (32, PhysicalType::I16) => self.converted::<i32, i16>(|v| v.try_into().ok()),
             (64, PhysicalType::I16) => self.converted::<i64, i16>(|v| v.try_into().ok()),
             (64, PhysicalType::I32) => self.converted::<i64, i32>(|v| v.try_into().ok()),
@@ -423,7 +433,8 @@ impl Rows<'_> {
         let shape = &self.column.shape;
         let offsets = shape.values::<O>(1, self.first, self.len + 1).ok_or_else(|| self.column.missing())?;
         let offsets = offsets.typed::<O>();
-        let at = |index: usize| -> Result<usize> { usize::try_from(offsets[index].into()).map_err(|_| broken()) };
+        let at =
+            |index: usize| -> Result<usize> { usize::try_from(offsets[index].into()).map_err(|_| broken()) };
         let (base, end) = (at(0)?, at(self.len)?);
         let size = end.checked_sub(base).ok_or_else(broken)?;
         let bytes = shape.bytes(2, base, size).ok_or_else(|| self.column.missing())?;
@@ -465,7 +476,8 @@ impl Rows<'_> {
             let size = sizes.get(view.buffer() as usize).copied().unwrap_or(0);
             view.offset() as usize + view.len() <= size
         };
-        let clean = |view: &View| if view.is_inline() { same_view(view, &trimmed(*view)) } else { fits(view) };
+        let clean =
+            |view: &View| if view.is_inline() { same_view(view, &trimmed(*view)) } else { fits(view) };
         if data.typed::<View>().iter().all(clean) {
             return Ok(self.flat(data, heap));
         }
@@ -476,7 +488,10 @@ impl Rows<'_> {
             } else if view.is_inline() {
                 *view = trimmed(*view);
             } else if !fits(view) {
-                return Err(malformed(&self.column.name, "has a string view that points outside of its buffers"));
+                return Err(malformed(
+                    &self.column.name,
+                    "has a string view that points outside of its buffers",
+                ));
             }
         }
         Ok(self.flat(Buffer::from_vec(views), heap))
@@ -516,9 +531,8 @@ impl Rows<'_> {
             PhysicalType::I8 | PhysicalType::U8 => {
                 self.checked_codes(self.buffer::<u8>(1)?.typed::<u8>().iter().map(|&c| u64::from(c)), count)?
             }
-            PhysicalType::I16 | PhysicalType::U16 => {
-                self.checked_codes(self.buffer::<u16>(1)?.typed::<u16>().iter().map(|&c| u64::from(c)), count)?
-            }
+            PhysicalType::I16 | PhysicalType::U16 => self
+                .checked_codes(self.buffer::<u16>(1)?.typed::<u16>().iter().map(|&c| u64::from(c)), count)?,
             PhysicalType::I64 | PhysicalType::U64 => {
                 self.checked_codes(self.buffer::<u64>(1)?.typed::<u64>().iter().copied(), count)?
             }

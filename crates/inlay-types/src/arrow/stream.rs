@@ -39,14 +39,19 @@ pub(super) fn export(exporter: Exporter, batches: Batches) -> ArrowArrayStream {
 ///
 /// # Safety
 /// `stream` is NULL or a stream made by [`export`] that nobody else uses during the call.
-unsafe fn guarded(stream: *mut ArrowArrayStream, call: impl FnOnce(&mut StreamContents) -> Result<()>) -> c_int {
+unsafe fn guarded(
+    stream: *mut ArrowArrayStream,
+    call: impl FnOnce(&mut StreamContents) -> Result<()>,
+) -> c_int {
     // SAFETY: NULL or a stream, as the caller promises.
     let Some(stream) = (unsafe { stream.as_mut() }) else { return EINVAL };
     if stream.release.is_none() {
         return EINVAL;
     }
     // SAFETY: `export` put it there, and `release` has not run.
-    let Some(contents) = (unsafe { stream.private_data.cast::<StreamContents>().as_mut() }) else { return EINVAL };
+    let Some(contents) = (unsafe { stream.private_data.cast::<StreamContents>().as_mut() }) else {
+        return EINVAL;
+    };
     contents.error = None;
     let outcome = catch_unwind(AssertUnwindSafe(|| call(contents)))
         .unwrap_or_else(|_| Err(Error::internal("a panic while an Arrow stream was read")));
@@ -127,7 +132,8 @@ pub struct StreamReader {
 impl StreamReader {
     /// Takes over a stream and reads its schema.
     pub fn new(mut stream: ArrowArrayStream) -> Result<Self> {
-        let unusable = || Error::invalid_argument("Arrow stream was released or consumed already; export it again");
+        let unusable =
+            || Error::invalid_argument("Arrow stream was released or consumed already; export it again");
         if stream.release.is_none() {
             return Err(unusable());
         }

@@ -88,7 +88,8 @@ fn slices_of_imported_columns_are_the_rows_asked_for() {
         Vector::from_sql_values(LogicalType::Boolean, &flags).unwrap(),
     ];
     for strings in [StringLayout::View, StringLayout::Utf8] {
-        let exporter = Exporter::new(&names(2), &[LogicalType::Varchar, LogicalType::Boolean]).with_strings(strings);
+        let exporter =
+            Exporter::new(&names(2), &[LogicalType::Varchar, LogicalType::Boolean]).with_strings(strings);
         let mut array = exporter.columns(&columns, 500).unwrap();
         // A sliced record batch: the parent's offset applies to all children.
         array.offset = 3;
@@ -121,7 +122,8 @@ fn streams_deliver_batches_and_errors() {
     let one = Vector::from_values(LogicalType::Integer, &[1i32, 2, 3]);
     let batch = Batch::new(vec![one], 3);
     let exporter = Exporter::new(&["n".to_string()], &[LogicalType::Integer]);
-    let items: Vec<Result<Batch>> = vec![Ok(batch.clone()), Ok(batch.slice(1, 2)), Err(Error::DivisionByZero)];
+    let items: Vec<Result<Batch>> =
+        vec![Ok(batch.clone()), Ok(batch.slice(1, 2)), Err(Error::DivisionByZero)];
     let mut reader = StreamReader::new(exporter.clone().stream(items.into_iter())).unwrap();
     assert_eq!(reader.field().children[0].name, "n");
     assert_eq!(reader.next().unwrap().unwrap().len(), 3);
@@ -131,7 +133,6 @@ fn streams_deliver_batches_and_errors() {
     assert!(error.contains("division by zero"), "{error}");
     assert!(reader.next().is_none());
 
-    #[expect(clippy::panic, reason = "the panic is what is tested")]
     let panics = std::iter::from_fn(|| -> Option<Result<Batch>> { panic!("on purpose") });
     let mut reader = StreamReader::new(exporter.stream(panics)).unwrap();
     assert!(reader.next().unwrap().unwrap_err().to_string().contains("internal error"));
@@ -155,7 +156,8 @@ fn broken_structs_are_errors() {
     let mut too_long = array();
     too_long.length = 3;
     assert!(ArrowRecords::import(too_long, &field).is_err());
-    let two = ArrowField { children: vec![field.children[0].clone(), field.children[0].clone()], ..field.clone() };
+    let two =
+        ArrowField { children: vec![field.children[0].clone(), field.children[0].clone()], ..field.clone() };
     assert!(ArrowRecords::import(array(), &two).is_err());
     let text = ArrowField { ty: ArrowType::Views(LogicalType::Varchar), ..field.children[0].clone() };
     let wrong = ArrowField { children: vec![text], ..field };
@@ -175,7 +177,8 @@ fn codes_outside_of_the_dictionary_are_refused_unless_null() {
     };
     for (null, fits) in [(1, true), (0, false)] {
         let validity = Bitmap::from_fn(2, |row| row != null);
-        let coded = Vector::dictionary(Dictionary::new(word.clone()), Buffer::copy_of(&[0u32, 9]), 2, Some(validity));
+        let coded =
+            Vector::dictionary(Dictionary::new(word.clone()), Buffer::copy_of(&[0u32, 9]), 2, Some(validity));
         let exporter = Exporter::new(&["d".to_string()], &[LogicalType::Varchar])
             .keep_dictionaries(std::slice::from_ref(&coded));
         let records = ArrowRecords::import(exporter.column(0, &coded).unwrap(), &field).unwrap();

@@ -145,7 +145,12 @@ pub(super) fn add_digits(
     match digits {
         Digits::Int { min, range } => {
             let (min, range) = (*min, *range);
-            with_words!(key, values, int_digits(values, key, min, range, stride, first, codes), Err(Misfit::Range))
+            with_words!(
+                key,
+                values,
+                int_digits(values, key, min, range, stride, first, codes),
+                Err(Misfit::Range)
+            )
         }
         Digits::Strings(interner) => interner.add_digits(key, stride, first, codes),
     }
@@ -256,7 +261,13 @@ impl Interner {
         self.others.push(last);
     }
 
-    fn add_digits(&mut self, key: &Vector, stride: u64, first: bool, codes: &mut [u64]) -> Result<(), Misfit> {
+    fn add_digits(
+        &mut self,
+        key: &Vector,
+        stride: u64,
+        first: bool,
+        codes: &mut [u64],
+    ) -> Result<(), Misfit> {
         if key.is_constant() {
             let null = key.is_null(0);
             let digit = if null { 0 } else { self.digit_of_view(&key.views()[0], key.heap().buffers())? };

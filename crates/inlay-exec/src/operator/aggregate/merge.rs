@@ -23,12 +23,7 @@ pub(super) enum Merged {
     /// One state has all groups.
     Single(Box<State>),
     /// Groups are merged partition by partition.
-    Partitions {
-        runs: Vec<Run>,
-        rows: Vec<Rows>,
-        count: usize,
-        spread: Spread,
-    },
+    Partitions { runs: Vec<Run>, rows: Vec<Rows>, count: usize, spread: Spread },
 }
 
 /// Fewer groups than this in all are merged by one thread.
@@ -61,7 +56,9 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     let spread = if rows.is_empty() { range_spread(&states, total) } else { None };
     let (spread, count) = match spread {
         Some((spread, count)) => (spread, count),
-        None if rows.is_empty() => (Spread::Hash, (total / PARTITION_GROUPS).next_power_of_two().clamp(2, 1024)),
+        None if rows.is_empty() => {
+            (Spread::Hash, (total / PARTITION_GROUPS).next_power_of_two().clamp(2, 1024))
+        }
         None => (Spread::Hash, ROW_PARTITIONS),
     };
     let slots: Vec<Mutex<(Option<State>, Option<Run>)>> =

@@ -146,7 +146,7 @@ impl Worker {
             _ => self.state.consume(batch, &mut self.scratch)?,
         }
         self.batches += 1;
-        if self.batches % CHECK_INTERVAL == 0 {
+        if self.batches.is_multiple_of(CHECK_INTERVAL) {
             self.check(batch, aggregate)?;
         }
         Ok(())
@@ -154,18 +154,23 @@ impl Worker {
 
     fn check(&mut self, batch: &Batch, aggregate: &HashAggregate) -> Result<()> {
         aggregate.context.interrupt.check()?;
-        if self.rows.is_none() && self.state.table.len() > aggregate.groups_max && !self.state.table.is_direct() {
+        if self.rows.is_none()
+            && self.state.table.len() > aggregate.groups_max
+            && !self.state.table.is_direct()
+        {
             let pays = self.state.rows / self.state.table.len() as u64 >= REDUCTION_MIN;
             let next = State::new(&aggregate.spec, aggregate.spec.hints.clone())?;
             let full = std::mem::replace(&mut self.state, next);
             self.full_size += full.memory_size();
             self.full.push(full);
             if let (false, Some(inputs)) = (pays, &aggregate.spec.inputs) {
-                let types: Vec<LogicalType> = inputs.iter().map(|&i| batch.column(i).logical_type()).collect();
+                let types: Vec<LogicalType> =
+                    inputs.iter().map(|&i| batch.column(i).logical_type()).collect();
                 self.rows = Some(Rows::new(&types));
             }
         }
-        let size = self.state.memory_size() + self.full_size + self.rows.as_ref().map_or(0, Rows::memory_size);
+        let size =
+            self.state.memory_size() + self.full_size + self.rows.as_ref().map_or(0, Rows::memory_size);
         self.reservation.resize(size as u64)
     }
 }
@@ -187,7 +192,8 @@ impl Sink for HashAggregate {
     fn combine(&self, local: LocalState) -> Result<()> {
         let worker = local.downcast::<Option<Worker>>().map_err(|_| wrong_state())?;
         let Some(mut worker) = *worker else { return Ok(()) };
-        let size = worker.state.memory_size() + worker.full_size + worker.rows.as_ref().map_or(0, Rows::memory_size);
+        let size =
+            worker.state.memory_size() + worker.full_size + worker.rows.as_ref().map_or(0, Rows::memory_size);
         worker.reservation.resize(size as u64)?;
         let mut collected = self.collected.lock();
         collected.states.extend(worker.full);
@@ -227,7 +233,9 @@ impl Source for HashAggregate {
         }
         begin(morsel);
         let scratch = local.downcast_mut::<Scratch>().ok_or_else(wrong_state)?;
-        merged.output(&self.spec, morsel, &self.context, scratch, &mut |batch| Ok(push(batch)? == Flow::More))?;
+        merged.output(&self.spec, morsel, &self.context, scratch, &mut |batch| {
+            Ok(push(batch)? == Flow::More)
+        })?;
         Ok(Morsel::Pushed)
     }
 }

@@ -67,7 +67,13 @@ impl<K: PackedKey> PackedTable<K> {
     }
 
     /// Finds the group of each key. New keys get groups `next`, `next + 1`, ...; their rows are appended to `new_rows`.
-    pub(super) fn find_or_create(&mut self, keys: &[K], next: u32, groups: &mut [u32], new_rows: &mut Vec<u32>) {
+    pub(super) fn find_or_create(
+        &mut self,
+        keys: &[K],
+        next: u32,
+        groups: &mut [u32],
+        new_rows: &mut Vec<u32>,
+    ) {
         self.reserve(keys.len());
         let mask = self.slots.len() - 1;
         let slots = &mut self.slots[..];

@@ -72,7 +72,9 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn new(state: State, spread: Spread, count: usize) -> Self {
         let partitions: Vec<u16> = match spread {
-            Spread::Hash => state.table.hashes().into_iter().map(|hash| partition_of(hash, count) as u16).collect(),
+            Spread::Hash => {
+                state.table.hashes().into_iter().map(|hash| partition_of(hash, count) as u16).collect()
+            }
             Spread::Range { min, shift } => range_partitions(&state.table.columns()[0], min, shift),
         };
         let groups = Partitioned::new(&partitions, count);

@@ -54,9 +54,16 @@ pub(super) struct DistinctSet {
 pub(super) enum Output {
     Slot(usize),
     /// Rows less NULLs.
-    Count { rows: usize, nulls: usize },
+    Count {
+        rows: usize,
+        nulls: usize,
+    },
     /// A sum by rows less NULLs.
-    Average { sum: usize, rows: usize, nulls: usize },
+    Average {
+        sum: usize,
+        rows: usize,
+        nulls: usize,
+    },
 }
 
 /// Rows that reach some slots, and the expressions computed on them.
@@ -103,7 +110,8 @@ impl Builder {
 
     fn expr(&mut self, set: usize, expr: &Expr) -> usize {
         let exprs = &mut self.sets[set].1;
-        if let Some(index) = exprs.iter().position(|known| known == expr).filter(|_| expr.is_deterministic()) {
+        if let Some(index) = exprs.iter().position(|known| known == expr).filter(|_| expr.is_deterministic())
+        {
             return index;
         }
         exprs.push(expr.clone());
@@ -144,7 +152,8 @@ impl Builder {
         if ordered {
             let types = aggregate.order_by.iter().map(|key| key.expr.ty()).collect();
             let keys = aggregate.order_by.iter();
-            let keys = keys.map(|k| OrderKey { descending: k.descending, nulls_first: k.nulls_first }).collect();
+            let keys =
+                keys.map(|k| OrderKey { descending: k.descending, nulls_first: k.nulls_first }).collect();
             return Output::Slot(self.slot(with(SlotKind::Ordered(function.clone(), types, keys), &args)));
         }
         match function.kind {
@@ -199,7 +208,8 @@ impl Spec {
         let mut builder =
             Builder { sets: vec![(None, options.groups.clone())], slots: Vec::new(), distincts: Vec::new() };
         let outputs: Vec<Output> = options.aggregates.iter().map(|a| builder.aggregate(a)).collect();
-        let compile = |(filter, exprs): (Option<Expr>, Vec<Expr>)| compile_set(filter, exprs, &options.layout);
+        let compile =
+            |(filter, exprs): (Option<Expr>, Vec<Expr>)| compile_set(filter, exprs, &options.layout);
         let sets = builder.sets.into_iter().map(compile).collect::<Result<Vec<_>>>()?;
         let range = |range: &Option<(i128, i128)>| {
             let (low, high) = range.filter(|(low, high)| low <= high)?;

@@ -45,7 +45,8 @@ pub(super) struct State {
 impl State {
     pub(super) fn new(spec: &SharedSpec, hints: TableHints) -> Result<Self> {
         let distinct = |set: &super::spec::DistinctSet| {
-            let types: Vec<LogicalType> = std::iter::once(LogicalType::UInteger).chain(set.types.iter().copied()).collect();
+            let types: Vec<LogicalType> =
+                std::iter::once(LogicalType::UInteger).chain(set.types.iter().copied()).collect();
             let ranges = vec![spec.group_types.is_empty().then_some((0, 0))];
             GroupTable::new(&types, TableHints { ranges, rows: None, groups: None })
         };
@@ -70,7 +71,9 @@ impl State {
     /// Bytes held.
     pub(super) fn memory_size(&self) -> usize {
         let accumulators: usize = self.accumulators.iter().map(|a| a.memory_size()).sum();
-        accumulators + self.table.memory_size() + self.distincts.iter().map(GroupTable::memory_size).sum::<usize>()
+        accumulators
+            + self.table.memory_size()
+            + self.distincts.iter().map(GroupTable::memory_size).sum::<usize>()
     }
 
     fn resize(&mut self, groups: usize) {
@@ -108,7 +111,9 @@ impl State {
                 .program
                 .inputs()
                 .iter()
-                .map(|&i| if all { batch.column(i).clone() } else { batch.column(i).take(&scratch.selection) })
+                .map(
+                    |&i| if all { batch.column(i).clone() } else { batch.column(i).take(&scratch.selection) },
+                )
                 .collect();
             let columns: Vec<&Vector> = taken.iter().collect();
             let values = set.program.eval_all_on(&mut scratch.programs[index], &columns, len)?;
@@ -207,7 +212,8 @@ impl State {
 
     /// The rows of groups `from .. from + len`, as output.
     pub(super) fn output(&self, from: usize, len: usize) -> Result<Batch> {
-        let mut columns: Vec<Vector> = self.table.columns().iter().map(|column| column.to_vector(from, len)).collect();
+        let mut columns: Vec<Vector> =
+            self.table.columns().iter().map(|column| column.to_vector(from, len)).collect();
         columns.extend(self.spec.finish(&self.accumulators, from, len)?);
         Ok(Batch::new(columns, len))
     }

@@ -126,7 +126,12 @@ impl GroupTable {
     }
 
     /// Finds the group of each of `len` rows, or makes it. Without keys all rows are of group 0.
-    pub(super) fn find_or_create(&mut self, mut keys: Vec<Vector>, len: usize, groups: &mut Vec<u32>) -> Result<()> {
+    pub(super) fn find_or_create(
+        &mut self,
+        mut keys: Vec<Vector>,
+        len: usize,
+        groups: &mut Vec<u32>,
+    ) -> Result<()> {
         groups.clear();
         groups.resize(len, 0);
         if len == 0 {
@@ -146,7 +151,13 @@ impl GroupTable {
     }
 
     /// Finds or makes groups by the current method. With `append` new keys are stored.
-    fn resolve(&mut self, keys: &[Vector], len: usize, groups: &mut [u32], append: bool) -> std::result::Result<(), Misfit> {
+    fn resolve(
+        &mut self,
+        keys: &[Vector],
+        len: usize,
+        groups: &mut [u32],
+        append: bool,
+    ) -> std::result::Result<(), Misfit> {
         self.new_rows.clear();
         let next = self.resolved as u32;
         match &mut self.resolver {
@@ -204,7 +215,8 @@ impl GroupTable {
             while self.resolved < known {
                 let len = (known - self.resolved).min(VECTOR_SIZE);
                 let from = self.resolved;
-                let stored: Vec<Vector> = self.columns.iter().map(|column| column.to_vector(from, len)).collect();
+                let stored: Vec<Vector> =
+                    self.columns.iter().map(|column| column.to_vector(from, len)).collect();
                 if let Err(next) = self.resolve(&stored, len, &mut groups[..len], false) {
                     misfit = next;
                     continue 'methods;
@@ -260,7 +272,8 @@ impl GroupTable {
             let narrow = type_range(ty).filter(|(_, range)| *range <= u64::from(u16::MAX));
             let known = self.hint(index).or(narrow);
             let (min, range) = known.or_else(|| {
-                let observed = observed_range(key).filter(|(_, range)| *range <= OBSERVED_RANGE_MAX && !ty.is_float());
+                let observed =
+                    observed_range(key).filter(|(_, range)| *range <= OBSERVED_RANGE_MAX && !ty.is_float());
                 // Room for four times the range seen, around it.
                 observed.map(|(min, range)| {
                     let margin = range + range / 2 + 32;
@@ -307,7 +320,8 @@ impl GroupTable {
                 None => return None,
             }
         }
-        let radices: Option<u128> = digits.iter().try_fold(1u128, |product, d| product.checked_mul(d.radix()));
+        let radices: Option<u128> =
+            digits.iter().try_fold(1u128, |product, d| product.checked_mul(d.radix()));
         if radices? <= u128::from(u64::MAX) {
             let encoded = Encoded::new(digits, u128::from(u64::MAX))?;
             return Some(Resolver::Packed64(encoded, PackedTable::new()));
@@ -329,9 +343,16 @@ impl Encoded {
         Some(Self { digits, strides })
     }
 
-    fn encode(&mut self, keys: &[Vector], len: usize, codes: &mut Vec<u64>) -> std::result::Result<(), Misfit> {
+    fn encode(
+        &mut self,
+        keys: &[Vector],
+        len: usize,
+        codes: &mut Vec<u64>,
+    ) -> std::result::Result<(), Misfit> {
         codes.resize(len, 0);
-        for (index, ((digits, &stride), key)) in self.digits.iter_mut().zip(&self.strides).zip(keys).enumerate() {
+        for (index, ((digits, &stride), key)) in
+            self.digits.iter_mut().zip(&self.strides).zip(keys).enumerate()
+        {
             add_digits(digits, stride, key, index == 0, codes)?;
         }
         Ok(())

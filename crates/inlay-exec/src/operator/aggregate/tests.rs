@@ -195,7 +195,9 @@ fn run(aggregate: &Arc<HashAggregate>, batches: &[Batch], workers: usize) -> Vec
     let mut rows = Vec::new();
     let mut push = |batch: Batch| {
         assert!(!batch.is_empty() && batch.len() <= inlay_types::VECTOR_SIZE);
-        rows.extend((0..batch.len()).map(|row| batch.columns().iter().map(|c| c.get(row)).collect::<Vec<_>>()));
+        rows.extend(
+            (0..batch.len()).map(|row| batch.columns().iter().map(|c| c.get(row)).collect::<Vec<_>>()),
+        );
         Ok(Flow::More)
     };
     while source.run_morsel(&mut local, &mut |_| {}, &mut push).unwrap() == Morsel::Pushed {}
@@ -220,7 +222,8 @@ fn check(case: &Case) {
 
     let mut groups: BTreeMap<Vec<String>, Vec<&Vec<Value>>> = BTreeMap::new();
     for row in &rows {
-        let key = case.keys.iter().map(|&key| if row[key].is_null() { "<null>".into() } else { text(&row[key]) });
+        let key =
+            case.keys.iter().map(|&key| if row[key].is_null() { "<null>".into() } else { text(&row[key]) });
         groups.entry(key.collect()).or_default().push(row);
     }
     if case.keys.is_empty() && rows.is_empty() {
@@ -237,8 +240,22 @@ fn check(case: &Case) {
     }
 }
 
-const KEYS: [&[usize]; 14] =
-    [&[], &[0], &[1], &[2], &[3], &[4], &[5], &[8], &[0, 1], &[1, 2], &[0, 3], &[3, 8], &[2, 3, 5], &[0, 7, 4]];
+const KEYS: [&[usize]; 14] = [
+    &[],
+    &[0],
+    &[1],
+    &[2],
+    &[3],
+    &[4],
+    &[5],
+    &[8],
+    &[0, 1],
+    &[1, 2],
+    &[0, 3],
+    &[3, 8],
+    &[2, 3, 5],
+    &[0, 7, 4],
+];
 
 fn case(keys: &[usize], rows: u64, wide: u64, workers: usize, groups_max: usize) -> Case {
     Case { keys: keys.to_vec(), rows, wide, workers, groups_max, ranges: Vec::new(), dictionary: true }
@@ -275,7 +292,8 @@ fn ranges_are_hints_only() {
     check(&exact);
     let wrong = Case { ranges: vec![Some((0, 3000))], ..case(&[8], 20_000, 10, 2, GROUPS_MAX) };
     check(&wrong);
-    let both = Case { ranges: vec![Some((-20, 20)), Some((0, 2000))], ..case(&[0, 8], 20_000, 10, 2, GROUPS_MAX) };
+    let both =
+        Case { ranges: vec![Some((-20, 20)), Some((0, 2000))], ..case(&[0, 8], 20_000, 10, 2, GROUPS_MAX) };
     check(&both);
     let nulls = Case { ranges: vec![Some((-500, 500))], ..case(&[4], 20_000, 10, 2, GROUPS_MAX) };
     check(&nulls);
@@ -304,6 +322,7 @@ fn distinct_without_aggregates_and_memory_limit() {
     let aggregate = HashAggregate::new(options(MemoryBudget::new(10_000))).unwrap();
     let sink = aggregate.sink();
     let mut local = sink.local();
-    let outcome: Result<Vec<Flow>> = batches.iter().map(|batch| sink.consume(batch.clone(), &mut local)).collect();
+    let outcome: Result<Vec<Flow>> =
+        batches.iter().map(|batch| sink.consume(batch.clone(), &mut local)).collect();
     assert!(matches!(outcome, Err(Error::OutOfMemory { .. })));
 }

@@ -154,7 +154,8 @@ impl HashJoin {
         if strict.is_empty() {
             return None;
         }
-        let (null, valid) = (0..len as u32).partition(|row| strict.iter().any(|key| key.is_null(*row as usize)));
+        let (null, valid) =
+            (0..len as u32).partition(|row| strict.iter().any(|key| key.is_null(*row as usize)));
         Some((valid, null))
     }
 
@@ -209,10 +210,12 @@ impl HashJoin {
         let (rows, domain) = (chunks.found, encoding.domain());
         let direct_max = if self.members_only { DIRECT_MEMBER_SLOTS_MAX } else { DIRECT_SLOTS_MAX };
         let direct = domain <= direct_max.min((rows as u64 * 8).max(1 << 12));
-        let rank = domain <= (rows as u64 * RANK_SLOTS_PER_ROW).max(RANK_SLOTS_FREE).min(u64::from(u32::MAX) - 64);
+        let rank =
+            domain <= (rows as u64 * RANK_SLOTS_PER_ROW).max(RANK_SLOTS_FREE).min(u64::from(u32::MAX) - 64);
         if !direct && !rank {
             let _room = context.budget.reserve((rows * 8 + HashIndex::size_for(rows)) as u64)?;
-            let slots = self.in_parallel(context, chunks, |keys, out: &mut Vec<u64>| encoding.encode_64(keys, out))?;
+            let slots =
+                self.in_parallel(context, chunks, |keys, out: &mut Vec<u64>| encoding.encode_64(keys, out))?;
             return Ok((Index::Hash(HashIndex::build(context, &slots, false)?), KeyForm::Wide(encoding)));
         }
         let size = if direct { domain * 4 } else { domain / 4 };

@@ -68,7 +68,8 @@ pub(crate) fn concat_columns(
     }
     let mut plans: Vec<(Shape, Vec<Piece<'_>>)> =
         columns.iter().zip(types).map(|(pieces, ty)| plan(*ty, pieces, total)).collect();
-    let mut buffers: Vec<Buffer> = plans.iter().map(|(shape, _)| zeroed_buffer(total * shape.width)).collect();
+    let mut buffers: Vec<Buffer> =
+        plans.iter().map(|(shape, _)| zeroed_buffer(total * shape.width)).collect();
     let mut tasks = Vec::new();
     for ((shape, parts), buffer) in plans.iter().zip(&mut buffers) {
         match shape.width {
@@ -99,7 +100,12 @@ pub(crate) fn concat_columns(
 type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
 
 /// Cuts the copying of one column into tasks.
-fn split<'a, T: Carrier>(parts: &'a [Piece<'a>], shape: &'a Shape, buffer: &'a mut Buffer, tasks: &mut Vec<Task<'a>>) {
+fn split<'a, T: Carrier>(
+    parts: &'a [Piece<'a>],
+    shape: &'a Shape,
+    buffer: &'a mut Buffer,
+    tasks: &mut Vec<Task<'a>>,
+) {
     let Some(mut rest) = buffer.typed_mut::<T>() else { return };
     let mut from = 0;
     while from < parts.len() {
@@ -220,8 +226,10 @@ fn plan<'a>(ty: LogicalType, pieces: &'a [Vector], total: usize) -> (Shape, Vec<
         return (Shape { dictionary: None, heap: Heap::default(), width }, parts);
     }
     let mut heaps = Heaps::default();
-    let parts =
-        pieces.iter().map(|vector| Piece { vector, change: Change::Rebase(heaps.base(vector.heap())) }).collect();
+    let parts = pieces
+        .iter()
+        .map(|vector| Piece { vector, change: Change::Rebase(heaps.base(vector.heap())) })
+        .collect();
     (Shape { dictionary: None, heap: heaps.finish(), width }, parts)
 }
 

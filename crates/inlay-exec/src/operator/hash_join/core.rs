@@ -86,7 +86,9 @@ impl Core {
             JoinKind::Anti if left => (ProbeKind::Track, Some(false), None),
             JoinKind::Anti => (ProbeKind::Anti, None, None),
             JoinKind::Mark(_) | JoinKind::Single if left => {
-                return Err(Error::internal("a mark or single join was planned with its left input as build side"));
+                return Err(Error::internal(
+                    "a mark or single join was planned with its left input as build side",
+                ));
             }
             JoinKind::Mark(mark) => (ProbeKind::Mark, None, Some(mark)),
             JoinKind::Single => (ProbeKind::Single, None, None),
@@ -100,7 +102,8 @@ impl Core {
             _ => *id,
         };
         let output_ids: Vec<ColumnId> = options.output.iter().map(same).collect();
-        let mut stored: Vec<usize> = output_ids.iter().chain(read).filter_map(|id| build.position(*id)).collect();
+        let mut stored: Vec<usize> =
+            output_ids.iter().chain(read).filter_map(|id| build.position(*id)).collect();
         stored.sort_unstable();
         stored.dedup();
         let mut output = Output { columns: Vec::new(), types: Vec::new() };
@@ -110,7 +113,9 @@ impl Core {
                 (Some(position), _) => (OutputColumn::Probe(position), probe.types[position]),
                 (None, Some(place)) => (OutputColumn::Build(place), build.types[stored[place]]),
                 (None, None) if mark == Some(*id) => (OutputColumn::Mark, LogicalType::Boolean),
-                (None, None) => return Err(Error::internal(format!("column {id} is in no input of its join"))),
+                (None, None) => {
+                    return Err(Error::internal(format!("column {id} is in no input of its join")));
+                }
             };
             output.columns.push(column);
             output.types.push(ty);
@@ -173,7 +178,9 @@ impl Core {
             build.set_matched(build_rows);
         }
         match self.kind {
-            ProbeKind::Inner => self.output.emit(&mut state.output, build, batch, probe_rows, build_rows, push),
+            ProbeKind::Inner => {
+                self.output.emit(&mut state.output, build, batch, probe_rows, build_rows, push)
+            }
             ProbeKind::Outer => {
                 probe_rows.iter().for_each(|row| state.hit[*row as usize] = 1);
                 self.output.emit(&mut state.output, build, batch, probe_rows, build_rows, push)
@@ -198,7 +205,9 @@ impl Core {
     pub fn finish(&self, state: &mut CoreState, batch: &Batch, push: Push<'_>) -> Result<Flow> {
         let wanted = match self.kind {
             ProbeKind::Inner | ProbeKind::Track => return Ok(Flow::More),
-            ProbeKind::Mark => return self.output.emit_marked(batch, &mark(&state.hit, &state.unknown), push),
+            ProbeKind::Mark => {
+                return self.output.emit_marked(batch, &mark(&state.hit, &state.unknown), push);
+            }
             ProbeKind::Outer | ProbeKind::Single | ProbeKind::Anti => 0,
             ProbeKind::Semi => 1,
         };
@@ -218,7 +227,13 @@ impl Core {
     }
 
     /// Hands on probe rows alone, for Semi and Anti joins.
-    pub fn emit_probe_rows(&self, state: &mut CoreState, batch: &Batch, rows: &[u32], push: Push<'_>) -> Result<Flow> {
+    pub fn emit_probe_rows(
+        &self,
+        state: &mut CoreState,
+        batch: &Batch,
+        rows: &[u32],
+        push: Push<'_>,
+    ) -> Result<Flow> {
         self.output.emit(&mut state.output, self.rows()?, batch, rows, &[], push)
     }
 }

@@ -92,9 +92,9 @@ multiversion! {
 pub(crate) fn gather_bits(bits: &Bitmap, rows: &[u32]) -> Bitmap {
     let words = bits.words();
     let one = |row: u32| words[row as usize / 64] >> (row % 64) & 1;
-    let packed = rows.chunks(64).map(|chunk| {
-        chunk.iter().enumerate().fold(0u64, |word, (bit, &row)| word | one(row) << bit)
-    });
+    let packed = rows
+        .chunks(64)
+        .map(|chunk| chunk.iter().enumerate().fold(0u64, |word, (bit, &row)| word | one(row) << bit));
     Bitmap::from_words(packed.collect(), rows.len())
 }
 

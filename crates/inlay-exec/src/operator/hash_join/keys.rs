@@ -152,7 +152,8 @@ fn range_of<T: Widen>(vector: &Vector) -> KeyRange {
     let values = vector.values::<T>();
     match vector.validity() {
         Some(validity) if !vector.is_constant() && vector.null_count() > 0 => {
-            let valid = values.iter().enumerate().filter(|(row, _)| validity.get(*row)).map(|(_, v)| v.widen());
+            let valid =
+                values.iter().enumerate().filter(|(row, _)| validity.get(*row)).map(|(_, v)| v.widen());
             valid.fold(KeyRange::EMPTY, |range, v| KeyRange { min: range.min.min(v), max: range.max.max(v) })
         }
         Some(_) | None => range_of_values(values),
@@ -221,15 +222,16 @@ impl SlotEncoding {
     /// The slots of rows with these keys; `domain` is below [`NO_SLOT_32`].
     pub fn encode_32(&self, keys: &[Vector], scratch: &mut Vec<u64>, slots: &mut Vec<u32>) {
         debug_assert!(self.domain < u64::from(NO_SLOT_32));
-        if let ([part], [key]) = (&self.parts[..], keys) {
-            if key.is_flat() && (key.validity().is_none() || key.null_count() == 0) {
-                slots.resize(key.len(), 0);
-                let span = part.span as u32;
-                match key.physical_type() {
-                    PhysicalType::I32 => return narrow_i32(key.values(), part.min, span, slots),
-                    PhysicalType::I64 => return narrow_i64(key.values(), part.min, span, slots),
-                    _ => {}
-                }
+        if let ([part], [key]) = (&self.parts[..], keys)
+            && key.is_flat()
+            && (key.validity().is_none() || key.null_count() == 0)
+        {
+            slots.resize(key.len(), 0);
+            let span = part.span as u32;
+            match key.physical_type() {
+                PhysicalType::I32 => return narrow_i32(key.values(), part.min, span, slots),
+                PhysicalType::I64 => return narrow_i64(key.values(), part.min, span, slots),
+                _ => {}
             }
         }
         self.encode_64(keys, scratch);
@@ -375,7 +377,8 @@ mod tests {
     #[test]
     fn whole_ranges_have_no_encoding_and_limits_are_kept() {
         assert!(SlotEncoding::new(&[KeyRange { min: i64::MIN, max: i64::MAX }], &[false]).is_none());
-        let encoding = SlotEncoding::new(&[KeyRange { min: i64::from(i32::MIN), max: -2 }], &[false]).unwrap();
+        let encoding =
+            SlotEncoding::new(&[KeyRange { min: i64::from(i32::MIN), max: -2 }], &[false]).unwrap();
         let key = Vector::from_values(LogicalType::Integer, &[i32::MIN, -2, -1, i32::MAX]);
         let (mut wide, mut slots) = (Vec::new(), Vec::new());
         encoding.encode_32(std::slice::from_ref(&key), &mut wide, &mut slots);

@@ -71,7 +71,14 @@ impl MarkConditions {
     }
 
     /// Whether the conjunction is NULL for probe row `row` and some build row of `from ..`.
-    fn is_unknown(&self, state: &mut MarkState, batch: &Batch, row: usize, rows: &BuildRows, from: usize) -> Result<bool> {
+    fn is_unknown(
+        &self,
+        state: &mut MarkState,
+        batch: &Batch,
+        row: usize,
+        rows: &BuildRows,
+        from: usize,
+    ) -> Result<bool> {
         let mut at = from;
         while at < rows.len {
             rows.interrupt.check()?;

@@ -100,11 +100,13 @@ impl HashJoin {
     fn new(options: JoinOptions, context: &ExecContext) -> Result<Self> {
         let general_mark = matches!(options.kind, JoinKind::Mark(_))
             && (options.keys.len() > 1 || !options.conditions.is_empty());
-        let equalities: Vec<Expr> = if general_mark { options.keys.iter().map(equality).collect() } else { Vec::new() };
+        let equalities: Vec<Expr> =
+            if general_mark { options.keys.iter().map(equality).collect() } else { Vec::new() };
         let read = columns_read(options.conditions.iter().chain(&equalities));
         let core = Core::new(&options, &read, &same_columns(&options))?;
         let left = options.build_left;
-        let side = |build: bool| options.keys.iter().map(move |k| if build == left { &k.left } else { &k.right });
+        let side =
+            |build: bool| options.keys.iter().map(move |k| if build == left { &k.left } else { &k.right });
         let build_keys = KeyPrograms::compile(side(true), &core.build.layout())?;
         let probe_keys = KeyPrograms::compile(side(false), &core.probe.layout())?;
         let key_types: Vec<LogicalType> = side(true).map(Expr::ty).collect();
@@ -152,11 +154,12 @@ fn equality(key: &JoinKey) -> Expr {
 fn same_columns(options: &JoinOptions) -> HashMap<ColumnId, ColumnId> {
     let mut same = HashMap::new();
     for key in &options.keys {
-        let (build, probe) = if options.build_left { (&key.left, &key.right) } else { (&key.right, &key.left) };
-        if let (Expr::Column { id: build, ty }, Expr::Column { id: probe, .. }) = (build, probe) {
-            if is_narrow(*ty) || ty.is_view() {
-                same.insert(*build, *probe);
-            }
+        let (build, probe) =
+            if options.build_left { (&key.left, &key.right) } else { (&key.right, &key.left) };
+        if let (Expr::Column { id: build, ty }, Expr::Column { id: probe, .. }) = (build, probe)
+            && (is_narrow(*ty) || ty.is_view())
+        {
+            same.insert(*build, *probe);
         }
     }
     same

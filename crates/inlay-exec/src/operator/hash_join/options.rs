@@ -82,7 +82,11 @@ pub struct JoinParts {
 
 /// Splits conjuncts into equalities between the sides, which a hash join can use, and the rest. Slots for filters are
 /// empty.
-pub fn split_conditions(conditions: Vec<Expr>, left: &[ColumnId], right: &[ColumnId]) -> (Vec<JoinKey>, Vec<Expr>) {
+pub fn split_conditions(
+    conditions: Vec<Expr>,
+    left: &[ColumnId],
+    right: &[ColumnId],
+) -> (Vec<JoinKey>, Vec<Expr>) {
     let (mut keys, mut rest) = (Vec::new(), Vec::new());
     for condition in conditions {
         match as_key(&condition, left, right) {

@@ -71,26 +71,39 @@ impl Output {
         if len == 0 {
             return Ok(Flow::More);
         }
-        if state.held.len > 0 && state.held.len + len > VECTOR_SIZE && self.flush(state, build, push)? == Flow::Done {
+        if state.held.len > 0
+            && state.held.len + len > VECTOR_SIZE
+            && self.flush(state, build, push)? == Flow::Done
+        {
             return Ok(Flow::Done);
         }
         let all = len == batch.len() && probe_rows.iter().enumerate().all(|(i, row)| i as u32 == *row);
         if state.held.len == 0 && len >= ENOUGH_ROWS {
-            let columns = self.columns.iter().zip(&mut state.memory).zip(&self.types).map(|((column, memory), ty)| {
-                match *column {
-                    OutputColumn::Probe(index) if all => batch.column(index).clone(),
-                    OutputColumn::Probe(index) => gather(batch.column(index), probe_rows, memory),
-                    OutputColumn::Build(index) => gather_nullable(&build.columns[index], build_rows, memory),
-                    OutputColumn::Mark => Vector::nulls(*ty, len),
-                }
-            });
+            let columns =
+                self.columns.iter().zip(&mut state.memory).zip(&self.types).map(|((column, memory), ty)| {
+                    match *column {
+                        OutputColumn::Probe(index) if all => batch.column(index).clone(),
+                        OutputColumn::Probe(index) => gather(batch.column(index), probe_rows, memory),
+                        OutputColumn::Build(index) => {
+                            gather_nullable(&build.columns[index], build_rows, memory)
+                        }
+                        OutputColumn::Mark => Vector::nulls(*ty, len),
+                    }
+                });
             return push(Batch::new(columns.collect(), len));
         }
         self.hold(state, batch, probe_rows, build_rows, all);
         if state.held.len >= ENOUGH_ROWS { self.flush(state, build, push) } else { Ok(Flow::More) }
     }
 
-    fn hold(&self, state: &mut OutputState, batch: &Batch, probe_rows: &[u32], build_rows: &[u32], all: bool) {
+    fn hold(
+        &self,
+        state: &mut OutputState,
+        batch: &Batch,
+        probe_rows: &[u32],
+        build_rows: &[u32],
+        all: bool,
+    ) {
         let held = &mut state.held;
         held.pieces.resize_with(self.columns.len(), Vec::new);
         for (column, pieces) in self.columns.iter().zip(&mut held.pieces) {
@@ -142,13 +155,20 @@ impl Output {
     }
 
     /// Hands on build rows without probe rows, whose columns are NULL.
-    pub fn emit_build(&self, state: &mut OutputState, build: &BuildRows, rows: &[u32], push: Push<'_>) -> Result<Flow> {
-        let columns = self.columns.iter().zip(&mut state.memory).zip(&self.types).map(|((column, memory), ty)| {
-            match *column {
-                OutputColumn::Build(index) => gather(&build.columns[index], rows, memory),
-                OutputColumn::Probe(_) | OutputColumn::Mark => Vector::nulls(*ty, rows.len()),
-            }
-        });
+    pub fn emit_build(
+        &self,
+        state: &mut OutputState,
+        build: &BuildRows,
+        rows: &[u32],
+        push: Push<'_>,
+    ) -> Result<Flow> {
+        let columns =
+            self.columns.iter().zip(&mut state.memory).zip(&self.types).map(|((column, memory), ty)| {
+                match *column {
+                    OutputColumn::Build(index) => gather(&build.columns[index], rows, memory),
+                    OutputColumn::Probe(_) | OutputColumn::Mark => Vector::nulls(*ty, rows.len()),
+                }
+            });
         push(Batch::new(columns.collect(), rows.len()))
     }
 

@@ -47,7 +47,14 @@ impl PairColumns {
     }
 
     /// Pairs of one row of the probe side with `len` rows of the build side from `from` on.
-    pub fn one_probe_row(&self, probe: &Batch, row: usize, build: &[Vector], from: usize, len: usize) -> Result<Batch> {
+    pub fn one_probe_row(
+        &self,
+        probe: &Batch,
+        row: usize,
+        build: &[Vector],
+        from: usize,
+        len: usize,
+    ) -> Result<Batch> {
         let columns = self.columns.iter().map(|column| match *column {
             PairColumn::Probe(index) => repeat(probe.column(index), row, len),
             PairColumn::Build(index) => Ok(build[index].slice(from, len)),

@@ -86,7 +86,9 @@ impl HashJoin {
                     index.index.find_members(&slots, &mut local.probe_rows);
                     return self.members(batch, local, push);
                 }
-                ProbeKind::Inner | ProbeKind::Outer | ProbeKind::Single | ProbeKind::Track => index.index.is_unique(),
+                ProbeKind::Inner | ProbeKind::Outer | ProbeKind::Single | ProbeKind::Track => {
+                    index.index.is_unique()
+                }
                 ProbeKind::Mark => false,
             };
             if found {
@@ -122,7 +124,13 @@ impl HashJoin {
     }
 
     /// `probe_rows[i]` has the only partner `build_rows[i]`.
-    fn unique(&self, batch: &Batch, rows: &BuildRows, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
+    fn unique(
+        &self,
+        batch: &Batch,
+        rows: &BuildRows,
+        local: &mut ProbeLocal,
+        push: Push<'_>,
+    ) -> Result<Flow> {
         if self.core.track {
             rows.set_matched(&local.build_rows);
         }
@@ -163,7 +171,8 @@ impl HashJoin {
             local.probe_rows.clear();
             local.build_rows.clear();
             while run < local.runs.rows.len() && local.probe_rows.len() < VECTOR_SIZE {
-                let (row, start, count) = (local.runs.rows[run], local.runs.starts[run], local.runs.counts[run]);
+                let (row, start, count) =
+                    (local.runs.rows[run], local.runs.starts[run], local.runs.counts[run]);
                 if !(first_only && local.core.hit[row as usize] == 1) {
                     let room = (VECTOR_SIZE - local.probe_rows.len()) as u32;
                     let taken = room.min(count - offset);
@@ -205,7 +214,14 @@ impl HashJoin {
 
     fn check_conditions(&self, batch: &Batch, rows: &BuildRows, local: &mut ProbeLocal) -> Result<()> {
         if let (Some(mark), Some(state)) = (&self.mark, &mut local.mark) {
-            return mark.check(state, batch, rows, &mut local.core, &mut local.probe_rows, &mut local.build_rows);
+            return mark.check(
+                state,
+                batch,
+                rows,
+                &mut local.core,
+                &mut local.probe_rows,
+                &mut local.build_rows,
+            );
         }
         match (&self.pair_filter, &mut local.filter) {
             (Some(filter), Some(state)) => {
@@ -217,7 +233,12 @@ impl HashJoin {
 }
 
 /// What the index takes.
-fn encode<'a>(index: &JoinIndex, keys: &[Vector], narrow: &'a mut Vec<u32>, wide: &'a mut Vec<u64>) -> Slots<'a> {
+fn encode<'a>(
+    index: &JoinIndex,
+    keys: &[Vector],
+    narrow: &'a mut Vec<u32>,
+    wide: &'a mut Vec<u64>,
+) -> Slots<'a> {
     match &index.form {
         KeyForm::Narrow(encoding) => {
             encoding.encode_32(keys, wide, narrow);

@@ -119,7 +119,8 @@ fn integers(
         _ => {
             let mut words = vec![0u64; size as usize / 8 + 1];
             let (encoding, mut offsets) = (SlotEncoding::new(&[span], &[false])?, Vec::new());
-            key_vectors(join, chunks, key).for_each(|vector| set_bits(vector, &encoding, &mut offsets, &mut words));
+            key_vectors(join, chunks, key)
+                .for_each(|vector| set_bits(vector, &encoding, &mut offsets, &mut words));
             words
         }
     };

@@ -63,7 +63,11 @@ impl Collected {
         }
         let chunk = Chunk { order: (self.morsel, self.sequence), columns, len };
         self.sequence += 1;
-        if nulls { self.null_chunks.push(chunk) } else { self.chunks.push(chunk) }
+        if nulls {
+            self.null_chunks.push(chunk)
+        } else {
+            self.chunks.push(chunk)
+        }
         Ok(())
     }
 }

@@ -50,11 +50,11 @@ type Row = Vec<Value>;
 fn table(random: &mut Random, draw: Draw) -> Vec<Row> {
     let mut rows = Vec::new();
     for row in 0..draw.rows {
-        let mut key = |random: &mut Random| {
+        let key = |random: &mut Random| {
             let key = if draw.unique { row as i64 } else { random.below(draw.keys) as i64 };
             (key - draw.keys as i64 / 2) * draw.step
         };
-        let mut null = |random: &mut Random, value: Value| {
+        let null = |random: &mut Random, value: Value| {
             if draw.nulls > 0 && random.below(draw.nulls) == 0 { Value::Null } else { value }
         };
         let first = Value::Integer(key(random) as i32);
@@ -89,7 +89,8 @@ fn batches(random: &mut Random, rows: &[Row]) -> Vec<Batch> {
 }
 
 fn coded(flat: &Vector) -> Vector {
-    let mut distinct: Vec<Value> = (0..flat.len()).map(|row| flat.get(row)).filter(|v| !v.is_null()).collect();
+    let mut distinct: Vec<Value> =
+        (0..flat.len()).map(|row| flat.get(row)).filter(|v| !v.is_null()).collect();
     distinct.sort_by_key(Value::to_string);
     distinct.dedup();
     if distinct.is_empty() {
@@ -156,7 +157,8 @@ struct Conditions {
 }
 
 fn options(kind: JoinKind, build_left: bool, conditions: &Conditions) -> JoinOptions {
-    let column = |first: u32, index: usize| Expr::Column { id: ColumnId(first + index as u32), ty: TYPES[index] };
+    let column =
+        |first: u32, index: usize| Expr::Column { id: ColumnId(first + index as u32), ty: TYPES[index] };
     let key = |&(index, null_equal): &(usize, bool)| JoinKey {
         left: column(0, index),
         right: column(10, index),
@@ -236,7 +238,9 @@ fn expected(kind: JoinKind, conditions: &Conditions, left: &[Row], right: &[Row]
     }
     if kind == JoinKind::Full {
         let lonely = right.iter().zip(&right_matched).filter(|(_, matched)| !**matched);
-        rows.extend(lonely.map(|(row, _)| vec![Value::Null; 4].into_iter().chain(row.iter().cloned()).collect()));
+        rows.extend(
+            lonely.map(|(row, _)| vec![Value::Null; 4].into_iter().chain(row.iter().cloned()).collect()),
+        );
     }
     Ok(rows)
 }
@@ -291,7 +295,8 @@ fn all_conditions() -> Vec<Conditions> {
         &[(0, false), (2, true)],
         &[],
     ];
-    let both = lists.iter().flat_map(|keys| [false, true].map(|less| Conditions { keys: keys.to_vec(), less }));
+    let both =
+        lists.iter().flat_map(|keys| [false, true].map(|less| Conditions { keys: keys.to_vec(), less }));
     both.collect()
 }
 
@@ -310,8 +315,18 @@ fn all_kinds_agree_with_nested_loops() {
     for (seed, shape) in shapes.into_iter().enumerate() {
         let seed = seed as u64 * 10;
         check(shape, Draw { rows: 90, ..shape }, &all_conditions(), seed);
-        check(Draw { rows: 200, ..shape }, Draw { unique: true, rows: 50, ..shape }, &all_conditions(), seed + 1);
-        check(Draw { rows: 40, unique: true, ..shape }, Draw { rows: 100, ..shape }, &all_conditions(), seed + 2);
+        check(
+            Draw { rows: 200, ..shape },
+            Draw { unique: true, rows: 50, ..shape },
+            &all_conditions(),
+            seed + 1,
+        );
+        check(
+            Draw { rows: 40, unique: true, ..shape },
+            Draw { rows: 100, ..shape },
+            &all_conditions(),
+            seed + 2,
+        );
     }
 }
 

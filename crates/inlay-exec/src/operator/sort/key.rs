@@ -160,10 +160,8 @@ fn key_bits(column: &Vector) -> u32 {
 
 /// Whether the normalised values decide the order completely.
 fn is_complete(column: &Vector) -> bool {
-    match column.physical_type() {
-        PhysicalType::I128 | PhysicalType::U128 | PhysicalType::Interval | PhysicalType::View => false,
-        _ => true,
-    }
+    let ty = column.physical_type();
+    !matches!(ty, PhysicalType::I128 | PhysicalType::U128 | PhysicalType::Interval | PhysicalType::View)
 }
 
 fn add_key(
@@ -222,13 +220,25 @@ fn normalise(column: &Vector, row: usize) -> u128 {
 
 /// NaN above everything, -0.0 as 0.0.
 fn order_f64(value: f64) -> u64 {
-    let value = if value.is_nan() { f64::NAN.abs() } else if value == 0.0 { 0.0 } else { value };
+    let value = if value.is_nan() {
+        f64::NAN.abs()
+    } else if value == 0.0 {
+        0.0
+    } else {
+        value
+    };
     let bits = value.to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
 fn order_f32(value: f32) -> u32 {
-    let value = if value.is_nan() { f32::NAN.abs() } else if value == 0.0 { 0.0 } else { value };
+    let value = if value.is_nan() {
+        f32::NAN.abs()
+    } else if value == 0.0 {
+        0.0
+    } else {
+        value
+    };
     let bits = value.to_bits();
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }

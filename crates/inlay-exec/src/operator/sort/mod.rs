@@ -131,10 +131,10 @@ impl Sort {
     /// Cuts what a worker has collected back to the rows that may be among the first.
     fn shrink(&self, local: &mut Local) -> Result<()> {
         let Some(run) = self.sort_run(local)? else { return Ok(()) };
-        if let (Some(keep), Some(last)) = (self.keep(), run.order.last()) {
-            if run.order.len() == keep {
-                local.bound = Some(run.keys.bound(*last as usize));
-            }
+        if let (Some(keep), Some(last)) = (self.keep(), run.order.last())
+            && run.order.len() == keep
+        {
+            local.bound = Some(run.keys.bound(*last as usize));
         }
         let bytes = batch_size(&run.rows);
         local.places = run.order.iter().map(|&row| run.places[row as usize]).collect();
@@ -144,11 +144,11 @@ impl Sort {
     }
 
     fn merge(&self, mut runs: Vec<Run>, context: &ExecContext) -> Result<Sorted> {
-        if runs.len() == 1 {
-            if let Some(run) = runs.pop() {
-                let order = self.cut(&run.keys, run.order);
-                return Ok(Sorted { rows: run.rows, order, _memory: run._memory });
-            }
+        if runs.len() == 1
+            && let Some(run) = runs.pop()
+        {
+            let order = self.cut(&run.keys, run.order);
+            return Ok(Sorted { rows: run.rows, order, _memory: run._memory });
         }
         let bytes: usize = runs.iter().map(|run| batch_size(&run.rows)).sum();
         let memory = self.budget.reserve(bytes as u64)?;
@@ -164,13 +164,14 @@ impl Sort {
         let mut heads = vec![0usize; runs.len()];
         order.reserve(wanted);
         while order.len() < wanted {
-            if order.len() % (1 << 16) == 0 {
+            if order.len().is_multiple_of(1 << 16) {
                 context.interrupt.check()?;
             }
             let mut best: Option<usize> = None;
             for index in 0..runs.len() {
                 if heads[index] < runs[index].order.len() {
-                    let better = best.is_none_or(|b| self.before(&runs[index], heads[index], &runs[b], heads[b]));
+                    let better =
+                        best.is_none_or(|b| self.before(&runs[index], heads[index], &runs[b], heads[b]));
                     best = if better { Some(index) } else { best };
                 }
             }
@@ -210,7 +211,8 @@ impl Sort {
         let mut kept = Vec::new();
         let mut place = 0u64;
         for (index, &row) in order.iter().enumerate() {
-            let same = index > 0 && keys.same_prefix(order[index - 1] as usize, row as usize, self.group_keys);
+            let same =
+                index > 0 && keys.same_prefix(order[index - 1] as usize, row as usize, self.group_keys);
             place = if same { place + 1 } else { 0 };
             if place >= from && place < to {
                 kept.push(row);

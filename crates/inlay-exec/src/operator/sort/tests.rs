@@ -41,7 +41,8 @@ fn random_value(random: &mut Random, ty: LogicalType) -> Value {
         },
         LogicalType::HugeInt => Value::HugeInt(i128::from(random.below(9) as i64 - 4) << 70),
         _ => {
-            let words = ["", "a", "ab", "a string of some length", "a string of some lengtH", "zebra\0", "zebra"];
+            let words =
+                ["", "a", "ab", "a string of some length", "a string of some lengtH", "zebra\0", "zebra"];
             Value::Varchar(words[random.below(words.len() as u64) as usize].into())
         }
     }
@@ -56,8 +57,20 @@ fn compare_rows(keys: &[SortKey], a: &[Value], b: &[Value]) -> Order {
         let (x, y) = (&a[id.0 as usize], &b[id.0 as usize]);
         let order = match (x.is_null(), y.is_null()) {
             (true, true) => Order::Equal,
-            (true, false) => if key.nulls_first { Order::Less } else { Order::Greater },
-            (false, true) => if key.nulls_first { Order::Greater } else { Order::Less },
+            (true, false) => {
+                if key.nulls_first {
+                    Order::Less
+                } else {
+                    Order::Greater
+                }
+            }
+            (false, true) => {
+                if key.nulls_first {
+                    Order::Greater
+                } else {
+                    Order::Less
+                }
+            }
             (false, false) if key.descending => y.total_cmp(x),
             (false, false) => x.total_cmp(y),
         };
@@ -68,8 +81,14 @@ fn compare_rows(keys: &[SortKey], a: &[Value], b: &[Value]) -> Order {
     Order::Equal
 }
 
-fn sorted(rows: &[Vec<Value>], keys: &[SortKey], limit: Option<u64>, offset: u64, group_keys: usize, threads: usize)
--> Vec<Vec<Value>> {
+fn sorted(
+    rows: &[Vec<Value>],
+    keys: &[SortKey],
+    limit: Option<u64>,
+    offset: u64,
+    group_keys: usize,
+    threads: usize,
+) -> Vec<Vec<Value>> {
     let context = context(threads);
     let columns: Vec<Vector> = (0..TYPES.len())
         .map(|c| {

@@ -146,7 +146,12 @@ impl TableScan {
             local.narrowed.clear();
             let selection = narrowed.then_some(local.selection.as_slice());
             let before = selection.map_or(end - start, <[u32]>::len);
-            group.column(filter.column).filter_prepared(prepared, start..end, selection, &mut local.narrowed)?;
+            group.column(filter.column).filter_prepared(
+                prepared,
+                start..end,
+                selection,
+                &mut local.narrowed,
+            )?;
             local.seen[index] = (seen + before as u64, passed + local.narrowed.len() as u64);
             if local.narrowed.len() == before {
                 continue;
@@ -176,14 +181,19 @@ impl TableScan {
         let total = if narrowed { local.selection.len() } else { end - start };
         for from in (0..total).step_by(VECTOR_SIZE) {
             let to = (from + VECTOR_SIZE).min(total);
-            let rows = if narrowed { Rows::Listed(&local.selection[from..to]) } else { Rows::Range(start + from) };
+            let rows =
+                if narrowed { Rows::Listed(&local.selection[from..to]) } else { Rows::Range(start + from) };
             let columns =
                 self.options.residual_columns.iter().map(|&c| rows.read(group, c, to - from)).collect();
             let batch = Batch::new(columns, to - from);
             self.options.residual.select(&mut local.residual, &batch, &mut local.positions)?;
             match rows {
-                Rows::Listed(rows) => local.narrowed.extend(local.positions.iter().map(|&p| rows[p as usize])),
-                Rows::Range(first) => local.narrowed.extend(local.positions.iter().map(|&p| first as u32 + p)),
+                Rows::Listed(rows) => {
+                    local.narrowed.extend(local.positions.iter().map(|&p| rows[p as usize]))
+                }
+                Rows::Range(first) => {
+                    local.narrowed.extend(local.positions.iter().map(|&p| first as u32 + p))
+                }
             }
         }
         std::mem::swap(&mut local.selection, &mut local.narrowed);
@@ -243,7 +253,8 @@ fn cost(predicate: &SegmentPredicate, ty: LogicalType) -> u32 {
 impl Source for TableScan {
     fn start(&self, _context: &ExecContext) -> Result<usize> {
         let options = &self.options;
-        let fixed = options.column_filters.iter().map(|(column, predicate)| (*column, predicate.clone(), false));
+        let fixed =
+            options.column_filters.iter().map(|(column, predicate)| (*column, predicate.clone(), false));
         let dynamic = options.dynamic_filters.iter().flat_map(|slot| {
             slot.filter.predicates().iter().map(|predicate| (slot.column, predicate.clone(), !slot.required))
         });
@@ -293,7 +304,8 @@ impl Source for TableScan {
         let total = if narrowed { local.selection.len() } else { end - start };
         for from in (0..total).step_by(VECTOR_SIZE) {
             let to = (from + VECTOR_SIZE).min(total);
-            let rows = if narrowed { Rows::Listed(&local.selection[from..to]) } else { Rows::Range(start + from) };
+            let rows =
+                if narrowed { Rows::Listed(&local.selection[from..to]) } else { Rows::Range(start + from) };
             if push(self.read(group, rows, to - from))? == Flow::Done {
                 break;
             }

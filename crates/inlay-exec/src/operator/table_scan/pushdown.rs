@@ -32,11 +32,11 @@ pub fn split_filters(filters: &[Expr]) -> Result<ScanFilters> {
 /// Adds a predicate; a lower and an upper bound of one column become one range.
 fn add(all: &mut Vec<(ColumnId, SegmentPredicate)>, (column, predicate): (ColumnId, SegmentPredicate)) {
     for (other, existing) in all.iter_mut() {
-        if *other == column {
-            if let Some(range) = as_range(existing, &predicate) {
-                *existing = range;
-                return;
-            }
+        if *other == column
+            && let Some(range) = as_range(existing, &predicate)
+        {
+            *existing = range;
+            return;
         }
     }
     all.push((column, predicate));

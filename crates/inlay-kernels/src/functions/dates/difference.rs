@@ -17,8 +17,12 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     Function::new(
         "date_diff",
         Overloads::Fixed(&[
-            Signature::new(&[Varchar, Date, Date], BigInt, |args, len, out| difference(args, len, out, crossed)),
-            Signature::new(&[Varchar, Timestamp, Timestamp], BigInt, |args, len, out| difference(args, len, out, crossed)),
+            Signature::new(&[Varchar, Date, Date], BigInt, |args, len, out| {
+                difference(args, len, out, crossed)
+            }),
+            Signature::new(&[Varchar, Timestamp, Timestamp], BigInt, |args, len, out| {
+                difference(args, len, out, crossed)
+            }),
         ]),
         "how many starts of the field lie between two moments",
         "date_diff('month', DATE '2024-01-31', DATE '2024-02-01') = 1",
@@ -28,8 +32,12 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     Function::new(
         "date_sub",
         Overloads::Fixed(&[
-            Signature::new(&[Varchar, Date, Date], BigInt, |args, len, out| difference(args, len, out, whole)),
-            Signature::new(&[Varchar, Timestamp, Timestamp], BigInt, |args, len, out| difference(args, len, out, whole)),
+            Signature::new(&[Varchar, Date, Date], BigInt, |args, len, out| {
+                difference(args, len, out, whole)
+            }),
+            Signature::new(&[Varchar, Timestamp, Timestamp], BigInt, |args, len, out| {
+                difference(args, len, out, whole)
+            }),
         ]),
         "how many whole units lie between two moments",
         "date_sub('month', DATE '2024-01-31', DATE '2024-02-28') = 0",
@@ -73,7 +81,9 @@ fn difference(
     if ty == Date {
         let (from, to) = (Column::<i32>::of(args[1]), Column::<i32>::of(args[2]));
         let midnight = |days: i32| i64::from(days).saturating_mul(MICROS_PER_DAY);
-        per_row(args, BigInt, len, out, |row| Ok(count(part(row)?, ty, midnight(from.get(row)), midnight(to.get(row)))))
+        per_row(args, BigInt, len, out, |row| {
+            Ok(count(part(row)?, ty, midnight(from.get(row)), midnight(to.get(row))))
+        })
     } else {
         let (from, to) = (Column::<i64>::of(args[1]), Column::<i64>::of(args[2]));
         per_row(args, BigInt, len, out, |row| Ok(count(part(row)?, ty, from.get(row), to.get(row))))
@@ -140,7 +150,11 @@ fn whole_months(from: i64, to: i64) -> i64 {
     let (_, _, from_day) = civil_from_days(day_of(from));
     let (_, _, to_day) = civil_from_days(day_of(to));
     match shift(from, by, 1) {
-        Some(moved) if moved <= to && (to_day >= from_day || moved.rem_euclid(MICROS_PER_DAY) > 0 && moved < to) => months,
+        Some(moved)
+            if moved <= to && (to_day >= from_day || moved.rem_euclid(MICROS_PER_DAY) > 0 && moved < to) =>
+        {
+            months
+        }
         Some(moved) if moved <= to && to_day >= from_day => months,
         _ => (months - 1).max(0),
     }

@@ -15,9 +15,13 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     Function::new(
         "strftime",
         Overloads::Fixed(&[
-            Signature::new(&[Timestamp, Varchar], Varchar, |args, len, out| strftime(args[0], args[1], len, out)),
+            Signature::new(&[Timestamp, Varchar], Varchar, |args, len, out| {
+                strftime(args[0], args[1], len, out)
+            }),
             Signature::new(&[Date, Varchar], Varchar, |args, len, out| strftime(args[0], args[1], len, out)),
-            Signature::new(&[Varchar, Timestamp], Varchar, |args, len, out| strftime(args[1], args[0], len, out)),
+            Signature::new(&[Varchar, Timestamp], Varchar, |args, len, out| {
+                strftime(args[1], args[0], len, out)
+            }),
             Signature::new(&[Varchar, Date], Varchar, |args, len, out| strftime(args[1], args[0], len, out)),
         ]),
         "a moment as text in a format of %Y, %m, %d, %H, %M, %S, %f and others",
@@ -209,7 +213,8 @@ fn read_pieces(pieces: &[Piece], text: &[u8]) -> Option<i64> {
             Piece::Field(letter, _) => read_field(*letter, &mut f, rest)?,
         };
     }
-    if !rest.is_empty() || !(1..=12).contains(&f.month) || f.day < 1 || f.day > days_in_month(f.year, f.month) {
+    if !rest.is_empty() || !(1..=12).contains(&f.month) || f.day < 1 || f.day > days_in_month(f.year, f.month)
+    {
         return None;
     }
     if let Some(is_afternoon) = f.is_afternoon {
@@ -235,7 +240,8 @@ fn number(text: &[u8], max: usize) -> Option<(i64, usize, &[u8])> {
 
 fn read_field<'a>(letter: u8, f: &mut Fields, text: &'a [u8]) -> Option<&'a [u8]> {
     let named = |names: &[&str]| -> Option<(usize, &'a [u8])> {
-        let fits = |name: &str| text.get(..name.len()).is_some_and(|t| t.eq_ignore_ascii_case(name.as_bytes()));
+        let fits =
+            |name: &str| text.get(..name.len()).is_some_and(|t| t.eq_ignore_ascii_case(name.as_bytes()));
         let whole = names.iter().position(|n| fits(n)).map(|i| (i, &text[names[i].len()..]));
         whole.or_else(|| names.iter().position(|n| fits(&n[..3])).map(|i| (i, &text[3..])))
     };

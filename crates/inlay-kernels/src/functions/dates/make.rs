@@ -31,7 +31,9 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
         "make_timestamp",
         Overloads::Fixed(&[
             Signature::new(&[BigInt, BigInt, BigInt, BigInt, BigInt, Double], Timestamp, make_timestamp),
-            Signature::new(&[BigInt], Timestamp, |args, len, out| map(args[0], Timestamp, len, out, |at: i64| at)),
+            Signature::new(&[BigInt], Timestamp, |args, len, out| {
+                map(args[0], Timestamp, len, out, |at: i64| at)
+            }),
         ]),
         "the timestamp of year, month, day, hour, minute and second, or of microseconds since 1970",
         "make_timestamp(2024, 2, 29, 10, 11, 12.5) = TIMESTAMP '2024-02-29 10:11:12.5'",
@@ -51,14 +53,43 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
         "to_timestamp(60) = TIMESTAMP '1970-01-01 00:01:00'",
     )
     .fallible(),
-    Function::new("to_years", to_interval!(12, 0, 0), "an interval of years", "to_years(1) = INTERVAL '1 year'").fallible(),
-    Function::new("to_quarters", to_interval!(3, 0, 0), "an interval of quarters", "to_quarters(1) = INTERVAL '3 months'")
+    Function::new(
+        "to_years",
+        to_interval!(12, 0, 0),
+        "an interval of years",
+        "to_years(1) = INTERVAL '1 year'",
+    )
+    .fallible(),
+    Function::new(
+        "to_quarters",
+        to_interval!(3, 0, 0),
+        "an interval of quarters",
+        "to_quarters(1) = INTERVAL '3 months'",
+    )
+    .fallible(),
+    Function::new(
+        "to_months",
+        to_interval!(1, 0, 0),
+        "an interval of months",
+        "to_months(2) = INTERVAL '2 months'",
+    )
+    .fallible(),
+    Function::new(
+        "to_weeks",
+        to_interval!(0, 7, 0),
+        "an interval of weeks",
+        "to_weeks(1) = INTERVAL '7 days'",
+    )
+    .fallible(),
+    Function::new("to_days", to_interval!(0, 1, 0), "an interval of days", "to_days(3) = INTERVAL '3 days'")
         .fallible(),
-    Function::new("to_months", to_interval!(1, 0, 0), "an interval of months", "to_months(2) = INTERVAL '2 months'").fallible(),
-    Function::new("to_weeks", to_interval!(0, 7, 0), "an interval of weeks", "to_weeks(1) = INTERVAL '7 days'").fallible(),
-    Function::new("to_days", to_interval!(0, 1, 0), "an interval of days", "to_days(3) = INTERVAL '3 days'").fallible(),
-    Function::new("to_hours", to_interval!(0, 0, 3_600_000_000), "an interval of hours", "to_hours(2) = INTERVAL '2 hours'")
-        .fallible(),
+    Function::new(
+        "to_hours",
+        to_interval!(0, 0, 3_600_000_000),
+        "an interval of hours",
+        "to_hours(2) = INTERVAL '2 hours'",
+    )
+    .fallible(),
     Function::new(
         "to_minutes",
         to_interval!(0, 0, 60_000_000),
@@ -68,29 +99,44 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     .fallible(),
     Function::new(
         "to_seconds",
-        Overloads::Fixed(&[Signature::new(&[Double], IntervalType, |args, len, out| from_float(args, len, out, 1e6))]),
+        Overloads::Fixed(&[Signature::new(&[Double], IntervalType, |args, len, out| {
+            from_float(args, len, out, 1e6)
+        })]),
         "an interval of seconds",
         "to_seconds(1.5) = INTERVAL '1.5 seconds'",
     )
     .fallible(),
     Function::new(
         "to_milliseconds",
-        Overloads::Fixed(&[Signature::new(&[Double], IntervalType, |args, len, out| from_float(args, len, out, 1e3))]),
+        Overloads::Fixed(&[Signature::new(&[Double], IntervalType, |args, len, out| {
+            from_float(args, len, out, 1e3)
+        })]),
         "an interval of milliseconds",
         "to_milliseconds(5) = INTERVAL '5 ms'",
     )
     .fallible(),
-    Function::new("to_microseconds", to_interval!(0, 0, 1), "an interval of microseconds", "to_microseconds(5) = INTERVAL '5 us'")
-        .fallible(),
+    Function::new(
+        "to_microseconds",
+        to_interval!(0, 0, 1),
+        "an interval of microseconds",
+        "to_microseconds(5) = INTERVAL '5 us'",
+    )
+    .fallible(),
     Function::new(
         "monthname",
-        Overloads::Fixed(&[Signature::new(&[Date], Varchar, month_name), Signature::new(&[Timestamp], Varchar, month_name)]),
+        Overloads::Fixed(&[
+            Signature::new(&[Date], Varchar, month_name),
+            Signature::new(&[Timestamp], Varchar, month_name),
+        ]),
         "the English name of the month",
         "monthname(DATE '2024-02-05') = 'February'",
     ),
     Function::new(
         "dayname",
-        Overloads::Fixed(&[Signature::new(&[Date], Varchar, day_name), Signature::new(&[Timestamp], Varchar, day_name)]),
+        Overloads::Fixed(&[
+            Signature::new(&[Date], Varchar, day_name),
+            Signature::new(&[Timestamp], Varchar, day_name),
+        ]),
         "the English name of the day of the week",
         "dayname(DATE '2024-02-05') = 'Monday'",
     ),
@@ -121,10 +167,21 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
 ];
 
 pub(super) const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
-pub(super) const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+pub(super) const DAYS: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 fn now(ty: inlay_types::LogicalType, len: usize, out: &mut Vector) -> Result<()> {
     let micros = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
@@ -179,9 +236,10 @@ fn make_timestamp(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> 
 fn to_timestamp(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let micros = |seconds: f64| {
         let micros = (seconds * 1e6).round();
-        (micros as i64, !(micros.abs() < 9.2e18))
+        (micros as i64, micros.is_nan() || micros.abs() >= 9.2e18)
     };
-    let error = |seconds: f64| Error::out_of_range(format!("{seconds} seconds are out of range for TIMESTAMP"));
+    let error =
+        |seconds: f64| Error::out_of_range(format!("{seconds} seconds are out of range for TIMESTAMP"));
     try_map(args[0], Timestamp, len, out, micros, error)
 }
 
@@ -194,15 +252,19 @@ fn to_interval(args: &[&Vector], len: usize, out: &mut Vector, unit: (i64, i64, 
             _ => (Interval::default(), true),
         }
     };
-    try_map(args[0], IntervalType, len, out, made, |n| Error::out_of_range(format!("{n} units are too many for an INTERVAL")))
+    try_map(args[0], IntervalType, len, out, made, |n| {
+        Error::out_of_range(format!("{n} units are too many for an INTERVAL"))
+    })
 }
 
 fn from_float(args: &[&Vector], len: usize, out: &mut Vector, micros_per_unit: f64) -> Result<()> {
     let made = move |count: f64| {
         let micros = (count * micros_per_unit).round();
-        (Interval { months: 0, days: 0, micros: micros as i64 }, !(micros.abs() < 9.2e18))
+        (Interval { months: 0, days: 0, micros: micros as i64 }, micros.is_nan() || micros.abs() >= 9.2e18)
     };
-    try_map(args[0], IntervalType, len, out, made, |n| Error::out_of_range(format!("{n} units are too many for an INTERVAL")))
+    try_map(args[0], IntervalType, len, out, made, |n| {
+        Error::out_of_range(format!("{n} units are too many for an INTERVAL"))
+    })
 }
 
 /// The day of row `row` of a DATE or TIMESTAMP vector.
@@ -213,7 +275,11 @@ pub(super) enum Days<'a> {
 
 impl<'a> Days<'a> {
     pub(super) fn of(vector: &'a Vector) -> Self {
-        if vector.logical_type() == Date { Self::Dates(Column::of(vector)) } else { Self::Timestamps(Column::of(vector)) }
+        if vector.logical_type() == Date {
+            Self::Dates(Column::of(vector))
+        } else {
+            Self::Timestamps(Column::of(vector))
+        }
     }
 
     /// Day and microseconds of the day.
@@ -244,4 +310,3 @@ fn day_name(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         Ok(())
     })
 }
-

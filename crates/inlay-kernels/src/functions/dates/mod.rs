@@ -62,7 +62,9 @@ impl Part {
             b"julian" => Self::Julian,
             _ => {
                 let name = String::from_utf8_lossy(name);
-                let message = format!("\"{name}\" is no part of a date; there are year, quarter, month, week, day, hour, minute, second and others");
+                let message = format!(
+                    "\"{name}\" is no part of a date; there are year, quarter, month, week, day, hour, minute, second and others"
+                );
                 return Err(Error::invalid_argument(message));
             }
         })

@@ -40,19 +40,59 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     Function::new("month", part!(both Part::Month), "the month, 1 to 12", "month(DATE '2024-02-29') = 2"),
     Function::new("day", part!(both Part::Day), "the day of the month", "day(DATE '2024-02-29') = 29")
         .aliases(&["dayofmonth"]),
-    Function::new("quarter", part!(both Part::Quarter), "the quarter, 1 to 4", "quarter(DATE '2024-02-29') = 1"),
-    Function::new("decade", part!(both Part::Decade), "the year divided by 10", "decade(DATE '2024-02-29') = 202"),
+    Function::new(
+        "quarter",
+        part!(both Part::Quarter),
+        "the quarter, 1 to 4",
+        "quarter(DATE '2024-02-29') = 1",
+    ),
+    Function::new(
+        "decade",
+        part!(both Part::Decade),
+        "the year divided by 10",
+        "decade(DATE '2024-02-29') = 202",
+    ),
     Function::new("century", part!(both Part::Century), "the century", "century(DATE '2000-12-31') = 20"),
-    Function::new("millennium", part!(both Part::Millennium), "the millennium", "millennium(DATE '2000-12-31') = 2"),
+    Function::new(
+        "millennium",
+        part!(both Part::Millennium),
+        "the millennium",
+        "millennium(DATE '2000-12-31') = 2",
+    ),
     Function::new("week", part!(calendar Part::Week), "the ISO week, 1 to 53", "week(DATE '2024-12-30') = 1")
         .aliases(&["weekofyear"]),
-    Function::new("isoyear", part!(calendar Part::IsoYear), "the year of the ISO week", "isoyear(DATE '2024-12-30') = 2025"),
-    Function::new("yearweek", part!(calendar Part::YearWeek), "ISO year and week", "yearweek(DATE '2024-12-30') = 202501"),
-    Function::new("dayofweek", part!(calendar Part::DayOfWeek), "0 (Sunday) to 6", "dayofweek(DATE '2024-02-25') = 0")
-        .aliases(&["dow", "weekday"]),
-    Function::new("isodow", part!(calendar Part::IsoDayOfWeek), "1 (Monday) to 7", "isodow(DATE '2024-02-25') = 7"),
-    Function::new("dayofyear", part!(calendar Part::DayOfYear), "1 to 366", "dayofyear(DATE '2024-12-31') = 366")
-        .aliases(&["doy"]),
+    Function::new(
+        "isoyear",
+        part!(calendar Part::IsoYear),
+        "the year of the ISO week",
+        "isoyear(DATE '2024-12-30') = 2025",
+    ),
+    Function::new(
+        "yearweek",
+        part!(calendar Part::YearWeek),
+        "ISO year and week",
+        "yearweek(DATE '2024-12-30') = 202501",
+    ),
+    Function::new(
+        "dayofweek",
+        part!(calendar Part::DayOfWeek),
+        "0 (Sunday) to 6",
+        "dayofweek(DATE '2024-02-25') = 0",
+    )
+    .aliases(&["dow", "weekday"]),
+    Function::new(
+        "isodow",
+        part!(calendar Part::IsoDayOfWeek),
+        "1 (Monday) to 7",
+        "isodow(DATE '2024-02-25') = 7",
+    ),
+    Function::new(
+        "dayofyear",
+        part!(calendar Part::DayOfYear),
+        "1 to 366",
+        "dayofyear(DATE '2024-12-31') = 366",
+    )
+    .aliases(&["doy"]),
     Function::new("era", part!(calendar Part::Era), "1 (AD) or 0 (BC)", "era(DATE '2024-02-29') = 1"),
     Function::new("hour", part!(clock Part::Hour), "the hour", "hour(TIME '10:11:12') = 10"),
     Function::new("minute", part!(clock Part::Minute), "the minute", "minute(TIME '10:11:12') = 11"),
@@ -149,7 +189,9 @@ fn date_part(part: Part, input: &Vector, len: usize, out: &mut Vector) -> Result
                 map(input, BigInt, len, out, |at: i64| part_of_time(part, at.rem_euclid(MICROS_PER_DAY)))
             }
             Part::Epoch => map(input, BigInt, len, out, |at: i64| at.div_euclid(MICROS_PER_SECOND)),
-            _ => map(input, BigInt, len, out, |at: i64| part_of_date(part, at.div_euclid(MICROS_PER_DAY) as i32)),
+            _ => map(input, BigInt, len, out, |at: i64| {
+                part_of_date(part, at.div_euclid(MICROS_PER_DAY) as i32)
+            }),
         },
         Time => map(input, BigInt, len, out, |at: i64| part_of_time(part, at)),
         IntervalType => map(input, BigInt, len, out, |i: Interval| part_of_interval(part, i)),
@@ -274,7 +316,8 @@ fn named_part(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 }
 
 fn part_of_moment(part: Part, ty: LogicalType, at: i64) -> i64 {
-    let is_clock = matches!(part, Part::Hour | Part::Minute | Part::Second | Part::Millisecond | Part::Microsecond);
+    let is_clock =
+        matches!(part, Part::Hour | Part::Minute | Part::Second | Part::Millisecond | Part::Microsecond);
     if ty == Time || is_clock {
         part_of_time(part, at.rem_euclid(MICROS_PER_DAY))
     } else if part == Part::Epoch {

@@ -78,7 +78,9 @@ fn trunc(part: Part, at: i64) -> i64 {
     match clock_micros(part) {
         // Wrapping, because a NULL row may hold any moment.
         Some(unit) => at.div_euclid(unit).wrapping_mul(unit),
-        None => i64::from(day_trunc(part, at.div_euclid(MICROS_PER_DAY) as i32)).saturating_mul(MICROS_PER_DAY),
+        None => {
+            i64::from(day_trunc(part, at.div_euclid(MICROS_PER_DAY) as i32)).saturating_mul(MICROS_PER_DAY)
+        }
     }
 }
 

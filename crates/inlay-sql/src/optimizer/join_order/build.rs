@@ -62,8 +62,12 @@ fn as_found(graph: Graph) -> Result<Plan> {
                 pending = later;
                 Plan::join(JoinKind::Inner, left, leaf.plan, now)
             }
-            (Some(left), Role::Attached { kind, conditions, .. }) => Plan::join(kind, left, leaf.plan, conditions),
-            (None, Role::Attached { .. }) => return Err(Error::internal("a join group begins with an attached relation")),
+            (Some(left), Role::Attached { kind, conditions, .. }) => {
+                Plan::join(kind, left, leaf.plan, conditions)
+            }
+            (None, Role::Attached { .. }) => {
+                return Err(Error::internal("a join group begins with an attached relation"));
+            }
         };
         plan = Some(next);
     }
@@ -91,19 +95,20 @@ impl Builder<'_> {
         let left = self.build(tree.left)?;
         let left_rows = self.tree(tree.left)?.rows;
         let index = tree.right.trailing_zeros() as usize;
-        if tree.right.count_ones() == 1 {
-            if let Role::Attached { kind, conditions, .. } = &self.graph.leaves[index].role {
-                let (kind, conditions) = (*kind, conditions.clone());
-                let right_rows = self.graph.leaves[index].relation.rows;
-                let right = self.build(tree.right)?;
-                let may_choose = matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
-                let equality = |c: &Expr| matches!(c, Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, .. });
-                let build_left =
-                    may_choose && conditions.iter().any(equality) && left_rows < right_rows * BUILD_LEFT_RATIO;
-                let filters = self.residuals(tree.left, tree.right, set);
-                let (left, right) = (Box::new(left), Box::new(right));
-                return Ok(Plan::Join { kind, left, right, conditions, build_left }.filter(filters));
-            }
+        if tree.right.count_ones() == 1
+            && let Role::Attached { kind, conditions, .. } = &self.graph.leaves[index].role
+        {
+            let (kind, conditions) = (*kind, conditions.clone());
+            let right_rows = self.graph.leaves[index].relation.rows;
+            let right = self.build(tree.right)?;
+            let may_choose = matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
+            let equality =
+                |c: &Expr| matches!(c, Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, .. });
+            let build_left =
+                may_choose && conditions.iter().any(equality) && left_rows < right_rows * BUILD_LEFT_RATIO;
+            let filters = self.residuals(tree.left, tree.right, set);
+            let (left, right) = (Box::new(left), Box::new(right));
+            return Ok(Plan::Join { kind, left, right, conditions, build_left }.filter(filters));
         }
         let right = self.build(tree.right)?;
         let right_rows = self.tree(tree.right)?.rows;

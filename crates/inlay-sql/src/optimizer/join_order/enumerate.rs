@@ -76,7 +76,9 @@ pub fn best(graph: &Graph) -> Trees {
     let mut search = Search { graph, trees: Trees::new(count) };
     for (i, leaf) in graph.leaves.iter().enumerate() {
         if matches!(leaf.role, Role::Base) {
-            search.trees.insert(1 << i, Tree { cost: 0.0, rows: leaf.relation.rows.max(1.0), left: 0, right: 0 });
+            search
+                .trees
+                .insert(1 << i, Tree { cost: 0.0, rows: leaf.relation.rows.max(1.0), left: 0, right: 0 });
         }
     }
     let all = all_of(count);
@@ -179,7 +181,8 @@ impl Search<'_> {
     fn attach(&self, left: RelationSet, l: &Tree, index: usize, kind: JoinKind, conditions: &[Expr]) -> Tree {
         let leaf = &self.graph.leaves[index];
         let right = &leaf.relation;
-        let equality = |c: &Expr| matches!(c, Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, .. });
+        let equality =
+            |c: &Expr| matches!(c, Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, .. });
         let matched = self.matched_share(left, right, conditions);
         let rows = match kind {
             JoinKind::Semi => l.rows * matched,
@@ -188,7 +191,11 @@ impl Search<'_> {
                 let once = leaf.keys.iter().any(|key| {
                     key.iter().all(|id| conditions.iter().any(|c| equality(c) && reads_column(c, id)))
                 });
-                if once { l.rows } else { (l.rows * right.rows * self.attached_share(left, right, conditions)).max(l.rows) }
+                if once {
+                    l.rows
+                } else {
+                    (l.rows * right.rows * self.attached_share(left, right, conditions)).max(l.rows)
+                }
             }
             JoinKind::Mark(_) | JoinKind::Single | JoinKind::Inner | JoinKind::Full => l.rows,
         };
@@ -199,8 +206,11 @@ impl Search<'_> {
             rows = (rows * residual_selectivity(&residual.expr)).max(1.0);
         }
         let build_right_only = matches!(kind, JoinKind::Mark(_) | JoinKind::Single);
-        let (build, probe) =
-            if right.rows <= l.rows || build_right_only { (right.rows, l.rows) } else { (l.rows, right.rows) };
+        let (build, probe) = if right.rows <= l.rows || build_right_only {
+            (right.rows, l.rows)
+        } else {
+            (l.rows, right.rows)
+        };
         let has_equality = conditions.iter().any(equality);
         let cost = l.cost + join_cost(build, probe, rows, has_equality || conditions.is_empty());
         Tree { cost, rows, left, right: 1 << index }
@@ -208,18 +218,23 @@ impl Search<'_> {
 
     /// The domains of the two columns that a condition equates, that of the set first.
     fn equated(&self, left: RelationSet, right: &Relation, condition: &Expr) -> Option<(f64, f64)> {
-        let Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, left: a, right: b } = condition else {
+        let Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, left: a, right: b } = condition
+        else {
             return None;
         };
         let (a, b) = (as_column(a)?, as_column(b)?);
         let (inner, outer) = if right.columns.contains_key(&b) { (b, a) } else { (a, b) };
         let leaf = members(left).map(|i| &self.graph.leaves[i]).find(|leaf| leaf.columns.contains(outer))?;
-        Some((leaf.relation.domain(outer), if right.columns.contains_key(&inner) { right.distinct(inner) } else { 1.0 }))
+        Some((
+            leaf.relation.domain(outer),
+            if right.columns.contains_key(&inner) { right.distinct(inner) } else { 1.0 },
+        ))
     }
 
     /// The share of rows of a set that have a partner in an attached relation.
     fn matched_share(&self, left: RelationSet, right: &Relation, conditions: &[Expr]) -> f64 {
-        let shares = conditions.iter().filter_map(|c| self.equated(left, right, c)).map(|(l, r)| r / l.max(r));
+        let shares =
+            conditions.iter().filter_map(|c| self.equated(left, right, c)).map(|(l, r)| r / l.max(r));
         shares.reduce(f64::min).unwrap_or(0.5)
     }
 
@@ -242,13 +257,21 @@ impl Search<'_> {
     }
 
     /// The share of pairs that satisfy the conditions across two sets, and whether one is an equality.
-    fn inner_share(&self, left: RelationSet, right: RelationSet, left_rows: f64, right_rows: f64) -> (f64, bool) {
+    fn inner_share(
+        &self,
+        left: RelationSet,
+        right: RelationSet,
+        left_rows: f64,
+        right_rows: f64,
+    ) -> (f64, bool) {
         let mut sides = [Side::new(), Side::new()];
         let mut equalities = 0;
         for class in &self.graph.classes {
             let best = |set: RelationSet| {
                 let inside = class.iter().filter(|(_, i)| set >> i & 1 == 1);
-                inside.map(|(id, i)| (self.graph.leaves[*i].relation.domain(*id), *id, *i)).min_by(|a, b| a.0.total_cmp(&b.0))
+                inside
+                    .map(|(id, i)| (self.graph.leaves[*i].relation.domain(*id), *id, *i))
+                    .min_by(|a, b| a.0.total_cmp(&b.0))
             };
             if let (Some(l), Some(r)) = (best(left), best(right)) {
                 equalities += 1;
@@ -258,9 +281,10 @@ impl Search<'_> {
         }
         let mut share = 1.0;
         if equalities > 0 {
-            let keyed = sides.iter().filter_map(|side| side.key_rows(self.graph)).fold(None, |best: Option<f64>, rows| {
-                Some(best.map_or(rows, |b| b.max(rows)))
-            });
+            let keyed = sides
+                .iter()
+                .filter_map(|side| side.key_rows(self.graph))
+                .fold(None, |best: Option<f64>, rows| Some(best.map_or(rows, |b| b.max(rows))));
             share /= keyed.unwrap_or_else(|| {
                 let of = |side: &Side| (side.combinations, side.base_rows(self.graph));
                 key_domain(equalities, of(&sides[0]), of(&sides[1]))
@@ -269,7 +293,8 @@ impl Search<'_> {
         let set = left | right;
         let mut has_equality = equalities > 0;
         for residual in self.new_residuals(left, right, set) {
-            if let Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, left, right } = &residual.expr {
+            if let Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, left, right } = &residual.expr
+            {
                 let domain = |e: &Expr| {
                     let ids = e.columns();
                     ids.iter().map(|id| self.domain_of(*id)).fold(1.0, f64::max)
@@ -295,7 +320,8 @@ impl Search<'_> {
             let mut best: Option<(bool, f64, usize, usize)> = None;
             for i in 0..parts.len() {
                 for j in i + 1..parts.len() {
-                    let Some(tree) = self.join(parts[i], parts[j]).or_else(|| self.join(parts[j], parts[i])) else {
+                    let Some(tree) = self.join(parts[i], parts[j]).or_else(|| self.join(parts[j], parts[i]))
+                    else {
                         continue;
                     };
                     let is_cross = self.neighbours(parts[i]) & parts[j] == 0;
@@ -317,9 +343,15 @@ impl Search<'_> {
 
 /// Whether a condition can be evaluated on the join of two sets but on neither alone. What reads attached relations alone is
 /// evaluated by the join that attaches.
-pub fn is_new(reads: RelationSet, left: RelationSet, right: RelationSet, set: RelationSet, graph: &Graph) -> bool {
-    let attaches =
-        right.count_ones() == 1 && matches!(graph.leaves[right.trailing_zeros() as usize].role, Role::Attached { .. });
+pub fn is_new(
+    reads: RelationSet,
+    left: RelationSet,
+    right: RelationSet,
+    set: RelationSet,
+    graph: &Graph,
+) -> bool {
+    let attaches = right.count_ones() == 1
+        && matches!(graph.leaves[right.trailing_zeros() as usize].role, Role::Attached { .. });
     reads & !set == 0 && reads & !left != 0 && (attaches || reads & !right != 0)
 }
 
@@ -376,18 +408,25 @@ impl Side {
     fn key_rows(&self, graph: &Graph) -> Option<f64> {
         let covered = |i: &usize| {
             graph.leaves[*i].keys.iter().any(|key| {
-                !key.is_empty() && key.iter().all(|id| self.columns.iter().any(|(c, relation)| *c == id && relation == i))
+                !key.is_empty()
+                    && key.iter().all(|id| self.columns.iter().any(|(c, relation)| *c == id && relation == i))
             })
         };
         let restricted = |i: usize| {
             // A filter on the key itself shrinks the domain that both sides meet in.
             let leaf = &graph.leaves[i].relation;
-            let domains = self.columns.iter().filter(|(_, relation)| *relation == i).map(|(id, _)| leaf.domain(*id));
+            let domains =
+                self.columns.iter().filter(|(_, relation)| *relation == i).map(|(id, _)| leaf.domain(*id));
             domains.product::<f64>().min(leaf.base_rows)
         };
         let mut indexes: Vec<usize> = self.columns.iter().map(|(_, i)| *i).collect();
         indexes.dedup();
-        indexes.iter().filter(|i| covered(i)).map(|i| restricted(*i)).reduce(f64::min).map(|rows| rows.max(1.0))
+        indexes
+            .iter()
+            .filter(|i| covered(i))
+            .map(|i| restricted(*i))
+            .reduce(f64::min)
+            .map(|rows| rows.max(1.0))
     }
 
     fn base_rows(&self, graph: &Graph) -> f64 {

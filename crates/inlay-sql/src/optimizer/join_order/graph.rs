@@ -113,7 +113,8 @@ impl Graph {
         let mut constant = Vec::new();
         let mut residuals = Vec::new();
         for expr in std::mem::take(&mut self.conditions) {
-            let sides = as_column_equality(&expr).and_then(|(a, b)| Some((a, self.base_of(a)?, b, self.base_of(b)?)));
+            let sides =
+                as_column_equality(&expr).and_then(|(a, b)| Some((a, self.base_of(a)?, b, self.base_of(b)?)));
             match sides {
                 Some((a, left, b, right)) if left != right => classes.merge(a, b),
                 _ => match self.reads(&expr) {
@@ -134,7 +135,11 @@ impl Graph {
             let mut all = conditions.iter().fold(0, |set, c| set | self.reads(c)) & !(1 << index);
             if all == 0 {
                 // Without conditions, any relation will do; the first base one is there always.
-                all = self.leaves.iter().position(|l| matches!(l.role, Role::Base)).map_or(0, |first| 1 << first);
+                all = self
+                    .leaves
+                    .iter()
+                    .position(|l| matches!(l.role, Role::Base))
+                    .map_or(0, |first| 1 << first);
             }
             if let Role::Attached { requires, .. } = &mut self.leaves[index].role {
                 *requires = all;
@@ -149,7 +154,9 @@ impl Graph {
         edges.extend(self.classes.iter().map(|class| class.iter().fold(0, |set, (_, i)| set | 1 << i)));
         for (index, leaf) in self.leaves.iter().enumerate() {
             if let Role::Attached { requires, .. } = &leaf.role {
-                edges.extend((0..self.leaves.len()).filter(|i| requires >> i & 1 == 1).map(|i| 1 << i | 1 << index));
+                edges.extend(
+                    (0..self.leaves.len()).filter(|i| requires >> i & 1 == 1).map(|i| 1 << i | 1 << index),
+                );
             }
         }
         self.neighbours = vec![0; self.leaves.len()];

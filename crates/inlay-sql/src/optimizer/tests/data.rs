@@ -45,12 +45,45 @@ fn one_of(i: i64, salt: u64, words: &[&str]) -> Value {
 
 const REGIONS: [&str; 5] = ["AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"];
 const NATIONS: [&str; 25] = [
-    "ALGERIA", "ARGENTINA", "BRAZIL", "CANADA", "EGYPT", "ETHIOPIA", "FRANCE", "GERMANY", "INDIA", "INDONESIA", "IRAN",
-    "IRAQ", "JAPAN", "JORDAN", "KENYA", "MOROCCO", "MOZAMBIQUE", "PERU", "CHINA", "ROMANIA", "SAUDI ARABIA", "VIETNAM",
-    "RUSSIA", "UNITED KINGDOM", "UNITED STATES",
+    "ALGERIA",
+    "ARGENTINA",
+    "BRAZIL",
+    "CANADA",
+    "EGYPT",
+    "ETHIOPIA",
+    "FRANCE",
+    "GERMANY",
+    "INDIA",
+    "INDONESIA",
+    "IRAN",
+    "IRAQ",
+    "JAPAN",
+    "JORDAN",
+    "KENYA",
+    "MOROCCO",
+    "MOZAMBIQUE",
+    "PERU",
+    "CHINA",
+    "ROMANIA",
+    "SAUDI ARABIA",
+    "VIETNAM",
+    "RUSSIA",
+    "UNITED KINGDOM",
+    "UNITED STATES",
 ];
 const COLORS: [&str; 12] = [
-    "forest", "green", "almond", "azure", "blush", "chocolate", "coral", "drab", "frosted", "ghost", "ivory", "khaki",
+    "forest",
+    "green",
+    "almond",
+    "azure",
+    "blush",
+    "chocolate",
+    "coral",
+    "drab",
+    "frosted",
+    "ghost",
+    "ivory",
+    "khaki",
 ];
 const SEGMENTS: [&str; 5] = ["AUTOMOBILE", "BUILDING", "FURNITURE", "HOUSEHOLD", "MACHINERY"];
 const MODES: [&str; 7] = ["REG AIR", "AIR", "RAIL", "SHIP", "TRUCK", "MAIL", "FOB"];
@@ -58,8 +91,11 @@ const MODES: [&str; 7] = ["REG AIR", "AIR", "RAIL", "SHIP", "TRUCK", "MAIL", "FO
 /// TPC-H at about scale factor 0.01 (lineitem has four rows per order).
 pub fn tpch() -> Catalog {
     let catalog = Catalog::new(Vec::new(), MemoryBudget::unlimited());
-    let region: &[Column] =
-        &[("r_regionkey", INT, int), ("r_name", TEXT, |i| text(REGIONS[i as usize])), ("r_comment", TEXT, |_| text("c"))];
+    let region: &[Column] = &[
+        ("r_regionkey", INT, int),
+        ("r_name", TEXT, |i| text(REGIONS[i as usize])),
+        ("r_comment", TEXT, |_| text("c")),
+    ];
     fill(&catalog, "region", 5, region, true);
     let nation: &[Column] = &[
         ("n_nationkey", INT, int),
@@ -94,9 +130,27 @@ pub fn tpch() -> Catalog {
         ("p_name", TEXT, |i| text(&format!("{} thing {i}", COLORS[below(i, 9, 12) as usize]))),
         ("p_mfgr", TEXT, |i| text(&format!("Manufacturer#{}", below(i, 10, 5)))),
         ("p_brand", TEXT, |i| text(&format!("Brand#{}{}", below(i, 10, 5) + 1, below(i, 11, 5) + 1))),
-        ("p_type", TEXT, |i| one_of(i, 12, &["SMALL BRASS", "MEDIUM POLISHED TIN", "PROMO STEEL", "ECONOMY ANODIZED STEEL", "LARGE NICKEL"])),
+        ("p_type", TEXT, |i| {
+            one_of(
+                i,
+                12,
+                &[
+                    "SMALL BRASS",
+                    "MEDIUM POLISHED TIN",
+                    "PROMO STEEL",
+                    "ECONOMY ANODIZED STEEL",
+                    "LARGE NICKEL",
+                ],
+            )
+        }),
         ("p_size", INT, |i| int(below(i, 13, 50) + 1)),
-        ("p_container", TEXT, |i| one_of(i, 14, &["MED BOX", "SM CASE", "LG BOX", "JUMBO PKG", "WRAP JAR", "MED BAG", "SM PACK", "LG CASE"])),
+        ("p_container", TEXT, |i| {
+            one_of(
+                i,
+                14,
+                &["MED BOX", "SM CASE", "LG BOX", "JUMBO PKG", "WRAP JAR", "MED BAG", "SM PACK", "LG CASE"],
+            )
+        }),
         ("p_retailprice", MONEY, |i| money(90_000 + below(i, 15, 100_000))),
         ("p_comment", TEXT, |_| text("c")),
     ];
@@ -115,7 +169,9 @@ pub fn tpch() -> Catalog {
         ("o_orderstatus", TEXT, |i| one_of(i, 19, &["F", "O", "F", "O", "P"])),
         ("o_totalprice", MONEY, |i| money(below(i, 20, 50_000_000))),
         ("o_orderdate", DATE, |i| date(below(i, 21, 2406))),
-        ("o_orderpriority", TEXT, |i| one_of(i, 22, &["1-URGENT", "2-HIGH", "3-MEDIUM", "4-NOT SPECIFIED", "5-LOW"])),
+        ("o_orderpriority", TEXT, |i| {
+            one_of(i, 22, &["1-URGENT", "2-HIGH", "3-MEDIUM", "4-NOT SPECIFIED", "5-LOW"])
+        }),
         ("o_clerk", TEXT, |i| text(&format!("Clerk{}", below(i, 23, 10)))),
         ("o_shippriority", INT, |_| int(0)),
         ("o_comment", TEXT, |i| text(&format!("comment {i}"))),
@@ -135,7 +191,9 @@ pub fn tpch() -> Catalog {
         ("l_shipdate", DATE, |i| date(below(i / 4, 21, 2406) + below(i, 32, 120))),
         ("l_commitdate", DATE, |i| date(below(i / 4, 21, 2406) + below(i, 33, 90) + 30)),
         ("l_receiptdate", DATE, |i| date(below(i / 4, 21, 2406) + below(i, 32, 120) + below(i, 34, 30))),
-        ("l_shipinstruct", TEXT, |i| one_of(i, 35, &["DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN"])),
+        ("l_shipinstruct", TEXT, |i| {
+            one_of(i, 35, &["DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN"])
+        }),
         ("l_shipmode", TEXT, |i| one_of(i, 36, &MODES)),
         ("l_comment", TEXT, |_| text("c")),
     ];
@@ -144,7 +202,8 @@ pub fn tpch() -> Catalog {
 }
 
 fn fill(catalog: &Catalog, name: &str, rows: i64, columns: &[Column], has_key: bool) {
-    let schemas = columns.iter().map(|(name, ty, _)| ColumnSchema { not_null: true, ..ColumnSchema::new(*name, *ty) });
+    let schemas =
+        columns.iter().map(|(name, ty, _)| ColumnSchema { not_null: true, ..ColumnSchema::new(*name, *ty) });
     let mut schema = TableSchema::new(name, schemas.collect());
     if has_key {
         schema.columns[0].unique = true;
@@ -170,7 +229,14 @@ pub fn zoo() -> Catalog {
         ("dept", &[("id", INT), ("name", TEXT), ("city", TEXT), ("budget", INT)]),
         (
             "emp",
-            &[("id", INT), ("dept", INT), ("boss", INT), ("name", TEXT), ("pay", LogicalType::decimal(8, 2)), ("hired", DATE)],
+            &[
+                ("id", INT),
+                ("dept", INT),
+                ("boss", INT),
+                ("name", TEXT),
+                ("pay", LogicalType::decimal(8, 2)),
+                ("hired", DATE),
+            ],
         ),
         ("task", &[("id", INT), ("emp", INT), ("hours", INT), ("kind", TEXT), ("due", DATE)]),
         ("nums", &[("a", INT), ("b", INT), ("s", TEXT), ("f", LogicalType::Double)]),

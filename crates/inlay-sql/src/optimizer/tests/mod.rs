@@ -68,10 +68,14 @@ fn check_node(plan: &Plan) -> std::result::Result<(), String> {
     }
     match plan {
         Plan::DependentJoin { .. } => return Err("a dependent join is left".into()),
-        Plan::Scan { columns, .. } | Plan::Source { columns, .. } => available.extend(columns.iter().map(|c| c.id)),
+        Plan::Scan { columns, .. } | Plan::Source { columns, .. } => {
+            available.extend(columns.iter().map(|c| c.id))
+        }
         Plan::SetOp { left, right, left_columns, right_columns, .. } => {
             let (left, right) = (left.output(), right.output());
-            if !left_columns.iter().all(|id| left.contains(id)) || !right_columns.iter().all(|id| right.contains(id)) {
+            if !left_columns.iter().all(|id| left.contains(id))
+                || !right_columns.iter().all(|id| right.contains(id))
+            {
                 return Err("a set operation reads a column that its input does not make".into());
             }
         }
@@ -79,10 +83,12 @@ fn check_node(plan: &Plan) -> std::result::Result<(), String> {
             let made = definition.output();
             let mut fault = None;
             rewrite::any_node(body, &mut |p| {
-                if let Plan::SharedScan { id: read, columns } = p {
-                    if read == id && !columns.iter().all(|(_, from)| made.contains(from)) {
-                        fault = Some("a shared scan reads a column that the shared plan does not make".to_string());
-                    }
+                if let Plan::SharedScan { id: read, columns } = p
+                    && read == id
+                    && !columns.iter().all(|(_, from)| made.contains(from))
+                {
+                    fault =
+                        Some("a shared scan reads a column that the shared plan does not make".to_string());
                 }
                 false
             });
@@ -123,7 +129,6 @@ fn shows_plans() -> bool {
     std::env::var_os("INLAY_PLANS").is_some()
 }
 
-#[expect(clippy::print_stdout, reason = "only when asked for")]
 fn show(title: &str, query: &Query, took: std::time::Duration) {
     if shows_plans() {
         println!("== {title} ({took:?})\n{}", display::text(query, &|_| Vec::new()));

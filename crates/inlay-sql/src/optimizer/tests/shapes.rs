@@ -15,9 +15,15 @@ fn is_join(kind: JoinKind) -> impl Fn(&Plan) -> bool {
 #[test]
 fn exists_is_a_semi_join() {
     let catalog = data::zoo();
-    let plan = plan_of(&catalog, "SELECT name FROM emp e WHERE EXISTS (SELECT 1 FROM task t WHERE t.emp = e.id AND t.hours > 3)");
+    let plan = plan_of(
+        &catalog,
+        "SELECT name FROM emp e WHERE EXISTS (SELECT 1 FROM task t WHERE t.emp = e.id AND t.hours > 3)",
+    );
     assert!(plan.contains("Semi Join") && !plan.contains("shared"), "{plan}");
-    let plan = plan_of(&catalog, "SELECT name FROM emp e WHERE NOT EXISTS (SELECT 1 FROM task t WHERE t.emp = e.id)");
+    let plan = plan_of(
+        &catalog,
+        "SELECT name FROM emp e WHERE NOT EXISTS (SELECT 1 FROM task t WHERE t.emp = e.id)",
+    );
     assert!(plan.contains("Anti Join") && !plan.contains("shared"), "{plan}");
 }
 
@@ -25,10 +31,14 @@ fn exists_is_a_semi_join() {
 #[test]
 fn scalar_aggregates_are_grouped() {
     let catalog = data::zoo();
-    let query = optimized(&catalog, "SELECT id FROM emp e WHERE pay > (SELECT avg(pay) FROM emp x WHERE x.dept = e.dept)");
+    let query = optimized(
+        &catalog,
+        "SELECT id FROM emp e WHERE pay > (SELECT avg(pay) FROM emp x WHERE x.dept = e.dept)",
+    );
     assert_eq!(count(&query.plan, &is_join(JoinKind::Inner)), 1);
     assert_eq!(count(&query.plan, &|p| matches!(p, Plan::SharedScan { .. })), 0);
-    let query = optimized(&catalog, "SELECT id, (SELECT count(*) FROM emp x WHERE x.dept = d.id) FROM dept d");
+    let query =
+        optimized(&catalog, "SELECT id, (SELECT count(*) FROM emp x WHERE x.dept = d.id) FROM dept d");
     assert_eq!(count(&query.plan, &is_join(JoinKind::Left)), 1);
 }
 
@@ -61,7 +71,10 @@ fn filters_are_inferred_across_joins() {
     assert_eq!(plan.matches("= 3").count(), 2, "{plan}");
     let plan = plan_of(&catalog, "SELECT * FROM emp e LEFT JOIN dept d ON e.dept = d.id WHERE d.budget > 3");
     assert!(plan.contains("Inner Join"), "{plan}");
-    let plan = plan_of(&catalog, "SELECT * FROM emp e LEFT JOIN dept d ON e.dept = d.id WHERE coalesce(d.budget, 9) > 3");
+    let plan = plan_of(
+        &catalog,
+        "SELECT * FROM emp e LEFT JOIN dept d ON e.dept = d.id WHERE coalesce(d.budget, 9) > 3",
+    );
     assert!(plan.contains("Left Join"), "{plan}");
 }
 
@@ -97,7 +110,10 @@ fn sorts_become_top_n_or_nothing() {
     assert!(plan.contains("Top"), "{plan}");
     let plan = plan_of(&catalog, "SELECT sum(a) FROM (SELECT a FROM nums ORDER BY b) x");
     assert!(!plan.contains("Sort"), "{plan}");
-    let plan = plan_of(&catalog, "SELECT d.id, (SELECT e.id FROM emp e WHERE e.dept = d.id ORDER BY pay LIMIT 1) FROM dept d");
+    let plan = plan_of(
+        &catalog,
+        "SELECT d.id, (SELECT e.id FROM emp e WHERE e.dept = d.id ORDER BY pay LIMIT 1) FROM dept d",
+    );
     assert!(plan.contains("Group Limit"), "{plan}");
 }
 
@@ -105,7 +121,8 @@ fn sorts_become_top_n_or_nothing() {
 #[test]
 fn literals_take_the_type_of_the_column() {
     let catalog = data::tpch();
-    let plan = plan_of(&catalog, "SELECT 1 FROM orders WHERE o_orderdate < DATE '1995-01-01' + INTERVAL '1 year'");
+    let plan =
+        plan_of(&catalog, "SELECT 1 FROM orders WHERE o_orderdate < DATE '1995-01-01' + INTERVAL '1 year'");
     assert!(plan.contains("o_orderdate < '1996-01-01'"), "{plan}");
     let plan = plan_of(&catalog, "SELECT 1 FROM lineitem WHERE l_quantity < 24 AND 1 + 1 = 2");
     assert!(plan.contains("l_quantity < 24.00"), "{plan}");

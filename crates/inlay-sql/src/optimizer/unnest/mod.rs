@@ -81,7 +81,9 @@ fn unnest_join(
 /// Whether some row exists does not depend on their order, nor on a limit of one or more.
 fn strip_row_choice(plan: Plan) -> Plan {
     match plan {
-        Plan::Limit { input, limit, offset: 0 } | Plan::Sort { input, limit, offset: 0, .. } if limit != Some(0) => {
+        Plan::Limit { input, limit, offset: 0 } | Plan::Sort { input, limit, offset: 0, .. }
+            if limit != Some(0) =>
+        {
             strip_row_choice(*input)
         }
         other => other,
@@ -124,12 +126,7 @@ fn plain_equality(kind: JoinKind, left: &Plan, right: &Plan, mut conditions: Vec
 
 /// A predicate that filtered the right input becomes a condition of a mark join: rows for which it is NULL must not make
 /// the mark NULL.
-fn add_mark_condition(
-    predicate: Expr,
-    right: Plan,
-    outer: &ColumnSet,
-    conditions: &mut Vec<Expr>,
-) -> Plan {
+fn add_mark_condition(predicate: Expr, right: Plan, outer: &ColumnSet, conditions: &mut Vec<Expr>) -> Plan {
     let not_null = not_null_columns(&right);
     if let Some((outer_side, inner_side)) = as_correlated_equality(&predicate, outer) {
         conditions.push(Expr::compare(CompareOp::NotDistinct, outer_side, inner_side.clone()));
@@ -138,7 +135,8 @@ fn add_mark_condition(
         }
         return right.filter(vec![Expr::Not(Box::new(Expr::IsNull(Box::new(inner_side))))]);
     }
-    let proof = Expr::Coalesce { args: vec![predicate, Expr::boolean(false)], ty: inlay_types::LogicalType::Boolean };
+    let proof =
+        Expr::Coalesce { args: vec![predicate, Expr::boolean(false)], ty: inlay_types::LogicalType::Boolean };
     conditions.push(proof);
     right
 }

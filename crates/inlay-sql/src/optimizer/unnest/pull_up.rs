@@ -50,7 +50,9 @@ fn pull(plan: Plan, outer: &ColumnSet, columns: &mut Columns) -> (Plan, Vec<Expr
             let (input, deferred) = run(*input, outer, columns);
             (Plan::Sort { input: Box::new(input), keys, limit: None, offset: 0 }, deferred)
         }
-        Plan::Sort { input, keys, limit, offset } => limit_by_keys(*input, Vec::new(), keys, limit, offset, outer, columns),
+        Plan::Sort { input, keys, limit, offset } => {
+            limit_by_keys(*input, Vec::new(), keys, limit, offset, outer, columns)
+        }
         Plan::Limit { input, limit, offset } => match *input {
             // LIMIT over ORDER BY, before the two were merged.
             Plan::Sort { input, keys, limit: None, offset: 0 } => {
@@ -122,7 +124,8 @@ pub(super) fn group_by_keys(
         let id = match groups.iter().find(|(_, e)| *e == inner_side) {
             Some((id, _)) => *id,
             None => {
-                let name = as_column(&inner_side).map_or("key".to_string(), |id| columns.get(id).name.clone());
+                let name =
+                    as_column(&inner_side).map_or("key".to_string(), |id| columns.get(id).name.clone());
                 let id = columns.add(name, inner_side.ty());
                 groups.push((id, inner_side));
                 id

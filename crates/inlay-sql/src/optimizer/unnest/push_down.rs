@@ -37,11 +37,18 @@ struct PushDown<'a> {
 }
 
 /// Unnests a dependent join whose right input reads columns of `left` after all predicates were moved that could be.
-pub fn run(kind: JoinKind, left: Plan, right: Plan, conditions: Vec<Expr>, columns: &mut Columns) -> Result<Plan> {
+pub fn run(
+    kind: JoinKind,
+    left: Plan,
+    right: Plan,
+    conditions: Vec<Expr>,
+    columns: &mut Columns,
+) -> Result<Plan> {
     let outer = free_columns(&right).intersection(&output_set(&left));
     let domain_columns: Repr = outer.iter().map(|id| (id, columns.copy_of(id))).collect();
     let domain = columns.add_shared();
-    let mut push = PushDown { columns, outer, domain, domain_columns, domain_uses: 0, shared: HashMap::new() };
+    let mut push =
+        PushDown { columns, outer, domain, domain_columns, domain_uses: 0, shared: HashMap::new() };
     let (right, repr) = push.push(right)?;
     let PushDown { domain_columns, domain_uses, .. } = push;
     let mut conditions = conditions;
@@ -53,10 +60,14 @@ pub fn run(kind: JoinKind, left: Plan, right: Plan, conditions: Vec<Expr>, colum
     let (shared, mut definition) = (columns.add_shared(), left);
     let renamed = refresh(&mut definition, columns);
     let new_name = |id: ColumnId| renamed.get(&id).copied().unwrap_or(id);
-    let left_scan = Plan::SharedScan { id: shared, columns: left_columns.iter().map(|id| (*id, new_name(*id))).collect() };
+    let left_scan = Plan::SharedScan {
+        id: shared,
+        columns: left_columns.iter().map(|id| (*id, new_name(*id))).collect(),
+    };
     let source: Vec<(ColumnId, ColumnId)> =
         domain_columns.keys().map(|id| (columns.copy_of(*id), new_name(*id))).collect();
-    let groups = domain_columns.values().zip(&source).map(|(made, (read, _))| (*made, columns.expr(*read))).collect();
+    let groups =
+        domain_columns.values().zip(&source).map(|(made, (read, _))| (*made, columns.expr(*read))).collect();
     let domain_scan = Plan::SharedScan { id: shared, columns: source };
     let domain_plan = Plan::Aggregate { input: Box::new(domain_scan), groups, aggregates: Vec::new() };
     let joined = independent_join(kind, left_scan, right, conditions);
@@ -66,7 +77,9 @@ pub fn run(kind: JoinKind, left: Plan, right: Plan, conditions: Vec<Expr>, colum
 
 /// `o IS NOT DISTINCT FROM repr[o]` for each.
 fn equalities(repr: &Repr, columns: &Columns) -> Vec<Expr> {
-    repr.iter().map(|(o, r)| Expr::compare(CompareOp::NotDistinct, columns.expr(*o), columns.expr(*r))).collect()
+    repr.iter()
+        .map(|(o, r)| Expr::compare(CompareOp::NotDistinct, columns.expr(*o), columns.expr(*r)))
+        .collect()
 }
 
 /// `a[o] IS NOT DISTINCT FROM b[o]` for each `o` of both.
@@ -82,7 +95,10 @@ fn covers(repr: &Repr, wanted: &ColumnSet) -> bool {
 impl PushDown<'_> {
     fn is_correlated(&self, plan: &Plan) -> bool {
         read_columns(plan).difference(&made_columns(plan)).intersects(&self.outer)
-            || any_node(plan, &mut |p| matches!(p, Plan::SharedScan { id, .. } if self.shared.contains_key(id)))
+            || any_node(
+                plan,
+                &mut |p| matches!(p, Plan::SharedScan { id, .. } if self.shared.contains_key(id)),
+            )
     }
 
     /// The outer columns that expressions read.
@@ -157,7 +173,8 @@ impl PushDown<'_> {
             Plan::Join { kind, left, right, conditions, .. } => self.join(kind, *left, *right, conditions),
             Plan::Aggregate { input, groups, aggregates } => {
                 let (input, repr) = self.push_if(*input)?;
-                let exprs = groups.iter().map(|(_, e)| e).chain(aggregates.iter().flat_map(|(_, a)| a.expressions()));
+                let exprs =
+                    groups.iter().map(|(_, e)| e).chain(aggregates.iter().flat_map(|(_, a)| a.expressions()));
                 let wanted = self.wanted(exprs);
                 let (input, repr) = self.ensure(input, repr, &wanted);
                 Ok(self.aggregate(input, repr, groups, aggregates))
@@ -195,7 +212,9 @@ impl PushDown<'_> {
                 Ok((Plan::SharedScan { id, columns }, repr))
             }
             Plan::Values { columns, rows } => self.values(columns, rows),
-            Plan::DependentJoin { .. } => Err(Error::internal("a dependent join is left inside of another one")),
+            Plan::DependentJoin { .. } => {
+                Err(Error::internal("a dependent join is left inside of another one"))
+            }
         }
     }
 
@@ -235,7 +254,13 @@ impl PushDown<'_> {
         (input.filter(kept), repr)
     }
 
-    fn join(&mut self, kind: JoinKind, left: Plan, right: Plan, conditions: Vec<Expr>) -> Result<(Plan, Repr)> {
+    fn join(
+        &mut self,
+        kind: JoinKind,
+        left: Plan,
+        right: Plan,
+        conditions: Vec<Expr>,
+    ) -> Result<(Plan, Repr)> {
         let (left, left_repr) = self.push_if(left)?;
         let (right, right_repr) = self.push_if(right)?;
         match kind {
@@ -261,7 +286,8 @@ impl PushDown<'_> {
                 let mut repr = Repr::new();
                 for outer in all.iter() {
                     let (id, ty) = (self.columns.copy_of(outer), self.columns.ty(outer));
-                    let args = vec![self.columns.expr(left_repr[&outer]), self.columns.expr(right_repr[&outer])];
+                    let args =
+                        vec![self.columns.expr(left_repr[&outer]), self.columns.expr(right_repr[&outer])];
                     items.push((id, Expr::Coalesce { args, ty }));
                     repr.insert(outer, id);
                 }
@@ -380,8 +406,11 @@ impl PushDown<'_> {
         for (index, mut row) in rows.into_iter().enumerate() {
             let (scan, repr) = self.domain_scan();
             self.substitute(&mut row, &repr);
-            let made: Vec<ColumnId> =
-                if count == 1 { columns.clone() } else { columns.iter().map(|id| self.columns.copy_of(*id)).collect() };
+            let made: Vec<ColumnId> = if count == 1 {
+                columns.clone()
+            } else {
+                columns.iter().map(|id| self.columns.copy_of(*id)).collect()
+            };
             let mut items: Vec<_> = made.iter().copied().zip(row).collect();
             items.extend(repr.values().map(|id| pass_through(self.columns, *id)));
             let plan = scan.project(items);

@@ -62,6 +62,8 @@ pub fn unnest(
             }
             let mut mended = HashMap::new();
             let mut renamed = Vec::with_capacity(aggregates.len());
+            // A guard makes another value of every column, which then needs another identity.
+            let guarded = kind != JoinKind::Inner && !layers.predicates.is_empty();
             for (id, aggregate) in aggregates {
                 let counts = matches!(
                     aggregate.function.kind,
@@ -71,6 +73,10 @@ pub fn unnest(
                     let raw = columns.copy_of(id);
                     let ty = columns.ty(id);
                     mended.insert(id, Expr::Coalesce { args: vec![columns.expr(raw), zero_of(ty)], ty });
+                    renamed.push((raw, aggregate));
+                } else if guarded {
+                    let raw = columns.copy_of(id);
+                    mended.insert(id, columns.expr(raw));
                     renamed.push((raw, aggregate));
                 } else {
                     mended.insert(id, columns.expr(id));
@@ -127,7 +133,9 @@ fn finish(
 fn is_candidate(plan: &Plan) -> bool {
     match plan {
         Plan::Project { input, .. } | Plan::Filter { input, .. } => is_candidate(input),
-        Plan::Limit { input, limit, offset: 0 } | Plan::Sort { input, limit, offset: 0, .. } if *limit != Some(0) => {
+        Plan::Limit { input, limit, offset: 0 } | Plan::Sort { input, limit, offset: 0, .. }
+            if *limit != Some(0) =>
+        {
             is_candidate(input)
         }
         Plan::Aggregate { groups, .. } => groups.is_empty(),

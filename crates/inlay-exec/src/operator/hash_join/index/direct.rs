@@ -88,7 +88,8 @@ impl DirectIndex {
         match self {
             Self::Unique { heads } => find_members(heads, slots, probe_rows),
             Self::Runs { starts, .. } => {
-                let has_rows = |slot: u32| slot != NO_SLOT_32 && starts[slot as usize] != starts[slot as usize + 1];
+                let has_rows =
+                    |slot: u32| slot != NO_SLOT_32 && starts[slot as usize] != starts[slot as usize + 1];
                 probe_rows.extend((0..slots.len() as u32).filter(|&row| has_rows(slots[row as usize])));
             }
         }

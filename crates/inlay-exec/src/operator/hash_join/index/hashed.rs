@@ -205,7 +205,11 @@ fn fill<const HASHED: bool>(
 }
 
 /// Rows with their keys, by the first bits of the hash: `parts[task][partition]`.
-fn partition<const HASHED: bool>(context: &ExecContext, keys: &[u64], bits: u32) -> Result<Vec<Vec<Vec<Entry>>>> {
+fn partition<const HASHED: bool>(
+    context: &ExecContext,
+    keys: &[u64],
+    bits: u32,
+) -> Result<Vec<Vec<Vec<Entry>>>> {
     let tasks: Vec<Mutex<Vec<Vec<Entry>>>> =
         (0..keys.len().div_ceil(TASK_ROWS)).map(|_| Mutex::default()).collect();
     context.parallel(tasks.len(), |task| {

@@ -14,9 +14,9 @@ pub(crate) mod direct;
 pub(crate) mod hashed;
 pub(crate) mod rank;
 
+use super::memory::zeroed;
 use direct::DirectIndex;
 use hashed::HashIndex;
-use super::memory::zeroed;
 use rank::RankIndex;
 
 /// An index over the build side's rows.
@@ -122,16 +122,6 @@ impl Index {
             Self::Direct(index) => index.memory_size(),
             Self::Rank(index) => index.memory_size(),
             Self::Hash(index) => index.memory_size(),
-        }
-    }
-
-    /// For EXPLAIN ANALYZE and tests.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::Direct(_) => "direct array",
-            Self::Rank(_) => "bitmap with ranks",
-            Self::Hash(_) => "hash table",
         }
     }
 }

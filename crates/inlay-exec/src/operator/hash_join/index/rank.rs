@@ -149,7 +149,8 @@ fn set_bits_ascending(context: &ExecContext, slots: &[u32], words: &mut [[u64; 2
     let (mut rest, mut word_from, mut row_from) = (words, 0usize, 0usize);
     for task in 1..=count {
         // The task ends before the word of the row at its nominal end.
-        let word_to = slots.get(task * PARALLEL_ROWS).map_or(word_from + rest.len(), |slot| *slot as usize / 64);
+        let word_to =
+            slots.get(task * PARALLEL_ROWS).map_or(word_from + rest.len(), |slot| *slot as usize / 64);
         let row_to = row_from + slots[row_from..].partition_point(|slot| (*slot as usize / 64) < word_to);
         let (own, behind) = rest.split_at_mut(word_to - word_from);
         tasks.push(Mutex::new((own, word_from, &slots[row_from..row_to])));
