@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,52 @@ def test_errors_point_at_their_place(con: Any) -> None:
     lines = str(error.value).splitlines()
     assert lines[-2] == "line 2:        c_nam"
     assert lines[-1].index("^") == lines[-2].index("c_nam")
+
+
+NESTED: dict[str, Callable[[int], str]] = {
+    "parentheses": lambda n: "SELECT " + "(" * n + "1" + ")" * n,
+    "sums": lambda n: "SELECT " + "+".join(["c_key"] * n) + " FROM customer",
+    "functions": lambda n: "SELECT " + "abs(" * n + "1" + ")" * n,
+    "negations": lambda n: "SELECT " + "NOT " * n + "true",
+    "cases": lambda n: "SELECT " + "CASE WHEN c_key = 1 THEN 1 ELSE " * n + "1" + " END" * n + " FROM customer",
+    "subqueries": lambda n: "SELECT * FROM " + "(SELECT * FROM " * n + "customer" + " AS s)" * n,
+    "unions": lambda n: " UNION ALL ".join(["SELECT 1"] * n),
+}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_deep_nesting_is_answered_or_refused(con: Any, kind: str) -> None:
+    assert con.execute(NESTED[kind](100)).fetchall()
+    with pytest.raises(inlay.ProgrammingError, match=r"deep|in a row"):
+        con.execute(NESTED[kind](20_000))
+    assert con.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_long_lists_are_answered(con: Any) -> None:
+    numbers = ", ".join(map(str, range(0, 100_000, 2)))
+    query = f"SELECT count(*) FROM range(1000) t(x) WHERE x IN ({numbers})"
+    assert con.execute(query).fetchone() == (500,)
+    either = " OR ".join(f"x = {number}" for number in range(0, 4_000, 2))
+    assert con.execute(f"SELECT count(*) FROM range(1000) t(x) WHERE {either}").fetchone() == (500,)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT rank() OVER (ORDER BY c_key) FROM customer",
+        "WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r WHERE x < 5) SELECT * FROM r",
+        "SELECT c_key FROM customer GROUP BY ROLLUP (c_key)",
+        "INSERT INTO customer VALUES (3, 'Cy', NULL) RETURNING c_key",
+        "INSERT INTO keyed VALUES (1, 1) ON CONFLICT DO NOTHING",
+        "ALTER TABLE customer ADD COLUMN age INTEGER",
+        "CREATE TABLE adult (age INTEGER CHECK (age > 17))",
+        "SELECT [1, 2]",
+    ],
+)
+def test_what_is_not_there_yet_says_so(con: Any, sql: str) -> None:
+    with pytest.raises(inlay.NotSupportedError, match="not available"):
+        con.execute(sql)
+    assert con.execute("SELECT count(*) FROM customer").fetchone() == (2,)
 
 
 def test_malformed_csv_names_file_and_line(con: Any, tmp_path: Path) -> None:

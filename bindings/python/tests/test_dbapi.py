@@ -147,9 +147,10 @@ def test_begin_twice_is_an_error(con: inlay.Connection) -> None:
 def test_closed_connections_say_so() -> None:
     con = inlay.connect()
     other = con.cursor()
+    con.execute("SELECT 1")
     con.close()
     con.close()
-    for call in (lambda: con.execute("SELECT 1"), con.cursor, con.begin):
+    for call in (lambda: con.execute("SELECT 1"), con.cursor, con.begin, con.fetchone, con.fetchall, con.df):
         with pytest.raises(inlay.InterfaceError, match="closed"):
             call()
     assert other.execute("SELECT 1").fetchone() == (1,)

@@ -16,12 +16,21 @@ import inlay
 ENDLESS = "SELECT count(*) FROM range(100000000) a(x), range(100000) b(y) WHERE x + y < 0"
 
 
-def test_interrupt_from_another_thread(con: inlay.Connection) -> None:
-    timer = threading.Timer(0.3, con.interrupt)
+LONG = [
+    ENDLESS,
+    "SELECT sum(x * y) FROM range(100000000) a(x), range(100000) b(y)",
+    "SELECT x % 1000, count(*) FROM range(100000000000) t(x) GROUP BY 1",
+    "CREATE TABLE much AS SELECT x % 7 AS x FROM range(100000000000) t(x)",
+]
+
+
+@pytest.mark.parametrize("query", LONG)
+def test_interrupt_from_another_thread(con: inlay.Connection, query: str) -> None:
+    timer = threading.Timer(0.2, con.interrupt)
     timer.start()
     start = time.perf_counter()
     with pytest.raises(inlay.OperationalError) as error:
-        con.execute(ENDLESS)
+        con.execute(query)
     assert error.value.sqlstate == "57014" and time.perf_counter() - start < 5
     assert con.execute("SELECT 1").fetchone() == (1,)
 
