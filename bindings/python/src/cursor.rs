@@ -28,11 +28,6 @@ impl Cursor {
         Self { result, state: Mutex::default() }
     }
 
-    /// The whole result.
-    pub fn result(&self) -> &QueryResult {
-        &self.result
-    }
-
     fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
         // Conversions may run Python code, so the lock is never waited for with the GIL.
         self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)

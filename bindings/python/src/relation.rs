@@ -5,39 +5,45 @@ use crate::cursor::{self, Cursor};
 use inlay::QueryResult;
 use inlay::render::{RenderOptions, render};
 use inlay::types::arrow::StringLayout;
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList};
 
-/// The rows of a query. Whole-column methods always give all rows; row methods go on where the last one stopped.
+/// The rows of a query. Every method gives all rows, as in DuckDB; fetching row by row is a connection's.
 #[pyclass(frozen, module = "inlay")]
 pub struct Relation {
-    cursor: Cursor,
+    result: QueryResult,
 }
 
 impl Relation {
     /// A relation of these rows.
     pub fn new(result: QueryResult) -> Self {
-        Self { cursor: Cursor::new(result) }
+        Self { result }
     }
 
     fn result(&self) -> &QueryResult {
-        self.cursor.result()
+        &self.result
+    }
+
+    fn cursor(&self) -> Cursor {
+        Cursor::new(self.result.clone())
     }
 }
 
 #[pymethods]
 impl Relation {
-    fn fetchone(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
-        self.cursor.fetch_one(py)
-    }
-
-    #[pyo3(signature = (size = 1))]
-    fn fetchmany(&self, py: Python<'_>, size: usize) -> PyResult<Py<PyList>> {
-        self.cursor.fetch_list(py, size)
-    }
-
     fn fetchall(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
-        self.cursor.fetch_list(py, usize::MAX)
+        self.cursor().fetch_list(py, usize::MAX)
+    }
+
+    /// Called for names that are not there.
+    fn __getattr__(&self, name: &str) -> PyResult<()> {
+        Err(PyAttributeError::new_err(match name {
+            "fetchone" | "fetchmany" => format!(
+                "a relation has no {name}(), its methods give all rows; use fetchall(), or execute().{name}()"
+            ),
+            _ => format!("'Relation' object has no attribute '{name}'"),
+        }))
     }
 
     fn fetchnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -88,7 +94,7 @@ impl Relation {
 
     #[getter]
     fn description(&self, py: Python<'_>) -> PyResult<Option<Py<PyList>>> {
-        self.cursor.description(py)
+        self.cursor().description(py)
     }
 
     #[getter]
@@ -115,12 +121,8 @@ impl Relation {
         self.result().row_count()
     }
 
-    fn __iter__(slf: PyRef<'_, Self>) -> Py<Self> {
-        slf.into()
-    }
-
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
-        self.fetchone(py)
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.fetchall(py)?.into_bound(py).try_iter()
     }
 
     /// Prints the table.

@@ -143,9 +143,9 @@ def test_variables_are_tables(con: inlay.Connection) -> None:
     query = "SELECT count(*) FROM local_frame JOIN local_table USING (x)"
     assert con.execute(query).fetchone() == (1,)
     assert con.execute("SELECT sum(x) FROM GLOBAL_FRAME").fetchone() == (6,)
-    assert inlay.sql("SELECT sum(x) FROM local_frame").fetchone() == (30,)
+    assert inlay.sql("SELECT sum(x) FROM local_frame").fetchall() == [(30,)]
     relation = con.sql("SELECT x + 1 AS y FROM local_frame")  # noqa: F841 - found by its name
-    assert con.sql("SELECT sum(y) FROM relation").fetchone() == (32,)
+    assert con.sql("SELECT sum(y) FROM relation").fetchall() == [(32,)]
     con.execute("CREATE TABLE copied AS FROM local_frame")
     assert con.execute("SELECT count(*) FROM copied").fetchone() == (2,)
 

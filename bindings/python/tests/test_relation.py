@@ -37,13 +37,17 @@ def test_shape_and_types(con: inlay.Connection) -> None:
     assert relation.shape == (1, 2) and len(relation) == 1
 
 
-def test_columns_can_be_fetched_again(con: inlay.Connection) -> None:
+def test_every_fetch_gives_all_rows(con: inlay.Connection) -> None:
     relation = con.sql("SELECT * FROM range(3) t(x) ORDER BY x")
     for _ in range(2):
         assert relation.fetchnumpy()["x"].tolist() == [0, 1, 2]
         assert relation.df()["x"].tolist() == [0, 1, 2]
-    assert relation.fetchone() == (0,)
-    assert relation.fetchall() == [(1,), (2,)]
+        assert relation.fetchall() == list(relation) == [(0,), (1,), (2,)]
+    assert next(iter(relation)) == (0,) and relation.fetchall() == [(0,), (1,), (2,)]
+    for method in ("fetchone", "fetchmany"):
+        with pytest.raises(AttributeError, match="fetchall"):
+            getattr(relation, method)
+    assert not hasattr(relation, "nothing")
 
 
 def test_statements_without_rows_have_no_relation(con: inlay.Connection) -> None:

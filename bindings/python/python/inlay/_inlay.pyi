@@ -29,14 +29,8 @@ class _Fetch:
     def description(self) -> list[tuple[str, str, None, None, None, None, None]] | None:
         """Name and type of each column; None for statements without rows."""
 
-    def fetchone(self) -> tuple[Any, ...] | None:
-        """Fetch the next row; None when there is none."""
-
-    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
-        """Fetch up to `size` more rows."""
-
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """Fetch all further rows."""
+        """Fetch all rows; of a connection, those not fetched yet."""
 
     def fetchnumpy(self) -> dict[str, Any]:
         """
@@ -66,7 +60,6 @@ class _Fetch:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
-    def __next__(self) -> tuple[Any, ...]: ...
 
 @final
 class Connection(_Fetch):
@@ -85,6 +78,13 @@ class Connection(_Fetch):
     def rowcount(self) -> int:
         """Rows of the last answer, or rows that the last statement changed; -1 if neither."""
 
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """Fetch the next row; None when there is none."""
+
+    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
+        """Fetch up to `size` more rows."""
+
+    def __next__(self) -> tuple[Any, ...]: ...
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
@@ -156,7 +156,7 @@ class Connection(_Fetch):
 
 @final
 class Relation(_Fetch):
-    """The rows of a query. Its `repr` is a table."""
+    """The rows of a query, all of them in every method. Its `repr` is a table."""
 
     @property
     def columns(self) -> list[str]:
