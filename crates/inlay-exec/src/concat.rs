@@ -1,97 +1,412 @@
-//! Joining vectors end to end without copying strings.
+//! Joining many vectors of one type into one contiguous vector, in parallel for large ones.
+//!
+//! Dictionaries stay dictionaries: codes are copied as they are if all pieces share one, and through a merged
+//! dictionary if the distinct dictionaries are small. Strings are not copied: heaps are lined up, and views rebased.
 
-use inlay_types::{Batch, Bitmap, Buffer, Heap, LogicalType, Native, Vector, View};
+use crate::ExecContext;
+use inlay_types::{
+    Batch, Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, Result, Vector, VectorKind, View,
+};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
 
-/// All rows of `parts`, in order, as one vector. Views are rebased onto the joined list of heap buffers; dictionaries
-/// stay when all parts share one.
-pub fn concat_vectors(ty: LogicalType, parts: &[&Vector]) -> Vector {
-    if let [only] = parts {
-        return (*only).clone();
+/// Rows that one task copies.
+const TASK_ROWS: usize = 1 << 16;
+/// Merged dictionaries have at most this many values before equal ones are dropped.
+const MERGED_VALUES_MAX: usize = 1 << 15;
+
+/// How the values of a piece become values of the whole.
+#[derive(Clone)]
+enum Change {
+    /// Copied as they are.
+    None,
+    /// Views whose heap buffers begin at this number.
+    Rebase(u32),
+    /// Codes that get other numbers.
+    Recode(Arc<Vec<u32>>),
+    /// The dictionary's only value repeated: a constant in a column of codes.
+    Code(u32),
+}
+
+/// A piece, and the memory that its rows go to.
+struct Piece<'a> {
+    vector: &'a Vector,
+    change: Change,
+}
+
+/// What the whole will be.
+struct Shape {
+    dictionary: Option<Arc<Dictionary>>,
+    heap: Heap,
+    width: usize,
+}
+
+/// One vector of all rows of `pieces`, in order, on the calling thread.
+pub(crate) fn concat(ty: LogicalType, pieces: &[Vector]) -> Vector {
+    if let [one] = pieces {
+        return one.clone();
     }
-    let len = parts.iter().map(|p| p.len()).sum();
-    let shared = parts.first().and_then(|first| first.as_dictionary()).filter(|dictionary| {
-        parts.iter().all(|p| p.as_dictionary().is_some_and(|d| d.id() == dictionary.id()))
-    });
-    if let Some(dictionary) = shared {
-        let codes = concat_fixed::<u32>(len, parts.iter().map(|p| p.codes()));
-        return Vector::dictionary(
-            dictionary.clone(),
-            codes,
-            len,
-            concat_validity(len, parts.iter().copied()),
-        );
-    }
-    let flat: Vec<Vector> = parts.iter().map(|p| p.flatten()).collect();
-    let (data, heap) = match ty.physical().size() {
-        1 => (concat_fixed::<u8>(len, flat.iter().map(|p| p.values())), Heap::default()),
-        2 => (concat_fixed::<u16>(len, flat.iter().map(|p| p.values())), Heap::default()),
-        4 => (concat_fixed::<u32>(len, flat.iter().map(|p| p.values())), Heap::default()),
-        8 => (concat_fixed::<u64>(len, flat.iter().map(|p| p.values())), Heap::default()),
-        _ if ty.is_view() => concat_views(len, &flat),
-        _ => (concat_fixed::<View>(len, flat.iter().map(|p| p.values())), Heap::default()),
-    };
-    Vector::flat(ty, len, data, concat_validity(len, flat.iter()), heap)
+    let total = pieces.iter().map(Vector::len).sum();
+    let (shape, parts) = plan(ty, pieces, total);
+    let mut data = Buffer::zeroed(total * shape.width);
+    copy_range(&parts, &shape, &mut data);
+    assemble(ty, shape, pieces, total, data)
 }
 
 /// All rows of `batches`, column by column. `types` gives the columns when there are no batches.
-pub fn concat_batches(types: &[LogicalType], batches: &[Batch]) -> Batch {
+pub(crate) fn concat_batches(types: &[LogicalType], batches: &[Batch]) -> Batch {
     let len = batches.iter().map(Batch::len).sum();
     let column = |(index, ty): (usize, &LogicalType)| {
-        let parts: Vec<&Vector> = batches.iter().map(|b| b.column(index)).collect();
-        if parts.is_empty() { Vector::empty(*ty) } else { concat_vectors(*ty, &parts) }
+        let pieces: Vec<Vector> = batches.iter().map(|batch| batch.column(index).clone()).collect();
+        if pieces.is_empty() { Vector::empty(*ty) } else { concat(*ty, &pieces) }
     };
     Batch::new(types.iter().enumerate().map(column).collect(), len)
 }
 
-fn concat_fixed<'a, T: Native>(len: usize, parts: impl Iterator<Item = &'a [T]>) -> Buffer {
-    let mut buffer = Buffer::zeroed(len * size_of::<T>());
-    if let Some(mut target) = buffer.typed_mut::<T>() {
-        for part in parts {
-            let (head, tail) = target.split_at_mut(part.len());
-            head.copy_from_slice(part);
-            target = tail;
+/// One vector per column: `columns[c]` holds the pieces of column `c`, of type `types[c]`, and all columns have
+/// pieces of the same lengths. Columns and ranges of rows are copied in parallel.
+pub(crate) fn concat_columns(
+    context: &ExecContext,
+    types: &[LogicalType],
+    columns: &[Vec<Vector>],
+) -> Result<Vec<Vector>> {
+    let total: usize = columns.first().map_or(0, |pieces| pieces.iter().map(Vector::len).sum());
+    if total <= TASK_ROWS {
+        return Ok(columns.iter().zip(types).map(|(pieces, ty)| concat(*ty, pieces)).collect());
+    }
+    let mut plans: Vec<(Shape, Vec<Piece<'_>>)> =
+        columns.iter().zip(types).map(|(pieces, ty)| plan(*ty, pieces, total)).collect();
+    let mut buffers: Vec<Buffer> =
+        plans.iter().map(|(shape, _)| Buffer::zeroed(total * shape.width)).collect();
+    let mut tasks = Vec::new();
+    for ((shape, parts), buffer) in plans.iter().zip(&mut buffers) {
+        match shape.width {
+            1 => split::<u8>(parts, shape, buffer, &mut tasks),
+            2 => split::<u16>(parts, shape, buffer, &mut tasks),
+            4 => split::<u32>(parts, shape, buffer, &mut tasks),
+            8 => split::<u64>(parts, shape, buffer, &mut tasks),
+            _ => split::<View>(parts, shape, buffer, &mut tasks),
         }
     }
-    buffer
+    let tasks: Vec<Mutex<Option<Task<'_>>>> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
+    context.parallel(tasks.len(), |index| {
+        if let Some(task) = tasks[index].lock().take() {
+            task();
+        }
+        Ok(())
+    })?;
+    drop(tasks);
+    let mut whole = Vec::with_capacity(columns.len());
+    for (index, buffer) in buffers.into_iter().enumerate().rev() {
+        let Some((shape, _)) = plans.pop() else { return Err(Error::internal("a column was lost")) };
+        whole.push(assemble(types[index], shape, &columns[index], total, buffer));
+    }
+    whole.reverse();
+    Ok(whole)
 }
 
-fn concat_views(len: usize, parts: &[Vector]) -> (Buffer, Heap) {
-    let mut buffers: Vec<Buffer> = Vec::new();
-    let mut target = Buffer::zeroed(len * size_of::<View>());
-    let mut last: Option<(&Heap, u32)> = None;
-    if let Some(mut views) = target.typed_mut::<View>() {
-        for part in parts {
-            // Neighbouring parts often share one heap (slices of a segment): its buffers are listed once.
-            let base = match last {
-                Some((heap, base)) if heap.same(part.heap()) => base,
-                _ => {
-                    let base = buffers.len() as u32;
-                    buffers.extend_from_slice(part.heap().buffers());
-                    base
-                }
-            };
-            last = Some((part.heap(), base));
-            let (head, tail) = views.split_at_mut(part.len());
-            for (view, source) in head.iter_mut().zip(part.views()) {
-                *view = source.rebased(base);
+type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
+
+/// Cuts the copying of one column into tasks.
+fn split<'a, T: Carrier>(
+    parts: &'a [Piece<'a>],
+    shape: &'a Shape,
+    buffer: &'a mut Buffer,
+    tasks: &mut Vec<Task<'a>>,
+) {
+    let Some(mut rest) = buffer.typed_mut::<T>() else { return };
+    let mut from = 0;
+    while from < parts.len() {
+        let (mut to, mut rows) = (from, 0);
+        while to < parts.len() && rows < TASK_ROWS {
+            rows += parts[to].vector.len();
+            to += 1;
+        }
+        let (target, behind) = rest.split_at_mut(rows);
+        rest = behind;
+        let group = &parts[from..to];
+        tasks.push(Box::new(move || copy_pieces(group, shape, target)));
+        from = to;
+    }
+}
+
+fn copy_range(parts: &[Piece<'_>], shape: &Shape, data: &mut Buffer) {
+    match shape.width {
+        1 => data.typed_mut::<u8>().into_iter().for_each(|target| copy_pieces(parts, shape, target)),
+        2 => data.typed_mut::<u16>().into_iter().for_each(|target| copy_pieces(parts, shape, target)),
+        4 => data.typed_mut::<u32>().into_iter().for_each(|target| copy_pieces(parts, shape, target)),
+        8 => data.typed_mut::<u64>().into_iter().for_each(|target| copy_pieces(parts, shape, target)),
+        _ => data.typed_mut::<View>().into_iter().for_each(|target| copy_pieces(parts, shape, target)),
+    }
+}
+
+/// Values of a width, with what can be done to codes and views.
+trait Carrier: Native {
+    /// The value in the whole of a value of a piece.
+    #[inline(always)]
+    fn change(self, _: &Change) -> Self {
+        self
+    }
+
+    /// A code as a value; only columns of codes, which are carried as `u32`, ask for it.
+    #[inline(always)]
+    fn from_code(_: u32) -> Self {
+        Self::default()
+    }
+}
+
+impl Carrier for u8 {}
+impl Carrier for u16 {}
+impl Carrier for u64 {}
+
+impl Carrier for u32 {
+    #[inline(always)]
+    fn from_code(code: u32) -> Self {
+        code
+    }
+}
+
+impl Carrier for View {
+    #[inline(always)]
+    fn change(self, change: &Change) -> Self {
+        if let Change::Rebase(base) = change { self.rebased(*base) } else { self }
+    }
+}
+
+fn copy_pieces<T: Carrier>(parts: &[Piece<'_>], shape: &Shape, mut target: &mut [T]) {
+    for part in parts {
+        let (own, behind) = target.split_at_mut(part.vector.len());
+        target = behind;
+        if own.is_empty() {
+            continue;
+        }
+        if shape.dictionary.is_some() { copy_codes(part, own) } else { copy_values(part, own) }
+    }
+}
+
+fn copy_codes<T: Carrier>(part: &Piece<'_>, target: &mut [T]) {
+    match &part.change {
+        Change::Code(code) => target.fill(T::from_code(*code)),
+        Change::Recode(map) => {
+            for (value, &code) in target.iter_mut().zip(part.vector.codes()) {
+                *value = T::from_code(map[code as usize]);
             }
-            views = tail;
+        }
+        Change::None | Change::Rebase(_) => {
+            target.copy_from_slice(&part.vector.data().typed::<T>()[..part.vector.len()]);
         }
     }
-    (target, Heap::new(buffers))
 }
 
-fn concat_validity<'a>(len: usize, parts: impl Iterator<Item = &'a Vector> + Clone) -> Option<Bitmap> {
-    if parts.clone().all(|p| p.validity().is_none()) {
+fn copy_values<T: Carrier>(part: &Piece<'_>, target: &mut [T]) {
+    let as_is = matches!(part.change, Change::None | Change::Rebase(0));
+    let data = part.vector.data();
+    match part.vector.kind() {
+        VectorKind::Flat if as_is => target.copy_from_slice(&data.typed::<T>()[..target.len()]),
+        VectorKind::Flat => {
+            for (value, source) in target.iter_mut().zip(data.typed::<T>()) {
+                *value = source.change(&part.change);
+            }
+        }
+        VectorKind::Constant => target.fill(data.typed::<T>()[0].change(&part.change)),
+        VectorKind::Dictionary(dictionary) => {
+            let values = dictionary.values().data().typed::<T>();
+            for (value, &code) in target.iter_mut().zip(part.vector.codes()) {
+                *value = values[code as usize].change(&part.change);
+            }
+        }
+    }
+}
+
+/// Decides what the whole is and how each piece gets there.
+fn plan<'a>(ty: LogicalType, pieces: &'a [Vector], total: usize) -> (Shape, Vec<Piece<'a>>) {
+    if let Some((dictionary, maps)) = merged_dictionary(pieces, total) {
+        let change = |vector: &Vector| match vector.as_dictionary() {
+            Some(own) => maps.get(&own.id()).cloned().unwrap_or(Change::None),
+            None => Change::Code(0),
+        };
+        let parts = pieces.iter().map(|vector| Piece { vector, change: change(vector) }).collect();
+        return (Shape { dictionary: Some(dictionary), heap: Heap::default(), width: 4 }, parts);
+    }
+    let width = ty.physical().size();
+    if !ty.is_view() {
+        let parts = pieces.iter().map(|vector| Piece { vector, change: Change::None }).collect();
+        return (Shape { dictionary: None, heap: Heap::default(), width }, parts);
+    }
+    let mut heaps = Heaps::default();
+    let parts = pieces
+        .iter()
+        .map(|vector| Piece { vector, change: Change::Rebase(heaps.base(vector.heap())) })
+        .collect();
+    (Shape { dictionary: None, heap: heaps.finish(), width }, parts)
+}
+
+/// Heaps lined up, each once.
+#[derive(Default)]
+struct Heaps {
+    known: HashMap<usize, u32>,
+    first: Option<Heap>,
+    buffers: Vec<Buffer>,
+}
+
+impl Heaps {
+    /// The number that the first buffer of `heap` has in the whole.
+    fn base(&mut self, heap: &Heap) -> u32 {
+        if heap.buffers().is_empty() {
+            return 0;
+        }
+        let id = heap.buffers().as_ptr() as usize;
+        if let Some(base) = self.known.get(&id) {
+            return *base;
+        }
+        let base = self.buffers.len() as u32;
+        self.known.insert(id, base);
+        if self.first.is_none() {
+            self.first = Some(heap.clone());
+        }
+        self.buffers.extend_from_slice(heap.buffers());
+        base
+    }
+
+    fn finish(self) -> Heap {
+        match self.first {
+            Some(only) if self.known.len() == 1 => only,
+            Some(_) => Heap::new(self.buffers),
+            None => Heap::default(),
+        }
+    }
+}
+
+/// A dictionary for all pieces, if they are codes of small dictionaries (or NULL throughout); and how codes change, by
+/// the id of the piece's dictionary.
+fn merged_dictionary(pieces: &[Vector], total: usize) -> Option<(Arc<Dictionary>, HashMap<u64, Change>)> {
+    let mut dictionaries: Vec<&Arc<Dictionary>> = Vec::new();
+    let mut maps = HashMap::new();
+    for piece in pieces {
+        match piece.as_dictionary() {
+            Some(dictionary) => {
+                if maps.insert(dictionary.id(), Change::None).is_none() {
+                    dictionaries.push(dictionary);
+                }
+            }
+            None if piece.is_constant_null() || piece.is_empty() => {}
+            None => return None,
+        }
+    }
+    let first = *dictionaries.first()?;
+    if dictionaries.len() == 1 {
+        return Some((Arc::clone(first), maps));
+    }
+    let values: usize = dictionaries.iter().map(|d| d.values().len()).sum();
+    if !first.values().logical_type().is_view() || values > MERGED_VALUES_MAX.min(total) {
         return None;
     }
-    let mut words = vec![0u64; len.div_ceil(64)];
-    let mut row = 0;
-    for part in parts {
-        for index in 0..part.len() {
-            words[row / 64] |= u64::from(!part.is_null(index)) << (row % 64);
-            row += 1;
+    let all: Vec<Vector> = dictionaries.iter().map(|d| d.values().clone()).collect();
+    let all = concat(first.values().logical_type(), &all);
+    let heap = all.heap().buffers();
+    let mut codes: HashMap<&[u8], u32> = HashMap::with_capacity(values);
+    let mut kept: Vec<u32> = Vec::new();
+    let mut from = 0;
+    for dictionary in dictionaries {
+        let count = dictionary.values().len();
+        let map = (from..from + count).map(|row| {
+            *codes.entry(all.views()[row].bytes(heap)).or_insert_with(|| {
+                kept.push(row as u32);
+                kept.len() as u32 - 1
+            })
+        });
+        maps.insert(dictionary.id(), Change::Recode(Arc::new(map.collect())));
+        from += count;
+    }
+    Some((Dictionary::new(all.take(&kept)), maps))
+}
+
+fn assemble(ty: LogicalType, shape: Shape, pieces: &[Vector], total: usize, data: Buffer) -> Vector {
+    let validity = concat_validity(pieces, total);
+    match shape.dictionary {
+        Some(dictionary) => Vector::dictionary(dictionary, data, total, validity),
+        None => Vector::flat(ty, total, data, validity, shape.heap),
+    }
+}
+
+fn concat_validity(pieces: &[Vector], total: usize) -> Option<Bitmap> {
+    if pieces.iter().all(|piece| piece.validity().is_none()) {
+        return None;
+    }
+    let mut words = vec![0u64; total.div_ceil(64)];
+    let mut at = 0;
+    for piece in pieces {
+        let len = piece.len();
+        match piece.validity() {
+            Some(bits) if !piece.is_constant() => append_bits(&mut words, at, bits.words(), len),
+            Some(_) if piece.is_constant_null() => {}
+            Some(_) | None => append_ones(&mut words, at, len),
+        }
+        at += len;
+    }
+    Some(Bitmap::from_words(words, total))
+}
+
+fn append_ones(words: &mut [u64], at: usize, len: usize) {
+    append_words(words, at, len, |_| u64::MAX);
+}
+
+fn append_bits(words: &mut [u64], at: usize, bits: &[u64], len: usize) {
+    append_words(words, at, len, |index| bits[index]);
+}
+
+/// Ors `len` bits, given by the word, into clear bits of `words` from bit `at` on.
+fn append_words(words: &mut [u64], at: usize, len: usize, source: impl Fn(usize) -> u64) {
+    let shift = at % 64;
+    for index in 0..len.div_ceil(64) {
+        let left = len - index * 64;
+        let word = if left < 64 { source(index) & ((1 << left) - 1) } else { source(index) };
+        let place = at / 64 + index;
+        words[place] |= word << shift;
+        if shift > 0 && word >> (64 - shift) != 0 {
+            words[place + 1] |= word >> (64 - shift);
         }
     }
-    Some(Bitmap::from_words(words, len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inlay_types::Value;
+
+    fn texts(words: &[Option<&str>]) -> Vector {
+        let values: Vec<Value> =
+            words.iter().map(|w| w.map_or(Value::Null, |w| Value::Varchar(w.into()))).collect();
+        Vector::from_sql_values(LogicalType::Varchar, &values).unwrap()
+    }
+
+    fn all(vector: &Vector) -> Vec<Value> {
+        (0..vector.len()).map(|i| vector.get(i)).collect()
+    }
+
+    #[test]
+    fn strings_of_several_heaps_constants_and_dictionaries() {
+        let one = texts(&[Some("short"), None, Some("a string that is too long for a view")]);
+        let two = texts(&[Some("another string that is too long for a view")]);
+        let words = texts(&[Some("x"), Some("yet another string that is too long")]);
+        let coded = Vector::dictionary(Dictionary::new(words), Buffer::copy_of(&[1u32, 0, 1]), 3, None);
+        let nulls = Vector::nulls(LogicalType::Varchar, 70);
+        let pieces = [one, nulls, two.clone(), coded, two];
+        let expected: Vec<Value> = pieces.iter().flat_map(all).collect();
+        assert_eq!(all(&concat(LogicalType::Varchar, &pieces)), expected);
+    }
+
+    #[test]
+    fn small_dictionaries_are_merged_without_repetition() {
+        let code = |words: &[Option<&str>], codes: &[u32]| {
+            Vector::dictionary(Dictionary::new(texts(words)), Buffer::copy_of(codes), codes.len(), None)
+        };
+        let one = code(&[Some("a"), Some("b")], &[0, 1, 1, 0, 1]);
+        let two = code(&[Some("b"), Some("c")], &[0, 1, 0]);
+        let pieces = [one, two, Vector::nulls(LogicalType::Varchar, 2)];
+        let whole = concat(LogicalType::Varchar, &pieces);
+        assert_eq!(whole.as_dictionary().unwrap().values().len(), 3);
+        assert_eq!(all(&whole), pieces.iter().flat_map(all).collect::<Vec<_>>());
+    }
 }

@@ -25,7 +25,6 @@ pub mod pool;
 pub mod profile;
 mod run;
 
-pub use concat::{concat_batches, concat_vectors};
 pub use context::ExecContext;
 pub use pool::WorkerPool;
 pub use run::{Analysis, analyze, execute, execute_into};

@@ -75,7 +75,7 @@ pub enum Error {
         message: String,
     },
     /// 22018, 22007. A text is no value of the wanted type.
-    #[error("could not convert {} to {to}", quoted(value))]
+    #[error("could not convert {} to {to}{}", quoted(value), try_cast(to))]
     InvalidCast {
         /// The value, as text.
         value: String,
@@ -89,7 +89,7 @@ pub enum Error {
         message: String,
     },
     /// 22012.
-    #[error("division by zero")]
+    #[error("division by zero; NULLIF(divisor, 0) gives NULL instead")]
     DivisionByZero,
     /// 22023. An argument of a function, setting or API call is not acceptable.
     #[error("{message}")]
@@ -212,6 +212,11 @@ fn hint(candidates: &[String]) -> String {
         [one] => format!("; did you mean {one}?"),
         many => format!("; did you mean one of {}?", many.join(", ")),
     }
+}
+
+/// The way around a failed conversion to a type (`to` may also name a text format, which TRY_CAST does not know).
+fn try_cast(to: &str) -> &'static str {
+    if to.contains(' ') { "" } else { "; TRY_CAST gives NULL instead" }
 }
 
 fn quoted(value: &str) -> String {

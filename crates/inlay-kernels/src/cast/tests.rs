@@ -138,8 +138,16 @@ fn values_round_and_fail_as_documented() {
         (text("2.5"), LogicalType::Integer, Ok("3")),
         (Value::Integer(300), LogicalType::TinyInt, Err("value 300 is out of range for TINYINT")),
         (text("300"), LogicalType::TinyInt, Err("value 300 is out of range for TINYINT")),
-        (text("abc"), LogicalType::Integer, Err("could not convert 'abc' to INTEGER")),
-        (text("2024-02-30"), LogicalType::Date, Err("could not convert '2024-02-30' to DATE")),
+        (
+            text("abc"),
+            LogicalType::Integer,
+            Err("could not convert 'abc' to INTEGER; TRY_CAST gives NULL instead"),
+        ),
+        (
+            text("2024-02-30"),
+            LogicalType::Date,
+            Err("could not convert '2024-02-30' to DATE; TRY_CAST gives NULL instead"),
+        ),
         (Value::Double(1e20), LogicalType::Integer, Err("value 1e+20 is out of range for INTEGER")),
         (
             decimal(1_234_567, 7, 2),

@@ -10,7 +10,6 @@ use super::index::direct::DirectIndex;
 use super::index::hashed::HashIndex;
 use super::index::rank::RankIndex;
 use super::keys::{KeyRange, KeyStates, SlotEncoding, is_narrow_integer};
-use super::memory::{Zero, zeroed};
 use super::publish::{Published, publish};
 use super::rows::{BuildRows, Chunk, Chunks, Collected};
 use crate::ExecContext;
@@ -234,13 +233,13 @@ impl HashJoin {
     }
 
     /// Computes a number for each row that can be found from its keys.
-    fn in_parallel<T: Native + Zero>(
+    fn in_parallel<T: Native>(
         &self,
         context: &ExecContext,
         chunks: &Chunks,
         encode: impl Fn(&[Vector], &mut Vec<T>) + Sync,
     ) -> Result<Vec<T>> {
-        let mut all = zeroed::<T>(chunks.found);
+        let mut all = vec![T::default(); chunks.found];
         let mut tasks: Vec<Mutex<(&[Chunk], &mut [T])>> = Vec::new();
         let (mut rest, mut chunks) = (&mut all[..], &chunks.chunks[..]);
         while !chunks.is_empty() {

@@ -7,21 +7,19 @@
 //! ```
 //! - [`options`]: what the planner says, and what it gets. [`plan_join`] is the way in, for nested-loop joins too.
 //! - `core`, `output`: what all joins do with pairs of rows. `pairs`, `mark`: conditions over pairs.
-//! - `rows`, `concat`, `gather`: the stored rows. `keys`, `index`: from keys to rows.
+//! - `rows`, `gather`: the stored rows. `keys`, `index`: from keys to rows.
 //! - `build`, `publish`, `probe`, `outer`: the steps in order.
 //!
 //! The build side is stored column by column in the order of its input; the index holds row numbers only.
 //! Sources: Leis et al., "Morsel-Driven Parallelism" (SIGMOD 2014); Birler et al. (DaMoN 2024), see `index::hashed`.
 
 mod build;
-mod concat;
 pub(crate) mod core;
 mod dispatch;
 mod gather;
 mod index;
 mod keys;
 mod mark;
-mod memory;
 pub mod options;
 mod outer;
 mod output;

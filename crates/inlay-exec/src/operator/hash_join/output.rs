@@ -3,9 +3,9 @@
 //! Small outputs are held back and joined, so that operators behind a selective join do not see batches of a few
 //! rows. Of rows held back, build columns are gathered only when the batch is full.
 
-use super::concat::concat;
 use super::gather::{NO_ROW, gather, gather_nullable};
 use super::rows::BuildRows;
+use crate::concat::concat;
 use crate::pipeline::{Flow, Push};
 use inlay_types::{Batch, Buffer, LogicalType, Result, VECTOR_SIZE, Vector};
 

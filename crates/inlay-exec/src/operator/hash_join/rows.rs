@@ -3,8 +3,8 @@
 //! Workers keep the batches that they are given; nothing is copied until all are there. Batches are then put in the
 //! order of their morsels, which is that of the table, so a clustered key stays clustered.
 
-use super::concat::concat_columns;
 use crate::ExecContext;
+use crate::concat::concat_columns;
 use inlay_types::{Error, Interrupt, LogicalType, MemoryBudget, Reservation, Result, Vector};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -8,7 +8,6 @@
 
 use super::super::dispatch::multiversion;
 use super::super::keys::NO_SLOT_32;
-use super::super::memory::zeroed;
 use super::{PairWriter, RowWriter, Runs};
 
 /// See the module documentation.
@@ -30,7 +29,7 @@ pub(crate) enum DirectIndex {
 impl DirectIndex {
     /// Indexes rows by their slots, each below `domain`. With `members`, rows of equal slots need not all be found.
     pub fn build(slots: &[u32], domain: usize, members: bool, ascending: bool) -> Self {
-        let mut heads = zeroed::<u32>(domain + 1);
+        let mut heads = vec![0u32; domain + 1];
         let mut repeated = false;
         for (row, &slot) in slots.iter().enumerate() {
             let head = &mut heads[slot as usize];

@@ -12,7 +12,6 @@
 
 use super::super::dispatch::{multiversion, prefetch};
 use super::super::keys::NO_SLOT;
-use super::super::memory::zeroed;
 use super::{PairWriter, Runs};
 use crate::ExecContext;
 use inlay_kernels::hash::hash_u64;
@@ -57,8 +56,8 @@ impl HashIndex {
         let bits = keys.len().next_power_of_two().trailing_zeros().max(1);
         let partition_bits = bits.saturating_sub(PARTITION_BITS).min(8);
         let shift = 64 - bits;
-        let mut directory = zeroed::<u64>((1 << bits) + 1);
-        let mut entries: Vec<Entry> = zeroed(keys.len());
+        let mut directory = vec![0u64; (1 << bits) + 1];
+        let mut entries: Vec<Entry> = vec![[0, 0]; keys.len()];
         let mut unique = true;
         if partition_bits == 0 {
             let rows = keys.iter().enumerate().map(|(row, &key)| [key, row as u64]);

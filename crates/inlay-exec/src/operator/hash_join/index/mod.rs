@@ -14,7 +14,6 @@ pub(crate) mod direct;
 pub(crate) mod hashed;
 pub(crate) mod rank;
 
-use super::memory::zeroed;
 use direct::DirectIndex;
 use hashed::HashIndex;
 use rank::RankIndex;
@@ -210,7 +209,7 @@ fn group_by_slot(
 ) -> (Vec<u32>, Option<Vec<u32>>) {
     // Counts stand two places behind their slot; after summing up, `starts[slot + 1]` is where the slot's next row goes,
     // and when all rows are placed, where the next slot begins.
-    let mut starts = zeroed::<u32>(domain + 2);
+    let mut starts = vec![0u32; domain + 2];
     for slot in slots.clone() {
         if let Some(count) = starts.get_mut(slot as usize + 2) {
             *count += 1;
@@ -226,7 +225,7 @@ fn group_by_slot(
         starts.push(sum);
         return (starts, None);
     }
-    let mut rows = zeroed::<u32>(len);
+    let mut rows = vec![0u32; len];
     for (row, slot) in slots.enumerate() {
         let place = &mut starts[slot as usize + 1];
         rows[*place as usize] = row as u32;

@@ -10,7 +10,6 @@
 //! would take 24 MB. Behind the last word stands an empty one; slots outside of the range read that one.
 
 use super::super::dispatch::multiversion;
-use super::super::memory::zeroed;
 use super::{PairWriter, RowWriter, Runs};
 use crate::ExecContext;
 use inlay_types::Result;
@@ -38,7 +37,7 @@ impl RankIndex {
         members: bool,
         ascending: bool,
     ) -> Result<Self> {
-        let mut words = zeroed::<[u64; 2]>(domain.div_ceil(64) + 1);
+        let mut words = vec![[0u64; 2]; domain.div_ceil(64) + 1];
         if ascending && slots.len() > PARALLEL_ROWS {
             set_bits_ascending(context, slots, &mut words)?;
         } else {
@@ -70,7 +69,7 @@ impl RankIndex {
 
     fn rows_by_rank(&self, context: &ExecContext, slots: &[u32]) -> Result<Vec<u32>> {
         if slots.len() <= PARALLEL_ROWS {
-            let mut rows = zeroed::<u32>(slots.len());
+            let mut rows = vec![0u32; slots.len()];
             for (row, &slot) in slots.iter().enumerate() {
                 rows[self.rank(slot)] = row as u32;
             }
