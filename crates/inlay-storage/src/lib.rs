@@ -15,6 +15,7 @@
 
 pub mod bloom;
 pub mod bulk;
+pub mod bytes;
 pub mod hyperloglog;
 pub mod key_bitmap;
 mod keys;
@@ -29,11 +30,12 @@ pub mod zone_map;
 
 pub use bloom::BloomFilter;
 pub use bulk::{BulkAppender, BulkLoad};
+pub use bytes::{ByteReader, ByteWriter};
 pub use hyperloglog::HyperLogLog;
 pub use key_bitmap::KeyBitmap;
 pub use predicate::{Cmp, Prune, SegmentPredicate, VectorPredicate};
 pub use row_group::{ROW_GROUP_SIZE, RowGroup};
-pub use schema::{ColumnSchema, TableSchema};
+pub use schema::{Check, ColumnSchema, ForeignKey, Origin, ReferenceAction, TableSchema};
 pub use segment::{PreparedPredicate, Segment};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use table::{Table, TableSnapshot};

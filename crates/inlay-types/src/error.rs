@@ -116,6 +116,32 @@ pub enum Error {
         /// What the system said.
         message: String,
     },
+    /// 53100. The disk or a quota is full.
+    #[error("{action} \"{path}\": no space left; free some and try again")]
+    DiskFull {
+        /// "cannot write", ...
+        action: &'static str,
+        /// The path.
+        path: String,
+    },
+    /// XX001. A checksum or invariant of a database file or its log does not hold.
+    #[error("damaged data: {message}")]
+    Corrupt {
+        /// Where it was found and what does not hold.
+        message: String,
+    },
+    /// 55P03. A file is in use by another process.
+    #[error("{message}")]
+    Locked {
+        /// Which file, by whom, and what can be done.
+        message: String,
+    },
+    /// 25006. A change of a database, or in a transaction, that only reads.
+    #[error("{message}")]
+    ReadOnly {
+        /// What only reads, and why.
+        message: String,
+    },
     /// 22P04. A data file does not follow its format.
     #[error("{path}{}: {message}", line.map(|l| format!(", line {l}")).unwrap_or_default())]
     MalformedFile {
@@ -255,8 +281,24 @@ impl Error {
         Self::Unsupported { feature: feature.into(), alternative: None }
     }
 
+    /// A checksum or invariant of a file that does not hold.
+    pub fn corrupt(message: impl Into<String>) -> Self {
+        Self::Corrupt { message: message.into() }
+    }
+
+    /// The same error, with where damage was found put before its message.
+    pub fn within(self, place: impl fmt::Display) -> Self {
+        match self {
+            Self::Corrupt { message } => Self::Corrupt { message: format!("{place}: {message}") },
+            other => other,
+        }
+    }
+
     /// An operating system error on a path.
     pub fn io(action: &'static str, path: impl Into<String>, error: &std::io::Error) -> Self {
+        if matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded) {
+            return Self::DiskFull { action, path: path.into() };
+        }
         Self::Io { action, path: path.into(), message: error.to_string() }
     }
 
@@ -296,6 +338,10 @@ impl Error {
             Self::SubqueryRows => "21000",
             Self::Constraint { .. } => "23000",
             Self::Io { .. } => "58030",
+            Self::DiskFull { .. } => "53100",
+            Self::Corrupt { .. } => "XX001",
+            Self::Locked { .. } => "55P03",
+            Self::ReadOnly { .. } => "25006",
             Self::MalformedFile { .. } => "22P04",
             Self::Interrupted => "57014",
             Self::OutOfMemory { .. } => "53200",

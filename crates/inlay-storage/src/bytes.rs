@@ -1,0 +1,368 @@
+//! Reading and writing of the sized, little-endian fields that files and logs are made of.
+//!
+//! [`ByteWriter`] cannot fail; [`ByteReader`] trusts nothing: every length is checked against the bytes that are there
+//! before anything is allocated, and a field that does not fit its type is [`Error::Corrupt`], never a panic.
+
+use inlay_types::{Error, Interval, LogicalType, Result, Value};
+
+/// Appends fields to a byte string.
+#[derive(Debug, Default)]
+pub struct ByteWriter {
+    bytes: Vec<u8>,
+}
+
+macro_rules! put {
+    ($($name:ident: $ty:ty),*) => { $(
+        /// Appends a number, little-endian.
+        pub fn $name(&mut self, value: $ty) {
+            self.bytes.extend_from_slice(&value.to_le_bytes());
+        }
+    )* };
+}
+
+impl ByteWriter {
+    /// An empty byte string.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    put!(u8: u8, u16: u16, u32: u32, u64: u64, u128: u128, i32: i32, i64: i64, i128: i128);
+
+    /// Appends one byte, 0 or 1.
+    pub fn bool(&mut self, value: bool) {
+        self.u8(u8::from(value));
+    }
+
+    /// Appends a count or size as a variable-length number (LEB128), which takes one byte below 128.
+    pub fn count(&mut self, value: usize) {
+        let mut left = value as u64;
+        while left >= 0x80 {
+            self.bytes.push(left as u8 | 0x80);
+            left >>= 7;
+        }
+        self.bytes.push(left as u8);
+    }
+
+    /// Appends bytes as they are.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Appends a length and that many bytes.
+    pub fn sized(&mut self, bytes: &[u8]) {
+        self.count(bytes.len());
+        self.raw(bytes);
+    }
+
+    /// Appends a length and UTF-8.
+    pub fn text(&mut self, text: &str) {
+        self.sized(text.as_bytes());
+    }
+
+    /// Appends whether there is a value, and the value.
+    pub fn option<T>(&mut self, value: Option<T>, put: impl FnOnce(&mut Self, T)) {
+        self.bool(value.is_some());
+        if let Some(value) = value {
+            put(self, value);
+        }
+    }
+
+    /// Appends a type.
+    pub fn logical_type(&mut self, ty: LogicalType) {
+        let (tag, precision, scale) = match ty {
+            LogicalType::Null => (0, 0, 0),
+            LogicalType::Boolean => (1, 0, 0),
+            LogicalType::TinyInt => (2, 0, 0),
+            LogicalType::SmallInt => (3, 0, 0),
+            LogicalType::Integer => (4, 0, 0),
+            LogicalType::BigInt => (5, 0, 0),
+            LogicalType::HugeInt => (6, 0, 0),
+            LogicalType::UTinyInt => (7, 0, 0),
+            LogicalType::USmallInt => (8, 0, 0),
+            LogicalType::UInteger => (9, 0, 0),
+            LogicalType::UBigInt => (10, 0, 0),
+            LogicalType::UHugeInt => (11, 0, 0),
+            LogicalType::Real => (12, 0, 0),
+            LogicalType::Double => (13, 0, 0),
+            LogicalType::Decimal { precision, scale } => (14, precision, scale),
+            LogicalType::Varchar => (15, 0, 0),
+            LogicalType::Blob => (16, 0, 0),
+            LogicalType::Date => (17, 0, 0),
+            LogicalType::Time => (18, 0, 0),
+            LogicalType::Timestamp => (19, 0, 0),
+            LogicalType::Interval => (20, 0, 0),
+        };
+        self.u8(tag);
+        if tag == DECIMAL {
+            self.u8(precision);
+            self.u8(scale);
+        }
+    }
+
+    /// Appends a value with its type.
+    pub fn value(&mut self, value: &Value) {
+        self.logical_type(value.logical_type());
+        match value {
+            Value::Null => {}
+            Value::Boolean(v) => self.bool(*v),
+            Value::TinyInt(v) => self.u8(*v as u8),
+            Value::SmallInt(v) => self.u16(*v as u16),
+            Value::Integer(v) | Value::Date(v) => self.i32(*v),
+            Value::BigInt(v) | Value::Time(v) | Value::Timestamp(v) => self.i64(*v),
+            Value::HugeInt(v) => self.i128(*v),
+            Value::UTinyInt(v) => self.u8(*v),
+            Value::USmallInt(v) => self.u16(*v),
+            Value::UInteger(v) => self.u32(*v),
+            Value::UBigInt(v) => self.u64(*v),
+            Value::UHugeInt(v) => self.u128(*v),
+            Value::Real(v) => self.u32(v.to_bits()),
+            Value::Double(v) => self.u64(v.to_bits()),
+            Value::Decimal { unscaled, .. } => self.i128(*unscaled),
+            Value::Varchar(v) => self.text(v),
+            Value::Blob(v) => self.sized(v),
+            Value::Interval(v) => {
+                self.i32(v.months);
+                self.i32(v.days);
+                self.i64(v.micros);
+            }
+        }
+    }
+
+    /// Number of bytes so far.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether nothing was appended.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The bytes so far.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bytes.
+    pub fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+const DECIMAL: u8 = 14;
+
+/// Takes fields from the front of a byte string.
+#[derive(Clone, Copy, Debug)]
+pub struct ByteReader<'a> {
+    bytes: &'a [u8],
+}
+
+macro_rules! take {
+    ($($name:ident: $ty:ty),*) => { $(
+        /// Takes a number, little-endian.
+        pub fn $name(&mut self) -> Result<$ty> {
+            Ok(<$ty>::from_le_bytes(self.array()?))
+        }
+    )* };
+}
+
+impl<'a> ByteReader<'a> {
+    /// A reader of all of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    take!(u8: u8, u16: u16, u32: u32, u64: u64, u128: u128, i32: i32, i64: i64, i128: i128);
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (head, rest) = self.bytes.split_first_chunk::<N>().ok_or_else(too_short)?;
+        self.bytes = rest;
+        Ok(*head)
+    }
+
+    /// Bytes that are left.
+    pub fn remaining(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Fails unless everything was taken.
+    pub fn expect_end(&self) -> Result<()> {
+        if self.bytes.is_empty() { Ok(()) } else { Err(Error::corrupt("bytes behind the last field")) }
+    }
+
+    /// Takes one byte that is 0 or 1.
+    pub fn bool(&mut self) -> Result<bool> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Error::corrupt("a flag that is neither 0 nor 1")),
+        }
+    }
+
+    /// Takes a variable-length number.
+    pub fn count(&mut self) -> Result<usize> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            let bits = u64::from(byte & 0x7F);
+            if shift == 63 && bits > 1 {
+                break;
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return usize::try_from(value).map_err(|_| Error::corrupt("a count beyond this machine"));
+            }
+        }
+        Err(Error::corrupt("a count of more than 64 bits"))
+    }
+
+    /// Takes the count of items of at least `size_min` bytes each that follow; fails if they cannot all be there.
+    pub fn count_of(&mut self, size_min: usize) -> Result<usize> {
+        let count = self.count()?;
+        if count > self.bytes.len() / size_min.max(1) {
+            return Err(Error::corrupt(format!("{count} items in {} bytes", self.bytes.len())));
+        }
+        Ok(count)
+    }
+
+    /// Takes `len` bytes.
+    pub fn raw(&mut self, len: usize) -> Result<&'a [u8]> {
+        if len > self.bytes.len() {
+            return Err(too_short());
+        }
+        let (head, rest) = self.bytes.split_at(len);
+        self.bytes = rest;
+        Ok(head)
+    }
+
+    /// Takes a length and that many bytes.
+    pub fn sized(&mut self) -> Result<&'a [u8]> {
+        let len = self.count()?;
+        self.raw(len)
+    }
+
+    /// Takes a length and UTF-8.
+    pub fn text(&mut self) -> Result<&'a str> {
+        std::str::from_utf8(self.sized()?).map_err(|_| Error::corrupt("text that is not UTF-8"))
+    }
+
+    /// Takes what [`ByteWriter::option`] wrote.
+    pub fn option<T>(&mut self, take: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
+        if self.bool()? { take(self).map(Some) } else { Ok(None) }
+    }
+
+    /// Takes a type.
+    pub fn logical_type(&mut self) -> Result<LogicalType> {
+        Ok(match self.u8()? {
+            0 => LogicalType::Null,
+            1 => LogicalType::Boolean,
+            2 => LogicalType::TinyInt,
+            3 => LogicalType::SmallInt,
+            4 => LogicalType::Integer,
+            5 => LogicalType::BigInt,
+            6 => LogicalType::HugeInt,
+            7 => LogicalType::UTinyInt,
+            8 => LogicalType::USmallInt,
+            9 => LogicalType::UInteger,
+            10 => LogicalType::UBigInt,
+            11 => LogicalType::UHugeInt,
+            12 => LogicalType::Real,
+            13 => LogicalType::Double,
+            DECIMAL => {
+                let (precision, scale) = (self.u8()?, self.u8()?);
+                if !(1..=38).contains(&precision) || scale > precision {
+                    return Err(Error::corrupt(format!("DECIMAL({precision}, {scale})")));
+                }
+                LogicalType::Decimal { precision, scale }
+            }
+            15 => LogicalType::Varchar,
+            16 => LogicalType::Blob,
+            17 => LogicalType::Date,
+            18 => LogicalType::Time,
+            19 => LogicalType::Timestamp,
+            20 => LogicalType::Interval,
+            tag => return Err(Error::corrupt(format!("type number {tag}"))),
+        })
+    }
+
+    /// Takes a value with its type.
+    pub fn value(&mut self) -> Result<Value> {
+        Ok(match self.logical_type()? {
+            LogicalType::Null => Value::Null,
+            LogicalType::Boolean => Value::Boolean(self.bool()?),
+            LogicalType::TinyInt => Value::TinyInt(self.u8()? as i8),
+            LogicalType::SmallInt => Value::SmallInt(self.u16()? as i16),
+            LogicalType::Integer => Value::Integer(self.i32()?),
+            LogicalType::BigInt => Value::BigInt(self.i64()?),
+            LogicalType::HugeInt => Value::HugeInt(self.i128()?),
+            LogicalType::UTinyInt => Value::UTinyInt(self.u8()?),
+            LogicalType::USmallInt => Value::USmallInt(self.u16()?),
+            LogicalType::UInteger => Value::UInteger(self.u32()?),
+            LogicalType::UBigInt => Value::UBigInt(self.u64()?),
+            LogicalType::UHugeInt => Value::UHugeInt(self.u128()?),
+            LogicalType::Real => Value::Real(f32::from_bits(self.u32()?)),
+            LogicalType::Double => Value::Double(f64::from_bits(self.u64()?)),
+            LogicalType::Decimal { precision, scale } => {
+                Value::Decimal { unscaled: self.i128()?, precision, scale }
+            }
+            LogicalType::Varchar => Value::Varchar(self.text()?.to_string()),
+            LogicalType::Blob => Value::Blob(self.sized()?.to_vec()),
+            LogicalType::Date => Value::Date(self.i32()?),
+            LogicalType::Time => Value::Time(self.i64()?),
+            LogicalType::Timestamp => Value::Timestamp(self.i64()?),
+            LogicalType::Interval => {
+                Value::Interval(Interval { months: self.i32()?, days: self.i32()?, micros: self.i64()? })
+            }
+        })
+    }
+}
+
+fn too_short() -> Error {
+    Error::corrupt("fewer bytes than its fields need")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_and_every_prefix_is_refused() {
+        let values = [
+            Value::Null,
+            Value::Boolean(true),
+            Value::TinyInt(-1),
+            Value::Integer(i32::MIN),
+            Value::HugeInt(i128::MIN),
+            Value::Double(-0.0),
+            Value::Decimal { unscaled: -12345, precision: 15, scale: 2 },
+            Value::Varchar("grüße".repeat(40)),
+            Value::Blob(vec![0, 255]),
+            Value::Interval(Interval { months: 1, days: -2, micros: 3 }),
+        ];
+        for value in &values {
+            let mut writer = ByteWriter::new();
+            writer.value(value);
+            let bytes = writer.finish();
+            let mut reader = ByteReader::new(&bytes);
+            assert!(reader.value().unwrap().total_cmp(value).is_eq());
+            reader.expect_end().unwrap();
+            for len in 0..bytes.len() {
+                assert!(ByteReader::new(&bytes[..len]).value().is_err(), "{value} cut at {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn counts_of_any_size_come_back_and_lies_are_refused() {
+        for count in [0, 127, 128, 1 << 20, u64::MAX as usize] {
+            let mut writer = ByteWriter::new();
+            writer.count(count);
+            assert_eq!(ByteReader::new(writer.as_bytes()).count().unwrap(), count);
+        }
+        let mut writer = ByteWriter::new();
+        writer.count(1 << 40);
+        assert!(ByteReader::new(writer.as_bytes()).sized().is_err());
+        assert!(ByteReader::new(writer.as_bytes()).count_of(1).is_err());
+        assert!(ByteReader::new(&[0xFF; 10]).count().is_err());
+    }
+}
