@@ -5,6 +5,7 @@
 #   make demo     TPC-H at scale 1: 22 queries, answers checked, chart written        INLAY_DEMO_SF=0.1 for a quick one
 #   make test     unit tests of the crates, then everything that goes through Python
 #   make check    formatters, linters and type checkers; fast checks first
+#   make crash    kills, power cuts, damage, isolation: all of it, and files beside DuckDB and SQLite; an hour
 #   make bench    Inlay beside its peers                     SUITE=tpch SF=1 ARGS="--only inlay,duckdb --queries 1,6"
 
 PYTHON ?= python3
@@ -23,7 +24,7 @@ SOURCES := $(shell find crates bindings/python -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \) \
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
 
-.PHONY: setup demo test test-rust test-python bench check
+.PHONY: setup demo test test-rust test-python bench crash check
 .DELETE_ON_ERROR:
 
 setup: $(INLAY)
@@ -67,3 +68,7 @@ check: $(TOOLS)
 
 bench: setup $(PEERS)
 	$(BIN)/python -m bench $(SUITE) --sf $(SF) $(ARGS)
+
+# ARGS="--counts short --figures inserts,delete" is a quick look; only a complete run writes its page.
+crash: setup
+	$(BIN)/python -m bench reliability $(ARGS)

@@ -3,16 +3,23 @@
     python -m bench tpch --sf 1                                   all engines, table, chart and history written
     python -m bench tpch --sf 1 --only inlay,duckdb --queries 1,6 a quick look; nothing is written
     python -m bench latency                                       SELECT 1 on an open connection and in a new process
+    python -m bench reliability                                   crash tests in full, files beside DuckDB and SQLite
+    python -m bench reliability --counts short --figures inserts  a quick look; nothing is written
 
-Ends with code 1 when an answer of Inlay differs or fails.
+Ends with code 1 when an answer of Inlay differs or fails, or a test or goal of reliability is missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Collection
 
 from bench import engines, latency, report
+from bench.reliability import page
+from bench.reliability import suite as reliability_suite
+from bench.reliability.counts import PROGRAMS
+from bench.reliability.suite import MEASURES
 from bench.tpch import suite
 from bench.worker import Worker
 from tests.tpch.workload import QUERY_NUMBERS
@@ -23,12 +30,16 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("suite", choices=["tpch", "latency"])
+    parser.add_argument("suite", choices=["tpch", "latency", "reliability"])
     parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor")
     parser.add_argument("--reps", type=int, default=7, help="timed repetitions of each query")
     parser.add_argument("--threads", type=int, default=2, help="threads of each engine")
     parser.add_argument("--only", type=names, default=None, help="engines, of " + ",".join(engines.ALL))
     parser.add_argument("--queries", type=numbers, default=None, help="query numbers, as in 1,6")
+    parser.add_argument("--counts", choices=["full", "short", "none"], default="full", help="tests of reliability")
+    parser.add_argument("--programs", type=part_of(PROGRAMS), default=tuple(PROGRAMS), help="of " + ",".join(PROGRAMS))
+    parser.add_argument("--figures", type=part_of(MEASURES), default=MEASURES, help="of " + ",".join(MEASURES))
+    parser.add_argument("--large-sf", type=float, default=10.0, help="scale of the file larger than its memory limit")
     return parser.parse_args()
 
 
@@ -49,15 +60,45 @@ def numbers(text: str) -> list[int]:
     return chosen
 
 
+def part_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
+    """A reader of `a,b` that knows its words."""
+
+    def chosen(text: str) -> tuple[str, ...]:
+        words = tuple(text.split(","))
+        if not set(words) <= set(known):
+            raise argparse.ArgumentTypeError(f"choose from {', '.join(known)}")
+        return words
+
+    return chosen
+
+
 def main() -> int:
     """Run one suite; exit code."""
     options = arguments()
+    if options.suite == "reliability":
+        return reliability(options)
     workers, _ = suite.start_engines(options.only or engines.DEFAULT, options.threads)
     try:
         return run(options, workers)
     finally:
         for worker in workers.values():
             worker.close()
+
+
+def reliability(options: argparse.Namespace) -> int:
+    """Counts and figures on one page, written on a complete run; exit code."""
+    found = reliability_suite.run(
+        options.counts, options.figures, options.threads, options.sf, options.large_sf, options.programs
+    )
+    text = page.text(found, options.counts, options.threads)
+    print("\n" + text)
+    if options.counts == "full" and set(options.figures) == set(MEASURES) and set(options.programs) == set(PROGRAMS):
+        report.write("reliability", "# Reliability\n\n" + text, page.history(found, options.counts, options.threads))
+        page.put_into_document(text)
+        print("written: bench/results/reliability.md, bench/results/reliability.jsonl, docs/reliability.md")
+    failed = found.failed()
+    print("\n".join(f"FAILED: {problem}" for problem in failed))
+    return 1 if failed else 0
 
 
 def run(options: argparse.Namespace, workers: dict[str, Worker]) -> int:

@@ -114,10 +114,6 @@ def test_long_lists_are_answered(con: Any) -> None:
         "SELECT rank() OVER (ORDER BY c_key) FROM customer",
         "WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r WHERE x < 5) SELECT * FROM r",
         "SELECT c_key FROM customer GROUP BY ROLLUP (c_key)",
-        "INSERT INTO customer VALUES (3, 'Cy', NULL) RETURNING c_key",
-        "INSERT INTO keyed VALUES (1, 1) ON CONFLICT DO NOTHING",
-        "ALTER TABLE customer ADD COLUMN age INTEGER",
-        "CREATE TABLE adult (age INTEGER CHECK (age > 17))",
         "SELECT [1, 2]",
     ],
 )
@@ -149,7 +145,7 @@ def test_a_memory_limit_ends_the_query_only(con: Any) -> None:
     own = con.cursor()
     own.execute("SET memory_limit = '30MB'")
     with pytest.raises(inlay.OperationalError) as error:
-        own.execute("SELECT count(*) FROM (SELECT x, count(*) FROM range(5000000) t(x) GROUP BY x)")
+        own.execute("SELECT x FROM range(5000000) t(x)")
     assert error.value.sqlstate == "53200" and "memory_limit" in str(error.value)
     own.execute("RESET memory_limit")
     assert own.execute("SELECT count(*) FROM range(1000000) t(x)").fetchone() == (1000000,)

@@ -24,7 +24,7 @@ pub fn connect(
     config: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Connection> {
     let path = match database.filter(|path| !path.is_none()) {
-        Some(path) => py.import("os")?.getattr("fspath")?.call1((path,))?.extract()?,
+        Some(path) => py.import("os")?.getattr("fsdecode")?.call1((path,))?.extract()?,
         None => ":memory:".to_string(),
     };
     if read_only && matches!(path.as_str(), "" | ":memory:") {
@@ -34,8 +34,18 @@ pub fn connect(
     for (name, value) in config.into_iter().flatten() {
         settings.push((name.extract()?, parameters::value(py, &value)?));
     }
-    let database = unwrapped(py, Database::open(&path, &settings))?;
+    if read_only {
+        settings.push(("access_mode".to_string(), Value::Varchar("read_only".to_string())));
+    }
+    // Opening may replay a log.
+    let database = unwrapped(py, py.detach(|| Database::open(&path, &settings)))?;
     Ok(Connection::new(database.connect(), None))
+}
+
+/// Puts what is committed into the files, when the interpreter ends.
+#[pyfunction]
+pub fn _checkpoint_all(py: Python<'_>) {
+    py.detach(Database::checkpoint_all);
 }
 
 /// A session of a database, and the answer of its last statement.
@@ -229,13 +239,25 @@ impl Connection {
         table: &Bound<'_, PyAny>,
     ) -> PyResult<Py<Self>> {
         slf.check_open(py)?;
-        register::register(py, slf.engine.database(), name, table)?;
+        register::register(py, &unwrapped(py, slf.engine.database())?, name, table)?;
         Ok(slf.into())
     }
 
-    fn unregister(slf: PyRef<'_, Self>, name: &str) -> Py<Self> {
-        slf.engine.database().unregister(name);
-        slf.into()
+    fn unregister(slf: PyRef<'_, Self>, py: Python<'_>, name: &str) -> PyResult<Py<Self>> {
+        unwrapped(py, slf.engine.database())?.unregister(name);
+        Ok(slf.into())
+    }
+
+    fn checkpoint(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
+        slf.run(py, "CHECKPOINT", &Parameters::default())?;
+        Ok(slf.into())
+    }
+
+    fn backup(slf: PyRef<'_, Self>, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+        let path: String = py.import("os")?.getattr("fsdecode")?.call1((path,))?.extract()?;
+        let engine = slf.engine.clone();
+        unwrapped(py, py.detach(|| engine.backup(&path)))?;
+        Ok(slf.into())
     }
 
     fn begin(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
@@ -295,8 +317,10 @@ impl Connection {
     }
 
     fn __repr__(&self) -> String {
-        let state = if self.engine.is_closed() { "closed" } else { "open" };
-        format!("<inlay.Connection to :memory:, {state}>")
+        match self.engine.database() {
+            Ok(database) => format!("<inlay.Connection to {}, open>", database.name()),
+            Err(_) => "<inlay.Connection, closed>".to_string(),
+        }
     }
 }
 

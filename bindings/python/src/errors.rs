@@ -15,9 +15,11 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("40", "OperationalError"),
     ("42", "ProgrammingError"),
     ("53", "OperationalError"),
+    ("55", "OperationalError"),
     ("57", "OperationalError"),
     ("58", "OperationalError"),
     ("XX", "InternalError"),
+    ("XX001", "OperationalError"),
 ];
 
 /// The engine's error as a Python exception with its `sqlstate`.

@@ -28,5 +28,6 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<relation::Relation>()?;
     module.add_class::<numpy::ColumnMemory>()?;
     module.add_function(wrap_pyfunction!(connection::connect, module)?)?;
+    module.add_function(wrap_pyfunction!(connection::_checkpoint_all, module)?)?;
     Ok(())
 }

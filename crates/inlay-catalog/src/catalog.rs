@@ -8,9 +8,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-mod fork;
-pub use fork::Fork;
-
 /// A table by name.
 #[derive(Debug)]
 pub struct TableEntry {

@@ -4,9 +4,11 @@
 //! new version of the catalog; a running statement keeps the one it started with.
 
 mod catalog;
+mod entry;
 mod source;
 
-pub use catalog::{Catalog, CatalogEntry, Fork, IndexEntry, TableEntry, ViewEntry, near_names};
+pub use catalog::{Catalog, CatalogEntry, IndexEntry, TableEntry, ViewEntry, near_names};
+pub use entry::{Counter, Sequence, SequenceSchema};
 pub use inlay_storage::{ColumnSchema, Table, TableSchema};
 pub use source::{
     ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource,

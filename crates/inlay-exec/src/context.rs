@@ -1,6 +1,7 @@
 //! What every part of a running query shares.
 
 use crate::pool::WorkerPool;
+use crate::spill::TempSpace;
 use inlay_types::{Interrupt, MemoryBudget, Result};
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ pub struct ExecContext {
     pub interrupt: Interrupt,
     /// Whatever grows with data is reserved here.
     pub budget: MemoryBudget,
+    /// Where rows go that do not fit into the budget.
+    pub temp: Arc<TempSpace>,
 }
 
 impl ExecContext {

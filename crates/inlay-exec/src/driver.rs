@@ -3,21 +3,31 @@
 //! Pipelines run in the order in which they were planned, each with all workers; a pipeline's inputs were planned
 //! before it. [`Flow::Done`] from anywhere ends the worker's morsel and keeps all workers from starting another;
 //! morsels under way are finished, because they may come earlier in the order of rows.
+//!
+//! When the source is exhausted, each operator in turn may have rows that it held back ([`Operator::rest`]), which then
+//! are the source for the operators behind it.
 
 use crate::context::ExecContext;
-use crate::pipeline::{Flow, LocalState, Morsel, Operator, Pipeline, Sink};
+use crate::pipeline::{Flow, LocalState, Morsel, Operator, Pipeline, Sink, Source};
 use crate::profile::{PipelineProfile, Stage};
 use inlay_types::{Batch, Result};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Runs one pipeline to its end. With a profile, counts rows and time of each stage.
 pub fn run(pipeline: &Pipeline, context: &ExecContext, profile: Option<&PipelineProfile>) -> Result<()> {
-    let morsels = pipeline.source.start(context)?;
-    let workers = context.threads.min(morsels).max(1);
-    let done = AtomicBool::new(false);
-    if morsels > 0 {
-        context.pool.parallel(context.threads, workers, |_| work(pipeline, context, &done, profile))?;
+    let progress = Progress { done: AtomicBool::new(false), morsels: AtomicUsize::new(0) };
+    let whole = Stretch { source: &*pipeline.source, operators: &pipeline.operators, first: 0, base: 0 };
+    whole.run(pipeline, context, &progress, profile)?;
+    for (index, operator) in pipeline.operators.iter().enumerate() {
+        if progress.done.load(Ordering::Relaxed) {
+            break;
+        }
+        if let Some(rest) = operator.rest(context)? {
+            let (first, base) = (index + 1, progress.morsels.load(Ordering::Relaxed));
+            let operators = &pipeline.operators[first..];
+            Stretch { source: &*rest, operators, first, base }.run(pipeline, context, &progress, profile)?;
+        }
     }
     context.interrupt.check()?;
     match profile {
@@ -26,15 +36,52 @@ pub fn run(pipeline: &Pipeline, context: &ExecContext, profile: Option<&Pipeline
     }
 }
 
+/// What the workers of a pipeline tell each other.
+struct Progress {
+    /// Nobody wants more.
+    done: AtomicBool,
+    /// The morsels begun have numbers below this.
+    morsels: AtomicUsize,
+}
+
+/// A pipeline, or what is behind an operator that has rows left.
+struct Stretch<'a> {
+    source: &'a dyn Source,
+    operators: &'a [Arc<dyn Operator>],
+    /// The source's number among the stages.
+    first: usize,
+    /// Added to the source's morsel numbers.
+    base: usize,
+}
+
+impl Stretch<'_> {
+    fn run(
+        &self,
+        pipeline: &Pipeline,
+        context: &ExecContext,
+        progress: &Progress,
+        profile: Option<&PipelineProfile>,
+    ) -> Result<()> {
+        let morsels = self.source.start(context)?;
+        let workers = context.threads.min(morsels).max(1);
+        if morsels == 0 {
+            return Ok(());
+        }
+        context.pool.parallel(context.threads, workers, |_| work(self, pipeline, context, progress, profile))
+    }
+}
+
 /// One worker's loop.
 fn work(
+    stretch: &Stretch<'_>,
     pipeline: &Pipeline,
     context: &ExecContext,
-    done: &AtomicBool,
+    progress: &Progress,
     profile: Option<&PipelineProfile>,
 ) -> Result<()> {
-    let mut source_local = pipeline.source.local();
-    let mut locals: Vec<LocalState> = pipeline.operators.iter().map(|operator| operator.local()).collect();
+    let (operators, done) = (stretch.operators, &progress.done);
+    let mut source_local = stretch.source.local();
+    let mut locals: Vec<LocalState> = operators.iter().map(|operator| operator.local()).collect();
     let sink_local = std::cell::RefCell::new(pipeline.sink.local());
     let mut stages = profile.map(|p| vec![Stage::default(); p.stage_count()]);
     while !done.load(Ordering::Relaxed) {
@@ -42,37 +89,41 @@ fn work(
         let mut flow = Flow::More;
         let started = std::time::Instant::now();
         let mut downstream = 0;
-        let morsel = pipeline.source.run_morsel(
+        let morsel = stretch.source.run_morsel(
             &mut source_local,
-            &mut |number| pipeline.sink.start_morsel(number, &mut sink_local.borrow_mut()),
+            &mut |number| {
+                let number = stretch.base + number;
+                progress.morsels.fetch_max(number + 1, Ordering::Relaxed);
+                pipeline.sink.start_morsel(number, &mut sink_local.borrow_mut());
+            },
             &mut |batch| {
                 let mut sink_local = sink_local.borrow_mut();
                 let mut chain = Chain { sink: &*pipeline.sink, sink_local: &mut sink_local, spent: 0 };
                 if let Some(stages) = &mut stages {
-                    stages[0].rows += batch.len() as u64;
+                    stages[stretch.first].rows += batch.len() as u64;
                 }
-                let later = stages.as_mut().map(|s| &mut s[1..]);
-                flow = chain.push(&pipeline.operators, &mut locals, later, batch)?;
+                let later = stages.as_mut().map(|s| &mut s[stretch.first + 1..]);
+                flow = chain.push(operators, &mut locals, later, batch)?;
                 downstream += chain.spent;
                 Ok(flow)
             },
         )?;
         if let Some(stages) = &mut stages {
-            stages[0].nanos += (started.elapsed().as_nanos() as u64).saturating_sub(downstream);
+            stages[stretch.first].nanos += (started.elapsed().as_nanos() as u64).saturating_sub(downstream);
         }
         if morsel == Morsel::Exhausted {
             break;
         }
         let mut sink_local = sink_local.borrow_mut();
-        for index in 0..pipeline.operators.len() {
+        for index in 0..operators.len() {
             let (before, after) = locals.split_at_mut(index + 1);
             let mut chain = Chain { sink: &*pipeline.sink, sink_local: &mut sink_local, spent: 0 };
-            let rest = &pipeline.operators[index + 1..];
+            let (rest, stage) = (&operators[index + 1..], stretch.first + index + 1);
             let stages = &mut stages;
-            let flushed = pipeline.operators[index].flush(&mut before[index], &mut |batch| {
+            let flushed = operators[index].flush(&mut before[index], &mut |batch| {
                 let later = stages.as_mut().map(|s| {
-                    s[index + 1].rows += batch.len() as u64;
-                    &mut s[index + 2..]
+                    s[stage].rows += batch.len() as u64;
+                    &mut s[stage + 1..]
                 });
                 chain.push(rest, after, later, batch)
             })?;

@@ -9,6 +9,7 @@
 //! - [`pool`], [`context`]: workers, and what a running query shares.
 //! - [`expression`]: bound expressions compiled to programs of kernel calls.
 //! - `operator`: one folder or file per physical operator.
+//! - [`spill`]: temporary files for what does not fit into memory.
 //! - `planner`: lowers a logical plan to pipelines.
 //!
 //! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014.
@@ -24,7 +25,9 @@ pub mod planner;
 pub mod pool;
 pub mod profile;
 mod run;
+pub mod spill;
 
 pub use context::ExecContext;
 pub use pool::WorkerPool;
 pub use run::{Analysis, analyze, execute, execute_into};
+pub use spill::TempSpace;

@@ -67,6 +67,12 @@ pub trait Operator: Send + Sync {
     fn flush(&self, _local: &mut LocalState, _push: Push<'_>) -> Result<Flow> {
         Ok(Flow::More)
     }
+
+    /// Rows that only come when all workers have processed everything: of partitions that did not fit into memory. They
+    /// take the same way as the others, in morsels of their own. Called once.
+    fn rest(&self, _context: &ExecContext) -> Result<Option<Arc<dyn Source>>> {
+        Ok(None)
+    }
 }
 
 /// Takes all rows.

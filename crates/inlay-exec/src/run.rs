@@ -2,6 +2,7 @@
 
 use crate::context::ExecContext;
 use crate::driver;
+use crate::operator::materialize::RowBuffer;
 use crate::pipeline::Sink;
 use crate::planner::{PhysicalPlan, Planner, RESULT_NODE};
 use crate::profile::PipelineProfile;
@@ -34,11 +35,12 @@ pub struct Analysis {
 
 /// Runs an optimised query. Batches come in order and have the columns of `query.output`.
 pub fn execute(query: &Query, context: &ExecContext) -> Result<Vec<Batch>> {
-    let physical = lower(query, context)?;
-    for pipeline in &physical.pipelines {
-        driver::run(pipeline, context, None)?;
+    let PhysicalPlan { pipelines, result, positions } = lower(query, context)?;
+    // Each pipeline is dropped as soon as it is through, and with the last that uses it an operator's memory.
+    for pipeline in pipelines {
+        driver::run(&pipeline, context, None)?;
     }
-    Ok(deliver(physical))
+    Ok(deliver(result, &positions))
 }
 
 /// Runs an optimised query into a sink of the caller's. `make_sink` is told the position, in the sink's batches, of each
@@ -51,8 +53,8 @@ pub fn execute_into(
     let output: Vec<ColumnId> = query.output.iter().map(|(id, _)| *id).collect();
     let estimate = |node| query.estimates.rows(node);
     let planner = Planner::new(context, &query.columns, &estimate);
-    for pipeline in &planner.plan_into(&query.plan, &output, make_sink)? {
-        driver::run(pipeline, context, None)?;
+    for pipeline in planner.plan_into(&query.plan, &output, make_sink)? {
+        driver::run(&pipeline, context, None)?;
     }
     Ok(())
 }
@@ -60,11 +62,11 @@ pub fn execute_into(
 /// Runs an optimised query and measures its operators; the rows are thrown away.
 pub fn analyze(query: &Query, context: &ExecContext) -> Result<Analysis> {
     let started = Instant::now();
-    let physical = lower(query, context)?;
+    let PhysicalPlan { pipelines, result, positions } = lower(query, context)?;
     let mut analysis = Analysis::default();
-    for pipeline in &physical.pipelines {
-        let profile = PipelineProfile::new(pipeline);
-        driver::run(pipeline, context, Some(&profile))?;
+    for pipeline in pipelines {
+        let profile = PipelineProfile::new(&pipeline);
+        driver::run(&pipeline, context, Some(&profile))?;
         let stages = profile.stages();
         let sink = stages.len() - 1;
         for (index, (stage, &node)) in stages.iter().zip(&pipeline.nodes).enumerate() {
@@ -78,7 +80,7 @@ pub fn analyze(query: &Query, context: &ExecContext) -> Result<Analysis> {
             }
         }
     }
-    analysis.rows = deliver(physical).iter().map(|batch| batch.len() as u64).sum();
+    analysis.rows = deliver(result, &positions).iter().map(|batch| batch.len() as u64).sum();
     analysis.total = started.elapsed();
     Ok(analysis)
 }
@@ -88,9 +90,7 @@ fn lower(query: &Query, context: &ExecContext) -> Result<PhysicalPlan> {
     Planner::new(context, &query.columns, &|node| query.estimates.rows(node)).plan(&query.plan, &output)
 }
 
-fn deliver(physical: PhysicalPlan) -> Vec<Batch> {
-    let PhysicalPlan { pipelines, result, positions } = physical;
-    drop(pipelines);
+fn deliver(result: Arc<RowBuffer>, positions: &[usize]) -> Vec<Batch> {
     let pick = |batch: Batch| {
         if positions.len() == batch.columns().len() && positions.iter().enumerate().all(|(i, p)| i == *p) {
             return batch;

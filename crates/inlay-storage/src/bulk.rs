@@ -5,6 +5,7 @@
 //! source and load each through an appender with that number therefore keep the order of the source. Where order
 //! does not matter, one appender per worker does. Short neighbours are joined while loading goes on.
 
+use crate::column::Column;
 use crate::row_group::ROW_GROUP_SIZE;
 use crate::segment::Segment;
 use crate::table::{Piece, Table};
@@ -30,7 +31,7 @@ struct Shared {
 #[derive(Debug)]
 struct Part {
     last: u64,
-    sealed: Vec<(Vec<Arc<Segment>>, usize)>,
+    sealed: Vec<(Vec<Arc<Column>>, usize)>,
     rest: Vec<Batch>,
     rest_rows: usize,
     /// Of `rest`, given back on drop.
@@ -47,7 +48,7 @@ pub struct BulkAppender {
     open_rows: usize,
     /// Of `open`; made with the first rows.
     reservation: Option<Reservation>,
-    sealed: Vec<(Vec<Arc<Segment>>, usize)>,
+    sealed: Vec<(Vec<Arc<Column>>, usize)>,
 }
 
 impl BulkLoad {
@@ -216,6 +217,14 @@ fn new_builders(types: &[LogicalType], capacity: usize) -> Vec<VectorBuilder> {
     types.iter().map(|ty| VectorBuilder::new(*ty, capacity)).collect()
 }
 
-fn encode(table: &Table, columns: impl Iterator<Item = Vector>) -> Result<Vec<Arc<Segment>>> {
-    columns.map(|column| Ok(Arc::new(Segment::encode_owned(column, table.budget())?))).collect()
+/// Encodes a row group, and writes it to the file of the table's database if it has one.
+fn encode(table: &Table, columns: impl Iterator<Item = Vector>) -> Result<Vec<Arc<Column>>> {
+    let one = |column: Vector| {
+        let column = Column::new(Segment::encode_owned(column, table.budget())?);
+        if let Some(home) = table.home() {
+            column.persist(home, table.id())?;
+        }
+        Ok(column)
+    };
+    columns.map(one).collect()
 }

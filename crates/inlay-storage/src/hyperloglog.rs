@@ -4,6 +4,8 @@
 //! Sources: Flajolet et al. (2007); the estimator without bias tables is that of Ertl, "New cardinality
 //! estimation algorithms for HyperLogLog sketches" (2017), algorithm 6.
 
+use inlay_types::{Error, Result};
+
 const PRECISION: u32 = 10;
 const REGISTERS: usize = 1 << PRECISION;
 /// Largest value of a register: the rank of a hash whose remaining bits are all zero.
@@ -30,6 +32,20 @@ impl std::fmt::Debug for HyperLogLog {
 impl HyperLogLog {
     /// Size of a sketch in memory.
     pub const SIZE_BYTES: usize = REGISTERS;
+
+    /// The sketch in bytes.
+    pub fn registers(&self) -> &[u8] {
+        &self.registers[..]
+    }
+
+    /// The sketch of these registers.
+    pub fn from_registers(registers: &[u8]) -> Result<Self> {
+        let registers = <[u8; REGISTERS]>::try_from(registers);
+        match registers.ok().filter(|all| all.iter().all(|rank| usize::from(*rank) <= RANK_MAX)) {
+            Some(registers) => Ok(Self { registers: Box::new(registers) }),
+            None => Err(Error::corrupt("registers of no sketch")),
+        }
+    }
 
     /// Adds a hash.
     #[inline]

@@ -7,8 +7,10 @@
 //! change; readers keep the snapshot they started with and are never blocked. Writers of one table take turns.
 //!
 //! - [`schema`]: columns and constraints. [`table`]: snapshots and changes. [`bulk`]: parallel loading.
-//! - [`segment`]: encodings, scan, gather, filter. [`predicate`]: what segments can filter by;
+//! - [`segment`]: encodings, scan, gather, filter, images for disk (compressed by `codec`). [`predicate`]: what segments can filter by;
 //!   [`key_bitmap`] and [`bloom`] are the filters that hash joins send sideways.
+//! - [`io`]: disks, real and simulated. [`file`]: the database file. [`wal`]: its log. docs/format.md specifies both.
+//! - [`index`]: radix trees over keys, shared by all versions of a table and kept in pages.
 //! - [`zone_map`], [`statistics`], [`hyperloglog`]: what the optimizer and scans know without reading rows.
 //!
 //! Storage knows no SQL and no threads of its own.
@@ -16,27 +18,35 @@
 pub mod bloom;
 pub mod bulk;
 pub mod bytes;
+mod codec;
+pub mod column;
+pub mod file;
+mod home;
 pub mod hyperloglog;
+pub mod index;
+pub mod io;
 pub mod key_bitmap;
-mod keys;
 pub mod predicate;
 pub mod row_group;
 pub mod schema;
 pub mod segment;
 mod simd;
 pub mod statistics;
+pub mod store;
 pub mod table;
+pub mod wal;
 pub mod zone_map;
 
 pub use bloom::BloomFilter;
 pub use bulk::{BulkAppender, BulkLoad};
 pub use bytes::{ByteReader, ByteWriter};
+pub use column::Column;
 pub use hyperloglog::HyperLogLog;
 pub use key_bitmap::KeyBitmap;
 pub use predicate::{Cmp, Prune, SegmentPredicate, VectorPredicate};
 pub use row_group::{ROW_GROUP_SIZE, RowGroup};
 pub use schema::{Check, ColumnSchema, ForeignKey, Origin, ReferenceAction, TableSchema};
-pub use segment::{PreparedPredicate, Segment};
+pub use segment::{PreparedPredicate, Segment, SegmentMeta};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use table::{Table, TableSnapshot};
 pub use zone_map::ZoneMap;

@@ -1,7 +1,8 @@
 //! A slice of a table: one segment per column, and which rows are deleted.
 
-use crate::Segment;
-use inlay_types::Bitmap;
+use crate::column::Column;
+use crate::segment::Segment;
+use inlay_types::{Bitmap, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ pub const ROW_GROUP_SIZE: usize = 131_072;
 /// Up to [`ROW_GROUP_SIZE`] rows. Immutable; changes make a new one that shares the untouched segments.
 #[derive(Debug)]
 pub struct RowGroup {
-    columns: Vec<Arc<Segment>>,
+    columns: Vec<Arc<Column>>,
     len: usize,
     row_id_start: i64,
     deleted: Option<Bitmap>,
@@ -20,7 +21,7 @@ pub struct RowGroup {
 }
 
 impl RowGroup {
-    pub(crate) fn new(columns: Vec<Arc<Segment>>, len: usize, row_id_start: i64, sealed: bool) -> Self {
+    pub(crate) fn new(columns: Vec<Arc<Column>>, len: usize, row_id_start: i64, sealed: bool) -> Self {
         Self { columns, len, row_id_start, deleted: None, deleted_count: 0, sealed }
     }
 
@@ -49,13 +50,18 @@ impl RowGroup {
         self.row_id_start..self.row_id_start + self.len as i64
     }
 
-    /// The segment of column `index`.
-    pub fn column(&self, index: usize) -> &Segment {
+    /// Column `index`.
+    pub fn column(&self, index: usize) -> &Arc<Column> {
         &self.columns[index]
     }
 
-    /// All segments.
-    pub fn columns(&self) -> &[Arc<Segment>] {
+    /// The segment of column `index`; may read it from the file.
+    pub fn segment(&self, index: usize) -> Result<Arc<Segment>> {
+        self.columns[index].segment()
+    }
+
+    /// All columns.
+    pub fn columns(&self) -> &[Arc<Column>] {
         &self.columns
     }
 
@@ -107,12 +113,24 @@ impl RowGroup {
         (copy, newly)
     }
 
-    /// A copy with other segments for some columns.
-    pub(crate) fn with_columns(&self, changed: Vec<(usize, Arc<Segment>)>) -> Self {
+    /// A copy with other values in some columns.
+    pub(crate) fn with_columns(&self, changed: Vec<(usize, Arc<Column>)>) -> Self {
         let mut columns = self.columns.clone();
-        for (index, segment) in changed {
-            columns[index] = segment;
+        for (index, column) in changed {
+            columns[index] = column;
         }
+        Self {
+            columns,
+            len: self.len,
+            row_id_start: self.row_id_start,
+            deleted: self.deleted.clone(),
+            deleted_count: self.deleted_count,
+            sealed: self.sealed,
+        }
+    }
+
+    /// A copy with other columns, for a table whose schema changed.
+    pub(crate) fn with_all_columns(&self, columns: Vec<Arc<Column>>) -> Self {
         Self {
             columns,
             len: self.len,

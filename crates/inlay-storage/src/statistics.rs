@@ -4,7 +4,7 @@ use crate::hyperloglog::HyperLogLog;
 use crate::row_group::RowGroup;
 use crate::schema::TableSchema;
 use crate::table::TableSnapshot;
-use inlay_types::{Batch, Value, VectorBuilder};
+use inlay_types::{Batch, Result, Value, VectorBuilder};
 use std::sync::Arc;
 
 /// Rows in a full sample.
@@ -38,44 +38,88 @@ pub struct TableStatistics {
     pub(crate) sampled: (u64, u64),
 }
 
+/// What the file keeps of a table's statistics, so that they are known without reading its segments.
+#[derive(Clone, Debug)]
+pub struct StoredStatistics {
+    /// Of each column the sketch of the values that the file holds.
+    pub sketches: Vec<HyperLogLog>,
+    /// Random rows.
+    pub sample: Arc<Batch>,
+    /// Live rows of the table when the sample was drawn.
+    pub sampled_rows: u64,
+}
+
 impl TableStatistics {
-    /// Gathers the statistics of a snapshot; takes the sample of `earlier` when the table has hardly changed.
+    /// Gathers the statistics of a snapshot; takes the sample of `earlier` when the table has hardly changed. Segments
+    /// that `stored` does not cover are read.
     pub(crate) fn of(
         snapshot: &TableSnapshot,
         schema: &TableSchema,
+        stored: Option<&StoredStatistics>,
         earlier: Option<&TableStatistics>,
-    ) -> Self {
+    ) -> Result<Self> {
         let row_count = snapshot.row_count() as u64;
-        let columns =
-            (0..schema.columns.len()).map(|index| column_statistics(snapshot, schema, index)).collect();
-        let (sample, sampled) = match earlier {
-            Some(earlier) if earlier.sample_still_fits(row_count) => {
-                (Arc::clone(&earlier.sample), earlier.sampled)
-            }
-            _ => (Arc::new(draw_sample(snapshot, schema)), (snapshot.version(), row_count)),
+        let columns = (0..schema.columns.len())
+            .map(|index| column_statistics(snapshot, schema, index, stored))
+            .collect::<Result<_>>()?;
+        let earlier = earlier.map(|earlier| (&earlier.sample, earlier.sampled));
+        let known = earlier.or_else(|| stored.map(|s| (&s.sample, (snapshot.version(), s.sampled_rows))));
+        let (sample, sampled) = match known {
+            Some((sample, sampled)) if still_fits(sampled.1, row_count) => (Arc::clone(sample), sampled),
+            _ => (Arc::new(draw_sample(snapshot, schema)?), (snapshot.version(), row_count)),
         };
-        Self { row_count, columns, sample, sampled }
+        Ok(Self { row_count, columns, sample, sampled })
     }
 
-    /// A sample serves until the table has grown or shrunk by an eighth.
-    fn sample_still_fits(&self, row_count: u64) -> bool {
-        let (_, then) = self.sampled;
-        then > SAMPLE_SIZE as u64 && row_count.abs_diff(then) < then / 8
+    /// What the file is to keep, once it holds all segments of `snapshot`.
+    pub(crate) fn to_store(
+        &self,
+        snapshot: &TableSnapshot,
+        stored: Option<&StoredStatistics>,
+    ) -> Result<StoredStatistics> {
+        let sketch = |index: usize| column_sketch(snapshot, index, stored);
+        let sketches = (0..self.columns.len()).map(sketch).collect::<Result<_>>()?;
+        Ok(StoredStatistics { sketches, sample: Arc::clone(&self.sample), sampled_rows: self.sampled.1 })
     }
 }
 
-fn column_statistics(snapshot: &TableSnapshot, schema: &TableSchema, index: usize) -> ColumnStatistics {
+/// A sample serves until the table has grown or shrunk by an eighth.
+fn still_fits(then: u64, row_count: u64) -> bool {
+    then == row_count || then > SAMPLE_SIZE as u64 && row_count.abs_diff(then) < then / 8
+}
+
+/// The sketch of a column: what is stored, and the segments that are not covered by it.
+fn column_sketch(
+    snapshot: &TableSnapshot,
+    index: usize,
+    stored: Option<&StoredStatistics>,
+) -> Result<HyperLogLog> {
+    let mut sketch = stored.map_or_else(HyperLogLog::default, |s| s.sketches[index].clone());
+    for group in snapshot.row_groups() {
+        let column = group.column(index);
+        if stored.is_none() || !column.is_in_statistics() {
+            sketch.merge(&*column.sketch()?);
+        }
+    }
+    Ok(sketch)
+}
+
+fn column_statistics(
+    snapshot: &TableSnapshot,
+    schema: &TableSchema,
+    index: usize,
+    stored: Option<&StoredStatistics>,
+) -> Result<ColumnStatistics> {
     let (mut min, mut max): (Option<&Value>, Option<&Value>) = (None, None);
     let mut null_count = 0;
-    let mut sketch = HyperLogLog::default();
     for group in snapshot.row_groups() {
-        let segment = group.column(index);
-        let zone = segment.zone_map();
-        null_count += segment.null_count() as u64;
+        let column = group.column(index);
+        let zone = column.zone_map();
+        null_count += column.null_count() as u64;
         min = [min, zone.min.as_ref()].into_iter().flatten().min_by(|a, b| a.total_cmp(b));
         max = [max, zone.max.as_ref()].into_iter().flatten().max_by(|a, b| a.total_cmp(b));
-        sketch.merge(segment.sketch());
     }
+    let sketch = column_sketch(snapshot, index, stored)?;
     let values = (snapshot.row_count() as u64).saturating_sub(null_count) as f64;
     let is_unique = schema.is_unique(index);
     let span = match (min.and_then(Value::as_stored_i128), max.and_then(Value::as_stored_i128)) {
@@ -83,11 +127,11 @@ fn column_statistics(snapshot: &TableSnapshot, schema: &TableSchema, index: usiz
         _ => f64::INFINITY,
     };
     let distinct_count = if is_unique { values } else { sketch.estimate().min(values).min(span) };
-    ColumnStatistics { min: min.cloned(), max: max.cloned(), null_count, distinct_count, is_unique }
+    Ok(ColumnStatistics { min: min.cloned(), max: max.cloned(), null_count, distinct_count, is_unique })
 }
 
 /// Up to [`SAMPLE_SIZE`] live rows; the same table gives the same sample.
-fn draw_sample(snapshot: &TableSnapshot, schema: &TableSchema) -> Batch {
+fn draw_sample(snapshot: &TableSnapshot, schema: &TableSchema) -> Result<Batch> {
     let total = snapshot.total_rows();
     let mut positions: Vec<u64> = if total as usize <= 2 * SAMPLE_SIZE {
         (0..total).collect()
@@ -98,42 +142,50 @@ fn draw_sample(snapshot: &TableSnapshot, schema: &TableSchema) -> Batch {
     };
     positions.sort_unstable();
     positions.dedup();
-    retain_live(&mut positions, snapshot);
+    retain_live(&mut positions, snapshot)?;
     thin_out(&mut positions, SAMPLE_SIZE);
     let mut builders: Vec<VectorBuilder> =
         schema.columns.iter().map(|c| VectorBuilder::new(c.ty, positions.len())).collect();
     each_group(&positions, snapshot, |group, rows| {
         for (index, builder) in builders.iter_mut().enumerate() {
-            builder.append(&group.column(index).gather(rows));
+            builder.append(&group.segment(index)?.gather(rows));
         }
-    });
-    Batch::new(builders.into_iter().map(VectorBuilder::finish).collect(), positions.len())
+        Ok(())
+    })?;
+    Ok(Batch::new(builders.into_iter().map(VectorBuilder::finish).collect(), positions.len()))
 }
 
 /// Calls `f` for each row group with the rows there of those at `positions`, which count all rows of the table.
-fn each_group(positions: &[u64], snapshot: &TableSnapshot, mut f: impl FnMut(&RowGroup, &[u32])) {
+fn each_group(
+    positions: &[u64],
+    snapshot: &TableSnapshot,
+    mut f: impl FnMut(&RowGroup, &[u32]) -> Result<()>,
+) -> Result<()> {
     let (mut from, mut start) = (0, 0);
     for group in snapshot.row_groups() {
         let end = start + group.len() as u64;
         let to = from + positions[from..].partition_point(|p| *p < end);
         if from < to {
             let rows: Vec<u32> = positions[from..to].iter().map(|p| (p - start) as u32).collect();
-            f(group, &rows);
+            f(group, &rows)?;
         }
         (from, start) = (to, end);
     }
+    Ok(())
 }
 
-fn retain_live(positions: &mut Vec<u64>, snapshot: &TableSnapshot) {
+fn retain_live(positions: &mut Vec<u64>, snapshot: &TableSnapshot) -> Result<()> {
     if snapshot.row_count() as u64 == snapshot.total_rows() {
-        return;
+        return Ok(());
     }
     let mut live = Vec::with_capacity(positions.len());
     each_group(positions, snapshot, |group, rows| {
-        live.extend(rows.iter().map(|r| !group.is_deleted(*r as usize)))
-    });
+        live.extend(rows.iter().map(|r| !group.is_deleted(*r as usize)));
+        Ok(())
+    })?;
     let mut live = live.into_iter();
     positions.retain(|_| live.next().unwrap_or(false));
+    Ok(())
 }
 
 /// Drops random elements until `limit` are left, keeping the order.

@@ -1,14 +1,28 @@
 //! The memory limit of a database. Whatever grows with data asks here first and may be refused.
 
 use crate::{Error, Result};
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
-#[derive(Debug)]
+/// Something that holds memory it can do without, such as a cache.
+pub trait Reclaim: Send + Sync {
+    /// Gives back about `bytes` of the reserved memory if it can. Returns how many it gave back. Called at the limit,
+    /// by any thread and in the middle of anything, so it takes no lock that its users hold while they reserve.
+    fn reclaim(&self, bytes: u64) -> u64;
+}
+
 struct Counters {
     used: AtomicU64,
     peak: AtomicU64,
     limit: AtomicU64,
+    reclaim: OnceLock<Weak<dyn Reclaim>>,
+}
+
+impl fmt::Debug for Counters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} bytes", self.used.load(Ordering::Relaxed), self.limit.load(Ordering::Relaxed))
+    }
 }
 
 /// A counter of bytes with a limit; clones share it.
@@ -18,7 +32,12 @@ pub struct MemoryBudget(Arc<Counters>);
 impl MemoryBudget {
     /// A budget of `limit` bytes.
     pub fn new(limit: u64) -> Self {
-        Self(Arc::new(Counters { used: 0.into(), peak: 0.into(), limit: limit.into() }))
+        Self(Arc::new(Counters {
+            used: 0.into(),
+            peak: 0.into(),
+            limit: limit.into(),
+            reclaim: OnceLock::new(),
+        }))
     }
 
     /// A budget that never refuses.
@@ -46,11 +65,30 @@ impl MemoryBudget {
         self.0.limit.store(limit, Ordering::Relaxed);
     }
 
+    /// Names what is asked for memory before a reservation is refused. Only the first call counts.
+    pub fn set_reclaim(&self, reclaim: Weak<dyn Reclaim>) {
+        let _ = self.0.reclaim.set(reclaim);
+    }
+
     /// Reserves `bytes` until the reservation is dropped, or refuses with [`Error::OutOfMemory`].
     pub fn reserve(&self, bytes: u64) -> Result<Reservation> {
         let mut reservation = Reservation { budget: self.clone(), bytes: 0 };
         reservation.grow(bytes)?;
         Ok(reservation)
+    }
+}
+
+impl Counters {
+    fn take(&self, more: u64) -> Result<()> {
+        let limit = self.limit.load(Ordering::Relaxed);
+        let before = self.used.fetch_add(more, Ordering::Relaxed);
+        let after = before.saturating_add(more);
+        if after > limit {
+            self.used.fetch_sub(more, Ordering::Relaxed);
+            return Err(Error::OutOfMemory { requested: more, used: before, limit });
+        }
+        self.peak.fetch_max(after, Ordering::Relaxed);
+        Ok(())
     }
 }
 
@@ -70,14 +108,17 @@ impl Reservation {
     /// Takes `more` bytes, or refuses and changes nothing.
     pub fn grow(&mut self, more: u64) -> Result<()> {
         let counters = &*self.budget.0;
-        let limit = counters.limit.load(Ordering::Relaxed);
-        let before = counters.used.fetch_add(more, Ordering::Relaxed);
-        let after = before.saturating_add(more);
-        if after > limit {
-            counters.used.fetch_sub(more, Ordering::Relaxed);
-            return Err(Error::OutOfMemory { requested: more, used: before, limit });
+        let mut outcome = counters.take(more);
+        while let (Err(Error::OutOfMemory { used, limit, .. }), Some(holder)) =
+            (&outcome, counters.reclaim.get().and_then(Weak::upgrade))
+        {
+            let short = used.saturating_add(more).saturating_sub(*limit);
+            if holder.reclaim(short) == 0 {
+                break;
+            }
+            outcome = counters.take(more);
         }
-        counters.peak.fetch_max(after, Ordering::Relaxed);
+        outcome?;
         self.bytes += more;
         Ok(())
     }

@@ -106,6 +106,24 @@ pub enum Error {
         /// Which constraint and which value.
         message: String,
     },
+    /// 23514. A row violates a CHECK constraint.
+    #[error("{message}")]
+    Check {
+        /// Which constraint and which values.
+        message: String,
+    },
+    /// 23503. A row refers to one that is not there, or one that is referred to would go.
+    #[error("{message}")]
+    ForeignKey {
+        /// Which constraint and which key.
+        message: String,
+    },
+    /// 21000. A statement would change one row twice.
+    #[error("{message}")]
+    Cardinality {
+        /// Which row.
+        message: String,
+    },
     /// 58030, 58P01. The operating system refused.
     #[error("{action} \"{path}\": {message}")]
     Io {
@@ -337,6 +355,9 @@ impl Error {
             Self::InvalidArgument { .. } => "22023",
             Self::SubqueryRows => "21000",
             Self::Constraint { .. } => "23000",
+            Self::Check { .. } => "23514",
+            Self::ForeignKey { .. } => "23503",
+            Self::Cardinality { .. } => "21000",
             Self::Io { .. } => "58030",
             Self::DiskFull { .. } => "53100",
             Self::Corrupt { .. } => "XX001",

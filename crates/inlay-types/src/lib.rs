@@ -28,7 +28,7 @@ pub mod view;
 
 pub use batch::Batch;
 pub use bitmap::Bitmap;
-pub use budget::{MemoryBudget, Reservation};
+pub use budget::{MemoryBudget, Reclaim, Reservation};
 pub use buffer::{Buffer, Native};
 pub use builder::VectorBuilder;
 pub use error::{Error, Result};

@@ -1,19 +1,31 @@
 //! Times the TPC-H queries in-process, for profiling: `cargo run --release --example tpch -- [SF] [RUNS] [QUERY...]`.
+//! `INLAY_TPCH_FILE` names a database file to use, `INLAY_TPCH_MEMORY` a memory limit.
 
 #![expect(clippy::print_stdout, reason = "a program, not the engine")]
 
-use inlay::{Database, Error, Result};
+use inlay::{Database, Error, Result, Value};
 use std::time::Instant;
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let number = |index: usize, default: f64| args.get(index).and_then(|a| a.parse().ok()).unwrap_or(default);
     let (sf, runs) = (number(0, 0.01), number(1, 3.0) as usize);
-    let database = Database::open_in_memory()?;
+    let path = std::env::var("INLAY_TPCH_FILE").unwrap_or_else(|_| ":memory:".to_string());
+    let memory = std::env::var("INLAY_TPCH_MEMORY").ok();
+    let config: Vec<_> =
+        memory.into_iter().map(|limit| ("memory_limit".to_string(), Value::Varchar(limit))).collect();
+    let started = Instant::now();
+    let database = Database::open(&path, &config)?;
+    println!("opened in {:?}", started.elapsed());
     let connection = database.connect();
     let started = Instant::now();
-    connection.execute(&format!("CALL tpch_dbgen(sf := {sf})"))?;
-    println!("generated SF {sf} in {:?}", started.elapsed());
+    if connection.execute("SHOW TABLES")?.row_count() == 0 {
+        connection.execute(&format!("CALL tpch_dbgen(sf := {sf})"))?;
+        println!("generated SF {sf} in {:?}", started.elapsed());
+        let started = Instant::now();
+        connection.execute("CHECKPOINT")?;
+        println!("checkpoint in {:?}", started.elapsed());
+    }
     let wanted: Vec<usize> = args.iter().skip(2).filter_map(|a| a.parse().ok()).collect();
     let mut logs = Vec::new();
     for query in 1..=22 {

@@ -5,14 +5,16 @@
 //! happened, the next statement works.
 
 use crate::database::Database;
-use crate::execute::Run;
+use crate::execute;
 use crate::result::QueryResult;
 use crate::settings::SessionSettings;
-use inlay_catalog::{Catalog, Fork, TableSource};
+use crate::transactions::{ModesExt, SessionNames, Transactions};
+use inlay_catalog::TableSource;
 use inlay_exec::pool::panic_message;
 use inlay_sql::parser::ast;
+use inlay_sql::plan::statement::TransactionModes;
 use inlay_types::{Error, Interrupt, Result, Value};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -45,17 +47,30 @@ pub trait Host: Send + Sync {
 #[derive(Default)]
 pub(crate) struct Session {
     pub settings: SessionSettings,
-    pub transaction: Option<Fork>,
+    /// What all its transactions share.
+    pub names: SessionNames,
+    /// What BEGIN promises unless it says otherwise.
+    pub modes: TransactionModes,
+    /// Between BEGIN and COMMIT.
+    pub transaction: Option<OpenTransaction>,
     /// The last text, parsed.
     parsed: Option<(String, Arc<[ast::Statement]>)>,
 }
 
-impl Session {
-    /// The catalog that statements see: the transaction's own, or the database's.
-    pub fn catalog<'a>(&'a self, database: &'a Database) -> &'a Arc<Catalog> {
-        self.transaction.as_ref().map_or(database.catalog(), Fork::catalog)
-    }
+/// What was begun with BEGIN.
+pub(crate) struct OpenTransaction {
+    pub transactions: Arc<Transactions>,
+    /// Why it can only be rolled back.
+    pub doomed: Option<Error>,
+}
 
+impl OpenTransaction {
+    pub fn new(transactions: Transactions) -> Self {
+        Self { transactions: Arc::new(transactions), doomed: None }
+    }
+}
+
+impl Session {
     fn parse(&mut self, sql: &str) -> Result<Arc<[ast::Statement]>> {
         if let Some((text, statements)) = &self.parsed
             && text == sql
@@ -71,7 +86,8 @@ impl Session {
 }
 
 struct Shared {
-    database: Database,
+    /// Until the session is closed: the last one that closes, closes the file.
+    database: RwLock<Option<Database>>,
     session: Mutex<Session>,
     interrupt: Interrupt,
     closed: AtomicBool,
@@ -84,7 +100,7 @@ pub struct Connection(Arc<Shared>);
 impl Connection {
     pub(crate) fn new(database: Database) -> Self {
         Self(Arc::new(Shared {
-            database,
+            database: RwLock::new(Some(database)),
             session: Mutex::default(),
             interrupt: Interrupt::new(),
             closed: AtomicBool::new(false),
@@ -94,12 +110,12 @@ impl Connection {
     /// A new session of the same database.
     pub fn cursor(&self) -> Result<Connection> {
         self.check_open()?;
-        Ok(self.0.database.connect())
+        Ok(self.database()?.connect())
     }
 
-    /// The database.
-    pub fn database(&self) -> &Database {
-        &self.0.database
+    /// The database, unless the session is closed.
+    pub fn database(&self) -> Result<Database> {
+        self.0.database.read().clone().ok_or_else(closed)
     }
 
     /// Runs the statements of `sql` and returns the last one's answer.
@@ -144,25 +160,24 @@ impl Connection {
                 let [statement] = &*statements else {
                     return Err(Error::invalid_argument("executemany takes exactly one statement"));
                 };
-                let own_transaction = session.transaction.is_none();
-                // Held to the end, so that writers of other connections wait instead of colliding.
-                let turn = if own_transaction { Some(self.0.database.write_turn(interrupt)?) } else { None };
-                if own_transaction {
-                    session.transaction = Some(self.0.database.catalog().fork());
-                }
                 let host_ref = host.map(|host| &**host);
-                let outcome = sets.iter().try_fold(QueryResult::changed(0), |total, parameters| {
-                    check_parameter_count(statement, parameters)?;
-                    let next = self.run(session, statement, parameters, host_ref, interrupt)?;
-                    Ok(total.plus(next))
-                });
-                if own_transaction {
-                    let transaction = session.transaction.take();
-                    if let (Ok(_), Some(transaction)) = (&outcome, transaction) {
-                        transaction.publish(self.0.database.catalog())?;
-                    }
+                let all = |session: &mut Session| {
+                    sets.iter().try_fold(QueryResult::changed(0), |total, parameters| {
+                        check_parameter_count(statement, parameters)?;
+                        let next = self.run(session, statement, parameters, host_ref, interrupt)?;
+                        Ok(total.plus(next))
+                    })
+                };
+                if session.transaction.is_some() {
+                    return all(session);
                 }
-                drop(turn);
+                let transactions = Transactions::new(session.modes.options()?, &session.names);
+                session.transaction = Some(OpenTransaction::new(transactions));
+                let outcome = all(session);
+                let own = session.transaction.take();
+                if let (Ok(_), Some(own)) = (&outcome, own) {
+                    own.transactions.commit(&self.database()?)?;
+                }
                 outcome
             },
             host,
@@ -177,7 +192,7 @@ impl Connection {
         host: Option<&dyn Host>,
         interrupt: &Interrupt,
     ) -> Result<QueryResult> {
-        Run { database: &self.0.database, session, parameters, host, interrupt }.statement(statement)
+        execute::statement(&self.database()?, session, statement, parameters, host, interrupt)
     }
 
     fn guarded<T>(
@@ -203,6 +218,11 @@ impl Connection {
         })
     }
 
+    /// Writes a copy of what is committed into the new file `path`; see [`Database::backup`].
+    pub fn backup(&self, path: &str) -> Result<()> {
+        self.guarded(|_, _| self.database()?.backup(path), None)
+    }
+
     /// Ends the running statement soon, with [`Error::Interrupted`]. May be called from any thread.
     pub fn interrupt(&self) {
         self.0.interrupt.set();
@@ -218,6 +238,7 @@ impl Connection {
         if !self.0.closed.swap(true, Ordering::AcqRel) {
             self.0.interrupt.set();
             *self.0.session.lock() = Session::default();
+            drop(self.0.database.write().take());
         }
     }
 
@@ -228,17 +249,23 @@ impl Connection {
 
     fn check_open(&self) -> Result<()> {
         if self.is_closed() {
-            let message = "the connection is closed; open another with inlay.connect()".to_string();
-            return Err(Error::Closed { message });
+            return Err(closed());
         }
-        self.0.database.check_process()
+        self.database()?.check_process()
     }
 }
 
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Connection({:?}{})", self.0.database, if self.is_closed() { ", closed" } else { "" })
+        match &*self.0.database.read() {
+            Some(database) => write!(f, "Connection({database:?})"),
+            None => write!(f, "Connection(closed)"),
+        }
     }
+}
+
+fn closed() -> Error {
+    Error::Closed { message: "the connection is closed; open another with inlay.connect()".to_string() }
 }
 
 fn takes_parameters(statement: &ast::Statement) -> bool {

@@ -1,52 +1,120 @@
-//! A database: names and rows, workers, a memory budget. It is gone with its last handle.
+//! A database: its store and those attached to it, workers, a memory budget. It is gone with its last handle.
+//!
+//! A file that is open in this process is opened only once: whoever asks for it again gets the same database. The list
+//! of open files is the only state of the process.
 
 use crate::connection::Connection;
 use crate::settings::{self, DatabaseSettings, SessionSettings};
-use inlay_catalog::{Catalog, TableSource};
+use inlay_catalog::{TableFunction, TableSource};
 use inlay_exec::WorkerPool;
-use inlay_types::{Error, Interrupt, MemoryBudget, Result, Value};
-use parking_lot::{Mutex, MutexGuard};
-use std::sync::Arc;
-use std::time::Duration;
-
-/// How long a writer waits for its turn before it looks whether it was interrupted.
-const TURN_WAIT: Duration = Duration::from_millis(20);
+use inlay_storage::io::{Disk, FileIdentity, RealDisk};
+use inlay_storage::store::{AccessMode, Store, StoreOptions};
+use inlay_types::{Error, MemoryBudget, Result, Value};
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Weak};
 
 /// A database. Cloning makes another handle.
 #[derive(Clone)]
 pub struct Database(Arc<Shared>);
 
 struct Shared {
-    catalog: Arc<Catalog>,
+    main: Attached,
+    attached: RwLock<Vec<Attached>>,
+    /// Objects of the host by lower-case name.
+    registered: RwLock<HashMap<String, Arc<dyn TableSource>>>,
+    functions: HashMap<&'static str, Arc<dyn TableFunction>>,
     pool: Arc<WorkerPool>,
     budget: MemoryBudget,
     settings: DatabaseSettings,
-    /// Held by a statement that changes rows or names, and by COMMIT.
-    writer: Mutex<()>,
+    disk: Arc<dyn Disk>,
+    is_on_real_disk: bool,
     process: u32,
 }
 
+/// A store under a name.
+#[derive(Clone)]
+pub(crate) struct Attached {
+    pub name: String,
+    /// Absent for one in memory.
+    pub path: Option<PathBuf>,
+    pub store: Arc<Store>,
+}
+
+/// The databases of files that are open in this process.
+static OPEN_FILES: LazyLock<Mutex<HashMap<FileIdentity, Weak<Shared>>>> = LazyLock::new(Mutex::default);
+/// The stores of such files, attached ones included.
+static OPEN_STORES: LazyLock<Mutex<HashMap<FileIdentity, Weak<Store>>>> = LazyLock::new(Mutex::default);
+
+/// What a database in memory is called.
+pub(crate) const MEMORY: &str = "memory";
+
+/// Whether a path means a database in memory.
+fn is_memory(path: &str) -> bool {
+    matches!(path, "" | ":memory:")
+}
+
 impl Database {
-    /// Opens a database. `":memory:"` and the empty path are a new one in memory.
+    /// Opens a database: the file at `path`, created if there is none; `":memory:"` and the empty path are a new one
+    /// in memory. A file that is open in this process already gives another handle of the same database.
+    ///
+    /// `access_mode` may be `read_only` or `read_write`, `synchronous` `full`, `normal` or `off`; other settings are
+    /// those of SET.
     pub fn open(path: &str, config: &[(String, Value)]) -> Result<Self> {
-        if !matches!(path, "" | ":memory:") {
-            return Err(Error::Unsupported {
-                feature: format!("the database file \"{path}\""),
-                alternative: Some("durable files come next, use \":memory:\" until then".to_string()),
-            });
+        let path = if is_memory(path) { path.to_string() } else { absolute(path) };
+        Self::open_with(Arc::new(RealDisk), true, &path, config)
+    }
+
+    /// As [`Database::open`], on another disk; for tests.
+    pub fn open_on(disk: Arc<dyn Disk>, path: &str, config: &[(String, Value)]) -> Result<Self> {
+        Self::open_with(disk, false, path, config)
+    }
+
+    fn open_with(
+        disk: Arc<dyn Disk>,
+        is_on_real_disk: bool,
+        path: &str,
+        config: &[(String, Value)],
+    ) -> Result<Self> {
+        let (access, config) = settings::access_of(config)?;
+        let known = if is_memory(path) { None } else { identity(&disk, Path::new(path))? };
+        let mut open_files = OPEN_FILES.lock();
+        open_files.retain(|_, shared| shared.strong_count() > 0);
+        if let Some(shared) = known.and_then(|identity| open_files.get(&identity)).and_then(Weak::upgrade) {
+            let database = Self(shared);
+            database.expect_access(access)?;
+            database.configure(&config)?;
+            return Ok(database);
         }
         let budget = MemoryBudget::unlimited();
+        let settings = DatabaseSettings::new(budget.clone());
+        let mut session = SessionSettings::default();
+        for (name, value) in &config {
+            settings::set(name, Some(value), &settings, &mut session)?;
+        }
+        let main = if is_memory(path) {
+            Attached { name: MEMORY.to_string(), path: None, store: Store::in_memory(budget.clone()) }
+        } else {
+            let options = StoreOptions { access: access.unwrap_or_default(), ..settings.store_options() };
+            open_file(&disk, Path::new(path), options, &budget)?
+        };
         let database = Self(Arc::new(Shared {
-            catalog: Arc::new(Catalog::new(inlay_formats::table_functions(), budget.clone())),
+            main,
+            attached: RwLock::default(),
+            registered: RwLock::default(),
+            functions: inlay_formats::table_functions().into_iter().map(|f| (f.name(), f)).collect(),
             pool: Arc::new(WorkerPool::new()),
-            settings: DatabaseSettings::new(budget.clone()),
+            settings,
             budget,
-            writer: Mutex::new(()),
+            disk: Arc::clone(&disk),
+            is_on_real_disk,
             process: std::process::id(),
         }));
-        let mut session = SessionSettings::default();
-        for (name, value) in config {
-            settings::set(name, Some(value), &database.0.settings, &mut session)?;
+        if let Some(path) = &database.0.main.path
+            && let Some(identity) = identity(&disk, path)?
+        {
+            open_files.insert(identity, Arc::downgrade(&database.0));
         }
         Ok(database)
     }
@@ -56,20 +124,57 @@ impl Database {
         Self::open(":memory:", &[])
     }
 
+    fn expect_access(&self, wanted: Option<AccessMode>) -> Result<()> {
+        let is_read_only = self.0.main.store.is_read_only();
+        if wanted.is_none_or(|wanted| (wanted == AccessMode::ReadOnly) == is_read_only) {
+            return Ok(());
+        }
+        let (name, now) = (self.name(), if is_read_only { "reading only" } else { "reading and writing" });
+        Err(Error::invalid_argument(format!(
+            "\"{name}\" is open in this process for {now} already; close it to open it otherwise"
+        )))
+    }
+
+    fn configure(&self, config: &[(String, Value)]) -> Result<()> {
+        let mut session = SessionSettings::default();
+        config
+            .iter()
+            .try_for_each(|(name, value)| settings::set(name, Some(value), &self.0.settings, &mut session))
+    }
+
     /// A connection of its own, with its own settings and transaction.
     pub fn connect(&self) -> Connection {
         Connection::new(self.clone())
     }
 
+    /// Path of its file, or `:memory:`.
+    pub fn name(&self) -> String {
+        self.0.main.path.as_ref().map_or_else(|| ":memory:".to_string(), |path| path.display().to_string())
+    }
+
     /// Makes a host's object a table. An earlier object of this name is replaced, a table or view is not.
     pub fn register(&self, name: &str, source: Arc<dyn TableSource>) -> Result<()> {
         self.check_process()?;
-        self.0.catalog.register(name, source)
+        if let Some(object) = self.0.main.store.state().relation(name) {
+            return Err(Error::Duplicate { kind: object.kind(), name: name.to_string() });
+        }
+        self.0.registered.write().insert(name.to_lowercase(), source);
+        Ok(())
     }
 
     /// Forgets a registered object. Returns whether there was one.
     pub fn unregister(&self, name: &str) -> bool {
-        self.0.catalog.unregister(name)
+        self.0.registered.write().remove(&name.to_lowercase()).is_some()
+    }
+
+    /// The host's object of a name.
+    pub(crate) fn registered(&self, name: &str) -> Option<Arc<dyn TableSource>> {
+        self.0.registered.read().get(&name.to_lowercase()).cloned()
+    }
+
+    /// The host's objects by lower-case name.
+    pub(crate) fn all_registered(&self) -> Vec<(String, Arc<dyn TableSource>)> {
+        self.0.registered.read().iter().map(|(name, source)| (name.clone(), Arc::clone(source))).collect()
     }
 
     /// Bytes in use now.
@@ -77,8 +182,104 @@ impl Database {
         self.0.budget.used()
     }
 
-    pub(crate) fn catalog(&self) -> &Arc<Catalog> {
-        &self.0.catalog
+    /// The database that was opened.
+    pub(crate) fn main(&self) -> &Attached {
+        &self.0.main
+    }
+
+    /// An attached database by name, the main one included.
+    pub(crate) fn attached(&self, name: &str) -> Option<Attached> {
+        if same_name(&self.0.main.name, name) {
+            return Some(self.0.main.clone());
+        }
+        self.0.attached.read().iter().find(|attached| same_name(&attached.name, name)).cloned()
+    }
+
+    /// Names of all databases, the main one first.
+    pub(crate) fn database_names(&self) -> Vec<String> {
+        let attached = self.0.attached.read();
+        std::iter::once(&self.0.main).chain(&*attached).map(|attached| attached.name.clone()).collect()
+    }
+
+    /// Attaches the database in a file, or a new one in memory.
+    pub(crate) fn attach(&self, name: &str, path: &str, access: AccessMode) -> Result<()> {
+        if self.attached(name).is_some() {
+            return Err(Error::Duplicate { kind: "database", name: name.to_string() });
+        }
+        let mut attached = if is_memory(path) {
+            Attached { name: MEMORY.to_string(), path: None, store: Store::in_memory(self.0.budget.clone()) }
+        } else {
+            let options = StoreOptions { access, ..self.0.settings.store_options() };
+            open_file(&self.0.disk, &self.path_of(path), options, &self.0.budget)?
+        };
+        attached.name = name.to_string();
+        self.0.attached.write().push(attached);
+        Ok(())
+    }
+
+    /// The store of a file: the one that is open, or one that only reads it.
+    pub(crate) fn store_of_file(&self, path: &str) -> Result<Arc<Store>> {
+        let path = self.path_of(path);
+        let known =
+            identity(&self.0.disk, &path)?.and_then(|identity| OPEN_STORES.lock().get(&identity).cloned());
+        if let Some(store) = known.as_ref().and_then(Weak::upgrade) {
+            return Ok(store);
+        }
+        let options = StoreOptions { access: AccessMode::ReadOnly, ..self.0.settings.store_options() };
+        Store::open(&self.0.disk, &path, options, MemoryBudget::unlimited())
+    }
+
+    /// Puts everything that is committed in this process's files into them, when the process is about to end.
+    ///
+    /// Databases stay open. A failure loses nothing, for the logs have it.
+    pub fn checkpoint_all() {
+        let stores: Vec<Arc<Store>> = OPEN_STORES.lock().values().filter_map(Weak::upgrade).collect();
+        for store in stores {
+            let _ = store.close();
+        }
+    }
+
+    /// Writes a copy of what is committed into the new file `path`, while the database is used and changed.
+    ///
+    /// The file appears when it is complete. One that exists and is not empty is never overwritten.
+    pub fn backup(&self, path: &str) -> Result<()> {
+        self.check_process()?;
+        if is_memory(path) {
+            return Err(Error::invalid_argument("a backup needs the path of a file"));
+        }
+        let path = self.path_of(path);
+        self.0.main.store.backup(&self.0.disk, &path)
+    }
+
+    /// Forgets an attached database; it closes when nobody uses it any more.
+    pub(crate) fn detach(&self, name: &str) -> Result<()> {
+        if same_name(&self.0.main.name, name) {
+            let message =
+                format!("\"{name}\" is the database that was opened; it goes with its last connection");
+            return Err(Error::bind(message));
+        }
+        self.0.attached.write().retain(|attached| !same_name(&attached.name, name));
+        Ok(())
+    }
+
+    /// Every store, the main one first.
+    pub(crate) fn stores(&self) -> Vec<Arc<Store>> {
+        let attached = self.0.attached.read();
+        std::iter::once(&self.0.main).chain(&*attached).map(|attached| Arc::clone(&attached.store)).collect()
+    }
+
+    /// The file that a statement names, whatever the host makes its current directory.
+    pub(crate) fn path_of(&self, path: &str) -> PathBuf {
+        if self.0.is_on_real_disk { PathBuf::from(absolute(path)) } else { PathBuf::from(path) }
+    }
+
+    /// The disk that its files are on.
+    pub(crate) fn disk(&self) -> &Arc<dyn Disk> {
+        &self.0.disk
+    }
+
+    pub(crate) fn functions(&self) -> &HashMap<&'static str, Arc<dyn TableFunction>> {
+        &self.0.functions
     }
 
     pub(crate) fn pool(&self) -> &Arc<WorkerPool> {
@@ -91,16 +292,6 @@ impl Database {
 
     pub(crate) fn settings(&self) -> &DatabaseSettings {
         &self.0.settings
-    }
-
-    /// Waits for this writer's turn.
-    pub(crate) fn write_turn(&self, interrupt: &Interrupt) -> Result<MutexGuard<'_, ()>> {
-        loop {
-            if let Some(turn) = self.0.writer.try_lock_for(TURN_WAIT) {
-                return Ok(turn);
-            }
-            interrupt.check()?;
-        }
     }
 
     /// An error in a child that was forked after the database was opened: its workers are gone.
@@ -117,6 +308,51 @@ impl Database {
 
 impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Database(:memory:)")
+        write!(f, "Database({})", self.name())
     }
+}
+
+/// Whether two names are the same.
+pub(crate) fn same_name(left: &str, right: &str) -> bool {
+    left.to_lowercase() == right.to_lowercase()
+}
+
+/// A path that means the same file whatever the host makes its current directory.
+fn absolute(path: &str) -> String {
+    std::path::absolute(path).map_or_else(|_| path.to_string(), |path| path.to_string_lossy().into_owned())
+}
+
+fn identity(disk: &Arc<dyn Disk>, path: &Path) -> Result<Option<FileIdentity>> {
+    disk.identity(path).map_err(|error| Error::io("cannot open", path.display().to_string(), &error))
+}
+
+/// The store of a file: the one that is open in this process, or a new one.
+fn open_file(
+    disk: &Arc<dyn Disk>,
+    path: &Path,
+    options: StoreOptions,
+    budget: &MemoryBudget,
+) -> Result<Attached> {
+    let stem =
+        path.file_stem().map_or_else(|| "database".to_string(), |stem| stem.to_string_lossy().into_owned());
+    let path = path.to_path_buf();
+    let mut open = OPEN_STORES.lock();
+    open.retain(|_, store| store.strong_count() > 0);
+    let known = identity(disk, &path)?.and_then(|identity| open.get(&identity)).and_then(Weak::upgrade);
+    if let Some(store) = known {
+        if store.is_read_only() != (options.access == AccessMode::ReadOnly) {
+            return Err(Error::Locked {
+                message: format!(
+                    "\"{}\" is open in this process already, in another access mode",
+                    path.display()
+                ),
+            });
+        }
+        return Ok(Attached { name: stem, path: Some(path), store });
+    }
+    let store = Store::open(disk, &path, options, budget.clone())?;
+    if let Some(identity) = identity(disk, &path)? {
+        open.insert(identity, Arc::downgrade(&store));
+    }
+    Ok(Attached { name: stem, path: Some(path), store })
 }

@@ -1,30 +1,39 @@
 //! Carries out one statement: bind, optimise, run, and change what it changes.
 //!
-//! Reads see the catalog of the session: the database's, or the private fork of an open transaction. A statement that
-//! changes something holds the database's writer's turn from before it is bound until it is done, unless it works on a
-//! fork, which nobody else sees. Each statement changes all it should or nothing.
+//! Every statement runs in transactions: those that BEGIN opened, or its own, which are committed when it is done and
+//! tried again when another connection got in the way. Each statement changes all it should or nothing.
+//!
+//! - `change`: INSERT, UPDATE, DELETE, MERGE. `define`: CREATE, ALTER, DROP. `maintain`: files.
 
-use crate::connection::{Host, Parameters, Session};
+use crate::connection::{Host, OpenTransaction, Parameters, Session};
 use crate::database::Database;
-use crate::freeze;
-use crate::load;
+use crate::names::Names;
 use crate::procedure;
+use crate::reads;
 use crate::result::{QueryResult, ResultKind};
 use crate::settings;
-use inlay_catalog::{Catalog, IndexEntry, TableEntry, TableSchema, TableSource, ViewEntry};
+use crate::transactions::{ModesExt, Transactions};
+use inlay_catalog::TableSource;
 use inlay_exec::{Analysis, ExecContext};
 use inlay_kernels::registry::ResolveOptions;
-use inlay_sql::binder::{self, BindContext};
+use inlay_sql::binder::{self, BindContext, Databases};
 use inlay_sql::optimizer;
 use inlay_sql::parser::ast;
-use inlay_sql::plan::statement::{ExplainFormat, Query};
+use inlay_sql::plan::statement::{ExplainFormat, Query, TransactionModes};
 use inlay_sql::plan::{Statement, display};
+use inlay_storage::store::Transaction;
 use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, Value};
+use parking_lot::Mutex;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Rows of host objects that one statement may name; more is a loop.
 const HOST_TABLES_MAX: usize = 64;
+/// How long a statement of its own is tried again when others get in the way.
+const RETRY_MAX: Duration = Duration::from_secs(5);
+/// Pauses between tries; they double.
+const RETRY_PAUSE_MIN: Duration = Duration::from_micros(50);
+const RETRY_PAUSE_MAX: Duration = Duration::from_millis(5);
 
 /// One statement being carried out.
 pub(crate) struct Run<'a> {
@@ -33,25 +42,104 @@ pub(crate) struct Run<'a> {
     pub parameters: &'a Parameters,
     pub host: Option<&'a dyn Host>,
     pub interrupt: &'a Interrupt,
+    pub transactions: Arc<Transactions>,
+    /// Whether what is read is noted, to be checked at commit.
+    pub notes_reads: bool,
+}
+
+/// Carries out a parsed statement.
+pub(crate) fn statement(
+    database: &Database,
+    session: &mut Session,
+    statement: &ast::Statement,
+    parameters: &Parameters,
+    host: Option<&dyn Host>,
+    interrupt: &Interrupt,
+) -> Result<QueryResult> {
+    if let Some(open) = &session.transaction {
+        return in_transaction(
+            database,
+            Arc::clone(&open.transactions),
+            session,
+            statement,
+            parameters,
+            host,
+            interrupt,
+        );
+    }
+    let notes_reads = changes_database(&statement.kind);
+    let (start, mut pause) = (Instant::now(), RETRY_PAUSE_MIN);
+    loop {
+        let transactions = Arc::new(Transactions::new(session.modes.options()?, &session.names));
+        let run = Run {
+            database,
+            session,
+            parameters,
+            host,
+            interrupt,
+            transactions: Arc::clone(&transactions),
+            notes_reads,
+        };
+        let outcome =
+            run.statement(statement).and_then(|answer| transactions.commit(database).map(|()| answer));
+        match outcome {
+            Err(Error::Conflict { .. }) if start.elapsed() < RETRY_MAX => {
+                drop(transactions);
+                interrupt.check()?;
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(RETRY_PAUSE_MAX);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn in_transaction(
+    database: &Database,
+    transactions: Arc<Transactions>,
+    session: &mut Session,
+    statement: &ast::Statement,
+    parameters: &Parameters,
+    host: Option<&dyn Host>,
+    interrupt: &Interrupt,
+) -> Result<QueryResult> {
+    let ends = matches!(statement.kind, ast::StatementKind::Commit | ast::StatementKind::Rollback);
+    if let Some(reason) = session.transaction.as_ref().and_then(|open| open.doomed.as_ref()).filter(|_| !ends)
+    {
+        return Err(transaction_state(&format!("the transaction can only be rolled back, because {reason}")));
+    }
+    let is_change = changes_database(&statement.kind);
+    let run = Run {
+        database,
+        session,
+        parameters,
+        host,
+        interrupt,
+        transactions: Arc::clone(&transactions),
+        notes_reads: true,
+    };
+    let outcome = if is_change {
+        transactions.statement(|| run.statement(statement))
+    } else {
+        run.statement(statement)
+    };
+    if let (Err(error @ Error::Conflict { .. }), Some(open)) = (&outcome, &mut session.transaction) {
+        open.doomed = Some(error.clone());
+    }
+    outcome
 }
 
 impl Run<'_> {
-    /// Carries out a parsed statement.
-    pub fn statement(mut self, statement: &ast::Statement) -> Result<QueryResult> {
-        let changes = changes_database(&statement.kind) && self.session.transaction.is_none();
-        let database = self.database;
-        let _turn = if changes { Some(database.write_turn(self.interrupt)?) } else { None };
-        let mut bound = self.bind(statement)?;
-        freeze::statement(&mut bound);
+    fn statement(mut self, statement: &ast::Statement) -> Result<QueryResult> {
+        let bound = self.bind(statement)?;
         self.bound(bound)
     }
 
     /// Binds; table names that nothing has are looked for in the host.
-    fn bind(&self, statement: &ast::Statement) -> Result<Statement> {
-        let catalog = self.session.catalog(self.database);
-        let mut outcome = self.bind_in(catalog, statement);
-        let Some(host) = self.host else { return outcome };
+    pub(crate) fn bind(&self, statement: &ast::Statement) -> Result<Statement> {
         let mut found: Vec<(String, Arc<dyn TableSource>)> = Vec::new();
+        let mut outcome = self.bind_in(&found, statement);
+        let Some(host) = self.host else { return outcome };
         while let Err(error) = &outcome {
             let Error::UndefinedTable { name, .. } = error.root() else { break };
             let name = name.clone();
@@ -60,67 +148,117 @@ impl Run<'_> {
             }
             let Some(source) = host.find_table(&name)? else { break };
             found.push((name, source));
-            outcome = self.bind_in(&catalog.overlaid(&found), statement);
+            outcome = self.bind_in(&found, statement);
         }
         outcome
     }
 
-    pub(crate) fn bind_in(&self, catalog: &Catalog, statement: &ast::Statement) -> Result<Statement> {
+    /// Names as the statement sees them.
+    pub(crate) fn names<'b>(&'b self, found: &'b [(String, Arc<dyn TableSource>)]) -> Names<'b> {
+        Names { database: self.database, transactions: &self.transactions, found, failure: Mutex::new(None) }
+    }
+
+    /// Calls `work` with what binding needs.
+    pub(crate) fn with_context<T>(
+        &self,
+        names: &dyn Databases,
+        work: impl FnOnce(&BindContext<'_>) -> Result<T>,
+    ) -> Result<T> {
         let session = self.session.settings;
         let setting = |name: &str| settings::get(name, self.database.settings(), &session);
-        let context = BindContext {
-            catalog,
+        work(&BindContext {
+            catalog: names,
             parameters: &self.parameters.positional,
             named_parameters: &self.parameters.named,
             options: ResolveOptions { integer_division: session.integer_division },
             default_nulls_first: session.default_nulls_first,
             setting: &setting,
-        };
-        binder::bind(statement, &context)
+        })
     }
 
-    fn bound(&mut self, statement: Statement) -> Result<QueryResult> {
-        match statement {
-            Statement::Query(query) => self.query(query),
-            Statement::Explain { statement, analyze, format } => self.explain(*statement, analyze, format),
-            Statement::CreateTable { schema, or_replace, if_not_exists, query } => {
-                self.create_table(schema, or_replace, if_not_exists, query)
-            }
-            Statement::CreateView { name, aliases, sql, or_replace, if_not_exists } => {
-                self.catalog().create_view(ViewEntry { name, aliases, sql }, or_replace, if_not_exists)?;
-                Ok(QueryResult::done())
-            }
-            Statement::DropTable { name, if_exists } => {
-                self.catalog().drop_table(&name, if_exists)?;
-                Ok(QueryResult::done())
-            }
-            Statement::DropView { name, if_exists } => {
-                self.catalog().drop_view(&name, if_exists)?;
-                Ok(QueryResult::done())
-            }
-            Statement::Insert { table, query } => self.insert(&table, query),
-            Statement::Delete { table, query } => self.delete(&table, query),
-            Statement::Update { table, set, query } => self.update(&table, &set, query),
-            Statement::CopyTo { query, path, options } => self.copy_to(query, &path, &options),
-            Statement::Call { name, args, named } => procedure::call(self, &name, &args, &named),
-            Statement::Set { name, value } => {
-                settings::set(&name, value.as_ref(), self.database.settings(), &mut self.session.settings)?;
-                Ok(QueryResult::done())
-            }
-            Statement::Begin => self.begin(),
-            Statement::Commit => self.commit(),
-            Statement::Rollback => self.rollback(),
-            Statement::CreateIndex { name, table, columns, unique, if_not_exists } => {
-                let table = table.name.clone();
-                self.create_index(IndexEntry { name, table, columns, unique }, if_not_exists)
-            }
-            Statement::DropIndex { name, if_exists } => self.drop_index(&name, if_exists),
+    pub(crate) fn bind_in(
+        &self,
+        found: &[(String, Arc<dyn TableSource>)],
+        statement: &ast::Statement,
+    ) -> Result<Statement> {
+        let names = self.names(found);
+        let outcome = self.with_context(&names, |context| binder::bind(statement, context));
+        match names.failure.into_inner() {
+            Some(failure) => Err(failure),
+            None => outcome,
         }
     }
 
-    /// The catalog that the statement reads and changes.
-    pub fn catalog(&self) -> &Arc<Catalog> {
-        self.session.catalog(self.database)
+    /// The transaction on a database that the statement is about to change.
+    pub(crate) fn to_change(&self, database: &str) -> Result<Arc<Transaction>> {
+        self.transactions.to_change(self.database, database)
+    }
+
+    pub(crate) fn bound(&mut self, statement: Statement) -> Result<QueryResult> {
+        match statement {
+            Statement::Query(query) => self.query(query),
+            Statement::Explain { statement, analyze, format } => self.explain(*statement, analyze, format),
+            Statement::CreateTable(create) => self.create_table(*create),
+            Statement::CreateView { database, temporary, name, aliases, sql, or_replace, if_not_exists } => {
+                self.create_view(&database, temporary, name, aliases, sql, or_replace, if_not_exists)
+            }
+            Statement::CreateIndex { database, name, table, columns, unique, if_not_exists } => {
+                self.create_index(&database, name, &table, columns, unique, if_not_exists)
+            }
+            Statement::CreateSequence { database, sequence, temporary, or_replace, if_not_exists } => {
+                self.create_sequence(&database, sequence, temporary, or_replace, if_not_exists)
+            }
+            Statement::AlterTable(alter) => self.alter_table(*alter),
+            Statement::RenameView { database, name, new_name } => {
+                self.rename_view(&database, &name, new_name)
+            }
+            Statement::AlterSequence { .. } => self.alter_sequence(statement),
+            Statement::Drop(dropped) => self.drop_objects(*dropped),
+            Statement::Insert(insert) => self.insert(*insert),
+            Statement::Delete(delete) => self.delete(*delete),
+            Statement::Update(update) => self.update(*update),
+            Statement::Merge(merge) => self.merge(*merge),
+            Statement::Truncate { database, tables, restarted } => {
+                self.truncate(&database, &tables, &restarted)
+            }
+            Statement::CopyTo { query, path, options } => self.copy_to(query, &path, &options),
+            Statement::Call { name, args, named } => procedure::call(self, &name, &args, &named),
+            Statement::Set { name, value } => self.set(&name, value.as_ref()),
+            Statement::Begin(modes) => self.begin(modes),
+            Statement::Commit => self.commit(),
+            Statement::Rollback => self.rollback(),
+            Statement::SetTransaction { modes, session } => self.set_transaction(modes, session),
+            Statement::Savepoint(name) => self.savepoint(|transactions| {
+                transactions.savepoint(&name);
+                Ok(())
+            }),
+            Statement::RollbackTo(name) => self.savepoint(|transactions| transactions.rollback_to(&name)),
+            Statement::Release(name) => self.savepoint(|transactions| transactions.release(&name)),
+            Statement::Checkpoint { database, .. } => self.checkpoint(&database),
+            Statement::Vacuum { database, .. } => self.vacuum(&database),
+            Statement::Verify(target) => self.verify(target),
+            Statement::Attach(attach) => self.attach(attach),
+            Statement::Detach { name, if_exists } => self.detach(&name, if_exists),
+            Statement::Use { database } => {
+                self.session.names.current = Some(database);
+                self.transactions.set_session(&self.session.names);
+                Ok(QueryResult::done())
+            }
+            Statement::ExportDatabase { database, directory, format, options } => {
+                self.export_database(&database, &directory, format, &options)
+            }
+            Statement::ImportDatabase { database, directory } => self.import_database(database, &directory),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: Option<&Value>) -> Result<QueryResult> {
+        settings::set(name, value, self.database.settings(), &mut self.session.settings)?;
+        let options = self.database.settings().store_options();
+        for store in self.database.stores() {
+            store.set_synchronous(options.synchronous);
+            store.set_checkpoint_threshold(options.checkpoint_threshold);
+        }
+        Ok(QueryResult::done())
     }
 
     /// What a running query needs.
@@ -130,11 +268,22 @@ impl Run<'_> {
             threads: self.database.settings().threads(),
             interrupt: self.interrupt.clone(),
             budget: self.database.budget().clone(),
+            temp: self.database.settings().temp(),
         }
     }
 
-    fn batches(&self, query: Query) -> Result<(Query, Vec<Batch>)> {
+    /// Optimises a query and notes what it is going to read.
+    pub(crate) fn optimized(&self, query: Query) -> Result<Query> {
         let query = optimizer::optimize(query)?;
+        if self.notes_reads {
+            reads::note(&query, &self.transactions.all())?;
+        }
+        Ok(query)
+    }
+
+    /// Runs a query.
+    pub(crate) fn batches(&self, query: Query) -> Result<(Query, Vec<Batch>)> {
+        let query = self.optimized(query)?;
         let batches = inlay_exec::execute(&query, &self.context())?;
         Ok((query, batches))
     }
@@ -143,54 +292,18 @@ impl Run<'_> {
         let (query, batches) = self.batches(query)?;
         let types = output_types(&query);
         let names = query.output.into_iter().map(|(_, name)| name).collect();
-        let workers = (Arc::clone(self.database.pool()), self.database.settings().threads());
-        Ok(QueryResult::rows(names, types, batches, Some(workers)))
+        Ok(self.rows(names, types, batches))
     }
 
-    fn create_table(
+    /// An answer of rows.
+    pub(crate) fn rows(
         &self,
-        schema: TableSchema,
-        or_replace: bool,
-        if_not_exists: bool,
-        query: Option<Query>,
-    ) -> Result<QueryResult> {
-        let catalog = self.catalog();
-        let Some(query) = query else {
-            catalog.create_table(schema, or_replace, if_not_exists)?;
-            return Ok(QueryResult::done());
-        };
-        let taken = catalog.get(&schema.name).is_some();
-        if taken && if_not_exists {
-            return Ok(QueryResult::done());
-        }
-        if taken && !or_replace {
-            return Err(Error::Duplicate { kind: "table", name: schema.name });
-        }
-        let table = Arc::new(inlay_catalog::Table::new(schema, catalog.budget().clone()));
-        let count = load::append(&table, optimizer::optimize(query)?, &self.context())?;
-        catalog.insert_table(table, or_replace, if_not_exists)?;
-        Ok(QueryResult::changed(count))
-    }
-
-    fn insert(&self, table: &TableEntry, query: Query) -> Result<QueryResult> {
-        let count = load::append(&table.table, optimizer::optimize(query)?, &self.context())?;
-        Ok(QueryResult::changed(count))
-    }
-
-    fn delete(&self, table: &TableEntry, query: Query) -> Result<QueryResult> {
-        let (_, batches) = self.batches(query)?;
-        Ok(QueryResult::changed(table.table.delete(&row_ids(&batches))?))
-    }
-
-    fn update(&self, table: &TableEntry, set: &[usize], query: Query) -> Result<QueryResult> {
-        let (_, batches) = self.batches(query)?;
-        let ids = row_ids(&batches);
-        let values = |batch: Batch| {
-            let len = batch.len();
-            Batch::new(batch.into_columns().split_off(1), len)
-        };
-        let values: Vec<Batch> = batches.into_iter().map(values).collect();
-        Ok(QueryResult::changed(table.table.update(&ids, set, &values)?))
+        names: Vec<String>,
+        types: Vec<LogicalType>,
+        batches: Vec<Batch>,
+    ) -> QueryResult {
+        let workers = (Arc::clone(self.database.pool()), self.database.settings().threads());
+        QueryResult::rows(names, types, batches, Some(workers))
     }
 
     fn copy_to(&self, query: Query, path: &str, options: &[(String, Value)]) -> Result<QueryResult> {
@@ -205,12 +318,10 @@ impl Run<'_> {
     }
 
     fn explain(&mut self, statement: Statement, analyze: bool, format: ExplainFormat) -> Result<QueryResult> {
-        let Some(query) = explained_query(&statement) else {
-            let text = format!("{statement:?}");
-            let head = text.split([' ', '(', '{']).next().unwrap_or_default().to_string();
-            return QueryResult::lines("plan", std::iter::once(head));
+        let Some(query) = statement.query() else {
+            return QueryResult::lines("plan", std::iter::once(statement.kind().to_string()));
         };
-        let query = optimizer::optimize(query.clone())?;
+        let query = self.optimized(query.clone())?;
         let analysis = if analyze { Some(inlay_exec::analyze(&query, &self.context())?) } else { None };
         let annotate = |node: usize| measures(analysis.as_ref(), node);
         match format {
@@ -226,22 +337,30 @@ impl Run<'_> {
         }
     }
 
-    fn begin(&mut self) -> Result<QueryResult> {
+    fn begin(&mut self, modes: TransactionModes) -> Result<QueryResult> {
         if self.session.transaction.is_some() {
             return Err(transaction_state("a transaction is open already; COMMIT or ROLLBACK it first"));
         }
-        // With the writer's turn nobody is halfway through a change of several tables.
-        let _turn = self.database.write_turn(self.interrupt)?;
-        self.session.transaction = Some(self.database.catalog().fork());
+        let said = self.session.modes;
+        let modes = TransactionModes {
+            isolation: modes.isolation.or(said.isolation),
+            read_only: modes.read_only.or(said.read_only),
+        };
+        let transactions = Transactions::new(modes.options()?, &self.session.names);
+        // It sees what was committed before BEGIN, not before its first query.
+        transactions.of(self.database, &transactions.current(self.database))?;
+        self.session.transaction = Some(OpenTransaction::new(transactions));
         Ok(QueryResult::done())
     }
 
     fn commit(&mut self) -> Result<QueryResult> {
-        let Some(transaction) = self.session.transaction.take() else {
+        let Some(open) = self.session.transaction.take() else {
             return Err(transaction_state("no transaction is open; BEGIN opens one"));
         };
-        let _turn = self.database.write_turn(self.interrupt)?;
-        transaction.publish(self.database.catalog())?;
+        if let Some(reason) = open.doomed {
+            return Err(reason);
+        }
+        open.transactions.commit(self.database)?;
         Ok(QueryResult::done())
     }
 
@@ -249,6 +368,42 @@ impl Run<'_> {
         match self.session.transaction.take() {
             Some(_) => Ok(QueryResult::done()),
             None => Err(transaction_state("no transaction is open; BEGIN opens one")),
+        }
+    }
+
+    fn set_transaction(&mut self, modes: TransactionModes, session: bool) -> Result<QueryResult> {
+        let merged = |said: TransactionModes| TransactionModes {
+            isolation: modes.isolation.or(said.isolation),
+            read_only: modes.read_only.or(said.read_only),
+        };
+        if session {
+            self.session.modes = merged(self.session.modes);
+            return Ok(QueryResult::done());
+        }
+        let Some(open) = &mut self.session.transaction else {
+            return Err(transaction_state("SET TRANSACTION is for an open transaction; BEGIN opens one"));
+        };
+        if open.transactions.all().iter().any(|transaction| transaction.has_changes()) {
+            return Err(transaction_state(
+                "SET TRANSACTION must come before the transaction changes anything",
+            ));
+        }
+        let options = open.transactions.options();
+        let said = merged(self.session.modes).options()?;
+        let options = inlay_storage::store::TransactionOptions {
+            read_only: modes.read_only.unwrap_or(options.read_only),
+            isolation: if modes.isolation.is_some() { said.isolation } else { options.isolation },
+        };
+        let transactions = Transactions::new(options, &self.session.names);
+        transactions.of(self.database, &transactions.current(self.database))?;
+        *open = OpenTransaction::new(transactions);
+        Ok(QueryResult::done())
+    }
+
+    fn savepoint(&mut self, work: impl FnOnce(&Transactions) -> Result<()>) -> Result<QueryResult> {
+        match &self.session.transaction {
+            Some(open) => work(&open.transactions).map(|()| QueryResult::done()),
+            None => Err(transaction_state("savepoints are for an open transaction; BEGIN opens one")),
         }
     }
 }
@@ -267,52 +422,33 @@ fn transaction_state(message: &str) -> Error {
     Error::TransactionState { message: message.to_string() }
 }
 
-fn output_types(query: &Query) -> Vec<LogicalType> {
+pub(crate) fn output_types(query: &Query) -> Vec<LogicalType> {
     query.output.iter().map(|(id, _)| query.columns.ty(*id)).collect()
 }
 
-fn row_ids(batches: &[Batch]) -> Vec<i64> {
+pub(crate) fn row_ids(batches: &[Batch]) -> Vec<i64> {
     batches.iter().flat_map(|batch| batch.column(0).flatten().values::<i64>().to_vec()).collect()
 }
 
-/// The query inside a statement that EXPLAIN shows.
-fn explained_query(statement: &Statement) -> Option<&Query> {
-    match statement {
-        Statement::Query(query)
-        | Statement::Insert { query, .. }
-        | Statement::Delete { query, .. }
-        | Statement::Update { query, .. }
-        | Statement::CopyTo { query, .. } => Some(query),
-        Statement::CreateTable { query, .. } => query.as_ref(),
-        _ => None,
-    }
-}
-
-/// Whether carrying out the statement changes rows or names. COMMIT takes its turn itself.
+/// Whether carrying out the statement may change rows or names.
 fn changes_database(kind: &ast::StatementKind) -> bool {
     use ast::StatementKind as Kind;
-    match kind {
-        Kind::CreateTable(_)
-        | Kind::CreateView(_)
-        | Kind::CreateIndex { .. }
-        | Kind::Drop { .. }
-        | Kind::Insert(_)
-        | Kind::Update(_)
-        | Kind::Delete(_)
-        | Kind::Call(_) => true,
-        Kind::Copy(copy) => matches!(**copy, ast::Copy::From { .. }),
+    !matches!(
+        kind,
         Kind::Query(_)
-        | Kind::Set { .. }
-        | Kind::Pragma { .. }
-        | Kind::Explain { .. }
-        | Kind::Begin
-        | Kind::Commit
-        | Kind::Rollback
-        | Kind::ShowTables
-        | Kind::Show { .. }
-        | Kind::Describe(_)
-        | Kind::Checkpoint => false,
-    }
+            | Kind::Set { .. }
+            | Kind::Explain { .. }
+            | Kind::Begin(_)
+            | Kind::Commit
+            | Kind::Rollback
+            | Kind::SetTransaction { .. }
+            | Kind::Savepoint(_)
+            | Kind::RollbackTo(_)
+            | Kind::Release(_)
+            | Kind::ShowTables
+            | Kind::Show { .. }
+            | Kind::Describe(_)
+    )
 }
 
 impl QueryResult {

@@ -13,25 +13,31 @@
 //! # }
 //! ```
 //! - [`database`], [`connection`]: handles. [`settings`]: what SET sets.
-//! - `execute`, `load`, `procedure`: one statement carried out.
+//! - `names`, `transactions`: what a statement sees. `execute`, `change`, `define`, `maintain`, `load`, `procedure`: one
+//!   statement carried out; `reads`: what commit checks.
 //! - [`result`], [`columns`]: what comes back, batch by batch or as whole columns.
 
+mod change;
 mod columns;
 pub mod connection;
 pub mod database;
+mod define;
 mod execute;
-mod freeze;
-mod index;
 mod load;
+mod maintain;
+mod names;
 mod procedure;
+mod reads;
 pub mod render;
 pub mod result;
 pub mod settings;
+mod transactions;
 
 pub use connection::{Connection, Host, Parameters};
 pub use database::Database;
 pub use inlay_catalog::TableSource;
 pub use inlay_formats::{ArrowTable, ColumnSource};
+pub use inlay_storage as storage;
 pub use inlay_types as types;
 pub use inlay_types::{Error, Result, Value};
 pub use result::{QueryResult, ResultKind};

@@ -3,7 +3,9 @@
 //! Literal rows go to the table's open tail; everything else streams from the query's pipelines into row groups that
 //! the workers encode, so that the rows never lie in memory twice. Morsel numbers keep the order of the rows.
 
+use crate::change::checks::Checks;
 use inlay_exec::ExecContext;
+use inlay_exec::expression::ProgramState;
 use inlay_exec::pipeline::{Flow, LocalState, Sink};
 use inlay_sql::plan::Plan;
 use inlay_sql::plan::statement::Query;
@@ -11,16 +13,19 @@ use inlay_storage::{BulkAppender, BulkLoad, Table};
 use inlay_types::{Batch, Error, Result};
 use std::sync::Arc;
 
-/// Runs an optimised query and appends its rows. Returns their number.
-pub(crate) fn append(table: &Arc<Table>, query: Query, context: &ExecContext) -> Result<u64> {
+/// Runs an optimised query and appends its rows, which must pass the checks. Returns their number.
+pub(crate) fn append(table: &Arc<Table>, query: Query, checks: Checks, context: &ExecContext) -> Result<u64> {
     if is_literal(&query.plan) {
         let batches = inlay_exec::execute(&query, context)?;
+        batches.iter().try_for_each(|batch| checks.check_all(batch))?;
         table.append(&batches)?;
         return Ok(batches.iter().map(|batch| batch.len() as u64).sum());
     }
     let load = BulkLoad::new(Arc::clone(table));
     let sink_load = load.clone();
-    inlay_exec::execute_into(&query, context, |positions| Arc::new(LoadSink { load: sink_load, positions }))?;
+    inlay_exec::execute_into(&query, context, |positions| {
+        Arc::new(LoadSink { load: sink_load, positions, checks })
+    })?;
     load.commit()
 }
 
@@ -37,11 +42,12 @@ fn is_literal(plan: &Plan) -> bool {
 struct LoadSink {
     load: BulkLoad,
     positions: Vec<usize>,
+    checks: Checks,
 }
 
-#[derive(Default)]
 struct Local {
     number: usize,
+    checks: Vec<ProgramState>,
     appender: Option<BulkAppender>,
 }
 
@@ -51,7 +57,7 @@ fn local_of(state: &mut LocalState) -> Result<&mut Local> {
 
 impl Sink for LoadSink {
     fn local(&self) -> LocalState {
-        Box::new(Local::default())
+        Box::new(Local { number: 0, checks: self.checks.states(), appender: None })
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {
@@ -64,6 +70,7 @@ impl Sink for LoadSink {
         let local = local_of(local)?;
         let columns = self.positions.iter().map(|&position| input.column(position).clone()).collect();
         let batch = Batch::new(columns, input.len());
+        self.checks.check(&mut local.checks, &batch)?;
         local.appender.get_or_insert_with(|| self.load.appender(local.number as u64)).push(&batch)?;
         Ok(Flow::More)
     }

@@ -4,10 +4,11 @@ use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::{Table, near_names};
 use inlay_formats::tpch::{self, TpchTable};
-use inlay_types::{Error, Result, Value};
+use inlay_storage::store::{Recovered, Store};
+use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Value, Vector};
 use std::sync::Arc;
 
-const PROCEDURES: &[&str] = &["tpch_dbgen"];
+const PROCEDURES: &[&str] = &["tpch_dbgen", "recover"];
 
 /// Carries out `CALL name(args)`.
 pub(crate) fn call(
@@ -18,11 +19,40 @@ pub(crate) fn call(
 ) -> Result<QueryResult> {
     match name {
         "tpch_dbgen" | "dbgen" => tpch_dbgen(run, args, named),
+        "recover" => recover(run, args, named),
         _ => Err(Error::UndefinedFunction {
             message: format!("procedure {name} does not exist"),
             candidates: near_names(name, PROCEDURES.iter().copied()),
         }),
     }
+}
+
+/// `CALL recover('damaged.db', 'new.db')`: puts what is intact into a new file. Answers what became of each object.
+fn recover(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Result<QueryResult> {
+    let texts: Vec<&str> = args.iter().filter_map(Value::as_str).collect();
+    let ([damaged, target], [], true) = (texts.as_slice(), named, args.len() == texts.len()) else {
+        return Err(Error::invalid_argument("recover takes two paths: recover('damaged.db', 'new.db')"));
+    };
+    // As connect and ATTACH take paths.
+    let database = run.database;
+    let report = Store::recover(database.disk(), &database.path_of(damaged), &database.path_of(target))?;
+    let column = |text: fn(&Recovered) -> &String| -> Result<Vector> {
+        let values: Vec<Value> =
+            report.objects.iter().map(|object| Value::Varchar(text(object).clone())).collect();
+        Vector::from_sql_values(LogicalType::Varchar, &values)
+    };
+    let columns = vec![
+        column(|object| &object.object)?,
+        column(|object| &object.recovered)?,
+        column(|object| &object.lost)?,
+    ];
+    let names = ["object", "recovered", "lost"].map(String::from).to_vec();
+    let whole = Batch::new(columns, report.objects.len());
+    let batches = (0..whole.len())
+        .step_by(VECTOR_SIZE)
+        .map(|from| whole.slice(from, VECTOR_SIZE.min(whole.len() - from)))
+        .collect();
+    Ok(QueryResult::rows(names, vec![LogicalType::Varchar; 3], batches, None))
 }
 
 /// `CALL tpch_dbgen(sf := 1)`: creates and fills the eight tables of TPC-H, all or none.
@@ -45,20 +75,19 @@ fn tpch_dbgen(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Resul
     let number = scale.as_f64().or_else(|| scale.as_str().and_then(|text| text.parse().ok()));
     let scale = number.ok_or_else(|| Error::invalid_argument(format!("sf := {scale}: expected a number")))?;
 
-    let (catalog, context) = (run.catalog(), run.context());
+    let context = run.context();
+    let current = run.transactions.current(run.database);
+    let transaction = run.to_change(&current)?;
     for table in TpchTable::ALL {
-        if catalog.get(table.name()).is_some() {
-            return Err(Error::Duplicate { kind: "table", name: table.name().to_string() });
+        if let Some(taken) = transaction.state().relation(table.name()) {
+            return Err(Error::Duplicate { kind: taken.kind(), name: table.name().to_string() });
         }
     }
-    let new_table = |table: TpchTable| {
-        let empty = Table::new(table.schema(), catalog.budget().clone());
-        (table, Arc::new(empty))
-    };
+    let new_table = |table: TpchTable| (table, Arc::new(transaction.new_table(table.schema())));
     let tables: Vec<(TpchTable, Arc<Table>)> = TpchTable::ALL.into_iter().map(new_table).collect();
     tpch::load(scale, &tables, context.threads, &context.interrupt)?;
-    for (_, table) in tables {
-        catalog.insert_table(table, false, false)?;
+    for (_, table) in &tables {
+        transaction.enter_created(table);
     }
     Ok(QueryResult::done())
 }

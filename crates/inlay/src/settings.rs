@@ -4,7 +4,12 @@
 //! SET, SHOW, the API and error messages share.
 
 use inlay_catalog::near_names;
+use inlay_exec::TempSpace;
+use inlay_storage::store::{AccessMode, StoreOptions};
+use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, MemoryBudget, Result, Value};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Name and meaning of a setting.
@@ -23,6 +28,22 @@ pub const SETTINGS: &[Setting] = &[
         name: "memory_limit",
         description: "bytes that tables and queries may take, such as '2GB' or '80%'",
     },
+    Setting {
+        name: "synchronous",
+        description: "what a commit waits for: 'full' (the disk), 'normal' (the system) or 'off'",
+    },
+    Setting {
+        name: "checkpoint_threshold",
+        description: "size of the log from which on a commit makes a checkpoint, such as '16MB'",
+    },
+    Setting {
+        name: "temp_directory",
+        description: "where queries put rows that do not fit into memory_limit",
+    },
+    Setting {
+        name: "max_temp_directory_size",
+        description: "bytes that such rows may take on the disk, such as '100GB'",
+    },
     Setting { name: "integer_division", description: "whether / of two integers drops the fraction" },
     Setting {
         name: "default_null_order",
@@ -31,8 +52,12 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 /// Names that other systems use for ours.
-const ALIASES: &[(&str, &str)] =
-    &[("worker_threads", "threads"), ("max_memory", "memory_limit"), ("null_order", "default_null_order")];
+const ALIASES: &[(&str, &str)] = &[
+    ("worker_threads", "threads"),
+    ("max_memory", "memory_limit"),
+    ("null_order", "default_null_order"),
+    ("wal_autocheckpoint", "checkpoint_threshold"),
+];
 
 /// Share of the machine's memory that a database takes at most unless told otherwise.
 const DEFAULT_MEMORY_PERCENT: u64 = 80;
@@ -46,13 +71,30 @@ const THREADS_MAX: i128 = 1024;
 pub struct DatabaseSettings {
     threads: AtomicUsize,
     budget: MemoryBudget,
+    stores: Mutex<StoreOptions>,
+    temp: Mutex<Arc<TempSpace>>,
 }
 
 impl DatabaseSettings {
     /// The defaults: all cores, and 80 % of the memory.
     pub fn new(budget: MemoryBudget) -> Self {
         budget.set_limit(default_memory_limit());
-        Self { threads: AtomicUsize::new(default_threads()), budget }
+        Self {
+            threads: AtomicUsize::new(default_threads()),
+            budget,
+            stores: Mutex::default(),
+            temp: Mutex::default(),
+        }
+    }
+
+    /// Where rows go that do not fit into memory.
+    pub fn temp(&self) -> Arc<TempSpace> {
+        Arc::clone(&self.temp.lock())
+    }
+
+    /// How files are opened and written.
+    pub fn store_options(&self) -> StoreOptions {
+        *self.stores.lock()
     }
 
     /// Workers of a query, the calling thread among them.
@@ -83,8 +125,26 @@ pub fn set(
             database.threads.store(threads, Ordering::Relaxed);
         }
         "memory_limit" => {
-            let limit = value.map_or(Ok(default_memory_limit()), memory_of)?;
+            let limit = value.map_or(Ok(default_memory_limit()), |value| memory_of("memory_limit", value))?;
             database.budget.set_limit(limit);
+        }
+        "synchronous" => {
+            database.stores.lock().synchronous = value.map_or(Ok(Synchronous::Full), synchronous_of)?;
+        }
+        "checkpoint_threshold" => {
+            let bytes = value.map_or(Ok(StoreOptions::default().checkpoint_threshold), |value| {
+                memory_of("checkpoint_threshold", value)
+            })?;
+            database.stores.lock().checkpoint_threshold = bytes;
+        }
+        "temp_directory" => {
+            let limit = Some(database.temp().limit());
+            let directory = value.map_or_else(std::env::temp_dir, |value| value.to_string().into());
+            *database.temp.lock() = Arc::new(TempSpace::new(directory, limit));
+        }
+        "max_temp_directory_size" => {
+            let limit = value.map(|value| memory_of("max_temp_directory_size", value)).transpose()?;
+            database.temp().set_limit(limit);
         }
         "integer_division" => session.integer_division = value.map_or(Ok(false), |v| boolean_of(name, v))?,
         "default_null_order" => session.default_nulls_first = value.map_or(Ok(false), nulls_first_of)?,
@@ -98,6 +158,20 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
     Some(match canonical(name).ok()? {
         "threads" => Value::BigInt(database.threads() as i64),
         "memory_limit" => Value::Varchar(memory_text(database.budget.limit())),
+        "synchronous" => Value::Varchar(
+            match database.store_options().synchronous {
+                Synchronous::Full => "full",
+                Synchronous::Normal => "normal",
+                Synchronous::Off => "off",
+            }
+            .to_string(),
+        ),
+        "checkpoint_threshold" => Value::Varchar(memory_text(database.store_options().checkpoint_threshold)),
+        "temp_directory" => Value::Varchar(database.temp().directory().display().to_string()),
+        "max_temp_directory_size" => match database.temp().limit() {
+            u64::MAX => Value::Varchar("unlimited".to_string()),
+            limit => Value::Varchar(memory_text(limit)),
+        },
         "integer_division" => Value::Boolean(session.integer_division),
         "default_null_order" => {
             Value::Varchar(if session.default_nulls_first { "nulls_first" } else { "nulls_last" }.to_string())
@@ -118,6 +192,40 @@ fn canonical(name: &str) -> Result<&'static str> {
         };
         Error::invalid_argument(format!("setting \"{lower}\" does not exist; {hint}"))
     })
+}
+
+/// Settings by name.
+type Settings = Vec<(String, Value)>;
+
+/// What a configuration says of `access_mode`, and the rest of it.
+pub fn access_of(config: &[(String, Value)]) -> Result<(Option<AccessMode>, Settings)> {
+    let (own, others): (Vec<_>, Vec<_>) =
+        config.iter().cloned().partition(|(name, _)| name.eq_ignore_ascii_case("access_mode"));
+    let access = match own.last() {
+        None => None,
+        Some((_, value)) => match value.to_string().to_lowercase().as_str() {
+            "read_only" => Some(AccessMode::ReadOnly),
+            "read_write" => Some(AccessMode::ReadWrite),
+            "automatic" => None,
+            _ => {
+                let message = format!("access_mode = {value}: expected read_only or read_write");
+                return Err(Error::invalid_argument(message));
+            }
+        },
+    };
+    Ok((access, others))
+}
+
+fn synchronous_of(value: &Value) -> Result<Synchronous> {
+    match value.to_string().to_lowercase().as_str() {
+        "full" | "on" | "2" => Ok(Synchronous::Full),
+        "normal" | "1" => Ok(Synchronous::Normal),
+        "off" | "0" => Ok(Synchronous::Off),
+        _ => {
+            let message = format!("synchronous = {value}: expected full, normal or off");
+            Err(Error::invalid_argument(message))
+        }
+    }
 }
 
 fn threads_of(value: &Value) -> Result<usize> {
@@ -150,15 +258,15 @@ fn nulls_first_of(value: &Value) -> Result<bool> {
 }
 
 /// Bytes of `'2GB'`, `'512MiB'`, `'80%'`, or of a plain number.
-fn memory_of(value: &Value) -> Result<u64> {
+fn memory_of(name: &str, value: &Value) -> Result<u64> {
     if let Some(bytes) = value.as_i128() {
-        return u64::try_from(bytes).ok().filter(|b| *b > 0).ok_or_else(|| not_memory(value));
+        return u64::try_from(bytes).ok().filter(|b| *b > 0).ok_or_else(|| not_memory(name, value));
     }
     let text = value.to_string();
     let text = text.trim();
     let unit_start = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_start);
-    let number: f64 = number.parse().map_err(|_| not_memory(value))?;
+    let number: f64 = number.parse().map_err(|_| not_memory(name, value))?;
     let scale = match unit.trim().to_lowercase().as_str() {
         "" | "b" | "byte" | "bytes" => 1.0,
         "k" | "kb" => 1e3,
@@ -170,16 +278,14 @@ fn memory_of(value: &Value) -> Result<u64> {
         "gib" => 1_073_741_824.0,
         "tib" => 1_099_511_627_776.0,
         "%" => machine_memory() as f64 / 100.0,
-        _ => return Err(not_memory(value)),
+        _ => return Err(not_memory(name, value)),
     };
     let bytes = number * scale;
-    if bytes >= 1.0 && bytes < u64::MAX as f64 { Ok(bytes as u64) } else { Err(not_memory(value)) }
+    if bytes >= 1.0 && bytes < u64::MAX as f64 { Ok(bytes as u64) } else { Err(not_memory(name, value)) }
 }
 
-fn not_memory(value: &Value) -> Error {
-    Error::invalid_argument(format!(
-        "memory_limit = {value}: expected a size such as '2GB', '512MiB' or '80%'"
-    ))
+fn not_memory(name: &str, value: &Value) -> Error {
+    Error::invalid_argument(format!("{name} = {value}: expected a size such as '2GB', '512MiB' or '80%'"))
 }
 
 fn memory_text(bytes: u64) -> String {
@@ -217,7 +323,7 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        let bytes = |text: &str| memory_of(&Value::Varchar(text.to_string())).ok();
+        let bytes = |text: &str| memory_of("memory_limit", &Value::Varchar(text.to_string())).ok();
         assert_eq!(bytes("2GB"), Some(2_000_000_000));
         assert_eq!(bytes("1.5 GiB"), Some(1_610_612_736));
         assert_eq!(bytes("100"), Some(100));

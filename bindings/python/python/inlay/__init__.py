@@ -6,15 +6,17 @@ Inlay: an analytical SQL database inside your Python process.
 ...     con.execute("SELECT 40 + 2 AS answer").fetchall()
 [(42,)]
 
+`inlay.connect("trips.inlay")` opens or creates a database file instead.
 Functions of this module work on a default connection to a database in memory that the process shares.
 """
 
 from __future__ import annotations
 
+import atexit
 import threading
 from typing import Any
 
-from inlay._inlay import Connection, Relation, __version__, connect
+from inlay._inlay import Connection, Relation, __version__, _checkpoint_all, connect
 from inlay.exceptions import (
     DatabaseError,
     DataError,
@@ -59,6 +61,9 @@ NUMBER = DBAPITypeObject(
     "FLOAT",
 )
 ROWID = DBAPITypeObject()
+
+# The next opening then has no log to replay.
+atexit.register(_checkpoint_all)
 
 _lock = threading.Lock()
 _default: Connection | None = None

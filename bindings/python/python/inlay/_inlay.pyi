@@ -19,10 +19,20 @@ def connect(
     Parameters
     ----------
     database
-        ``":memory:"``; files come next.
+        A path, which is created if there is no file, or ``":memory:"``. A file that this process has open already
+        is shared.
+    read_only
+        Refuse changes. Another process may make some meanwhile; each transaction sees the newest commit.
     config
-        Settings by name, such as ``{"threads": 2, "memory_limit": "2GB"}``.
+        Settings by name, such as ``{"threads": 2, "memory_limit": "2GB", "synchronous": "normal"}``.
+
+    Raises
+    ------
+    inlay.OperationalError
+        If another process is writing the file, or it is damaged or cannot be opened.
     """
+
+def _checkpoint_all() -> None: ...
 
 class _Fetch:
     @property
@@ -130,6 +140,16 @@ class Connection(_Fetch):
     def unregister(self, name: str) -> Connection:
         """Forget a registered object."""
 
+    def checkpoint(self) -> Connection:
+        """Put what is committed into the database file, so that the log is short."""
+
+    def backup(self, path: str | PathLike[str]) -> Connection:
+        """
+        Write a copy of what is committed into a new file, while the database is used and changed.
+
+        The file appears when it is complete. One that exists already is never overwritten.
+        """
+
     def begin(self) -> Connection:
         """Open a transaction."""
 
@@ -149,7 +169,7 @@ class Connection(_Fetch):
         """End the running statement; may be called from any thread."""
 
     def close(self) -> None:
-        """Close the session; an open transaction is undone."""
+        """Close the session; an open transaction is undone. The last one of a file closes the file."""
 
     def __enter__(self) -> Connection: ...
     def __exit__(self, *exception: object) -> None: ...

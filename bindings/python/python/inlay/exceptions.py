@@ -26,7 +26,11 @@ class DataError(DatabaseError):
 
 
 class OperationalError(DatabaseError):
-    """The world refused: a file, memory, an interrupt, a conflict (classes 25, 40, 53, 57, 58)."""
+    """
+    The world refused: a file, memory, an interrupt, a conflict (classes 25, 40, 53, 55, 57, 58, and XX001: damage).
+
+    After 40001 the transaction may be tried again.
+    """
 
 
 class IntegrityError(DatabaseError):
@@ -34,7 +38,7 @@ class IntegrityError(DatabaseError):
 
 
 class InternalError(DatabaseError):
-    """A defect of Inlay (class XX). Please report it."""
+    """A defect of Inlay (XX000). Please report it."""
 
 
 class ProgrammingError(DatabaseError):

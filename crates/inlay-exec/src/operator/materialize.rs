@@ -1,9 +1,10 @@
 //! Collecting rows in the order of their morsels, and reading them again: query results, LIMIT, shared subplans
-//! and the inputs of set operations.
+//! and the inputs of set operations. Rows that are read again go to files when memory is refused.
 
 use crate::context::ExecContext;
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
-use inlay_types::{Batch, Error, Reservation, Result, Vector};
+use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, string_size};
+use inlay_types::{Batch, Error, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,20 +14,45 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Rows in order; filled once.
 #[derive(Default)]
 pub struct RowBuffer {
-    batches: OnceLock<Vec<Batch>>,
-    reservation: Mutex<Option<Reservation>>,
+    pieces: OnceLock<Vec<Piece>>,
+    reservations: Mutex<Vec<Reservation>>,
+}
+
+/// Rows beside each other.
+enum Piece {
+    Memory(Vec<Batch>),
+    Disk(SpilledRows),
+}
+
+impl Piece {
+    fn batches(&self) -> usize {
+        match self {
+            Self::Memory(batches) => batches.len(),
+            Self::Disk(rows) => rows.batches(),
+        }
+    }
 }
 
 impl RowBuffer {
-    /// The rows.
-    pub fn batches(&self) -> &[Batch] {
-        self.batches.get().map_or(&[], Vec::as_slice)
+    fn pieces(&self) -> &[Piece] {
+        self.pieces.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The rows, moved out if nobody else holds the buffer.
+    /// The rows of a buffer that is in memory.
+    pub fn batches(&self) -> &[Batch] {
+        match self.pieces() {
+            [Piece::Memory(batches)] => batches,
+            _ => &[],
+        }
+    }
+
+    /// The rows of a buffer that is in memory, moved out if nobody else holds it.
     pub fn into_batches(self: Arc<Self>) -> Vec<Batch> {
         match Arc::try_unwrap(self) {
-            Ok(buffer) => buffer.batches.into_inner().unwrap_or_default(),
+            Ok(buffer) => match buffer.pieces.into_inner().unwrap_or_default().pop() {
+                Some(Piece::Memory(batches)) => batches,
+                Some(Piece::Disk(_)) | None => Vec::new(),
+            },
             Err(shared) => shared.batches().to_vec(),
         }
     }
@@ -39,34 +65,77 @@ pub struct Materialize {
     limit: Option<u64>,
     collected: Mutex<Collected>,
     budget: inlay_types::MemoryBudget,
+    /// Where rows go if memory is refused; none where they must be in memory.
+    file: Option<Arc<SpillFile>>,
 }
 
 #[derive(Default)]
 struct Collected {
-    morsels: BTreeMap<usize, Vec<Batch>>,
+    morsels: BTreeMap<usize, Vec<Piece>>,
     /// Morsels that are complete, with their number of rows.
     complete: BTreeMap<usize, u64>,
-    reservation: Option<Reservation>,
+    reservations: Vec<Reservation>,
 }
 
 #[derive(Default)]
 struct Local {
     morsel: usize,
     rows: u64,
-    bytes: usize,
     batches: Vec<Batch>,
+    /// Bytes of `batches`.
+    open: u64,
+    /// Rows of this morsel in files, before `batches`.
+    written: Option<SpilledRows>,
+    /// Bytes of all morsels in memory.
+    bytes: u64,
+    reservation: Option<Reservation>,
+}
+
+/// Memory is reserved in steps of this many bytes.
+const RESERVED_STEP: u64 = 1 << 20;
+
+impl Local {
+    fn reserve(&mut self, budget: &inlay_types::MemoryBudget) -> Result<()> {
+        match &mut self.reservation {
+            None => self.reservation = Some(budget.reserve(self.bytes)?),
+            Some(held) if self.bytes > held.bytes() => match held.resize(self.bytes + RESERVED_STEP) {
+                Err(error) if is_refusal(&error) => held.resize(self.bytes)?,
+                other => other?,
+            },
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Writes this morsel's rows.
+    fn write(&mut self, file: &Arc<SpillFile>) -> Result<()> {
+        for batch in std::mem::take(&mut self.batches) {
+            let written = self.written.get_or_insert_with(|| SpilledRows::new(file, &batch.types()));
+            let mut from = 0;
+            while from < batch.len() {
+                let part = batch.slice(from, VECTOR_SIZE.min(batch.len() - from));
+                written.push(part.columns(), part.len())?;
+                from += part.len();
+            }
+        }
+        self.bytes -= std::mem::take(&mut self.open);
+        if let Some(held) = &mut self.reservation {
+            held.resize(self.bytes.min(held.bytes()))?;
+        }
+        Ok(())
+    }
 }
 
 impl Materialize {
-    /// Collects everything.
+    /// Collects everything, in files where memory is refused.
     pub fn new(context: &ExecContext) -> Self {
-        Self::with_limit(context, None, 0)
+        Self { file: Some(SpillFile::new(context)), ..Self::with_limit(context, None, 0) }
     }
 
-    /// Collects at most `limit` rows behind the first `offset` ones.
+    /// Collects at most `limit` rows behind the first `offset` ones, in memory.
     pub fn with_limit(context: &ExecContext, limit: Option<u64>, offset: u64) -> Self {
         let budget = context.budget.clone();
-        Self { buffer: Arc::default(), offset, limit, collected: Mutex::default(), budget }
+        Self { buffer: Arc::default(), offset, limit, collected: Mutex::default(), budget, file: None }
     }
 
     /// Where the rows go.
@@ -93,26 +162,45 @@ impl Sink for Materialize {
     fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
         let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
         local.rows += input.len() as u64;
-        local.bytes += input.columns().iter().map(owned_size).sum::<usize>();
+        let mut size = input.columns().iter().map(owned_size).sum::<usize>() as u64;
+        if self.file.is_some() {
+            size += input.columns().iter().map(string_size).sum::<usize>() as u64;
+        }
+        local.open += size;
+        local.bytes += size;
         local.batches.push(input);
+        match (local.reserve(&self.budget), &self.file) {
+            (Err(error), Some(file)) if is_refusal(&error) => {
+                if local.open > WORKING_MEMORY.min(self.budget.limit()) {
+                    local.write(file)?;
+                }
+            }
+            (reserved, _) => reserved?,
+        }
         Ok(if local.rows >= self.wanted() { Flow::Done } else { Flow::More })
     }
 
     fn end_morsel(&self, local: &mut LocalState) -> Result<Flow> {
         let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
-        let done = std::mem::take(local);
-        let mut collected = self.collected.lock();
-        match &mut collected.reservation {
-            Some(reservation) => reservation.grow(done.bytes as u64)?,
-            None => collected.reservation = Some(self.budget.reserve(done.bytes as u64)?),
+        // What is in memory beyond what was granted must not add up over morsels.
+        let granted = local.reservation.as_ref().map_or(0, Reservation::bytes);
+        if let (true, Some(file)) = (local.bytes > granted, &self.file) {
+            local.write(file)?;
         }
-        if !done.batches.is_empty() {
-            collected.morsels.insert(done.morsel, done.batches);
+        let (rows, batches) = (std::mem::take(&mut local.rows), std::mem::take(&mut local.batches));
+        local.open = 0;
+        let mut pieces: Vec<Piece> = local.written.take().map(Piece::Disk).into_iter().collect();
+        if !batches.is_empty() {
+            pieces.push(Piece::Memory(batches));
+        }
+        let mut collected = self.collected.lock();
+        if !pieces.is_empty() {
+            collected.morsels.insert(local.morsel, pieces);
         }
         if self.limit.is_none() {
             return Ok(Flow::More);
         }
-        collected.complete.insert(done.morsel, done.rows);
+        collected.complete.insert(local.morsel, rows);
         // Enough are there when the morsels 0, 1, 2, ... that are complete without a gap hold enough.
         let mut rows = 0;
         for (expected, (number, count)) in collected.complete.iter().enumerate() {
@@ -124,20 +212,31 @@ impl Sink for Materialize {
         Ok(if rows >= self.wanted() { Flow::Done } else { Flow::More })
     }
 
-    fn combine(&self, _local: LocalState) -> Result<()> {
+    fn combine(&self, local: LocalState) -> Result<()> {
+        let local = local.downcast::<Local>().map_err(|_| wrong_state())?;
+        self.collected.lock().reservations.extend(local.reservation);
         Ok(())
     }
 
     fn finalize(&self, _context: &ExecContext) -> Result<()> {
         let collected = std::mem::take(&mut *self.collected.lock());
-        let all = collected.morsels.into_values().flatten();
-        let batches: Vec<Batch> = if self.limit.is_none() && self.offset == 0 {
-            all.collect()
-        } else {
-            cut(all, self.offset, self.wanted())
-        };
-        *self.buffer.reservation.lock() = collected.reservation;
-        self.buffer.batches.set(batches).map_err(|_| Error::internal("a row buffer was filled twice"))
+        let mut pieces: Vec<Piece> = Vec::new();
+        for piece in collected.morsels.into_values().flatten() {
+            match (pieces.last_mut(), piece) {
+                (Some(Piece::Memory(before)), Piece::Memory(batches)) => before.extend(batches),
+                (_, piece) => pieces.push(piece),
+            }
+        }
+        if self.limit.is_some() || self.offset > 0 {
+            for piece in &mut pieces {
+                // Only rows in memory are cut; there is one piece of them.
+                if let Piece::Memory(batches) = piece {
+                    *batches = cut(std::mem::take(batches).into_iter(), self.offset, self.wanted());
+                }
+            }
+        }
+        *self.buffer.reservations.lock() = collected.reservations;
+        self.buffer.pieces.set(pieces).map_err(|_| Error::internal("a row buffer was filled twice"))
     }
 }
 
@@ -180,15 +279,27 @@ impl BufferScan {
         Self { buffers, next: AtomicUsize::new(0) }
     }
 
-    fn morsels(buffer: &RowBuffer) -> usize {
-        buffer.batches().len().div_ceil(MORSEL_BATCHES)
+    /// The piece that morsel `number` lies in, the columns wanted of it, and the morsel's number within.
+    fn place(&self, number: usize) -> Option<(&Piece, &[usize], usize)> {
+        let mut within = number;
+        for (buffer, columns) in &self.buffers {
+            for piece in buffer.pieces() {
+                let count = piece.batches().div_ceil(MORSEL_BATCHES);
+                if within < count {
+                    return Some((piece, columns, within));
+                }
+                within -= count;
+            }
+        }
+        None
     }
 }
 
 impl Source for BufferScan {
     fn start(&self, _context: &ExecContext) -> Result<usize> {
         self.next.store(0, Ordering::Relaxed);
-        Ok(self.buffers.iter().map(|(buffer, _)| Self::morsels(buffer)).sum())
+        let pieces = self.buffers.iter().flat_map(|(buffer, _)| buffer.pieces());
+        Ok(pieces.map(|piece| piece.batches().div_ceil(MORSEL_BATCHES)).sum())
     }
 
     fn local(&self) -> LocalState {
@@ -202,24 +313,74 @@ impl Source for BufferScan {
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let mut within = number;
-        for (buffer, columns) in &self.buffers {
-            let count = Self::morsels(buffer);
-            if within >= count {
-                within -= count;
-                continue;
-            }
-            begin(number);
-            let from = within * MORSEL_BATCHES;
-            let to = (from + MORSEL_BATCHES).min(buffer.batches().len());
-            for batch in &buffer.batches()[from..to] {
-                let picked = columns.iter().map(|&c| batch.column(c).clone()).collect();
-                if push(Batch::new(picked, batch.len()))? == Flow::Done {
-                    break;
+        let Some((piece, columns, within)) = self.place(number) else { return Ok(Morsel::Exhausted) };
+        begin(number);
+        let from = within * MORSEL_BATCHES;
+        let to = (from + MORSEL_BATCHES).min(piece.batches());
+        let mut picked = |batch: &Batch| {
+            push(Batch::new(columns.iter().map(|&c| batch.column(c).clone()).collect(), batch.len()))
+        };
+        match piece {
+            Piece::Memory(batches) => {
+                for batch in &batches[from..to] {
+                    if picked(batch)? == Flow::Done {
+                        break;
+                    }
                 }
             }
-            return Ok(Morsel::Pushed);
+            Piece::Disk(rows) => {
+                let mut reader = rows.range(from, to);
+                while let Some(batch) = reader.next()? {
+                    if picked(&batch)? == Flow::Done {
+                        break;
+                    }
+                }
+            }
         }
-        Ok(Morsel::Exhausted)
+        Ok(Morsel::Pushed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver;
+    use crate::operator::values::Values;
+    use crate::pipeline::Pipeline;
+    use crate::spill::tests::{TestDirectory, context_with};
+    use inlay_types::{LogicalType, Value};
+
+    #[test]
+    fn buffers_keep_the_order_of_rows_in_files_too() {
+        let directory = TestDirectory::new();
+        let space = directory.space(None);
+        let numbers: Vec<i64> = (0..300_000).collect();
+        let rows = Batch::new(vec![Vector::from_values(LogicalType::BigInt, &numbers)], numbers.len());
+        for (threads, budget) in [(1, 0), (1, 1_000_000), (3, 0), (3, 1_500_000), (2, 1 << 30)] {
+            let context = context_with(budget, threads, &space);
+            let mut source: Arc<dyn Source> = Arc::new(Values::new(rows.clone()));
+            // The first buffer is filled from one morsel, the second from many.
+            for _ in 0..2 {
+                let sink = Arc::new(Materialize::new(&context));
+                let buffer = sink.buffer();
+                let pipeline = Pipeline { nodes: vec![0, 0], source, operators: Vec::new(), sink };
+                driver::run(&pipeline, &context, None).unwrap();
+                assert_eq!(space.used() > 0, budget < 2 << 20);
+                source = Arc::new(BufferScan::new(vec![(buffer, vec![0])]));
+            }
+            let mut next = 0;
+            source.start(&context).unwrap();
+            let mut push = |batch: Batch| {
+                for row in 0..batch.len() {
+                    assert_eq!(batch.column(0).get(row), Value::BigInt(next));
+                    next += 1;
+                }
+                Ok(Flow::More)
+            };
+            while source.run_morsel(&mut source.local(), &mut |_| {}, &mut push).unwrap() == Morsel::Pushed {}
+            assert_eq!(next, 300_000);
+            assert!(context.budget.peak() <= budget);
+        }
+        assert_eq!(space.used(), 0);
     }
 }

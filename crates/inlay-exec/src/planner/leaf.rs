@@ -27,7 +27,7 @@ impl Planner<'_> {
             found.map(|c| c.index).ok_or_else(|| Error::internal(format!("column {id} is not of this scan")))
         };
         let snapshot = table.table.snapshot();
-        let statistics = table.table.statistics();
+        let statistics = table.table.statistics()?;
         for column in columns {
             let known = &statistics.columns[column.index];
             let bounds = (known.min.as_ref(), known.max.as_ref());
@@ -55,6 +55,7 @@ impl Planner<'_> {
             }
         }
         let options = TableScanOptions {
+            table: Arc::clone(&table.table),
             snapshot,
             columns: wanted.iter().map(|c| c.index).collect(),
             row_ids: row_id.is_some(),

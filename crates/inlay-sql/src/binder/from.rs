@@ -88,34 +88,25 @@ impl Binder<'_> {
             self.add_relation(name.last(), named_columns(&bound.output), alias)?;
             return Ok(bound.plan);
         }
-        if !name.is_string {
-            self.check_schema(name)?;
-        }
-        match self.context.catalog.get(name.last()) {
-            Some(CatalogEntry::Table(entry)) => {
+        let found = match self.object(name) {
+            // `FROM 'some.path/file.csv'` and `FROM file.csv` say no database.
+            Err(_) if is_file_name(name) => None,
+            found => found?,
+        };
+        match found {
+            Some((_, CatalogEntry::Table(entry))) => {
                 let (plan, columns) = self.scan(&entry, None);
                 self.add_relation(&entry.name, columns, alias)?;
                 Ok(plan)
             }
-            Some(CatalogEntry::Registered(source)) => self.source(name.last(), source, alias),
-            Some(CatalogEntry::View(view)) => {
-                let bound = self.view(&view, pos)?;
+            Some((_, CatalogEntry::Registered(source))) => self.source(name.last(), source, alias),
+            Some((database, CatalogEntry::View(view))) => {
+                let bound = self.view(&database, &view, pos)?;
                 self.add_relation(&view.name, named_columns(&bound.output), alias)?;
                 Ok(bound.plan)
             }
             None => self.file(name, alias),
         }
-    }
-
-    /// Only the schema `main` exists.
-    pub(super) fn check_schema(&self, name: &ObjectName) -> Result<()> {
-        let [schemas @ .., _] = name.parts.as_slice() else { return Ok(()) };
-        if schemas.last().is_none_or(|schema| same_name(&schema.value, "main")) {
-            return Ok(());
-        }
-        let candidates =
-            near_names(name.last(), self.context.catalog.entries().iter().map(|(known, _)| known.as_str()));
-        Err(self.at(Error::UndefinedTable { name: name.to_string(), candidates }, name.pos()))
     }
 
     /// A stored table.
@@ -160,17 +151,9 @@ impl Binder<'_> {
     /// A name that is no table may be a file's.
     fn file(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Plan> {
         let path = name.to_string();
-        let lower = path.to_lowercase();
-        let ends = |endings: &[&str]| endings.iter().any(|ending| lower.ends_with(ending));
-        let reader = if ends(&[".parquet", ".parq"]) {
-            "read_parquet"
-        } else if ends(&[".csv", ".tsv", ".tbl", ".csv.gz"]) || (name.is_string && ends(&[".txt"])) {
-            "read_csv"
-        } else {
-            ""
-        };
-        let Some(function) = self.context.catalog.table_function(reader) else {
-            let error = self.undefined_table(name.last());
+        let Some(function) = reader_of(name).and_then(|reader| self.context.catalog.table_function(reader))
+        else {
+            let error = self.undefined_table(name);
             return Err(self.at(error, name.pos()));
         };
         let source = self.placed(function.bind(&[Value::Varchar(path.clone())], &[]), name.pos())?;
@@ -180,15 +163,17 @@ impl Binder<'_> {
     }
 
     /// The error for an unknown table; CTEs count as near names.
-    fn undefined_table(&self, name: &str) -> Error {
-        let entries = self.context.catalog.entries();
+    fn undefined_table(&self, name: &ObjectName) -> Error {
+        let database = self.database_for(name).unwrap_or_else(|_| self.current_database());
+        let entries = self.context.catalog.entries(&database);
         let ctes = self.ctes.iter().flat_map(|frame| frame.ctes.iter().map(|cte| cte.name.as_str()));
         let known = entries.iter().map(|(known, _)| known.as_str()).chain(ctes);
-        Error::UndefinedTable { name: name.to_string(), candidates: near_names(name, known) }
+        // The host is asked for a name that nothing has, so it stands alone where it was written alone.
+        Error::UndefinedTable { name: name.to_string(), candidates: near_names(name.last(), known) }
     }
 
     /// A view, bound from its text: it sees neither the scopes nor the CTEs around it.
-    fn view(&mut self, view: &ViewEntry, pos: Pos) -> Result<Bound> {
+    fn view(&mut self, database: &str, view: &ViewEntry, pos: Pos) -> Result<Bound> {
         if self.view_depth >= VIEW_DEPTH_MAX {
             let message = format!(
                 "view \"{}\" is defined by itself, or views nest deeper than {VIEW_DEPTH_MAX}",
@@ -204,9 +189,11 @@ impl Binder<'_> {
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
         let frames = std::mem::take(&mut self.aggregate_frames);
+        let stored_in = self.stored_in.replace(database.to_string());
         self.view_depth += 1;
         let bound = self.query(query);
         self.view_depth -= 1;
+        self.stored_in = stored_in;
         self.sql = sql;
         self.scopes = scopes;
         self.ctes = ctes;
@@ -456,6 +443,23 @@ impl Binder<'_> {
             }
         }
     }
+}
+
+/// The function that reads a file of this name, if it looks like one's.
+fn reader_of(name: &ObjectName) -> Option<&'static str> {
+    let lower = name.to_string().to_lowercase();
+    let ends = |endings: &[&str]| endings.iter().any(|ending| lower.ends_with(ending));
+    if ends(&[".parquet", ".parq"]) {
+        Some("read_parquet")
+    } else if ends(&[".csv", ".tsv", ".tbl", ".csv.gz"]) || (name.is_string && ends(&[".txt"])) {
+        Some("read_csv")
+    } else {
+        None
+    }
+}
+
+fn is_file_name(name: &ObjectName) -> bool {
+    name.is_string || reader_of(name).is_some()
 }
 
 /// Names and ids of a query's columns.

@@ -11,8 +11,20 @@ use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
 /// Calls that the binder turns into something else; for hints at near names.
-const SPECIAL_FORMS: [&str; 8] =
-    ["coalesce", "ifnull", "nullif", "if", "typeof", "current_setting", "version", "count_if"];
+const SPECIAL_FORMS: [&str; 12] = [
+    "coalesce",
+    "ifnull",
+    "nullif",
+    "if",
+    "typeof",
+    "current_setting",
+    "version",
+    "count_if",
+    "nextval",
+    "currval",
+    "merge_action",
+    "current_database",
+];
 
 impl Binder<'_> {
     pub(super) fn function_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Expr> {
@@ -117,6 +129,18 @@ impl Binder<'_> {
             }
             "version" if arguments.is_empty() => {
                 Expr::literal(Value::Varchar(concat!("v", env!("CARGO_PKG_VERSION")).into()))
+            }
+            "nextval" => self.sequence_call("nextval", call, pos)?,
+            "currval" => self.sequence_call("currval", call, pos)?,
+            "merge_action" if arguments.is_empty() => match self.merge_action {
+                Some(column) => self.column(column),
+                None => {
+                    let message = "merge_action() is only possible in RETURNING of MERGE";
+                    return Err(self.at(Error::bind(message), pos));
+                }
+            },
+            "current_database" | "current_catalog" if arguments.is_empty() => {
+                Expr::literal(Value::Varchar(self.context.catalog.current()))
             }
             "current_schema" if arguments.is_empty() => Expr::literal(Value::Varchar("main".into())),
             "current_setting" => {

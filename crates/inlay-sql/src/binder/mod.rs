@@ -11,23 +11,38 @@
 //!
 //! Called by the facade for every statement; views and defaults are bound from their stored text.
 
+mod alter;
+mod change;
 mod coerce;
 mod constant;
+mod copy;
+mod databases;
+mod define;
+mod drop;
 mod expr;
 mod from;
 mod function;
+mod merge;
 mod name;
+mod object;
 mod query;
+mod row;
 mod scope;
 mod select;
+mod sequence;
+mod session;
 mod statement;
+#[cfg(test)]
+mod statement_tests;
 mod subquery;
 #[cfg(test)]
 mod tests;
 
+pub use databases::Databases;
+pub use row::{bind_checks, bind_default, bind_generated, bind_row_expressions};
+
 use crate::parser::ast::{self, Pos};
 use crate::plan::{self, ColumnId, Columns, Expr, Plan, SharedId};
-use inlay_catalog::Catalog;
 use inlay_kernels::registry::ResolveOptions;
 use inlay_types::{Error, Result, Value};
 use scope::{CteFrame, Scope};
@@ -42,7 +57,7 @@ const STACK_GROWTH_BYTES: usize = 4 << 20;
 /// What binding depends on besides the statement.
 pub struct BindContext<'a> {
     /// Tables, views and table functions.
-    pub catalog: &'a Catalog,
+    pub catalog: &'a dyn Databases,
     /// Values of `?` and `$n`.
     pub parameters: &'a [Value],
     /// Values of `$name`, by name without the dollar.
@@ -64,18 +79,7 @@ pub fn bind(statement: &ast::Statement, context: &BindContext<'_>) -> Result<pla
             "the statement has {needed} parameters, {given} values were given"
         )));
     }
-    let mut binder = Binder {
-        context,
-        sql: Arc::clone(&statement.sql),
-        columns: Columns::new(),
-        scopes: Vec::new(),
-        ctes: Vec::new(),
-        shared: Vec::new(),
-        aggregate_frames: Vec::new(),
-        view_depth: 0,
-        keeps_null_type: false,
-    };
-    binder.statement(statement)
+    Binder::new(context, Arc::clone(&statement.sql)).statement(statement)
 }
 
 /// The state of binding one statement.
@@ -93,6 +97,10 @@ struct Binder<'a> {
     /// Aggregate calls whose arguments are being bound, innermost last.
     aggregate_frames: Vec<AggregateFrame>,
     view_depth: usize,
+    /// While a stored text is bound: the database it is stored in, which names without one mean first.
+    stored_in: Option<String>,
+    /// While RETURNING of MERGE is bound: the column that `merge_action()` reads.
+    merge_action: Option<ColumnId>,
     /// The next SELECT or VALUES is a side of a set operation: a bare NULL stays without a type.
     keeps_null_type: bool,
 }
@@ -125,6 +133,24 @@ struct Bound {
 struct Output {
     id: ColumnId,
     name: String,
+}
+
+impl<'a> Binder<'a> {
+    fn new(context: &'a BindContext<'a>, sql: Arc<str>) -> Self {
+        Self {
+            context,
+            sql,
+            columns: Columns::new(),
+            scopes: Vec::new(),
+            ctes: Vec::new(),
+            shared: Vec::new(),
+            aggregate_frames: Vec::new(),
+            view_depth: 0,
+            stored_in: None,
+            merge_action: None,
+            keeps_null_type: false,
+        }
+    }
 }
 
 impl Binder<'_> {

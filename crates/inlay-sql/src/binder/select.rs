@@ -119,7 +119,7 @@ impl Binder<'_> {
     }
 
     /// Fills the scope's entries: the SELECT list with stars expanded.
-    fn expand_items(&mut self, items: &[SelectItem]) -> Result<()> {
+    pub(super) fn expand_items(&mut self, items: &[SelectItem]) -> Result<()> {
         let mut entries = Vec::with_capacity(items.len());
         for item in items {
             match item {

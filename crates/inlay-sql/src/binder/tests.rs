@@ -343,39 +343,36 @@ fn parameters_take_values() {
 
 #[test]
 fn changes() {
-    let Ok(Statement::Insert { query, .. }) = bound_with("INSERT INTO u (c) VALUES (1), (DEFAULT)", &[])
-    else {
+    let Ok(Statement::Insert(insert)) = bound_with("INSERT INTO u (c) VALUES (1), (DEFAULT)", &[]) else {
         panic!()
     };
+    let query = insert.query;
     let mut out = String::new();
     show_plan(&query.plan, &query.columns, 0, &mut out);
     assert_eq!(out, "values (NULL:INTEGER, 1:BIGINT) (NULL:INTEGER, NULL:BIGINT)\n");
-    let Ok(Statement::Update { set, query, .. }) =
-        bound_with("UPDATE t SET b = a + 1, s = 'x' WHERE a = 1", &[])
-    else {
+    let Ok(Statement::Update(update)) = bound_with("UPDATE t SET b = a + 1, s = 'x' WHERE a = 1", &[]) else {
         panic!()
     };
-    assert_eq!((set, query.output.len()), (vec![1, 2], 3));
-    let Ok(Statement::Delete { query, .. }) = bound_with("DELETE FROM t WHERE a IN (SELECT a FROM u)", &[])
-    else {
+    assert_eq!((update.set, update.query.output.len()), (vec![1, 2], 3));
+    let Ok(Statement::Delete(delete)) = bound_with("DELETE FROM t WHERE a IN (SELECT a FROM u)", &[]) else {
         panic!()
     };
-    assert_eq!(query.output.len(), 1);
-    let Ok(Statement::CreateTable { schema, .. }) =
+    assert_eq!(delete.query.output.len(), 1);
+    let Ok(Statement::CreateTable(create)) =
         bound_with("CREATE TABLE n (x INTEGER PRIMARY KEY, y INTEGER DEFAULT 1 + 1)", &[])
     else {
         panic!()
     };
+    let schema = create.schema;
     assert!(
         schema.columns[0].unique
             && schema.columns[0].not_null
             && schema.columns[1].default.as_deref() == Some("1 + 1")
     );
-    let Ok(Statement::CreateTable { schema, .. }) = bound_with("CREATE TABLE n AS SELECT a, a FROM t", &[])
-    else {
+    let Ok(Statement::CreateTable(create)) = bound_with("CREATE TABLE n AS SELECT a, a FROM t", &[]) else {
         panic!()
     };
-    assert_eq!(schema.columns[1].name, "a_1");
+    assert_eq!(create.schema.columns[1].name, "a_1");
     assert!(
         matches!(bound_with("CREATE VIEW w AS SELECT * FROM t", &[]), Ok(Statement::CreateView { sql, .. }) if sql == "SELECT * FROM t")
     );
@@ -487,8 +484,8 @@ fn the_workloads_bind() {
         setting: &|_| None,
     };
     for statement in crate::parser::parse_statements(WORKLOAD_TABLES).unwrap() {
-        let Statement::CreateTable { schema, .. } = bind(&statement, &context).unwrap() else { panic!() };
-        catalog.create_table(schema, false, false).unwrap();
+        let Statement::CreateTable(create) = bind(&statement, &context).unwrap() else { panic!() };
+        catalog.create_table(create.schema, false, false).unwrap();
     }
     let tests = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
     let mut failures = Vec::new();

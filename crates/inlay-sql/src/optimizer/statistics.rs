@@ -152,7 +152,12 @@ impl Estimator {
         {
             return known.clone();
         }
-        let statistics = table.table.statistics();
+        let Ok(statistics) = table.table.statistics() else {
+            // A damaged file shows when the rows are read.
+            let rows = table.table.row_count() as f64;
+            let known = columns.iter().map(|c| (c.id, unknown(rows))).collect();
+            return Relation { rows, base_rows: rows, columns: known };
+        };
         let rows = statistics.row_count as f64;
         let known = columns
             .iter()

@@ -95,14 +95,34 @@ pub enum StatementKind {
         unique: bool,
         if_not_exists: bool,
     },
+    CreateSequence(Box<CreateSequence>),
     Drop {
         kind: ObjectKind,
         names: Vec<ObjectName>,
         if_exists: bool,
+        cascade: bool,
     },
+    AlterTable {
+        table: ObjectName,
+        if_exists: bool,
+        actions: Vec<AlterAction>,
+    },
+    /// `ALTER VIEW name RENAME TO new_name`.
+    RenameView {
+        name: ObjectName,
+        if_exists: bool,
+        new_name: Ident,
+    },
+    AlterSequence(Box<AlterSequence>),
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),
+    Merge(Box<Merge>),
+    Truncate {
+        tables: Vec<ObjectName>,
+        restart_identity: bool,
+        cascade: bool,
+    },
     Copy(Box<Copy>),
     /// `CALL f(args)`.
     Call(FunctionCall),
@@ -121,19 +141,58 @@ pub enum StatementKind {
         analyze: bool,
         format: ExplainFormat,
     },
-    Begin,
+    Begin(TransactionModes),
     Commit,
     Rollback,
+    /// `SET TRANSACTION`, or with `session` `SET SESSION CHARACTERISTICS AS TRANSACTION`.
+    SetTransaction {
+        modes: TransactionModes,
+        session: bool,
+    },
+    Savepoint(Ident),
+    RollbackTo(Ident),
+    Release(Ident),
     ShowTables,
+    ShowDatabases,
     /// `SHOW setting`.
     Show {
         name: Ident,
     },
     /// `DESCRIBE query` and, as `FROM table`, `DESCRIBE table`.
     Describe(Box<Query>),
-    /// `CHECKPOINT`.
-    Checkpoint,
+    /// `[FORCE] CHECKPOINT [database]`.
+    Checkpoint {
+        database: Option<Ident>,
+        force: bool,
+    },
+    /// `VACUUM [ANALYZE] [table]`.
+    Vacuum {
+        table: Option<ObjectName>,
+        analyze: bool,
+    },
+    Attach {
+        path: String,
+        path_pos: Pos,
+        alias: Option<Ident>,
+        if_not_exists: bool,
+        options: Vec<CopyOption>,
+    },
+    Detach {
+        name: Ident,
+        if_exists: bool,
+    },
+    Use(ObjectName),
+    ExportDatabase {
+        database: Option<Ident>,
+        directory: String,
+        options: Vec<CopyOption>,
+    },
+    ImportDatabase {
+        directory: String,
+    },
 }
+
+pub use crate::plan::statement::{Isolation, TransactionModes};
 
 /// What `DROP` drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +201,7 @@ pub enum ObjectKind {
     Table,
     View,
     Index,
+    Sequence,
 }
 
 /// The form of `EXPLAIN`.
@@ -178,7 +238,7 @@ pub struct CreateTable {
     pub query: Option<Box<Query>>,
 }
 
-/// A column of `CREATE TABLE`.
+/// A column of `CREATE TABLE` or `ADD COLUMN`.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
 pub struct ColumnDef {
@@ -187,17 +247,116 @@ pub struct ColumnDef {
     pub not_null: bool,
     /// The expression with its text.
     pub default: Option<(Expr, String)>,
+    pub origin: ColumnOrigin,
 }
 
-/// A constraint of `CREATE TABLE`.
+/// How a column gets its values.
 #[derive(Clone, Debug, PartialEq)]
-pub enum TableConstraint {
+pub enum ColumnOrigin {
+    /// By INSERT, else by its default.
+    Given,
+    /// `GENERATED ALWAYS AS (expr)`, with the text of the expression.
+    Computed(Expr, String),
+    /// `GENERATED ... AS IDENTITY`.
+    Identity {
+        /// `ALWAYS`, not `BY DEFAULT`.
+        always: bool,
+        /// Of its sequence.
+        options: SequenceOptions,
+    },
+    /// `SERIAL` and its siblings.
+    Serial,
+}
+
+/// A constraint with its name, if one was given.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct TableConstraint {
+    pub name: Option<Ident>,
+    pub kind: ConstraintKind,
+    pub pos: Pos,
+}
+
+/// Kinds of constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConstraintKind {
     /// `PRIMARY KEY (columns)`.
     PrimaryKey(Vec<Ident>),
     /// `UNIQUE (columns)`.
     Unique(Vec<Ident>),
     /// `CHECK (condition)` with its text.
     Check(Expr, String),
+    /// `FOREIGN KEY (columns) REFERENCES table (referenced)`.
+    ForeignKey {
+        /// The columns that refer.
+        columns: Vec<Ident>,
+        /// The table referred to.
+        table: ObjectName,
+        /// The columns referred to; empty: the primary key.
+        referenced: Vec<Ident>,
+        /// `ON DELETE`.
+        on_delete: ReferenceAction,
+        /// `ON UPDATE`.
+        on_update: ReferenceAction,
+    },
+}
+
+pub use inlay_storage::ReferenceAction;
+
+/// `CREATE SEQUENCE`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct CreateSequence {
+    pub name: ObjectName,
+    pub temporary: bool,
+    pub on_existing: OnExisting,
+    pub options: SequenceOptions,
+}
+
+/// Options of a sequence; `None` where nothing was said.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct SequenceOptions {
+    pub pos: Pos,
+    pub start: Option<i64>,
+    pub increment: Option<i64>,
+    /// `MINVALUE n`; `NO MINVALUE` is `Some(None)`.
+    pub min: Option<Option<i64>>,
+    pub max: Option<Option<i64>>,
+    pub cycle: Option<bool>,
+    /// `OWNED BY table.column`; `OWNED BY NONE` is `Some(None)`.
+    pub owned_by: Option<Option<ObjectName>>,
+}
+
+/// `ALTER SEQUENCE`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct AlterSequence {
+    pub name: ObjectName,
+    pub if_exists: bool,
+    pub options: SequenceOptions,
+    /// `RESTART [WITH n]`; without a number it is the start.
+    pub restart: Option<Option<i64>>,
+    pub rename: Option<Ident>,
+}
+
+/// An action of `ALTER TABLE`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "variants and fields are named after the SQL they stand for")]
+pub enum AlterAction {
+    AddColumn { column: Box<ColumnDef>, constraints: Vec<TableConstraint>, if_not_exists: bool },
+    DropColumn { name: Ident, if_exists: bool, cascade: bool },
+    RenameColumn { name: Ident, new_name: Ident },
+    RenameTable { new_name: Ident },
+    SetType { name: Ident, data_type: LogicalType, using: Option<Expr> },
+    SetNotNull(Ident),
+    DropNotNull(Ident),
+    SetDefault { name: Ident, default: (Expr, String) },
+    DropDefault(Ident),
+    AddConstraint(TableConstraint),
+    DropConstraint { name: Ident, if_exists: bool, cascade: bool },
+    DropPrimaryKey(Pos),
+    RenameConstraint { name: Ident, new_name: Ident },
 }
 
 /// `CREATE VIEW`.
@@ -218,10 +377,57 @@ pub struct CreateView {
 #[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
 pub struct Insert {
     pub table: ObjectName,
+    pub alias: Option<Ident>,
     /// Empty when no column list was written.
     pub columns: Vec<Ident>,
+    /// `BY NAME`: columns of the source go to the columns of their names.
+    pub by_name: bool,
+    /// `OVERRIDING SYSTEM VALUE`: identity columns may be given.
+    pub overriding: Option<Overriding>,
     /// `None` is `DEFAULT VALUES`. An item `DEFAULT` of VALUES is [`ExprKind::Default`].
     pub source: Option<Box<Query>>,
+    pub on_conflict: Option<OnConflict>,
+    pub returning: Option<Vec<SelectItem>>,
+}
+
+/// What INSERT does with values for identity columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overriding {
+    /// `OVERRIDING SYSTEM VALUE`: they are taken.
+    System,
+    /// `OVERRIDING USER VALUE`: they are passed over.
+    User,
+}
+
+/// `ON CONFLICT`, and `OR REPLACE` or `OR IGNORE` in front of INTO.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct OnConflict {
+    pub pos: Pos,
+    pub target: ConflictTarget,
+    pub action: ConflictAction,
+}
+
+/// Which conflict is meant.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "variants are named after the SQL they stand for")]
+pub enum ConflictTarget {
+    Any,
+    Columns(Vec<Ident>),
+    Constraint(Ident),
+}
+
+/// What happens then.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "variants and fields are named after the SQL they stand for")]
+pub enum ConflictAction {
+    Nothing,
+    Update {
+        assignments: Vec<(Ident, Expr)>,
+        filter: Option<Expr>,
+    },
+    /// `OR REPLACE`: every column that was given gets the new value.
+    Replace,
 }
 
 /// `UPDATE`.
@@ -233,9 +439,10 @@ pub struct Update {
     pub assignments: Vec<(Ident, Expr)>,
     pub from: Vec<TableRef>,
     pub filter: Option<Expr>,
+    pub returning: Option<Vec<SelectItem>>,
 }
 
-/// `DELETE FROM` and `TRUNCATE`.
+/// `DELETE FROM`.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
 pub struct Delete {
@@ -243,6 +450,50 @@ pub struct Delete {
     pub alias: Option<Ident>,
     pub using: Vec<TableRef>,
     pub filter: Option<Expr>,
+    pub returning: Option<Vec<SelectItem>>,
+}
+
+/// `MERGE INTO`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct Merge {
+    pub table: ObjectName,
+    pub alias: Option<Ident>,
+    pub source: TableRef,
+    pub on: Expr,
+    pub clauses: Vec<MergeClause>,
+    pub returning: Option<Vec<SelectItem>>,
+}
+
+/// `WHEN` of MERGE.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct MergeClause {
+    pub pos: Pos,
+    pub kind: MergeKind,
+    pub condition: Option<Expr>,
+    pub action: MergeAction,
+}
+
+pub use crate::plan::statement::MergeKind;
+
+/// `THEN` of MERGE.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "variants and fields are named after the SQL they stand for")]
+pub enum MergeAction {
+    Nothing,
+    Delete,
+    Update {
+        assignments: Vec<(Ident, Expr)>,
+    },
+    /// `UPDATE SET *`: every column from the source's of the same name.
+    UpdateAll,
+    Insert {
+        columns: Vec<Ident>,
+        values: Vec<Expr>,
+    },
+    /// `INSERT *`: every column from the source's of the same name.
+    InsertAll,
 }
 
 /// `COPY`.

@@ -63,6 +63,27 @@ impl Dialect for InlayDialect {
         Some(parse_in(parser, expr.clone(), negated))
     }
 
+    // The crate reads the options of an identity in one order only, and NO CYCLE as CYCLE.
+    fn parse_column_option(
+        &self,
+        parser: &mut Parser,
+    ) -> Result<Option<Result<Option<ast::ColumnOption>, ParserError>>, ParserError> {
+        use Keyword as K;
+        let always = parser.parse_keywords(&[K::GENERATED, K::ALWAYS, K::AS, K::IDENTITY]);
+        if !always && !parser.parse_keywords(&[K::GENERATED, K::BY, K::DEFAULT, K::AS, K::IDENTITY]) {
+            return Ok(None);
+        }
+        Ok(Some(identity_options(parser).map(|options| {
+            Some(ast::ColumnOption::Generated {
+                generated_as: if always { ast::GeneratedAs::Always } else { ast::GeneratedAs::ByDefault },
+                sequence_options: Some(options),
+                generation_expr: None,
+                generation_expr_mode: None,
+                generated_keyword: true,
+            })
+        })))
+    }
+
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
         match parser.peek_token_ref().token {
             Token::Caret => Some(Ok(PRECEDENCE_POWER)),
@@ -153,6 +174,10 @@ impl Dialect for InlayDialect {
         true
     }
 
+    fn supports_alter_column_type_using(&self) -> bool {
+        true
+    }
+
     fn supports_in_empty_list(&self) -> bool {
         false
     }
@@ -186,4 +211,38 @@ fn parse_in(parser: &mut Parser, expr: ast::Expr, negated: bool) -> Result<ast::
     let list = parser.parse_comma_separated(Parser::parse_expr)?;
     parser.expect_token(&Token::RParen)?;
     Ok(ast::Expr::InList { expr, list, negated })
+}
+
+fn identity_options(parser: &mut Parser) -> Result<Vec<ast::SequenceOptions>, ParserError> {
+    use ast::SequenceOptions as O;
+    let mut options = Vec::new();
+    if !parser.consume_token(&Token::LParen) {
+        return Ok(options);
+    }
+    while !parser.consume_token(&Token::RParen) {
+        options.push(if parser.parse_keyword(Keyword::START) {
+            let with = parser.parse_keyword(Keyword::WITH);
+            O::StartWith(parser.parse_number()?, with)
+        } else if parser.parse_keyword(Keyword::INCREMENT) {
+            let by = parser.parse_keyword(Keyword::BY);
+            O::IncrementBy(parser.parse_number()?, by)
+        } else if parser.parse_keyword(Keyword::MINVALUE) {
+            O::MinValue(Some(parser.parse_number()?))
+        } else if parser.parse_keyword(Keyword::MAXVALUE) {
+            O::MaxValue(Some(parser.parse_number()?))
+        } else if parser.parse_keywords(&[Keyword::NO, Keyword::MINVALUE]) {
+            O::MinValue(None)
+        } else if parser.parse_keywords(&[Keyword::NO, Keyword::MAXVALUE]) {
+            O::MaxValue(None)
+        } else if parser.parse_keywords(&[Keyword::NO, Keyword::CYCLE]) {
+            O::Cycle(false)
+        } else if parser.parse_keyword(Keyword::CYCLE) {
+            O::Cycle(true)
+        } else if parser.parse_keyword(Keyword::CACHE) {
+            O::Cache(parser.parse_number()?)
+        } else {
+            return parser.expected_ref("an option of the identity column", parser.peek_token_ref());
+        });
+    }
+    Ok(options)
 }

@@ -7,17 +7,23 @@
 //! Called by the facade (`inlay::Connection`) and by the binder, for the text of views.
 
 pub mod ast;
+mod change;
 mod convert;
+mod define;
 mod dialect;
 mod expr;
 mod guard;
 mod query;
+mod rename;
+mod session;
 mod statement;
 #[cfg(test)]
 mod tests;
 mod types;
 
-use ast::{Pos, Statement, StatementKind};
+pub use rename::{Renamed, rename_in_expression};
+
+use ast::{Pos, Statement};
 use convert::{Context, pos_of};
 use inlay_types::{Error, Result};
 use sqlparser::parser::{Parser, ParserError};
@@ -67,28 +73,12 @@ fn read_statements(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Statemen
         if reader.parser.peek_token_ref().token == Token::EOF {
             return Ok(statements);
         }
-        let statement = reader.statement()?;
-        statements.extend(one_name_each(statement));
+        statements.push(reader.statement()?);
         let next = reader.parser.peek_token_ref();
         if !matches!(next.token, Token::SemiColon | Token::EOF) {
             let message = format!("expected the end of the statement, found \"{}\"", next.token);
             return Err(syntax_at(&message, pos_of(next.span.start), sql));
         }
-    }
-}
-
-/// `DROP TABLE a, b` is two statements to everything behind the parser.
-fn one_name_each(statement: Statement) -> Vec<Statement> {
-    match &statement.kind {
-        StatementKind::Drop { kind, names, if_exists } if names.len() > 1 => {
-            let drop = |name: &ast::ObjectName| {
-                let kind =
-                    StatementKind::Drop { kind: *kind, names: vec![name.clone()], if_exists: *if_exists };
-                Statement { kind, ..statement.clone() }
-            };
-            names.iter().map(drop).collect()
-        }
-        _ => vec![statement],
     }
 }
 

@@ -170,7 +170,7 @@ impl Context<'_, '_> {
         Ok(items)
     }
 
-    fn select_item(&self, item: ast::SelectItem) -> Result<SelectItem> {
+    pub(super) fn select_item(&self, item: ast::SelectItem) -> Result<SelectItem> {
         Ok(match item {
             ast::SelectItem::UnnamedExpr(expr) => SelectItem::Expr { expr: self.expr(expr)?, alias: None },
             ast::SelectItem::ExprWithAlias { expr, alias } => {

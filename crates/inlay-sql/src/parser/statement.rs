@@ -1,12 +1,11 @@
 //! Statements: those whose grammar is ours are read token by token, the rest is `sqlparser`'s, converted.
 
 use super::ast::{
-    ColumnDef, Copy, CopyOption, CreateTable, CreateView, Delete, ExplainFormat, Expr, ExprKind,
-    FunctionCall, Ident, Insert, Literal, ObjectKind, ObjectName, OnExisting, Pos, Query, QueryBody,
-    Statement, StatementKind, TableConstraint, TableRef, Update,
+    Copy, CopyOption, ExplainFormat, Expr, ExprKind, FunctionCall, Ident, Literal, ObjectKind, ObjectName,
+    Pos, Query, QueryBody, Statement, StatementKind, TableRef,
 };
-use super::convert::{Context, pos_of, unsupported};
-use super::query::{expr_start, name_arguments, plain_query, select_star};
+use super::convert::{pos_of, unsupported};
+use super::query::{name_arguments, plain_query, select_star};
 use super::{Reader, parse_error};
 use inlay_types::{Error, Result};
 use sqlparser::ast;
@@ -35,30 +34,24 @@ impl Reader<'_> {
             "PRAGMA" => self.pragma()?,
             "CALL" => self.call()?,
             "COPY" => self.copy()?,
-            "CHECKPOINT" => {
-                self.parser.next_token();
-                StatementKind::Checkpoint
+            "INSERT" => self.insert()?,
+            "TRUNCATE" => self.truncate()?,
+            "CREATE" if self.starts_create_sequence() => self.create_sequence()?,
+            "ALTER" if self.second_word_is("VIEW") => self.rename_view()?,
+            "ALTER" if self.second_word_is("SEQUENCE") => self.alter_sequence()?,
+            "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "SAVEPOINT" | "RELEASE" => {
+                self.transaction(&keyword)?
             }
-            "BEGIN" | "START" => {
+            "CHECKPOINT" | "FORCE" => self.checkpoint()?,
+            "VACUUM" => self.vacuum()?,
+            "ATTACH" => self.attach()?,
+            "DETACH" => self.detach()?,
+            "USE" => {
                 self.parser.next_token();
-                if keyword == "START" {
-                    self.parser
-                        .expect_keyword(Keyword::TRANSACTION)
-                        .map_err(|e| parse_error(&e, self.sql))?;
-                } else {
-                    let _ = self.parser.parse_one_of_keywords(&[Keyword::TRANSACTION, Keyword::WORK]);
-                }
-                StatementKind::Begin
+                StatementKind::Use(self.object_name()?)
             }
-            "COMMIT" | "END" | "ROLLBACK" | "ABORT" => {
-                self.parser.next_token();
-                let _ = self.parser.parse_one_of_keywords(&[Keyword::TRANSACTION, Keyword::WORK]);
-                if matches!(keyword.as_str(), "COMMIT" | "END") {
-                    StatementKind::Commit
-                } else {
-                    StatementKind::Rollback
-                }
-            }
+            "EXPORT" => self.export()?,
+            "IMPORT" => self.import()?,
             "(" | "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" => {
                 let query = self.parser.parse_query().map_err(|e| parse_error(&e, self.sql))?;
                 StatementKind::Query(self.context(first_token).query(*query)?)
@@ -96,7 +89,7 @@ impl Reader<'_> {
         }
     }
 
-    fn syntax<T>(&self, expected: &str) -> Result<T> {
+    pub(super) fn syntax<T>(&self, expected: &str) -> Result<T> {
         let token = self.parser.peek_token_ref();
         let pos = pos_of(token.span.start);
         let found =
@@ -105,7 +98,7 @@ impl Reader<'_> {
             .at(pos.line, pos.column, self.sql))
     }
 
-    fn word(&mut self, expected: &str) -> bool {
+    pub(super) fn word(&mut self, expected: &str) -> bool {
         let matches = matches!(&self.parser.peek_token_ref().token,
             Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected));
         if matches {
@@ -114,24 +107,67 @@ impl Reader<'_> {
         matches
     }
 
-    fn identifier(&mut self) -> Result<Ident> {
+    /// Reads `expected`, a word, or fails.
+    pub(super) fn expect_word(&mut self, expected: &str) -> Result<()> {
+        if self.word(expected) { Ok(()) } else { self.syntax(&expected.to_uppercase()) }
+    }
+
+    /// Reads all of `words` if they are there.
+    pub(super) fn words(&mut self, words: &[&str]) -> bool {
+        let matches = words.iter().enumerate().all(|(index, word)| self.nth_word_is(index, word));
+        if matches {
+            words.iter().for_each(|_| drop(self.parser.next_token()));
+        }
+        matches
+    }
+
+    pub(super) fn nth_word_is(&self, index: usize, expected: &str) -> bool {
+        matches!(&self.parser.peek_nth_token_ref(index).token,
+            Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected))
+    }
+
+    pub(super) fn second_word_is(&self, expected: &str) -> bool {
+        self.nth_word_is(1, expected)
+    }
+
+    /// Reads a token or fails.
+    pub(super) fn expect(&mut self, token: &Token) -> Result<()> {
+        if self.parser.consume_token(token) { Ok(()) } else { self.syntax(&token.to_string()) }
+    }
+
+    /// Where the next token stands.
+    pub(super) fn pos(&self) -> Pos {
+        pos_of(self.parser.peek_token_ref().span.start)
+    }
+
+    /// A text in single quotes; `expected` says what.
+    pub(super) fn text(&mut self, expected: &str) -> Result<String> {
+        let Token::SingleQuotedString(text) = &self.parser.peek_token_ref().token else {
+            return self.syntax(expected);
+        };
+        let text = text.clone();
+        self.parser.next_token();
+        Ok(text)
+    }
+
+    pub(super) fn identifier(&mut self) -> Result<Ident> {
         let ident = self.parser.parse_identifier().map_err(|e| parse_error(&e, self.sql))?;
         Ok(Ident { pos: pos_of(ident.span.start), value: ident.value })
     }
 
-    fn expression(&mut self) -> Result<Expr> {
+    pub(super) fn expression(&mut self) -> Result<Expr> {
         let first_token = self.next_index();
         let expr = self.parser.parse_expr().map_err(|e| parse_error(&e, self.sql))?;
         self.context(first_token).expr(expr)
     }
 
-    fn parsed_query(&mut self) -> Result<Box<Query>> {
+    pub(super) fn parsed_query(&mut self) -> Result<Box<Query>> {
         let first_token = self.next_index();
         let query = self.parser.parse_query().map_err(|e| parse_error(&e, self.sql))?;
         self.context(first_token).query(*query)
     }
 
-    fn object_name(&mut self) -> Result<ObjectName> {
+    pub(super) fn object_name(&mut self) -> Result<ObjectName> {
         let first_token = self.next_index();
         let name = self.parser.parse_object_name(true).map_err(|e| parse_error(&e, self.sql))?;
         self.context(first_token).object_name(&name)
@@ -201,7 +237,7 @@ impl Reader<'_> {
         Ok(StatementKind::Describe(Box::new(plain_query(QueryBody::Select(Box::new(select))))))
     }
 
-    fn at_end(&self) -> bool {
+    pub(super) fn at_end(&self) -> bool {
         matches!(self.parser.peek_token_ref().token, Token::EOF | Token::SemiColon)
     }
 
@@ -209,6 +245,9 @@ impl Reader<'_> {
         self.parser.next_token();
         if self.word("tables") {
             return Ok(StatementKind::ShowTables);
+        }
+        if self.word("databases") {
+            return Ok(StatementKind::ShowDatabases);
         }
         let [first, second] = self.parser.peek_tokens_ref::<2>();
         let is_word = |token: &Token, text: &str| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case(text));
@@ -231,6 +270,9 @@ impl Reader<'_> {
     /// `SET [SESSION | GLOBAL | LOCAL] name = value`, `SET name TO value`.
     fn set(&mut self) -> Result<StatementKind> {
         self.parser.next_token();
+        if let Some(session) = self.starts_set_transaction() {
+            return Ok(StatementKind::SetTransaction { modes: self.transaction_modes()?, session });
+        }
         let [_, second] = self.parser.peek_tokens_ref::<2>();
         if matches!(second.token, Token::Word(_)) && !second.token.to_string().eq_ignore_ascii_case("TO") {
             let scoped = self.word("session") || self.word("global") || self.word("local");
@@ -393,7 +435,7 @@ impl Reader<'_> {
         }
     }
 
-    fn copy_options(&mut self) -> Result<Vec<CopyOption>> {
+    pub(super) fn copy_options(&mut self) -> Result<Vec<CopyOption>> {
         let mut options = Vec::new();
         let _ = self.parser.parse_keyword(Keyword::WITH);
         let wrapped = self.parser.consume_token(&Token::LParen);
@@ -431,31 +473,24 @@ impl Reader<'_> {
                 Ok(StatementKind::CreateView(Box::new(context.create_view(create, text)?)))
             }
             ast::Statement::CreateIndex(create) => context.create_index(create),
-            ast::Statement::Drop { object_type, if_exists, names, .. } => {
+            ast::Statement::Drop { object_type, if_exists, names, cascade, .. } => {
                 let kind = match object_type {
                     ast::ObjectType::Table => ObjectKind::Table,
                     ast::ObjectType::View => ObjectKind::View,
                     ast::ObjectType::Index => ObjectKind::Index,
-                    other => return Err(unsupported(format!("DROP {other}"))),
+                    ast::ObjectType::Sequence => ObjectKind::Sequence,
+                    other => {
+                        let pos = pos_of(self.parser.token_at(first_token).span.start);
+                        return Err(context.at(unsupported(format!("DROP {other}")), pos));
+                    }
                 };
                 let names = names.iter().map(|name| context.object_name(name)).collect::<Result<_>>()?;
-                Ok(StatementKind::Drop { kind, names, if_exists })
+                Ok(StatementKind::Drop { kind, names, if_exists, cascade })
             }
-            ast::Statement::Insert(insert) => Ok(StatementKind::Insert(Box::new(context.insert(insert)?))),
+            ast::Statement::AlterTable(alter) => context.alter_table(alter),
             ast::Statement::Update(update) => Ok(StatementKind::Update(Box::new(context.update(update)?))),
             ast::Statement::Delete(delete) => Ok(StatementKind::Delete(Box::new(context.delete(delete)?))),
-            ast::Statement::Truncate(truncate) => {
-                let [target] = truncate.table_names.as_slice() else {
-                    return Err(unsupported("TRUNCATE of several tables"));
-                };
-                let table = context.object_name(&target.name)?;
-                Ok(StatementKind::Delete(Box::new(Delete {
-                    table,
-                    alias: None,
-                    using: Vec::new(),
-                    filter: None,
-                })))
-            }
+            ast::Statement::Merge(merge) => Ok(StatementKind::Merge(Box::new(context.merge(merge)?))),
             other => {
                 let text = other.to_string();
                 let head: Vec<&str> = text.split_whitespace().take(2).collect();
@@ -483,222 +518,5 @@ impl Reader<'_> {
             }
         }
         ""
-    }
-}
-
-impl Context<'_, '_> {
-    fn create_table(&self, create: ast::CreateTable) -> Result<CreateTable> {
-        let name = self.object_name(&create.name)?;
-        if create.like.is_some() || create.clone.is_some() || create.inherits.is_some() || create.external {
-            return Err(
-                self.at(unsupported("CREATE TABLE ... LIKE, CLONE, INHERITS or EXTERNAL"), name.pos())
-            );
-        }
-        let mut columns = Vec::with_capacity(create.columns.len());
-        let mut constraints = Vec::new();
-        for column in create.columns {
-            columns.push(self.column_def(column, &mut constraints)?);
-        }
-        for constraint in create.constraints {
-            use ast::TableConstraint as C;
-            constraints.push(match constraint {
-                C::PrimaryKey(key) => TableConstraint::PrimaryKey(self.key_columns(key.columns)?),
-                C::Unique(key) => TableConstraint::Unique(self.key_columns(key.columns)?),
-                C::Check(check) => self.check(*check.expr)?,
-                other => return Err(self.at(unsupported(format!("the constraint {other}")), name.pos())),
-            });
-        }
-        Ok(CreateTable {
-            on_existing: on_existing(create.or_replace, create.if_not_exists),
-            temporary: create.temporary,
-            columns,
-            constraints,
-            query: create.query.map(|query| self.query(*query)).transpose()?,
-            name,
-        })
-    }
-
-    fn check(&self, condition: ast::Expr) -> Result<TableConstraint> {
-        let text = condition.to_string();
-        Ok(TableConstraint::Check(self.expr(condition)?, text))
-    }
-
-    fn column_def(
-        &self,
-        column: ast::ColumnDef,
-        constraints: &mut Vec<TableConstraint>,
-    ) -> Result<ColumnDef> {
-        let name = self.ident(column.name);
-        let data_type = self.data_type(&column.data_type).map_err(|error| self.at(error, name.pos))?;
-        let mut def = ColumnDef { name, data_type, not_null: false, default: None };
-        for option in column.options {
-            match option.option {
-                ast::ColumnOption::Null => {}
-                ast::ColumnOption::NotNull => def.not_null = true,
-                ast::ColumnOption::Default(expr) => {
-                    let text = expr.to_string();
-                    def.default = Some((self.expr(expr)?, text));
-                }
-                ast::ColumnOption::PrimaryKey(_) => {
-                    def.not_null = true;
-                    constraints.push(TableConstraint::PrimaryKey(vec![def.name.clone()]));
-                }
-                ast::ColumnOption::Unique(_) => {
-                    constraints.push(TableConstraint::Unique(vec![def.name.clone()]))
-                }
-                ast::ColumnOption::Check(check) => constraints.push(self.check(*check.expr)?),
-                ast::ColumnOption::Comment(_) => {}
-                other => return Err(self.at(unsupported(format!("the column option {other}")), def.name.pos)),
-            }
-        }
-        Ok(def)
-    }
-
-    fn key_columns(&self, columns: Vec<ast::IndexColumn>) -> Result<Vec<Ident>> {
-        let name = |column: ast::IndexColumn| match column.column.expr {
-            ast::Expr::Identifier(ident) => Ok(self.ident(ident)),
-            other => {
-                Err(self.at(Error::bind("a key consists of columns, not expressions"), expr_start(&other)))
-            }
-        };
-        columns.into_iter().map(name).collect()
-    }
-
-    fn create_view(&self, create: ast::CreateView, query_text: String) -> Result<CreateView> {
-        let name = self.object_name(&create.name)?;
-        if create.materialized {
-            return Err(self.at(unsupported("CREATE MATERIALIZED VIEW"), name.pos()));
-        }
-        Ok(CreateView {
-            on_existing: on_existing(create.or_replace, create.if_not_exists),
-            temporary: create.temporary,
-            columns: create.columns.into_iter().map(|column| self.ident(column.name)).collect(),
-            query: self.query(*create.query)?,
-            query_text,
-            name,
-        })
-    }
-
-    fn create_index(&self, create: ast::CreateIndex) -> Result<StatementKind> {
-        Ok(StatementKind::CreateIndex {
-            name: create.name.map(|name| self.object_name(&name)).transpose()?,
-            table: self.object_name(&create.table_name)?,
-            columns: create
-                .columns
-                .into_iter()
-                .map(|column| self.expr(column.column.expr))
-                .collect::<Result<_>>()?,
-            unique: create.unique,
-            if_not_exists: create.if_not_exists,
-        })
-    }
-
-    fn insert(&self, insert: ast::Insert) -> Result<Insert> {
-        let ast::TableObject::TableName(table) = &insert.table else {
-            return Err(unsupported("INSERT into something other than a table"));
-        };
-        let table = self.object_name(table)?;
-        let refuse = |feature: &str| Err(self.at(unsupported(feature), table.pos()));
-        if insert.on.is_some()
-            || insert.or.is_some()
-            || insert.ignore
-            || insert.replace_into
-            || insert.overwrite
-        {
-            return refuse("INSERT ... ON CONFLICT, OR REPLACE, IGNORE or OVERWRITE");
-        }
-        if insert.returning.is_some() {
-            return refuse("RETURNING");
-        }
-        if !insert.assignments.is_empty() || !insert.multi_table_into_clauses.is_empty() {
-            return refuse("INSERT ... SET or into several tables");
-        }
-        Ok(Insert {
-            columns: insert.columns.iter().map(|column| self.column_name(column)).collect::<Result<_>>()?,
-            source: insert.source.map(|source| self.query(*source)).transpose()?,
-            table,
-        })
-    }
-
-    fn update(&self, update: ast::Update) -> Result<Update> {
-        let (table, alias) = self.target(update.table, "UPDATE")?;
-        let refuse = |feature: &str| Err(self.at(unsupported(feature), table.pos()));
-        if update.returning.is_some() {
-            return refuse("RETURNING");
-        }
-        if update.or.is_some() || update.limit.is_some() || !update.order_by.is_empty() {
-            return refuse("UPDATE OR ... and UPDATE with ORDER BY or LIMIT");
-        }
-        let mut assignments = Vec::with_capacity(update.assignments.len());
-        for assignment in update.assignments {
-            match (assignment.target, assignment.value) {
-                (ast::AssignmentTarget::ColumnName(column), value) => {
-                    assignments.push((self.column_name(&column)?, self.expr(value)?));
-                }
-                (ast::AssignmentTarget::Tuple(columns), ast::Expr::Tuple(values))
-                    if columns.len() == values.len() =>
-                {
-                    for (column, value) in columns.iter().zip(values) {
-                        assignments.push((self.column_name(column)?, self.expr(value)?));
-                    }
-                }
-                (ast::AssignmentTarget::Tuple(_), _) => {
-                    return refuse("SET (a, b) = something other than a row of as many values");
-                }
-            }
-        }
-        let from = match update.from {
-            None => Vec::new(),
-            Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => {
-                from
-            }
-        };
-        Ok(Update {
-            assignments,
-            from: from.into_iter().map(|item| self.table_with_joins(item)).collect::<Result<_>>()?,
-            filter: update.selection.map(|filter| self.expr(filter)).transpose()?,
-            table,
-            alias,
-        })
-    }
-
-    fn delete(&self, delete: ast::Delete) -> Result<Delete> {
-        let (ast::FromTable::WithFromKeyword(mut from) | ast::FromTable::WithoutKeyword(mut from)) =
-            delete.from;
-        let target = from.pop().filter(|_| from.is_empty() && delete.tables.is_empty());
-        let Some(target) = target else { return Err(unsupported("DELETE from several tables")) };
-        let (table, alias) = self.target(target, "DELETE")?;
-        if delete.returning.is_some() || delete.limit.is_some() || !delete.order_by.is_empty() {
-            return Err(self.at(unsupported("DELETE with RETURNING, ORDER BY or LIMIT"), table.pos()));
-        }
-        let using = delete.using.into_iter().flatten().map(|item| self.table_with_joins(item));
-        Ok(Delete {
-            using: using.collect::<Result<_>>()?,
-            filter: delete.selection.map(|filter| self.expr(filter)).transpose()?,
-            table,
-            alias,
-        })
-    }
-
-    /// The table that UPDATE or DELETE changes, with its alias.
-    fn target(&self, item: ast::TableWithJoins, statement: &str) -> Result<(ObjectName, Option<Ident>)> {
-        let no_joins = item.joins.is_empty();
-        match self.table_with_joins(item)? {
-            TableRef::Table { name, alias } if no_joins => Ok((name, alias.map(|alias| alias.name))),
-            _ => {
-                Err(self
-                    .at(unsupported(format!("{statement} of something other than a table")), Pos::default()))
-            }
-        }
-    }
-}
-
-fn on_existing(or_replace: bool, if_not_exists: bool) -> OnExisting {
-    if or_replace {
-        OnExisting::Replace
-    } else if if_not_exists {
-        OnExisting::Keep
-    } else {
-        OnExisting::Fail
     }
 }

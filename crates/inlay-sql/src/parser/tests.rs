@@ -222,8 +222,10 @@ fn tables_views_and_changes() {
     assert!(
         matches!(kind("DELETE FROM t AS x WHERE x.a = 1"), StatementKind::Delete(d) if d.alias.is_some())
     );
-    assert!(matches!(kind("TRUNCATE t"), StatementKind::Delete(_)));
-    assert_eq!(parse_statements("DROP TABLE IF EXISTS a, b").unwrap().len(), 2);
+    assert!(matches!(kind("TRUNCATE t"), StatementKind::Truncate { .. }));
+    assert!(
+        matches!(kind("DROP TABLE IF EXISTS a, b"), StatementKind::Drop { names, .. } if names.len() == 2)
+    );
     assert!(matches!(
         kind("CREATE UNIQUE INDEX i ON t (a, b)"),
         StatementKind::CreateIndex { unique: true, .. }
@@ -263,10 +265,136 @@ fn utility_statements() {
     assert!(matches!(kind("SHOW TABLES"), StatementKind::ShowTables));
     assert!(matches!(kind("DESCRIBE t"), StatementKind::Describe(_)));
     assert!(matches!(kind("DESCRIBE SELECT 1"), StatementKind::Describe(_)));
-    assert!(matches!(kind("BEGIN TRANSACTION"), StatementKind::Begin));
+    assert!(matches!(kind("BEGIN TRANSACTION"), StatementKind::Begin(_)));
     assert!(matches!(kind("COMMIT"), StatementKind::Commit));
     assert!(matches!(kind("ROLLBACK"), StatementKind::Rollback));
     assert_eq!(parse_statements(" ; SELECT 1;; SELECT 2; ").unwrap().len(), 2);
+}
+
+#[test]
+fn transactions_and_databases() {
+    let StatementKind::Begin(modes) = kind("START TRANSACTION ISOLATION LEVEL SNAPSHOT, READ ONLY") else {
+        panic!()
+    };
+    assert_eq!((modes.isolation, modes.read_only), (Some(Isolation::Snapshot), Some(true)));
+    assert!(matches!(kind("BEGIN"), StatementKind::Begin(modes) if modes == TransactionModes::default()));
+    assert!(matches!(kind("END TRANSACTION"), StatementKind::Commit));
+    assert!(matches!(kind("ABORT"), StatementKind::Rollback));
+    assert!(matches!(kind("SAVEPOINT a"), StatementKind::Savepoint(_)));
+    assert!(matches!(kind("ROLLBACK TRANSACTION TO SAVEPOINT a"), StatementKind::RollbackTo(_)));
+    assert!(matches!(kind("ROLLBACK TO a"), StatementKind::RollbackTo(name) if name.value == "a"));
+    assert!(matches!(kind("RELEASE SAVEPOINT a"), StatementKind::Release(_)));
+    assert!(matches!(
+        kind("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"),
+        StatementKind::SetTransaction { session: false, .. }
+    ));
+    assert!(matches!(
+        kind("SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE"),
+        StatementKind::SetTransaction { session: true, .. }
+    ));
+    assert!(matches!(
+        kind("FORCE CHECKPOINT db"),
+        StatementKind::Checkpoint { force: true, database: Some(_) }
+    ));
+    assert!(matches!(kind("VACUUM ANALYZE t"), StatementKind::Vacuum { analyze: true, table: Some(_) }));
+    assert!(matches!(kind("VACUUM"), StatementKind::Vacuum { analyze: false, table: None }));
+    assert!(matches!(
+        kind("ATTACH DATABASE IF NOT EXISTS 'a.db' AS b (READ_ONLY true)"),
+        StatementKind::Attach { if_not_exists: true, alias: Some(_), options, .. } if options.len() == 1
+    ));
+    assert!(matches!(kind("DETACH DATABASE IF EXISTS b"), StatementKind::Detach { if_exists: true, .. }));
+    assert!(matches!(kind("SHOW DATABASES"), StatementKind::ShowDatabases));
+    assert!(matches!(kind("IMPORT DATABASE 'dir'"), StatementKind::ImportDatabase { .. }));
+    let Err(error) = parse_statements("BEGIN ISOLATION LEVEL HIGH") else { panic!() };
+    assert!(error.to_string().starts_with("expected SERIALIZABLE, SNAPSHOT"), "{error}");
+}
+
+#[test]
+fn changes_say_what_happens_to_conflicts() {
+    let StatementKind::Insert(insert) = kind(
+        "INSERT INTO t AS x (a, t.b) VALUES (1, DEFAULT) ON CONFLICT (a) DO UPDATE SET (a, b) = (1, 2) WHERE x.a > 1
+            RETURNING *, a AS c",
+    ) else {
+        panic!()
+    };
+    let conflict = insert.on_conflict.unwrap();
+    assert!(matches!(&conflict.target, ConflictTarget::Columns(names) if names.len() == 1));
+    assert!(matches!(
+        &conflict.action,
+        ConflictAction::Update { assignments, filter: Some(_) } if assignments.len() == 2
+    ));
+    assert_eq!((insert.columns.len(), insert.returning.map(|items| items.len())), (2, Some(2)));
+    for sql in [
+        "INSERT INTO t (SELECT 1)",
+        "INSERT INTO t SELECT * FROM u ON CONFLICT DO NOTHING",
+        "INSERT INTO t FROM u RETURNING a",
+        "INSERT INTO t BY NAME SELECT 1 AS a",
+        "INSERT INTO t (a) OVERRIDING USER VALUE VALUES (1)",
+        "INSERT INTO db.main.t DEFAULT VALUES",
+        "INSERT INTO t WITH c AS (SELECT 1) SELECT * FROM c",
+    ] {
+        assert!(matches!(kind(sql), StatementKind::Insert(_)), "{sql}");
+    }
+    let StatementKind::Merge(merge) = kind(
+        "MERGE INTO t USING (SELECT 1 AS a) s ON t.a = s.a WHEN MATCHED AND s.a > 1 THEN UPDATE SET a = 2
+            WHEN NOT MATCHED BY TARGET THEN INSERT (a) VALUES (DEFAULT) WHEN NOT MATCHED BY SOURCE THEN DELETE RETURNING a",
+    ) else {
+        panic!()
+    };
+    assert_eq!((merge.clauses.len(), merge.returning.is_some()), (3, true));
+    for (sql, wanted) in [
+        ("INSERT INTO t VALUES (1) ON CONFLICT DO", "expected NOTHING or UPDATE SET, found the end"),
+        ("INSERT OR FAIL INTO t VALUES (1)", "expected REPLACE or IGNORE"),
+        ("INSERT t VALUES (1)", "expected INTO, found \"t\""),
+    ] {
+        let Err(error) = parse_statements(sql) else { panic!("{sql}") };
+        assert!(error.to_string().starts_with(wanted), "{error}");
+    }
+}
+
+#[test]
+fn definitions_keep_every_constraint() {
+    let StatementKind::CreateTable(create) = kind(
+        "CREATE TABLE t (a INTEGER GENERATED BY DEFAULT AS IDENTITY (INCREMENT BY 2 START WITH 10 NO CYCLE),
+            b SERIAL, c INTEGER CONSTRAINT positive CHECK (c > 0) REFERENCES u (x) ON DELETE SET NULL ON UPDATE CASCADE,
+            d INTEGER GENERATED ALWAYS AS (c + 1) STORED, e INTEGER AS (c * 2),
+            CONSTRAINT k UNIQUE (a, b), FOREIGN KEY (a, b) REFERENCES db.u)",
+    ) else {
+        panic!()
+    };
+    let ColumnOrigin::Identity { always: false, options } = &create.columns[0].origin else { panic!() };
+    assert_eq!((options.start, options.increment, options.cycle), (Some(10), Some(2), Some(false)));
+    assert_eq!(create.columns[1].origin, ColumnOrigin::Serial);
+    assert!(matches!(&create.columns[3].origin, ColumnOrigin::Computed(_, text) if text == "c + 1"));
+    assert!(matches!(&create.columns[4].origin, ColumnOrigin::Computed(_, text) if text == "c * 2"));
+    let names: Vec<_> =
+        create.constraints.iter().map(|c| c.name.as_ref().map(|n| n.value.as_str())).collect();
+    assert_eq!(names, [Some("positive"), None, Some("k"), None]);
+    assert!(matches!(
+        &create.constraints[1].kind,
+        ConstraintKind::ForeignKey {
+            on_delete: ReferenceAction::SetNull,
+            on_update: ReferenceAction::Cascade,
+            ..
+        }
+    ));
+    let StatementKind::AlterTable { actions, .. } = kind(
+        "ALTER TABLE t ADD COLUMN IF NOT EXISTS x INTEGER DEFAULT 1, DROP COLUMN IF EXISTS y CASCADE,
+            ALTER COLUMN z SET DATA TYPE BIGINT USING z + 1, ALTER z SET DEFAULT 3, DROP CONSTRAINT k",
+    ) else {
+        panic!()
+    };
+    assert_eq!(actions.len(), 5);
+    assert!(matches!(kind("ALTER VIEW v RENAME TO w"), StatementKind::RenameView { .. }));
+    assert!(matches!(
+        kind("ALTER SEQUENCE s RESTART"),
+        StatementKind::AlterSequence(alter) if alter.restart == Some(None)
+    ));
+    assert!(matches!(
+        kind("CREATE OR REPLACE TEMP SEQUENCE s MINVALUE -5 NO MAXVALUE OWNED BY t.a"),
+        StatementKind::CreateSequence(create) if create.temporary && create.options.min == Some(Some(-5))
+    ));
+    assert!(matches!(kind("DROP SEQUENCE s, r CASCADE"), StatementKind::Drop { cascade: true, .. }));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Chooses an encoding for a column and applies it.
 //!
-//! In this order: a constant if all rows agree; frame of reference if offsets are narrower than the values; a
+//! In this order: a constant if all rows agree; runs if they are long; frame of reference if offsets are narrower than the values; a
 //! dictionary if distinct values are few; else plain. What a dictionary would save is tried on a sample first.
 
 use super::order::{FloatKey, KeyRange};
+use super::runs::Runs;
 use super::{Codes, Encoding, Segment};
 use crate::zone_map::ZoneMap;
 use inlay_kernels::hash::hash_view;
@@ -59,8 +60,19 @@ pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> 
     } else {
         flat = column.flatten();
         validity = flat.validity().filter(|_| null_count > 0).map(|v| exact_bitmap(v, len));
-        let input = Input { flat: &flat, validity: validity.as_ref(), effort };
-        input.encode()?
+        let runs = match effort {
+            Effort::Plain => None,
+            Effort::Best | Effort::BestOwned => Runs::of(&flat, validity.as_ref(), budget)?,
+        };
+        match runs {
+            Some(runs) => {
+                validity = None;
+                let zone = runs.values.zone_map();
+                let range = zone.min.clone().zip(zone.max.clone());
+                Encoded { encoding: Encoding::Runs(runs), range, vector_zones: Vec::new() }
+            }
+            None => Input { flat: &flat, validity: validity.as_ref(), effort }.encode()?,
+        }
     };
     let zone_map = ZoneMap {
         has_null: null_count > 0,
@@ -79,8 +91,7 @@ pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> 
         sketch: OnceLock::new(),
         reservation: budget.reserve(0)?,
     };
-    let zones = size_of_val(segment.vector_zones.as_slice());
-    segment.reservation.resize((segment.memory_size() + zones + size_of::<Segment>()) as u64)?;
+    segment.reserve_exactly()?;
     if effort != Effort::Plain {
         segment.sketch();
     }
@@ -445,24 +456,33 @@ impl Input<'_> {
 
     /// The key range of the values in each vector of rows.
     fn zones<T: Native>(&self, values: &[T], key: impl Fn(T) -> i64) -> Vec<KeyRange> {
-        let zone = |(index, vector): (usize, &[T])| {
-            let mut range = KeyRange::EMPTY;
-            match self.validity {
-                None => vector.iter().for_each(|value| range.add(key(*value))),
-                Some(validity) => {
-                    let start = index * VECTOR_SIZE;
-                    let valid = vector.iter().enumerate().filter(|(row, _)| validity.get(start + row));
-                    valid.for_each(|(_, value)| range.add(key(*value)));
-                }
-            }
-            range
-        };
-        values.chunks(VECTOR_SIZE).enumerate().map(zone).collect()
+        zones(values, self.validity, key)
     }
 }
 
+/// The key range of the values that are not NULL in each vector of rows.
+pub(super) fn zones<T: Native>(
+    values: &[T],
+    validity: Option<&Bitmap>,
+    key: impl Fn(T) -> i64,
+) -> Vec<KeyRange> {
+    let zone = |(index, vector): (usize, &[T])| {
+        let mut range = KeyRange::EMPTY;
+        match validity {
+            None => vector.iter().for_each(|value| range.add(key(*value))),
+            Some(validity) => {
+                let start = index * VECTOR_SIZE;
+                let valid = vector.iter().enumerate().filter(|(row, _)| validity.get(start + row));
+                valid.for_each(|(_, value)| range.add(key(*value)));
+            }
+        }
+        range
+    };
+    values.chunks(VECTOR_SIZE).enumerate().map(zone).collect()
+}
+
 /// Bytes per offset of up to `span`, if that is narrower than the value itself. (i128 keys are limited to 63 bits.)
-fn frame_width(span: u64, value_size: usize) -> Option<usize> {
+pub(super) fn frame_width(span: u64, value_size: usize) -> Option<usize> {
     let width = match span {
         0..=0xFF => 1,
         0x100..=0xFFFF => 2,

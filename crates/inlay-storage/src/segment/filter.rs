@@ -4,7 +4,6 @@ use super::prepare::{Test, hashes, value_holds, wrong_encoding};
 use super::{Encoding, PreparedPredicate, Segment};
 use crate::BloomFilter;
 use crate::predicate::Prune;
-use crate::row_group::RowGroup;
 use crate::simd::{self, Lane, Lanes, WordOfLane, with_lanes};
 use inlay_types::{Bitmap, Buffer, Result, VECTOR_SIZE, View};
 use std::cmp::Ordering;
@@ -13,11 +12,11 @@ use std::ops::Range;
 const VECTOR_WORDS: usize = VECTOR_SIZE / 64;
 
 /// The rows of one vector that still qualify.
-struct Mask {
-    words: [u64; VECTOR_WORDS],
+pub(super) struct Mask {
+    pub words: [u64; VECTOR_WORDS],
     /// First row of the vector and number of rows.
-    start: usize,
-    len: usize,
+    pub start: usize,
+    pub len: usize,
 }
 
 impl Mask {
@@ -43,8 +42,21 @@ impl Mask {
         &mut self.words[..self.len.div_ceil(64)]
     }
 
-    fn is_empty(&self) -> bool {
-        self.words.iter().all(|w| *w == 0)
+    /// Drops rows, counted from the first of the vector.
+    pub fn clear(&mut self, rows: Range<usize>) {
+        if rows.is_empty() {
+            return;
+        }
+        let (first, last) = (rows.start / 64, (rows.end - 1) / 64);
+        let below = !(u64::MAX << (rows.start % 64));
+        let above = !(u64::MAX >> (63 - (rows.end - 1) % 64));
+        if first == last {
+            self.words[first] &= below | above;
+        } else {
+            self.words[first] &= below;
+            self.words[first + 1..last].fill(0);
+            self.words[last] &= above;
+        }
     }
 
     /// Ands bits of a bitmap over the whole segment, or their complement.
@@ -122,11 +134,20 @@ impl Segment {
     }
 
     /// Ands a predicate into the mask of vector `index` after looking at its zone map.
-    fn and_pruned(&self, prepared: &PreparedPredicate, index: usize, mask: &mut Mask) -> Result<()> {
-        match self.prune_vector(index, prepared) {
-            Prune::None => mask.words = [0; VECTOR_WORDS],
-            Prune::All => {}
-            Prune::Some => self.and_mask(&prepared.test, mask)?,
+    pub(super) fn and_pruned(
+        &self,
+        prepared: &PreparedPredicate,
+        index: usize,
+        mask: &mut Mask,
+    ) -> Result<()> {
+        match (self.prune_vector(index, prepared), &self.encoding, &prepared.test) {
+            (Prune::None, ..) => mask.words = [0; VECTOR_WORDS],
+            (Prune::All, ..) => {}
+            (Prune::Some, Encoding::Runs(runs), Test::Runs(holds)) => runs.and_mask(holds, mask),
+            (Prune::Some, Encoding::Patched(overlay), Test::Patched { base, hits }) => {
+                overlay.and_mask(base, hits, index, mask)?
+            }
+            (Prune::Some, _, test) => self.and_mask(test, mask)?,
         }
         Ok(())
     }
@@ -168,8 +189,23 @@ impl Segment {
     }
 
     /// Appends those of `rows` (ascending, inside the segment) that satisfy a prepared predicate.
-    fn select_rows(&self, prepared: &PreparedPredicate, rows: &[u32], out: &mut Vec<u32>) -> Result<()> {
+    pub(super) fn select_rows(
+        &self,
+        prepared: &PreparedPredicate,
+        rows: &[u32],
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
         let test = &prepared.test;
+        match (&self.encoding, test) {
+            (Encoding::Runs(runs), Test::Runs(holds)) => {
+                runs.select_rows(holds, rows, out);
+                return Ok(());
+            }
+            (Encoding::Patched(overlay), Test::Patched { base, hits }) => {
+                return overlay.select_rows(base, hits, rows, out);
+            }
+            _ => {}
+        }
         let mut valid_rows = Vec::new();
         let rows = match (test, &self.validity) {
             (Test::Null, Some(validity)) => {
@@ -254,7 +290,9 @@ impl Segment {
             | Test::Range { .. }
             | Test::Bits { .. }
             | Test::Doubles { .. }
-            | Test::Reals { .. } => return Err(wrong_encoding()),
+            | Test::Reals { .. }
+            | Test::Runs(_)
+            | Test::Patched { .. } => return Err(wrong_encoding()),
         }
         Ok(())
     }
@@ -333,67 +371,5 @@ impl Bound {
     #[inline]
     fn compare(&self, view: &View, heap: &[Buffer]) -> Ordering {
         view.compare(heap, &self.view, &self.heap)
-    }
-}
-
-impl RowGroup {
-    /// Appends the live rows of `range` that satisfy every conjunct, each a column and a predicate prepared for the
-    /// column's segment here. Cheaper than filtering column by column: conjuncts are joined as bit masks, vector by
-    /// vector, and no later one looks at a vector that has no row left.
-    pub fn filter(
-        &self,
-        conjuncts: &[(usize, PreparedPredicate)],
-        range: Range<usize>,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
-        let range = range.start..range.end.min(self.len());
-        if range.is_empty() {
-            return Ok(());
-        }
-        for index in range.start / VECTOR_SIZE..range.end.div_ceil(VECTOR_SIZE) {
-            let mut mask = Mask::new(index, self.len(), &range);
-            if let Some(deleted) = self.deleted() {
-                mask.and(deleted, true);
-            }
-            for (column, prepared) in conjuncts {
-                self.column(*column).and_pruned(prepared, index, &mut mask)?;
-                if mask.is_empty() {
-                    break;
-                }
-            }
-            mask.push_positions(out);
-        }
-        Ok(())
-    }
-
-    /// What the zone maps say of all conjuncts together for vector `index`, deletions aside.
-    pub fn prune_vector(&self, index: usize, conjuncts: &[(usize, PreparedPredicate)]) -> Prune {
-        let mut together = Prune::All;
-        for (column, prepared) in conjuncts {
-            match self.column(*column).prune_vector(index, prepared) {
-                Prune::None => return Prune::None,
-                Prune::Some => together = Prune::Some,
-                Prune::All => {}
-            }
-        }
-        together
-    }
-
-    /// The conjuncts made ready for this row group; `None` when its zone maps show that no row qualifies.
-    pub fn prepare(
-        &self,
-        conjuncts: &[(usize, crate::SegmentPredicate)],
-    ) -> Result<Option<Vec<(usize, PreparedPredicate)>>> {
-        let mut prepared = Vec::with_capacity(conjuncts.len());
-        for (column, predicate) in conjuncts {
-            let segment = self.column(*column);
-            let ready = segment.prepare(predicate)?;
-            match segment.prune_prepared(&ready) {
-                Prune::None => return Ok(None),
-                Prune::All => {}
-                Prune::Some => prepared.push((*column, ready)),
-            }
-        }
-        Ok(Some(prepared))
     }
 }

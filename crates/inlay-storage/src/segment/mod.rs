@@ -5,24 +5,32 @@
 //! Constant    one value, or NULL, for all rows
 //! Dictionary  distinct values in ascending order, and a code per row (u8, u16 or u32)
 //! Frame       frame of reference: smallest value, and an offset per row (u8, u16, u32 or u64)
+//! Runs        a value per run of equal rows, and where each run ends
+//! Patched     a few changed rows over another segment
 //! ```
 //! Invariants
 //! - Dictionaries are sorted and free of duplicates, so a range of values is a range of codes.
 //! - Codes and offsets of NULL rows are zero. Flat vectors that leave a segment hold NA in NULL slots.
-//! - `validity` is present exactly when some rows are NULL and some are not.
+//! - `validity` is present exactly when some rows are NULL and some are not; runs and overlays have none, as their
+//!   parts know of NULLs.
 //!
 //! [`encode`] chooses the encoding, [`scan`] decodes, [`prepare`] moves a predicate into the encoded domain and
-//! [`filter`] runs it there. Called by scans of `inlay-exec` and by `table`.
+//! [`filter`] runs it there; [`image`] compresses a segment for disk and brings it back. Called by scans of `inlay-exec` and by `table`.
 
 mod encode;
 mod filter;
+mod image;
+mod meta;
 mod order;
+mod patched;
 mod prepare;
+mod runs;
 mod scan;
 mod sketch;
 #[cfg(test)]
 mod tests;
 
+pub use meta::SegmentMeta;
 pub use prepare::PreparedPredicate;
 
 use crate::hyperloglog::HyperLogLog;
@@ -34,6 +42,8 @@ use inlay_types::{
     Value, Vector,
 };
 use order::KeyRange;
+use patched::Overlay;
+use runs::Runs;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -59,6 +69,8 @@ enum Encoding {
     Constant(Vector),
     Dictionary { dictionary: Arc<Dictionary>, codes: Codes },
     Frame { base: i128, offsets: Codes },
+    Runs(Runs),
+    Patched(Overlay),
 }
 
 /// Unsigned numbers of one width. The memory is padded to whole cache lines.
@@ -77,6 +89,16 @@ impl Codes {
             Self::U16(buffer) => Lanes::U16(&buffer.typed()[rows]),
             Self::U32(buffer) => Lanes::U32(&buffer.typed()[rows]),
             Self::U64(buffer) => Lanes::U64(&buffer.typed()[rows]),
+        }
+    }
+
+    /// Bytes per number.
+    fn width(&self) -> usize {
+        match self {
+            Self::U8(_) => 1,
+            Self::U16(_) => 2,
+            Self::U32(_) => 4,
+            Self::U64(_) => 8,
         }
     }
 
@@ -138,9 +160,16 @@ impl Segment {
             Encoding::Plain(values) | Encoding::Constant(values) => values.memory_size(),
             Encoding::Dictionary { dictionary, codes } => dictionary.values().memory_size() + codes.size(),
             Encoding::Frame { offsets, .. } => offsets.size(),
+            Encoding::Runs(runs) => runs.ends_size() + runs.values.memory_size(),
+            Encoding::Patched(overlay) => overlay.memory_size(),
         };
         let plain = matches!(self.encoding, Encoding::Plain(_));
         encoded + self.validity.as_ref().filter(|_| !plain).map_or(0, |v| v.buffer().size())
+    }
+
+    /// Bytes that the segment has reserved from its budget.
+    pub(crate) fn reserved_bytes(&self) -> u64 {
+        self.reservation.bytes()
     }
 
     /// Name of the encoding, for storage reports and tests.
@@ -159,6 +188,8 @@ impl Segment {
                 Codes::U32(_) => "frame32",
                 Codes::U64(_) => "frame64",
             },
+            Encoding::Runs(_) => "runs",
+            Encoding::Patched(_) => "patched",
         }
     }
 
@@ -166,7 +197,11 @@ impl Segment {
     pub fn dictionary(&self) -> Option<&Arc<Dictionary>> {
         match &self.encoding {
             Encoding::Dictionary { dictionary, .. } => Some(dictionary),
-            Encoding::Plain(_) | Encoding::Constant(_) | Encoding::Frame { .. } => None,
+            Encoding::Plain(_)
+            | Encoding::Constant(_)
+            | Encoding::Frame { .. }
+            | Encoding::Runs(_)
+            | Encoding::Patched(_) => None,
         }
     }
 
@@ -177,9 +212,11 @@ impl Segment {
 
     /// Whether row `row` is NULL.
     pub fn is_null(&self, row: usize) -> bool {
-        match &self.validity {
-            Some(validity) => !validity.get(row),
-            None => self.null_count > 0,
+        match (&self.validity, &self.encoding) {
+            (Some(validity), _) => !validity.get(row),
+            (None, Encoding::Runs(runs)) => runs.is_null(row),
+            (None, Encoding::Patched(overlay)) => overlay.is_null(row),
+            (None, _) => self.null_count > 0,
         }
     }
 
@@ -200,10 +237,13 @@ impl Segment {
                 let stored = base + i128::from(offsets.lanes(row..row + 1).get(0));
                 Value::from_stored_i128(self.ty, stored).unwrap_or(Value::Null)
             }
+            Encoding::Runs(runs) => runs.get(row),
+            Encoding::Patched(overlay) => overlay.get(row),
         }
     }
 
-    /// Rows `start .. start + len`: plain shares memory, a dictionary gives codes, a constant a constant.
+    /// Rows `start .. start + len`: plain shares memory, a dictionary gives codes, a constant a constant; a run or a
+    /// changed row may make a vector flat that would be none of these.
     pub fn scan(&self, start: usize, len: usize) -> Vector {
         let mut out = Vector::empty(self.ty);
         self.scan_into(start, len, &mut out);
@@ -246,7 +286,7 @@ impl Segment {
         match &self.encoding {
             Encoding::Dictionary { codes, .. } => Some(codes.lanes(rows)),
             Encoding::Frame { offsets, .. } => Some(offsets.lanes(rows)),
-            Encoding::Constant(_) => None,
+            Encoding::Constant(_) | Encoding::Runs(_) | Encoding::Patched(_) => None,
             Encoding::Plain(values) => match self.ty.physical() {
                 PhysicalType::Bool | PhysicalType::I8 | PhysicalType::U8 => {
                     Some(Lanes::U8(&values.values()[rows]))

@@ -76,6 +76,13 @@ pub(super) enum Test {
     /// Value by value: rare types, and constants of another type than the column.
     Values(SegmentPredicate),
     Generic(Arc<dyn VectorPredicate>),
+    /// A bit per run.
+    Runs(Vec<u64>),
+    /// For the base, and the changed rows that qualify.
+    Patched {
+        base: Box<PreparedPredicate>,
+        hits: Vec<u32>,
+    },
 }
 
 #[derive(Debug)]
@@ -141,6 +148,11 @@ impl Segment {
     }
 
     fn test(&self, predicate: &SegmentPredicate) -> Result<Test> {
+        match &self.encoding {
+            Encoding::Runs(runs) => return runs.test(predicate),
+            Encoding::Patched(overlay) => return overlay.test(predicate),
+            _ => {}
+        }
         match predicate {
             SegmentPredicate::IsNull => return Ok(Test::Null),
             SegmentPredicate::IsNotNull => return Ok(Test::NotNull),
@@ -167,6 +179,7 @@ impl Segment {
                 PhysicalType::U128 | PhysicalType::Interval => Ok(other_test(predicate)),
                 _ => self.test_integers(predicate),
             },
+            Encoding::Runs(_) | Encoding::Patched(_) => Err(wrong_encoding()),
         }
     }
 
@@ -412,6 +425,10 @@ impl Segment {
             Test::Never => Prune::None,
             Test::Everything => Prune::All,
             Test::NotNull if self.null_count == 0 => Prune::All,
+            Test::Patched { base, hits } => match &self.encoding {
+                Encoding::Patched(overlay) => overlay.prune(base, hits),
+                _ => Prune::Some,
+            },
             test => {
                 let mut zones = self.vector_zones.iter().copied();
                 let mut whole = KeyRange::EMPTY;
@@ -429,6 +446,14 @@ impl Segment {
         match &prepared.test {
             Test::Never => Prune::None,
             Test::Everything => Prune::All,
+            Test::Patched { base, hits } => match &self.encoding {
+                Encoding::Patched(overlay) => overlay.prune_vector(index, base, hits),
+                _ => Prune::Some,
+            },
+            Test::Runs(holds) => match &self.encoding {
+                Encoding::Runs(runs) => runs.prune_vector(self.vector_rows(index), holds),
+                _ => Prune::Some,
+            },
             test => match self.vector_zones.get(index) {
                 Some(zone) if zone.is_empty() && !matches!(test, Test::Null | Test::NotNull) => Prune::None,
                 Some(zone) if !zone.is_empty() => self.prune_zone(test, *zone, self.has_null(index)),

@@ -68,6 +68,8 @@ impl Segment {
                 *out = value.slice(0, len);
                 return;
             }
+            Encoding::Runs(runs) => return runs.scan_into(start, len, out),
+            Encoding::Patched(overlay) => return overlay.scan_into(start, len, out),
             Encoding::Dictionary { dictionary, codes: Codes::U32(codes) } => {
                 let codes = codes.slice(start * 4, len * 4);
                 *out = Vector::dictionary(dictionary.clone(), codes, len, None);
@@ -106,6 +108,8 @@ impl Segment {
                 *out = value.take(rows);
                 return;
             }
+            Encoding::Runs(runs) => return runs.gather_into(rows, out),
+            Encoding::Patched(overlay) => return overlay.gather_into(rows, out),
             Encoding::Plain(values) => {
                 out.reset_flat(self.ty, rows.len());
                 match self.ty.physical().size() {
@@ -147,7 +151,10 @@ impl Segment {
         let base = match &self.encoding {
             Encoding::Frame { base, .. } => *base as i64 as u64,
             Encoding::Plain(_) => 0,
-            Encoding::Constant(_) | Encoding::Dictionary { .. } => return None,
+            Encoding::Constant(_)
+            | Encoding::Dictionary { .. }
+            | Encoding::Runs(_)
+            | Encoding::Patched(_) => return None,
         };
         if self.ty.physical().size() > 8 {
             return None;

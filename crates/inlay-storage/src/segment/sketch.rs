@@ -16,6 +16,8 @@ pub(super) fn sketch(segment: &Segment) -> HyperLogLog {
         Encoding::Constant(_) => {}
         Encoding::Dictionary { dictionary, .. } => add_vector(&mut sketch, dictionary.values()),
         Encoding::Plain(_) | Encoding::Frame { .. } => add_rows(&mut sketch, segment),
+        Encoding::Runs(runs) => return runs.values.sketch().clone(),
+        Encoding::Patched(overlay) => return overlay.sketch(),
     }
     sketch
 }

@@ -31,10 +31,19 @@ enum Spread {
     Middle,
     Wide,
     Sorted,
+    Runs,
 }
 
-const SPREADS: [Spread; 7] =
-    [Spread::Same, Spread::Few, Spread::Some, Spread::Narrow, Spread::Middle, Spread::Wide, Spread::Sorted];
+const SPREADS: [Spread; 8] = [
+    Spread::Same,
+    Spread::Few,
+    Spread::Some,
+    Spread::Narrow,
+    Spread::Middle,
+    Spread::Wide,
+    Spread::Sorted,
+    Spread::Runs,
+];
 
 fn types() -> Vec<LogicalType> {
     use LogicalType::*;
@@ -74,6 +83,7 @@ fn random_value(ty: LogicalType, spread: Spread, row: usize, random: &mut Random
         Spread::Middle => 1000 + random.below(20_000),
         Spread::Wide => random.next() >> random.below(63),
         Spread::Sorted => row as u64,
+        Spread::Runs => (row as u64 / 90).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40,
     };
     let signed = if matches!(spread, Spread::Narrow | Spread::Wide) && random.below(2) == 0 {
         -(raw as i128)
@@ -263,6 +273,14 @@ fn check_filters(segment: &Segment, values: &[Value], random: &mut Random) {
     }
 }
 
+/// NULLs come in runs where values do.
+fn is_null(row: usize, spread: Spread, percent: u64, random: &mut Random) -> bool {
+    match spread {
+        Spread::Runs => (row as u64 / 130) % 100 * 37 % 100 < percent,
+        _ => random.below(100) < percent,
+    }
+}
+
 #[test]
 fn segments_read_and_filter_as_the_values_they_were_made_from() {
     let mut random = Random(0x5EED_5EED_1234_0001);
@@ -270,16 +288,20 @@ fn segments_read_and_filter_as_the_values_they_were_made_from() {
     for ty in types() {
         for spread in SPREADS {
             for null_percent in [0, 20, 100] {
-                let len = [1, 70, 2048, 4500][random.below(4) as usize];
+                // One case in three is sure to show the encoding that is best.
+                let (len, effort) = match null_percent {
+                    20 => (4500, 1),
+                    _ => ([1, 70, 2048, 4500][random.below(4) as usize], random.below(3)),
+                };
                 let values: Vec<Value> = (0..len)
-                    .map(|row| match random.below(100) < null_percent {
+                    .map(|row| match is_null(row, spread, null_percent, &mut random) {
                         true => Value::Null,
                         false => random_value(ty, spread, row, &mut random),
                     })
                     .collect();
                 let budget = MemoryBudget::unlimited();
                 let vector = column(ty, &values);
-                let segment = match random.below(3) {
+                let segment = match effort {
                     0 => Segment::encode_plain(&vector, &budget).unwrap(),
                     1 => Segment::encode(&vector, &budget).unwrap(),
                     _ => Segment::encode_owned(vector, &budget).unwrap(),
@@ -301,6 +323,7 @@ fn segments_read_and_filter_as_the_values_they_were_made_from() {
                 );
                 check_reads(&segment, &values, &mut random);
                 check_filters(&segment, &values, &mut random);
+                check_image(&segment, &values, &mut random);
                 let distinct: std::collections::HashSet<String> =
                     some.iter().map(|v| format!("{v:?}")).collect();
                 let estimate = segment.sketch().estimate();
@@ -313,10 +336,137 @@ fn segments_read_and_filter_as_the_values_they_were_made_from() {
             }
         }
     }
-    for name in
-        ["plain", "constant", "dictionary8", "dictionary16", "frame8", "frame16", "frame32", "frame64"]
-    {
+    for name in [
+        "plain",
+        "constant",
+        "dictionary8",
+        "dictionary16",
+        "frame8",
+        "frame16",
+        "frame32",
+        "frame64",
+        "runs",
+    ] {
         assert!(encodings.contains(name), "{name} was not among {encodings:?}");
+    }
+}
+
+#[test]
+fn overlays_read_and_filter_as_the_changed_values() {
+    let mut random = Random(0x0BAD_CAFE_1234_5678);
+    let budget = MemoryBudget::unlimited();
+    for ty in types() {
+        for (spread, null_percent) in SPREADS.into_iter().zip([0, 20, 100, 0, 30, 10, 0, 20]) {
+            let mut values: Vec<Value> = (0..4500)
+                .map(|row| match is_null(row, spread, null_percent, &mut random) {
+                    true => Value::Null,
+                    false => random_value(ty, spread, row, &mut random),
+                })
+                .collect();
+            let mut segment = Arc::new(Segment::encode(&column(ty, &values), &budget).unwrap());
+            for round in 0..5 {
+                let count = [1, 40, 60, 3, 200][round];
+                let mut rows: Vec<u32> = (0..count).map(|_| random.below(4500) as u32).collect();
+                rows.sort_unstable();
+                rows.dedup();
+                let changes: Vec<Value> = rows
+                    .iter()
+                    .map(|row| match random.below(4) {
+                        0 => Value::Null,
+                        _ => random_value(ty, SPREADS[*row as usize % 8], *row as usize, &mut random),
+                    })
+                    .collect();
+                rows.iter().zip(&changes).for_each(|(row, value)| values[*row as usize] = value.clone());
+                segment =
+                    Arc::new(Segment::patched(&segment, &rows, &column(ty, &changes), &budget).unwrap());
+                assert_eq!(segment.encoding_name() == "patched", round < 4);
+                assert_eq!(segment.null_count(), values.iter().filter(|v| v.is_null()).count());
+                let zone = segment.zone_map();
+                assert_eq!(zone.has_value, values.iter().any(|v| !v.is_null()));
+                for value in values.iter().filter(|v| !v.is_null()) {
+                    assert!(zone.min.as_ref().unwrap().total_cmp(value).is_le());
+                    assert!(zone.max.as_ref().unwrap().total_cmp(value).is_ge());
+                }
+                check_reads(&segment, &values, &mut random);
+                check_filters(&segment, &values, &mut random);
+            }
+            let image = segment.to_bytes().unwrap();
+            let back = Segment::from_bytes(ty, &image, &budget).unwrap();
+            check_reads(&back, &values, &mut random);
+            let one = column(ty, &[Value::Null]);
+            let patched = Arc::new(Segment::patched(&segment, &[7], &one, &budget).unwrap());
+            let back = Segment::from_bytes(ty, &patched.to_bytes().unwrap(), &budget).unwrap();
+            values[7] = Value::Null;
+            check_reads(&back, &values, &mut random);
+        }
+    }
+    assert_eq!(budget.used(), 0);
+    let segment = Arc::new(Segment::encode(&column(LogicalType::Date, &[Value::Date(1)]), &budget).unwrap());
+    for rows in [&[1u32][..], &[0, 0], &[]] {
+        let value = column(LogicalType::Date, &[Value::Date(2)]);
+        assert!(Segment::patched(&segment, rows, &value, &budget).is_err());
+    }
+}
+
+/// The image gives the same segment back, and a damaged one gives an error or a segment that can be used.
+fn check_image(segment: &Segment, values: &[Value], random: &mut Random) {
+    let ty = segment.logical_type();
+    let image = segment.to_bytes().unwrap();
+    let budget = MemoryBudget::unlimited();
+    let back = Segment::from_bytes(ty, &image, &budget).unwrap();
+    assert!(budget.used() >= back.memory_size() as u64);
+    assert_eq!(back.encoding_name(), segment.encoding_name());
+    assert_eq!(back.null_count(), segment.null_count());
+    assert_eq!(back.vector_zones, segment.vector_zones);
+    assert_eq!(format!("{:?}", back.zone_map()), format!("{:?}", segment.zone_map()));
+    assert_eq!(back.sketch().registers(), segment.sketch().registers());
+    check_reads(&back, values, random);
+    check_filters(&back, values, random);
+    for other in [LogicalType::Date, LogicalType::Varchar, LogicalType::Blob, LogicalType::HugeInt] {
+        if let Ok(other) = Segment::from_bytes(other, &image, &MemoryBudget::new(64 << 20)) {
+            use_segment(&other, values, random);
+        }
+    }
+    for round in 0..40 {
+        let mut damaged = image.clone();
+        match round % 4 {
+            0 => damaged.truncate(random.below(image.len() as u64) as usize),
+            1 => {
+                let at = random.below(image.len() as u64) as usize;
+                damaged[at] = random.next() as u8;
+            }
+            2 => damaged.push(random.next() as u8),
+            // The fields at the front decide most.
+            _ => {
+                let at = random.below(image.len().min(60) as u64) as usize;
+                damaged[at] ^= 1 << random.below(8);
+            }
+        }
+        let budget = MemoryBudget::new(64 << 20);
+        if let Ok(other) = Segment::from_bytes(ty, &damaged, &budget) {
+            use_segment(&other, values, random);
+        }
+        assert_eq!(budget.used(), 0);
+    }
+}
+
+/// Whatever reads a segment, without looking at the answers.
+fn use_segment(segment: &Segment, values: &[Value], random: &mut Random) {
+    segment.sketch().estimate();
+    let all = segment.scan(0, segment.len());
+    let rows: Vec<u32> = (0..segment.len() as u32).filter(|_| random.below(3) == 0).collect();
+    segment.gather(&rows);
+    (0..all.len()).step_by(97).for_each(|row| assert!(same(&all.get(row), &segment.get(row))));
+    for (predicate, _) in predicates(values, segment.logical_type(), random) {
+        let mut out = Vec::new();
+        segment.prune(&predicate);
+        if segment.filter(&predicate, 0..segment.len(), None, &mut out).is_ok() {
+            assert!(out.iter().all(|row| (*row as usize) < segment.len()));
+        }
+    }
+    if !segment.is_empty() {
+        Segment::encode(&all, &MemoryBudget::unlimited()).unwrap();
+        segment.to_bytes().unwrap();
     }
 }
 

@@ -368,6 +368,16 @@ fn decode_loop<T: FromOffset, L: Lane>(base: T, offsets: &[L], out: &mut [T]) {
 }
 
 compiled_for_level! {
+    /// `out[i] = base + offset i` of a block of the codec of packed integers, of up to 32 bits.
+    pub(crate) fn unpack_u32<T: crate::codec::Word>(packed: &[u8], width: usize, base: T, out: &mut [T]) as crate::codec::packed::unpack_u32_loop
+}
+
+compiled_for_level! {
+    /// As [`unpack_u32`], up to 64 bits.
+    pub(crate) fn unpack_u64<T: crate::codec::Word>(packed: &[u8], width: usize, base: T, out: &mut [T]) as crate::codec::packed::unpack_u64_loop
+}
+
+compiled_for_level! {
     /// `out[i] = base + offsets[rows[i]]`.
     ///
     /// Panics when a row is outside of the offsets.

@@ -1,26 +1,42 @@
-//! A table: its current snapshot, and the changes that make the next one.
+//! A table: its rows as of one version, and the changes that make the next one.
 //!
-//! Small appends go to an open tail of plain chunks, which are joined as they grow (each row is copied a
-//! logarithmic number of times) and encoded into a row group once there are enough rows. Deletes mark rows, updates
-//! re-encode the touched segments; both copy only what they touch. A change is published in one step or not at all.
+//! A committed version is shared and never changes again. A transaction works on a fork of it, which records what is
+//! done to it ([`Change`]), so that commit can log it, check it against what others committed meanwhile, and do it again
+//! to a newer version. Deletes mark rows, updates lay a few new values over a segment or encode it again; both copy only
+//! what they touch.
 //!
 //! Invariants
-//! - Row groups are ordered by row id and do not overlap. Ids may have gaps and are never used twice.
+//! - Row groups are ordered by row id and do not overlap. Ids may have gaps; an id stands for one row until its row
+//!   group is compacted.
 //! - A snapshot never changes. Versions only grow.
 
-use crate::keys::{KeyIndexes, PendingRows, ascend_strictly, joined_column};
-use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
-use crate::schema::TableSchema;
-use crate::segment::Segment;
-use crate::statistics::TableStatistics;
-use inlay_types::{
-    Batch, Bitmap, Buffer, Error, Heap, LogicalType, MemoryBudget, Result, Value, Vector, VectorBuilder, View,
-};
-use parking_lot::{Mutex, RwLock};
-use std::sync::Arc;
-
+mod append;
+mod change;
+mod compact;
+pub(crate) mod indexes;
+mod keys;
+mod lookup;
+mod rows;
 #[cfg(test)]
 mod tests;
+
+pub use append::Piece;
+pub use change::{Alteration, Change, ColumnSource};
+pub(crate) use indexes::{IndexHandle, object_ptr};
+
+use crate::column::Column;
+use crate::home::Home;
+use crate::row_group::RowGroup;
+use crate::schema::TableSchema;
+use crate::segment::Segment;
+use crate::statistics::{StoredStatistics, TableStatistics};
+use append::{GroupList, pieces_column};
+use indexes::TableIndexes;
+use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, Vector, VectorBuilder};
+use keys::PendingRows;
+use parking_lot::{Mutex, RwLock};
+use rows::{by_group, gather_ids};
+use std::sync::Arc;
 
 /// The rows of a table at one moment.
 #[derive(Debug)]
@@ -32,7 +48,7 @@ pub struct TableSnapshot {
 }
 
 impl TableSnapshot {
-    fn new(version: u64, groups: Vec<Arc<RowGroup>>) -> Self {
+    pub(crate) fn new(version: u64, groups: Vec<Arc<RowGroup>>) -> Self {
         let live_rows = groups.iter().map(|g| g.live_count()).sum();
         let total_rows = groups.iter().map(|g| g.len() as u64).sum();
         Self { version, groups: Arc::from(groups), live_rows, total_rows }
@@ -64,15 +80,20 @@ impl TableSnapshot {
         Some((&self.groups[index], (row_id - self.groups[index].row_id_start()) as usize))
     }
 
+    /// Whether a row is there and not deleted.
+    pub fn is_live(&self, row_id: i64) -> bool {
+        self.locate(row_id).is_some_and(|(group, row)| !group.is_deleted(row))
+    }
+
     fn group_of(&self, row_id: i64) -> Option<usize> {
         let after = self.groups.partition_point(|g| g.row_id_start() <= row_id);
         let index = after.checked_sub(1)?;
         self.groups[index].row_ids().contains(&row_id).then_some(index)
     }
 
-    /// Bytes of all segments.
+    /// Bytes of all segments that are in memory.
     pub fn memory_size(&self) -> usize {
-        self.groups.iter().flat_map(|g| g.columns()).map(|s| s.memory_size()).sum()
+        self.groups.iter().flat_map(|g| g.columns()).map(|column| column.memory_size()).sum()
     }
 }
 
@@ -81,40 +102,104 @@ impl TableSnapshot {
 struct Writer {
     next_version: u64,
     next_row_id: i64,
-    /// Shared with forks: entries of rows that only the other has are verified away like any stale ones.
-    indexes: Option<Arc<Mutex<KeyIndexes>>>,
-    /// Version that `indexes` was made from; it knows nothing of rows deleted before.
-    indexed_since: u64,
+    /// What was done since the fork.
+    changes: Vec<Change>,
+}
+
+/// How a table was at a moment of its transaction; see [`Table::rewind`].
+#[derive(Clone, Debug)]
+pub struct Mark {
+    snapshot: Arc<TableSnapshot>,
+    next_row_id: i64,
+    changes: usize,
 }
 
 /// A table. See the module documentation.
 #[derive(Debug)]
 pub struct Table {
-    schema: TableSchema,
-    keys: Vec<Vec<usize>>,
+    id: u64,
+    schema: Arc<TableSchema>,
+    keys: Arc<[Vec<usize>]>,
     budget: MemoryBudget,
+    /// Where its segments can be stored; absent for a table in memory.
+    home: Option<Arc<Home>>,
     current: RwLock<Arc<TableSnapshot>>,
     writer: Mutex<Writer>,
-    /// Of the version given; shared with frozen copies.
-    statistics: Arc<Mutex<CachedStatistics>>,
+    indexes: Arc<TableIndexes>,
+    /// Of the version given.
+    statistics: Mutex<CachedStatistics>,
+    /// Of the columns that the file holds.
+    stored_statistics: Option<Arc<StoredStatistics>>,
 }
 
 /// Statistics and the version that they describe.
 type CachedStatistics = Option<(u64, Arc<TableStatistics>)>;
 
 impl Table {
-    /// An empty table that takes its memory from `budget`.
+    /// An empty table in memory, which belongs to no database, that takes its memory from `budget`.
     pub fn new(schema: TableSchema, budget: MemoryBudget) -> Self {
-        let keys = schema.all_keys();
-        let writer = Writer { next_version: 1, next_row_id: 0, indexes: None, indexed_since: 0 };
+        Self::create(0, schema, budget, None)
+    }
+
+    /// An empty table with an id of its database.
+    pub(crate) fn create(
+        id: u64,
+        schema: TableSchema,
+        budget: MemoryBudget,
+        home: Option<Arc<Home>>,
+    ) -> Self {
+        let keys = schema.all_keys().into();
+        let writer = Writer { next_version: 1, next_row_id: 0, changes: Vec::new() };
         Self {
-            schema,
+            id,
+            schema: Arc::new(schema),
             keys,
             budget,
+            home,
             current: RwLock::new(Arc::new(TableSnapshot::new(0, Vec::new()))),
             writer: Mutex::new(writer),
-            statistics: Arc::default(),
+            indexes: Arc::new(TableIndexes::new(0)),
+            statistics: Mutex::default(),
+            stored_statistics: None,
         }
+    }
+
+    /// A table as the file has it.
+    pub(crate) fn from_file(
+        id: u64,
+        schema: Arc<TableSchema>,
+        home: Arc<Home>,
+        groups: Vec<Arc<RowGroup>>,
+        next_row_id: i64,
+        statistics: Arc<StoredStatistics>,
+        indexes: Vec<Arc<IndexHandle>>,
+    ) -> Self {
+        let keys = schema.all_keys().into();
+        let writer = Writer { next_version: 2, next_row_id, changes: Vec::new() };
+        let snapshot = TableSnapshot::new(1, groups);
+        let cached = TableStatistics::of(&snapshot, &schema, Some(&statistics), None).ok();
+        Self {
+            id,
+            schema,
+            keys,
+            budget: home.budget().clone(),
+            home: Some(home),
+            current: RwLock::new(Arc::new(snapshot)),
+            writer: Mutex::new(writer),
+            indexes: Arc::new(TableIndexes::from_file(1, indexes)),
+            statistics: Mutex::new(cached.map(|statistics| (1, Arc::new(statistics)))),
+            stored_statistics: Some(statistics),
+        }
+    }
+
+    /// Number in its database, which it keeps under any name; 0 outside of one.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Where its segments can be stored.
+    pub(crate) fn home(&self) -> Option<&Arc<Home>> {
+        self.home.as_ref()
     }
 
     /// Columns and constraints.
@@ -142,27 +227,32 @@ impl Table {
         self.current.read().live_rows
     }
 
-    /// Statistics of the current version; cached.
-    pub fn statistics(&self) -> Arc<TableStatistics> {
+    /// Statistics of the current version; cached. Makes them from segments, which may read the file.
+    pub fn statistics(&self) -> Result<Arc<TableStatistics>> {
         let snapshot = self.snapshot();
         let mut cached = self.statistics.lock();
         if let Some((version, statistics)) = &*cached
             && *version == snapshot.version
         {
-            return Arc::clone(statistics);
+            return Ok(Arc::clone(statistics));
         }
         let earlier = cached.as_ref().map(|(_, statistics)| &**statistics);
-        let statistics = Arc::new(TableStatistics::of(&snapshot, &self.schema, earlier));
+        let statistics =
+            TableStatistics::of(&snapshot, &self.schema, self.stored_statistics.as_deref(), earlier)?;
+        let statistics = Arc::new(statistics);
         *cached = Some((snapshot.version, Arc::clone(&statistics)));
-        statistics
+        Ok(statistics)
+    }
+
+    /// Statistics of what the file holds of the table.
+    pub(crate) fn stored_statistics(&self) -> Option<&Arc<StoredStatistics>> {
+        self.stored_statistics.as_ref()
     }
 
     /// Makes the table what it was at an earlier snapshot of it, in constant time. Row ids are not used again.
     pub fn restore(&self, snapshot: &TableSnapshot) {
         let mut writer = self.writer.lock();
-        if snapshot.version < writer.indexed_since {
-            writer.indexes = None;
-        }
+        self.indexes.go_back_to(snapshot.version);
         self.publish(
             &mut writer,
             TableSnapshot {
@@ -177,48 +267,108 @@ impl Table {
     /// A table of its own with the rows of this one, in constant time; what either does later, the other does not see.
     pub fn fork(&self) -> Self {
         let writer = self.writer.lock();
-        let statistics = self.statistics.lock().clone();
+        let snapshot = self.snapshot();
+        let indexes = self.indexes.fork(&snapshot, &self.keys);
+        self.fork_with(Arc::clone(&self.schema), &writer, snapshot, indexes)
+    }
+
+    fn fork_with(
+        &self,
+        schema: Arc<TableSchema>,
+        writer: &Writer,
+        snapshot: Arc<TableSnapshot>,
+        indexes: TableIndexes,
+    ) -> Self {
+        let keys = if Arc::ptr_eq(&schema, &self.schema) {
+            Arc::clone(&self.keys)
+        } else {
+            schema.all_keys().into()
+        };
+        let same_columns = schema.columns.len() == self.schema.columns.len();
+        let statistics = if same_columns { self.statistics.lock().clone() } else { None };
+        let stored_statistics = self.stored_statistics.clone().filter(|_| same_columns);
         Self {
-            schema: self.schema.clone(),
-            keys: self.keys.clone(),
+            id: self.id,
+            schema,
+            keys,
             budget: self.budget.clone(),
-            current: RwLock::new(self.snapshot()),
+            home: self.home.clone(),
+            current: RwLock::new(snapshot),
             writer: Mutex::new(Writer {
                 next_version: writer.next_version,
                 next_row_id: writer.next_row_id,
-                indexes: writer.indexes.clone(),
-                indexed_since: writer.indexed_since,
+                changes: Vec::new(),
             }),
-            statistics: Arc::new(Mutex::new(statistics)),
+            indexes: Arc::new(indexes),
+            statistics: Mutex::new(statistics),
+            stored_statistics,
         }
     }
 
-    /// This table as it is now, for one statement to read: rows and statistics stay the same whatever writers do.
-    pub fn frozen(&self) -> Self {
-        Self {
-            schema: self.schema.clone(),
-            keys: self.keys.clone(),
-            budget: self.budget.clone(),
-            current: RwLock::new(self.snapshot()),
-            writer: Mutex::new(Writer { next_version: 0, next_row_id: 0, indexes: None, indexed_since: 0 }),
-            statistics: Arc::clone(&self.statistics),
-        }
+    /// What was done since the fork.
+    pub fn changes(&self) -> Vec<Change> {
+        self.writer.lock().changes.clone()
     }
 
-    /// Takes over the rows of a fork of this table. The caller knows that this table did not change since.
-    pub fn adopt(&self, fork: &Table) {
-        let (next_row_id, indexes, indexed_since) = {
-            let theirs = fork.writer.lock();
-            (theirs.next_row_id, theirs.indexes.clone(), theirs.indexed_since)
-        };
-        let theirs = fork.snapshot();
+    /// Whether anything was done since the fork.
+    pub fn is_changed(&self) -> bool {
+        !self.writer.lock().changes.is_empty()
+    }
+
+    /// Forgets what was done since the fork, once it is committed.
+    pub(crate) fn forget_changes(&self) {
         let mut writer = self.writer.lock();
-        writer.next_row_id = writer.next_row_id.max(next_row_id);
-        // The fork's map knows its new rows; ours might not.
-        (writer.indexes, writer.indexed_since) = (indexes, indexed_since);
-        let groups = Arc::clone(&theirs.groups);
-        let (live_rows, total_rows) = (theirs.live_rows, theirs.total_rows);
-        self.publish(&mut writer, TableSnapshot { version: 0, groups, live_rows, total_rows });
+        self.indexes.settle(&self.wanting(&writer, &self.snapshot()));
+        writer.changes = Vec::new();
+    }
+
+    /// Says that lookups by these columns are wanted.
+    pub(crate) fn add_secondary_index(&self, columns: &[usize]) {
+        self.indexes.add_secondary(columns);
+    }
+
+    /// Says that lookups by these columns are no longer wanted.
+    pub(crate) fn remove_secondary_index(&self, columns: &[usize]) {
+        self.indexes.remove_secondary(columns);
+    }
+
+    /// The indexes that are complete for the table as it is now.
+    pub(crate) fn index_handles(&self) -> Vec<Arc<IndexHandle>> {
+        self.indexes.maintained()
+    }
+
+    /// Where the file has the pages of the table's indexes.
+    pub fn index_pages(&self) -> Result<Vec<crate::file::ObjectPtr>> {
+        let mut pages = Vec::new();
+        for handle in self.index_handles() {
+            pages.extend(handle.pages()?.into_iter().map(object_ptr));
+        }
+        Ok(pages)
+    }
+
+    /// Takes stale entries out of indexes that nobody else uses. Forks wait meanwhile.
+    pub(crate) fn vacuum_indexes(&self) -> Result<()> {
+        let writer = self.writer.lock();
+        self.indexes.vacuum(&self.wanting(&writer, &self.snapshot()))
+    }
+
+    /// The id that the next row gets.
+    pub fn next_row_id(&self) -> i64 {
+        self.writer.lock().next_row_id
+    }
+
+    /// How the table is now, to come back to.
+    pub fn mark(&self) -> Mark {
+        let writer = self.writer.lock();
+        Mark { snapshot: self.snapshot(), next_row_id: writer.next_row_id, changes: writer.changes.len() }
+    }
+
+    /// Undoes what was done since a mark of this table.
+    pub fn rewind(&self, mark: &Mark) {
+        self.restore(&mark.snapshot);
+        let mut writer = self.writer.lock();
+        writer.next_row_id = mark.next_row_id;
+        writer.changes.truncate(mark.changes);
     }
 
     /// Appends rows, all or none. Columns are those of the schema, in order.
@@ -276,70 +426,32 @@ impl Table {
         let snapshot = self.snapshot();
         let first_id = writer.next_row_id;
         let count: usize = pieces.iter().map(Piece::len).sum();
-        self.check_keys(
-            writer,
-            &snapshot,
+        let pending = PendingRows {
             count,
-            &|position| first_id + position as i64,
-            &|id| usize::try_from(id - first_id).ok().filter(|p| *p < count),
-            &|index| Some(pieces_column(&pieces, index, self.schema.columns[index].ty)),
-        )?;
+            row_ids: &|position| first_id + position as i64,
+            position: &|id| usize::try_from(id - first_id).ok().filter(|p| *p < count),
+            column: &|index| pieces_column(&pieces, index, self.schema.columns[index].ty),
+            changed: None,
+        };
+        self.enter_rows(writer, &snapshot, &pending)?;
+        let pieces: Arc<[Piece]> = pieces.into();
         let mut next = GroupList { groups: snapshot.groups.to_vec(), next_row_id: first_id, table: self };
         let mut raw: Vec<Batch> = Vec::new();
-        for piece in pieces {
+        for piece in &*pieces {
             match piece {
-                Piece::Raw(batch) => raw.push(batch),
+                Piece::Raw(batch) => raw.push(batch.clone()),
                 Piece::Sealed(columns, len) => {
                     next.add_rows(&std::mem::take(&mut raw))?;
-                    next.add_sealed(columns, len)?;
+                    next.add_sealed(columns.clone(), *len)?;
                 }
             }
         }
         next.add_rows(&raw)?;
         writer.next_row_id = next.next_row_id;
         let groups = next.groups;
+        writer.changes.push(Change::Append { first_id, pieces });
         self.publish(writer, TableSnapshot::new(0, groups));
         Ok(())
-    }
-
-    fn check_keys(
-        &self,
-        writer: &mut Writer,
-        snapshot: &TableSnapshot,
-        count: usize,
-        row_ids: &dyn Fn(usize) -> i64,
-        position: &dyn Fn(i64) -> Option<usize>,
-        column: &dyn Fn(usize) -> Option<Vector>,
-    ) -> Result<()> {
-        if self.keys.is_empty() || count == 0 {
-            return Ok(());
-        }
-        if writer.indexes.as_ref().is_none_or(|indexes| indexes.lock().is_bloated(snapshot.live_rows)) {
-            writer.indexes = None;
-        }
-        let ascends = |key: &Vec<usize>| {
-            let columns = key.iter().map(|index| column(*index)).collect::<Option<Vec<Vector>>>();
-            columns.is_some_and(|columns| ascend_strictly(&columns))
-        };
-        if snapshot.live_rows == 0 && writer.indexes.is_none() && self.keys.iter().all(ascends) {
-            // Distinct by their order; the maps are made when they are first needed.
-            return Ok(());
-        }
-        let indexes = self.indexes(writer, snapshot)?;
-        let pending = PendingRows { snapshot, schema: &self.schema, row_ids, position, count };
-        let mut indexes = indexes.lock();
-        indexes.enter(&pending, column)
-    }
-
-    /// The maps of all keys, made if there are none.
-    fn indexes(&self, writer: &mut Writer, snapshot: &TableSnapshot) -> Result<Arc<Mutex<KeyIndexes>>> {
-        if let Some(indexes) = &writer.indexes {
-            return Ok(Arc::clone(indexes));
-        }
-        let indexes = Arc::new(Mutex::new(KeyIndexes::new(&self.keys, snapshot, &self.budget)?));
-        writer.indexes = Some(Arc::clone(&indexes));
-        writer.indexed_since = snapshot.version;
-        Ok(indexes)
     }
 
     /// Deletes rows; ids without a live row are passed over. Returns how many were deleted.
@@ -348,25 +460,29 @@ impl Table {
         let snapshot = self.snapshot();
         let mut sorted = row_ids.to_vec();
         sorted.sort_unstable();
+        sorted.dedup();
+        let ids = snapshot.live_ids(&sorted);
+        if ids.is_empty() {
+            return Ok(0);
+        }
         let mut groups = snapshot.groups.to_vec();
-        let mut deleted = 0;
-        for (index, ids) in by_group(&snapshot, &sorted, |id| *id) {
+        for (index, ids) in by_group(&snapshot, &ids, |id| *id) {
             let start = groups[index].row_id_start();
-            let (group, newly) = groups[index].with_deleted(ids.iter().map(|id| (id - start) as usize));
-            deleted += newly;
+            let (group, _) = groups[index].with_deleted(ids.iter().map(|id| (id - start) as usize));
             groups[index] = Arc::new(group);
         }
-        if deleted > 0 {
-            groups.retain(|g| g.live_count() > 0);
-            self.publish(&mut writer, TableSnapshot::new(0, groups));
-        }
-        Ok(deleted as u64)
+        groups.retain(|g| g.live_count() > 0);
+        let deleted = ids.len() as u64;
+        writer.changes.push(Change::Delete { ids: ids.into() });
+        self.publish(&mut writer, TableSnapshot::new(0, groups));
+        Ok(deleted)
     }
 
     /// Deletes all rows.
     pub fn truncate(&self) -> u64 {
         let mut writer = self.writer.lock();
         let deleted = self.snapshot().live_rows;
+        writer.changes.push(Change::Truncate);
         self.publish(&mut writer, TableSnapshot::new(0, Vec::new()));
         deleted as u64
     }
@@ -384,7 +500,7 @@ impl Table {
         let mut changes: Vec<(i64, u32)> = row_ids.iter().copied().zip(0..).collect();
         changes.sort_unstable();
         changes.dedup_by_key(|change| change.0);
-        changes.retain(|(id, _)| snapshot.locate(*id).is_some_and(|(group, row)| !group.is_deleted(row)));
+        changes.retain(|(id, _)| snapshot.is_live(*id));
         let order: Vec<u32> = changes.iter().map(|change| change.1).collect();
         let mut new_values = Vec::with_capacity(columns.len());
         for (position, &index) in columns.iter().enumerate() {
@@ -392,304 +508,93 @@ impl Table {
             new_values.push(self.checked_column(index, &joined.take(&order))?);
         }
         let ids: Vec<i64> = changes.iter().map(|change| change.0).collect();
-        self.check_updated_keys(&mut writer, &snapshot, &ids, columns, &new_values)?;
+        self.update_columns(&mut writer, &ids, columns, &new_values)
+    }
+
+    /// As [`Table::update`], of live rows in the order of their ids and of checked values.
+    fn update_columns(
+        &self,
+        writer: &mut Writer,
+        ids: &[i64],
+        columns: &[usize],
+        values: &[Vector],
+    ) -> Result<u64> {
+        if ids.is_empty() || columns.is_empty() {
+            return Ok(ids.len() as u64);
+        }
+        let snapshot = self.snapshot();
+        let pending = PendingRows {
+            count: ids.len(),
+            row_ids: &|position| ids[position],
+            position: &|id| ids.binary_search(&id).ok(),
+            column: &|index| match columns.iter().position(|c| *c == index) {
+                Some(position) => Ok(values[position].clone()),
+                None => gather_ids(&snapshot, ids, index, self.schema.columns[index].ty),
+            },
+            changed: Some(columns),
+        };
+        self.enter_rows(writer, &snapshot, &pending)?;
         let mut groups = snapshot.groups.to_vec();
         let mut from = 0;
-        for (index, ids) in by_group(&snapshot, &ids, |id| *id) {
+        for (index, ids) in by_group(&snapshot, ids, |id| *id) {
             let group = &groups[index];
             let rows: Vec<u32> = ids.iter().map(|id| (id - group.row_id_start()) as u32).collect();
             let mut changed = Vec::with_capacity(columns.len());
-            for (&column, values) in columns.iter().zip(&new_values) {
-                let replaced = replace(
-                    &group.column(column).scan(0, group.len()),
-                    &rows,
-                    &values.slice(from, ids.len()),
-                );
-                let segment = Segment::encode_for(&replaced, group.is_sealed(), &self.budget)?;
-                changed.push((column, Arc::new(segment)));
+            for (&column, values) in columns.iter().zip(values) {
+                let new = values.slice(from, ids.len());
+                changed.push((column, self.with_values(group, column, &rows, &new)?));
             }
             groups[index] = Arc::new(group.with_columns(changed));
             from += ids.len();
         }
-        if !ids.is_empty() && !columns.is_empty() {
-            self.publish(&mut writer, TableSnapshot::new(0, groups));
+        if from != ids.len() {
+            return Err(Error::corrupt(format!(
+                "an update of rows that table \"{}\" does not have",
+                self.schema.name
+            )));
         }
+        writer.changes.push(Change::Update {
+            ids: ids.into(),
+            columns: columns.into(),
+            values: values.into(),
+        });
+        self.publish(writer, TableSnapshot::new(0, groups));
         Ok(ids.len() as u64)
     }
 
-    fn check_updated_keys(
+    /// A column of a row group with other values at `rows`.
+    fn with_values(
         &self,
-        writer: &mut Writer,
-        snapshot: &TableSnapshot,
-        ids: &[i64],
-        columns: &[usize],
-        values: &[Vector],
-    ) -> Result<()> {
-        let changed_keys: Vec<&Vec<usize>> =
-            self.keys.iter().filter(|key| key.iter().any(|c| columns.contains(c))).collect();
-        if changed_keys.is_empty() {
-            return Ok(());
-        }
-        let needed = |index: usize| changed_keys.iter().any(|key| key.contains(&index));
-        self.check_keys(
-            writer,
-            snapshot,
-            ids.len(),
-            &|position| ids[position],
-            &|id| ids.binary_search(&id).ok(),
-            &|index| match columns.iter().position(|c| *c == index) {
-                Some(position) => Some(values[position].clone()),
-                None if needed(index) => {
-                    Some(gather_ids(snapshot, ids, index, self.schema.columns[index].ty))
-                }
-                None => None,
-            },
-        )
-    }
-
-    /// Row ids of live rows whose key (columns of `schema().all_keys()[key]`) equals `values`: at most one.
-    pub fn find_by_key(&self, key: usize, values: &[Value]) -> Result<Option<i64>> {
-        let mut writer = self.writer.lock();
-        let snapshot = self.snapshot();
-        let indexes = self.indexes(&mut writer, &snapshot)?;
-        drop(writer);
-        let columns = &self.keys[key];
-        let vectors = columns
-            .iter()
-            .zip(values)
-            .map(|(c, v)| Vector::constant(self.schema.columns[*c].ty, v, 1))
-            .collect::<Result<Vec<Vector>>>()?;
-        let candidates = indexes.lock().candidates(key, &vectors);
-        Ok(candidates.into_iter().find(|id| {
-            snapshot.locate(*id).is_some_and(|(group, row)| {
-                !group.is_deleted(row)
-                    && columns.iter().zip(values).all(|(c, v)| {
-                        let stored = group.column(*c).get(row);
-                        !stored.is_null() && stored.total_cmp(v).is_eq()
-                    })
-            })
-        }))
+        group: &RowGroup,
+        column: usize,
+        rows: &[u32],
+        new: &Vector,
+    ) -> Result<Arc<Column>> {
+        let old = group.segment(column)?;
+        Ok(Column::new(Segment::patched(&old, rows, new, &self.budget)?))
     }
 
     fn publish(&self, writer: &mut Writer, mut snapshot: TableSnapshot) {
         snapshot.version = writer.next_version;
         writer.next_version += 1;
+        self.indexes.set_version(snapshot.version);
         *self.current.write() = Arc::new(snapshot);
     }
 }
 
-/// Rows to be appended: as they came, or encoded already.
-#[derive(Debug)]
-pub(crate) enum Piece {
-    /// Rows of the schema's types.
-    Raw(Batch),
-    /// Segments of a row group and their length.
-    Sealed(Vec<Arc<Segment>>, usize),
-}
-
-impl Piece {
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Raw(batch) => batch.len(),
-            Self::Sealed(_, len) => *len,
+/// Rows of batches joined to one column of type `ty`; a NULL without a type takes it.
+fn joined_column(batches: &[Batch], index: usize, ty: LogicalType) -> Result<Vector> {
+    if let [one] = batches {
+        return Ok(one.column(index).clone());
+    }
+    let mut builder = VectorBuilder::new(ty, batches.iter().map(Batch::len).sum());
+    for batch in batches {
+        let column = batch.column(index);
+        match column.logical_type() {
+            LogicalType::Null => (0..column.len()).for_each(|_| builder.push_null()),
+            found if found.physical() == ty.physical() => builder.append(column),
+            found => return Err(Error::internal(format!("{found} for a column of {ty}"))),
         }
     }
-}
-
-fn pieces_column(pieces: &[Piece], index: usize, ty: LogicalType) -> Vector {
-    let whole = |piece: &Piece| match piece {
-        Piece::Raw(batch) => batch.column(index).clone(),
-        Piece::Sealed(columns, len) => columns[index].scan(0, *len),
-    };
-    if let [one] = pieces {
-        return whole(one);
-    }
-    let mut builder = VectorBuilder::new(ty, pieces.iter().map(Piece::len).sum());
-    pieces.iter().for_each(|piece| builder.append(&whole(piece)));
-    builder.finish()
-}
-
-/// The row groups of the next snapshot while they are put together.
-struct GroupList<'a> {
-    groups: Vec<Arc<RowGroup>>,
-    next_row_id: i64,
-    table: &'a Table,
-}
-
-impl GroupList<'_> {
-    /// Number of chunks of the open tail that end at the next row id, and their rows.
-    fn tail(&self) -> (usize, usize) {
-        let (mut chunks, mut rows, mut end) = (0, 0, self.next_row_id);
-        for group in self.groups.iter().rev() {
-            if group.is_sealed() || group.row_ids().end != end || rows + group.len() >= ROW_GROUP_SIZE {
-                break;
-            }
-            chunks += 1;
-            rows += group.len();
-            end = group.row_id_start();
-        }
-        (chunks, rows)
-    }
-
-    fn add_rows(&mut self, batches: &[Batch]) -> Result<()> {
-        let mut left: usize = batches.iter().map(Batch::len).sum();
-        let mut source = Slices { batches, batch: 0, row: 0 };
-        while left > 0 {
-            let (tail_chunks, tail_rows) = self.tail();
-            if tail_rows + left >= ROW_GROUP_SIZE {
-                let take = ROW_GROUP_SIZE - tail_rows;
-                self.join(tail_chunks, &mut source, take, true)?;
-                left -= take;
-            } else {
-                // Join chunks that are not much larger, so that sizes of chunks at least double towards the front.
-                let (mut join, mut rows) = (0, left);
-                for group in self.groups.iter().rev().take(tail_chunks) {
-                    if group.len() > 2 * rows {
-                        break;
-                    }
-                    join += 1;
-                    rows += group.len();
-                }
-                self.join(join, &mut source, left, false)?;
-                left = 0;
-            }
-        }
-        Ok(())
-    }
-
-    /// Replaces the last `chunks` row groups by one that also has `take` more rows from `source`.
-    fn join(&mut self, chunks: usize, source: &mut Slices<'_>, take: usize, seal: bool) -> Result<()> {
-        let old = &self.groups[self.groups.len() - chunks..];
-        let old_rows: usize = old.iter().map(|g| g.len()).sum();
-        let len = old_rows + take;
-        let start = old.first().map_or(self.next_row_id, |g| g.row_id_start());
-        let parts = source.take(take);
-        let mut columns = Vec::with_capacity(self.table.schema.columns.len());
-        for (index, column) in self.table.schema.columns.iter().enumerate() {
-            let segment = if let ([], [only]) = (old, parts.as_slice()) {
-                Segment::encode_for(only.column(index), seal, &self.table.budget)?
-            } else {
-                let mut builder = VectorBuilder::new(column.ty, len);
-                old.iter().for_each(|g| builder.append(&g.column(index).scan(0, g.len())));
-                parts.iter().for_each(|part| builder.append(part.column(index)));
-                Segment::encode_for(&builder.finish(), seal, &self.table.budget)?
-            };
-            columns.push(Arc::new(segment));
-        }
-        let mut group = RowGroup::new(columns, len, start, seal);
-        if old.iter().any(|g| g.deleted().is_some()) {
-            let mut flags = old.iter().flat_map(|g| (0..g.len()).map(|row| g.is_deleted(row)));
-            group.set_deleted(Some(Bitmap::from_fn(len, |_| flags.next().unwrap_or(false))));
-        }
-        self.groups.truncate(self.groups.len() - chunks);
-        self.groups.push(Arc::new(group));
-        self.next_row_id += take as i64;
-        Ok(())
-    }
-
-    fn add_sealed(&mut self, columns: Vec<Arc<Segment>>, len: usize) -> Result<()> {
-        let (tail_chunks, tail_rows) = self.tail();
-        if tail_rows > 0 {
-            self.join(tail_chunks, &mut Slices { batches: &[], batch: 0, row: 0 }, 0, true)?;
-        }
-        self.groups.push(Arc::new(RowGroup::new(columns, len, self.next_row_id, true)));
-        self.next_row_id += len as i64;
-        Ok(())
-    }
-}
-
-/// Hands out consecutive rows of batches.
-struct Slices<'a> {
-    batches: &'a [Batch],
-    batch: usize,
-    row: usize,
-}
-
-impl Slices<'_> {
-    fn take(&mut self, mut count: usize) -> Vec<Batch> {
-        let mut parts = Vec::new();
-        while count > 0 && self.batch < self.batches.len() {
-            let batch = &self.batches[self.batch];
-            let len = count.min(batch.len() - self.row);
-            if len > 0 {
-                parts.push(if len == batch.len() { batch.clone() } else { batch.slice(self.row, len) });
-            }
-            count -= len;
-            self.row += len;
-            if self.row == batch.len() {
-                (self.batch, self.row) = (self.batch + 1, 0);
-            }
-        }
-        parts
-    }
-}
-
-/// Runs of sorted items that lie in one row group; items without a row are left out only at run boundaries,
-/// so callers pass ids that exist, or tolerate none.
-fn by_group<'a, T>(
-    snapshot: &'a TableSnapshot,
-    sorted: &'a [T],
-    id: impl Fn(&T) -> i64 + 'a,
-) -> impl Iterator<Item = (usize, &'a [T])> + 'a {
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        while from < sorted.len() {
-            let Some(index) = snapshot.group_of(id(&sorted[from])) else {
-                from += 1;
-                continue;
-            };
-            let end = snapshot.groups[index].row_ids().end;
-            let run = sorted[from..].partition_point(|item| id(item) < end);
-            from += run;
-            return Some((index, &sorted[from - run..from]));
-        }
-        None
-    })
-}
-
-fn gather_ids(snapshot: &TableSnapshot, ids: &[i64], column: usize, ty: LogicalType) -> Vector {
-    let mut builder = VectorBuilder::new(ty, ids.len());
-    for (index, ids) in by_group(snapshot, ids, |id| *id) {
-        let group = &snapshot.groups[index];
-        let rows: Vec<u32> = ids.iter().map(|id| (id - group.row_id_start()) as u32).collect();
-        builder.append(&group.column(column).gather(&rows));
-    }
-    builder.finish()
-}
-
-/// `old` with the values at `rows` (ascending, distinct) replaced by `new`.
-fn replace(old: &Vector, rows: &[u32], new: &Vector) -> Vector {
-    let (old, new) = (old.flatten(), new.flatten());
-    let ty = old.logical_type();
-    let validity = (old.validity().is_some() || new.validity().is_some()).then(|| {
-        let mut bits = Bitmap::from_fn(old.len(), |row| !old.is_null(row));
-        rows.iter().enumerate().for_each(|(i, row)| bits.set(*row as usize, !new.is_null(i)));
-        bits
-    });
-    let mut heap = Heap::default();
-    let data = match ty.physical().size() {
-        1 => replace_values::<u8>(&old, rows, &new),
-        2 => replace_values::<u16>(&old, rows, &new),
-        4 => replace_values::<u32>(&old, rows, &new),
-        8 => replace_values::<u64>(&old, rows, &new),
-        _ if ty.is_view() => {
-            let base = old.heap().buffers().len() as u32;
-            heap = Heap::new(old.heap().buffers().iter().chain(new.heap().buffers()).cloned().collect());
-            let mut views: Vec<View> = old.views().to_vec();
-            for (row, view) in rows.iter().zip(new.views()) {
-                views[*row as usize] = view.rebased(base);
-            }
-            Buffer::copy_of(&views)
-        }
-        _ => replace_values::<View>(&old, rows, &new),
-    };
-    Vector::flat(ty, old.len(), data, validity, heap)
-}
-
-fn replace_values<T: inlay_types::Native>(old: &Vector, rows: &[u32], new: &Vector) -> Buffer {
-    let mut values: Vec<T> = old.values::<T>().to_vec();
-    for (row, value) in rows.iter().zip(new.values::<T>()) {
-        values[*row as usize] = *value;
-    }
-    Buffer::copy_of(&values)
+    Ok(builder.finish())
 }

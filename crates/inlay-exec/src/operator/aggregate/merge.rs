@@ -1,13 +1,16 @@
 //! From the workers' states to the result: small states are merged at once, large ones partition by partition, in
 //! parallel and only when the result is read.
 
-use super::partition::{Partitioned, ROW_PARTITIONS, Rows, Run, Spread};
+use super::partition::{
+    Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, input_batch,
+};
 use super::spec::SharedSpec;
 use super::state::{Scratch, State, feed_distinct, merge_distinct_rows};
 use super::table::{GroupTable, TableHints};
 use crate::context::ExecContext;
+use crate::spill::{SpillFile, SpillPartitions, SpilledRows, is_refusal, resize_or_work};
 use inlay_kernels::aggregate::GroupedAccumulator;
-use inlay_types::{Batch, Reservation, Result, VECTOR_SIZE};
+use inlay_types::{Batch, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 
 /// What the workers hand in.
@@ -15,7 +18,21 @@ use parking_lot::Mutex;
 pub(super) struct Collected {
     pub(super) states: Vec<State>,
     pub(super) rows: Vec<Rows>,
+    /// Rows in a file, by partition; empty if nothing was written.
+    pub(super) spilled: Vec<SpilledRows>,
     pub(super) reservations: Vec<Reservation>,
+}
+
+impl Collected {
+    /// Gives back what was reserved beyond the states.
+    pub(super) fn release(&mut self) {
+        let size: usize = self.states.iter().map(State::memory_size).sum();
+        let Some(mut kept) = self.reservations.pop() else { return };
+        self.reservations.clear();
+        // All of it was reserved a moment ago, but for what grew at the end.
+        let _ = kept.resize(size as u64);
+        self.reservations.push(kept);
+    }
 }
 
 /// The result, ready to be read by several workers.
@@ -23,7 +40,16 @@ pub(super) enum Merged {
     /// One state has all groups.
     Single(Box<State>),
     /// Groups are merged partition by partition.
-    Partitions { runs: Vec<Run>, rows: Vec<Rows>, count: usize, spread: Spread },
+    Partitions(Box<Partitions>),
+}
+
+/// Groups and rows by partition.
+pub(super) struct Partitions {
+    runs: Vec<Run>,
+    rows: Vec<Rows>,
+    spilled: Vec<SpilledRows>,
+    count: usize,
+    spread: Spread,
 }
 
 /// Fewer groups than this in all are merged by one thread.
@@ -41,8 +67,13 @@ const DISTINCT_PARTITIONS: usize = 16;
 pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &ExecContext) -> Result<Merged> {
     let mut states = std::mem::take(&mut collected.states);
     let rows = std::mem::take(&mut collected.rows);
+    let spilled = std::mem::take(&mut collected.spilled);
+    let no_rows = rows.is_empty() && spilled.is_empty();
     let total: usize = states.iter().map(State::len).sum();
-    if rows.is_empty() && states.len() <= 1 {
+    if spec.group_types.is_empty() && !spilled.is_empty() {
+        return Ok(Merged::Single(Box::new(merge_distinct_files(spec, &states, &spilled, context)?)));
+    }
+    if no_rows && states.len() <= 1 {
         let mut state = match states.pop() {
             Some(state) => state,
             None => State::new(spec, spec.hints.clone())?,
@@ -50,15 +81,13 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
         state.finish_distinct()?;
         return Ok(Merged::Single(Box::new(state)));
     }
-    if rows.is_empty() && (total <= SMALL || spec.group_types.is_empty()) {
+    if no_rows && (total <= SMALL || spec.group_types.is_empty()) {
         return Ok(Merged::Single(Box::new(merge_small(spec, states, context)?)));
     }
-    let spread = if rows.is_empty() { range_spread(&states, total) } else { None };
+    let spread = if no_rows { range_spread(&states, total) } else { None };
     let (spread, count) = match spread {
         Some((spread, count)) => (spread, count),
-        None if rows.is_empty() => {
-            (Spread::Hash, (total / PARTITION_GROUPS).next_power_of_two().clamp(2, 1024))
-        }
+        None if no_rows => (Spread::Hash, (total / PARTITION_GROUPS).next_power_of_two().clamp(2, 1024)),
         None => (Spread::Hash, ROW_PARTITIONS),
     };
     let slots: Vec<Mutex<(Option<State>, Option<Run>)>> =
@@ -71,7 +100,7 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
         Ok(())
     })?;
     let runs = slots.into_iter().filter_map(|slot| slot.into_inner().1).collect();
-    Ok(Merged::Partitions { runs, rows, count, spread })
+    Ok(Merged::Partitions(Box::new(Partitions { runs, rows, spilled, count, spread })))
 }
 
 /// If all states index arrays by the same integer range: equal parts of that range.
@@ -132,7 +161,7 @@ fn merge_distinct_parallel(
     context.parallel(DISTINCT_PARTITIONS, |task| {
         let types: Vec<_> = states[0].distincts[index].columns().iter().map(|c| c.logical_type()).collect();
         let ranges = vec![Some((0, groups as u64))];
-        let mut table = GroupTable::new(&types, TableHints { ranges, rows: None, groups: None });
+        let mut table = GroupTable::new(&types, TableHints { ranges, ..TableHints::default() });
         for ((state, map), order) in states.iter().zip(maps).zip(&orders) {
             let rename = |group: u32| map[group as usize];
             merge_distinct_rows(&mut table, &state.distincts[index], order.items(task), rename)?;
@@ -154,12 +183,56 @@ fn merge_distinct_parallel(
     Ok(())
 }
 
+/// No groups, and distinct rows that did not fit into memory: the rows in memory and in files are split by the hash of the
+/// arguments, each part is aggregated by itself, and the accumulators are merged.
+fn merge_distinct_files(
+    spec: &SharedSpec,
+    states: &[State],
+    spilled: &[SpilledRows],
+    context: &ExecContext,
+) -> Result<State> {
+    let mut whole = State::new(spec, spec.hints.clone())?;
+    let mut orders = Vec::with_capacity(states.len());
+    for state in states {
+        whole.merge(state, &[0])?;
+        let table = &state.distincts[0];
+        let hashes = super::generic::hash_groups(&table.columns()[1..], 0, table.len());
+        orders.push(Partitioned::by_hashes(&hashes, spilled.len()));
+    }
+    let memory = Mutex::new(context.budget.reserve(0)?);
+    let target = Mutex::new(whole);
+    context.parallel(spilled.len(), |part| {
+        let (mut state, mut scratch) = (State::new(spec, spec.hints.clone())?, Scratch::new(spec));
+        let mut reservation = context.budget.reserve(0)?;
+        for (other, order) in states.iter().zip(&orders) {
+            state.merge_distinct(0, other, order.items(part), |_| 0)?;
+            resize_or_work(&mut reservation, state.memory_size() as u64)?;
+        }
+        let (mut reader, inputs) = (spilled[part].reader(), spec.inputs.as_deref().unwrap_or_default());
+        while let Some(batch) = reader.next()? {
+            let len = batch.len();
+            state.consume(&input_batch(spec, inputs, batch.into_columns(), len), &mut scratch)?;
+            resize_or_work(&mut reservation, state.memory_size() as u64)?;
+        }
+        state.finish_distinct()?;
+        let mut target = target.lock();
+        for (whole, part) in target.accumulators.iter_mut().zip(&state.accumulators) {
+            whole.merge(&**part, &[0], &[0])?;
+        }
+        // Counts and sums are small, but not what an ordered aggregate collects.
+        resize_or_work(&mut memory.lock(), target.memory_size() as u64)
+    })?;
+    let mut whole = target.into_inner();
+    whole.finish_distinct()?;
+    Ok(whole)
+}
+
 impl Merged {
     /// How many parts can be output independently; at least one.
     pub(super) fn morsels(&self) -> usize {
         match self {
             Self::Single(state) => state.len().div_ceil(MORSEL_GROUPS).max(1),
-            Self::Partitions { count, .. } => *count,
+            Self::Partitions(partitions) => partitions.count,
         }
     }
 
@@ -175,63 +248,167 @@ impl Merged {
         match self {
             Self::Single(state) => {
                 let from = morsel * MORSEL_GROUPS;
-                output_groups(state, from, state.len().min(from + MORSEL_GROUPS), push)
+                output_groups(state, from, state.len().min(from + MORSEL_GROUPS), push).map(|_| ())
             }
-            Self::Partitions { runs, rows, spread, .. } => {
-                let state = merge_partition(spec, runs, rows, *spread, morsel, context, scratch)?;
-                let _reservation = context.budget.reserve(state.memory_size() as u64)?;
-                output_groups(&state, 0, state.len(), push)
+            Self::Partitions(partitions) => {
+                let spilled = partitions.spilled.get(morsel);
+                let part = Part { of: partitions, number: morsel, path: Path::default(), spilled };
+                part.output(spec, context, scratch, push).map(|_| ())
             }
         }
     }
 }
 
-fn merge_partition(
-    spec: &SharedSpec,
-    runs: &[Run],
-    rows: &[Rows],
-    spread: Spread,
-    partition: usize,
-    context: &ExecContext,
-    scratch: &mut Scratch,
-) -> Result<State> {
-    let mut hints = TableHints { ranges: spec.hints.ranges.clone(), ..TableHints::default() };
-    match spread {
-        Spread::Range { min, shift } => {
-            let part = 1u64 << shift;
-            hints.ranges = vec![Some((min.wrapping_add(part * partition as u64), part - 1))];
-            hints.rows = Some(part);
+/// A partition, or a part of one that was too large.
+struct Part<'a> {
+    of: &'a Partitions,
+    number: usize,
+    path: Path,
+    spilled: Option<&'a SpilledRows>,
+}
+
+/// Files are read so many batches at a time between looks at the memory.
+const CHECK_INTERVAL: usize = 4;
+
+impl Part<'_> {
+    /// Merges and outputs the groups; if they do not fit into memory, part by part. `false` if `push` has enough.
+    fn output(
+        &self,
+        spec: &SharedSpec,
+        context: &ExecContext,
+        scratch: &mut Scratch,
+        push: &mut dyn FnMut(Batch) -> Result<bool>,
+    ) -> Result<bool> {
+        let mut state = State::new(spec, self.hints(spec))?;
+        let mut reservation = context.budget.reserve(0)?;
+        match self.merge(spec, &mut state, &mut reservation, context, scratch) {
+            Ok(()) => output_groups(&state, 0, state.len(), push),
+            // A single group cannot be split; but the first split also makes tables small.
+            Err(error)
+                if is_refusal(&error)
+                    && self.path.depth < Path::DEPTH_MAX
+                    && (self.path.depth == 0 || state.len() > 1) =>
+            {
+                drop((state, reservation));
+                self.split(spec, context, scratch, push)
+            }
+            Err(error) => Err(error),
         }
-        Spread::Hash => hints.rows = Some(PARTITION_GROUPS as u64),
     }
-    let mut state = State::new(spec, hints)?;
-    for run in runs {
-        context.interrupt.check()?;
-        run.merge_into(&mut state, partition)?;
+
+    fn hints(&self, spec: &SharedSpec) -> TableHints {
+        let small = self.path.depth > 0;
+        let mut hints = TableHints { ranges: spec.hints.ranges.clone(), small, ..TableHints::default() };
+        match self.of.spread {
+            Spread::Range { min, shift } => {
+                let part = 1u64 << shift;
+                hints.ranges = vec![Some((min.wrapping_add(part * self.number as u64), part - 1))];
+                hints.rows = Some(part);
+            }
+            Spread::Hash => hints.rows = Some(PARTITION_GROUPS as u64),
+        }
+        hints
     }
-    if let Some(inputs) = &spec.inputs {
-        for rows in rows {
+
+    fn merge(
+        &self,
+        spec: &SharedSpec,
+        state: &mut State,
+        reservation: &mut Reservation,
+        context: &ExecContext,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        for run in &self.of.runs {
             context.interrupt.check()?;
-            rows.merge_into(spec, inputs, &mut state, partition, scratch)?;
+            run.merge_into(state, self.number, self.path)?;
+            resize_or_work(reservation, state.memory_size() as u64)?;
         }
+        if let Some(inputs) = &spec.inputs {
+            let mut count = 0;
+            self.for_rows(context, |columns, len| {
+                state.consume(&input_batch(spec, inputs, columns, len), scratch)?;
+                count += 1;
+                if !usize::is_multiple_of(count, CHECK_INTERVAL) {
+                    return Ok(());
+                }
+                resize_or_work(reservation, state.memory_size() as u64)
+            })?;
+        }
+        resize_or_work(reservation, state.memory_size() as u64)?;
+        state.finish_distinct()?;
+        resize_or_work(reservation, state.memory_size() as u64)
     }
-    state.finish_distinct()?;
-    Ok(state)
+
+    /// Calls `each` with the needed columns of rows that are not aggregated yet.
+    fn for_rows(
+        &self,
+        context: &ExecContext,
+        mut each: impl FnMut(Vec<Vector>, usize) -> Result<()>,
+    ) -> Result<()> {
+        // Parts have all their rows in files.
+        let in_memory = if self.path.depth == 0 { &self.of.rows[..] } else { &[] };
+        for rows in in_memory {
+            context.interrupt.check()?;
+            rows.for_partition(self.number, &mut each)?;
+        }
+        if let Some(spilled) = self.spilled {
+            let mut reader = spilled.reader();
+            while let Some(batch) = reader.next()? {
+                let len = batch.len();
+                each(batch.into_columns(), len)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn split(
+        &self,
+        spec: &SharedSpec,
+        context: &ExecContext,
+        scratch: &mut Scratch,
+        push: &mut dyn FnMut(Batch) -> Result<bool>,
+    ) -> Result<bool> {
+        let mut parts: Vec<SpilledRows> = Vec::new();
+        if let Some(inputs) = &spec.inputs {
+            let file = SpillFile::new(context);
+            let (mut target, mut spill) = (None, RowSpill::default());
+            self.for_rows(context, |columns, len| {
+                let target = target.get_or_insert_with(|| {
+                    let types: Vec<_> = columns.iter().map(Vector::logical_type).collect();
+                    SpillPartitions::new(&file, &types, SPLIT_PARTS)
+                });
+                let batch = input_batch(spec, inputs, columns, len);
+                spill.append(target, Some(self.path), spec, &batch, scratch)
+            })?;
+            if let Some(target) = target {
+                parts = target.finish()?;
+            }
+        }
+        for number in 0..SPLIT_PARTS {
+            let (path, spilled) = (self.path.part(number), parts.get(number));
+            let part = Part { of: self.of, number: self.number, path, spilled };
+            if !part.output(spec, context, scratch, push)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
+/// Outputs groups; `false` if `push` has enough.
 fn output_groups(
     state: &State,
     from: usize,
     to: usize,
     push: &mut dyn FnMut(Batch) -> Result<bool>,
-) -> Result<()> {
+) -> Result<bool> {
     let mut from = from;
     while from < to {
         let len = (to - from).min(VECTOR_SIZE);
         if !push(state.output(from, len)?)? {
-            return Ok(());
+            return Ok(false);
         }
         from += len;
     }
-    Ok(())
+    Ok(true)
 }

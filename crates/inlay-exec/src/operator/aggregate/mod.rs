@@ -10,6 +10,8 @@
 //! many groups              each worker's groups are spread over partitions, which are merged and output in parallel
 //! more than fit a cache    the worker starts again with an empty table (rows fell into groups: a run is kept), or from
 //!                          then on only partitions its rows (most rows were groups of their own)
+//! no memory left           the worker keeps its groups and writes rows to files from then on, by the same partitions; a
+//!                          partition that does not fit into memory when it is merged is split again
 //! ```
 //! - `spec`: expressions compiled, accumulators shared between aggregates.
 //! - `table`, `encode`, `packed`, `generic`: from keys to dense group numbers.
@@ -32,11 +34,12 @@ mod tests;
 use crate::context::ExecContext;
 use crate::expression::Layout;
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
+use crate::spill::{SpillFile, SpillPartitions, WORKING_MEMORY, is_refusal};
 use inlay_sql::plan::{AggregateExpr, Expr};
 use inlay_types::{Batch, Error, LogicalType, Reservation, Result};
 use merge::{Collected, Merged};
 use parking_lot::Mutex;
-use partition::Rows;
+use partition::{ROW_PARTITIONS, RowSpill, Rows};
 use spec::{SharedSpec, Spec};
 use state::{Scratch, State};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -69,6 +72,8 @@ pub struct HashAggregate {
     /// A worker's table is looked at when it has this many groups.
     groups_max: usize,
     collected: Mutex<Collected>,
+    /// Rows of all workers that are refused memory.
+    spill: OnceLock<SpillPartitions>,
     merged: OnceLock<Merged>,
     next_morsel: AtomicUsize,
 }
@@ -98,6 +103,7 @@ impl HashAggregate {
             context: options.context,
             groups_max,
             collected: Mutex::default(),
+            spill: OnceLock::new(),
             merged: OnceLock::new(),
             next_morsel: AtomicUsize::new(0),
         }))
@@ -123,6 +129,9 @@ struct Worker {
     full_size: usize,
     /// Rows that are partitioned instead of aggregated.
     rows: Option<Rows>,
+    /// Rows are written to files.
+    spills: bool,
+    row_spill: RowSpill,
     reservation: Reservation,
     batches: u32,
 }
@@ -135,12 +144,17 @@ impl Worker {
             full: Vec::new(),
             full_size: 0,
             rows: None,
+            spills: false,
+            row_spill: RowSpill::default(),
             reservation: aggregate.context.budget.reserve(0)?,
             batches: 0,
         })
     }
 
     fn consume(&mut self, batch: &Batch, aggregate: &HashAggregate) -> Result<()> {
+        if let (true, Some(target)) = (self.spills, aggregate.spill.get()) {
+            return self.row_spill.append(target, None, &aggregate.spec, batch, &mut self.scratch);
+        }
         match (&mut self.rows, &aggregate.spec.inputs) {
             (Some(rows), Some(inputs)) => rows.append(&aggregate.spec, inputs, batch, &mut self.scratch)?,
             _ => self.state.consume(batch, &mut self.scratch)?,
@@ -159,20 +173,64 @@ impl Worker {
             && !self.state.table.is_direct()
         {
             let pays = self.state.rows / self.state.table.len() as u64 >= REDUCTION_MIN;
-            let next = State::new(&aggregate.spec, aggregate.spec.hints.clone())?;
-            let full = std::mem::replace(&mut self.state, next);
-            self.full_size += full.memory_size();
-            self.full.push(full);
+            self.seal(aggregate, true)?;
             if let (false, Some(inputs)) = (pays, &aggregate.spec.inputs) {
-                let types: Vec<LogicalType> =
-                    inputs.iter().map(|&i| batch.column(i).logical_type()).collect();
-                self.rows = Some(Rows::new(&types));
+                self.rows = Some(Rows::new(&input_types(inputs, batch)));
             }
         }
-        let size =
-            self.state.memory_size() + self.full_size + self.rows.as_ref().map_or(0, Rows::memory_size);
-        self.reservation.resize(size as u64)
+        let size = self.memory_size();
+        // Merging the workers' groups takes memory, too.
+        match self.reservation.resize(size + size / 2) {
+            Err(error) if is_refusal(&error) && size <= WORKING_MEMORY => Ok(()),
+            Err(error) if is_refusal(&error) => self.spill(batch, aggregate, error),
+            other => other,
+        }
     }
+
+    fn memory_size(&self) -> u64 {
+        let rows = self.rows.as_ref().map_or(0, Rows::memory_size);
+        (self.state.memory_size() + self.full_size + rows) as u64
+    }
+
+    /// Starts again with an empty table.
+    fn seal(&mut self, aggregate: &HashAggregate, keep_array: bool) -> Result<()> {
+        let next = State::new(&aggregate.spec, aggregate.spec.hints.clone())?;
+        let mut full = std::mem::replace(&mut self.state, next);
+        full.seal(keep_array);
+        self.full_size += full.memory_size();
+        self.full.push(full);
+        Ok(())
+    }
+
+    /// Memory was refused: groups stay as they are, rows go to files from now on.
+    fn spill(&mut self, batch: &Batch, aggregate: &HashAggregate, refused: Error) -> Result<()> {
+        let Some(inputs) = spilled_inputs(&aggregate.spec) else { return Err(refused) };
+        let types = input_types(inputs, batch);
+        let target = aggregate.spill.get_or_init(|| {
+            SpillPartitions::new(&SpillFile::new(&aggregate.context), &types, ROW_PARTITIONS)
+        });
+        if self.state.rows > 0 {
+            self.seal(aggregate, false)?;
+        }
+        if let Some(rows) = self.rows.take() {
+            rows.write(target)?;
+        }
+        self.spills = true;
+        // What grew since memory was asked for last was not reserved; it is little.
+        let _ = self.reservation.resize(self.memory_size());
+        Ok(())
+    }
+}
+
+/// The columns that are written if rows go to files. Without groups they do only if one list of distinct arguments is what
+/// takes memory, by which they can be partitioned.
+fn spilled_inputs(spec: &Spec) -> Option<&Vec<usize>> {
+    let partitioned = !spec.group_types.is_empty() || matches!(&spec.distincts[..], [one] if one.set == 0);
+    spec.inputs.as_ref().filter(|inputs| !inputs.is_empty() && partitioned)
+}
+
+fn input_types(inputs: &[usize], batch: &Batch) -> Vec<LogicalType> {
+    inputs.iter().map(|&input| batch.column(input).logical_type()).collect()
 }
 
 impl Sink for HashAggregate {
@@ -192,9 +250,14 @@ impl Sink for HashAggregate {
     fn combine(&self, local: LocalState) -> Result<()> {
         let worker = local.downcast::<Option<Worker>>().map_err(|_| wrong_state())?;
         let Some(mut worker) = *worker else { return Ok(()) };
-        let size =
-            worker.state.memory_size() + worker.full_size + worker.rows.as_ref().map_or(0, Rows::memory_size);
-        worker.reservation.resize(size as u64)?;
+        let size = worker.memory_size();
+        match worker.reservation.resize(size) {
+            // What grew within the few batches since memory was asked for last; the input is at its end.
+            Err(error)
+                if is_refusal(&error) && (spilled_inputs(&self.spec).is_some() || size <= WORKING_MEMORY) => {
+            }
+            other => other?,
+        }
         let mut collected = self.collected.lock();
         collected.states.extend(worker.full);
         if worker.state.rows > 0 {
@@ -206,7 +269,15 @@ impl Sink for HashAggregate {
     }
 
     fn finalize(&self, context: &ExecContext) -> Result<()> {
-        let merged = merge::merge(&self.spec, &mut self.collected.lock(), context)?;
+        let mut collected = self.collected.lock();
+        if let Some(target) = self.spill.get() {
+            for rows in std::mem::take(&mut collected.rows) {
+                rows.write(target)?;
+            }
+            collected.spilled = target.finish()?;
+            collected.release();
+        }
+        let merged = merge::merge(&self.spec, &mut collected, context)?;
         self.merged.set(merged).map_err(|_| Error::internal("an aggregation was finalized twice"))
     }
 }

@@ -4,12 +4,44 @@
 
 use super::spec::Spec;
 use super::state::{Scratch, State};
+use crate::spill::{Selection, SpillPartitions};
 use inlay_kernels::aggregate::Column;
 use inlay_kernels::hash;
-use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector};
+use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Vector};
 
 /// Partitions when rows are partitioned, a power of two.
 pub(super) const ROW_PARTITIONS: usize = 64;
+
+/// Parts that a partition is split into if it is too large.
+pub(super) const SPLIT_PARTS: usize = 16;
+
+/// A part of a part of a partition: those items whose hashes have these bits in the middle, where neither partitions nor
+/// hash tables look.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Path {
+    pub(super) depth: u32,
+    bits: u64,
+}
+
+impl Path {
+    const SHIFT: u32 = 32;
+    const BITS: u32 = SPLIT_PARTS.trailing_zeros();
+    /// Splitting ends here: what is too large then has many rows of few groups.
+    pub(super) const DEPTH_MAX: u32 = 4;
+
+    pub(super) fn part(self, number: usize) -> Self {
+        Self { depth: self.depth + 1, bits: self.bits | (number as u64) << (self.depth * Self::BITS) }
+    }
+
+    fn has(self, hash: u64) -> bool {
+        hash >> Self::SHIFT & ((1 << (self.depth * Self::BITS)) - 1) == self.bits
+    }
+
+    /// The part below this one that a hash belongs to.
+    fn next(self, hash: u64) -> usize {
+        (hash >> (Self::SHIFT + self.depth * Self::BITS)) as usize % SPLIT_PARTS
+    }
+}
 
 /// Which partition of `count` (a power of two) a hash belongs to. Hash tables use the lower bits.
 #[inline]
@@ -98,8 +130,11 @@ impl Run {
         Self { groups, ranks, distincts, state }
     }
 
-    /// Adds this run's groups of a partition to `target`.
-    pub(super) fn merge_into(&self, target: &mut State, partition: usize) -> Result<()> {
+    /// Adds this run's groups of a part of a partition to `target`.
+    pub(super) fn merge_into(&self, target: &mut State, partition: usize, path: Path) -> Result<()> {
+        if path.depth > 0 {
+            return self.merge_part(target, partition, path);
+        }
         let targets = target.merge(&self.state, self.groups.items(partition))?;
         let first = self.groups.offsets[partition];
         for (index, distinct) in self.distincts.iter().enumerate() {
@@ -108,6 +143,101 @@ impl Run {
         }
         Ok(())
     }
+
+    fn merge_part(&self, target: &mut State, partition: usize, path: Path) -> Result<()> {
+        let (items, columns) = (self.groups.items(partition), self.state.table.columns());
+        // Where each of the items will be among those that stay.
+        let (mut kept, mut places) = (Vec::new(), vec![u32::MAX; items.len()]);
+        let mut hashes = Vec::new();
+        for (chunk, places) in items.chunks(VECTOR_SIZE).zip(places.chunks_mut(VECTOR_SIZE)) {
+            let keys: Vec<Vector> = columns.iter().map(|column| column.gather(chunk)).collect();
+            hash_keys(&keys, chunk.len(), &mut hashes);
+            for ((&item, &hash), place) in chunk.iter().zip(&hashes).zip(places) {
+                if path.has(hash) {
+                    *place = kept.len() as u32;
+                    kept.push(item);
+                }
+            }
+        }
+        let targets = target.merge(&self.state, &kept)?;
+        let first = self.groups.offsets[partition];
+        let place_of = |group: u32| places[(self.ranks[group as usize] - first) as usize];
+        for (index, distinct) in self.distincts.iter().enumerate() {
+            let owners = &self.state.distincts[index].columns()[0];
+            let mut rows = Vec::new();
+            for chunk in distinct.items(partition).chunks(VECTOR_SIZE) {
+                let groups = owners.gather(chunk);
+                let stays = chunk
+                    .iter()
+                    .zip(groups.values::<u32>())
+                    .filter(|(_, group)| place_of(**group) != u32::MAX);
+                rows.extend(stays.map(|(row, _)| *row));
+            }
+            target.merge_distinct(index, &self.state, &rows, |group| targets[place_of(group) as usize])?;
+        }
+        Ok(())
+    }
+}
+
+/// Hashes of the keys of some rows.
+fn hash_keys(keys: &[Vector], len: usize, hashes: &mut Vec<u64>) {
+    hashes.resize(len, 0);
+    for (index, key) in keys.iter().enumerate() {
+        match index {
+            0 => hash::hash(key, len, hashes),
+            _ => hash::hash_combine(key, len, hashes),
+        }
+    }
+}
+
+/// Scratch for spreading the rows of batches over files: those that are aggregated later.
+#[derive(Default)]
+pub(super) struct RowSpill {
+    selection: Option<Selection>,
+    hashes: Vec<u64>,
+}
+
+impl RowSpill {
+    /// Adds the rows of a batch of the input to their partitions, or to the parts below `path`. Without groups, rows are
+    /// spread by the arguments of the only distinct aggregates.
+    pub(super) fn append(
+        &mut self,
+        target: &SpillPartitions,
+        path: Option<Path>,
+        spec: &Spec,
+        batch: &Batch,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let Some(inputs) = &spec.inputs else {
+            return Err(Error::internal("rows were spilled without inputs"));
+        };
+        let keys = match spec.distincts.first() {
+            Some(distinct) if spec.group_types.is_empty() => {
+                let values =
+                    spec.sets[distinct.set].program.eval_all(&mut scratch.programs[distinct.set], batch)?;
+                distinct.args.iter().map(|&arg| values[arg].clone()).collect()
+            }
+            _ => spec.group_program.eval_all(&mut scratch.group_program, batch)?,
+        };
+        hash_keys(&keys, batch.len(), &mut self.hashes);
+        let (hashes, count) = (&self.hashes, target.count());
+        let selection = self.selection.get_or_insert_with(|| Selection::new(count));
+        match path {
+            None => selection.fill(batch.len(), |row| partition_of(hashes[row], count)),
+            Some(path) => selection.fill(batch.len(), |row| path.next(hashes[row])),
+        }
+        let columns: Vec<Vector> = inputs.iter().map(|&input| batch.column(input).clone()).collect();
+        target.append(&columns, selection)
+    }
+}
+
+/// Needed columns of some rows as a batch of the input, where the others are not read.
+pub(super) fn input_batch(spec: &Spec, inputs: &[usize], columns: Vec<Vector>, len: usize) -> Batch {
+    let mut all: Vec<Vector> = vec![Vector::nulls(LogicalType::Integer, len); spec.input_columns];
+    for (&input, column) in inputs.iter().zip(columns) {
+        all[input] = column;
+    }
+    Batch::new(all, len)
 }
 
 /// Partitions of integer keys. NULL is in partition 0, wherever its slot's value would be.
@@ -152,13 +282,7 @@ impl Rows {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let keys = spec.group_program.eval_all(&mut scratch.group_program, batch)?;
-        self.hashes.resize(batch.len(), 0);
-        for (index, key) in keys.iter().enumerate() {
-            match index {
-                0 => hash::hash(key, batch.len(), &mut self.hashes),
-                _ => hash::hash_combine(key, batch.len(), &mut self.hashes),
-            }
-        }
+        hash_keys(&keys, batch.len(), &mut self.hashes);
         self.rows.iter_mut().for_each(Vec::clear);
         for (row, &hash) in self.hashes.iter().enumerate() {
             self.rows[partition_of(hash, ROW_PARTITIONS)].push(row as u32);
@@ -179,27 +303,34 @@ impl Rows {
         self.partitions.iter().flatten().map(Column::memory_size).sum()
     }
 
-    /// Adds the rows of a partition to `target`.
-    pub(super) fn merge_into(
-        &self,
-        spec: &Spec,
-        inputs: &[usize],
-        target: &mut State,
-        partition: usize,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        let columns = &self.partitions[partition];
-        let total = columns.first().map_or(0, Column::len);
-        let mut from = 0;
-        while from < total {
-            let len = (total - from).min(VECTOR_SIZE);
-            let mut all: Vec<Vector> = vec![Vector::nulls(LogicalType::Integer, len); spec.input_columns];
-            for (&input, column) in inputs.iter().zip(columns) {
-                all[input] = column.to_vector(from, len);
-            }
-            target.consume(&Batch::new(all, len), scratch)?;
-            from += len;
+    /// Writes all rows to the file with the same partitions.
+    pub(super) fn write(self, target: &SpillPartitions) -> Result<()> {
+        for (number, columns) in self.partitions.iter().enumerate() {
+            for_chunks(columns, |vectors, len| {
+                let rows: Vec<u32> = (0..len as u32).collect();
+                target.append_to(number, &vectors, &rows)
+            })?;
         }
         Ok(())
     }
+
+    /// Calls `each` with the needed columns of the rows of a partition, some rows at a time.
+    pub(super) fn for_partition(
+        &self,
+        partition: usize,
+        each: impl FnMut(Vec<Vector>, usize) -> Result<()>,
+    ) -> Result<()> {
+        for_chunks(&self.partitions[partition], each)
+    }
+}
+
+fn for_chunks(columns: &[Column], mut each: impl FnMut(Vec<Vector>, usize) -> Result<()>) -> Result<()> {
+    let total = columns.first().map_or(0, Column::len);
+    let mut from = 0;
+    while from < total {
+        let len = (total - from).min(VECTOR_SIZE);
+        each(columns.iter().map(|column| column.to_vector(from, len)).collect(), len)?;
+        from += len;
+    }
+    Ok(())
 }

@@ -219,6 +219,7 @@ impl Spec {
             ranges: options.key_ranges.iter().map(range).collect(),
             rows: options.estimated_rows,
             groups: options.estimated_groups,
+            small: false,
         };
         Ok(Self {
             inputs: input_columns(&sets),

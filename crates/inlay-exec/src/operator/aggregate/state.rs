@@ -8,7 +8,7 @@ use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector};
 
 /// Scratch of one worker.
 pub(super) struct Scratch {
-    programs: Vec<ProgramState>,
+    pub(super) programs: Vec<ProgramState>,
     filters: Vec<Option<FilterState>>,
     pub(super) group_program: ProgramState,
     groups: Vec<u32>,
@@ -44,11 +44,12 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn new(spec: &SharedSpec, hints: TableHints) -> Result<Self> {
+        let small = hints.small;
         let distinct = |set: &super::spec::DistinctSet| {
             let types: Vec<LogicalType> =
                 std::iter::once(LogicalType::UInteger).chain(set.types.iter().copied()).collect();
             let ranges = vec![spec.group_types.is_empty().then_some((0, 0))];
-            GroupTable::new(&types, TableHints { ranges, rows: None, groups: None })
+            GroupTable::new(&types, TableHints { ranges, small, ..TableHints::default() })
         };
         let mut state = Self {
             spec: SharedSpec::clone(spec),
@@ -74,6 +75,12 @@ impl State {
         accumulators
             + self.table.memory_size()
             + self.distincts.iter().map(GroupTable::memory_size).sum::<usize>()
+    }
+
+    /// No rows will be added; see [`GroupTable::seal`].
+    pub(super) fn seal(&mut self, keep_array: bool) {
+        self.table.seal(keep_array);
+        self.distincts.iter_mut().for_each(|distinct| distinct.seal(false));
     }
 
     fn resize(&mut self, groups: usize) {

@@ -25,6 +25,8 @@ pub(super) struct TableHints {
     pub(super) rows: Option<u64>,
     /// Groups expected.
     pub(super) groups: Option<u64>,
+    /// Memory is short: no large arrays, however fast.
+    pub(super) small: bool,
 }
 
 /// Codes below this may index an array, whatever is expected.
@@ -102,6 +104,14 @@ impl GroupTable {
             Resolver::Generic(table) => table.memory_size(),
         };
         resolver + self.columns.iter().map(Column::memory_size).sum::<usize>()
+    }
+
+    /// Gives back what finding groups takes, which is about half of all; no rows are added afterwards. With `keep_array`
+    /// an array stays, as it says how to split the groups.
+    pub(super) fn seal(&mut self, keep_array: bool) {
+        if !(keep_array && self.is_direct()) {
+            self.resolver = Resolver::Unchosen;
+        }
     }
 
     /// Whether groups are found by indexing an array, so that many groups cost no more than few.
@@ -289,6 +299,9 @@ impl GroupTable {
     }
 
     fn direct_limit(&self, mixed: bool) -> u128 {
+        if self.hints.small {
+            return DIRECT_ALWAYS;
+        }
         let most = if mixed { DIRECT_MIXED_MAX } else { DIRECT_MAX };
         let expected = self.hints.rows.unwrap_or(1 << 18).saturating_mul(if mixed { 2 } else { 16 });
         u128::from(expected).clamp(DIRECT_ALWAYS, most)

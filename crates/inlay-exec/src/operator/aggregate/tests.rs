@@ -176,6 +176,7 @@ fn context() -> ExecContext {
         threads: 2,
         interrupt: Interrupt::new(),
         budget: MemoryBudget::unlimited(),
+        temp: Arc::default(),
     }
 }
 
@@ -302,7 +303,7 @@ fn ranges_are_hints_only() {
 }
 
 #[test]
-fn distinct_without_aggregates_and_memory_limit() {
+fn distinct_without_aggregates() {
     let options = |budget: MemoryBudget| AggregateOptions {
         layout: Layout((0..TYPES.len() as u32).map(ColumnId).collect()),
         groups: vec![column(3)],
@@ -318,11 +319,135 @@ fn distinct_without_aggregates_and_memory_limit() {
     let distinct: BTreeSet<String> = rows.iter().map(|row| row[3].to_string()).collect();
     let aggregate = HashAggregate::new(options(MemoryBudget::unlimited())).unwrap();
     assert_eq!(run(&aggregate, &batches, 2).len(), distinct.len());
+}
 
-    let aggregate = HashAggregate::new(options(MemoryBudget::new(10_000))).unwrap();
-    let sink = aggregate.sink();
-    let mut local = sink.local();
-    let outcome: Result<Vec<Flow>> =
-        batches.iter().map(|batch| sink.consume(batch.clone(), &mut local)).collect();
-    assert!(matches!(outcome, Err(Error::OutOfMemory { .. })));
+fn options_in(keys: &[usize], aggregates: Vec<AggregateExpr>, context: &ExecContext) -> AggregateOptions {
+    AggregateOptions {
+        layout: Layout((0..TYPES.len() as u32).map(ColumnId).collect()),
+        groups: keys.iter().map(|&key| column(key)).collect(),
+        aggregates,
+        key_ranges: Vec::new(),
+        estimated_rows: None,
+        estimated_groups: None,
+        context: context.clone(),
+    }
+}
+
+fn sorted_rows(rows: Vec<Vec<Value>>) -> Vec<String> {
+    let mut rows: Vec<String> =
+        rows.iter().map(|row| row.iter().map(text).collect::<Vec<_>>().join("|")).collect();
+    rows.sort_unstable();
+    rows
+}
+
+/// Sums of decimals and integers do not depend on the order of rows, so answers are compared as they are.
+#[test]
+fn spilled_aggregations_give_the_same_groups() {
+    use crate::spill::tests::{TestDirectory, context_with};
+    let mut random = Random(5);
+    let rows: Vec<Vec<Value>> = (0..40_000).map(|number| row(&mut random, number, 25_000)).collect();
+    let batches: Vec<Batch> = rows.chunks(2048).map(|part| batch_of(part, true)).collect();
+    for keys in [&[3][..], &[2], &[8], &[2, 0], &[1, 2]] {
+        let unlimited = HashAggregate::new(options_in(keys, aggregates(), &context())).unwrap();
+        let expected = sorted_rows(run(&unlimited, &batches, 1));
+        for (workers, budget, groups_max) in
+            [(1, 0, GROUPS_MAX), (2, 4_000_000, GROUPS_MAX), (3, 12_000_000, 500), (2, 2_000_000, 3_000)]
+        {
+            let directory = TestDirectory::new();
+            let space = directory.space(None);
+            let context = context_with(budget, workers, &space);
+            let limited =
+                HashAggregate::with_groups_max(options_in(keys, aggregates(), &context), groups_max).unwrap();
+            let found = sorted_rows(run(&limited, &batches, workers));
+            assert!(
+                budget > 4_000_000 || limited.spill.get().is_some(),
+                "{keys:?}, {budget} bytes: nothing was spilled"
+            );
+            assert!(found == expected, "{keys:?}, {workers} workers, {budget} bytes");
+            assert!(context.budget.peak() <= budget);
+            drop(limited);
+            assert_eq!((context.budget.used(), space.used()), (0, 0));
+        }
+    }
+}
+
+#[test]
+fn distinct_rows_of_everything_spill() {
+    use crate::spill::tests::{TestDirectory, context_with};
+    let mut random = Random(9);
+    let rows: Vec<Vec<Value>> = (0..120_000).map(|number| row(&mut random, number, 90_000)).collect();
+    let batches: Vec<Batch> = rows.chunks(2048).map(|part| batch_of(part, true)).collect();
+    let aggregates = || {
+        vec![
+            aggregate("count", &[2], true, false),
+            aggregate("max", &[2], true, false),
+            aggregate("count", &[], false, false),
+            aggregate("sum", &[4], false, true),
+        ]
+    };
+    let expected = run(&HashAggregate::new(options_in(&[], aggregates(), &context())).unwrap(), &batches, 1);
+    let directory = TestDirectory::new();
+    for (workers, budget) in [(1, 0), (3, 3_000_000)] {
+        let context = context_with(budget, workers, &directory.space(None));
+        let limited = HashAggregate::new(options_in(&[], aggregates(), &context)).unwrap();
+        assert_eq!(run(&limited, &batches, workers), expected);
+        assert!(limited.spill.get().is_some());
+        assert!(context.budget.peak() <= budget);
+    }
+}
+
+/// Partitions that do not fit are split: far more groups than memory, and one group with most rows.
+#[test]
+fn large_partitions_are_split() {
+    use crate::spill::tests::{TestDirectory, context_with};
+    const ROWS: i64 = 1_500_000;
+    let key_of = |row: i64| if row % 3 == 0 { row * 7_919 % ROWS } else { 12 };
+    let batches: Vec<Batch> = (0..ROWS / 2_000)
+        .map(|part| {
+            let rows = part * 2_000..(part + 1) * 2_000;
+            let keys: Vec<Value> =
+                rows.map(|row| Value::Varchar(format!("the key of this row is {}", key_of(row)))).collect();
+            let mut columns: Vec<Vector> = TYPES.iter().map(|ty| Vector::nulls(*ty, 2_000)).collect();
+            columns[2] = Vector::from_sql_values(LogicalType::Varchar, &keys).unwrap();
+            Batch::new(columns, 2_000)
+        })
+        .collect();
+    let directory = TestDirectory::new();
+    let context = context_with(300_000, 2, &directory.space(None));
+    let count = || vec![aggregate("count", &[], false, false)];
+    let limited = HashAggregate::new(options_in(&[2], count(), &context)).unwrap();
+    let found = run(&limited, &batches, 2);
+    let mut expected: BTreeMap<String, i64> = BTreeMap::new();
+    for row in 0..ROWS {
+        *expected.entry(format!("the key of this row is {}", key_of(row))).or_default() += 1;
+    }
+    assert_eq!(found.len(), expected.len());
+    for group in &found {
+        let Value::Varchar(key) = &group[0] else { unreachable!() };
+        assert_eq!(group[1].as_i128(), expected.get(key.as_str()).map(|n| i128::from(*n)));
+    }
+}
+
+#[test]
+fn aggregations_that_cannot_spill_fail_cleanly() {
+    use crate::spill::tests::{TestDirectory, context_with};
+    let mut random = Random(5);
+    let rows: Vec<Vec<Value>> = (0..60_000).map(|number| row(&mut random, number, 1_000_000)).collect();
+    let batches: Vec<Batch> = rows.chunks(2048).map(|part| batch_of(part, true)).collect();
+    let directory = TestDirectory::new();
+    let space = directory.space(Some(100_000));
+    let outcome = |keys: &[usize], aggregates: Vec<AggregateExpr>| -> Result<()> {
+        let context = context_with(10_000, 1, &space);
+        let sink = HashAggregate::new(options_in(keys, aggregates, &context))?.sink();
+        let mut local = sink.local();
+        batches.iter().try_for_each(|batch| sink.consume(batch.clone(), &mut local).map(|_| ()))?;
+        sink.combine(local)?;
+        sink.finalize(&context)
+    };
+    let distinct = vec![aggregate("count", &[3], true, false), aggregate("count", &[2], true, false)];
+    assert!(matches!(outcome(&[], distinct), Err(Error::OutOfMemory { .. })));
+    assert!(matches!(outcome(&[3], Vec::new()), Err(Error::DiskFull { .. })));
+    space.set_limit(None);
+    space.broken_at.store(50_000, Ordering::Relaxed);
+    assert!(matches!(outcome(&[3], Vec::new()), Err(Error::Io { .. })));
 }

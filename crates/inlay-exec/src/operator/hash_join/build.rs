@@ -10,12 +10,14 @@ use super::index::direct::DirectIndex;
 use super::index::hashed::HashIndex;
 use super::index::rank::RankIndex;
 use super::keys::{KeyRange, KeyStates, SlotEncoding, is_narrow_integer};
-use super::publish::{Published, publish};
+use super::publish::{Published, publish, publish_spilled};
 use super::rows::{BuildRows, Chunk, Chunks, Collected};
+use super::spill::SMALL_BUILD;
 use crate::ExecContext;
 use crate::pipeline::{Flow, LocalState, Sink};
+use crate::spill::is_refusal;
 use inlay_kernels::hash::{hash, hash_combine};
-use inlay_types::{Batch, Error, LogicalType, Native, Result, Vector};
+use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Native, Result, Vector};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -71,7 +73,7 @@ impl Sink for JoinBuild {
         Box::new(BuildLocal {
             keys: join.build_keys.states(),
             ranges: vec![KeyRange::EMPTY; join.null_equal.len()],
-            collected: Collected::new(&join.budget),
+            collected: Collected::new(&join.context.budget),
         })
     }
 
@@ -93,19 +95,27 @@ impl Sink for JoinBuild {
         let mut columns: Vec<Vector> = join.core.stored.iter().map(|i| input.column(*i).clone()).collect();
         columns.extend(keys);
         let len = input.len();
+        let mut kept = Ok(());
         match join.null_rows(&columns[join.core.stored.len()..], len) {
-            None => local.collected.push(columns, len, false)?,
+            None => kept = local.collected.push(columns, len, false),
             Some((valid, null)) => {
                 let take = |rows: &[u32]| columns.iter().map(|column| column.take(rows)).collect();
                 if !valid.is_empty() {
-                    local.collected.push(take(&valid), valid.len(), false)?;
+                    kept = local.collected.push(take(&valid), valid.len(), false);
                 }
                 if join.keep_null_keys {
-                    local.collected.push(take(&null), null.len(), true)?;
+                    kept = kept.and(local.collected.push(take(&null), null.len(), true));
                 } else {
                     local.collected.dropped += null.len();
                 }
             }
+        }
+        match (kept, join.spill.get()) {
+            (Ok(()), None) => {}
+            // Another worker was refused memory.
+            (Ok(()), Some(spill)) => spill.add(join, &mut local.collected)?,
+            (Err(refused), _) if is_refusal(&refused) && local.collected.memory_size() <= SMALL_BUILD => {}
+            (Err(refused), _) => join.start_spill(refused)?.add(join, &mut local.collected)?,
         }
         Ok(Flow::More)
     }
@@ -124,17 +134,31 @@ impl Sink for JoinBuild {
         let join = &*self.0;
         let chunks = join.collection.take()?;
         let ranges = join.ranges.lock().clone();
-        let (mut index, index_memory) = join.build_index(context, &chunks, &ranges)?;
-        let Published { exact } = publish(join, context, &chunks, &ranges, &index)?;
-        index.exact_filter = exact;
-        let reserved = chunks.reserve_columns(context)?;
-        let columns = chunks.columns(context, 0, &join.core.stored_types(), false)?;
-        let total = chunks.total;
-        drop(chunks);
-        let rows = BuildRows::new(context, columns, total, join.core.track, reserved, index_memory)?;
-        join.core.set_rows(rows)?;
-        join.index.set(index).map_err(|_| Error::internal("a join was built twice"))
+        if join.spill.get().is_none() {
+            match join.build_from(context, &chunks, &ranges, None) {
+                Err(refused) if is_refusal(&refused) && chunks.memory_size() <= SMALL_BUILD => {
+                    let context = ExecContext { budget: MemoryBudget::unlimited(), ..context.clone() };
+                    return join.build_from(&context, &chunks, &ranges, None);
+                }
+                Err(refused) => join.start_spill(refused)?,
+                Ok(()) => return Ok(()),
+            };
+        }
+        let Some(spill) = join.spill.get() else { return Err(Error::internal("a join was lost")) };
+        let (chunks, nulls, dropped) = chunks.into_rows();
+        spill.add_chunks(join, chunks, nulls, dropped)?;
+        spill.finish()?;
+        publish_spilled(join, context, spill.build_parts()?, &ranges)
     }
+}
+
+/// What a part of a build side cannot know by itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// See [`JoinIndex::input_rows`].
+    pub input_rows: usize,
+    /// See [`JoinIndex::has_null_keys`].
+    pub has_null_keys: bool,
 }
 
 fn wrong_state() -> Error {
@@ -142,6 +166,27 @@ fn wrong_state() -> Error {
 }
 
 impl HashJoin {
+    /// Indexes rows and lays them out. If memory is refused nothing has changed, but for filters, which are right.
+    pub(super) fn build_from(
+        &self,
+        context: &ExecContext,
+        chunks: &Chunks,
+        ranges: &[KeyRange],
+        known: Option<Known>,
+    ) -> Result<()> {
+        let (mut index, index_memory) = self.build_index(context, chunks, ranges)?;
+        if let Some(known) = known {
+            (index.input_rows, index.has_null_keys) = (known.input_rows, known.has_null_keys);
+        }
+        let Published { exact } = publish(self, context, chunks, ranges, &index)?;
+        index.exact_filter = exact;
+        let reserved = chunks.reserve_columns(context)?;
+        let columns = chunks.columns(context, 0, &self.core.stored_types(), false)?;
+        let rows = BuildRows::new(context, columns, chunks.total, self.core.track, reserved, index_memory)?;
+        self.core.set_rows(rows)?;
+        self.index.set(index).map_err(|_| Error::internal("a join was built twice"))
+    }
+
     /// Rows without and with a NULL in a key that NULL does not equal; `None` if there are none of the latter.
     fn null_rows(&self, keys: &[Vector], len: usize) -> Option<(Vec<u32>, Vec<u32>)> {
         let strict: Vec<&Vector> = keys
@@ -174,6 +219,8 @@ impl HashJoin {
             Some(encoding) if rows > 0 => self.index_slots(context, chunks, encoding)?,
             Some(encoding) => (Index::Empty, KeyForm::Wide(encoding)),
             None => {
+                let widths: usize = self.key_types.iter().map(|ty| ty.physical().size()).sum();
+                let _keys = context.budget.reserve((rows * widths) as u64)?;
                 let keys = chunks.columns(context, self.core.stored.len(), &self.key_types, true)?;
                 if rows == 0 {
                     (Index::Empty, KeyForm::Hashes(keys))

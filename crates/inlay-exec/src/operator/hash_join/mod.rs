@@ -8,7 +8,7 @@
 //! - [`options`]: what the planner says, and what it gets. [`plan_join`] is the way in, for nested-loop joins too.
 //! - `core`, `output`: what all joins do with pairs of rows. `pairs`, `mark`: conditions over pairs.
 //! - `rows`, `gather`: the stored rows. `keys`, `index`: from keys to rows.
-//! - `build`, `publish`, `probe`, `outer`: the steps in order.
+//! - `build`, `publish`, `probe`, `outer`: the steps in order. `spill`: the same when memory is refused.
 //!
 //! The build side is stored column by column in the order of its input; the index holds row numbers only.
 //! Sources: Leis et al., "Morsel-Driven Parallelism" (SIGMOD 2014); Birler et al. (DaMoN 2024), see `index::hashed`.
@@ -27,6 +27,7 @@ pub(crate) mod pairs;
 mod probe;
 mod publish;
 pub(crate) mod rows;
+mod spill;
 #[cfg(test)]
 mod tests;
 
@@ -39,13 +40,14 @@ use crate::dynamic_filter::DynamicFilter;
 use crate::operator::nested_loop_join::plan_nested_loop_join;
 use build::{JoinBuild, JoinIndex, is_narrow};
 use inlay_sql::plan::{ColumnId, CompareOp, Expr, JoinKind};
-use inlay_types::{Error, LogicalType, MemoryBudget, Result};
+use inlay_types::{Error, LogicalType, Result};
 use keys::{KeyPrograms, KeyRange};
 use mark::MarkConditions;
 use pairs::PairFilter;
 use parking_lot::Mutex;
 use probe::JoinProbe;
 use rows::Collection;
+use spill::{HashJoinOuter, JoinSpill};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -68,7 +70,11 @@ pub(crate) struct HashJoin {
     /// Build rows with a NULL key are kept behind the others.
     keep_null_keys: bool,
     collection: Collection,
-    budget: MemoryBudget,
+    context: ExecContext,
+    /// What the join was made of, without filters: partitions are joined by it.
+    options: JoinOptions,
+    /// Set when rows go to files.
+    spill: OnceLock<JoinSpill>,
     ranges: Mutex<Vec<KeyRange>>,
     index: OnceLock<JoinIndex>,
 }
@@ -85,7 +91,7 @@ pub fn plan_join(options: JoinOptions, context: &ExecContext) -> Result<JoinPart
         return plan_nested_loop_join(&options, context);
     }
     let join = Arc::new(HashJoin::new(options, context)?);
-    let outer = join.core.outer.map(|_| Arc::new(JoinOuterScan::new(Arc::clone(&join))) as _);
+    let outer = join.core.outer.map(|_| Arc::new(HashJoinOuter::new(&join)) as _);
     Ok(JoinParts {
         probe_emits: join.core.kind != ProbeKind::Track,
         build: Arc::new(JoinBuild(Arc::clone(&join))),
@@ -126,7 +132,9 @@ impl HashJoin {
             filters: options.keys.iter().map(|key| key.filter.clone()).collect(),
             filters_applied: options.filters_applied,
             collection: Collection::default(),
-            budget: context.budget.clone(),
+            context: context.clone(),
+            spill: OnceLock::new(),
+            options: without_filters(options),
             index: OnceLock::new(),
             core,
             build_keys,
@@ -140,6 +148,12 @@ impl HashJoin {
     fn index(&self) -> Result<&JoinIndex> {
         self.index.get().ok_or_else(|| Error::internal("a join's probe side ran before its build side"))
     }
+}
+
+fn without_filters(mut options: JoinOptions) -> JoinOptions {
+    options.keys.iter_mut().for_each(|key| key.filter = None);
+    options.filters_applied = false;
+    options
 }
 
 fn equality(key: &JoinKey) -> Expr {

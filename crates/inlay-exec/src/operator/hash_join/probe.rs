@@ -13,7 +13,9 @@ use super::keys::KeyStates;
 use super::mark::MarkState;
 use super::pairs::{PairFilterState, keep};
 use super::rows::BuildRows;
-use crate::pipeline::{Flow, LocalState, Operator, Push};
+use super::spill::{Scratch, SpilledJoin};
+use crate::ExecContext;
+use crate::pipeline::{Flow, LocalState, Operator, Push, Source};
 use inlay_kernels::equal::retain_equal;
 use inlay_types::{Batch, Error, Result, VECTOR_SIZE, Vector};
 use std::sync::Arc;
@@ -32,23 +34,12 @@ pub(crate) struct ProbeLocal {
     pub probe_rows: Vec<u32>,
     pub build_rows: Vec<u32>,
     kept: Vec<u32>,
+    spill: Scratch,
 }
 
 impl Operator for JoinProbe {
     fn local(&self) -> LocalState {
-        let join = &*self.0;
-        Box::new(ProbeLocal {
-            keys: join.probe_keys.states(),
-            core: join.core.state(),
-            filter: join.pair_filter.as_ref().map(|filter| filter.state()),
-            mark: join.mark.as_ref().map(|mark| mark.state()),
-            narrow: Vec::new(),
-            wide: Vec::new(),
-            runs: Runs::default(),
-            probe_rows: Vec::new(),
-            build_rows: Vec::new(),
-            kept: Vec::new(),
-        })
+        Box::new(self.0.probe_local())
     }
 
     fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
@@ -58,7 +49,15 @@ impl Operator for JoinProbe {
 
     fn flush(&self, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
         let local = local.downcast_mut::<ProbeLocal>().ok_or_else(wrong_state)?;
-        self.0.core.flush(&mut local.core, push)
+        match self.0.spill.get() {
+            Some(_) => Ok(Flow::More),
+            None => self.0.core.flush(&mut local.core, push),
+        }
+    }
+
+    fn rest(&self, _context: &ExecContext) -> Result<Option<Arc<dyn Source>>> {
+        let spilled = self.0.spill.get().is_some() && self.0.core.outer.is_none();
+        Ok(spilled.then(|| Arc::new(SpilledJoin::new(&self.0)) as _))
     }
 }
 
@@ -67,7 +66,28 @@ fn wrong_state() -> Error {
 }
 
 impl HashJoin {
-    fn probe(&self, batch: &Batch, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
+    pub(super) fn probe_local(&self) -> ProbeLocal {
+        ProbeLocal {
+            keys: self.probe_keys.states(),
+            core: self.core.state(),
+            filter: self.pair_filter.as_ref().map(|filter| filter.state()),
+            mark: self.mark.as_ref().map(|mark| mark.state()),
+            narrow: Vec::new(),
+            wide: Vec::new(),
+            runs: Runs::default(),
+            probe_rows: Vec::new(),
+            build_rows: Vec::new(),
+            kept: Vec::new(),
+            spill: Scratch::default(),
+        }
+    }
+
+    pub(super) fn probe(&self, batch: &Batch, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
+        if let Some(spill) = self.spill.get() {
+            let keys = self.probe_keys.eval(&mut local.keys, batch)?;
+            spill.probe(self, batch, &keys, &mut local.spill)?;
+            return Ok(Flow::More);
+        }
         let (index, rows) = (self.index()?, self.core.rows()?);
         if matches!(index.index, Index::Empty) && self.core.drops_unmatched() {
             return Ok(Flow::Done);

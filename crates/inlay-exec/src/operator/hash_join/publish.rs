@@ -10,9 +10,11 @@ use super::index::Index;
 use super::keys::{KeyRange, NO_SLOT, SlotEncoding};
 use super::rows::Chunks;
 use crate::ExecContext;
+use crate::spill::SpilledRows;
 use inlay_kernels::hash::hash;
 use inlay_storage::{BloomFilter, KeyBitmap, SegmentPredicate};
 use inlay_types::{LogicalType, Result, Value, Vector};
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -78,6 +80,83 @@ pub(crate) fn publish(
         slot.publish(predicates);
     }
     Ok(Published { exact })
+}
+
+/// What is gathered about a key of build rows in files.
+enum Gathered {
+    Bitmap { encoding: SlotEncoding, words: Vec<u64> },
+    Bloom(BloomFilter),
+}
+
+/// Largest filter in bytes that is made of build rows in files.
+const SPILLED_SIZE_MAX: u64 = 32 << 20;
+
+/// Fills the slots of a join whose build rows are in files, which are read for it: what it lets through is written next.
+pub(crate) fn publish_spilled(
+    join: &HashJoin,
+    context: &ExecContext,
+    parts: &[SpilledRows],
+    ranges: &[KeyRange],
+) -> Result<()> {
+    let rows: u64 = parts.iter().map(SpilledRows::rows).sum();
+    let mut gathered: Vec<(usize, Mutex<Gathered>)> = Vec::new();
+    for (key, slot) in join.filters.iter().enumerate() {
+        let open = slot.as_ref().is_some_and(|slot| slot.predicates().is_empty());
+        if open && rows > 0 && join.core.drops_unmatched() && !join.null_equal[key] {
+            gathered.extend(gather_of(join, key, ranges[key], rows).map(|how| (key, Mutex::new(how))));
+        }
+    }
+    if gathered.is_empty() {
+        return Ok(());
+    }
+    let first_key = join.core.stored.len();
+    context.parallel(parts.len(), |part| {
+        let (mut reader, mut numbers) = (parts[part].reader(), Vec::new());
+        while let Some(batch) = reader.next()? {
+            for (key, how) in &gathered {
+                let vector = batch.column(first_key + key);
+                match &mut *how.lock() {
+                    Gathered::Bitmap { encoding, words } => set_bits(vector, encoding, &mut numbers, words),
+                    Gathered::Bloom(filter) => {
+                        numbers.resize(vector.len(), 0);
+                        hash(vector, vector.len(), &mut numbers);
+                        numbers.iter().for_each(|hash| filter.insert(*hash));
+                    }
+                }
+            }
+        }
+        Ok(())
+    })?;
+    for (key, how) in gathered {
+        let Some(slot) = &join.filters[key] else { continue };
+        let span = ranges[key];
+        let within = if is_integer(join, key) { range(join.key_types[key], span) } else { None };
+        let filter = match how.into_inner() {
+            Gathered::Bitmap { words, .. } => {
+                SegmentPredicate::KeyBitmap(Arc::new(KeyBitmap::from_words(span.min, span.max, words)))
+            }
+            Gathered::Bloom(filter) => SegmentPredicate::Bloom(Arc::new(filter)),
+        };
+        slot.publish(within.into_iter().chain([filter]).collect());
+    }
+    Ok(())
+}
+
+/// Whether a key has a range.
+fn is_integer(join: &HashJoin, key: usize) -> bool {
+    join.narrow[key] && join.key_types[key] != LogicalType::UBigInt
+}
+
+/// The filter that suits a key, empty.
+fn gather_of(join: &HashJoin, key: usize, span: KeyRange, rows: u64) -> Option<Gathered> {
+    let size = span.span() / 8;
+    if is_integer(join, key)
+        && size <= BITMAP_SIZE_FREE.max(rows * BITMAP_BYTES_PER_ROW).min(SPILLED_SIZE_MAX)
+    {
+        let encoding = SlotEncoding::new(&[span], &[false])?;
+        return Some(Gathered::Bitmap { encoding, words: vec![0; size as usize / 8 + 1] });
+    }
+    (rows <= BLOOM_ROWS_MAX as u64).then(|| Gathered::Bloom(BloomFilter::new(rows as usize)))
 }
 
 fn key_vectors<'a>(join: &HashJoin, chunks: &'a Chunks, key: usize) -> impl Iterator<Item = &'a Vector> {

@@ -5,6 +5,7 @@
 
 use crate::ExecContext;
 use crate::concat::concat_columns;
+use crate::spill::{is_refusal, string_size};
 use inlay_types::{Error, Interrupt, LogicalType, MemoryBudget, Reservation, Result, Vector};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -32,6 +33,7 @@ pub(crate) struct Collected {
     morsel: usize,
     sequence: usize,
     bytes: u64,
+    string_bytes: u64,
     reserved: Option<Reservation>,
     budget: MemoryBudget,
 }
@@ -43,7 +45,18 @@ impl Collected {
     /// Nothing yet.
     pub fn new(budget: &MemoryBudget) -> Self {
         let (chunks, null_chunks, budget) = (Vec::new(), Vec::new(), budget.clone());
-        Self { chunks, null_chunks, dropped: 0, morsel: 0, sequence: 0, bytes: 0, reserved: None, budget }
+        let (bytes, string_bytes) = (0, 0);
+        Self {
+            chunks,
+            null_chunks,
+            dropped: 0,
+            morsel: 0,
+            sequence: 0,
+            bytes,
+            string_bytes,
+            reserved: None,
+            budget,
+        }
     }
 
     /// The batches that follow belong to this morsel.
@@ -52,15 +65,11 @@ impl Collected {
         self.sequence = 0;
     }
 
-    /// Keeps a batch; `nulls` if its rows have a NULL key.
+    /// Keeps a batch; `nulls` if its rows have a NULL key. It is kept even if memory is refused.
     pub fn push(&mut self, columns: Vec<Vector>, len: usize, nulls: bool) -> Result<()> {
         let widths: usize = columns.iter().map(row_size).sum();
         self.bytes += (len * widths) as u64;
-        match &mut self.reserved {
-            None => self.reserved = Some(self.budget.reserve(self.bytes)?),
-            Some(reserved) if self.bytes > reserved.bytes() => reserved.resize(self.bytes + RESERVED_STEP)?,
-            Some(_) => {}
-        }
+        self.string_bytes += columns.iter().map(string_size).sum::<usize>() as u64;
         let chunk = Chunk { order: (self.morsel, self.sequence), columns, len };
         self.sequence += 1;
         if nulls {
@@ -68,7 +77,28 @@ impl Collected {
         } else {
             self.chunks.push(chunk)
         }
+        let bytes = self.bytes + self.string_bytes;
+        match &mut self.reserved {
+            None => self.reserved = Some(self.budget.reserve(bytes)?),
+            Some(reserved) if bytes > reserved.bytes() => match reserved.resize(bytes + RESERVED_STEP) {
+                Err(error) if is_refusal(&error) => reserved.resize(bytes)?,
+                other => other?,
+            },
+            Some(_) => {}
+        }
         Ok(())
+    }
+
+    /// Bytes that are kept.
+    pub fn memory_size(&self) -> u64 {
+        self.bytes + self.string_bytes
+    }
+
+    /// Takes out the rows that can be found, those with a NULL key, and the number of those that were dropped.
+    pub fn take(&mut self) -> (Vec<Chunk>, Vec<Chunk>, usize) {
+        (self.bytes, self.string_bytes, self.reserved) = (0, 0, None);
+        let chunks = (std::mem::take(&mut self.chunks), std::mem::take(&mut self.null_chunks));
+        (chunks.0, chunks.1, std::mem::take(&mut self.dropped))
     }
 }
 
@@ -102,8 +132,9 @@ pub(crate) struct Chunks {
     /// Rows that were dropped.
     pub dropped: usize,
     bytes: u64,
+    string_bytes: u64,
     /// Held as long as the chunks are.
-    _reserved: Vec<Reservation>,
+    reserved: Vec<Reservation>,
 }
 
 impl Collection {
@@ -115,13 +146,14 @@ impl Collection {
     /// Takes everything out, in order.
     pub fn take(&self) -> Result<Chunks> {
         let (mut chunks, mut null_chunks, mut reserved) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut dropped, mut bytes) = (0, 0);
+        let (mut dropped, mut bytes, mut string_bytes) = (0, 0, 0);
         for worker in std::mem::take(&mut *self.workers.lock()) {
             chunks.extend(worker.chunks);
             null_chunks.extend(worker.null_chunks);
             reserved.extend(worker.reserved);
             dropped += worker.dropped;
             bytes += worker.bytes;
+            string_bytes += worker.string_bytes;
         }
         chunks.sort_unstable_by_key(|chunk: &Chunk| chunk.order);
         null_chunks.sort_unstable_by_key(|chunk: &Chunk| chunk.order);
@@ -130,14 +162,26 @@ impl Collection {
         if total > ROWS_MAX {
             return Err(Error::unsupported(format!("a join whose smaller input has {total} rows")));
         }
-        Ok(Chunks { chunks, null_chunks, found, total, dropped, bytes, _reserved: reserved })
+        Ok(Chunks { chunks, null_chunks, found, total, dropped, bytes, string_bytes, reserved })
     }
 }
 
 impl Chunks {
-    /// Reserves as much memory as the columns made of the chunks will hold.
+    /// Reserves as much memory as the columns made of the chunks will hold. Strings are shared with the chunks, but stay
+    /// when those are gone.
     pub fn reserve_columns(&self, context: &ExecContext) -> Result<Reservation> {
-        context.budget.reserve(self.bytes)
+        context.budget.reserve(self.bytes + self.string_bytes)
+    }
+
+    /// Bytes of the chunks.
+    pub fn memory_size(&self) -> u64 {
+        self.bytes + self.string_bytes
+    }
+
+    /// Takes out the rows as [`Collected::take`] does.
+    pub fn into_rows(mut self) -> (Vec<Chunk>, Vec<Chunk>, usize) {
+        self.reserved.clear();
+        (self.chunks, self.null_chunks, self.dropped)
     }
 
     /// Columns `from .. from + types.len()` of all rows (or of those that can be found) laid out contiguously.

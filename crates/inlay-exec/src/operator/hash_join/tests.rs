@@ -20,6 +20,7 @@ fn context() -> ExecContext {
         threads: 2,
         interrupt: Interrupt::new(),
         budget: MemoryBudget::unlimited(),
+        temp: Arc::default(),
     }
 }
 
@@ -104,9 +105,12 @@ fn coded(flat: &Vector) -> Vector {
 
 /// Runs a join on two workers.
 fn run(options: JoinOptions, left: &[Batch], right: &[Batch]) -> Result<Vec<Row>> {
-    let context = context();
+    run_in(&context(), options, left, right)
+}
+
+fn run_in(context: &ExecContext, options: JoinOptions, left: &[Batch], right: &[Batch]) -> Result<Vec<Row>> {
     let (build, probe) = if options.build_left { (left, right) } else { (right, left) };
-    let parts = plan_join(options, &context)?;
+    let parts = plan_join(options, context)?;
     let mut workers = [parts.build.local(), parts.build.local()];
     for (number, batch) in build.iter().enumerate() {
         let worker = &mut workers[number % 2];
@@ -117,7 +121,7 @@ fn run(options: JoinOptions, left: &[Batch], right: &[Batch]) -> Result<Vec<Row>
     for worker in workers {
         parts.build.combine(worker)?;
     }
-    parts.build.finalize(&context)?;
+    parts.build.finalize(context)?;
     let mut rows = Vec::new();
     let mut collect = |batch: Batch| {
         assert!((1..=inlay_types::VECTOR_SIZE).contains(&batch.len()));
@@ -137,11 +141,11 @@ fn run(options: JoinOptions, left: &[Batch], right: &[Batch]) -> Result<Vec<Row>
     for worker in &mut workers {
         parts.probe.flush(worker, &mut collect)?;
     }
-    if let Some(outer) = parts.outer {
-        let morsels = outer.start(&context)?;
-        let mut worker = outer.local();
+    for source in parts.probe.rest(context)?.into_iter().chain(parts.outer) {
+        let morsels = source.start(context)?;
+        let mut worker = source.local();
         for _ in 0..=morsels {
-            if outer.run_morsel(&mut worker, &mut |_| {}, &mut collect)? == Morsel::Exhausted {
+            if source.run_morsel(&mut worker, &mut |_| {}, &mut collect)? == Morsel::Exhausted {
                 break;
             }
         }
@@ -410,6 +414,25 @@ fn large_builds() {
 }
 
 #[test]
+fn filters_of_spilled_joins_let_all_partners_through() {
+    use crate::spill::tests::{TestDirectory, context_with};
+    use inlay_storage::SegmentPredicate;
+    let conditions = Conditions { keys: vec![(0, false), (2, false)], less: false };
+    let options = options(JoinKind::Inner, false, &conditions);
+    let slots: Vec<DynamicFilter> = options.keys.iter().map(|key| key.filter.clone().unwrap()).collect();
+    let random = &mut Random(3);
+    let rows = table(random, Draw { rows: 2_000, keys: 1_000, step: 3, nulls: 4, unique: false });
+    let right = batches(random, &rows);
+    let directory = TestDirectory::new();
+    run_in(&context_with(0, 2, &directory.space(None)), options, &[], &right).unwrap();
+    let [_, SegmentPredicate::KeyBitmap(bitmap)] = slots[0].predicates() else { unreachable!() };
+    let keys: std::collections::HashSet<i128> =
+        rows.iter().filter(|row| !row[2].is_null()).filter_map(|row| row[0].as_i128()).collect();
+    assert_eq!(bitmap.count(), keys.len());
+    assert!(matches!(slots[1].predicates(), [SegmentPredicate::Bloom(_)]));
+}
+
+#[test]
 fn filters_are_exact_where_they_can_be() {
     use inlay_storage::SegmentPredicate;
     let conditions = Conditions { keys: vec![(0, false), (2, false)], less: false };
@@ -427,4 +450,95 @@ fn filters_are_exact_where_they_can_be() {
     assert_eq!(bitmap.count(), keys.len());
     assert!(keys.iter().all(|key| bitmap.contains(*key as i64)));
     assert!(matches!(slots[1].predicates(), [SegmentPredicate::Bloom(_)]));
+}
+
+/// General marks compare rows with NULLs with all others, and stay in memory.
+fn is_general_mark(kind: JoinKind, conditions: &Conditions) -> bool {
+    matches!(kind, JoinKind::Mark(_)) && (conditions.keys.len() > 1 || conditions.less)
+}
+
+#[test]
+fn spilled_joins_of_all_kinds_agree_with_those_in_memory() {
+    use crate::spill::tests::{TestDirectory, context_with};
+    let base = Draw { rows: 3_000, keys: 2_000, step: 1, nulls: 9, unique: false };
+    let shapes = [
+        (Draw { rows: 2_000, ..base }, base),
+        (Draw { rows: 1_500, step: 30_000_000, ..base }, Draw { step: 30_000_000, nulls: 0, ..base }),
+        (Draw { rows: 0, ..base }, base),
+        (Draw { rows: 2_000, ..base }, Draw { unique: true, ..base }),
+    ];
+    for (seed, (left, right)) in shapes.into_iter().enumerate() {
+        let random = &mut Random(seed as u64);
+        let (left, right) = (table(random, left), table(random, right));
+        let (left, right) = (batches(random, &left), batches(random, &right));
+        for conditions in
+            all_conditions().iter().filter(|conditions| conditions.keys.iter().any(|key| key.0 == 0))
+        {
+            for (kind, build_left) in KINDS.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+                if build_left && matches!(kind, JoinKind::Mark(_) | JoinKind::Single)
+                    || is_general_mark(kind, conditions)
+                {
+                    continue;
+                }
+                if conditions.less && seed > 0 {
+                    continue;
+                }
+                let wanted = sorted(run(options(kind, build_left, conditions), &left, &right));
+                for budget in if seed == 0 { &[0, 60_000][..] } else { &[30_000] } {
+                    let budget = *budget;
+                    let directory = TestDirectory::new();
+                    let space = directory.space(None);
+                    let context = context_with(budget, 2, &space);
+                    let found = run_in(&context, options(kind, build_left, conditions), &left, &right);
+                    assert!(
+                        sorted(found) == wanted,
+                        "{kind:?}, build_left {build_left}, {conditions:?}, shape {seed}, {budget} bytes"
+                    );
+                    assert!(context.budget.peak() <= budget);
+                    assert_eq!((context.budget.used(), space.used()), (0, 0));
+                }
+            }
+        }
+    }
+}
+
+/// Rows of one key are no help from partitions: they are taken in blocks, by the kinds that can.
+#[test]
+fn skewed_builds_are_joined_in_blocks_or_fail_cleanly() {
+    use crate::spill::tests::{TestDirectory, context_with};
+    let random = &mut Random(12);
+    let many = table(random, Draw { rows: 12_000, keys: 2, step: 1, nulls: 0, unique: false });
+    let few = table(random, Draw { rows: 40, keys: 4, step: 1, nulls: 5, unique: false });
+    let (many, few) = (batches(random, &many), batches(random, &few));
+    let conditions = Conditions { keys: vec![(0, false)], less: true };
+    let directory = TestDirectory::new();
+    let space = directory.space(None);
+    for (kind, build_left) in [
+        (JoinKind::Inner, false),
+        (JoinKind::Inner, true),
+        (JoinKind::Left, true),
+        (JoinKind::Semi, true),
+        (JoinKind::Anti, true),
+        (JoinKind::Left, false),
+        (JoinKind::Full, false),
+    ] {
+        let (left, right) = if build_left { (&many, &few) } else { (&few, &many) };
+        let wanted = sorted(run(options(kind, build_left, &conditions), left, right));
+        let context = context_with(100_000, 1, &space);
+        let found = sorted(run_in(&context, options(kind, build_left, &conditions), left, right));
+        if matches!((kind, build_left), (JoinKind::Left | JoinKind::Full, false)) {
+            assert!(matches!(found, Err(Error::OutOfMemory { .. })), "{kind:?}");
+        } else {
+            assert!(found == wanted, "{kind:?}, build_left {build_left}");
+        }
+    }
+    space.set_limit(Some(10_000));
+    let inner = || options(JoinKind::Inner, true, &conditions);
+    let found = run_in(&context_with(0, 1, &space), inner(), &many, &few);
+    assert!(matches!(found, Err(Error::DiskFull { .. })));
+    space.set_limit(None);
+    space.broken_at.store(10_000, std::sync::atomic::Ordering::Relaxed);
+    let found = run_in(&context_with(0, 1, &space), inner(), &many, &few);
+    assert!(matches!(found, Err(Error::Io { .. })));
+    assert_eq!(space.used(), 0);
 }

@@ -99,11 +99,15 @@ impl KeyColumns {
 
     /// Whether two rows agree in the first `count` keys.
     pub fn same_prefix(&self, row: usize, other: usize, count: usize) -> bool {
-        (0..count).all(|index| {
-            let column = self.batch.column(index);
-            compare_values(column, row, column, other, false, false).is_eq()
-        })
+        same_prefix(&self.batch, row, &self.batch, other, count)
     }
+}
+
+/// Whether rows of two batches of keys agree in the first `count` keys.
+pub fn same_prefix(left: &Batch, row: usize, right: &Batch, other: usize, count: usize) -> bool {
+    (0..count).all(|index| {
+        compare_values(left.column(index), row, right.column(index), other, false, false).is_eq()
+    })
 }
 
 fn compare_values(

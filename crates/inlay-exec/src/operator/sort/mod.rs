@@ -3,16 +3,22 @@
 //! Each worker collects its rows and sorts them into a run; `finalize` merges the runs. Rows are compared by normalised
 //! keys ([`key`]); ties are broken by the place in the input, so the sort is stable and answers do not depend on the
 //! number of workers. With a limit, a worker drops rows that cannot be among the first.
+//!
+//! A worker that is refused memory writes what it has as a sorted run and goes on with nothing; runs are then merged as a
+//! stream while the result is read ([`merge`]), which is also the way when the runs do not fit into memory twice.
 
 mod key;
+mod merge;
 
 use crate::concat::concat_batches;
 use crate::context::ExecContext;
 use crate::expression::{Layout, Program, ProgramState};
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
+use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, rows_size};
 use inlay_sql::plan::SortKey;
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE};
 use key::{KeyColumns, KeyOrder};
+use merge::Merge;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -42,6 +48,8 @@ pub struct Sort {
     offset: u64,
     group_keys: usize,
     runs: Mutex<Vec<Run>>,
+    spilled: Mutex<Vec<SpilledRows>>,
+    file: Arc<SpillFile>,
     sorted: OnceLock<Sorted>,
     next: AtomicUsize,
     budget: MemoryBudget,
@@ -58,10 +66,9 @@ struct Run {
     _memory: Option<Reservation>,
 }
 
-struct Sorted {
-    rows: Batch,
-    order: Vec<u32>,
-    _memory: Option<Reservation>,
+enum Sorted {
+    Rows { rows: Batch, order: Vec<u32>, _memory: Option<Reservation> },
+    Merging(Mutex<Merge>),
 }
 
 struct Local {
@@ -72,6 +79,8 @@ struct Local {
     morsel: usize,
     row_in_morsel: u64,
     memory: Reservation,
+    /// What sorting the collected rows takes.
+    bytes: u64,
     /// With a limit: the worst row that may still be among the first, once that many were seen.
     bound: Option<key::Bound>,
 }
@@ -91,6 +100,8 @@ impl Sort {
             offset: options.offset,
             group_keys: options.group_keys,
             runs: Mutex::default(),
+            spilled: Mutex::default(),
+            file: SpillFile::new(context),
             sorted: OnceLock::new(),
             next: AtomicUsize::new(0),
             budget: context.budget.clone(),
@@ -124,7 +135,11 @@ impl Sort {
         if let Some(keep) = self.keep() {
             order.truncate(keep);
         }
-        let memory = std::mem::replace(&mut local.memory, self.budget.reserve(0)?);
+        let mut memory = std::mem::replace(&mut local.memory, self.budget.reserve(0)?);
+        local.bytes = 0;
+        // The batches that were collected are gone. This is less than before, or little.
+        let held = batch_size(&rows) + batch_size(keys.batch()) + 12 * rows.len();
+        let _ = memory.resize(held as u64);
         Ok(Some(Run { rows, keys, order, places, _memory: Some(memory) }))
     }
 
@@ -136,22 +151,51 @@ impl Sort {
         {
             local.bound = Some(run.keys.bound(*last as usize));
         }
-        let bytes = batch_size(&run.rows);
         local.places = run.order.iter().map(|&row| run.places[row as usize]).collect();
         local.batches = vec![run.rows.take(&run.order)];
         local.keys = vec![run.keys.batch().take(&run.order)];
-        local.memory.resize(bytes as u64 * run.order.len() as u64 / run.rows.len().max(1) as u64)
+        drop(run);
+        local.bytes = sort_size(&local.batches[0], &local.keys[0]);
+        self.reserve(local)
+    }
+
+    /// Reserves what the collected rows take, or writes them as a run.
+    fn reserve(&self, local: &mut Local) -> Result<()> {
+        match local.memory.resize(local.bytes) {
+            Ok(()) => Ok(()),
+            Err(error) if !is_refusal(&error) => Err(error),
+            Err(_) if local.bytes <= WORKING_MEMORY => Ok(()),
+            Err(_) => {
+                if let Some(run) = self.sort_run(local)? {
+                    let written = run.write(self)?;
+                    self.spilled.lock().push(written);
+                }
+                Ok(())
+            }
+        }
     }
 
     fn merge(&self, mut runs: Vec<Run>, context: &ExecContext) -> Result<Sorted> {
+        if !self.spilled.lock().is_empty() {
+            return self.merge_files(runs);
+        }
         if runs.len() == 1
             && let Some(run) = runs.pop()
         {
             let order = self.cut(&run.keys, run.order);
-            return Ok(Sorted { rows: run.rows, order, _memory: run._memory });
+            return Ok(Sorted::Rows { rows: run.rows, order, _memory: run._memory });
         }
-        let bytes: usize = runs.iter().map(|run| batch_size(&run.rows)).sum();
-        let memory = self.budget.reserve(bytes as u64)?;
+        let whole_keys = self.group_keys > 0 || self.offset > 0;
+        let copied = |run: &Run| {
+            batch_size(&run.rows)
+                + if whole_keys { batch_size(run.keys.batch()) } else { 0 }
+                + 4 * run.order.len()
+        };
+        let bytes: usize = runs.iter().map(copied).sum();
+        let memory = match self.budget.reserve(bytes as u64) {
+            Err(error) if is_refusal(&error) => return self.merge_files(runs),
+            memory => memory?,
+        };
         let mut order: Vec<u32> = Vec::new();
         let mut bases = Vec::with_capacity(runs.len());
         let mut base = 0u32;
@@ -183,13 +227,22 @@ impl Sort {
         let keys: Vec<Batch> = runs.iter().map(|run| run.keys.batch().clone()).collect();
         drop(runs);
         let rows = concat_batches(&self.types, &rows);
-        let order = if self.group_keys > 0 || self.offset > 0 {
+        let order = if whole_keys {
             let keys = KeyColumns::new(&self.order, concat_batches(&self.keys.types(), &keys));
             self.cut(&keys, order)
         } else {
             order
         };
-        Ok(Sorted { rows, order, _memory: Some(memory) })
+        Ok(Sorted::Rows { rows, order, _memory: Some(memory) })
+    }
+
+    /// Writes the runs that are still in memory, for those above need memory now, and merges all as a stream.
+    fn merge_files(&self, runs: Vec<Run>) -> Result<Sorted> {
+        let mut all = std::mem::take(&mut *self.spilled.lock());
+        for run in runs {
+            all.push(run.write(self)?);
+        }
+        Ok(Sorted::Merging(Mutex::new(Merge::new(self, all)?)))
     }
 
     fn before(&self, left: &Run, left_head: usize, right: &Run, right_head: usize) -> bool {
@@ -222,6 +275,14 @@ impl Sort {
     }
 }
 
+/// Bytes that collecting and sorting rows takes: batches and their copies in one piece, and per row a prefix, what is
+/// sorted, and its place.
+fn sort_size(rows: &Batch, keys: &Batch) -> u64 {
+    let sizes = rows_size(rows.columns(), rows.len()) + rows_size(keys.columns(), keys.len());
+    (2 * sizes + 60 * rows.len()) as u64
+}
+
+/// Bytes of a batch in one piece, without strings, which are shared.
 fn batch_size(batch: &Batch) -> usize {
     batch.columns().iter().map(|c| c.len() * c.physical_type().size()).sum::<usize>() + 16 * batch.len()
 }
@@ -238,6 +299,7 @@ impl Sink for Sort {
                 morsel: 0,
                 row_in_morsel: 0,
                 memory,
+                bytes: 0,
                 bound: None,
             }),
             Err(_) => Box::new(()), // Reported by the first `consume`.
@@ -262,13 +324,14 @@ impl Sink for Sort {
         match candidates {
             Some(rows) if rows.is_empty() => return Ok(Flow::More),
             Some(rows) if rows.len() < input.len() => {
+                let (input, key_batch) = (input.take(&rows), key_batch.take(&rows));
+                local.bytes += sort_size(&input, &key_batch);
                 local.places.extend(rows.iter().map(|&row| first + u64::from(row)));
-                local.memory.grow(batch_size(&input) as u64 * rows.len() as u64 / input.len() as u64)?;
-                local.batches.push(input.take(&rows));
-                local.keys.push(key_batch.take(&rows));
+                local.batches.push(input);
+                local.keys.push(key_batch);
             }
             _ => {
-                local.memory.grow(batch_size(&input) as u64)?;
+                local.bytes += sort_size(&input, &key_batch);
                 local.places.extend((0..input.len() as u64).map(|row| first + row));
                 local.batches.push(input);
                 local.keys.push(key_batch);
@@ -276,6 +339,8 @@ impl Sink for Sort {
         }
         if self.keep().is_some_and(|keep| local.places.len() > keep.saturating_mul(2) + TOP_N_SLACK) {
             self.shrink(local)?;
+        } else {
+            self.reserve(local)?;
         }
         Ok(Flow::More)
     }
@@ -290,8 +355,8 @@ impl Sink for Sort {
 
     fn finalize(&self, context: &ExecContext) -> Result<()> {
         let runs = std::mem::take(&mut *self.runs.lock());
-        let sorted = if runs.is_empty() {
-            Sorted { rows: concat_batches(&self.types, &[]), order: Vec::new(), _memory: None }
+        let sorted = if runs.is_empty() && self.spilled.lock().is_empty() {
+            Sorted::Rows { rows: concat_batches(&self.types, &[]), order: Vec::new(), _memory: None }
         } else {
             self.merge(runs, context)?
         };
@@ -305,7 +370,11 @@ const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
 impl Source for Sort {
     fn start(&self, _context: &ExecContext) -> Result<usize> {
         self.next.store(0, Ordering::Relaxed);
-        Ok(self.sorted.get().map_or(0, |sorted| sorted.order.len().div_ceil(MORSEL_ROWS)))
+        Ok(match self.sorted.get() {
+            None => 0,
+            Some(Sorted::Rows { order, .. }) => order.len().div_ceil(MORSEL_ROWS),
+            Some(Sorted::Merging(_)) => usize::MAX,
+        })
     }
 
     fn local(&self) -> LocalState {
@@ -318,16 +387,54 @@ impl Source for Sort {
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
         let Some(sorted) = self.sorted.get() else { return Ok(Morsel::Exhausted) };
+        let (rows, order) = match sorted {
+            Sorted::Rows { rows, order, .. } => (rows, order),
+            Sorted::Merging(merge) => return self.merge_morsel(merge, begin, push),
+        };
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
         let from = number.saturating_mul(MORSEL_ROWS);
-        if from >= sorted.order.len() {
+        if from >= order.len() {
             return Ok(Morsel::Exhausted);
         }
         begin(number);
-        let to = (from + MORSEL_ROWS).min(sorted.order.len());
-        for rows in sorted.order[from..to].chunks(VECTOR_SIZE) {
-            if push(sorted.rows.take(rows))? == Flow::Done {
+        let to = (from + MORSEL_ROWS).min(order.len());
+        for part in order[from..to].chunks(VECTOR_SIZE) {
+            if push(rows.take(part))? == Flow::Done {
+                break;
+            }
+        }
+        Ok(Morsel::Pushed)
+    }
+}
+
+impl Sort {
+    /// Merges some batches under the lock, and hands them on without it.
+    fn merge_morsel(
+        &self,
+        merge: &Mutex<Merge>,
+        begin: &mut dyn FnMut(usize),
+        push: &mut dyn FnMut(Batch) -> Result<Flow>,
+    ) -> Result<Morsel> {
+        let (mut batches, mut rows) = (Vec::new(), 0);
+        let number = {
+            let mut merge = merge.lock();
+            while rows < MORSEL_ROWS {
+                let Some(batch) = merge.next(self)? else { break };
+                if !batch.is_empty() {
+                    rows += batch.len();
+                    batches.push(batch);
+                }
+            }
+            if batches.is_empty() {
+                return Ok(Morsel::Exhausted);
+            }
+            merge.morsels += 1;
+            merge.morsels - 1
+        };
+        begin(number);
+        for batch in batches {
+            if push(batch)? == Flow::Done {
                 break;
             }
         }

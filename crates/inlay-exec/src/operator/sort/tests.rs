@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::driver;
-use crate::operator::materialize::Materialize;
+use crate::operator::materialize::{BufferScan, Materialize};
 use crate::operator::values::Values;
 use crate::pipeline::Pipeline;
 use crate::pool::WorkerPool;
@@ -16,6 +16,7 @@ fn context(threads: usize) -> ExecContext {
         threads,
         interrupt: Interrupt::new(),
         budget: MemoryBudget::unlimited(),
+        temp: Arc::default(),
     }
 }
 
@@ -89,7 +90,17 @@ fn sorted(
     group_keys: usize,
     threads: usize,
 ) -> Vec<Vec<Value>> {
-    let context = context(threads);
+    sorted_in(&context(threads), rows, keys, limit, offset, group_keys).unwrap()
+}
+
+fn sorted_in(
+    context: &ExecContext,
+    rows: &[Vec<Value>],
+    keys: &[SortKey],
+    limit: Option<u64>,
+    offset: u64,
+    group_keys: usize,
+) -> Result<Vec<Vec<Value>>> {
     let columns: Vec<Vector> = (0..TYPES.len())
         .map(|c| {
             let values: Vec<Value> = rows.iter().map(|row| row[c].clone()).collect();
@@ -99,26 +110,34 @@ fn sorted(
     let layout = Layout((0..TYPES.len() as u32).map(ColumnId).collect());
     let options =
         SortOptions { layout, types: TYPES.to_vec(), keys: keys.to_vec(), limit, offset, group_keys };
-    let sort = Sort::new(options, &context).unwrap();
-    let result = Arc::new(Materialize::new(&context));
+    let sort = Sort::new(options, context)?;
+    // The result is not what is limited here.
+    let result =
+        Arc::new(Materialize::new(&ExecContext { budget: MemoryBudget::unlimited(), ..context.clone() }));
     let buffer = result.buffer();
+    // Through a buffer, which is read in several morsels.
+    let input =
+        Arc::new(Materialize::new(&ExecContext { budget: MemoryBudget::unlimited(), ..context.clone() }));
+    let scan = BufferScan::new(vec![(input.buffer(), (0..TYPES.len()).collect())]);
     let pipelines = [
         Pipeline {
             nodes: vec![0, 0],
             source: Arc::new(Values::new(Batch::new(columns, rows.len()))),
             operators: Vec::new(),
-            sink: sort.clone(),
+            sink: input,
         },
+        Pipeline { nodes: vec![0, 0], source: Arc::new(scan), operators: Vec::new(), sink: sort.clone() },
         Pipeline { nodes: vec![0, 0], source: sort, operators: Vec::new(), sink: result },
     ];
     for pipeline in &pipelines {
-        driver::run(pipeline, &context, None).unwrap();
+        driver::run(pipeline, context, None)?;
     }
     let batches = buffer.batches();
-    batches
+    assert!(batches.iter().all(|batch| (1..=VECTOR_SIZE).contains(&batch.len())));
+    let rows = batches
         .iter()
-        .flat_map(|b| (0..b.len()).map(|row| b.columns().iter().map(|c| c.get(row)).collect::<Vec<_>>()))
-        .collect()
+        .flat_map(|b| (0..b.len()).map(|row| b.columns().iter().map(|c| c.get(row)).collect::<Vec<_>>()));
+    Ok(rows.collect())
 }
 
 fn text(rows: &[Vec<Value>]) -> Vec<String> {
@@ -179,4 +198,70 @@ fn limits_apply_to_each_group() {
         }
     }
     assert_eq!(text(&found), text(&kept));
+}
+
+fn key(column: u32, descending: bool) -> SortKey {
+    let expr = Expr::Column { id: ColumnId(column), ty: TYPES[column as usize] };
+    SortKey { expr, descending, nulls_first: descending }
+}
+
+fn many_rows(count: usize) -> Vec<Vec<Value>> {
+    let random = &mut Random(23);
+    (0..count).map(|_| TYPES.iter().map(|ty| random_value(random, *ty)).collect()).collect()
+}
+
+#[test]
+fn spilled_sorts_give_the_same_rows_in_the_same_order() {
+    use crate::spill::tests::{TestDirectory, context_with};
+    let rows = many_rows(60_000);
+    let orders = [
+        vec![key(0, false)],
+        vec![key(1, true), key(2, false)],
+        vec![key(2, false), key(3, true), key(1, false)],
+    ];
+    for keys in orders {
+        let mut expected = rows.clone();
+        expected.sort_by(|a, b| compare_rows(&keys, a, b));
+        for (limit, offset) in [(None, 0), (None, 777), (Some(40_000), 5)] {
+            let end = limit.map_or(usize::MAX, |l: u64| (l + offset) as usize).min(expected.len());
+            let expected = text(&expected[offset as usize..end]);
+            for (threads, budget) in [(1, 0), (1, 3_000_000), (3, 0), (3, 12_000_000)] {
+                let directory = TestDirectory::new();
+                let space = directory.space(None);
+                let context = context_with(budget, threads, &space);
+                let found = sorted_in(&context, &rows, &keys, limit, offset, 0).unwrap();
+                assert!(text(&found) == expected, "{keys:?}, limit {limit:?}, {threads} threads, {budget}");
+                assert!(context.budget.peak() <= budget);
+                assert_eq!((context.budget.used(), space.used()), (0, 0));
+            }
+        }
+    }
+}
+
+#[test]
+fn spilled_limits_apply_to_each_group() {
+    use crate::spill::tests::{TestDirectory, context_with};
+    let rows = many_rows(30_000);
+    let keys = [key(1, false), key(0, false), key(2, true)];
+    for (limit, offset) in [(3, 1), (1_000, 0)] {
+        let wanted = sorted(&rows, &keys, Some(limit), offset, 2, 1);
+        let directory = TestDirectory::new();
+        let context = context_with(1_000_000, 2, &directory.space(None));
+        let found = sorted_in(&context, &rows, &keys, Some(limit), offset, 2).unwrap();
+        assert!(text(&found) == text(&wanted), "limit {limit}");
+    }
+}
+
+#[test]
+fn full_and_broken_temporary_space_is_a_clean_error() {
+    use crate::spill::tests::{TestDirectory, context_with};
+    let rows = many_rows(30_000);
+    let directory = TestDirectory::new();
+    let space = directory.space(Some(100_000));
+    let run = || sorted_in(&context_with(0, 2, &space), &rows, &[key(1, false)], None, 0, 0);
+    assert!(matches!(run(), Err(Error::DiskFull { .. })));
+    space.set_limit(None);
+    space.broken_at.store(50_000, Ordering::Relaxed);
+    assert!(matches!(run(), Err(Error::Io { .. })));
+    assert_eq!(space.used(), 0);
 }

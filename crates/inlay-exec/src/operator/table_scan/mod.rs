@@ -1,6 +1,6 @@
 //! Scans of stored tables: filters on the encoded form first, other columns for the surviving rows only.
 //!
-//! A morsel is a range of a row group. Row groups that a zone map excludes are left out when the scan starts, which is
+//! A morsel is a range of a row group, or, where an index says that few rows of the table can qualify, those of a group. Row groups that a zone map excludes are left out when the scan starts, which is
 //! after the pipelines whose joins send filters sideways. Within a morsel every column filter narrows the list of
 //! surviving positions; then conditions over several columns run on gathered values; then the wanted columns are
 //! gathered, in full batches.
@@ -13,7 +13,7 @@ use crate::context::ExecContext;
 use crate::dynamic_filter::DynamicFilter;
 use crate::expression::{Filter, FilterState};
 use crate::pipeline::{Flow, LocalState, Morsel, Source};
-use inlay_storage::{PreparedPredicate, Prune, RowGroup, SegmentPredicate, TableSnapshot};
+use inlay_storage::{PreparedPredicate, Prune, RowGroup, Segment, SegmentPredicate, Table, TableSnapshot};
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Vector};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -23,6 +23,8 @@ const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
 
 /// What the planner says of a scan.
 pub struct TableScanOptions {
+    /// The table, for its indexes.
+    pub table: Arc<Table>,
     /// The rows, as of the beginning of the statement.
     pub snapshot: Arc<TableSnapshot>,
     /// Positions of the wanted columns in the table, in output order.
@@ -59,7 +61,16 @@ pub struct TableScan {
 
 struct Started {
     filters: Vec<ScanFilter>,
-    morsels: Vec<(usize, usize, usize)>,
+    morsels: Vec<Span>,
+}
+
+/// The rows that a morsel looks at.
+struct Span {
+    group: usize,
+    start: usize,
+    end: usize,
+    /// Only these of them, none of which is deleted.
+    listed: Option<Vec<u32>>,
 }
 
 struct ScanFilter {
@@ -70,8 +81,10 @@ struct ScanFilter {
 }
 
 struct Local {
-    /// Row group that `prepared` is for.
+    /// Row group that `prepared` and `segments` are for.
     group: Option<usize>,
+    /// Segments of the row group by column, as far as they were needed.
+    segments: Vec<Option<Arc<Segment>>>,
     /// Per filter: absent when the zone map says that every row qualifies.
     prepared: Vec<Option<PreparedPredicate>>,
     /// Rows that met each filter, and that passed.
@@ -92,7 +105,33 @@ impl TableScan {
         Self { options, started: OnceLock::new(), next: AtomicUsize::new(0) }
     }
 
-    fn plan_morsels(&self, filters: &[ScanFilter]) -> Vec<(usize, usize, usize)> {
+    /// The rows that an index gives, if they are few.
+    fn plan_lookup(&self) -> Result<Option<Vec<Span>>> {
+        let options = &self.options;
+        let slots = options.dynamic_filters.iter();
+        let dynamic: Vec<(usize, SegmentPredicate)> = slots
+            .flat_map(|slot| {
+                slot.filter.predicates().iter().map(|predicate| (slot.column, predicate.clone()))
+            })
+            .collect();
+        let snapshot = &options.snapshot;
+        let found = options.table.few_candidates(snapshot, &options.column_filters, &dynamic)?;
+        let Some(ids) = found else { return Ok(None) };
+        let mut spans: Vec<Span> = Vec::new();
+        let mut next = 0;
+        for (index, group) in snapshot.row_groups().iter().enumerate() {
+            let count = ids[next..].partition_point(|id| *id < group.row_ids().end);
+            let start = group.row_id_start();
+            let rows: Vec<u32> = ids[next..next + count].iter().map(|id| (id - start) as u32).collect();
+            next += count;
+            if !rows.is_empty() {
+                spans.push(Span { group: index, start: 0, end: group.len(), listed: Some(rows) });
+            }
+        }
+        Ok(Some(spans))
+    }
+
+    fn plan_morsels(&self, filters: &[ScanFilter]) -> Vec<Span> {
         let mut morsels = Vec::new();
         for (index, group) in self.options.snapshot.row_groups().iter().enumerate() {
             let excluded = |f: &ScanFilter| group.column(f.column).prune(&f.predicate) == Prune::None;
@@ -100,7 +139,8 @@ impl TableScan {
                 continue;
             }
             for start in (0..group.len()).step_by(MORSEL_ROWS) {
-                morsels.push((index, start, (start + MORSEL_ROWS).min(group.len())));
+                let end = (start + MORSEL_ROWS).min(group.len());
+                morsels.push(Span { group: index, start, end, listed: None });
             }
         }
         morsels
@@ -111,9 +151,12 @@ impl TableScan {
             return Ok(());
         }
         let group = &self.options.snapshot.row_groups()[index];
+        local.group = None;
         local.prepared.clear();
+        local.segments.clear();
+        local.segments.resize(group.columns().len(), None);
         for filter in &started.filters {
-            let segment = group.column(filter.column);
+            let segment = segment_of(&mut local.segments, group, filter.column)?;
             let all = segment.prune(&filter.predicate) == Prune::All;
             local.prepared.push(if all { None } else { Some(segment.prepare(&filter.predicate)?) });
         }
@@ -121,18 +164,16 @@ impl TableScan {
         Ok(())
     }
 
-    /// Narrows the rows `start .. end` of a group. Returns whether `local.selection` holds the survivors; otherwise all
+    /// Narrows the rows of a span. Returns whether `local.selection` holds the survivors; otherwise all
     /// rows survive.
-    fn select(
-        &self,
-        started: &Started,
-        local: &mut Local,
-        group: &RowGroup,
-        start: usize,
-        end: usize,
-    ) -> Result<bool> {
+    fn select(&self, started: &Started, local: &mut Local, group: &RowGroup, span: &Span) -> Result<bool> {
+        let (start, end) = (span.start, span.end);
         let mut narrowed = false;
-        if group.deleted().is_some() {
+        if let Some(listed) = &span.listed {
+            local.selection.clear();
+            local.selection.extend_from_slice(listed);
+            narrowed = true;
+        } else if group.deleted().is_some() {
             local.selection.clear();
             group.live_rows(start..end, &mut local.selection);
             narrowed = true;
@@ -146,7 +187,7 @@ impl TableScan {
             local.narrowed.clear();
             let selection = narrowed.then_some(local.selection.as_slice());
             let before = selection.map_or(end - start, <[u32]>::len);
-            group.column(filter.column).filter_prepared(
+            segment_of(&mut local.segments, group, filter.column)?.filter_prepared(
                 prepared,
                 start..end,
                 selection,
@@ -183,8 +224,10 @@ impl TableScan {
             let to = (from + VECTOR_SIZE).min(total);
             let rows =
                 if narrowed { Rows::Listed(&local.selection[from..to]) } else { Rows::Range(start + from) };
-            let columns =
-                self.options.residual_columns.iter().map(|&c| rows.read(group, c, to - from)).collect();
+            let mut columns = Vec::with_capacity(self.options.residual_columns.len());
+            for &column in &self.options.residual_columns {
+                columns.push(rows.read(&**segment_of(&mut local.segments, group, column)?, to - from));
+            }
             let batch = Batch::new(columns, to - from);
             self.options.residual.select(&mut local.residual, &batch, &mut local.positions)?;
             match rows {
@@ -201,9 +244,17 @@ impl TableScan {
     }
 
     /// The wanted columns of some rows of a group.
-    fn read(&self, group: &RowGroup, rows: Rows<'_>, len: usize) -> Batch {
-        let mut columns: Vec<Vector> =
-            self.options.columns.iter().map(|&column| rows.read(group, column, len)).collect();
+    fn read(
+        &self,
+        segments: &mut [Option<Arc<Segment>>],
+        group: &RowGroup,
+        rows: Rows<'_>,
+        len: usize,
+    ) -> Result<Batch> {
+        let mut columns: Vec<Vector> = Vec::with_capacity(self.options.columns.len() + 1);
+        for &column in &self.options.columns {
+            columns.push(rows.read(&**segment_of(segments, group, column)?, len));
+        }
         if self.options.row_ids {
             let first = group.row_id_start();
             let ids: Vec<i64> = match rows {
@@ -212,8 +263,22 @@ impl TableScan {
             };
             columns.push(Vector::from_values(LogicalType::BigInt, &ids));
         }
-        Batch::new(columns, len)
+        Ok(Batch::new(columns, len))
     }
+}
+
+/// A segment of the row group that a worker is at; read from the file when it is first needed.
+fn segment_of<'a>(
+    segments: &'a mut [Option<Arc<Segment>>],
+    group: &RowGroup,
+    column: usize,
+) -> Result<&'a Arc<Segment>> {
+    let slot = &mut segments[column];
+    let segment = match slot.take() {
+        Some(segment) => segment,
+        None => group.segment(column)?,
+    };
+    Ok(slot.insert(segment))
 }
 
 /// Rows of a row group to be read.
@@ -226,8 +291,7 @@ enum Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn read(self, group: &RowGroup, column: usize, len: usize) -> Vector {
-        let segment = group.column(column);
+    fn read(self, segment: &Segment, len: usize) -> Vector {
         match self {
             Self::Range(start) => segment.scan(start, len),
             Self::Listed(rows) if rows[len - 1] as usize - rows[0] as usize == len - 1 => {
@@ -265,7 +329,10 @@ impl Source for TableScan {
         if let Some(group) = options.snapshot.row_groups().first() {
             filters.sort_by_key(|f| cost(&f.predicate, group.column(f.column).logical_type()));
         }
-        let morsels = self.plan_morsels(&filters);
+        let morsels = match self.plan_lookup()? {
+            Some(spans) => spans,
+            None => self.plan_morsels(&filters),
+        };
         let count = morsels.len();
         self.next.store(0, Ordering::Relaxed);
         self.started
@@ -278,6 +345,7 @@ impl Source for TableScan {
         let filters = self.started.get().map_or(0, |s| s.filters.len());
         Box::new(Local {
             group: None,
+            segments: Vec::new(),
             prepared: Vec::new(),
             seen: vec![(0, 0); filters],
             selection: Vec::new(),
@@ -296,17 +364,21 @@ impl Source for TableScan {
         let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("scan state"))?;
         let Some(started) = self.started.get() else { return Ok(Morsel::Exhausted) };
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let Some(&(index, start, end)) = started.morsels.get(number) else { return Ok(Morsel::Exhausted) };
+        let Some(span) = started.morsels.get(number) else { return Ok(Morsel::Exhausted) };
         begin(number);
-        self.prepare(started, local, index)?;
-        let group = &self.options.snapshot.row_groups()[index];
-        let narrowed = self.select(started, local, group, start, end)?;
-        let total = if narrowed { local.selection.len() } else { end - start };
+        self.prepare(started, local, span.group)?;
+        let group = &self.options.snapshot.row_groups()[span.group];
+        let narrowed = self.select(started, local, group, span)?;
+        let total = if narrowed { local.selection.len() } else { span.end - span.start };
         for from in (0..total).step_by(VECTOR_SIZE) {
             let to = (from + VECTOR_SIZE).min(total);
-            let rows =
-                if narrowed { Rows::Listed(&local.selection[from..to]) } else { Rows::Range(start + from) };
-            if push(self.read(group, rows, to - from))? == Flow::Done {
+            let rows = if narrowed {
+                Rows::Listed(&local.selection[from..to])
+            } else {
+                Rows::Range(span.start + from)
+            };
+            let batch = self.read(&mut local.segments, group, rows, to - from)?;
+            if push(batch)? == Flow::Done {
                 break;
             }
         }

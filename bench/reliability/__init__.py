@@ -1,0 +1,1 @@
+"""What is promised about durability, counted and measured beside DuckDB and SQLite, on one page."""

@@ -1,0 +1,65 @@
+"""Runs the Rust tests of reliability and reads the counts that they print.
+
+A test prints `[reliability] name: key=value key=value`. One that fails ends with what it found instead, and the page
+says so: a count is never shown without the test that made it having passed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
+
+from bench.report import ROOT
+
+LINE = re.compile(r"\[reliability\] (?P<name>[^:]+): (?P<figures>.*)")
+TEST = re.compile(r"^test (?P<name>\S+) \.\.\.", re.MULTILINE)
+
+# Test program, what it shows, and the variables that make it do all of it.
+PROGRAMS = {
+    "isolation": ("Isolation", {"INLAY_ISOLATION_SECONDS": "60"}),
+    "crash": ("Kill", {"INLAY_CRASH_KILLS": "2000"}),
+    "power": ("Power cuts and failing I/O", {"INLAY_POWER_CASES": "0", "INLAY_POWER_SEEDS": "4"}),
+    "damage": ("Damage", {"INLAY_DAMAGE_CASES": "0"}),
+    "crash_processes": ("Processes", {"INLAY_PROCESS_SECONDS": "30"}),
+}
+
+
+@dataclass
+class Counts:
+    """What one test program printed."""
+
+    title: str
+    lines: dict[str, dict[str, int]] = field(default_factory=dict)
+    problem: str | None = None
+
+
+def run(program: str, full: bool) -> Counts:
+    """Build and run one test program in release, in full or in short."""
+    title, variables = PROGRAMS[program]
+    command = ["cargo", "test", "--release", "--quiet", "-p", "inlay", "--test", program]
+    command += ["--", "--nocapture", "--test-threads=1"]
+    environment = os.environ | (variables if full else {})
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    counts = Counts(title, parse(done.stdout))
+    if done.returncode != 0:
+        counts.problem = first_failure(done.stdout + "\n" + done.stderr)
+    return counts
+
+
+def parse(text: str) -> dict[str, dict[str, int]]:
+    """Counts by name."""
+    return {
+        match["name"]: {key: int(value) for key, value in (pair.split("=") for pair in match["figures"].split())}
+        for match in LINE.finditer(text)
+    }
+
+
+def first_failure(text: str) -> str:
+    """The first message of a failed test, or the last line there is."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if "panicked at" in line and number + 1 < len(lines):
+            return lines[number + 1].strip()[:300]
+    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "no output")

@@ -1,0 +1,679 @@
+//! ALTER TABLE, VIEW and SEQUENCE.
+
+use super::Binder;
+use super::define::{constraint_names, key_name};
+use super::drop::altered_entry;
+use super::object::Target;
+use super::row::{positions_read, with_columns};
+use super::scope::same_name;
+use crate::parser::ast::{self, AlterAction, ColumnOrigin, ConstraintKind, Ident, ObjectName, Pos};
+use crate::parser::{Renamed, rename_in_expression};
+use crate::plan::statement::{AlterTable, AlteredSchema, ColumnSource, Drop, Verification};
+use crate::plan::{self, ColumnId, Expr};
+use inlay_catalog::{CatalogEntry, SequenceSchema, TableEntry, TableSchema};
+use inlay_storage::{ForeignKey, Origin};
+use inlay_types::{Error, LogicalType, Result};
+use std::sync::Arc;
+
+/// A statement about a thing that is not there, with IF EXISTS.
+pub(super) fn nothing() -> plan::Statement {
+    plan::Statement::Drop(Box::new(Drop { objects: Vec::new(), altered: Vec::new() }))
+}
+
+impl Binder<'_> {
+    pub(super) fn rename_view(
+        &mut self,
+        name: &ObjectName,
+        if_exists: bool,
+        new_name: &Ident,
+    ) -> Result<plan::Statement> {
+        match self.object(name)? {
+            Some((database, CatalogEntry::View(view))) => {
+                self.check_free(&database, new_name)?;
+                let new_name = new_name.value.clone();
+                Ok(plan::Statement::RenameView { database, name: view.name.clone(), new_name })
+            }
+            Some(_) => Err(self.at(Error::bind(format!("\"{name}\" is not a view")), name.pos())),
+            None if if_exists => Ok(nothing()),
+            None => Err(self.at(self.undefined_object(name), name.pos())),
+        }
+    }
+
+    /// Fails if a table or view of this name is there.
+    pub(super) fn check_free(&self, database: &str, name: &Ident) -> Result<()> {
+        match self.context.catalog.resolve(Some(database), &name.value) {
+            Some((_, CatalogEntry::View(_))) => {
+                Err(self.at(Error::Duplicate { kind: "view", name: name.value.clone() }, name.pos))
+            }
+            Some(_) => Err(self.at(Error::Duplicate { kind: "table", name: name.value.clone() }, name.pos)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn alter_sequence(&mut self, alter: &ast::AlterSequence) -> Result<plan::Statement> {
+        let (database, sequence) = match self.sequence(&alter.name) {
+            Ok(found) => found,
+            Err(_) if alter.if_exists => return Ok(nothing()),
+            Err(error) => return Err(error),
+        };
+        let mut schema = sequence.schema();
+        let name = schema.name.clone();
+        if let Some(new_name) = &alter.rename {
+            if self.context.catalog.sequence(Some(&database), &new_name.value).is_some() {
+                let error = Error::Duplicate { kind: "sequence", name: new_name.value.clone() };
+                return Err(self.at(error, new_name.pos));
+            }
+            schema.name.clone_from(&new_name.value);
+        }
+        self.apply_options(&mut schema, &alter.options, None)?;
+        let restart = alter.restart.map(|value| value.unwrap_or(schema.start));
+        if let Some(value) = restart.filter(|value| !(schema.min..=schema.max).contains(value)) {
+            let message = format!(
+                "sequence \"{name}\": RESTART {value} is not between MINVALUE {} and MAXVALUE {}",
+                schema.min, schema.max
+            );
+            return Err(self.at(Error::invalid_argument(message), alter.name.pos()));
+        }
+        Ok(plan::Statement::AlterSequence { database, name, sequence: schema, restart })
+    }
+
+    pub(super) fn alter_table(
+        &mut self,
+        name: &ObjectName,
+        if_exists: bool,
+        actions: &[AlterAction],
+    ) -> Result<plan::Statement> {
+        if if_exists && self.object(name)?.is_none() {
+            return Ok(nothing());
+        }
+        let Target { database, entry } = self.table(name)?;
+        let mut altering = Altering::new(database, entry);
+        for action in actions {
+            self.alter(&mut altering, action, name)?;
+        }
+        self.finish_alter(altering).map(|alter| plan::Statement::AlterTable(Box::new(alter)))
+    }
+
+    fn finish_alter(&mut self, altering: Altering) -> Result<AlterTable> {
+        let Altering { database, table, schema, columns, retyped, .. } = altering;
+        let mut checks = self.checks(&database, &schema)?;
+        checks.retain(|check| {
+            altering.new_constraints.contains(&check.name)
+                || positions_read(&check.condition).iter().any(|index| retyped.contains(index))
+        });
+        let new_keys = schema.foreign_keys.iter().enumerate();
+        let foreign_keys = new_keys
+            .filter(|(_, key)| altering.new_constraints.contains(&key.name))
+            .map(|(index, _)| index)
+            .collect();
+        Ok(AlterTable {
+            database,
+            table,
+            schema,
+            columns,
+            verify: Verification { not_null: altering.not_null, keys: altering.keys, checks, foreign_keys },
+            altered: altering.altered,
+            created_sequences: Vec::new(),
+            dropped_sequences: altering.dropped_sequences,
+            altered_sequences: altering.altered_sequences,
+        })
+    }
+
+    fn alter(&mut self, altering: &mut Altering, action: &AlterAction, table: &ObjectName) -> Result<()> {
+        let index = |binder: &Self, altering: &Altering, name: &Ident| {
+            binder.column_index(&altering.schema, name, table)
+        };
+        match action {
+            AlterAction::AddColumn { column, constraints, if_not_exists } => {
+                if *if_not_exists && altering.schema.position(&column.name.value).is_some() {
+                    return Ok(());
+                }
+                self.add_column(altering, column)?;
+                constraints.iter().try_for_each(|one| self.add_verified(altering, one, table))
+            }
+            AlterAction::DropColumn { name, if_exists, cascade } => {
+                if *if_exists && altering.schema.position(&name.value).is_none() {
+                    return Ok(());
+                }
+                let index = index(self, altering, name)?;
+                self.drop_column(altering, index, *cascade, name.pos)
+            }
+            AlterAction::RenameColumn { name, new_name } => {
+                let index = index(self, altering, name)?;
+                self.rename_column(altering, index, new_name)
+            }
+            AlterAction::RenameTable { new_name } => self.rename_table(altering, new_name),
+            AlterAction::SetType { name, data_type, using } => {
+                let index = index(self, altering, name)?;
+                self.set_type(altering, index, *data_type, using.as_ref(), name.pos)
+            }
+            AlterAction::SetNotNull(name) => {
+                let index = index(self, altering, name)?;
+                altering.schema.columns[index].not_null = true;
+                altering.not_null.push(index);
+                Ok(())
+            }
+            AlterAction::DropNotNull(name) => {
+                let index = index(self, altering, name)?;
+                let column = &mut altering.schema.columns[index];
+                let reason = if altering.schema.primary_key.contains(&index) {
+                    "belongs to the PRIMARY KEY"
+                } else if is_identity(&column.origin) {
+                    "is an identity column"
+                } else {
+                    column.not_null = false;
+                    altering.not_null.retain(|&known| known != index);
+                    return Ok(());
+                };
+                let message = format!("column \"{}\" {reason}: it cannot be NULL", name.value);
+                Err(self.at(Error::bind(message), name.pos))
+            }
+            AlterAction::SetDefault { name, default: (expr, text) } => {
+                let index = index(self, altering, name)?;
+                self.defaultable(altering, index, name.pos)?;
+                self.check_default(expr, altering.schema.columns[index].ty)?;
+                altering.schema.columns[index].default = Some(text.clone());
+                Ok(())
+            }
+            AlterAction::DropDefault(name) => {
+                let index = index(self, altering, name)?;
+                self.defaultable(altering, index, name.pos)?;
+                altering.schema.columns[index].default = None;
+                Ok(())
+            }
+            AlterAction::AddConstraint(constraint) => self.add_verified(altering, constraint, table),
+            AlterAction::DropConstraint { name, if_exists, cascade } => {
+                self.drop_constraint(altering, name, *if_exists, *cascade)
+            }
+            AlterAction::DropPrimaryKey(pos) => {
+                if altering.schema.primary_key.is_empty() {
+                    let message = format!("table \"{}\" has no PRIMARY KEY", altering.schema.name);
+                    return Err(self.at(Error::bind(message), *pos));
+                }
+                let key = altering.schema.primary_key.clone();
+                self.drop_key(altering, &key, false, *pos)
+            }
+            AlterAction::RenameConstraint { name, new_name } => {
+                self.rename_constraint(altering, name, new_name)
+            }
+        }
+    }
+
+    /// Generated and identity columns have no default of their own.
+    fn defaultable(&self, altering: &Altering, index: usize, pos: Pos) -> Result<()> {
+        let column = &altering.schema.columns[index];
+        if column.origin == Origin::Given {
+            return Ok(());
+        }
+        let kind = if is_identity(&column.origin) { "an identity" } else { "a generated" };
+        let message = format!("column \"{}\" is {kind} column: its default cannot change", column.name);
+        Err(self.at(Error::bind(message), pos))
+    }
+
+    fn add_column(&mut self, altering: &mut Altering, column: &ast::ColumnDef) -> Result<()> {
+        if matches!(column.origin, ColumnOrigin::Identity { .. } | ColumnOrigin::Serial) {
+            let error = Error::unsupported("ADD COLUMN of an identity or SERIAL column");
+            return Err(self.at(error, column.name.pos));
+        }
+        let database = altering.database.clone();
+        let added = self.new_column(&database, &altering.schema, column, &mut Vec::new())?;
+        let index = altering.schema.columns.len();
+        altering.schema.columns.push(added);
+        self.check_generated(&altering.schema, index, column)?;
+        let added = &altering.schema.columns[index];
+        let value = match &column.origin {
+            ColumnOrigin::Computed(expr, _) => {
+                let value = self.row_expr(&altering.schema, expr, "a generated column")?;
+                altering.over_old_row(self.assigned(value, added.ty, expr.pos)?)
+            }
+            _ => self.default_of(&database, added)?,
+        };
+        if added.not_null {
+            altering.not_null.push(index);
+        }
+        altering.columns.push(ColumnSource::Computed(value));
+        Ok(())
+    }
+
+    /// Adds a constraint that the rows must satisfy.
+    fn add_verified(
+        &mut self,
+        altering: &mut Altering,
+        constraint: &ast::TableConstraint,
+        table: &ObjectName,
+    ) -> Result<()> {
+        let database = altering.database.clone();
+        self.add_constraint(&database, &mut altering.schema, constraint, table)?;
+        let schema = &altering.schema;
+        match &constraint.kind {
+            ConstraintKind::PrimaryKey(_) => {
+                altering.not_null.extend(&schema.primary_key);
+                altering.keys.push(schema.primary_key.clone());
+            }
+            ConstraintKind::Unique(names) => {
+                altering.keys.push(self.column_indexes(schema, names, table)?);
+            }
+            ConstraintKind::Check(..) => {
+                altering.new_constraints.extend(schema.checks.last().map(|check| check.name.clone()));
+            }
+            ConstraintKind::ForeignKey { .. } => {
+                altering.new_constraints.extend(schema.foreign_keys.last().map(|key| key.name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Generated columns that read column `index`.
+    fn computed_from(&mut self, altering: &Altering, index: usize) -> Result<Vec<usize>> {
+        let generated = self.generated(&altering.database, &altering.schema)?;
+        let reads = |(_, value): &&(usize, Expr)| positions_read(value).contains(&index);
+        Ok(generated.iter().filter(reads).map(|(position, _)| *position).collect())
+    }
+
+    /// Foreign keys of other tables to a key that holds column `index`.
+    fn referred_through(&self, altering: &Altering, index: usize) -> Vec<(Arc<TableEntry>, usize)> {
+        let mut found = self.referring(&altering.database, &altering.table.name);
+        found.retain(|(entry, key)| {
+            let names = &entry.table.schema().foreign_keys[*key].referenced;
+            let reads = names.iter().any(|name| altering.old_position(name) == altering.old_index(index));
+            !Arc::ptr_eq(entry, &altering.table) && reads
+        });
+        found
+    }
+
+    /// Takes a column away, and with it the keys, checks and foreign keys that it is part of.
+    fn drop_column(&mut self, altering: &mut Altering, index: usize, cascade: bool, pos: Pos) -> Result<()> {
+        let name = altering.schema.columns[index].name.clone();
+        if altering.schema.columns.len() == 1 {
+            let message = format!("\"{name}\" is the only column of table \"{}\"", altering.schema.name);
+            return Err(self.at(Error::bind(message), pos));
+        }
+        let computed = self.computed_from(altering, index)?;
+        let referred = self.referred_through(altering, index);
+        if !cascade {
+            let dependent = match (computed.first(), referred.first()) {
+                (Some(&other), _) => format!("generated column \"{}\"", altering.schema.columns[other].name),
+                (None, Some((entry, key))) => {
+                    let key = &entry.table.schema().foreign_keys[*key].name;
+                    format!("foreign key \"{key}\" of table \"{}\"", entry.name)
+                }
+                (None, None) => String::new(),
+            };
+            if !dependent.is_empty() {
+                let message = format!(
+                    "column \"{name}\" is used by {dependent}; DROP COLUMN ... CASCADE drops it, too"
+                );
+                return Err(self.at(Error::bind(message), pos));
+            }
+        }
+        altering.drop_foreign_keys(&referred);
+        let database = altering.database.clone();
+        let checks = self.checks(&database, &altering.schema)?;
+        let gone: Vec<&str> = checks
+            .iter()
+            .filter(|check| positions_read(&check.condition).contains(&index))
+            .map(|check| check.name.as_str())
+            .collect();
+        altering.schema.checks.retain(|check| !gone.contains(&check.name.as_str()));
+        // Columns behind go first, so that positions in front stay.
+        let mut dropped = computed;
+        dropped.push(index);
+        dropped.sort_unstable();
+        for index in dropped.into_iter().rev() {
+            let column = &altering.schema.columns[index].name;
+            for sequence in self.context.catalog.sequences(&database) {
+                let sequence = sequence.schema();
+                let owned = sequence.owner.as_ref().is_some_and(|(table, owner)| {
+                    same_name(table, &altering.table.name) && same_name(owner, column)
+                });
+                if owned {
+                    altering.dropped_sequences.push(sequence.name);
+                }
+            }
+            altering.remove(index);
+        }
+        Ok(())
+    }
+
+    fn rename_column(&mut self, altering: &mut Altering, index: usize, new_name: &Ident) -> Result<()> {
+        let old = altering.schema.columns[index].name.clone();
+        let new = &new_name.value;
+        let taken = altering.schema.position(new).is_some_and(|position| position != index);
+        if taken {
+            let error = Error::Duplicate { kind: "column", name: new.clone() };
+            return Err(self.at(error, new_name.pos));
+        }
+        altering.rewrite(Renamed::Column, &old, new)?;
+        let table = altering.table.name.clone();
+        let own = altering.schema.name.clone();
+        rename_referenced(&mut altering.schema.foreign_keys, &own, &old, new);
+        for (entry, _) in self.referring(&altering.database, &table) {
+            if !Arc::ptr_eq(&entry, &altering.table) {
+                let altered = altered_entry(&mut altering.altered, &altering.database, &entry);
+                rename_referenced(&mut altered.schema.foreign_keys, &own, &old, new);
+            }
+        }
+        self.change_owned(altering, |(_, column)| {
+            if same_name(column, &old) {
+                column.clone_from(new);
+            }
+        });
+        altering.schema.columns[index].name.clone_from(new);
+        Ok(())
+    }
+
+    fn rename_table(&mut self, altering: &mut Altering, new_name: &Ident) -> Result<()> {
+        let old = altering.schema.name.clone();
+        let new = &new_name.value;
+        if !same_name(&old, new) {
+            self.check_free(&altering.database, new_name)?;
+        }
+        altering.rewrite(Renamed::Table, &old, new)?;
+        let rename = |keys: &mut Vec<ForeignKey>| {
+            let own = keys.iter_mut().filter(|key| same_name(&key.table, &old));
+            own.for_each(|key| key.table.clone_from(new));
+        };
+        rename(&mut altering.schema.foreign_keys);
+        for (entry, _) in self.referring(&altering.database, &altering.table.name) {
+            if !Arc::ptr_eq(&entry, &altering.table) {
+                let altered = altered_entry(&mut altering.altered, &altering.database, &entry);
+                rename(&mut altered.schema.foreign_keys);
+            }
+        }
+        self.change_owned(altering, |(table, _)| table.clone_from(new));
+        altering.schema.name.clone_from(new);
+        Ok(())
+    }
+
+    /// Changes what the sequences of the table name as their owner.
+    fn change_owned(&self, altering: &mut Altering, change: impl Fn(&mut (String, String))) {
+        for sequence in self.context.catalog.sequences(&altering.database) {
+            let schema = sequence.schema();
+            let Some((table, _)) = &schema.owner else { continue };
+            if !same_name(table, &altering.table.name) {
+                continue;
+            }
+            let known = altering.altered_sequences.iter().position(|known| known.name == schema.name);
+            let index = known.unwrap_or_else(|| {
+                altering.altered_sequences.push(schema);
+                altering.altered_sequences.len() - 1
+            });
+            altering.altered_sequences[index].owner.iter_mut().for_each(&change);
+        }
+    }
+
+    fn set_type(
+        &mut self,
+        altering: &mut Altering,
+        index: usize,
+        ty: LogicalType,
+        using: Option<&ast::Expr>,
+        pos: Pos,
+    ) -> Result<()> {
+        let column = &altering.schema.columns[index];
+        if column.ty == ty && using.is_none() {
+            return Ok(());
+        }
+        let name = column.name.clone();
+        let refuse = |reason: String| {
+            let message = format!("the type of column \"{name}\" cannot change: {reason}");
+            Err(self.at(Error::bind(message), pos))
+        };
+        if matches!(column.origin, Origin::Computed(_)) {
+            return refuse("it is generated".into());
+        }
+        if is_identity(&column.origin)
+            && !matches!(ty, LogicalType::SmallInt | LogicalType::Integer | LogicalType::BigInt)
+        {
+            return refuse("it is an identity column, which is SMALLINT, INTEGER or BIGINT".into());
+        }
+        if let Some(key) = altering.schema.foreign_keys.iter().find(|key| key.columns.contains(&index)) {
+            return refuse(format!("it is part of foreign key \"{}\"", key.name));
+        }
+        if let Some((entry, key)) = self.referred_through(altering, index).first() {
+            let key = &entry.table.schema().foreign_keys[*key].name;
+            return refuse(format!("foreign key \"{key}\" of table \"{}\" refers to it", entry.name));
+        }
+        if let Some(&other) = self.computed_from(altering, index)?.first() {
+            let other = &altering.schema.columns[other].name;
+            let message = format!(
+                "the type of column \"{name}\" cannot change: generated column \"{other}\" is computed from it"
+            );
+            return Err(self.at(Error::bind(message), pos));
+        }
+        let old = Expr::Column { id: ColumnId(index as u32), ty: altering.schema.columns[index].ty };
+        let value = match using {
+            Some(using) => self.row_expr(&altering.schema, using, "USING")?,
+            None => old,
+        };
+        let value = self.explicit_cast(value, ty, false)?;
+        let value = altering.over_old_row(value);
+        altering.columns[index] = ColumnSource::Computed(value);
+        let column = &mut altering.schema.columns[index];
+        column.ty = ty;
+        if column.not_null {
+            altering.not_null.push(index);
+        }
+        altering.retyped.push(index);
+        altering.keys.extend(altering.schema.all_keys().into_iter().filter(|key| key.contains(&index)));
+        let (database, column) = (altering.database.clone(), altering.schema.columns[index].clone());
+        self.default_of(&database, &column).map(drop)
+    }
+
+    fn drop_constraint(
+        &mut self,
+        altering: &mut Altering,
+        name: &Ident,
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<()> {
+        let schema = &mut altering.schema;
+        let is_it = |known: &str| same_name(known, &name.value);
+        if let Some(index) = schema.checks.iter().position(|check| is_it(&check.name)) {
+            schema.checks.remove(index);
+            return Ok(());
+        }
+        if let Some(index) = schema.foreign_keys.iter().position(|key| is_it(&key.name)) {
+            schema.foreign_keys.remove(index);
+            return Ok(());
+        }
+        let keys = schema.all_keys();
+        match keys.iter().find(|key| is_it(&key_name(schema, key))) {
+            Some(key) => self.drop_key(altering, key, cascade, name.pos),
+            None if if_exists => Ok(()),
+            None => Err(self.undefined_constraint(&schema.name, name, &constraint_names(schema))),
+        }
+    }
+
+    /// Drops a PRIMARY KEY or UNIQUE constraint; NOT NULL stays.
+    fn drop_key(&mut self, altering: &mut Altering, key: &[usize], cascade: bool, pos: Pos) -> Result<()> {
+        let first = key.first().copied().unwrap_or_default();
+        let mut referred = self.referred_through(altering, first);
+        referred.retain(|(entry, index)| {
+            let names = &entry.table.schema().foreign_keys[*index].referenced;
+            let old = |index: &usize| altering.old_index(*index);
+            names.len() == key.len()
+                && names.iter().all(|name| key.iter().any(|i| old(i) == altering.old_position(name)))
+        });
+        let own = altering.schema.foreign_keys.iter().find(|foreign| {
+            same_name(&foreign.table, &altering.schema.name)
+                && foreign.referenced.len() == key.len()
+                && foreign.referenced.iter().all(|name| {
+                    altering.schema.position(name).is_some_and(|position| key.contains(&position))
+                })
+        });
+        let user = own.map(|foreign| (foreign.name.clone(), altering.schema.name.clone()));
+        let user = user.or_else(|| {
+            let (entry, index) = referred.first()?;
+            Some((entry.table.schema().foreign_keys[*index].name.clone(), entry.name.clone()))
+        });
+        if let (false, Some((foreign, table))) = (cascade, user) {
+            let message = format!(
+                "constraint \"{}\" is needed by foreign key \"{foreign}\" of table \"{table}\"; \
+                 CASCADE drops the foreign key, too",
+                key_name(&altering.schema, key)
+            );
+            return Err(self.at(Error::bind(message), pos));
+        }
+        altering.drop_foreign_keys(&referred);
+        let schema = &mut altering.schema;
+        let own_name = schema.name.clone();
+        let names: Vec<String> = key.iter().map(|&index| schema.columns[index].name.clone()).collect();
+        schema.foreign_keys.retain(|foreign| {
+            !same_name(&foreign.table, &own_name)
+                || foreign.referenced.len() != names.len()
+                || !foreign.referenced.iter().all(|name| names.iter().any(|own| same_name(own, name)))
+        });
+        if let [only] = key {
+            schema.columns[*only].unique = false;
+        }
+        schema.keys.retain(|known| known != key);
+        if schema.primary_key == key {
+            schema.primary_key.clear();
+        }
+        altering.keys.retain(|known| known != key);
+        Ok(())
+    }
+
+    fn rename_constraint(&self, altering: &mut Altering, name: &Ident, new_name: &Ident) -> Result<()> {
+        let known = constraint_names(&altering.schema);
+        if known.iter().any(|known| same_name(known, &new_name.value)) {
+            let error = Error::Duplicate { kind: "constraint", name: new_name.value.clone() };
+            return Err(self.at(error, new_name.pos));
+        }
+        let schema = &mut altering.schema;
+        let checks = schema.checks.iter_mut().map(|check| &mut check.name);
+        let mut names = checks.chain(schema.foreign_keys.iter_mut().map(|key| &mut key.name));
+        if let Some(found) = names.find(|known| same_name(known, &name.value)) {
+            found.clone_from(&new_name.value);
+            return Ok(());
+        }
+        if known.iter().any(|known| same_name(known, &name.value)) {
+            return Err(self.at(Error::unsupported("another name for a key"), name.pos));
+        }
+        Err(self.undefined_constraint(&altering.schema.name, name, &known))
+    }
+}
+
+/// A table on its way from one schema to the next.
+struct Altering {
+    database: String,
+    table: Arc<TableEntry>,
+    schema: TableSchema,
+    columns: Vec<ColumnSource>,
+    not_null: Vec<usize>,
+    keys: Vec<Vec<usize>>,
+    /// Names of checks and foreign keys.
+    new_constraints: Vec<String>,
+    /// Columns of another type than before.
+    retyped: Vec<usize>,
+    altered: Vec<AlteredSchema>,
+    dropped_sequences: Vec<String>,
+    altered_sequences: Vec<SequenceSchema>,
+}
+
+impl Altering {
+    fn new(database: String, table: Arc<TableEntry>) -> Self {
+        let schema = table.table.schema().clone();
+        Self {
+            database,
+            columns: (0..schema.columns.len()).map(ColumnSource::Kept).collect(),
+            table,
+            schema,
+            not_null: Vec::new(),
+            keys: Vec::new(),
+            new_constraints: Vec::new(),
+            retyped: Vec::new(),
+            altered: Vec::new(),
+            dropped_sequences: Vec::new(),
+            altered_sequences: Vec::new(),
+        }
+    }
+
+    /// Where column `index` was before, if it was there.
+    fn old_index(&self, index: usize) -> Option<usize> {
+        match self.columns.get(index) {
+            Some(ColumnSource::Kept(old)) => Some(*old),
+            _ => None,
+        }
+    }
+
+    fn old_position(&self, name: &str) -> Option<usize> {
+        self.table.table.schema().position(name)
+    }
+
+    /// An expression over a row of the schema so far, over a row of the old one.
+    fn over_old_row(&self, expr: Expr) -> Expr {
+        let old = self.table.table.schema();
+        with_columns(expr, |index| match self.columns.get(index)? {
+            ColumnSource::Kept(position) => {
+                Some(Expr::Column { id: ColumnId(*position as u32), ty: old.columns[*position].ty })
+            }
+            ColumnSource::Computed(value) => Some(value.clone()),
+        })
+    }
+
+    /// Takes foreign keys of other tables away.
+    fn drop_foreign_keys(&mut self, keys: &[(Arc<TableEntry>, usize)]) {
+        for (entry, index) in keys {
+            let name = &entry.table.schema().foreign_keys[*index].name;
+            let altered = altered_entry(&mut self.altered, &self.database, entry);
+            altered.schema.foreign_keys.retain(|key| key.name != *name);
+        }
+    }
+
+    /// Takes a column away; the keys and foreign keys that it is part of go with it.
+    fn remove(&mut self, index: usize) {
+        let keep = |positions: &Vec<usize>| !positions.contains(&index);
+        let shift = |positions: &mut Vec<usize>| {
+            positions.iter_mut().filter(|position| **position > index).for_each(|position| *position -= 1);
+        };
+        let schema = &mut self.schema;
+        let own = schema.name.clone();
+        let name = schema.columns.remove(index).name;
+        self.columns.remove(index);
+        if !keep(&schema.primary_key) {
+            schema.primary_key.clear();
+        }
+        shift(&mut schema.primary_key);
+        for keys in [&mut schema.keys, &mut self.keys] {
+            keys.retain(keep);
+            keys.iter_mut().for_each(shift);
+        }
+        schema.foreign_keys.retain(|key| {
+            let reads =
+                same_name(&key.table, &own) && key.referenced.iter().any(|other| same_name(other, &name));
+            keep(&key.columns) && !reads
+        });
+        schema.foreign_keys.iter_mut().for_each(|key| shift(&mut key.columns));
+        for positions in [&mut self.not_null, &mut self.retyped] {
+            positions.retain(|&position| position != index);
+            shift(positions);
+        }
+    }
+
+    /// Puts a new name into the stored expressions.
+    fn rewrite(&mut self, renamed: Renamed, old: &str, new: &str) -> Result<()> {
+        for check in &mut self.schema.checks {
+            check.condition = rename_in_expression(&check.condition, renamed, old, new)?;
+        }
+        for column in &mut self.schema.columns {
+            if let Origin::Computed(text) = &mut column.origin {
+                *text = rename_in_expression(text, renamed, old, new)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_identity(origin: &Origin) -> bool {
+    matches!(origin, Origin::IdentityAlways | Origin::IdentityByDefault)
+}
+
+/// Renames a column in foreign keys to its table.
+fn rename_referenced(keys: &mut [ForeignKey], table: &str, old: &str, new: &str) {
+    let to_it = keys.iter_mut().filter(|key| same_name(&key.table, table));
+    for name in to_it.flat_map(|key| &mut key.referenced).filter(|name| same_name(name, old)) {
+        *name = new.to_string();
+    }
+}

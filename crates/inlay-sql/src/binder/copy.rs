@@ -1,0 +1,102 @@
+//! COPY.
+
+use super::change::insertable;
+use super::object::Target;
+use super::{Binder, Bound, Output};
+use crate::parser::ast::{self, Pos};
+use crate::plan;
+use inlay_types::{Error, Result, Value};
+use std::sync::Arc;
+
+impl Binder<'_> {
+    pub(super) fn copy(&mut self, copy: &ast::Copy) -> Result<plan::Statement> {
+        match copy {
+            ast::Copy::To { query, path, options, .. } => {
+                let bound = self.query(query)?;
+                let options = self.copy_options(options)?;
+                Ok(plan::Statement::CopyTo { query: self.finish(bound), path: path.clone(), options })
+            }
+            ast::Copy::From { table, columns, path, path_pos, options } => {
+                let name = table;
+                let Target { database, entry: table } = self.table(name)?;
+                let schema = table.table.schema();
+                let mut targets = Vec::with_capacity(columns.len());
+                for column in columns {
+                    targets.push(self.column_index(schema, column, name)?);
+                }
+                if targets.is_empty() {
+                    targets = insertable(schema);
+                }
+                let mut options = self.copy_options(options)?;
+                let column = |&target: &usize| {
+                    let column = &schema.columns[target];
+                    format!("\"{}\": {}", column.name, column.ty)
+                };
+                let columns = targets.iter().map(column).collect::<Vec<_>>().join(", ");
+                let source = self.copy_source(path, *path_pos, &mut options, columns)?;
+                let checks = self.checks(&database, schema)?;
+                let bound = self.insert_query(&database, &table, &targets, source, *path_pos)?;
+                Ok(plan::Statement::Insert(Box::new(plan::statement::Insert {
+                    database,
+                    query: self.finish(bound),
+                    on_conflict: plan::statement::OnConflict::Fail,
+                    checks,
+                    returning: None,
+                    table: Arc::clone(&table),
+                })))
+            }
+        }
+    }
+
+    /// The rows of a file. A CSV file's columns have the table's names and types (`columns`), not guessed ones.
+    fn copy_source(
+        &mut self,
+        path: &str,
+        pos: Pos,
+        options: &mut Vec<(String, Value)>,
+        columns: String,
+    ) -> Result<Bound> {
+        let mut format = None;
+        options.retain(|(name, value)| {
+            if name == "format" {
+                format = Some(value.to_string().to_lowercase());
+            }
+            name != "format"
+        });
+        let is_parquet = match format.as_deref() {
+            Some(format) => format == "parquet",
+            None => path.to_lowercase().ends_with(".parquet"),
+        };
+        if let Some(other) = format.filter(|format| format != "parquet" && format != "csv") {
+            return Err(self.at(Error::unsupported(format!("COPY with FORMAT {other}")), pos));
+        }
+        let reader = if is_parquet { "read_parquet" } else { "read_csv" };
+        let says_types = |(name, _): &(String, Value)| {
+            matches!(name.as_str(), "types" | "dtypes" | "column_types" | "columns" | "all_varchar")
+        };
+        if !is_parquet && !options.iter().any(says_types) {
+            options.push(("columns".into(), Value::Varchar(columns)));
+        }
+        let Some(function) = self.context.catalog.table_function(reader) else {
+            return Err(self.at(Error::unsupported(format!("{reader} in this build")), pos));
+        };
+        let source = self.placed(function.bind(&[Value::Varchar(path.to_string())], options), pos)?;
+        let (plan, names) = self.source_plan(source);
+        Ok(Bound { plan, output: names.into_iter().map(|(name, id)| Output { id, name }).collect() })
+    }
+
+    /// Options by lower-case name; one without a value is TRUE.
+    pub(super) fn copy_options(&mut self, options: &[ast::CopyOption]) -> Result<Vec<(String, Value)>> {
+        let mut values = Vec::with_capacity(options.len());
+        for option in options {
+            let value = match &option.value {
+                None => Value::Boolean(true),
+                Some(value) => self.constant(value, "an option of COPY")?,
+            };
+            let name = option.name.value.to_lowercase();
+            let name = if name == "delimiter" { "delim".to_string() } else { name };
+            values.push((name, value));
+        }
+        Ok(values)
+    }
+}

@@ -1,0 +1,86 @@
+//! How the binder finds names: in one catalog, or across the databases that are attached.
+//!
+//! A database is named without regard to case. Each has one schema, `main`. Where a statement names no database, the
+//! implementation looks where the session would: its temporary objects, the current database, what the host registered.
+
+use inlay_catalog::{Catalog, CatalogEntry, IndexEntry, Sequence, TableEntry, TableFunction};
+use std::sync::Arc;
+
+/// Everything that has a name.
+pub trait Databases: Sync {
+    /// The database that names without one mean.
+    fn current(&self) -> String;
+
+    /// Names of all attached databases.
+    fn names(&self) -> Vec<String>;
+
+    /// What `name` stands for, and the name of the database that it is in.
+    fn resolve(&self, database: Option<&str>, name: &str) -> Option<(String, CatalogEntry)>;
+
+    /// Every table and view of a database by name, ordered by name.
+    fn entries(&self, database: &str) -> Vec<(String, CatalogEntry)>;
+
+    /// The index `name`, and the name of the database that it is in.
+    fn index(&self, database: Option<&str>, name: &str) -> Option<(String, IndexEntry)>;
+
+    /// The sequence `name`, and the name of the database that it is in.
+    fn sequence(&self, database: Option<&str>, name: &str) -> Option<(String, Arc<dyn Sequence>)>;
+
+    /// Every sequence of a database.
+    fn sequences(&self, database: &str) -> Vec<Arc<dyn Sequence>>;
+
+    /// Column positions of every key that is enforced on a table, by constraints and by unique indexes.
+    fn unique_keys(&self, _database: &str, table: &TableEntry) -> Vec<Vec<usize>> {
+        table.table.schema().all_keys()
+    }
+
+    /// The table function `name`.
+    fn table_function(&self, name: &str) -> Option<Arc<dyn TableFunction>>;
+
+    /// Names of all table functions.
+    fn table_function_names(&self) -> Vec<&'static str>;
+}
+
+/// What a catalog on its own is called.
+const MEMORY: &str = "memory";
+
+/// One database in memory, without sequences.
+impl Databases for Catalog {
+    fn current(&self) -> String {
+        MEMORY.to_string()
+    }
+
+    fn names(&self) -> Vec<String> {
+        vec![MEMORY.to_string()]
+    }
+
+    fn resolve(&self, database: Option<&str>, name: &str) -> Option<(String, CatalogEntry)> {
+        let entry =
+            database.is_none_or(|database| database.eq_ignore_ascii_case(MEMORY)).then(|| self.get(name));
+        Some((MEMORY.to_string(), entry??))
+    }
+
+    fn entries(&self, _database: &str) -> Vec<(String, CatalogEntry)> {
+        Catalog::entries(self)
+    }
+
+    fn index(&self, _database: Option<&str>, name: &str) -> Option<(String, IndexEntry)> {
+        Some((MEMORY.to_string(), Catalog::index(self, name)?))
+    }
+
+    fn sequence(&self, _database: Option<&str>, _name: &str) -> Option<(String, Arc<dyn Sequence>)> {
+        None
+    }
+
+    fn sequences(&self, _database: &str) -> Vec<Arc<dyn Sequence>> {
+        Vec::new()
+    }
+
+    fn table_function(&self, name: &str) -> Option<Arc<dyn TableFunction>> {
+        Catalog::table_function(self, name)
+    }
+
+    fn table_function_names(&self) -> Vec<&'static str> {
+        Catalog::table_function_names(self)
+    }
+}

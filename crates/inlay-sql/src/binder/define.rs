@@ -1,0 +1,516 @@
+//! CREATE TABLE, VIEW, INDEX and SEQUENCE.
+
+use super::Binder;
+use super::object::Target;
+use super::row::positions_read;
+use super::scope::same_name;
+use crate::parser::ast::{
+    self, ColumnOrigin, ConstraintKind, ExprKind, Ident, ObjectName, OnExisting, Pos, SequenceOptions,
+};
+use crate::plan;
+use inlay_catalog::{CatalogEntry, ColumnSchema, SequenceSchema, TableEntry, TableSchema, near_names};
+use inlay_storage::{Check, ForeignKey, Origin};
+use inlay_types::{Error, LogicalType, Result};
+use std::sync::Arc;
+
+/// The name of a key of a table, which says its columns: `t_pkey`, `t_a_b_key`.
+pub(super) fn key_name(schema: &TableSchema, key: &[usize]) -> String {
+    if key == schema.primary_key.as_slice() {
+        return format!("{}_pkey", schema.name);
+    }
+    format!("{}_{}_key", schema.name, column_names(schema, key))
+}
+
+fn column_names(schema: &TableSchema, positions: &[usize]) -> String {
+    positions.iter().map(|&index| schema.columns[index].name.as_str()).collect::<Vec<_>>().join("_")
+}
+
+impl Binder<'_> {
+    pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<plan::Statement> {
+        let database = self.database_for(&create.name)?;
+        let mut schema = TableSchema::new(create.name.last(), Vec::new());
+        let mut query = None;
+        let mut sequences = Vec::new();
+        if let Some(source) = &create.query {
+            let bound = self.query(source)?;
+            for (index, column) in bound.output.iter().enumerate() {
+                let name = match create.columns.get(index) {
+                    Some(given) => given.name.value.clone(),
+                    None => column.name.clone(),
+                };
+                schema.columns.push(ColumnSchema::new(name, self.columns.ty(column.id)));
+            }
+            query = Some(self.finish(bound));
+            unique_names(&mut schema);
+        } else {
+            for column in &create.columns {
+                let added = self.new_column(&database, &schema, column, &mut sequences)?;
+                schema.columns.push(added);
+            }
+            for (index, column) in create.columns.iter().enumerate() {
+                self.check_generated(&schema, index, column)?;
+            }
+        }
+        for constraint in &create.constraints {
+            self.add_constraint(&database, &mut schema, constraint, &create.name)?;
+        }
+        let replaces = create.on_existing == OnExisting::Replace;
+        if let (true, Some((referring, index))) = (
+            replaces,
+            self.referring(&database, &schema.name)
+                .into_iter()
+                .find(|(t, _)| !same_name(&t.name, &schema.name)),
+        ) {
+            let key = &referring.table.schema().foreign_keys[index].name;
+            let message = format!(
+                "table \"{}\" cannot be replaced: foreign key \"{key}\" of table \"{}\" refers to it",
+                schema.name, referring.name
+            );
+            return Err(self.at(Error::bind(message), create.name.pos()));
+        }
+        Ok(plan::Statement::CreateTable(Box::new(plan::statement::CreateTable {
+            database,
+            schema,
+            temporary: create.temporary,
+            or_replace: replaces,
+            if_not_exists: create.on_existing == OnExisting::Keep,
+            query,
+            sequences,
+        })))
+    }
+
+    /// A column as the schema holds it, without constraints that have names.
+    pub(super) fn new_column(
+        &mut self,
+        database: &str,
+        schema: &TableSchema,
+        column: &ast::ColumnDef,
+        sequences: &mut Vec<SequenceSchema>,
+    ) -> Result<ColumnSchema> {
+        let (name, pos) = (&column.name.value, column.name.pos);
+        if schema.columns.iter().any(|known| same_name(&known.name, name)) {
+            return Err(self.at(Error::Duplicate { kind: "column", name: name.clone() }, pos));
+        }
+        let mut added = ColumnSchema::new(name.clone(), column.data_type);
+        added.not_null = column.not_null;
+        if let Some((expr, text)) = &column.default {
+            self.check_default(expr, column.data_type)?;
+            added.default = Some(text.clone());
+        }
+        let options = match &column.origin {
+            ColumnOrigin::Given => return Ok(added),
+            ColumnOrigin::Computed(_, text) => {
+                added.origin = Origin::Computed(text.clone());
+                return Ok(added);
+            }
+            ColumnOrigin::Identity { always, options } => {
+                added.origin = if *always { Origin::IdentityAlways } else { Origin::IdentityByDefault };
+                options.clone()
+            }
+            ColumnOrigin::Serial => SequenceOptions { pos, ..SequenceOptions::default() },
+        };
+        let ty = column.data_type;
+        let largest = match ty {
+            LogicalType::SmallInt => i64::from(i16::MAX),
+            LogicalType::Integer => i64::from(i32::MAX),
+            LogicalType::BigInt => i64::MAX,
+            _ => {
+                let message = format!("an identity column is SMALLINT, INTEGER or BIGINT, not {ty}");
+                return Err(self.at(Error::type_mismatch(message), pos));
+            }
+        };
+        let sequence_name = self.free_sequence_name(database, &format!("{}_{name}_seq", schema.name));
+        let mut sequence = SequenceSchema { max: largest, ..SequenceSchema::new(sequence_name) };
+        self.apply_options(&mut sequence, &options, Some(largest))?;
+        sequence.owner = Some((schema.name.clone(), name.clone()));
+        added.not_null = true;
+        added.default = Some(default_of_sequence(&sequence.name));
+        sequences.push(sequence);
+        Ok(added)
+    }
+
+    fn free_sequence_name(&self, database: &str, wanted: &str) -> String {
+        let mut name = wanted.to_string();
+        let mut number = 0;
+        while self.context.catalog.sequence(Some(database), &name).is_some() {
+            number += 1;
+            name = format!("{wanted}{number}");
+        }
+        name
+    }
+
+    /// Bound once at creation, so that a mistake shows there.
+    pub(super) fn check_default(&mut self, expr: &ast::Expr, ty: LogicalType) -> Result<()> {
+        let (value, pending) = self.isolated(|binder| binder.expr(expr))?;
+        if !pending.is_empty() {
+            return Err(self.at(Error::unsupported("a subquery in DEFAULT"), expr.pos));
+        }
+        self.assigned(value, ty, expr.pos).map(drop)
+    }
+
+    pub(super) fn check_generated(
+        &mut self,
+        schema: &TableSchema,
+        index: usize,
+        column: &ast::ColumnDef,
+    ) -> Result<()> {
+        let ColumnOrigin::Computed(expr, _) = &column.origin else { return Ok(()) };
+        let value = self.row_expr(schema, expr, "a generated column")?;
+        if !value.is_deterministic() {
+            let message = "a generated column must have the same value each time it is computed";
+            return Err(self.at(Error::bind(message), expr.pos));
+        }
+        for position in positions_read(&value) {
+            if position == index || matches!(schema.columns[position].origin, Origin::Computed(_)) {
+                let (name, read) = (&column.name.value, &schema.columns[position].name);
+                let message = format!(
+                    "generated column \"{name}\" cannot be computed from generated column \"{read}\""
+                );
+                return Err(self.at(Error::bind(message), expr.pos));
+            }
+        }
+        self.assigned(value, column.data_type, expr.pos).map(drop)
+    }
+
+    /// Adds a constraint to a schema.
+    pub(super) fn add_constraint(
+        &mut self,
+        database: &str,
+        schema: &mut TableSchema,
+        constraint: &ast::TableConstraint,
+        table: &ObjectName,
+    ) -> Result<()> {
+        match &constraint.kind {
+            ConstraintKind::PrimaryKey(names) => {
+                if !schema.primary_key.is_empty() {
+                    let message = format!("table \"{}\" has a PRIMARY KEY already", schema.name);
+                    return Err(self.at(Error::bind(message), constraint.pos));
+                }
+                let key = self.column_indexes(schema, names, table)?;
+                key.iter().for_each(|&index| schema.columns[index].not_null = true);
+                schema.primary_key.clone_from(&key);
+                add_key(schema, key);
+            }
+            ConstraintKind::Unique(names) => {
+                let key = self.column_indexes(schema, names, table)?;
+                add_key(schema, key);
+            }
+            ConstraintKind::Check(condition, text) => {
+                let bound = self.row_condition(schema, condition)?;
+                let own = match positions_read(&bound).as_slice() {
+                    [only] => format!("{}_{}_check", schema.name, schema.columns[*only].name),
+                    _ => format!("{}_check", schema.name),
+                };
+                let name = self.constraint_name(schema, constraint, own)?;
+                schema.checks.push(Check { name, condition: text.clone() });
+            }
+            ConstraintKind::ForeignKey { columns, table: target, referenced, on_delete, on_update } => {
+                let columns = self.column_indexes(schema, columns, table)?;
+                let own = format!("{}_{}_fkey", schema.name, column_names(schema, &columns));
+                let name = self.constraint_name(schema, constraint, own)?;
+                let (target_name, referenced) =
+                    self.referenced(database, schema, &columns, target, referenced, constraint.pos)?;
+                schema.foreign_keys.push(ForeignKey {
+                    name,
+                    columns,
+                    table: target_name,
+                    referenced,
+                    on_delete: *on_delete,
+                    on_update: *on_update,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The name given, or `own` with a number if it is taken.
+    fn constraint_name(
+        &self,
+        schema: &TableSchema,
+        constraint: &ast::TableConstraint,
+        own: String,
+    ) -> Result<String> {
+        let taken = |name: &str| constraint_names(schema).iter().any(|known| same_name(known, name));
+        if let Some(given) = &constraint.name {
+            if taken(&given.value) {
+                let error = Error::Duplicate { kind: "constraint", name: given.value.clone() };
+                return Err(self.at(error, given.pos));
+            }
+            return Ok(given.value.clone());
+        }
+        let mut name = own.clone();
+        let mut number = 0;
+        while taken(&name) {
+            number += 1;
+            name = format!("{own}{number}");
+        }
+        Ok(name)
+    }
+
+    /// Table and columns that a foreign key refers to: a key of that table, of the same types.
+    fn referenced(
+        &self,
+        database: &str,
+        schema: &TableSchema,
+        columns: &[usize],
+        target: &ObjectName,
+        names: &[Ident],
+        pos: Pos,
+    ) -> Result<(String, Vec<String>)> {
+        let is_own = same_name(target.last(), &schema.name)
+            && self.database_of(target)?.is_none_or(|named| same_name(&named, database));
+        let found;
+        let (target_schema, keys) = if is_own {
+            (schema, schema.all_keys())
+        } else {
+            found = self.table(target)?;
+            if !same_name(&found.database, database) {
+                let error = Error::unsupported("a foreign key to a table of another database");
+                return Err(self.at(error, target.pos()));
+            }
+            (found.entry.table.schema(), self.context.catalog.unique_keys(&found.database, &found.entry))
+        };
+        let referenced = if names.is_empty() {
+            target_schema.primary_key.clone()
+        } else {
+            self.column_indexes(target_schema, names, target)?
+        };
+        let sorted = |key: &[usize]| {
+            let mut key = key.to_vec();
+            key.sort_unstable();
+            key
+        };
+        if referenced.is_empty() || !keys.iter().any(|key| sorted(key) == sorted(&referenced)) {
+            let message = if names.is_empty() {
+                format!(
+                    "table \"{target}\" has no PRIMARY KEY; name the columns: REFERENCES {target} (columns)"
+                )
+            } else {
+                let shown = names.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(", ");
+                format!("table \"{target}\" has no PRIMARY KEY or UNIQUE constraint on ({shown})")
+            };
+            return Err(self.at(Error::bind(message), target.pos()));
+        }
+        if referenced.len() != columns.len() {
+            let message =
+                format!("{} columns refer to {} columns of \"{target}\"", columns.len(), referenced.len());
+            return Err(self.at(Error::bind(message), pos));
+        }
+        for (&own, &other) in columns.iter().zip(&referenced) {
+            let (own, other) = (&schema.columns[own], &target_schema.columns[other]);
+            if own.ty != other.ty {
+                let message = format!(
+                    "column \"{}\" of type {} cannot refer to \"{target}\".\"{}\" of type {}",
+                    own.name, own.ty, other.name, other.ty
+                );
+                return Err(self.at(Error::type_mismatch(message), pos));
+            }
+        }
+        let names = referenced.iter().map(|&index| target_schema.columns[index].name.clone()).collect();
+        Ok((target_schema.name.clone(), names))
+    }
+
+    /// Tables with a foreign key to `table`, and the key's position; the table itself included.
+    pub(super) fn referring(&self, database: &str, table: &str) -> Vec<(Arc<TableEntry>, usize)> {
+        let mut found = Vec::new();
+        for (_, entry) in self.context.catalog.entries(database) {
+            let CatalogEntry::Table(entry) = entry else { continue };
+            for (index, key) in entry.table.schema().foreign_keys.iter().enumerate() {
+                if same_name(&key.table, table) {
+                    found.push((Arc::clone(&entry), index));
+                }
+            }
+        }
+        found
+    }
+
+    /// Position of a column in a table, or the error with near names.
+    pub(super) fn column_index(
+        &self,
+        schema: &TableSchema,
+        name: &Ident,
+        table: &ObjectName,
+    ) -> Result<usize> {
+        let found = schema.columns.iter().position(|column| same_name(&column.name, &name.value));
+        found.ok_or_else(|| {
+            let candidates =
+                near_names(&name.value, schema.columns.iter().map(|column| column.name.as_str()));
+            self.at(
+                Error::UndefinedColumn { name: format!("{}.{}", table.last(), name.value), candidates },
+                name.pos,
+            )
+        })
+    }
+
+    pub(super) fn create_view(&mut self, create: &ast::CreateView) -> Result<plan::Statement> {
+        let database = self.database_for(&create.name)?;
+        // Bound once here, so that a mistake shows at creation.
+        let bound = self.query(&create.query)?;
+        if let Some(surplus) = create.columns.get(bound.output.len()) {
+            let (names, columns) = (create.columns.len(), bound.output.len());
+            let message = format!("view \"{}\" has {columns} columns, {names} names are given", create.name);
+            return Err(self.at(Error::bind(message), surplus.pos));
+        }
+        Ok(plan::Statement::CreateView {
+            database,
+            temporary: create.temporary,
+            name: create.name.last().to_string(),
+            aliases: create.columns.iter().map(|name| name.value.clone()).collect(),
+            sql: create.query_text.clone(),
+            or_replace: create.on_existing == OnExisting::Replace,
+            if_not_exists: create.on_existing == OnExisting::Keep,
+        })
+    }
+
+    pub(super) fn create_index(
+        &mut self,
+        name: Option<&ObjectName>,
+        table: &ObjectName,
+        columns: &[ast::Expr],
+        unique: bool,
+        if_not_exists: bool,
+    ) -> Result<plan::Statement> {
+        let Target { database, entry } = self.table(table)?;
+        let mut positions = Vec::with_capacity(columns.len());
+        for column in columns {
+            let ExprKind::Column(parts) = &column.kind else {
+                return Err(self.at(Error::unsupported("an index on an expression"), column.pos));
+            };
+            let [.., column] = parts.as_slice() else {
+                return Err(Error::internal("a column without a name"));
+            };
+            positions.push(self.column_index(entry.table.schema(), column, table)?);
+        }
+        let name = name.map_or_else(|| format!("{}_idx", entry.name), |name| name.last().to_string());
+        Ok(plan::Statement::CreateIndex {
+            database,
+            name,
+            table: entry,
+            columns: positions,
+            unique,
+            if_not_exists,
+        })
+    }
+
+    pub(super) fn create_sequence(&mut self, create: &ast::CreateSequence) -> Result<plan::Statement> {
+        let database = self.database_for(&create.name)?;
+        let mut sequence = SequenceSchema::new(create.name.last());
+        self.apply_options(&mut sequence, &create.options, None)?;
+        Ok(plan::Statement::CreateSequence {
+            database,
+            sequence,
+            temporary: create.temporary,
+            or_replace: create.on_existing == OnExisting::Replace,
+            if_not_exists: create.on_existing == OnExisting::Keep,
+        })
+    }
+
+    /// Applies what was said to a new sequence or one that is there; `largest` bounds that of an identity column.
+    pub(super) fn apply_options(
+        &self,
+        sequence: &mut SequenceSchema,
+        options: &SequenceOptions,
+        largest: Option<i64>,
+    ) -> Result<()> {
+        let is_new = options.start.is_none() && sequence.start == 1 && sequence.min == 1;
+        let refuse = |message: String| Err(self.at(Error::invalid_argument(message), options.pos));
+        let name = sequence.name.clone();
+        if let Some(increment) = options.increment {
+            if increment == 0 {
+                return refuse(format!("INCREMENT of sequence \"{name}\" must not be 0"));
+            }
+            let turned = (increment < 0) != (sequence.increment < 0);
+            sequence.increment = increment;
+            if turned {
+                // Going down, a sequence starts at its maximum.
+                (sequence.min, sequence.max) =
+                    if increment < 0 { (i64::MIN, -1) } else { (1, largest.unwrap_or(i64::MAX)) };
+            }
+        }
+        let down = sequence.increment < 0;
+        if let Some(min) = options.min {
+            sequence.min = min.unwrap_or(if down { i64::MIN } else { 1 });
+        }
+        if let Some(max) = options.max {
+            sequence.max = max.unwrap_or(if down { -1 } else { largest.unwrap_or(i64::MAX) });
+        }
+        if sequence.min >= sequence.max {
+            return refuse(format!(
+                "sequence \"{name}\": MINVALUE {} is not below MAXVALUE {}",
+                sequence.min, sequence.max
+            ));
+        }
+        match options.start {
+            Some(start) => sequence.start = start,
+            None if is_new => sequence.start = if down { sequence.max } else { sequence.min },
+            None => {}
+        }
+        if !(sequence.min..=sequence.max).contains(&sequence.start) {
+            return refuse(format!(
+                "sequence \"{name}\": START {} is not between MINVALUE {} and MAXVALUE {}",
+                sequence.start, sequence.min, sequence.max
+            ));
+        }
+        sequence.cycle = options.cycle.unwrap_or(sequence.cycle);
+        match &options.owned_by {
+            None => {}
+            Some(None) => sequence.owner = None,
+            Some(Some(owner)) => {
+                let mut table = owner.clone();
+                let Some(column) = table.parts.pop().filter(|_| !table.parts.is_empty()) else {
+                    return Err(self.at(Error::bind("OWNED BY takes table.column"), owner.pos()));
+                };
+                let target = self.table(&table)?;
+                let schema = target.entry.table.schema();
+                let index = self.column_index(schema, &column, &table)?;
+                sequence.owner = Some((schema.name.clone(), schema.columns[index].name.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names of all constraints of a table that have names.
+pub(super) fn constraint_names(schema: &TableSchema) -> Vec<String> {
+    let keys = schema.all_keys();
+    let keys = keys.iter().map(|key| key_name(schema, key));
+    let checks = schema.checks.iter().map(|check| check.name.clone());
+    keys.chain(checks).chain(schema.foreign_keys.iter().map(|key| key.name.clone())).collect()
+}
+
+/// Adds a key unless it is there.
+pub(super) fn add_key(schema: &mut TableSchema, key: Vec<usize>) {
+    match key.as_slice() {
+        [only] => schema.columns[*only].unique = true,
+        _ if schema.keys.contains(&key) => {}
+        _ => schema.keys.push(key),
+    }
+}
+
+/// The default of a column that takes its values from a sequence.
+fn default_of_sequence(sequence: &str) -> String {
+    format!("nextval('{}')", sequence.replace('\'', "''"))
+}
+
+/// The sequence that a default is the next value of, if it is nothing else.
+pub(super) fn sequence_of_default(default: Option<&str>) -> Option<String> {
+    let text = default?.trim();
+    let inner = text.get(..8).filter(|head| head.eq_ignore_ascii_case("nextval("));
+    let name = text[inner?.len()..].strip_suffix(')')?.trim();
+    let name = name.strip_prefix('\'')?.strip_suffix('\'')?.replace("''", "'");
+    Some(name.rsplit('.').next().unwrap_or(&name).trim_matches('"').to_string())
+}
+
+/// Gives columns of CREATE TABLE AS that share a name a number: `a`, `a_1`.
+fn unique_names(schema: &mut TableSchema) {
+    for index in 1..schema.columns.len() {
+        let base = schema.columns[index].name.clone();
+        let mut name = base.clone();
+        let mut number = 0;
+        while schema.columns[..index].iter().any(|column| same_name(&column.name, &name)) {
+            number += 1;
+            name = format!("{base}_{number}");
+        }
+        schema.columns[index].name = name;
+    }
+}

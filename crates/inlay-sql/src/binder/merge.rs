@@ -1,0 +1,250 @@
+//! MERGE: a join of source and target, and what each WHEN does with a joined row.
+
+use super::object::Target;
+use super::row::{Positions, with_columns};
+use super::scope::{Phase, Relation, RelationColumn, Scope, same_name};
+use super::subquery::{Pending, attach, combine};
+use super::{Binder, Bound, Output};
+use crate::parser::ast::{self, ExprKind, Ident, Pos};
+use crate::plan::statement::{Merge, MergeAction, MergeClause, MergeKind};
+use crate::plan::{self, ColumnId, Expr, JoinKind};
+use inlay_catalog::TableSchema;
+use inlay_storage::Origin;
+use inlay_types::{Error, LogicalType, Result, Value};
+use std::sync::Arc;
+
+/// What the clauses of one MERGE share.
+struct MergeScope<'s> {
+    database: &'s str,
+    schema: &'s TableSchema,
+    table: &'s ast::ObjectName,
+    /// The target's columns.
+    target: Vec<ColumnId>,
+    /// How many relations the source has; the target's comes behind them.
+    source_relations: usize,
+}
+
+impl Binder<'_> {
+    pub(super) fn merge(&mut self, merge: &ast::Merge) -> Result<plan::Statement> {
+        let Target { database, entry: table } = self.table(&merge.table)?;
+        let schema = table.table.schema();
+        let name = merge.alias.as_ref().map_or(table.name.as_str(), |alias| alias.value.as_str());
+        let checks = self.checks(&database, schema)?;
+        let returning = match &merge.returning {
+            None => None,
+            Some(items) => Some(self.returning(items, name, schema, true)?),
+        };
+        self.scopes.push(Scope::new());
+        let source = self.from(std::slice::from_ref(&merge.source))?;
+        let source_relations = self.scope()?.relations.len();
+        let has_source = self.columns.add("has_source", LogicalType::Boolean);
+        let mut items: Vec<(ColumnId, Expr)> = Vec::new();
+        for id in source.output() {
+            items.push((id, self.column(id)));
+        }
+        items.push((has_source, Expr::boolean(true)));
+        let source = source.project(items);
+        let row_id = self.columns.add("rowid", LogicalType::BigInt);
+        let (target_plan, columns) = self.scan(&table, Some(row_id));
+        let target: Vec<ColumnId> = columns.iter().map(|(_, id)| *id).collect();
+        let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
+        self.scope()?.relations.push(Relation { name: name.to_string(), columns });
+        let conjuncts = super::select::conjuncts(&merge.on);
+        let (conditions, pending) = self.in_phase(Phase::From, |binder| {
+            conjuncts.into_iter().map(|one| binder.condition(one, "ON")).collect::<Result<Vec<_>>>()
+        })?;
+        if !pending.is_empty() {
+            return Err(self.at(Error::unsupported("a subquery in MERGE's ON"), merge.on.pos));
+        }
+        let has = |kind: MergeKind| merge.clauses.iter().any(|clause| clause.kind == kind);
+        let kind = if has(MergeKind::NotMatchedBySource) {
+            JoinKind::Full
+        } else if has(MergeKind::NotMatched) {
+            JoinKind::Left
+        } else {
+            JoinKind::Inner
+        };
+        let mut plan = combine(kind, source, target_plan, conditions);
+        let scope = MergeScope { database: &database, schema, table: &merge.table, target, source_relations };
+        let mut clauses = Vec::with_capacity(merge.clauses.len());
+        for clause in &merge.clauses {
+            let (bound, pending) = self.merge_clause(clause, &scope)?;
+            plan = attach(plan, pending);
+            clauses.push(bound);
+        }
+        self.scopes.pop();
+        let mut delivered = vec![row_id, has_source];
+        delivered.extend(&scope.target);
+        for id in clauses.iter().flat_map(clause_exprs).flat_map(Expr::columns) {
+            if !delivered.contains(&id) {
+                delivered.push(id);
+            }
+        }
+        let positions = Positions::new(delivered.iter().map(|&id| (id, self.columns.ty(id))));
+        clauses.iter_mut().flat_map(clause_exprs_mut).for_each(|expr| {
+            *expr = positions.apply(expr.clone());
+        });
+        let output = |id: ColumnId| Output { id, name: self.columns.get(id).name.clone() };
+        let output = Vec::from_iter(delivered.into_iter().map(output));
+        Ok(plan::Statement::Merge(Box::new(Merge {
+            query: self.finish(Bound { plan, output }),
+            table: Arc::clone(&table),
+            database: database.clone(),
+            clauses,
+            checks,
+            returning,
+        })))
+    }
+
+    /// Binds a clause; it sees the side or sides that have a row.
+    fn merge_clause(
+        &mut self,
+        clause: &ast::MergeClause,
+        shared: &MergeScope<'_>,
+    ) -> Result<(MergeClause, Vec<Pending>)> {
+        let scope = self.scope()?;
+        let mut hidden = Vec::new();
+        match clause.kind {
+            MergeKind::Matched => {}
+            MergeKind::NotMatched => hidden = scope.relations.split_off(shared.source_relations),
+            MergeKind::NotMatchedBySource => scope.visible_from = shared.source_relations,
+        }
+        let bound = self.in_phase(Phase::Where, |binder| {
+            let condition = match &clause.condition {
+                None => None,
+                Some(condition) => Some(binder.condition(condition, "WHEN")?),
+            };
+            let action = binder.merge_then(&clause.action, clause.pos, shared)?;
+            Ok(MergeClause { kind: clause.kind, condition, action })
+        });
+        let scope = self.scope()?;
+        scope.visible_from = 0;
+        scope.relations.extend(hidden);
+        bound
+    }
+
+    fn merge_then(
+        &mut self,
+        action: &ast::MergeAction,
+        pos: Pos,
+        shared: &MergeScope<'_>,
+    ) -> Result<MergeAction> {
+        let (database, schema) = (shared.database, shared.schema);
+        Ok(match action {
+            ast::MergeAction::Nothing => MergeAction::Nothing,
+            ast::MergeAction::Delete => MergeAction::Delete,
+            ast::MergeAction::Update { assignments } => {
+                let (mut set, mut values) = (Vec::new(), Vec::new());
+                for (name, written) in assignments {
+                    let index = self.assigned_column(schema, name, shared.table, &set, written)?;
+                    values.push(self.assigned_value(database, schema, index, written)?);
+                    set.push(index);
+                }
+                self.merge_update(set, values, shared)?
+            }
+            ast::MergeAction::UpdateAll => {
+                let (set, values): (Vec<usize>, Vec<Expr>) = self.by_name(pos, shared)?.into_iter().unzip();
+                self.merge_update(set, values, shared)?
+            }
+            ast::MergeAction::Insert { columns, values } => {
+                let mut targets = self.column_indexes(schema, columns, shared.table)?;
+                if columns.is_empty() {
+                    targets = super::change::insertable(schema);
+                }
+                if targets.len() != values.len() {
+                    let message = format!(
+                        "table \"{}\" takes {} values here, {} are given",
+                        schema.name,
+                        targets.len(),
+                        values.len()
+                    );
+                    return Err(self.at(Error::bind(message), values.first().map_or(pos, |value| value.pos)));
+                }
+                let mut given = Vec::with_capacity(values.len());
+                for (&index, written) in targets.iter().zip(values) {
+                    if written.kind == ExprKind::Default {
+                        continue;
+                    }
+                    let name = Ident { value: schema.columns[index].name.clone(), pos: written.pos };
+                    self.assigned_column(schema, &name, shared.table, &[], written)?;
+                    given.push((index, self.assigned_value(database, schema, index, written)?));
+                }
+                MergeAction::Insert { values: self.whole_row(given, shared)? }
+            }
+            ast::MergeAction::InsertAll => {
+                let given = self.by_name(pos, shared)?;
+                MergeAction::Insert { values: self.whole_row(given, shared)? }
+            }
+        })
+    }
+
+    fn merge_update(
+        &mut self,
+        mut set: Vec<usize>,
+        mut values: Vec<Expr>,
+        shared: &MergeScope<'_>,
+    ) -> Result<MergeAction> {
+        let target: Vec<Expr> = shared.target.iter().map(|id| self.column(*id)).collect();
+        let (database, schema) = (shared.database, shared.schema);
+        self.extend_by_generated(database, schema, &mut set, &mut values, |index| target[index].clone())?;
+        Ok(MergeAction::Update { set, values })
+    }
+
+    /// `UPDATE SET *` and `INSERT *`: columns of the source, by name.
+    fn by_name(&mut self, pos: Pos, shared: &MergeScope<'_>) -> Result<Vec<(usize, Expr)>> {
+        let mut given = Vec::new();
+        for index in super::change::insertable(shared.schema) {
+            let column = &shared.schema.columns[index];
+            let relations = &self.scope()?.relations[..shared.source_relations];
+            let named = relations.iter().flat_map(|relation| &relation.columns);
+            let found =
+                named.filter(|other| same_name(&other.name, &column.name)).map(|other| other.id).next();
+            let Some(id) = found else {
+                let message = format!("the source of MERGE has no column \"{}\"", column.name);
+                return Err(self.at(Error::bind(message), pos));
+            };
+            given.push((index, self.assigned(self.column(id), column.ty, pos)?));
+        }
+        Ok(given)
+    }
+
+    /// The values of all columns of a new row.
+    fn whole_row(&mut self, given: Vec<(usize, Expr)>, shared: &MergeScope<'_>) -> Result<Vec<Expr>> {
+        let (database, schema) = (shared.database, shared.schema);
+        let mut row = Vec::with_capacity(schema.columns.len());
+        for (index, column) in schema.columns.iter().enumerate() {
+            row.push(match given.iter().find(|(known, _)| *known == index) {
+                Some((_, value)) => value.clone(),
+                None if matches!(column.origin, Origin::Computed(_)) => {
+                    Expr::Literal { value: Value::Null, ty: column.ty }
+                }
+                None => self.default_of(database, column)?,
+            });
+        }
+        for (index, value) in self.generated(database, schema)? {
+            if value.columns().iter().any(|id| !row[id.0 as usize].is_deterministic()) {
+                let message =
+                    format!("MERGE into generated column \"{}\" of a sequence", schema.columns[index].name);
+                return Err(Error::unsupported(message));
+            }
+            row[index] = with_columns(value, |position| Some(row[position].clone()));
+        }
+        Ok(row)
+    }
+}
+
+fn clause_exprs(clause: &MergeClause) -> Vec<&Expr> {
+    let values = match &clause.action {
+        MergeAction::Update { values, .. } | MergeAction::Insert { values } => values.as_slice(),
+        MergeAction::Nothing | MergeAction::Delete => &[],
+    };
+    clause.condition.iter().chain(values).collect()
+}
+
+fn clause_exprs_mut(clause: &mut MergeClause) -> Vec<&mut Expr> {
+    let values = match &mut clause.action {
+        MergeAction::Update { values, .. } | MergeAction::Insert { values } => values.as_mut_slice(),
+        MergeAction::Nothing | MergeAction::Delete => &mut [],
+    };
+    clause.condition.iter_mut().chain(values).collect()
+}

@@ -1,0 +1,285 @@
+//! Row expressions: what is evaluated on rows that are there, not on a plan's (see [`crate::plan::statement`]).
+//!
+//! CHECK conditions, generated columns, RETURNING, and what ON CONFLICT does are bound in a scope of their own, over
+//! columns made for it, and then rewritten so that column `i` of the rows is `ColumnId(i)`.
+
+use super::object::undefined;
+use super::scope::{Phase, Relation, RelationColumn, Scope};
+use super::{BindContext, Binder};
+use crate::parser::ast::{self, Pos, QueryBody, StatementKind};
+use crate::parser::parse_statement;
+use crate::plan::statement::{BoundCheck, Returning};
+use crate::plan::{ColumnId, Expr};
+use inlay_catalog::{ColumnSchema, TableSchema};
+use inlay_storage::Origin;
+use inlay_types::{Error, LogicalType, Result, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Binds SQL texts over rows of a table of `database`: column `i` of the table is `ColumnId(i)`.
+pub fn bind_row_expressions(
+    context: &BindContext<'_>,
+    database: &str,
+    schema: &TableSchema,
+    texts: &[&str],
+) -> Result<Vec<Expr>> {
+    let mut binder = Binder::new(context, Arc::from(""));
+    texts.iter().map(|text| binder.stored_row_expr(database, schema, text)).collect()
+}
+
+/// The CHECK constraints of a table.
+pub fn bind_checks(
+    context: &BindContext<'_>,
+    database: &str,
+    schema: &TableSchema,
+) -> Result<Vec<BoundCheck>> {
+    Binder::new(context, Arc::from("")).checks(database, schema)
+}
+
+/// Position and value of each generated column of a table.
+pub fn bind_generated(
+    context: &BindContext<'_>,
+    database: &str,
+    schema: &TableSchema,
+) -> Result<Vec<(usize, Expr)>> {
+    Binder::new(context, Arc::from("")).generated(database, schema)
+}
+
+/// The value that a column gets when none is given, such as by SET DEFAULT of a foreign key.
+pub fn bind_default(context: &BindContext<'_>, database: &str, column: &ColumnSchema) -> Result<Expr> {
+    Binder::new(context, Arc::from("")).default_of(database, column)
+}
+
+/// Rows that a row expression reads; several stand side by side.
+pub(super) struct Rows<'s> {
+    pub(super) name: &'s str,
+    pub(super) columns: Vec<(String, LogicalType)>,
+    /// Only its qualified names mean it.
+    pub(super) qualified_only: bool,
+}
+
+impl<'s> Rows<'s> {
+    pub(super) fn of(name: &'s str, schema: &TableSchema) -> Self {
+        let columns = schema.columns.iter().map(|column| (column.name.clone(), column.ty)).collect();
+        Self { name, columns, qualified_only: false }
+    }
+}
+
+/// From the ids that a scope was made with to positions.
+pub(super) struct Positions(HashMap<ColumnId, Expr>);
+
+impl Positions {
+    pub(super) fn new(ids: impl Iterator<Item = (ColumnId, LogicalType)>) -> Self {
+        let numbered = ids.enumerate();
+        Self(
+            numbered.map(|(index, (id, ty))| (id, Expr::Column { id: ColumnId(index as u32), ty })).collect(),
+        )
+    }
+
+    pub(super) fn apply(&self, mut expr: Expr) -> Expr {
+        expr.substitute(&self.0);
+        expr
+    }
+}
+
+/// The positions that a row expression reads.
+pub(super) fn positions_read(expr: &Expr) -> Vec<usize> {
+    expr.columns().into_iter().map(|id| id.0 as usize).collect()
+}
+
+/// `expr`, a row expression, with each column `i` replaced by `value(i)`.
+pub(super) fn with_columns(mut expr: Expr, value: impl Fn(usize) -> Option<Expr>) -> Expr {
+    let map = expr.columns().into_iter().filter_map(|id| Some((id, value(id.0 as usize)?))).collect();
+    expr.substitute(&map);
+    expr
+}
+
+impl Binder<'_> {
+    /// Binds over rows alone; `place` is for the error if there are subqueries.
+    pub(super) fn over_rows<T>(
+        &mut self,
+        relations: Vec<Rows<'_>>,
+        place: &str,
+        pos: Pos,
+        inner: impl FnOnce(&mut Self, &Positions) -> Result<T>,
+    ) -> Result<T> {
+        let outer = std::mem::take(&mut self.scopes);
+        let mut scope = Scope::new();
+        scope.phase = Phase::Where;
+        let mut ids = Vec::new();
+        for rows in relations {
+            let mut columns = Vec::with_capacity(rows.columns.len());
+            for (name, ty) in rows.columns {
+                let id = self.columns.add(name.clone(), ty);
+                ids.push((id, ty));
+                let mut column = RelationColumn::new(name, id);
+                column.hidden = rows.qualified_only;
+                columns.push(column);
+            }
+            scope.relations.push(Relation { name: rows.name.to_string(), columns });
+        }
+        self.scopes.push(scope);
+        let result = inner(self, &Positions::new(ids.into_iter()));
+        let pending = self.scopes.pop().map(|scope| scope.pending).unwrap_or_default();
+        self.scopes = outer;
+        let value = result?;
+        if pending.is_empty() {
+            Ok(value)
+        } else {
+            Err(self.at(Error::unsupported(format!("a subquery in {place}")), pos))
+        }
+    }
+
+    /// Binds a text that the schema holds, as an expression.
+    pub(super) fn stored<T>(
+        &mut self,
+        database: &str,
+        text: &str,
+        inner: impl FnOnce(&mut Self, &ast::Expr) -> Result<T>,
+    ) -> Result<T> {
+        let statement = parse_statement(&format!("SELECT {text}"))?;
+        let no_expression = || Error::internal(format!("the stored text {text} is no expression"));
+        let StatementKind::Query(query) = &statement.kind else { return Err(no_expression()) };
+        let QueryBody::Select(select) = &query.body else { return Err(no_expression()) };
+        let [ast::SelectItem::Expr { expr, .. }] = select.items.as_slice() else {
+            return Err(no_expression());
+        };
+        let sql = std::mem::replace(&mut self.sql, Arc::clone(&statement.sql));
+        let stored_in = self.stored_in.replace(database.to_string());
+        let result = inner(self, expr);
+        self.sql = sql;
+        self.stored_in = stored_in;
+        result
+    }
+
+    fn stored_row_expr(&mut self, database: &str, schema: &TableSchema, text: &str) -> Result<Expr> {
+        self.stored(database, text, |binder, expr| binder.row_expr(schema, expr, "a stored expression"))
+    }
+
+    /// An expression over one row of a table.
+    pub(super) fn row_expr(&mut self, schema: &TableSchema, expr: &ast::Expr, place: &str) -> Result<Expr> {
+        let rows = vec![Rows::of(&schema.name, schema)];
+        self.over_rows(rows, place, expr.pos, |binder, positions| Ok(positions.apply(binder.expr(expr)?)))
+    }
+
+    /// A CHECK condition over one row of a table.
+    pub(super) fn row_condition(&mut self, schema: &TableSchema, expr: &ast::Expr) -> Result<Expr> {
+        let bound = self.row_expr(schema, expr, "CHECK")?;
+        self.boolean(bound, expr.pos, "CHECK")
+    }
+
+    pub(super) fn checks(&mut self, database: &str, schema: &TableSchema) -> Result<Vec<BoundCheck>> {
+        let mut checks = Vec::with_capacity(schema.checks.len());
+        for check in &schema.checks {
+            let text = &check.condition;
+            let condition = self.stored(database, text, |binder, expr| binder.row_condition(schema, expr))?;
+            checks.push(BoundCheck { name: check.name.clone(), text: text.clone(), condition });
+        }
+        Ok(checks)
+    }
+
+    /// Position and value of each generated column.
+    pub(super) fn generated(&mut self, database: &str, schema: &TableSchema) -> Result<Vec<(usize, Expr)>> {
+        let mut generated = Vec::new();
+        for (index, column) in schema.columns.iter().enumerate() {
+            let Origin::Computed(text) = &column.origin else { continue };
+            let value = self.stored_row_expr(database, schema, text)?;
+            generated.push((index, self.assigned(value, column.ty, Pos::default())?));
+        }
+        Ok(generated)
+    }
+
+    /// Adds the generated columns that depend on changed ones to `set` and `values`. `unchanged` reads another column.
+    pub(super) fn extend_by_generated(
+        &mut self,
+        database: &str,
+        schema: &TableSchema,
+        set: &mut Vec<usize>,
+        values: &mut Vec<Expr>,
+        unchanged: impl Fn(usize) -> Expr,
+    ) -> Result<()> {
+        let given = set.len();
+        for (index, value) in self.generated(database, schema)? {
+            let read = positions_read(&value);
+            if !read.iter().any(|position| set[..given].contains(position)) {
+                continue;
+            }
+            let new = |position: usize| set[..given].iter().position(|&known| known == position);
+            if let Some(position) = read
+                .iter()
+                .copied()
+                .find(|&position| new(position).is_some_and(|index| !values[index].is_deterministic()))
+            {
+                let (column, source) = (&schema.columns[index].name, &schema.columns[position].name);
+                return Err(Error::unsupported(format!(
+                    "a generated column (\"{column}\") of a value that differs at each call (of \"{source}\")"
+                )));
+            }
+            let value = with_columns(value, |position| {
+                Some(new(position).map_or_else(|| unchanged(position), |index| values[index].clone()))
+            });
+            set.push(index);
+            values.push(value);
+        }
+        Ok(())
+    }
+
+    /// RETURNING over rows of a table; with `action`, `merge_action()` is the column behind them.
+    pub(super) fn returning(
+        &mut self,
+        items: &[ast::SelectItem],
+        name: &str,
+        schema: &TableSchema,
+        action: bool,
+    ) -> Result<Returning> {
+        let pos = items.first().map(|item| match item {
+            ast::SelectItem::Expr { expr, .. } => expr.pos,
+            ast::SelectItem::Star { pos, .. } => *pos,
+        });
+        let mut rows = vec![Rows::of(name, schema)];
+        if action {
+            let columns = vec![("merge_action".to_string(), LogicalType::Varchar)];
+            rows.push(Rows { name: "", columns, qualified_only: true });
+        }
+        self.over_rows(rows, "RETURNING", pos.unwrap_or_default(), |binder, positions| {
+            binder.merge_action = if action {
+                let relations = &binder.scope()?.relations;
+                relations.last().and_then(|relation| relation.columns.first()).map(|column| column.id)
+            } else {
+                None
+            };
+            binder.expand_items(items)?;
+            let count = binder.scope()?.entries.len();
+            let mut bound = Vec::with_capacity(count);
+            for index in 0..count {
+                let value = match binder.entry(index)? {
+                    Expr::Literal { value: Value::Null, ty: LogicalType::Null } => {
+                        Expr::Literal { value: Value::Null, ty: LogicalType::Integer }
+                    }
+                    other => other,
+                };
+                bound.push((binder.scope()?.entries[index].name.clone(), positions.apply(value)));
+            }
+            binder.merge_action = None;
+            Ok(Returning { items: bound })
+        })
+    }
+
+    /// The value of a column that is not given.
+    pub(super) fn default_of(&mut self, database: &str, column: &ColumnSchema) -> Result<Expr> {
+        let Some(text) = &column.default else {
+            return Ok(Expr::Literal { value: Value::Null, ty: column.ty });
+        };
+        self.stored(database, text, |binder, expr| {
+            let (value, _) = binder.isolated(|binder| binder.expr(expr))?;
+            binder.assigned(value, column.ty, Pos::default())
+        })
+    }
+
+    /// The error for a constraint that a table does not have.
+    pub(super) fn undefined_constraint(&self, table: &str, name: &ast::Ident, known: &[String]) -> Error {
+        let near = inlay_catalog::near_names(&name.value, known.iter().map(String::as_str));
+        let message = undefined("constraint", &name.value, &near);
+        self.at(Error::bind(format!("table \"{table}\": {message}")), name.pos)
+    }
+}

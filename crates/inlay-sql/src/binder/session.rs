@@ -1,0 +1,151 @@
+//! ATTACH, DETACH, USE, CHECKPOINT, VACUUM, EXPORT and IMPORT.
+
+use super::Binder;
+use super::scope::same_name;
+use crate::parser::ast::{CopyOption, Ident, ObjectName, Pos, StatementKind};
+use crate::plan::statement::{Attach, ExportFormat, Query};
+use crate::plan::{self, Statement};
+use inlay_catalog::near_names;
+use inlay_types::{Error, LogicalType, Result, Value};
+
+/// What ATTACH knows in its parentheses.
+const ATTACH_OPTIONS: [&str; 4] = ["read_only", "read_write", "type", "access_mode"];
+
+impl Binder<'_> {
+    /// One row per attached database.
+    pub(super) fn show_databases(&mut self) -> Query {
+        let rows = self.context.catalog.names().into_iter().map(|name| vec![Value::Varchar(name)]).collect();
+        self.literal_rows(&[("database_name", LogicalType::Varchar)], rows)
+    }
+
+    pub(super) fn database_statement(&mut self, kind: &StatementKind) -> Result<Statement> {
+        Ok(match kind {
+            StatementKind::Checkpoint { database, force } => {
+                Statement::Checkpoint { database: self.named_or_current(database.as_ref())?, force: *force }
+            }
+            StatementKind::Vacuum { table: None, analyze } => {
+                Statement::Vacuum { database: self.current_database(), table: None, analyze: *analyze }
+            }
+            StatementKind::Vacuum { table: Some(name), analyze } => {
+                let target = self.table(name)?;
+                Statement::Vacuum { database: target.database, table: Some(target.entry), analyze: *analyze }
+            }
+            StatementKind::Attach { path, path_pos, alias, if_not_exists, options } => {
+                self.attach(path, *path_pos, alias.as_ref(), *if_not_exists, options)?
+            }
+            StatementKind::Detach { name, if_exists } => {
+                let known = match self.known_database(name) {
+                    Ok(known) => known,
+                    Err(_) if *if_exists => name.value.clone(),
+                    Err(error) => return Err(error),
+                };
+                if same_name(&known, &self.context.catalog.current()) {
+                    let message = format!("database \"{known}\" is in use; USE another one before DETACH");
+                    return Err(self.at(Error::bind(message), name.pos));
+                }
+                Statement::Detach { name: known, if_exists: *if_exists }
+            }
+            StatementKind::Use(name) => Statement::Use { database: self.used_database(name)? },
+            StatementKind::ExportDatabase { database, directory, options } => {
+                self.export(database.as_ref(), directory, options)?
+            }
+            StatementKind::ImportDatabase { directory } => {
+                Statement::ImportDatabase { database: self.current_database(), directory: directory.clone() }
+            }
+            _ => return Err(Error::internal("no statement about databases")),
+        })
+    }
+
+    fn named_or_current(&self, name: Option<&Ident>) -> Result<String> {
+        name.map_or_else(|| Ok(self.current_database()), |name| self.known_database(name))
+    }
+
+    /// `USE database`, `USE database.main`, `USE main`.
+    fn used_database(&self, name: &ObjectName) -> Result<String> {
+        match name.parts.as_slice() {
+            [only] if same_name(&only.value, "main") && self.known_database(only).is_err() => {
+                Ok(self.current_database())
+            }
+            [only] => self.known_database(only),
+            [database, schema] if same_name(&schema.value, "main") => self.known_database(database),
+            _ => Err(self.at(Error::bind("USE takes the name of a database"), name.pos())),
+        }
+    }
+
+    fn attach(
+        &mut self,
+        path: &str,
+        pos: Pos,
+        alias: Option<&Ident>,
+        if_not_exists: bool,
+        options: &[CopyOption],
+    ) -> Result<Statement> {
+        let name = match alias {
+            Some(alias) => alias.value.clone(),
+            None => database_name(path),
+        };
+        let reserved = ["main", "temp", "system"].iter().any(|reserved| same_name(reserved, &name));
+        if reserved || name.is_empty() {
+            let message = format!("a database cannot be called \"{name}\"; choose another name with AS");
+            return Err(self.at(Error::bind(message), alias.map_or(pos, |alias| alias.pos)));
+        }
+        let taken = self.context.catalog.names().iter().any(|known| same_name(known, &name));
+        if taken && !if_not_exists {
+            let error = Error::Duplicate { kind: "database", name };
+            return Err(self.at(error, alias.map_or(pos, |alias| alias.pos)));
+        }
+        let mut read_only = None;
+        for option in options {
+            let (key, at) = (option.name.value.to_lowercase(), option.name.pos);
+            let value = option.value.as_ref().map(|value| self.constant(value, "an option of ATTACH"));
+            let value = value.transpose()?.unwrap_or(Value::Boolean(true));
+            let text = value.to_string().to_lowercase();
+            let truth = matches!(text.as_str(), "true" | "1" | "on" | "t");
+            match (key.as_str(), text.as_str()) {
+                ("read_only", _) => read_only = Some(truth),
+                ("read_write", _) => read_only = Some(!truth),
+                ("access_mode", "read_only") => read_only = Some(true),
+                ("access_mode", "read_write") => read_only = Some(false),
+                ("access_mode", "automatic") | ("type", "inlay") => {}
+                ("type" | "access_mode", _) => {
+                    return Err(self.at(Error::unsupported(format!("ATTACH with {key} {text}")), at));
+                }
+                _ => {
+                    let near = near_names(&key, ATTACH_OPTIONS.into_iter());
+                    let message = super::object::undefined("option", &key, &near);
+                    return Err(self.at(Error::bind(format!("ATTACH: {message}")), at));
+                }
+            }
+        }
+        Ok(Statement::Attach(Attach { path: path.to_string(), name, if_not_exists, read_only }))
+    }
+
+    fn export(
+        &mut self,
+        database: Option<&Ident>,
+        directory: &str,
+        options: &[CopyOption],
+    ) -> Result<Statement> {
+        let database = self.named_or_current(database)?;
+        let mut options = self.copy_options(options)?;
+        let mut format = ExportFormat::Csv;
+        if let Some(index) = options.iter().position(|(name, _)| name == "format") {
+            let (_, value) = options.remove(index);
+            format = match value.to_string().to_lowercase().as_str() {
+                "csv" => ExportFormat::Csv,
+                "parquet" => ExportFormat::Parquet,
+                other => return Err(Error::unsupported(format!("EXPORT DATABASE with FORMAT {other}"))),
+            };
+        }
+        Ok(plan::Statement::ExportDatabase { database, directory: directory.to_string(), format, options })
+    }
+}
+
+/// The name of a database that is attached without one: its file's, up to the first point.
+fn database_name(path: &str) -> String {
+    if path.is_empty() || path == ":memory:" {
+        return "memory".to_string();
+    }
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    file.split('.').next().unwrap_or(file).to_string()
+}

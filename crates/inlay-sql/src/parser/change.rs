@@ -1,0 +1,308 @@
+//! INSERT, UPDATE, DELETE, MERGE and TRUNCATE.
+
+use super::ast::{
+    ConflictAction, ConflictTarget, Delete, Expr, Ident, Insert, Merge, MergeAction, MergeClause, MergeKind,
+    ObjectName, OnConflict, Overriding, Pos, SelectItem, StatementKind, TableRef, Update,
+};
+use super::convert::{Context, pos_of, unsupported};
+use super::{Reader, parse_error};
+use inlay_types::{Error, Result};
+use sqlparser::ast;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
+
+impl Reader<'_> {
+    /// `INSERT [OR REPLACE | OR IGNORE] INTO table [AS alias] [BY NAME] [(columns)] source [ON CONFLICT ...] [RETURNING ...]`.
+    pub(super) fn insert(&mut self) -> Result<StatementKind> {
+        self.parser.next_token();
+        let mut on_conflict = self.insert_or()?;
+        self.expect_word("into")?;
+        let table = self.object_name()?;
+        let alias = if self.word("as") { Some(self.identifier()?) } else { None };
+        let by_name = self.words(&["by", "name"]);
+        if !by_name {
+            self.words(&["by", "position"]);
+        }
+        let columns = if self.starts_column_list() { self.column_list()? } else { Vec::new() };
+        let overriding = match (self.words(&["overriding", "system", "value"]), self.word("overriding")) {
+            (true, _) => Some(Overriding::System),
+            (false, true) => {
+                self.expect_word("user")?;
+                self.expect_word("value")?;
+                Some(Overriding::User)
+            }
+            (false, false) => None,
+        };
+        let source = if self.words(&["default", "values"]) { None } else { Some(self.parsed_query()?) };
+        let pos = self.pos();
+        if self.words(&["on", "conflict"]) {
+            if on_conflict.is_some() {
+                return self.syntax("no ON CONFLICT behind INSERT OR REPLACE or OR IGNORE");
+            }
+            on_conflict = Some(self.on_conflict(pos)?);
+        }
+        let returning = self.returning()?;
+        Ok(StatementKind::Insert(Box::new(Insert {
+            table,
+            alias,
+            columns,
+            by_name,
+            overriding,
+            source,
+            on_conflict,
+            returning,
+        })))
+    }
+
+    fn insert_or(&mut self) -> Result<Option<OnConflict>> {
+        let pos = self.pos();
+        if !self.word("or") {
+            return Ok(None);
+        }
+        let action = if self.word("replace") {
+            ConflictAction::Replace
+        } else if self.word("ignore") {
+            ConflictAction::Nothing
+        } else {
+            return self.syntax("REPLACE or IGNORE");
+        };
+        Ok(Some(OnConflict { pos, target: ConflictTarget::Any, action }))
+    }
+
+    /// Tells `(a, b) VALUES` from a query in parentheses.
+    fn starts_column_list(&self) -> bool {
+        let query =
+            ["select", "with", "values", "from", "table"].iter().any(|word| self.nth_word_is(1, word));
+        self.parser.peek_token_ref().token == Token::LParen
+            && !query
+            && self.parser.peek_nth_token_ref(1).token != Token::LParen
+    }
+
+    fn column_list(&mut self) -> Result<Vec<Ident>> {
+        self.expect(&Token::LParen)?;
+        let mut columns = Vec::new();
+        while !self.parser.consume_token(&Token::RParen) {
+            let mut column = self.identifier()?;
+            while self.parser.consume_token(&Token::Period) {
+                column = self.identifier()?;
+            }
+            columns.push(column);
+            if !self.parser.consume_token(&Token::Comma) {
+                if !self.parser.consume_token(&Token::RParen) {
+                    return self.syntax(", or )");
+                }
+                break;
+            }
+        }
+        Ok(columns)
+    }
+
+    fn on_conflict(&mut self, pos: Pos) -> Result<OnConflict> {
+        let target = if self.parser.peek_token_ref().token == Token::LParen {
+            ConflictTarget::Columns(self.column_list()?)
+        } else if self.words(&["on", "constraint"]) {
+            ConflictTarget::Constraint(self.identifier()?)
+        } else {
+            ConflictTarget::Any
+        };
+        self.expect_word("do")?;
+        if self.word("nothing") {
+            return Ok(OnConflict { pos, target, action: ConflictAction::Nothing });
+        }
+        if !self.words(&["update", "set"]) {
+            return self.syntax("NOTHING or UPDATE SET");
+        }
+        let first_token = self.next_index();
+        let assignments = self.parser.parse_comma_separated(Parser::parse_assignment);
+        let assignments = assignments.map_err(|error| parse_error(&error, self.sql))?;
+        let assignments = self.context(first_token).assignments(assignments)?;
+        let filter = if self.word("where") { Some(self.expression()?) } else { None };
+        Ok(OnConflict { pos, target, action: ConflictAction::Update { assignments, filter } })
+    }
+
+    fn returning(&mut self) -> Result<Option<Vec<SelectItem>>> {
+        if !self.word("returning") {
+            return Ok(None);
+        }
+        let first_token = self.next_index();
+        let items = self.parser.parse_comma_separated(Parser::parse_select_item);
+        let items = items.map_err(|error| parse_error(&error, self.sql))?;
+        self.context(first_token).returning(Some(items))
+    }
+
+    /// `TRUNCATE [TABLE] names [RESTART IDENTITY | CONTINUE IDENTITY] [CASCADE | RESTRICT]`.
+    pub(super) fn truncate(&mut self) -> Result<StatementKind> {
+        self.parser.next_token();
+        self.word("table");
+        let mut tables = vec![self.object_name()?];
+        while self.parser.consume_token(&Token::Comma) {
+            tables.push(self.object_name()?);
+        }
+        let restart_identity = self.words(&["restart", "identity"]);
+        if !restart_identity {
+            self.words(&["continue", "identity"]);
+        }
+        let cascade = self.word("cascade");
+        if !cascade {
+            self.word("restrict");
+        }
+        Ok(StatementKind::Truncate { tables, restart_identity, cascade })
+    }
+}
+
+impl Context<'_, '_> {
+    fn returning(&self, items: Option<Vec<ast::SelectItem>>) -> Result<Option<Vec<SelectItem>>> {
+        let convert =
+            |items: Vec<ast::SelectItem>| items.into_iter().map(|item| self.select_item(item)).collect();
+        items.map(convert).transpose()
+    }
+
+    fn assignments(&self, written: Vec<ast::Assignment>) -> Result<Vec<(Ident, Expr)>> {
+        let mut assignments = Vec::with_capacity(written.len());
+        for assignment in written {
+            match (assignment.target, assignment.value) {
+                (ast::AssignmentTarget::ColumnName(column), value) => {
+                    assignments.push((self.column_name(&column)?, self.expr(value)?));
+                }
+                (ast::AssignmentTarget::Tuple(columns), ast::Expr::Tuple(values))
+                    if columns.len() == values.len() =>
+                {
+                    for (column, value) in columns.iter().zip(values) {
+                        assignments.push((self.column_name(column)?, self.expr(value)?));
+                    }
+                }
+                (ast::AssignmentTarget::Tuple(columns), _) => {
+                    let pos = columns.first().map(|column| self.column_name(column)).transpose()?;
+                    let error = unsupported("SET (a, b) = something other than a row of as many values");
+                    return Err(self.at(error, pos.map_or(Pos::default(), |column| column.pos)));
+                }
+            }
+        }
+        Ok(assignments)
+    }
+
+    pub(super) fn update(&self, update: ast::Update) -> Result<Update> {
+        let (table, alias) = self.target(update.table, "UPDATE")?;
+        let refuse = |feature: &str| Err(self.at(unsupported(feature), table.pos()));
+        if update.or.is_some() || update.limit.is_some() || !update.order_by.is_empty() {
+            return refuse("UPDATE OR ... and UPDATE with ORDER BY or LIMIT");
+        }
+        let assignments = self.assignments(update.assignments)?;
+        let from = match update.from {
+            None => Vec::new(),
+            Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => {
+                from
+            }
+        };
+        Ok(Update {
+            assignments,
+            from: from.into_iter().map(|item| self.table_with_joins(item)).collect::<Result<_>>()?,
+            filter: update.selection.map(|filter| self.expr(filter)).transpose()?,
+            returning: self.returning(update.returning)?,
+            table,
+            alias,
+        })
+    }
+
+    pub(super) fn delete(&self, delete: ast::Delete) -> Result<Delete> {
+        let (ast::FromTable::WithFromKeyword(mut from) | ast::FromTable::WithoutKeyword(mut from)) =
+            delete.from;
+        let target = from.pop().filter(|_| from.is_empty() && delete.tables.is_empty());
+        let Some(target) = target else { return Err(unsupported("DELETE from several tables")) };
+        let (table, alias) = self.target(target, "DELETE")?;
+        if delete.limit.is_some() || !delete.order_by.is_empty() {
+            return Err(self.at(unsupported("DELETE with ORDER BY or LIMIT"), table.pos()));
+        }
+        let using = delete.using.into_iter().flatten().map(|item| self.table_with_joins(item));
+        Ok(Delete {
+            using: using.collect::<Result<_>>()?,
+            filter: delete.selection.map(|filter| self.expr(filter)).transpose()?,
+            returning: self.returning(delete.returning)?,
+            table,
+            alias,
+        })
+    }
+
+    pub(super) fn merge(&self, merge: ast::Merge) -> Result<Merge> {
+        let alone = |relation| ast::TableWithJoins { relation, joins: Vec::new() };
+        let (table, alias) = self.target(alone(merge.table), "MERGE")?;
+        let returning = match merge.output {
+            None => None,
+            Some(ast::OutputClause::Returning { select_items, .. }) => self.returning(Some(select_items))?,
+            Some(ast::OutputClause::Output { .. }) => {
+                return Err(self.at(unsupported("MERGE ... OUTPUT; write RETURNING"), table.pos()));
+            }
+        };
+        let clauses = merge.clauses.into_iter().map(|clause| self.merge_clause(clause));
+        Ok(Merge {
+            source: self.table_with_joins(alone(merge.source))?,
+            on: self.expr(*merge.on)?,
+            clauses: clauses.collect::<Result<_>>()?,
+            returning,
+            table,
+            alias,
+        })
+    }
+
+    fn merge_clause(&self, clause: ast::MergeClause) -> Result<MergeClause> {
+        let pos = pos_of(clause.when_token.0.span.start);
+        let refuse = |feature: &str| Err(self.at(unsupported(feature), pos));
+        let action = match clause.action {
+            ast::MergeAction::DoNothing { .. } => MergeAction::Nothing,
+            ast::MergeAction::Delete { .. } => MergeAction::Delete,
+            ast::MergeAction::Update(update) => {
+                if update.update_predicate.is_some() || update.delete_predicate.is_some() {
+                    return refuse("WHERE behind UPDATE in MERGE; write WHEN ... AND condition");
+                }
+                match update.kind {
+                    ast::MergeUpdateKind::Set(assignments) => {
+                        MergeAction::Update { assignments: self.assignments(assignments)? }
+                    }
+                    ast::MergeUpdateKind::Wildcard => MergeAction::UpdateAll,
+                }
+            }
+            ast::MergeAction::Insert(insert) => {
+                if insert.insert_predicate.is_some() {
+                    return refuse("WHERE behind INSERT in MERGE; write WHEN ... AND condition");
+                }
+                let columns = insert.columns.iter().map(|column| self.column_name(column));
+                let columns = columns.collect::<Result<Vec<_>>>()?;
+                match insert.kind {
+                    ast::MergeInsertKind::Wildcard => MergeAction::InsertAll,
+                    ast::MergeInsertKind::Row => return refuse("INSERT ROW in MERGE"),
+                    ast::MergeInsertKind::Values(mut values) => {
+                        let row = values.rows.pop().filter(|_| values.rows.is_empty());
+                        let Some(row) = row else {
+                            return Err(self.at(Error::bind("MERGE inserts one row of VALUES per row"), pos));
+                        };
+                        MergeAction::Insert { columns, values: self.exprs(row.content)? }
+                    }
+                }
+            }
+        };
+        Ok(MergeClause {
+            pos,
+            kind: match clause.clause_kind {
+                ast::MergeClauseKind::Matched => MergeKind::Matched,
+                ast::MergeClauseKind::NotMatched | ast::MergeClauseKind::NotMatchedByTarget => {
+                    MergeKind::NotMatched
+                }
+                ast::MergeClauseKind::NotMatchedBySource => MergeKind::NotMatchedBySource,
+            },
+            condition: clause.predicate.map(|condition| self.expr(condition)).transpose()?,
+            action,
+        })
+    }
+
+    /// The table that UPDATE, DELETE or MERGE changes, with its alias.
+    fn target(&self, item: ast::TableWithJoins, statement: &str) -> Result<(ObjectName, Option<Ident>)> {
+        let no_joins = item.joins.is_empty();
+        match self.table_with_joins(item)? {
+            TableRef::Table { name, alias } if no_joins => Ok((name, alias.map(|alias| alias.name))),
+            _ => {
+                Err(self
+                    .at(unsupported(format!("{statement} of something other than a table")), Pos::default()))
+            }
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! CREATE, ALTER and DROP.
+
+use super::Reader;
+use super::ast::{
+    AlterAction, AlterSequence, ColumnDef, ColumnOrigin, ConstraintKind, CreateSequence, CreateTable,
+    CreateView, Expr, Ident, OnExisting, Pos, ReferenceAction, SequenceOptions, StatementKind,
+    TableConstraint,
+};
+use super::convert::{Context, unsupported};
+use super::query::expr_start;
+use inlay_types::{Error, LogicalType, Result};
+use sqlparser::ast;
+use sqlparser::tokenizer::Token;
+
+impl Reader<'_> {
+    /// Tells `CREATE [OR REPLACE] [TEMP] SEQUENCE` from other CREATEs.
+    pub(super) fn starts_create_sequence(&self) -> bool {
+        let after_replace = if self.nth_word_is(1, "or") { 3 } else { 1 };
+        let is_temporary = ["temp", "temporary"].iter().any(|word| self.nth_word_is(after_replace, word));
+        self.nth_word_is(after_replace + usize::from(is_temporary), "sequence")
+    }
+
+    pub(super) fn create_sequence(&mut self) -> Result<StatementKind> {
+        self.parser.next_token();
+        let or_replace = self.words(&["or", "replace"]);
+        let temporary = self.word("temp") || self.word("temporary");
+        self.expect_word("sequence")?;
+        let if_not_exists = self.words(&["if", "not", "exists"]);
+        let name = self.object_name()?;
+        if self.word("as") {
+            let pos = self.pos();
+            let wide = ["bigint", "int8", "integer", "int", "int4", "smallint", "int2"];
+            if !wide.iter().any(|ty| self.word(ty)) {
+                let error = Error::type_mismatch("a sequence is of an integer type up to BIGINT");
+                return Err(error.at(pos.line, pos.column, self.sql));
+            }
+        }
+        let mut options = SequenceOptions { pos: name.pos(), ..SequenceOptions::default() };
+        while !self.at_end() {
+            if !self.sequence_option(&mut options)? {
+                return self.syntax("an option of the sequence");
+            }
+        }
+        let on_existing = on_existing(or_replace, if_not_exists);
+        Ok(StatementKind::CreateSequence(Box::new(CreateSequence { name, temporary, on_existing, options })))
+    }
+
+    /// `ALTER SEQUENCE [IF EXISTS] name {RENAME TO name | options and RESTART [WITH n]}`.
+    pub(super) fn alter_sequence(&mut self) -> Result<StatementKind> {
+        self.words(&["alter", "sequence"]);
+        let if_exists = self.words(&["if", "exists"]);
+        let name = self.object_name()?;
+        let options = SequenceOptions { pos: name.pos(), ..SequenceOptions::default() };
+        let mut alter = AlterSequence { name, if_exists, options, restart: None, rename: None };
+        if self.words(&["rename", "to"]) {
+            alter.rename = Some(self.identifier()?);
+            return Ok(StatementKind::AlterSequence(Box::new(alter)));
+        }
+        if self.at_end() {
+            return self.syntax("RESTART, RENAME TO or an option of the sequence");
+        }
+        while !self.at_end() {
+            if self.word("restart") {
+                let says_value = self.word("with")
+                    || matches!(self.parser.peek_token_ref().token, Token::Number(..) | Token::Minus);
+                alter.restart = Some(if says_value { Some(self.integer()?) } else { None });
+            } else if !self.sequence_option(&mut alter.options)? {
+                return self.syntax("RESTART or an option of the sequence");
+            }
+        }
+        Ok(StatementKind::AlterSequence(Box::new(alter)))
+    }
+
+    /// Reads one option of a sequence, if there is one.
+    fn sequence_option(&mut self, options: &mut SequenceOptions) -> Result<bool> {
+        if self.word("start") {
+            self.word("with");
+            options.start = Some(self.integer()?);
+        } else if self.word("increment") {
+            self.word("by");
+            options.increment = Some(self.integer()?);
+        } else if self.word("minvalue") {
+            options.min = Some(Some(self.integer()?));
+        } else if self.word("maxvalue") {
+            options.max = Some(Some(self.integer()?));
+        } else if self.words(&["no", "minvalue"]) {
+            options.min = Some(None);
+        } else if self.words(&["no", "maxvalue"]) {
+            options.max = Some(None);
+        } else if self.words(&["no", "cycle"]) {
+            options.cycle = Some(false);
+        } else if self.word("cycle") {
+            options.cycle = Some(true);
+        } else if self.word("cache") {
+            // How many values are fetched at once is the engine's to decide.
+            self.integer()?;
+        } else if self.words(&["owned", "by"]) {
+            options.owned_by = Some(if self.word("none") { None } else { Some(self.object_name()?) });
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn integer(&mut self) -> Result<i64> {
+        let negative = self.parser.consume_token(&Token::Minus);
+        let Token::Number(digits, _) = &self.parser.peek_token_ref().token else {
+            return self.syntax("a number");
+        };
+        let text = if negative { format!("-{digits}") } else { digits.clone() };
+        let Ok(number) = text.parse() else { return self.syntax("a number of type BIGINT") };
+        self.parser.next_token();
+        Ok(number)
+    }
+
+    /// `ALTER VIEW [IF EXISTS] name RENAME TO name`.
+    pub(super) fn rename_view(&mut self) -> Result<StatementKind> {
+        self.words(&["alter", "view"]);
+        let if_exists = self.words(&["if", "exists"]);
+        let name = self.object_name()?;
+        if !self.words(&["rename", "to"]) {
+            return self.syntax("RENAME TO");
+        }
+        Ok(StatementKind::RenameView { name, if_exists, new_name: self.identifier()? })
+    }
+}
+
+impl Context<'_, '_> {
+    pub(super) fn create_table(&self, create: ast::CreateTable) -> Result<CreateTable> {
+        let name = self.object_name(&create.name)?;
+        if create.like.is_some() || create.clone.is_some() || create.inherits.is_some() || create.external {
+            return Err(
+                self.at(unsupported("CREATE TABLE ... LIKE, CLONE, INHERITS or EXTERNAL"), name.pos())
+            );
+        }
+        let mut columns = Vec::with_capacity(create.columns.len());
+        let mut constraints = Vec::new();
+        for column in create.columns {
+            columns.push(self.column_def(column, &mut constraints)?);
+        }
+        for constraint in create.constraints {
+            constraints.push(self.constraint(constraint, name.pos())?);
+        }
+        Ok(CreateTable {
+            on_existing: on_existing(create.or_replace, create.if_not_exists),
+            temporary: create.temporary,
+            columns,
+            constraints,
+            query: create.query.map(|query| self.query(*query)).transpose()?,
+            name,
+        })
+    }
+
+    fn constraint(&self, constraint: ast::TableConstraint, pos: Pos) -> Result<TableConstraint> {
+        use ast::TableConstraint as C;
+        match constraint {
+            C::PrimaryKey(key) => {
+                let (name, characteristics) = (key.name, key.characteristics);
+                let kind = ConstraintKind::PrimaryKey(self.key_columns(key.columns)?);
+                self.named(name, kind, characteristics, pos)
+            }
+            C::Unique(key) => {
+                let (name, characteristics) = (key.name, key.characteristics);
+                if key.nulls_distinct == ast::NullsDistinctOption::NotDistinct {
+                    return Err(self.at(unsupported("UNIQUE NULLS NOT DISTINCT"), pos));
+                }
+                let kind = ConstraintKind::Unique(self.key_columns(key.columns)?);
+                self.named(name, kind, characteristics, pos)
+            }
+            C::Check(check) => self.check(check),
+            C::ForeignKey(key) => {
+                let columns = self.idents(key.columns.clone());
+                self.foreign_key(key, columns, pos)
+            }
+            other => Err(self.at(unsupported(format!("the constraint {other}")), pos)),
+        }
+    }
+
+    fn named(
+        &self,
+        name: Option<ast::Ident>,
+        kind: ConstraintKind,
+        characteristics: Option<ast::ConstraintCharacteristics>,
+        pos: Pos,
+    ) -> Result<TableConstraint> {
+        let name = name.map(|name| self.ident(name));
+        let pos = name.as_ref().map_or(pos, |name| name.pos);
+        if let Some(said) = characteristics {
+            if said.deferrable == Some(true) || said.initially == Some(ast::DeferrableInitial::Deferred) {
+                return Err(self.at(unsupported("a constraint that is DEFERRABLE"), pos));
+            }
+            if said.enforced == Some(false) {
+                return Err(self.at(unsupported("a constraint that is NOT ENFORCED"), pos));
+            }
+        }
+        Ok(TableConstraint { name, kind, pos })
+    }
+
+    fn check(&self, check: ast::CheckConstraint) -> Result<TableConstraint> {
+        let text = check.expr.to_string();
+        let condition = self.expr(*check.expr)?;
+        let pos = condition.pos;
+        if check.enforced == Some(false) {
+            return Err(self.at(unsupported("a constraint that is NOT ENFORCED"), pos));
+        }
+        self.named(check.name, ConstraintKind::Check(condition, text), None, pos)
+    }
+
+    fn foreign_key(
+        &self,
+        key: ast::ForeignKeyConstraint,
+        columns: Vec<Ident>,
+        pos: Pos,
+    ) -> Result<TableConstraint> {
+        use ast::ConstraintReferenceMatchKind as Match;
+        let table = self.object_name(&key.foreign_table)?;
+        if matches!(key.match_kind, Some(Match::Full | Match::Partial)) {
+            return Err(self.at(unsupported("MATCH FULL and MATCH PARTIAL"), table.pos()));
+        }
+        let kind = ConstraintKind::ForeignKey {
+            columns,
+            referenced: self.idents(key.referred_columns),
+            on_delete: action(key.on_delete),
+            on_update: action(key.on_update),
+            table,
+        };
+        self.named(key.name, kind, key.characteristics, pos)
+    }
+
+    fn column_def(
+        &self,
+        column: ast::ColumnDef,
+        constraints: &mut Vec<TableConstraint>,
+    ) -> Result<ColumnDef> {
+        let name = self.ident(column.name);
+        let pos = name.pos;
+        let serial = serial_type(&column.data_type);
+        let data_type = match serial {
+            Some(data_type) => data_type,
+            None => self.data_type(&column.data_type).map_err(|error| self.at(error, pos))?,
+        };
+        let origin = if serial.is_some() { ColumnOrigin::Serial } else { ColumnOrigin::Given };
+        let mut def = ColumnDef { name, data_type, not_null: serial.is_some(), default: None, origin };
+        for option in column.options {
+            let given = option.name;
+            let own = vec![def.name.clone()];
+            match option.option {
+                ast::ColumnOption::Null => {}
+                ast::ColumnOption::NotNull => def.not_null = true,
+                ast::ColumnOption::Default(expr) => def.default = Some(self.with_text(expr)?),
+                ast::ColumnOption::PrimaryKey(key) => {
+                    def.not_null = true;
+                    let kind = ConstraintKind::PrimaryKey(own);
+                    constraints.push(self.named(given, kind, key.characteristics, pos)?);
+                }
+                ast::ColumnOption::Unique(key) => {
+                    let kind = ConstraintKind::Unique(own);
+                    constraints.push(self.named(given, kind, key.characteristics, pos)?);
+                }
+                ast::ColumnOption::Check(mut check) => {
+                    check.name = check.name.or(given);
+                    constraints.push(self.check(check)?);
+                }
+                ast::ColumnOption::ForeignKey(mut key) => {
+                    key.name = key.name.or(given);
+                    constraints.push(self.foreign_key(key, own, pos)?);
+                }
+                ast::ColumnOption::Generated { generated_as, sequence_options, generation_expr, .. } => {
+                    def.origin = self.generated(generated_as, sequence_options, generation_expr, pos)?
+                }
+                ast::ColumnOption::Comment(_) => {}
+                ast::ColumnOption::Collation(_) => {
+                    return Err(self.at(unsupported("COLLATE"), pos));
+                }
+                other => return Err(self.at(unsupported(format!("the column option {other}")), pos)),
+            }
+        }
+        let says_twice = match &def.origin {
+            ColumnOrigin::Given => None,
+            ColumnOrigin::Computed(..) => Some("a generated column"),
+            ColumnOrigin::Identity { .. } => Some("an identity column"),
+            ColumnOrigin::Serial => Some("a SERIAL column"),
+        };
+        if let (Some(kind), Some(_)) = (says_twice, &def.default) {
+            return Err(self.at(Error::bind(format!("{kind} has no DEFAULT")), pos));
+        }
+        Ok(def)
+    }
+
+    fn with_text(&self, expr: ast::Expr) -> Result<(Expr, String)> {
+        let text = expr.to_string();
+        Ok((self.expr(expr)?, text))
+    }
+
+    fn generated(
+        &self,
+        generated_as: ast::GeneratedAs,
+        options: Option<Vec<ast::SequenceOptions>>,
+        expr: Option<ast::Expr>,
+        pos: Pos,
+    ) -> Result<ColumnOrigin> {
+        if let Some(expr) = expr {
+            let (expr, text) = self.with_text(expr)?;
+            return Ok(ColumnOrigin::Computed(expr, text));
+        }
+        let always = !matches!(generated_as, ast::GeneratedAs::ByDefault);
+        let mut read = SequenceOptions { pos, ..SequenceOptions::default() };
+        for option in options.unwrap_or_default() {
+            use ast::SequenceOptions as O;
+            match option {
+                O::IncrementBy(number, _) => read.increment = Some(self.sequence_number(&number, pos)?),
+                O::StartWith(number, _) => read.start = Some(self.sequence_number(&number, pos)?),
+                O::MinValue(limit) => {
+                    read.min = Some(limit.map(|number| self.sequence_number(&number, pos)).transpose()?);
+                }
+                O::MaxValue(limit) => {
+                    read.max = Some(limit.map(|number| self.sequence_number(&number, pos)).transpose()?);
+                }
+                O::Cache(_) => {}
+                O::Cycle(cycle) => read.cycle = Some(cycle),
+            }
+        }
+        Ok(ColumnOrigin::Identity { always, options: read })
+    }
+
+    fn sequence_number(&self, number: &ast::Expr, pos: Pos) -> Result<i64> {
+        let text = number.to_string();
+        text.replace(' ', "").trim_start_matches('+').parse().map_err(|_| {
+            self.at(Error::Syntax { message: format!("{text} is no number of type BIGINT") }, pos)
+        })
+    }
+
+    fn key_columns(&self, columns: Vec<ast::IndexColumn>) -> Result<Vec<Ident>> {
+        let name = |column: ast::IndexColumn| match column.column.expr {
+            ast::Expr::Identifier(ident) => Ok(self.ident(ident)),
+            other => {
+                Err(self.at(Error::bind("a key consists of columns, not expressions"), expr_start(&other)))
+            }
+        };
+        columns.into_iter().map(name).collect()
+    }
+
+    pub(super) fn create_view(&self, create: ast::CreateView, query_text: String) -> Result<CreateView> {
+        let name = self.object_name(&create.name)?;
+        if create.materialized {
+            return Err(self.at(unsupported("CREATE MATERIALIZED VIEW"), name.pos()));
+        }
+        Ok(CreateView {
+            on_existing: on_existing(create.or_replace, create.if_not_exists),
+            temporary: create.temporary,
+            columns: create.columns.into_iter().map(|column| self.ident(column.name)).collect(),
+            query: self.query(*create.query)?,
+            query_text,
+            name,
+        })
+    }
+
+    pub(super) fn create_index(&self, create: ast::CreateIndex) -> Result<StatementKind> {
+        let table = self.object_name(&create.table_name)?;
+        if create.predicate.is_some() {
+            return Err(self.at(unsupported("an index with WHERE"), table.pos()));
+        }
+        if !create.include.is_empty() || create.nulls_distinct == Some(false) {
+            return Err(self.at(unsupported("INCLUDE and NULLS NOT DISTINCT of an index"), table.pos()));
+        }
+        Ok(StatementKind::CreateIndex {
+            name: create.name.map(|name| self.object_name(&name)).transpose()?,
+            table,
+            columns: create
+                .columns
+                .into_iter()
+                .map(|column| self.expr(column.column.expr))
+                .collect::<Result<_>>()?,
+            unique: create.unique,
+            if_not_exists: create.if_not_exists,
+        })
+    }
+
+    pub(super) fn alter_table(&self, alter: ast::AlterTable) -> Result<StatementKind> {
+        let table = self.object_name(&alter.name)?;
+        let mut actions = Vec::with_capacity(alter.operations.len());
+        for operation in alter.operations {
+            self.alter_action(operation, table.pos(), &mut actions)?;
+        }
+        Ok(StatementKind::AlterTable { table, if_exists: alter.if_exists, actions })
+    }
+
+    fn alter_action(
+        &self,
+        operation: ast::AlterTableOperation,
+        pos: Pos,
+        actions: &mut Vec<AlterAction>,
+    ) -> Result<()> {
+        use ast::AlterTableOperation as O;
+        let cascades = |behavior: Option<ast::DropBehavior>| behavior == Some(ast::DropBehavior::Cascade);
+        actions.push(match operation {
+            O::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
+                let mut constraints = Vec::new();
+                let column = Box::new(self.column_def(column_def, &mut constraints)?);
+                AlterAction::AddColumn { column, constraints, if_not_exists }
+            }
+            O::DropColumn { column_names, if_exists, drop_behavior, .. } => {
+                for name in column_names {
+                    let (name, cascade) = (self.ident(name), cascades(drop_behavior));
+                    actions.push(AlterAction::DropColumn { name, if_exists, cascade });
+                }
+                return Ok(());
+            }
+            O::RenameColumn { old_column_name, new_column_name } => AlterAction::RenameColumn {
+                name: self.ident(old_column_name),
+                new_name: self.ident(new_column_name),
+            },
+            O::RenameTable {
+                table_name: ast::RenameTableNameKind::To(name) | ast::RenameTableNameKind::As(name),
+            } => {
+                let mut name = self.object_name(&name)?;
+                let new_name = name.parts.pop().filter(|_| name.parts.is_empty());
+                let Some(new_name) = new_name else {
+                    return Err(self.at(Error::bind("RENAME TO takes a name without a database"), pos));
+                };
+                AlterAction::RenameTable { new_name }
+            }
+            O::AddConstraint { constraint, not_valid: false } => {
+                AlterAction::AddConstraint(self.constraint(constraint, pos)?)
+            }
+            O::DropConstraint { if_exists, name, drop_behavior } => AlterAction::DropConstraint {
+                name: self.ident(name),
+                if_exists,
+                cascade: cascades(drop_behavior),
+            },
+            O::DropPrimaryKey { .. } => AlterAction::DropPrimaryKey(pos),
+            O::RenameConstraint { old_name, new_name } => {
+                AlterAction::RenameConstraint { name: self.ident(old_name), new_name: self.ident(new_name) }
+            }
+            O::AlterColumn { column_name, op } => {
+                use ast::AlterColumnOperation as C;
+                let name = self.ident(column_name);
+                match op {
+                    C::SetNotNull => AlterAction::SetNotNull(name),
+                    C::DropNotNull => AlterAction::DropNotNull(name),
+                    C::SetDefault { value } => {
+                        AlterAction::SetDefault { name, default: self.with_text(value)? }
+                    }
+                    C::DropDefault => AlterAction::DropDefault(name),
+                    C::SetDataType { data_type, using, .. } => AlterAction::SetType {
+                        data_type: self.data_type(&data_type).map_err(|error| self.at(error, name.pos))?,
+                        using: using.map(|using| self.expr(using)).transpose()?,
+                        name,
+                    },
+                    C::AddGenerated { .. } => {
+                        return Err(self.at(unsupported("ALTER COLUMN ... ADD GENERATED"), name.pos));
+                    }
+                }
+            }
+            other => {
+                let text = other.to_string();
+                let words: Vec<&str> = text.split_whitespace().take(3).collect();
+                return Err(self.at(unsupported(format!("ALTER TABLE ... {}", words.join(" "))), pos));
+            }
+        });
+        Ok(())
+    }
+}
+
+fn on_existing(or_replace: bool, if_not_exists: bool) -> OnExisting {
+    if or_replace {
+        OnExisting::Replace
+    } else if if_not_exists {
+        OnExisting::Keep
+    } else {
+        OnExisting::Fail
+    }
+}
+
+fn action(written: Option<ast::ReferentialAction>) -> ReferenceAction {
+    match written {
+        None | Some(ast::ReferentialAction::Restrict | ast::ReferentialAction::NoAction) => {
+            ReferenceAction::Restrict
+        }
+        Some(ast::ReferentialAction::Cascade) => ReferenceAction::Cascade,
+        Some(ast::ReferentialAction::SetNull) => ReferenceAction::SetNull,
+        Some(ast::ReferentialAction::SetDefault) => ReferenceAction::SetDefault,
+    }
+}
+
+/// The type of a `SERIAL` column, if it is one.
+fn serial_type(written: &ast::DataType) -> Option<LogicalType> {
+    match written.to_string().to_ascii_lowercase().as_str() {
+        "serial" | "serial4" => Some(LogicalType::Integer),
+        "bigserial" | "serial8" => Some(LogicalType::BigInt),
+        "smallserial" | "serial2" => Some(LogicalType::SmallInt),
+        _ => None,
+    }
+}

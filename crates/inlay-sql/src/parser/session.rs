@@ -1,0 +1,160 @@
+//! Statements about transactions and databases.
+
+use super::Reader;
+use super::ast::{Isolation, StatementKind, TransactionModes};
+use inlay_types::Result;
+use sqlparser::tokenizer::Token;
+
+impl Reader<'_> {
+    /// `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT` and their other spellings.
+    pub(super) fn transaction(&mut self, keyword: &str) -> Result<StatementKind> {
+        self.parser.next_token();
+        match keyword {
+            "SAVEPOINT" => return Ok(StatementKind::Savepoint(self.identifier()?)),
+            "RELEASE" => {
+                self.word("savepoint");
+                return Ok(StatementKind::Release(self.identifier()?));
+            }
+            "START" => self.expect_word("transaction")?,
+            _ => {
+                let _ = self.word("transaction") || self.word("work");
+            }
+        }
+        Ok(match keyword {
+            "BEGIN" | "START" => StatementKind::Begin(self.transaction_modes()?),
+            "COMMIT" | "END" => StatementKind::Commit,
+            _ if self.word("to") => {
+                self.word("savepoint");
+                StatementKind::RollbackTo(self.identifier()?)
+            }
+            _ => StatementKind::Rollback,
+        })
+    }
+
+    /// Tells `SET TRANSACTION` (`Some(false)`) and `SET SESSION CHARACTERISTICS AS TRANSACTION` (`Some(true)`) from a
+    /// setting, and reads it.
+    pub(super) fn starts_set_transaction(&mut self) -> Option<bool> {
+        let is_setting = matches!(self.parser.peek_nth_token_ref(1).token, Token::Eq);
+        if self.words(&["session", "characteristics", "as", "transaction"]) {
+            return Some(true);
+        }
+        (!is_setting && !self.nth_word_is(1, "to") && self.word("transaction")).then_some(false)
+    }
+
+    /// `ISOLATION LEVEL ...`, `READ ONLY`, `READ WRITE`, perhaps with commas between them.
+    pub(super) fn transaction_modes(&mut self) -> Result<TransactionModes> {
+        let mut modes = TransactionModes::default();
+        while !self.at_end() {
+            if self.words(&["isolation", "level"]) {
+                modes.isolation = Some(self.isolation()?);
+            } else if self.words(&["read", "only"]) {
+                modes.read_only = Some(true);
+            } else if self.words(&["read", "write"]) {
+                modes.read_only = Some(false);
+            } else if !self.words(&["not", "deferrable"]) && !self.word("deferrable") {
+                return self.syntax("ISOLATION LEVEL, READ ONLY or READ WRITE");
+            }
+            let _ = self.parser.consume_token(&Token::Comma);
+        }
+        Ok(modes)
+    }
+
+    fn isolation(&mut self) -> Result<Isolation> {
+        let levels: [(&[&str], Isolation); 5] = [
+            (&["serializable"], Isolation::Serializable),
+            (&["repeatable", "read"], Isolation::RepeatableRead),
+            (&["snapshot"], Isolation::Snapshot),
+            (&["read", "committed"], Isolation::ReadCommitted),
+            (&["read", "uncommitted"], Isolation::ReadUncommitted),
+        ];
+        for (words, level) in levels {
+            if self.words(words) {
+                return Ok(level);
+            }
+        }
+        self.syntax("SERIALIZABLE, SNAPSHOT, REPEATABLE READ or READ COMMITTED")
+    }
+
+    /// `[FORCE] CHECKPOINT [database]`.
+    pub(super) fn checkpoint(&mut self) -> Result<StatementKind> {
+        let force = self.word("force");
+        self.expect_word("checkpoint")?;
+        let database = if self.at_end() { None } else { Some(self.identifier()?) };
+        Ok(StatementKind::Checkpoint { database, force })
+    }
+
+    /// `VACUUM [FULL] [ANALYZE] [table]`.
+    pub(super) fn vacuum(&mut self) -> Result<StatementKind> {
+        self.parser.next_token();
+        let mut analyze = false;
+        if self.parser.consume_token(&Token::LParen) {
+            loop {
+                if self.word("analyze") {
+                    analyze = true;
+                } else if !self.word("full") {
+                    return self.syntax("FULL or ANALYZE");
+                }
+                if !self.parser.consume_token(&Token::Comma) {
+                    break;
+                }
+            }
+            self.expect(&Token::RParen)?;
+        } else {
+            self.word("full");
+            analyze = self.word("analyze");
+        }
+        let table = if self.at_end() { None } else { Some(self.object_name()?) };
+        Ok(StatementKind::Vacuum { table, analyze })
+    }
+
+    /// `ATTACH [DATABASE] [IF NOT EXISTS] 'path' [AS name] [(options)]`.
+    pub(super) fn attach(&mut self) -> Result<StatementKind> {
+        self.parser.next_token();
+        self.word("database");
+        let if_not_exists = self.words(&["if", "not", "exists"]);
+        let path_pos = self.pos();
+        let path = self.text("a file name in single quotes")?;
+        let alias = if self.word("as") { Some(self.identifier()?) } else { None };
+        let options = if self.parser.peek_token_ref().token == Token::LParen {
+            self.copy_options()?
+        } else {
+            Vec::new()
+        };
+        Ok(StatementKind::Attach { path, path_pos, alias, if_not_exists, options })
+    }
+
+    /// `DETACH [DATABASE] [IF EXISTS] name`.
+    pub(super) fn detach(&mut self) -> Result<StatementKind> {
+        self.parser.next_token();
+        self.word("database");
+        let if_exists = self.words(&["if", "exists"]);
+        Ok(StatementKind::Detach { name: self.identifier()?, if_exists })
+    }
+
+    /// `EXPORT DATABASE [name TO] 'directory' [(options)]`.
+    pub(super) fn export(&mut self) -> Result<StatementKind> {
+        self.parser.next_token();
+        self.expect_word("database")?;
+        let database = if matches!(self.parser.peek_token_ref().token, Token::SingleQuotedString(_)) {
+            None
+        } else {
+            let name = self.identifier()?;
+            self.expect_word("to")?;
+            Some(name)
+        };
+        let directory = self.text("a directory in single quotes")?;
+        let options = if self.parser.peek_token_ref().token == Token::LParen {
+            self.copy_options()?
+        } else {
+            Vec::new()
+        };
+        Ok(StatementKind::ExportDatabase { database, directory, options })
+    }
+
+    /// `IMPORT DATABASE 'directory'`.
+    pub(super) fn import(&mut self) -> Result<StatementKind> {
+        self.parser.next_token();
+        self.expect_word("database")?;
+        Ok(StatementKind::ImportDatabase { directory: self.text("a directory in single quotes")? })
+    }
+}

@@ -1,0 +1,261 @@
+//! One column of a row group, wherever it is: in memory, in the file, or both.
+//!
+//! A column knows its type, length and zone map without any I/O. Its segment is in memory when it was just made, and
+//! is read from the file when first asked for otherwise; once it is in the file, the cache may drop it again.
+//!
+//! Invariants
+//! - A column never changes. Versions of a table share it.
+//! - There is a segment in memory, or an object in the file, or both.
+
+use crate::home::{Home, Stored};
+use crate::hyperloglog::HyperLogLog;
+use crate::predicate::{Prune, SegmentPredicate};
+use crate::segment::{Segment, SegmentMeta};
+use crate::zone_map::ZoneMap;
+use inlay_types::{LogicalType, Result, Value};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// A column of a row group. See the module documentation.
+#[derive(Debug)]
+pub struct Column {
+    meta: SegmentMeta,
+    segment: Mutex<Option<Arc<Segment>>>,
+    /// Replaced when the object moves within the file; whoever reads keeps the handle it took.
+    stored: Mutex<Option<Stored>>,
+    /// Whether it was asked for since the cache looked last.
+    used: AtomicBool,
+    /// Whether the sketch of its values is part of the table's stored statistics.
+    in_statistics: AtomicBool,
+    /// Kept when the segment is dropped.
+    sketch: OnceLock<Arc<HyperLogLog>>,
+}
+
+impl Column {
+    /// A column in memory only.
+    pub fn new(segment: Segment) -> Arc<Self> {
+        Self::of(Arc::new(segment))
+    }
+
+    /// A column in memory only.
+    pub fn of(segment: Arc<Segment>) -> Arc<Self> {
+        Arc::new(Self {
+            meta: segment.meta(),
+            segment: Mutex::new(Some(segment)),
+            stored: Mutex::new(None),
+            used: AtomicBool::new(true),
+            in_statistics: AtomicBool::new(false),
+            sketch: OnceLock::new(),
+        })
+    }
+
+    /// A column in the file only.
+    pub(crate) fn in_file(meta: SegmentMeta, stored: Stored, in_statistics: bool) -> Arc<Self> {
+        Arc::new(Self {
+            meta,
+            segment: Mutex::new(None),
+            stored: Mutex::new(Some(stored)),
+            used: AtomicBool::new(false),
+            in_statistics: AtomicBool::new(in_statistics),
+            sketch: OnceLock::new(),
+        })
+    }
+
+    /// The SQL type.
+    pub fn logical_type(&self) -> LogicalType {
+        self.meta.ty
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.meta.len
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.meta.len == 0
+    }
+
+    /// Number of NULLs.
+    pub fn null_count(&self) -> usize {
+        self.meta.null_count
+    }
+
+    /// Range of the values.
+    pub fn zone_map(&self) -> &ZoneMap {
+        &self.meta.zone_map
+    }
+
+    /// What the file keeps of the segment outside of it.
+    pub(crate) fn meta(&self) -> &SegmentMeta {
+        &self.meta
+    }
+
+    /// The segment; read from the file if it is not in memory.
+    pub fn segment(&self) -> Result<Arc<Segment>> {
+        self.used.store(true, Ordering::Relaxed);
+        let mut slot = self.segment.lock();
+        if let Some(segment) = &*slot {
+            return Ok(Arc::clone(segment));
+        }
+        let Some(stored) = self.stored() else {
+            return Err(inlay_types::Error::internal("a column that is nowhere"));
+        };
+        let segment = Arc::new(stored.read(&self.meta)?);
+        *slot = Some(Arc::clone(&segment));
+        Ok(segment)
+    }
+
+    /// The segment, if it is in memory.
+    pub fn resident(&self) -> Option<Arc<Segment>> {
+        self.segment.lock().clone()
+    }
+
+    /// Bytes of memory in use.
+    pub fn memory_size(&self) -> usize {
+        self.segment.lock().as_ref().map_or(0, |segment| segment.memory_size())
+    }
+
+    /// What zone maps say of a predicate, without I/O.
+    pub fn prune(&self, predicate: &SegmentPredicate) -> Prune {
+        match self.segment.try_lock().and_then(|slot| slot.clone()) {
+            Some(segment) => segment.prune(predicate),
+            None => prune(&self.meta, predicate),
+        }
+    }
+
+    /// Where the column is in the file, if it is.
+    pub(crate) fn stored(&self) -> Option<Stored> {
+        self.stored.lock().clone()
+    }
+
+    /// Says that the file has the same image elsewhere now. Returns where it was.
+    pub(crate) fn move_to(&self, stored: Stored) -> Option<Stored> {
+        self.stored.lock().replace(stored)
+    }
+
+    /// The sketch of the distinct values; reads the segment if it is not known yet.
+    pub(crate) fn sketch(&self) -> Result<Arc<HyperLogLog>> {
+        if let Some(sketch) = self.sketch.get() {
+            return Ok(Arc::clone(sketch));
+        }
+        let sketch = Arc::new(self.segment()?.sketch().clone());
+        Ok(Arc::clone(self.sketch.get_or_init(|| sketch)))
+    }
+
+    /// Writes the segment of a row group that is being loaded to the file. From then on the cache may drop it.
+    pub(crate) fn persist(self: &Arc<Self>, home: &Arc<Home>, table: u64) -> Result<()> {
+        self.persist_above(home, table, 0)
+    }
+
+    /// Writes the segment to the file, unless it is there or its image has at most `inline_max` bytes.
+    pub(crate) fn persist_above(
+        self: &Arc<Self>,
+        home: &Arc<Home>,
+        table: u64,
+        inline_max: usize,
+    ) -> Result<()> {
+        if self.stored().is_some() {
+            return Ok(());
+        }
+        self.sketch()?;
+        let slot = self.segment.lock();
+        if self.stored().is_some() {
+            return Ok(());
+        }
+        let Some(segment) = &*slot else {
+            return Err(inlay_types::Error::internal("a column that is nowhere"));
+        };
+        let image = segment.to_bytes()?;
+        if image.len() <= inline_max {
+            return Ok(());
+        }
+        *self.stored.lock() = Some(home.store(table, &image)?);
+        drop(slot);
+        home.cache().enter(self);
+        Ok(())
+    }
+
+    /// Whether statistics on disk cover the column's values.
+    pub(crate) fn is_in_statistics(&self) -> bool {
+        self.in_statistics.load(Ordering::Acquire)
+    }
+
+    /// Notes that statistics on disk cover the column's values.
+    pub(crate) fn set_in_statistics(&self) {
+        self.in_statistics.store(true, Ordering::Release);
+    }
+
+    /// Drops the segment from memory if the file has it, nobody uses it now, and it was not asked for since the last
+    /// call. Returns the bytes given back. Never waits.
+    pub(crate) fn try_evict(&self) -> u64 {
+        let Some(mut slot) = self.segment.try_lock() else { return 0 };
+        if self.stored().is_none() || self.used.swap(false, Ordering::Relaxed) {
+            return 0;
+        }
+        match &*slot {
+            Some(segment) if Arc::strong_count(segment) == 1 => {
+                let bytes = segment.reserved_bytes();
+                *slot = None;
+                bytes
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// What the zone map of a segment says of a predicate.
+fn prune(meta: &SegmentMeta, predicate: &SegmentPredicate) -> Prune {
+    let zone = &meta.zone_map;
+    match predicate {
+        SegmentPredicate::IsNull if !zone.has_null => return Prune::None,
+        SegmentPredicate::IsNull if !zone.has_value => return Prune::All,
+        SegmentPredicate::IsNotNull if !zone.has_null => return Prune::All,
+        SegmentPredicate::IsNull | SegmentPredicate::IsNotNull if zone.has_value => return Prune::Some,
+        _ if !zone.has_value => return Prune::None,
+        _ => {}
+    }
+    let (Some(min), Some(max)) = (&zone.min, &zone.max) else { return Prune::Some };
+    let outside = |value: &Value| value.total_cmp(min).is_lt() || value.total_cmp(max).is_gt();
+    let is_out = match predicate {
+        SegmentPredicate::Compare(cmp, value) => {
+            let (low, high) = (min.total_cmp(value), max.total_cmp(value));
+            match cmp {
+                crate::Cmp::Eq => outside(value),
+                crate::Cmp::NotEq => low.is_eq() && high.is_eq(),
+                crate::Cmp::Lt => low.is_ge(),
+                crate::Cmp::LtEq => low.is_gt(),
+                crate::Cmp::Gt => high.is_le(),
+                crate::Cmp::GtEq => high.is_lt(),
+            }
+        }
+        SegmentPredicate::Between { low, low_inclusive, high, high_inclusive } => {
+            let (above, below) = (max.total_cmp(low), min.total_cmp(high));
+            above.is_lt()
+                || below.is_gt()
+                || above.is_eq() && !low_inclusive
+                || below.is_eq() && !high_inclusive
+        }
+        SegmentPredicate::In(values) => values.iter().all(|value| value.is_null() || outside(value)),
+        SegmentPredicate::KeyBitmap(bitmap) => match (min.as_stored_i128(), max.as_stored_i128()) {
+            (Some(min), Some(max)) => {
+                min > i128::from(bitmap.max())
+                    || max < i128::from(bitmap.min())
+                    || (max - min <= KEYS_LOOKED_AT_MAX && {
+                        let clamp = |key: i128| key.clamp(bitmap.min().into(), bitmap.max().into()) as i64;
+                        !bitmap.intersects(clamp(min), clamp(max))
+                    })
+            }
+            _ => false,
+        },
+        SegmentPredicate::IsNull
+        | SegmentPredicate::IsNotNull
+        | SegmentPredicate::Bloom(_)
+        | SegmentPredicate::Generic(_) => false,
+    };
+    if is_out { Prune::None } else { Prune::Some }
+}
+
+/// A bitmap is looked into for ranges up to this width.
+const KEYS_LOOKED_AT_MAX: i128 = 1 << 16;

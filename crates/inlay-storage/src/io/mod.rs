@@ -1,0 +1,94 @@
+//! Disks: the only way to files of a database and its log.
+//!
+//! [`RealDisk`] is the operating system. [`MemoryDisk`] keeps files in memory. [`SimulatedDisk`] is a disk whose every
+//! call can fail and whose power can be cut, repeatable from a seed, for tests of this and other crates.
+//!
+//! What callers may rely on is little, and is the fault model of docs/format.md: a write is durable only after
+//! [`DiskFile::sync`], a name only after [`Disk::sync_directory`]; before, any sector of 512 bytes may have any of its
+//! versions; after a failed sync nothing is known.
+
+mod locks;
+mod memory;
+mod real;
+mod simulated;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Debug;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use memory::MemoryDisk;
+pub use real::RealDisk;
+pub use simulated::{Fault, SimulatedDisk};
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// It must exist and is only read.
+    ReadOnly,
+    /// It must exist.
+    ReadWrite,
+    /// It is created, empty, if it does not exist.
+    Create,
+    /// It is created, and emptied if it exists.
+    Truncate,
+}
+
+/// What makes a file the same file under any name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileIdentity {
+    /// The device, or the disk in memory.
+    pub device: u64,
+    /// The number of the file there.
+    pub inode: u64,
+}
+
+/// Whether others may hold the same lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockKind {
+    /// Together with other shared locks.
+    Shared,
+    /// Alone.
+    Exclusive,
+}
+
+/// Names and files.
+pub trait Disk: Send + Sync + Debug {
+    /// Opens a file.
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>>;
+    /// Removes a name.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Gives a file another name, atomically replacing what had it.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Whether a name exists.
+    fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Makes creations, renames and removals in the directory of `of` durable.
+    fn sync_directory(&self, of: &Path) -> io::Result<()>;
+    /// Which file a name means; `None` if it does not exist.
+    fn identity(&self, path: &Path) -> io::Result<Option<FileIdentity>>;
+    /// A random number, for ids and salts. Simulated disks give the same ones for the same seed.
+    fn random(&self) -> u64;
+}
+
+/// An open file. Locks belong to this opening of it and are gone with it, also when its process is killed.
+pub trait DiskFile: Send + Sync + Debug {
+    /// Size in bytes.
+    fn size(&self) -> io::Result<u64>;
+    /// Fills `bytes` from `offset`; `UnexpectedEof` if the file ends before.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Writes all of `bytes` at `offset`, extending the file as needed. On an error, any part may have been written.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Cuts the file or extends it with zeroes.
+    fn set_size(&self, size: u64) -> io::Result<()>;
+    /// Makes contents and size durable.
+    fn sync(&self) -> io::Result<()>;
+    /// Takes a lock on one byte, which need not exist; `false` if another opening of the file holds one that conflicts.
+    fn try_lock(&self, byte: u64, kind: LockKind) -> io::Result<bool>;
+    /// Gives a lock back.
+    fn unlock(&self, byte: u64) -> io::Result<()>;
+    /// Whether another opening of the file, in any process, holds a lock on any of these bytes.
+    fn is_locked(&self, bytes: Range<u64>) -> io::Result<bool>;
+}

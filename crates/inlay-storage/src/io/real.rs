@@ -1,0 +1,247 @@
+//! The files of the operating system.
+//!
+//! Locks are open file description locks where the system has them (Linux): they belong to one opening of a file, are
+//! kept apart within a process, and vanish with it. Elsewhere the exclusive lock of the writer is a lock of the whole
+//! file, and locks of readers are not known to the writer: a reader may then find that what it reads was overwritten,
+//! which checksums turn into an error, never into wrong data.
+
+use super::{Disk, DiskFile, FileIdentity, LockKind, OpenMode};
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The operating system's files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(mode != OpenMode::ReadOnly)
+            .create(matches!(mode, OpenMode::Create | OpenMode::Truncate))
+            .truncate(mode == OpenMode::Truncate)
+            .open(path)?;
+        Ok(Arc::new(RealFile { file }))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        path.try_exists()
+    }
+
+    fn sync_directory(&self, of: &Path) -> io::Result<()> {
+        sync_directory(&directory_of(of))
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<Option<FileIdentity>> {
+        match identity(path) {
+            Ok(identity) => Ok(Some(identity)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn random(&self) -> u64 {
+        random()
+    }
+}
+
+/// A random number: the standard library seeds its hash maps from the system's randomness, once for each thread, and
+/// counts up from there; time and process separate threads that are copies of each other after a fork.
+pub(super) fn random() -> u64 {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    if let Ok(now) = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH) {
+        hasher.write_u128(now.as_nanos());
+    }
+    hasher.finish()
+}
+
+fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Directories cannot be synced; NTFS keeps names in its own journal.
+#[cfg(not(unix))]
+fn sync_directory(_directory: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn identity(path: &Path) -> io::Result<FileIdentity> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::metadata(path)?;
+    Ok(FileIdentity { device: metadata.dev(), inode: metadata.ino() })
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> io::Result<FileIdentity> {
+    let canonical = path.canonicalize()?;
+    let mut hasher = std::hash::DefaultHasher::new();
+    std::hash::Hash::hash(&canonical, &mut hasher);
+    Ok(FileIdentity { device: 0, inode: hasher.finish() })
+}
+
+#[derive(Debug)]
+struct RealFile {
+    file: File,
+}
+
+impl DiskFile for RealFile {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    #[cfg(unix)]
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, offset)
+    }
+
+    #[cfg(unix)]
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_at(&self, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match std::os::windows::fs::FileExt::seek_read(&self.file, bytes, offset)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => {
+                    bytes = &mut bytes[count..];
+                    offset += count as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(windows)]
+    fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match std::os::windows::fs::FileExt::seek_write(&self.file, bytes, offset)? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count => {
+                    bytes = &bytes[count..];
+                    offset += count as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set_size(&self, size: u64) -> io::Result<()> {
+        self.file.set_len(size)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn try_lock(&self, byte: u64, kind: LockKind) -> io::Result<bool> {
+        byte_locks::try_lock(&self.file, byte, kind)
+    }
+
+    fn unlock(&self, byte: u64) -> io::Result<()> {
+        byte_locks::unlock(&self.file, byte)
+    }
+
+    fn is_locked(&self, bytes: Range<u64>) -> io::Result<bool> {
+        byte_locks::is_locked(&self.file, bytes)
+    }
+}
+
+/// Open file description locks, which `fcntl` gives and the standard library does not.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod byte_locks {
+    use super::LockKind;
+    use std::fs::File;
+    use std::io;
+    use std::ops::Range;
+    use std::os::fd::AsRawFd;
+
+    pub(super) fn try_lock(file: &File, byte: u64, kind: LockKind) -> io::Result<bool> {
+        let kind = match kind {
+            LockKind::Shared => libc::F_RDLCK,
+            LockKind::Exclusive => libc::F_WRLCK,
+        };
+        match control(file, libc::F_OFD_SETLK, kind, byte..byte + 1) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn unlock(file: &File, byte: u64) -> io::Result<()> {
+        control(file, libc::F_OFD_SETLK, libc::F_UNLCK, byte..byte + 1).map(|_| ())
+    }
+
+    pub(super) fn is_locked(file: &File, bytes: Range<u64>) -> io::Result<bool> {
+        if bytes.is_empty() {
+            return Ok(false);
+        }
+        let found = control(file, libc::F_OFD_GETLK, libc::F_WRLCK, bytes)?;
+        Ok(i32::from(found.l_type) != libc::F_UNLCK)
+    }
+
+    fn control(file: &File, command: i32, kind: i32, bytes: Range<u64>) -> io::Result<libc::flock> {
+        let too_far = |_| io::Error::from(io::ErrorKind::InvalidInput);
+        // SAFETY: `flock` is a C struct of integers, for which all zeroes is a value.
+        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        lock.l_type = kind as libc::c_short;
+        lock.l_whence = libc::SEEK_SET as libc::c_short;
+        lock.l_start = libc::off_t::try_from(bytes.start).map_err(too_far)?;
+        lock.l_len = libc::off_t::try_from(bytes.end - bytes.start).map_err(too_far)?;
+        // SAFETY: the descriptor is open while `file` is borrowed, and `lock` outlives the call, which reads and
+        // writes one `flock` and keeps no pointer to it.
+        let result = unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) };
+        if result == -1 { Err(io::Error::last_os_error()) } else { Ok(lock) }
+    }
+}
+
+/// Whole-file locks of the standard library, for the writer only.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod byte_locks {
+    use super::LockKind;
+    use std::fs::{File, TryLockError};
+    use std::io;
+    use std::ops::Range;
+
+    pub(super) fn try_lock(file: &File, _byte: u64, kind: LockKind) -> io::Result<bool> {
+        if kind == LockKind::Shared {
+            return Ok(true);
+        }
+        match file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    pub(super) fn unlock(_file: &File, _byte: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn is_locked(_file: &File, _bytes: Range<u64>) -> io::Result<bool> {
+        Ok(false)
+    }
+}

@@ -1,0 +1,282 @@
+//! Overlays: a few changed rows over an immutable base, so that a small UPDATE does not encode a row group again.
+//!
+//! Invariants
+//! - Rows ascend and are inside the base; value `i` is that of row `rows[i]`, whatever the base says of the row.
+//! - The base is not an overlay itself: an overlay over an overlay is one overlay with the rows of both.
+//! - An overlay has at most [`PATCHES_MAX`] rows and one in [`ROWS_PER_PATCH`]; beyond, the segment is encoded anew.
+//!
+//! The zone map is that of base and overlay together, so it may be wider than the values that are left. Sketches add up
+//! likewise. Images hold no overlays: they are encoded before they are written.
+
+use super::filter::Mask;
+use super::prepare::{PreparedPredicate, Test};
+use super::{Encoding, Segment};
+use crate::ZoneMap;
+use crate::hyperloglog::HyperLogLog;
+use crate::predicate::{Prune, SegmentPredicate};
+use inlay_types::{Bitmap, Error, Heap, MemoryBudget, Native, Result, Value, Vector, VectorBuilder, View};
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// See the module documentation.
+const PATCHES_MAX: usize = 4_096;
+const ROWS_PER_PATCH: usize = 32;
+
+/// Changed rows over a base.
+#[derive(Debug)]
+pub(super) struct Overlay {
+    pub base: Arc<Segment>,
+    rows: Vec<u32>,
+    /// Plain; a row per changed row.
+    values: Box<Segment>,
+}
+
+impl Segment {
+    /// `base` with other values in `rows`, which ascend and are inside the segment; `values` has one for each. Costs
+    /// by the number of changed rows, until they are so many that the segment is encoded anew.
+    pub fn patched(
+        base: &Arc<Segment>,
+        rows: &[u32],
+        values: &Vector,
+        budget: &MemoryBudget,
+    ) -> Result<Segment> {
+        let ascend = rows.windows(2).all(|pair| pair[0] < pair[1]);
+        let inside = rows.last().is_none_or(|last| (*last as usize) < base.len);
+        if !ascend || !inside || rows.len() != values.len() || values.logical_type() != base.ty {
+            return Err(Error::internal("patches that do not fit their segment"));
+        }
+        let (under, rows, values) = match &base.encoding {
+            Encoding::Patched(below) => {
+                let (rows, values) = below.joined(rows, values);
+                (&below.base, rows, values)
+            }
+            _ => (base, rows.to_vec(), values.clone()),
+        };
+        if rows.len() > PATCHES_MAX || rows.len() * ROWS_PER_PATCH > base.len {
+            let mut column = under.scan(0, under.len);
+            let hits: Vec<(usize, usize)> =
+                rows.iter().enumerate().map(|(i, row)| (*row as usize, i)).collect();
+            overwrite(&mut column, &hits, &values);
+            return Segment::encode(&column, budget);
+        }
+        Overlay { base: Arc::clone(under), rows, values: Box::new(Segment::encode_plain(&values, budget)?) }
+            .into_segment(budget)
+    }
+}
+
+impl Overlay {
+    fn into_segment(self, budget: &MemoryBudget) -> Result<Segment> {
+        let (base, values) = (&self.base, &self.values);
+        let nulls_below = self.rows.iter().filter(|row| base.is_null(**row as usize)).count();
+        let (ty, len) = (base.ty, base.len);
+        let null_count = base.null_count - nulls_below + values.null_count;
+        let has_value = null_count < len;
+        let ends = |of: fn(&ZoneMap) -> Option<&Value>| {
+            [of(&base.zone_map), of(&values.zone_map)].into_iter().flatten().filter(move |_| has_value)
+        };
+        let zone_map = ZoneMap {
+            min: ends(|zone| zone.min.as_ref()).min_by(|a, b| a.total_cmp(b)).cloned(),
+            max: ends(|zone| zone.max.as_ref()).max_by(|a, b| a.total_cmp(b)).cloned(),
+            has_null: null_count > 0,
+            has_value,
+        };
+        let reservation = budget.reserve((self.rows.len() * 4 + size_of::<Segment>()) as u64)?;
+        Ok(Segment {
+            ty,
+            len,
+            null_count,
+            validity: None,
+            encoding: Encoding::Patched(self),
+            zone_map,
+            vector_zones: Vec::new(),
+            sketch: OnceLock::new(),
+            reservation,
+        })
+    }
+
+    /// These patches and later ones together.
+    fn joined(&self, rows: &[u32], values: &Vector) -> (Vec<u32>, Vector) {
+        let mut builder = VectorBuilder::new(self.base.ty, self.rows.len() + rows.len());
+        builder.append(&self.values.scan(0, self.rows.len()));
+        builder.append(values);
+        // Later patches first among equals, so that the earlier ones are dropped.
+        let mut order: Vec<(u32, u32)> =
+            rows.iter().zip(self.rows.len() as u32..).map(|(r, i)| (*r, i)).collect();
+        order.extend(self.rows.iter().zip(0..).map(|(row, i)| (*row, i)));
+        order.sort_by_key(|(row, _)| *row);
+        order.dedup_by_key(|(row, _)| *row);
+        let (rows, places): (Vec<u32>, Vec<u32>) = order.into_iter().unzip();
+        (rows, builder.finish().take(&places))
+    }
+
+    /// Bytes of the overlay and of its base.
+    pub fn memory_size(&self) -> usize {
+        self.base.memory_size() + self.values.memory_size() + self.rows.len() * 4
+    }
+
+    pub fn is_null(&self, row: usize) -> bool {
+        match self.rows.binary_search(&(row as u32)) {
+            Ok(patch) => self.values.is_null(patch),
+            Err(_) => self.base.is_null(row),
+        }
+    }
+
+    pub fn get(&self, row: usize) -> Value {
+        match self.rows.binary_search(&(row as u32)) {
+            Ok(patch) => self.values.get(patch),
+            Err(_) => self.base.get(row),
+        }
+    }
+
+    /// Numbers of the patches inside `rows`.
+    fn patches(&self, rows: Range<usize>) -> Range<usize> {
+        part(&self.rows, rows)
+    }
+
+    pub fn scan_into(&self, start: usize, len: usize, out: &mut Vector) {
+        self.base.scan_into(start, len, out);
+        let hits: Vec<(usize, usize)> = self
+            .patches(start..start + len)
+            .map(|patch| (self.rows[patch] as usize - start, patch))
+            .collect();
+        self.overwrite(out, &hits);
+    }
+
+    pub fn gather_into(&self, rows: &[u32], out: &mut Vector) {
+        self.base.gather_into(rows, out);
+        let mut patches = self.rows.iter().enumerate().peekable();
+        let mut hits = Vec::new();
+        for (place, row) in rows.iter().enumerate() {
+            while patches.next_if(|(_, patched)| *patched < row).is_some() {}
+            match patches.peek() {
+                Some((patch, patched)) if *patched == row => hits.push((place, *patch)),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        self.overwrite(out, &hits);
+    }
+
+    fn overwrite(&self, out: &mut Vector, hits: &[(usize, usize)]) {
+        if !hits.is_empty() {
+            overwrite(out, hits, &self.values.scan(0, self.rows.len()));
+        }
+    }
+
+    pub fn sketch(&self) -> HyperLogLog {
+        let mut sketch = self.base.sketch().clone();
+        sketch.merge(self.values.sketch());
+        sketch
+    }
+
+    /// The predicate for the base, and the patched rows that satisfy it.
+    pub fn test(&self, predicate: &SegmentPredicate) -> Result<Test> {
+        let mut hits = Vec::new();
+        self.values.filter(predicate, 0..self.rows.len(), None, &mut hits)?;
+        hits.iter_mut().for_each(|hit| *hit = self.rows[*hit as usize]);
+        let base = self.base.prepare(predicate)?;
+        Ok(match &base.test {
+            Test::Never if hits.is_empty() => Test::Never,
+            Test::Everything if hits.len() == self.rows.len() => Test::Everything,
+            _ => Test::Patched { base: Box::new(base), hits },
+        })
+    }
+
+    pub fn and_mask(
+        &self,
+        base: &PreparedPredicate,
+        hits: &[u32],
+        index: usize,
+        mask: &mut Mask,
+    ) -> Result<()> {
+        let before = mask.words;
+        self.base.and_pruned(base, index, mask)?;
+        let rows = mask.start..mask.start + mask.len;
+        for row in &self.rows[self.patches(rows.clone())] {
+            let row = *row as usize - mask.start;
+            mask.words[row / 64] &= !(1 << (row % 64));
+        }
+        for row in &hits[part(hits, rows)] {
+            let row = *row as usize - mask.start;
+            mask.words[row / 64] |= before[row / 64] & 1 << (row % 64);
+        }
+        Ok(())
+    }
+
+    pub fn select_rows(
+        &self,
+        base: &PreparedPredicate,
+        hits: &[u32],
+        rows: &[u32],
+        out: &mut Vec<u32>,
+    ) -> Result<()> {
+        let mut kept = Vec::new();
+        self.base.select_rows(base, rows, &mut kept)?;
+        kept.retain(|row| self.rows.binary_search(row).is_err());
+        kept.extend(hits.iter().filter(|hit| rows.binary_search(hit).is_ok()));
+        kept.sort_unstable();
+        out.append(&mut kept);
+        Ok(())
+    }
+
+    pub fn prune_vector(&self, index: usize, base: &PreparedPredicate, hits: &[u32]) -> Prune {
+        let rows = self.base.vector_rows(index);
+        let (patches, hits) = (self.patches(rows.clone()).len(), part(hits, rows).len());
+        with_patches(self.base.prune_vector(index, base), patches, hits)
+    }
+
+    pub fn prune(&self, base: &PreparedPredicate, hits: &[u32]) -> Prune {
+        with_patches(self.base.prune_prepared(base), self.rows.len(), hits.len())
+    }
+}
+
+/// What holds of rows of which the base says `verdict` and `hits` of `patches` patched ones qualify.
+fn with_patches(verdict: Prune, patches: usize, hits: usize) -> Prune {
+    match verdict {
+        Prune::None if hits == 0 => Prune::None,
+        Prune::All if hits == patches => Prune::All,
+        _ => Prune::Some,
+    }
+}
+
+/// Places of those of `sorted` that are inside `rows`.
+fn part(sorted: &[u32], rows: Range<usize>) -> Range<usize> {
+    let place = |row: usize| sorted.partition_point(|r| (*r as usize) < row);
+    place(rows.start)..place(rows.end)
+}
+
+/// Makes `out` flat and puts value `from` of `values` at row `to`, for each `(to, from)`.
+fn overwrite(out: &mut Vector, hits: &[(usize, usize)], values: &Vector) {
+    let values = values.flatten();
+    let mut flat = out.flatten();
+    let mut validity = flat.validity().cloned();
+    if validity.is_some() || hits.iter().any(|(_, from)| values.is_null(*from)) {
+        let mut bits = validity.unwrap_or_else(|| Bitmap::filled(flat.len(), true));
+        hits.iter().for_each(|(to, from)| bits.set(*to, !values.is_null(*from)));
+        validity = Some(bits);
+    }
+    match flat.physical_type().size() {
+        1 => put::<u8>(&mut flat, hits, &values),
+        2 => put::<u16>(&mut flat, hits, &values),
+        4 => put::<u32>(&mut flat, hits, &values),
+        8 => put::<u64>(&mut flat, hits, &values),
+        _ if flat.logical_type().is_view() => {
+            let below = flat.heap().buffers().len() as u32;
+            let buffers = flat.heap().buffers().iter().chain(values.heap().buffers()).cloned().collect();
+            let (source, target) = (values.views(), flat.values_mut::<View>());
+            hits.iter().for_each(|(to, from)| target[*to] = source[*from].rebased(below));
+            flat.set_heap(Heap::new(buffers));
+        }
+        _ => put::<View>(&mut flat, hits, &values),
+    }
+    if validity.is_some() {
+        flat.set_validity(validity);
+        flat.normalize_nulls();
+    }
+    *out = flat;
+}
+
+fn put<T: Native>(flat: &mut Vector, hits: &[(usize, usize)], values: &Vector) {
+    let (source, target) = (values.values::<T>(), flat.values_mut::<T>());
+    hits.iter().for_each(|(to, from)| target[*to] = source[*from]);
+}

@@ -1,0 +1,364 @@
+//! Checkpoint: puts the newest state into the file, after which the log can be shortened.
+//!
+//! Nothing that the last checkpoint refers to is overwritten, so a crash at any moment leaves either the old state with
+//! a long log or the new one with a short one. Tables that did not change keep their directories, and segments that did
+//! not change stay where they are. Readers and writers go on meanwhile; what commits after the checkpoint began stays in
+//! the log.
+//!
+//! ```text
+//! catalog: version u8 = 1 | next object number | table count | tables | definition count | definitions
+//! table: number | name | directory ptr
+//! ```
+
+use super::Store;
+use super::directory::{StoredTable, TableWrites, write_table};
+use super::object::{Object, ObjectId, TableSlot};
+use super::state::State;
+use crate::bytes::{ByteReader, ByteWriter};
+use crate::file::{ObjectKind, ObjectPtr, Root, StoredObject};
+use crate::home::{Home, Stored};
+use crate::table::{IndexHandle, Table, object_ptr};
+use inlay_types::{Error, Result};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
+
+const VERSION: u8 = 1;
+
+/// What the file holds.
+#[derive(Debug, Default)]
+pub(super) struct Checkpointed {
+    pub lsn: u64,
+    pub catalog: Option<Arc<StoredObject>>,
+    pub tables: HashMap<ObjectId, InFile>,
+    /// What checkpoints did to indexes that then failed.
+    pub unpublished: TableWrites,
+}
+
+/// A version of a table as the file holds it.
+#[derive(Debug)]
+pub(super) struct InFile {
+    pub slot: Arc<TableSlot>,
+    pub directory: Arc<StoredObject>,
+    /// Absent for a table that was there when the file was opened.
+    pub statistics: Option<Arc<StoredObject>>,
+}
+
+impl InFile {
+    /// Whether the file has this version, and all of its indexes.
+    fn is_up_to_date(&self, slot: &Arc<TableSlot>) -> bool {
+        let has_new_index =
+            |table: &Arc<Table>| table.index_handles().iter().any(|handle| !handle.is_published());
+        Arc::ptr_eq(&self.slot, slot) && !slot.loaded().is_some_and(has_new_index)
+    }
+
+    /// The indexes that the file has of the version.
+    fn indexes(&self) -> Vec<Arc<IndexHandle>> {
+        let handles = self.slot.table().map(|table| table.index_handles()).unwrap_or_default();
+        handles.into_iter().filter(|handle| handle.is_published()).collect()
+    }
+
+    /// Everything in the file that belongs to the version.
+    /// Apart from the pages of indexes.
+    pub fn objects(&self) -> Result<Vec<Arc<StoredObject>>> {
+        let mut objects = vec![Arc::clone(&self.directory)];
+        let table = self.slot.table()?;
+        let statistics = match &self.statistics {
+            Some(statistics) => Some(Arc::clone(statistics)),
+            None => statistics_of(&self.directory)?,
+        };
+        objects.extend(statistics);
+        objects.extend(columns_in_file(&table).map(|stored| Arc::clone(stored.object())));
+        Ok(objects)
+    }
+}
+
+pub(super) fn columns_in_file(table: &Table) -> impl Iterator<Item = Stored> {
+    let snapshot = table.snapshot();
+    let columns: Vec<Stored> = snapshot
+        .row_groups()
+        .iter()
+        .flat_map(|group| group.columns())
+        .filter_map(|column| column.stored())
+        .collect();
+    columns.into_iter()
+}
+
+/// The statistics that a directory refers to.
+fn statistics_of(directory: &Arc<StoredObject>) -> Result<Option<Arc<StoredObject>>> {
+    let bytes = directory.read()?;
+    let mut from = ByteReader::new(&bytes);
+    from.u8()?;
+    crate::schema::TableSchema::read(&mut from)?;
+    from.i64()?;
+    let (file, ptr) = (Arc::clone(&directory.file), ObjectPtr::read(&mut from)?);
+    Ok(Some(Arc::new(StoredObject { file, ptr, kind: ObjectKind::Statistics })))
+}
+
+impl Home {
+    pub(super) fn write(
+        self: &Arc<Self>,
+        kind: ObjectKind,
+        owner: u64,
+        payload: &[u8],
+    ) -> Result<Arc<StoredObject>> {
+        let ptr = self.file().write_object(kind, owner, payload)?;
+        Ok(Arc::new(StoredObject { file: Arc::clone(self.file()), ptr, kind }))
+    }
+}
+
+impl Store {
+    /// Puts everything committed into the file. Does nothing for a database in memory.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.checkpoint_and_tidy(false)
+    }
+
+    /// A checkpoint that compacts tables before and the file afterwards: where it is worth it, or wherever it can.
+    pub(super) fn checkpoint_and_tidy(&self, thoroughly: bool) -> Result<()> {
+        let Some(durable) = &self.durable else { return Ok(()) };
+        self.check_writable()?;
+        let mut done = self.checkpointed.lock();
+        self.compact_changed(&done, thoroughly)?;
+        let (state, logged) = {
+            let mut commits = self.commits.lock();
+            (Arc::clone(&commits.tip), std::mem::take(&mut commits.logged))
+        };
+        if state.lsn != done.lsn {
+            self.make_durable(Arc::clone(&state))?;
+            self.forget_old_commits(&mut self.commits.lock());
+            let mut writes = std::mem::take(&mut done.unpublished);
+            match self.write_state(&durable.home, &done, &state, &logged, &HashSet::new(), &mut writes) {
+                Ok(next) => *done = next,
+                Err(error) => {
+                    done.unpublished = writes;
+                    self.commits.lock().logged.extend(logged);
+                    return Err(error);
+                }
+            }
+            drop(logged);
+            durable.wal.restart(state.lsn)?;
+        }
+        self.pack(&durable.home, &mut done, &state, thoroughly)?;
+        drop(state);
+        self.vacuum_indexes(&done)
+    }
+
+    /// Where the file has the pages of all indexes, as of the last checkpoint.
+    pub fn index_pages(&self) -> Result<Vec<ObjectPtr>> {
+        let done = self.checkpointed.lock();
+        let mut pages = Vec::new();
+        for handle in done.tables.values().flat_map(InFile::indexes) {
+            pages.extend(handle.pages()?.into_iter().map(object_ptr));
+        }
+        pages.extend(done.unpublished.unused.iter().map(|object| object.ptr));
+        Ok(pages)
+    }
+
+    /// Takes stale entries out of the indexes that no older version of a table needs.
+    fn vacuum_indexes(&self, done: &Checkpointed) -> Result<()> {
+        self.forget_old_commits(&mut self.commits.lock());
+        let tables = done.tables.values().filter_map(|in_file| in_file.slot.loaded());
+        tables.into_iter().try_for_each(|table| match table.vacuum_indexes() {
+            // It can wait.
+            Err(Error::OutOfMemory { .. }) => Ok(()),
+            done => done,
+        })
+    }
+
+    /// Makes `state` the state of a file that holds `done`. `logged` are objects outside of `done` that may be given
+    /// back; tables of `rewrite` get new directories even if they did not change.
+    pub(super) fn write_state(
+        &self,
+        home: &Arc<Home>,
+        done: &Checkpointed,
+        state: &State,
+        logged: &[Stored],
+        rewrite: &HashSet<ObjectId>,
+        writes: &mut TableWrites,
+    ) -> Result<Checkpointed> {
+        let mut written = Written { objects: Vec::new(), home };
+        let mut tables = HashMap::new();
+        for object in state.objects() {
+            let Object::Table(slot) = object else { continue };
+            let known = done.tables.get(&object.id()).filter(|known| known.is_up_to_date(slot));
+            let known = known.filter(|_| !rewrite.contains(&object.id()));
+            let in_file = match known {
+                Some(known) => InFile {
+                    slot: Arc::clone(slot),
+                    directory: Arc::clone(&known.directory),
+                    statistics: known.statistics.clone(),
+                },
+                None => {
+                    let [directory, statistics] = write_table(home, &*slot.table()?, writes)?;
+                    written.objects.extend([Arc::clone(&directory), Arc::clone(&statistics)]);
+                    InFile { slot: Arc::clone(slot), directory, statistics: Some(statistics) }
+                }
+            };
+            tables.insert(object.id(), in_file);
+        }
+        let catalog = home.write(ObjectKind::Catalog, 0, &catalog_bytes(self, state, &tables))?;
+        written.objects.push(Arc::clone(&catalog));
+        let mut retired = retired(done, &tables, logged)?;
+        retired.extend(retired_pages(home, done, &tables, writes));
+        let root = Root { lsn: state.lsn, catalog: catalog.ptr, extra: 0 };
+        let of_root =
+            || tables.values().filter_map(|in_file| in_file.slot.loaded()).flat_map(|t| columns_in_file(t));
+        of_root().for_each(|stored| stored.unhold());
+        home.file()
+            .publish(root, retired)
+            .inspect_err(|_| of_root().for_each(|stored| stored.hold_again()))?;
+        written.objects.clear();
+        std::mem::take(writes).indexes.iter().for_each(|handle| handle.set_published());
+        for (id, in_file) in &tables {
+            let is_new =
+                done.tables.get(id).is_none_or(|known| !Arc::ptr_eq(&known.directory, &in_file.directory));
+            if let (true, Some(table)) = (is_new, in_file.slot.loaded()) {
+                columns_in_file(table).for_each(|stored| stored.set_referenced());
+            }
+        }
+        Ok(Checkpointed {
+            lsn: state.lsn,
+            catalog: Some(catalog),
+            tables,
+            unpublished: TableWrites::default(),
+        })
+    }
+
+    /// Reads the catalog that a root refers to.
+    pub(super) fn read_catalog(home: &Arc<Home>, root: &Root) -> Result<(State, Checkpointed, ObjectId)> {
+        let mut state = State::default();
+        state.lsn = root.lsn;
+        if root.catalog.is_none() {
+            return Ok((state, Checkpointed { lsn: root.lsn, ..Checkpointed::default() }, 1));
+        }
+        let file = home.file();
+        let bytes = file.read_object(ObjectKind::Catalog, root.catalog)?;
+        let mut from = ByteReader::new(&bytes);
+        let catalog = StoredObject { file: Arc::clone(file), ptr: root.catalog, kind: ObjectKind::Catalog };
+        let mut done =
+            Checkpointed { lsn: root.lsn, catalog: Some(Arc::new(catalog)), ..Checkpointed::default() };
+        let next_id = parse_catalog(&mut from, home, &mut state, &mut done)
+            .map_err(|error| error.within(format!("{}, catalog", file.path().display())))?;
+        Ok((state, done, next_id))
+    }
+}
+
+fn parse_catalog(
+    from: &mut ByteReader<'_>,
+    home: &Arc<Home>,
+    state: &mut State,
+    done: &mut Checkpointed,
+) -> Result<ObjectId> {
+    match from.u8()? {
+        VERSION => {}
+        other => return Err(Error::corrupt(format!("version {other}"))),
+    }
+    let next_id = from.u64()?;
+    for _ in 0..from.count_of(33)? {
+        let (id, name) = (from.u64()?, from.text()?.to_string());
+        let (file, ptr) = (Arc::clone(home.file()), ObjectPtr::read(from)?);
+        let directory = Arc::new(StoredObject { file, ptr, kind: ObjectKind::Directory });
+        let stored = StoredTable { home: Arc::clone(home), directory: Arc::clone(&directory) };
+        let slot = TableSlot::in_file(id, name, stored);
+        state.put(Object::Table(Arc::clone(&slot)));
+        done.tables.insert(id, InFile { slot, directory, statistics: None });
+    }
+    for _ in 0..from.count_of(9)? {
+        state.put(Object::read_definition(from)?);
+    }
+    from.expect_end()?;
+    Ok(next_id)
+}
+
+fn catalog_bytes(store: &Store, state: &State, tables: &HashMap<ObjectId, InFile>) -> Vec<u8> {
+    let mut out = ByteWriter::new();
+    out.u8(VERSION);
+    out.u64(store.next_id());
+    let mut objects: Vec<&Object> = state.objects().collect();
+    objects.sort_unstable_by_key(|object| object.id());
+    out.count(tables.len());
+    for object in &objects {
+        if let Some(in_file) = tables.get(&object.id()) {
+            out.u64(object.id());
+            out.text(object.name());
+            in_file.directory.ptr.write(&mut out);
+        }
+    }
+    out.count(objects.len() - tables.len());
+    for object in objects.iter().filter(|object| !tables.contains_key(&object.id())) {
+        object.write_definition(&mut out);
+    }
+    out.finish()
+}
+
+/// What the file or the log referred to until now and the new tables do not.
+fn retired(
+    done: &Checkpointed,
+    tables: &HashMap<ObjectId, InFile>,
+    logged: &[Stored],
+) -> Result<Vec<Arc<StoredObject>>> {
+    let mut kept = HashSet::new();
+    let mut candidates: Vec<Arc<StoredObject>> = done.catalog.iter().cloned().collect();
+    for (id, known) in &done.tables {
+        match tables.get(id) {
+            Some(now) if now.directory.ptr == known.directory.ptr => {}
+            _ => candidates.extend(known.objects()?),
+        }
+    }
+    candidates.extend(logged.iter().map(|stored| Arc::clone(stored.object())));
+    if candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    for in_file in tables.values() {
+        kept.insert(in_file.directory.ptr.block);
+        if let Some(table) = in_file.slot.loaded() {
+            kept.extend(in_file.statistics.iter().map(|statistics| statistics.ptr.block));
+            kept.extend(columns_in_file(table).map(|stored| stored.ptr().block));
+        }
+    }
+    candidates.retain(|object| kept.insert(object.ptr.block));
+    Ok(candidates)
+}
+
+/// The pages of indexes that the new tables do not have.
+fn retired_pages(
+    home: &Arc<Home>,
+    done: &Checkpointed,
+    tables: &HashMap<ObjectId, InFile>,
+    writes: &TableWrites,
+) -> Vec<Arc<StoredObject>> {
+    let mut kept: HashSet<*const IndexHandle> = HashSet::new();
+    for in_file in tables.values() {
+        let handles = in_file.slot.loaded().map(|table| table.index_handles()).unwrap_or_default();
+        kept.extend(handles.iter().map(Arc::as_ptr));
+    }
+    let mut retired = writes.unused.clone();
+    let before = done
+        .tables
+        .iter()
+        .filter(|(id, known)| tables.get(id).is_none_or(|now| now.directory.ptr != known.directory.ptr));
+    let before = before.flat_map(|(_, known)| known.indexes());
+    for handle in before.chain(writes.indexes.iter().cloned()) {
+        if kept.insert(Arc::as_ptr(&handle)) {
+            // Of a damaged index the blocks that cannot be found stay in use.
+            retired.extend(handle.retire(home).unwrap_or_default());
+        }
+    }
+    retired
+}
+
+/// Objects that are given back unless the checkpoint that wrote them is published.
+struct Written<'a> {
+    objects: Vec<Arc<StoredObject>>,
+    home: &'a Arc<Home>,
+}
+
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        for object in &self.objects {
+            self.home.file().discard(object.ptr);
+        }
+    }
+}

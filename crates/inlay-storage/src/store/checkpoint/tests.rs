@@ -1,0 +1,206 @@
+//! Indexes in the file: what checkpoints write of them, and what is there after the database was opened again.
+
+use super::*;
+use crate::file::BlockFile;
+use crate::io::{Disk, Fault, MemoryDisk, SimulatedDisk};
+use crate::schema::{ColumnSchema, TableSchema};
+use crate::store::{IndexDefinition, StoreOptions, Transaction};
+use inlay_types::{Batch, LogicalType, MemoryBudget, Value, Vector};
+use std::path::Path;
+
+const ROWS: i64 = 12_000;
+
+/// A disk with an empty database.
+fn disk() -> Arc<dyn Disk> {
+    with_database(MemoryDisk::new())
+}
+
+fn with_database(disk: impl Disk + 'static) -> Arc<dyn Disk> {
+    drop(BlockFile::create(&disk, Path::new("t.db")).unwrap());
+    Arc::new(disk)
+}
+
+fn open(disk: &Arc<dyn Disk>) -> Arc<Store> {
+    Store::open(disk, Path::new("t.db"), StoreOptions::default(), MemoryBudget::unlimited()).unwrap()
+}
+
+/// Ids, and what they are looked up by besides: 100 ids have one group.
+fn rows(ids: impl Iterator<Item = i64>) -> Batch {
+    let ids: Vec<i64> = ids.collect();
+    let groups: Vec<i64> = ids.iter().map(|id| id / 100).collect();
+    let columns = [&ids, &groups].map(|values| Vector::from_values(LogicalType::BigInt, values));
+    Batch::new(columns.to_vec(), ids.len())
+}
+
+/// A committed table of ids in no order, with an index on its groups.
+fn create(store: &Arc<Store>) -> ObjectId {
+    let columns = ["id", "team"].map(|name| ColumnSchema::new(name, LogicalType::BigInt)).to_vec();
+    let mut schema = TableSchema::new("t", columns);
+    schema.keys = vec![vec![0]];
+    let transaction = store.begin(Default::default()).unwrap();
+    let table = transaction.create_table(schema).unwrap();
+    table.append(&[rows((0..ROWS).map(|i| i * 7919 % ROWS))]).unwrap();
+    let id = transaction.take_id();
+    let index = IndexDefinition { id, name: "i".into(), table: table.id(), columns: vec![1], unique: false };
+    transaction.put(Object::Index(Arc::new(index))).unwrap();
+    transaction.commit().unwrap();
+    table.id()
+}
+
+fn change(store: &Arc<Store>, work: impl FnOnce(&Transaction)) {
+    let transaction = store.begin(Default::default()).unwrap();
+    work(&transaction);
+    transaction.commit().unwrap();
+}
+
+fn find(store: &Store, table: ObjectId, column: usize, value: i64) -> Option<Vec<i64>> {
+    let table = store.state().table(table).unwrap();
+    table.find_rows(&[column], &[Value::BigInt(value)]).unwrap()
+}
+
+/// Every block of the file is reached or free, and none both.
+fn check_space(store: &Store) {
+    let mut reached = store.index_pages().unwrap();
+    let done = store.checkpointed.lock();
+    reached.extend(done.catalog.iter().map(|catalog| catalog.ptr));
+    for in_file in done.tables.values() {
+        reached.extend(in_file.objects().unwrap().iter().map(|object| object.ptr));
+    }
+    let problems = store.home().unwrap().file().verify_space(&reached);
+    assert!(problems.is_empty(), "{problems:?}");
+}
+
+#[test]
+fn indexes_are_found_again_and_only_changed_pages_are_written() {
+    let disk = disk();
+    let store = open(&disk);
+    let table = create(&store);
+    let team: Vec<i64> = find(&store, table, 1, 5).unwrap();
+    assert_eq!(team.len(), 100);
+    store.checkpoint().unwrap();
+    check_space(&store);
+    let first: HashSet<ObjectPtr> = store.index_pages().unwrap().into_iter().collect();
+    assert!(first.len() > 50, "{} pages", first.len());
+    drop(store);
+
+    let store = open(&disk);
+    let handles = store.state().table(table).unwrap().index_handles();
+    assert_eq!(handles.len(), 2);
+    assert!(handles.iter().all(|handle| handle.opened().is_none()), "nothing is read before it is needed");
+    drop(handles);
+    assert_eq!(find(&store, table, 1, 5), Some(team));
+    assert_eq!(find(&store, table, 0, 17).unwrap().len(), 1);
+    change(&store, |transaction| {
+        let table = transaction.table_to_write(table).unwrap();
+        assert!(table.append(&[rows(std::iter::once(17))]).is_err(), "the key is taken");
+        table.append(&[rows(ROWS..ROWS + 3)]).unwrap();
+    });
+    store.checkpoint().unwrap();
+    check_space(&store);
+    let second: HashSet<ObjectPtr> = store.index_pages().unwrap().into_iter().collect();
+    let written = second.difference(&first).count();
+    assert!((1..=10).contains(&written), "{written} pages written");
+    drop(store);
+
+    let store = open(&disk);
+    assert_eq!(find(&store, table, 1, ROWS / 100).unwrap().len(), 3);
+    change(&store, |transaction| transaction.drop_object(table).unwrap());
+    store.checkpoint().unwrap();
+    assert!(store.index_pages().unwrap().is_empty());
+    check_space(&store);
+}
+
+#[test]
+fn rows_of_the_log_are_entered_when_a_database_is_opened_again() {
+    let disk = disk();
+    let store = open(&disk);
+    let table = create(&store);
+    find(&store, table, 1, 5).unwrap();
+    store.checkpoint().unwrap();
+    change(&store, |transaction| {
+        let table = transaction.table_to_write(table).unwrap();
+        table.append(&[rows(ROWS..ROWS + 3)]).unwrap();
+        let gone = table.find_rows(&[1], &[Value::BigInt(5)]).unwrap().unwrap();
+        table.delete(&gone[..40]).unwrap();
+    });
+    // The process dies: no checkpoint.
+    store.fail(&Error::internal("the end"));
+    drop(store);
+    let store = open(&disk);
+    assert_eq!(find(&store, table, 1, ROWS / 100).unwrap().len(), 3);
+    assert_eq!(find(&store, table, 1, 5).unwrap().len(), 60);
+}
+
+#[test]
+fn stale_entries_go_when_nobody_needs_them() {
+    let disk = disk();
+    let store = open(&disk);
+    let table = create(&store);
+    store.checkpoint().unwrap();
+    let reader = store.begin(Default::default()).unwrap();
+    let old = reader.state().table(table).unwrap();
+    change(&store, |transaction| {
+        let table = transaction.table_to_write(table).unwrap();
+        // Rows stay where they are, so that the index does.
+        let ids: Vec<i64> = (0..ROWS).collect();
+        for round in 1..3 {
+            let keys: Vec<i64> = ids.iter().map(|id| id + round * ROWS).collect();
+            let keys = Vector::from_values(LogicalType::BigInt, &keys);
+            table.update(&ids, &[0], &[Batch::new(vec![keys], ids.len())]).unwrap();
+        }
+    });
+    let entries = || store.state().table(table).unwrap().index_handles()[0].index().unwrap().len();
+    store.checkpoint().unwrap();
+    assert_eq!(entries(), 3 * ROWS as u64, "a transaction may look for them");
+    assert_eq!(old.find_rows(&[0], &[Value::BigInt(17)]).unwrap().map(|ids| ids.len()), Some(1));
+    drop((old, reader));
+    change(&store, |transaction| {
+        let table = transaction.table_to_write(table).unwrap();
+        table.append(&[rows(std::iter::once(ROWS))]).unwrap();
+    });
+    store.checkpoint().unwrap();
+    assert_eq!(entries(), ROWS as u64 + 1);
+    change(&store, |transaction| {
+        let table = transaction.table_to_write(table).unwrap();
+        table.append(&[rows(std::iter::once(ROWS + 1))]).unwrap();
+    });
+    store.checkpoint().unwrap();
+    check_space(&store);
+    drop(store);
+    let store = open(&disk);
+    assert_eq!(find(&store, table, 0, ROWS).unwrap().len(), 1);
+    check_space(&store);
+}
+
+#[test]
+fn a_full_disk_at_any_write_of_a_checkpoint_leaves_indexes_as_they_were() {
+    for calls_before in (0..150).step_by(7) {
+        let simulated = SimulatedDisk::new(1);
+        let disk = with_database(simulated.clone());
+        let store = open(&disk);
+        let table = create(&store);
+        store.checkpoint().unwrap();
+        let add = |first: i64| {
+            change(&store, |transaction| {
+                let table = transaction.table_to_write(table).unwrap();
+                table.append(&[rows((first..first + 500).map(|i| i * 131))]).unwrap();
+            });
+        };
+        add(ROWS);
+        simulated.fail_from(simulated.calls() + calls_before, Fault::NoSpace);
+        let outcome = store.checkpoint();
+        simulated.repair();
+        assert_eq!(find(&store, table, 0, ROWS * 131).unwrap().len(), 1);
+        // Behind the new header it is the log that failed, and then nothing is committed any more.
+        if outcome.is_err() && store.home().unwrap().file().root().lsn < store.state().lsn() {
+            add(ROWS + 500);
+            store.checkpoint().unwrap();
+            assert_eq!(find(&store, table, 0, (ROWS + 500) * 131).unwrap().len(), 1);
+            check_space(&store);
+        }
+        drop(store);
+        let store = open(&disk);
+        assert_eq!(find(&store, table, 0, ROWS * 131).unwrap().len(), 1);
+        assert_eq!(find(&store, table, 0, 17).unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,362 @@
+//! Commit: checks a transaction against what was committed since it began, does its changes again to the newest state,
+//! logs them, and publishes the next state once the log is durable.
+//!
+//! The check is backward and optimistic. A transaction fails, with an error that says to retry, if somebody changed a
+//! row that it changes (first committer wins), took a name that it takes, or, under SERIALIZABLE, changed the outcome
+//! of something it read: predicates are evaluated on the rows that were written since, before and after ("precision
+//! locking": Neumann, Muehlbauer, Kemper, SIGMOD 2015). So transactions are serial in the order of their commits, and
+//! those that only read are serial at the moment they began.
+
+use super::intents::{intersect, row_conflict};
+use super::object::{Object, ObjectId};
+use super::state::{State, name_key};
+use super::transaction::{Inner, RowPredicate, Transaction};
+use super::{Commits, Store, log};
+use crate::row_group::ROW_GROUP_SIZE;
+use crate::table::{Change, ColumnSource, Piece, Table};
+use inlay_types::{Error, LogicalType, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What one commit did, for the checks of those that began before it.
+#[derive(Debug)]
+pub(super) struct Committed {
+    pub lsn: u64,
+    pub tables: HashMap<ObjectId, Delta>,
+}
+
+/// What one commit did to a table that was there before.
+#[derive(Debug)]
+pub(super) struct Delta {
+    before: Arc<Table>,
+    after: Arc<Table>,
+    changes: Vec<Change>,
+}
+
+impl Delta {
+    /// Whether rows, ids ascending, or the table itself are not what they were.
+    pub fn touches(&self, ids: &[i64]) -> bool {
+        self.changes.iter().any(|change| change.touched().is_none_or(|touched| intersect(touched, ids)))
+    }
+
+    fn is_structural(&self) -> bool {
+        self.changes.iter().any(|change| change.touched().is_none())
+    }
+
+    /// Whether a row that went, came or changed satisfies a predicate, before or after.
+    fn affects(&self, predicate: Option<&dyn RowPredicate>) -> Result<bool> {
+        let moves_only = |change: &Change| matches!(change, Change::Compact { .. });
+        if self.changes.iter().all(moves_only) {
+            return Ok(false);
+        }
+        let Some(predicate) = predicate.filter(|_| !self.is_structural()) else { return Ok(true) };
+        let types: Vec<LogicalType> = self.before.schema().columns.iter().map(|c| c.ty).collect();
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for change in &self.changes {
+            match change {
+                Change::Append { first_id, pieces } => {
+                    let count: usize = pieces.iter().map(Piece::len).sum();
+                    new.extend(*first_id..first_id + count as i64);
+                }
+                Change::Delete { ids } => old.extend_from_slice(ids),
+                Change::Update { ids, .. } => {
+                    old.extend_from_slice(ids);
+                    new.extend_from_slice(ids);
+                }
+                Change::Truncate | Change::Alter(_) | Change::Compact { .. } => {}
+            }
+        }
+        for (table, mut ids) in [(&self.before, old), (&self.after, new)] {
+            ids.sort_unstable();
+            ids.dedup();
+            let snapshot = table.snapshot();
+            for ids in snapshot.live_ids(&ids).chunks(ROW_GROUP_SIZE) {
+                if predicate.matches_any(&snapshot.rows(ids, &types)?)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// A transaction's work on top of the newest state.
+pub(super) struct Rebased {
+    pub state: State,
+    pub record: log::Record,
+    pub deltas: HashMap<ObjectId, Delta>,
+}
+
+impl Transaction {
+    /// Makes what the transaction did permanent and visible, all of it or, with an error, nothing.
+    pub fn commit(&self) -> Result<()> {
+        let inner = self.inner.lock();
+        if !inner.has_changes() || self.is_over.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.check_writable()?;
+        self.store.sync_written_segments(&inner)?;
+        let mut commits = self.store.commits.lock();
+        self.check_reads(&inner, &commits)?;
+        let rebased = self.rebase(&inner, &commits)?;
+        let state = self.store.log_and_install(&mut commits, rebased)?;
+        drop(commits);
+        drop(inner);
+        // From here on the commit itself stands in the way of others.
+        self.store.intents.release(self.number);
+        self.store.make_durable(state)
+    }
+
+    /// Serialisability: nothing that was read has another outcome now.
+    fn check_reads(&self, inner: &Inner, commits: &Commits) -> Result<()> {
+        for committed in commits.since(self.base.lsn) {
+            for (table, predicate) in &inner.reads {
+                let Some(delta) = committed.tables.get(table) else { continue };
+                if delta.affects(predicate.as_deref())? {
+                    let name = &delta.before.schema().name;
+                    let message = format!("rows of table \"{name}\" that this transaction read have changed");
+                    return Err(Error::Conflict { message });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn rebase(&self, inner: &Inner, commits: &Commits) -> Result<Rebased> {
+        let tip = &commits.tip;
+        let is_current = tip.lsn == self.base.lsn;
+        let mut state = State::clone(if is_current { &inner.view } else { tip });
+        if !is_current {
+            self.check_names(inner, tip)?;
+            inner.dropped.iter().for_each(|id| drop(state.remove(*id)));
+        }
+        let mut record =
+            log::Record { dropped: inner.dropped.iter().copied().collect(), ..Default::default() };
+        let mut deltas = HashMap::new();
+        for (id, own) in &inner.tables {
+            let schema = inner.created.get(id);
+            if schema.is_none() && !own.is_changed() {
+                continue;
+            }
+            let (table, changes) = match schema {
+                Some(_) => (Arc::clone(own), own.changes()),
+                None => self.rebase_table(own, commits)?,
+            };
+            if let Some(schema) = schema {
+                record.created.push((*id, Arc::clone(schema)));
+            } else if let Some(Object::Table(before)) = tip.object(*id) {
+                let delta =
+                    Delta { before: before.table()?, after: Arc::clone(&table), changes: changes.clone() };
+                deltas.insert(*id, delta);
+            }
+            table.forget_changes();
+            record.tables.push((*id, changes));
+            state.put_table(table);
+        }
+        for id in &inner.definitions {
+            if let Some(object) = inner.view.object(*id) {
+                record.definitions.push(object.clone());
+                state.put(object.clone());
+            }
+        }
+        let dropped = inner.dropped.iter().filter_map(|id| tip.object(*id));
+        dropped.for_each(|object| forget_index(object, &state));
+        for id in &inner.sequences {
+            if let Some(Object::Sequence(sequence)) = state.object(*id) {
+                record.sequences.push((*id, sequence.counter()));
+            }
+        }
+        Ok(Rebased { state, record, deltas })
+    }
+
+    /// Names and definitions: nobody else took a name, or changed or dropped what this transaction changed.
+    fn check_names(&self, inner: &Inner, tip: &State) -> Result<()> {
+        let conflict = |name: &str| {
+            let message =
+                format!("\"{name}\" was changed by another connection since this transaction began");
+            Err(Error::Conflict { message })
+        };
+        for id in inner.dropped.iter().chain(&inner.definitions) {
+            let (then, now) = (self.base.object(*id), tip.object(*id));
+            let is_dropped_table = inner.dropped.contains(id) && matches!(now, Some(Object::Table(_)));
+            let same = match (then, now) {
+                (None, None) => true,
+                (Some(then), Some(now)) => is_dropped_table || then.is_same(now),
+                _ => false,
+            };
+            if !same {
+                return conflict(then.map_or("an object", Object::name));
+            }
+        }
+        let own = inner.created.keys().chain(inner.tables.keys()).chain(&inner.definitions);
+        for object in own.filter_map(|id| inner.view.object(*id)) {
+            let taken = match object {
+                Object::Index(_) => tip.index(object.name()),
+                _ => tip.relation(object.name()),
+            };
+            let key = name_key(object.name());
+            let is_free = taken.is_none_or(|taken| {
+                taken.id() == object.id()
+                    || inner.dropped.contains(&taken.id())
+                    || inner.view.object(taken.id()).is_some_and(|own| name_key(own.name()) != key)
+            });
+            if !is_free {
+                return conflict(object.name());
+            }
+        }
+        Ok(())
+    }
+
+    /// A changed table on top of the newest version of it, and its changes with the ids they have there.
+    fn rebase_table(&self, own: &Arc<Table>, commits: &Commits) -> Result<(Arc<Table>, Vec<Change>)> {
+        let gone = || Error::Conflict {
+            message: format!("table \"{}\" was dropped by another connection", own.schema().name),
+        };
+        let Some(Object::Table(live)) = commits.tip.object(own.id()) else { return Err(gone()) };
+        let Some(Object::Table(base)) = self.base.object(own.id()) else { return Err(gone()) };
+        if Arc::ptr_eq(live, base) {
+            return Ok((Arc::clone(own), own.changes()));
+        }
+        let changes = own.changes();
+        let is_structural = changes.iter().any(|change| change.touched().is_none());
+        let base_end = base.table()?.next_row_id();
+        for delta in commits.since(self.base.lsn).filter_map(|c| c.tables.get(&own.id())) {
+            if is_structural || delta.is_structural() {
+                let message = format!("table \"{}\" was changed by another connection", own.schema().name);
+                return Err(Error::Conflict { message });
+            }
+            for ids in changes.iter().filter_map(Change::touched) {
+                if delta.touches(&ids[..ids.partition_point(|id| *id < base_end)]) {
+                    return Err(row_conflict("was changed by another connection since it began"));
+                }
+            }
+        }
+        let table = live.table()?.fork();
+        let shift = table.next_row_id() - base_end;
+        for change in &changes {
+            table.apply(&change.shifted(base_end, shift)).map_err(|error| match error {
+                Error::Constraint { message } => Error::Conflict { message },
+                other => other,
+            })?;
+        }
+        let changes = table.changes();
+        Ok((Arc::new(table), changes))
+    }
+}
+
+impl Commits {
+    /// What was committed after `lsn`, oldest first.
+    pub fn since(&self, lsn: u64) -> impl Iterator<Item = &Arc<Committed>> {
+        let first = self.log.partition_point(|committed| committed.lsn <= lsn);
+        self.log.range(first..)
+    }
+}
+
+impl Store {
+    /// Fails if a row, ids ascending, or its table was changed by a commit after `lsn`.
+    pub(super) fn check_committed_since(&self, lsn: u64, table: ObjectId, ids: &[i64]) -> Result<()> {
+        let commits = self.commits.lock();
+        if commits.tip.lsn == lsn {
+            return Ok(());
+        }
+        let touched = commits.since(lsn).filter_map(|c| c.tables.get(&table)).any(|delta| delta.touches(ids));
+        if touched { Err(row_conflict("was changed by another connection since it began")) } else { Ok(()) }
+    }
+
+    /// Forgets commits that no open transaction, nor any that begins later, has to be checked against.
+    pub(super) fn forget_old_commits(&self, commits: &mut Commits) {
+        let oldest = self.oldest_active_or_visible();
+        while commits.log.front().is_some_and(|committed| committed.lsn <= oldest) {
+            commits.log.pop_front();
+        }
+    }
+
+    /// Commits the compaction of a table, unless somebody has changed the table or is changing it. Returns whether it
+    /// did. The new state is not visible yet.
+    pub(super) fn commit_compaction(&self, id: ObjectId, all: bool) -> Result<bool> {
+        let tip = Arc::clone(&self.commits.lock().tip);
+        let Some(Object::Table(slot)) = tip.object(id) else { return Ok(false) };
+        let before = slot.table()?;
+        let starts = before.compactable(all);
+        if starts.is_empty() || self.intents.is_claimed(id) {
+            return Ok(false);
+        }
+        let after = Arc::new(before.fork());
+        after.compact(&starts)?;
+        let changes = after.changes();
+        let mut commits = self.commits.lock();
+        let is_as_it_was = match commits.tip.object(id) {
+            Some(Object::Table(now)) => Arc::ptr_eq(now, slot),
+            _ => false,
+        };
+        if !is_as_it_was || self.intents.is_claimed(id) {
+            return Ok(false);
+        }
+        after.forget_changes();
+        let mut state = State::clone(&commits.tip);
+        state.put_table(Arc::clone(&after));
+        let record = log::Record { tables: vec![(id, changes.clone())], ..Default::default() };
+        let deltas = HashMap::from([(id, Delta { before, after, changes })]);
+        self.log_and_install(&mut commits, Rebased { state, record, deltas })?;
+        Ok(true)
+    }
+
+    /// Gives the commit its number, hands its record to the log, and makes it the newest state. It is not visible yet.
+    fn log_and_install(&self, commits: &mut Commits, rebased: Rebased) -> Result<Arc<State>> {
+        let Rebased { mut state, record, deltas } = rebased;
+        state.lsn = match &self.durable {
+            Some(durable) => durable.wal.append(&record.encode()?)?,
+            None => commits.tip.lsn + 1,
+        };
+        for (_, changes) in &record.tables {
+            for column in changes.iter().flat_map(stored_columns) {
+                column.set_committed(state.lsn);
+                commits.logged.push(column);
+            }
+        }
+        let state = Arc::new(state);
+        commits.tip = Arc::clone(&state);
+        self.forget_old_commits(commits);
+        commits.log.push_back(Arc::new(Committed { lsn: state.lsn, tables: deltas }));
+        Ok(state)
+    }
+}
+
+/// Has no more lookups go through an index that was dropped, unless another one is on the same columns.
+fn forget_index(object: &Object, state: &State) {
+    let Object::Index(index) = object else { return };
+    let Some(Object::Table(slot)) = state.object(index.table) else { return };
+    let is_wanted = state.indexes_of(index.table).any(|other| other.columns == index.columns);
+    if let (false, Some(table)) = (is_wanted, slot.loaded()) {
+        table.remove_secondary_index(&index.columns);
+    }
+}
+
+/// The objects in the file that a change refers to.
+pub(super) fn stored_columns(change: &Change) -> Vec<crate::home::Stored> {
+    let columns: Vec<&Arc<crate::column::Column>> = match change {
+        Change::Append { pieces, .. } => pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Sealed(columns, _) => Some(columns),
+                Piece::Raw(_) => None,
+            })
+            .flatten()
+            .collect(),
+        Change::Alter(alteration) => alteration
+            .columns
+            .iter()
+            .filter_map(|source| match source {
+                ColumnSource::Converted(groups) => Some(groups),
+                ColumnSource::Kept(_) | ColumnSource::Filled(_) => None,
+            })
+            .flatten()
+            .map(|(_, column)| column)
+            .collect(),
+        Change::Delete { .. } | Change::Update { .. } | Change::Truncate | Change::Compact { .. } => {
+            Vec::new()
+        }
+    };
+    columns.into_iter().filter_map(|column| column.stored()).collect()
+}

@@ -1,0 +1,268 @@
+//! The directory of a table in the file: its schema, row groups and statistics, and where its segments are.
+//!
+//! ```text
+//! directory: version u8 = 1 | schema | next row id | statistics ptr | row group count | row groups
+//!            | index count | indexes
+//! row group: first row id | rows | sealed | deletions | a column per column of the schema
+//! deletions: 0 none | 1 count, distances of deleted rows | 2 words of a bitmap
+//! column: meta (rows, NULLs, zone map) | 0, image | 1, ptr
+//! index: column count, positions of the columns | ptr of its first page
+//! statistics: count, sketches | rows of the table | sample rows
+//! ```
+//! A directory is read when its table is first asked for; segments are read when they are scanned, and
+//! pages of indexes when they are used.
+
+use super::log::{read_batch, read_column, write_batch, write_column};
+use crate::bytes::{ByteReader, ByteWriter};
+use crate::file::{ObjectKind, ObjectPtr, StoredObject};
+use crate::home::Home;
+use crate::hyperloglog::HyperLogLog;
+use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
+use crate::schema::TableSchema;
+use crate::statistics::StoredStatistics;
+use crate::table::{IndexHandle, Table};
+use inlay_types::{Bitmap, Error, Result};
+use std::sync::Arc;
+
+const VERSION: u8 = 1;
+/// Images up to this size lie in the directory.
+pub(super) const INLINE_MAX: usize = 512;
+
+/// Where a table is in the file.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredTable {
+    pub home: Arc<Home>,
+    pub directory: Arc<StoredObject>,
+}
+
+/// What a directory says.
+pub(super) struct Parts {
+    pub schema: Arc<TableSchema>,
+    pub next_row_id: i64,
+    pub statistics: ObjectPtr,
+    pub groups: Vec<Arc<RowGroup>>,
+    pub indexes: Vec<Arc<IndexHandle>>,
+}
+
+impl StoredTable {
+    /// Reads the directory.
+    pub fn load(&self, id: u64) -> Result<Table> {
+        let bytes = self.directory.read()?;
+        self.parse(id, &bytes).map_err(|error| {
+            error.within(format!(
+                "{}, table directory at block {}",
+                self.home.file().path().display(),
+                self.directory.ptr.block
+            ))
+        })
+    }
+
+    fn parse(&self, id: u64, bytes: &[u8]) -> Result<Table> {
+        let Parts { schema, next_row_id, statistics, groups, indexes } = self.parts(id, bytes)?;
+        let statistics = Arc::new(self.statistics(statistics, &schema)?);
+        let home = Arc::clone(&self.home);
+        Ok(Table::from_file(id, schema, home, groups, next_row_id, statistics, indexes))
+    }
+
+    /// The statistics that a directory refers to.
+    pub fn statistics(&self, ptr: ObjectPtr, schema: &TableSchema) -> Result<StoredStatistics> {
+        read_statistics(&self.home.file().read_object(ObjectKind::Statistics, ptr)?, schema)
+    }
+
+    /// Everything that a directory itself says.
+    pub(super) fn parts(&self, id: u64, bytes: &[u8]) -> Result<Parts> {
+        let mut from = ByteReader::new(bytes);
+        let from = &mut from;
+        match from.u8()? {
+            VERSION => {}
+            other => return Err(Error::corrupt(format!("version {other}"))),
+        }
+        let schema = Arc::new(TableSchema::read(from)?);
+        let next_row_id = from.i64()?;
+        let statistics = ObjectPtr::read(from)?;
+        let mut groups: Vec<Arc<RowGroup>> = Vec::new();
+        for _ in 0..from.count_of(11)? {
+            let group = self.read_group(from, &schema)?;
+            let end = groups.last().map_or(0, |last| last.row_ids().end);
+            if group.row_id_start() < end || group.row_ids().end > next_row_id {
+                return Err(Error::corrupt("row groups that are out of order"));
+            }
+            groups.push(Arc::new(group));
+        }
+        let mut indexes = Vec::new();
+        for _ in 0..from.count_of(1 + ObjectPtr::SIZE)? {
+            indexes.push(self.read_index(id, from, &schema)?);
+        }
+        from.expect_end()?;
+        Ok(Parts { schema, next_row_id, statistics, groups, indexes })
+    }
+
+    fn read_index(
+        &self,
+        table: u64,
+        from: &mut ByteReader<'_>,
+        schema: &TableSchema,
+    ) -> Result<Arc<IndexHandle>> {
+        let (mut columns, mut types) = (Vec::new(), Vec::new());
+        for _ in 0..from.count_of(1)? {
+            let column = from.count()?;
+            let Some(known) = schema.columns.get(column) else {
+                return Err(Error::corrupt(format!(
+                    "an index on column {column} of {}",
+                    schema.columns.len()
+                )));
+            };
+            columns.push(column);
+            types.push(known.ty);
+        }
+        let root = ObjectPtr::read(from)?;
+        if columns.is_empty() || root.is_none() {
+            return Err(Error::corrupt("an index of nothing"));
+        }
+        Ok(IndexHandle::in_file(&self.home, table, columns, types, root))
+    }
+
+    fn read_group(&self, from: &mut ByteReader<'_>, schema: &TableSchema) -> Result<RowGroup> {
+        let (start, len, sealed) = (from.i64()?, from.count()?, from.bool()?);
+        if len == 0 || len > ROW_GROUP_SIZE || start < 0 || start.checked_add(len as i64).is_none() {
+            return Err(Error::corrupt(format!("a row group of {len} rows from {start} on")));
+        }
+        let deleted = read_deletions(from, len)?;
+        let mut columns = Vec::with_capacity(schema.columns.len());
+        for column in &schema.columns {
+            let stored = read_column(from, &self.home, true)?;
+            if stored.len() != len || stored.logical_type() != column.ty {
+                return Err(Error::corrupt(format!(
+                    "a segment that does not fit column \"{}\"",
+                    column.name
+                )));
+            }
+            columns.push(stored);
+        }
+        let mut group = RowGroup::new(columns, len, start, sealed);
+        group.set_deleted(deleted);
+        Ok(group)
+    }
+}
+
+/// What writing a table made and left.
+#[derive(Debug, Default)]
+pub(super) struct TableWrites {
+    /// Pages that no index needs any more.
+    pub unused: Vec<Arc<StoredObject>>,
+    /// Indexes that were written.
+    pub indexes: Vec<Arc<IndexHandle>>,
+}
+
+/// Writes what is not in the file yet of a table, and its directory. Returns the objects of directory and statistics.
+pub(super) fn write_table(
+    home: &Arc<Home>,
+    table: &Table,
+    writes: &mut TableWrites,
+) -> Result<[Arc<StoredObject>; 2]> {
+    let mut roots = Vec::new();
+    for handle in table.index_handles() {
+        let flushed = handle.flush(home, table.id())?;
+        writes.unused.extend(flushed.unused);
+        roots.push((Arc::clone(&handle), flushed.root));
+        writes.indexes.push(handle);
+    }
+    let snapshot = table.snapshot();
+    for column in snapshot.row_groups().iter().flat_map(|group| group.columns()) {
+        column.persist_above(home, table.id(), INLINE_MAX)?;
+    }
+    let statistics = table.statistics()?.to_store(&snapshot, table.stored_statistics().map(|s| &**s))?;
+    let statistics = home.write(ObjectKind::Statistics, table.id(), &write_statistics(&statistics))?;
+    let mut out = ByteWriter::new();
+    out.u8(VERSION);
+    table.schema().write(&mut out);
+    out.i64(table.next_row_id());
+    statistics.ptr.write(&mut out);
+    out.count(snapshot.row_groups().len());
+    for group in snapshot.row_groups() {
+        out.i64(group.row_id_start());
+        out.count(group.len());
+        out.bool(group.is_sealed());
+        write_deletions(group.deleted(), group.len(), &mut out);
+        for column in group.columns() {
+            write_column(column, &mut out)?;
+        }
+    }
+    out.count(roots.len());
+    for (handle, root) in roots {
+        out.count(handle.columns().len());
+        handle.columns().iter().for_each(|column| out.count(*column));
+        root.write(&mut out);
+    }
+    let directory = home.write(ObjectKind::Directory, table.id(), out.as_bytes());
+    let directory = directory.inspect_err(|_| home.file().discard(statistics.ptr))?;
+    Ok([directory, statistics])
+}
+
+fn write_deletions(deleted: Option<&Bitmap>, len: usize, out: &mut ByteWriter) {
+    let Some(deleted) = deleted else { return out.u8(0) };
+    let count = deleted.count_ones();
+    if count <= len / 16 {
+        out.u8(1);
+        out.count(count);
+        let mut next = 0;
+        for row in (0..len).filter(|row| deleted.get(*row)) {
+            out.count(row - next);
+            next = row + 1;
+        }
+    } else {
+        out.u8(2);
+        deleted.words()[..len.div_ceil(64)].iter().for_each(|word| out.u64(*word));
+    }
+}
+
+fn read_deletions(from: &mut ByteReader<'_>, len: usize) -> Result<Option<Bitmap>> {
+    match from.u8()? {
+        0 => Ok(None),
+        1 => {
+            let mut deleted = Bitmap::filled(len, false);
+            let mut next = 0usize;
+            for _ in 0..from.count_of(1)? {
+                let row = next.saturating_add(from.count()?);
+                if row >= len {
+                    return Err(Error::corrupt(format!("deleted row {row} of {len}")));
+                }
+                deleted.set(row, true);
+                next = row + 1;
+            }
+            Ok(Some(deleted))
+        }
+        2 => {
+            let mut words = (0..len.div_ceil(64)).map(|_| from.u64()).collect::<Result<Vec<u64>>>()?;
+            if let (false, Some(last)) = (len.is_multiple_of(64), words.last_mut()) {
+                *last &= (1 << (len % 64)) - 1;
+            }
+            Ok(Some(Bitmap::from_words(words, len)))
+        }
+        other => Err(Error::corrupt(format!("deletions of kind {other}"))),
+    }
+}
+
+fn write_statistics(statistics: &StoredStatistics) -> Vec<u8> {
+    let mut out = ByteWriter::new();
+    out.count(statistics.sketches.len());
+    statistics.sketches.iter().for_each(|sketch| out.raw(sketch.registers()));
+    out.u64(statistics.sampled_rows);
+    write_batch(&statistics.sample, &mut out);
+    out.finish()
+}
+
+fn read_statistics(bytes: &[u8], schema: &TableSchema) -> Result<StoredStatistics> {
+    let mut from = ByteReader::new(bytes);
+    let sketches = (0..from.count_of(HyperLogLog::SIZE_BYTES)?)
+        .map(|_| HyperLogLog::from_registers(from.raw(HyperLogLog::SIZE_BYTES)?))
+        .collect::<Result<Vec<_>>>()?;
+    let sampled_rows = from.u64()?;
+    let sample = read_batch(&mut from)?;
+    from.expect_end()?;
+    let types = schema.columns.iter().map(|c| c.ty);
+    if sketches.len() != schema.columns.len() || !sample.types().into_iter().eq(types) {
+        return Err(Error::corrupt("statistics of another table"));
+    }
+    Ok(StoredStatistics { sketches, sample: Arc::new(sample), sampled_rows })
+}

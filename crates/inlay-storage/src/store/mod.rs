@@ -1,0 +1,261 @@
+//! A database: its newest committed state, the transactions on it, and, unless it lives in memory, its file and log.
+//!
+//! ```text
+//! begin  -> Transaction on the newest visible State
+//! commit -> checks, rebase, log record    (under the lock of commits)
+//!        -> one sync for all that wait    (no lock)
+//!        -> the State becomes visible
+//! checkpoint -> segments, directories, catalog into the file; header; shorter log
+//! ```
+//! Invariants
+//! - States are numbered by the commits they contain; a state is visible once all of its commits are durable.
+//! - After a failed write or sync nothing more is committed until the database is opened again; reads go on.
+//!
+//! [`object`] and [`state`]: what there is. [`transaction`], [`commit`], [`intents`]: who may change it.
+//! [`log`], [`directory`], [`checkpoint`], [`maintain`]: how it is kept.
+
+mod checkpoint;
+mod commit;
+mod directory;
+mod intents;
+mod log;
+mod maintain;
+mod object;
+mod open;
+mod state;
+mod transaction;
+
+pub use maintain::{Recovered, RecoveryReport};
+pub use object::{Counter, IndexDefinition, Object, ObjectId, Sequence, SequenceOptions, TableSlot, View};
+pub use open::{AccessMode, StoreOptions};
+pub use state::{State, name_key};
+pub use transaction::{Isolation, RowPredicate, Transaction, TransactionOptions};
+
+use crate::home::{Home, Stored};
+use crate::wal::{Synchronous, Wal};
+use checkpoint::Checkpointed;
+use commit::Committed;
+use inlay_types::{Error, MemoryBudget, Result};
+use intents::Intents;
+use parking_lot::{Mutex, RwLock};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A database. See the module documentation.
+#[derive(Debug)]
+pub struct Store {
+    budget: MemoryBudget,
+    /// Absent for a database in memory.
+    durable: Option<Durable>,
+    /// Present when the file is only read.
+    reader: Option<open::Reader>,
+    commits: Mutex<Commits>,
+    visible: RwLock<Arc<State>>,
+    /// Open transactions by the commit they began after.
+    active: Mutex<BTreeMap<u64, usize>>,
+    intents: Intents,
+    next_id: AtomicU64,
+    next_transaction: AtomicU64,
+    checkpointed: Mutex<Checkpointed>,
+    /// Why nothing can be committed any more.
+    failure: Mutex<Option<String>>,
+    /// The process that opened it.
+    process: u32,
+}
+
+/// The file and log of a database that may be written.
+#[derive(Debug)]
+struct Durable {
+    home: Arc<Home>,
+    wal: Wal,
+    synchronous: Mutex<Synchronous>,
+    /// Size of the log in bytes from which on a commit makes a checkpoint.
+    checkpoint_threshold: AtomicU64,
+}
+
+/// The newest state, and what open transactions have to be checked against.
+#[derive(Debug)]
+struct Commits {
+    tip: Arc<State>,
+    /// Ascending.
+    log: VecDeque<Arc<Committed>>,
+    /// Objects that log records since the last checkpoint refer to.
+    logged: Vec<Stored>,
+}
+
+impl Store {
+    /// A new database in memory.
+    pub fn in_memory(budget: MemoryBudget) -> Arc<Self> {
+        Arc::new(Self::of(budget, None, None, State::default(), Checkpointed::default(), 1))
+    }
+
+    fn of(
+        budget: MemoryBudget,
+        durable: Option<Durable>,
+        reader: Option<open::Reader>,
+        state: State,
+        checkpointed: Checkpointed,
+        next_id: ObjectId,
+    ) -> Self {
+        let next_id = next_id.max(state.next_id());
+        let state = Arc::new(state);
+        Self {
+            budget,
+            durable,
+            reader,
+            commits: Mutex::new(Commits {
+                tip: Arc::clone(&state),
+                log: VecDeque::new(),
+                logged: Vec::new(),
+            }),
+            visible: RwLock::new(state),
+            active: Mutex::default(),
+            intents: Intents::default(),
+            next_id: AtomicU64::new(next_id),
+            next_transaction: AtomicU64::new(1),
+            checkpointed: Mutex::new(checkpointed),
+            failure: Mutex::default(),
+            process: std::process::id(),
+        }
+    }
+
+    /// The budget of its tables.
+    pub fn budget(&self) -> &MemoryBudget {
+        &self.budget
+    }
+
+    fn home(&self) -> Option<&Arc<Home>> {
+        self.durable.as_ref().map(|durable| &durable.home)
+    }
+
+    /// Whether it lives in memory only.
+    pub fn is_in_memory(&self) -> bool {
+        self.durable.is_none() && self.reader.is_none()
+    }
+
+    /// Whether it is open for reading only.
+    pub fn is_read_only(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// The newest visible state.
+    pub fn state(&self) -> Arc<State> {
+        Arc::clone(&self.visible.read())
+    }
+
+    /// Begins a transaction on the newest visible state.
+    pub fn begin(self: &Arc<Self>, options: TransactionOptions) -> Result<Transaction> {
+        if let Some(reader) = &self.reader {
+            reader.follow(self)?;
+        }
+        let number = self.next_transaction.fetch_add(1, Ordering::Relaxed);
+        let mut active = self.active.lock();
+        let base = self.state();
+        *active.entry(base.lsn).or_default() += 1;
+        drop(active);
+        Ok(Transaction::new(Arc::clone(self), number, base, options))
+    }
+
+    /// Ends a transaction that began after commit `lsn`.
+    fn end(&self, number: u64, lsn: u64) {
+        self.intents.release(number);
+        let mut active = self.active.lock();
+        if let Some(count) = active.get_mut(&lsn) {
+            *count -= 1;
+            if *count == 0 {
+                active.remove(&lsn);
+            }
+        }
+    }
+
+    /// The commit that the oldest open transaction began after; without any, the one that the next would begin after.
+    fn oldest_active_or_visible(&self) -> u64 {
+        let active = self.active.lock();
+        active.keys().next().copied().unwrap_or_else(|| self.visible.read().lsn)
+    }
+
+    fn take_id(&self) -> ObjectId {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn next_id(&self) -> ObjectId {
+        self.next_id.load(Ordering::Relaxed)
+    }
+
+    /// Fails when nothing can be committed.
+    pub fn check_writable(&self) -> Result<()> {
+        if self.process != std::process::id() {
+            // The file belongs to the parent, which goes on writing it. No lock is looked at: a thread that is not here
+            // may have held it.
+            let message = "this database was opened before the process was forked; open it in the child";
+            return Err(Error::Closed { message: message.to_string() });
+        }
+        if let Some(reader) = &self.reader {
+            let message = format!(
+                "\"{}\" is open for reading only; connect without read_only to change it",
+                reader.name()
+            );
+            return Err(Error::ReadOnly { message });
+        }
+        match &*self.failure.lock() {
+            Some(reason) => Err(Error::ReadOnly {
+                message: format!("the database takes no changes until it is opened again, because {reason}"),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// From now on nothing is committed: what is on the disk is not known.
+    fn fail(&self, error: &Error) {
+        self.failure.lock().get_or_insert_with(|| format!("writing failed: {error}"));
+    }
+
+    /// Before a record refers to segments in the file, they must be durable there.
+    fn sync_written_segments(&self, inner: &transaction::Inner) -> Result<()> {
+        let Some(durable) = &self.durable else { return Ok(()) };
+        let changes = inner.tables.values().flat_map(|table| table.changes());
+        if changes.into_iter().all(|change| commit::stored_columns(&change).is_empty()) {
+            return Ok(());
+        }
+        durable.home.file().sync().inspect_err(|error| self.fail(error))
+    }
+
+    /// Waits until a state is durable, and makes it visible.
+    fn make_durable(&self, state: Arc<State>) -> Result<()> {
+        if let Some(durable) = &self.durable {
+            let synchronous = *durable.synchronous.lock();
+            durable.wal.sync_to(state.lsn, synchronous).inspect_err(|error| self.fail(error))?;
+        }
+        let mut visible = self.visible.write();
+        if visible.lsn < state.lsn {
+            *visible = state;
+        }
+        Ok(())
+    }
+
+    /// Makes a checkpoint if the log has grown enough. Called after a commit; a failure is reported by the next one.
+    pub fn checkpoint_if_due(&self) -> Result<()> {
+        let Some(durable) = &self.durable else { return Ok(()) };
+        if durable.wal.size() < durable.checkpoint_threshold.load(Ordering::Relaxed)
+            || self.checkpointed.is_locked()
+        {
+            return Ok(());
+        }
+        self.checkpoint()
+    }
+
+    /// Sets how durable a commit is when it returns.
+    pub fn set_synchronous(&self, synchronous: Synchronous) {
+        if let Some(durable) = &self.durable {
+            *durable.synchronous.lock() = synchronous;
+        }
+    }
+
+    /// Sets the size of the log in bytes from which on a commit makes a checkpoint.
+    pub fn set_checkpoint_threshold(&self, bytes: u64) {
+        if let Some(durable) = &self.durable {
+            durable.checkpoint_threshold.store(bytes, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! All objects of a database at one moment: an immutable value that commits replace and readers share.
+
+use super::object::{IndexDefinition, Object, ObjectId, TableSlot};
+use crate::table::Table;
+use inlay_types::{Error, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The objects of a database. Cloning copies a pointer per object and shares the names.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// The last commit that is part of it.
+    pub(crate) lsn: u64,
+    objects: HashMap<ObjectId, Object>,
+    /// Lower-case names of tables, views and sequences.
+    relations: Arc<HashMap<String, ObjectId>>,
+    /// Lower-case names of indexes.
+    indexes: Arc<HashMap<String, ObjectId>>,
+    /// Numbers of the indexes of tables.
+    indexes_of: Arc<HashMap<ObjectId, Vec<ObjectId>>>,
+}
+
+/// What names compare by.
+pub fn name_key(name: &str) -> String {
+    name.to_lowercase()
+}
+
+impl State {
+    /// The table, view or sequence of a name.
+    pub fn relation(&self, name: &str) -> Option<&Object> {
+        self.objects.get(self.relations.get(&name_key(name))?)
+    }
+
+    /// The index of a name.
+    pub fn index(&self, name: &str) -> Option<&Object> {
+        self.objects.get(self.indexes.get(&name_key(name))?)
+    }
+
+    /// An object by number.
+    pub fn object(&self, id: ObjectId) -> Option<&Object> {
+        self.objects.get(&id)
+    }
+
+    /// A table by number.
+    pub fn table(&self, id: ObjectId) -> Result<Arc<Table>> {
+        match self.objects.get(&id) {
+            Some(Object::Table(slot)) => {
+                let table = slot.table()?;
+                self.indexes_of(id).for_each(|index| table.add_secondary_index(&index.columns));
+                Ok(table)
+            }
+            _ => Err(Error::corrupt(format!("there is no table number {id}"))),
+        }
+    }
+
+    /// The indexes of a table.
+    pub fn indexes_of(&self, table: ObjectId) -> impl Iterator<Item = &Arc<IndexDefinition>> {
+        let ids = self.indexes_of.get(&table).map_or(&[][..], Vec::as_slice);
+        ids.iter().filter_map(|id| match self.objects.get(id) {
+            Some(Object::Index(index)) => Some(index),
+            _ => None,
+        })
+    }
+
+    /// All objects, in no order.
+    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.objects.values()
+    }
+
+    /// The number of the last commit that is part of it.
+    pub fn lsn(&self) -> u64 {
+        self.lsn
+    }
+
+    /// Enters an object under its number and name, in the place of an earlier version of it.
+    pub(crate) fn put(&mut self, object: Object) {
+        let (id, key) = (object.id(), name_key(object.name()));
+        if let Object::Index(index) = &object
+            && !self.indexes_of(index.table).any(|known| known.id == id)
+        {
+            Arc::make_mut(&mut self.indexes_of).entry(index.table).or_default().push(id);
+        }
+        let is_index = matches!(object, Object::Index(_));
+        let earlier = self.objects.insert(id, object);
+        let old_key = earlier.map(|earlier| name_key(earlier.name()));
+        let names = if is_index { &mut self.indexes } else { &mut self.relations };
+        if old_key.as_ref() != Some(&key) {
+            let names = Arc::make_mut(names);
+            if let Some(old) = old_key {
+                names.remove(&old);
+            }
+            names.insert(key, id);
+        }
+    }
+
+    /// Enters a new version of a table.
+    pub(crate) fn put_table(&mut self, table: Arc<Table>) {
+        self.put(Object::Table(TableSlot::new(table)));
+    }
+
+    /// Removes an object.
+    pub(crate) fn remove(&mut self, id: ObjectId) -> Option<Object> {
+        let object = self.objects.remove(&id)?;
+        if let Object::Index(index) = &object
+            && let Some(ids) = Arc::make_mut(&mut self.indexes_of).get_mut(&index.table)
+        {
+            ids.retain(|known| *known != id);
+        }
+        let names = if matches!(object, Object::Index(_)) { &mut self.indexes } else { &mut self.relations };
+        if names.get(&name_key(object.name())) == Some(&id) {
+            Arc::make_mut(names).remove(&name_key(object.name()));
+        }
+        Some(object)
+    }
+
+    /// The number that no object has yet, nor any with a smaller one left.
+    pub(crate) fn next_id(&self) -> ObjectId {
+        self.objects.keys().max().map_or(1, |id| id + 1)
+    }
+}

@@ -1,0 +1,197 @@
+//! Entering new and changed rows in the indexes of their table, and uniqueness.
+
+use super::indexes::{IndexHandle, Wanting};
+use super::rows::gather_ids;
+use super::{Table, TableSnapshot, Writer};
+use crate::index::{Index, PendingKeys};
+use crate::schema::TableSchema;
+use inlay_types::{Error, LogicalType, PhysicalType, Result, Value, Vector};
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Rows that are about to be appended or changed.
+pub(super) struct PendingRows<'a> {
+    pub count: usize,
+    /// Row ids by position.
+    pub row_ids: &'a dyn Fn(usize) -> i64,
+    /// Position of a row id among the rows, if it is there.
+    pub position: &'a dyn Fn(i64) -> Option<usize>,
+    /// The values that the rows will have in a column of the table.
+    pub column: &'a dyn Fn(usize) -> Result<Vector>,
+    /// Columns that change; all without it.
+    pub changed: Option<&'a [usize]>,
+}
+
+impl PendingRows<'_> {
+    fn columns(&self, key: &[usize]) -> Result<Vec<Vector>> {
+        let columns = key.iter().map(|column| (self.column)(*column)).collect::<Result<Vec<Vector>>>()?;
+        if columns.iter().any(|column| column.len() != self.count) {
+            return Err(Error::corrupt("a change of rows that are not there"));
+        }
+        Ok(columns)
+    }
+
+    fn concerns(&self, key: &[usize]) -> bool {
+        self.changed.is_none_or(|changed| key.iter().any(|column| changed.contains(column)))
+    }
+}
+
+impl Table {
+    /// The version for which an index is wanted.
+    pub(super) fn wanting<'a>(&'a self, writer: &'a Writer, snapshot: &'a TableSnapshot) -> Wanting<'a> {
+        let (schema, budget, home) = (&*self.schema, &self.budget, self.home.as_ref());
+        Wanting { schema, budget, home, snapshot, changes: &writer.changes }
+    }
+
+    /// Enters rows in all indexes; fails at the first that violates a key.
+    pub(super) fn enter_rows(
+        &self,
+        writer: &Writer,
+        snapshot: &TableSnapshot,
+        pending: &PendingRows<'_>,
+    ) -> Result<()> {
+        if pending.count == 0 {
+            return Ok(());
+        }
+        for key in self.keys.iter().filter(|key| pending.concerns(key)) {
+            self.enter_key(writer, snapshot, pending, key)?;
+        }
+        for handle in self.indexes.maintained() {
+            let columns = handle.columns();
+            if pending.concerns(columns) && !self.keys.iter().any(|key| key == columns) {
+                handle.index()?.insert_rows(&pending.columns(columns)?, pending.row_ids)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn enter_key(
+        &self,
+        writer: &Writer,
+        snapshot: &TableSnapshot,
+        pending: &PendingRows<'_>,
+        key: &[usize],
+    ) -> Result<()> {
+        let wanting = self.wanting(writer, snapshot);
+        let mut index = self.indexes.index(key, &wanting, false)?;
+        if index.as_ref().is_some_and(|index| index.is_bloated(snapshot.row_count() as u64)) {
+            self.indexes.forget(key);
+            index = None;
+        }
+        let columns = pending.columns(key)?;
+        if index.is_none() && snapshot.row_count() == 0 && ascend_strictly(&columns) {
+            // Distinct by their order; the index is made when it is first needed.
+            return Ok(());
+        }
+        let index = match index {
+            Some(index) => index,
+            None => self
+                .indexes
+                .index(key, &wanting, true)?
+                .ok_or_else(|| Error::internal("a key without an index"))?,
+        };
+        enter_unique(&index, snapshot, &self.schema, pending, key, &columns)
+    }
+
+    /// Checks keys that the live rows of a snapshot did not have to satisfy before; gives their indexes.
+    pub(super) fn check_new_keys(
+        &self,
+        keys: &[Vec<usize>],
+        rows: &TableSnapshot,
+    ) -> Result<Vec<Arc<IndexHandle>>> {
+        let ids: Vec<i64> =
+            rows.groups.iter().flat_map(|g| g.row_ids().filter(|id| rows.is_live(*id))).collect();
+        let empty = TableSnapshot::new(rows.version, Vec::new());
+        let pending = PendingRows {
+            count: ids.len(),
+            row_ids: &|position| ids[position],
+            position: &|id| ids.binary_search(&id).ok(),
+            column: &|index| gather_ids(rows, &ids, index, self.schema.columns[index].ty),
+            changed: None,
+        };
+        let mut made = Vec::new();
+        for key in keys {
+            let columns = pending.columns(key)?;
+            if ascend_strictly(&columns) {
+                continue;
+            }
+            let types: Vec<LogicalType> = key.iter().map(|c| self.schema.columns[*c].ty).collect();
+            let handle = IndexHandle::empty(key, types, &self.budget, self.home.as_ref())?;
+            enter_unique(&*handle.index()?, &empty, &self.schema, &pending, key, &columns)?;
+            made.push(handle);
+        }
+        Ok(made)
+    }
+}
+
+fn enter_unique(
+    index: &Index,
+    snapshot: &TableSnapshot,
+    schema: &TableSchema,
+    pending: &PendingRows<'_>,
+    key: &[usize],
+    columns: &[Vector],
+) -> Result<()> {
+    let keys = PendingKeys { columns, row_ids: pending.row_ids, position: pending.position };
+    let clash = index.enter(&keys, &mut |row_id, position| {
+        let Some((group, row)) = snapshot.locate(row_id).filter(|(group, row)| !group.is_deleted(*row))
+        else {
+            return Ok(false);
+        };
+        for (&column, value) in key.iter().zip(columns) {
+            if !same(&group.segment(column)?.get(row), &value.get(position)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })?;
+    match clash {
+        Some(clash) => Err(violation(schema, key, columns, clash.position)),
+        None => Ok(()),
+    }
+}
+
+/// Whether rows ascend strictly by integer key columns, so that they are distinct without a map: generated tables
+/// and most files come this way. Columns of other types answer no.
+fn ascend_strictly(columns: &[Vector]) -> bool {
+    let Some(columns) = columns.iter().map(ascending_column).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    let Some((first, rest)) = columns.split_first() else { return false };
+    (1..first.len()).all(|row| {
+        let mut order = first[row - 1].cmp(&first[row]);
+        for column in rest {
+            order = order.then_with(|| column[row - 1].cmp(&column[row]));
+        }
+        order.is_lt()
+    })
+}
+
+fn ascending_column(vector: &Vector) -> Option<Cow<'_, [i64]>> {
+    if !vector.is_flat() || vector.validity().is_some() {
+        return None;
+    }
+    match vector.physical_type() {
+        PhysicalType::I64 => Some(Cow::Borrowed(vector.values())),
+        PhysicalType::I32 => Some(vector.values::<i32>().iter().map(|v| i64::from(*v)).collect()),
+        _ => None,
+    }
+}
+
+pub(super) fn same(left: &Value, right: &Value) -> bool {
+    !left.is_null() && !right.is_null() && left.total_cmp(right).is_eq()
+}
+
+fn violation(schema: &TableSchema, columns: &[usize], values: &[Vector], row: usize) -> Error {
+    let names: Vec<&str> = columns.iter().map(|c| schema.columns[*c].name.as_str()).collect();
+    let mut shown = String::new();
+    for (index, value) in values.iter().enumerate() {
+        let _ = write!(shown, "{}{}", if index > 0 { ", " } else { "" }, value.get(row));
+    }
+    let key = names.join(", ");
+    let table = &schema.name;
+    Error::Constraint {
+        message: format!("duplicate key ({key}) = ({shown}) violates the uniqueness of table \"{table}\""),
+    }
+}

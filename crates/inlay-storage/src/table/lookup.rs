@@ -1,0 +1,247 @@
+//! Rows by values of indexed columns.
+//!
+//! An index says which rows may qualify; deleted rows are left out here, values are compared by who asks, or here for
+//! [`Table::find_rows`]. An index that does not exist yet is built for a lookup only if the table is large.
+
+use super::keys::same;
+use super::{Table, TableSnapshot};
+use crate::index::{Direction, Index};
+use crate::predicate::{Cmp, SegmentPredicate};
+use inlay_types::{Result, Value};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// A lookup in a smaller table builds no index.
+const ROWS_WORTH_BUILDING: usize = 10_000;
+/// Combinations of values that are looked up one by one.
+const POINTS_MAX: usize = 1_000;
+/// Rows that an index may give whatever the size of the table.
+const ROWS_FEW: usize = 2_048;
+/// Part of a table's rows that an index may give.
+const FEW_PART: usize = 100;
+
+/// What conditions ask of an index.
+struct Plan<'a> {
+    columns: Vec<usize>,
+    /// Values for each of the first columns.
+    points: Vec<&'a [Value]>,
+    /// A range of the column behind these.
+    range: Option<(Bound<&'a Value>, Bound<&'a Value>)>,
+}
+
+impl Plan<'_> {
+    /// How well the index serves: all columns, then more columns, then points before ranges.
+    fn rank(&self) -> (bool, usize, bool) {
+        (self.points.len() == self.columns.len(), self.points.len(), self.range.is_some())
+    }
+}
+
+impl Table {
+    /// Ids of the rows that have these values in these columns, ascending; `None` if no index on these columns is worth
+    /// having. NULL equals nothing.
+    pub fn find_rows(&self, columns: &[usize], values: &[Value]) -> Result<Option<Vec<i64>>> {
+        let snapshot = self.snapshot();
+        let Some(index) = self.index_for(&snapshot, columns, true)? else { return Ok(None) };
+        if values.iter().any(Value::is_null) {
+            return Ok(Some(Vec::new()));
+        }
+        let mut found = Vec::new();
+        for id in index.candidates(values)? {
+            if has_values(&snapshot, id, columns, values)? {
+                found.push(id);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok(Some(found))
+    }
+
+    /// Row id of the live row whose key (columns of `schema().all_keys()[key]`) equals `values`.
+    pub fn find_by_key(&self, key: usize, values: &[Value]) -> Result<Option<i64>> {
+        let writer = self.writer.lock();
+        let snapshot = self.snapshot();
+        let columns = &self.keys[key];
+        self.indexes.index(columns, &self.wanting(&writer, &snapshot), true)?;
+        drop(writer);
+        Ok(self.find_rows(columns, values)?.and_then(|ids| ids.first().copied()))
+    }
+
+    /// Ids, ascending, of the live rows of a version of this table among which are all that satisfy conditions on columns;
+    /// `None` if no index narrows them down to few. No index is built for `passing` conditions, which come and go
+    /// with the data of other tables, nor that of a key for less than whole keys.
+    pub fn few_candidates(
+        &self,
+        snapshot: &TableSnapshot,
+        conditions: &[(usize, SegmentPredicate)],
+        passing: &[(usize, SegmentPredicate)],
+    ) -> Result<Option<Vec<i64>>> {
+        if conditions.is_empty() && passing.is_empty() {
+            return Ok(None);
+        }
+        let all = [conditions, passing].concat();
+        let limit = ROWS_FEW.max(snapshot.row_count() / FEW_PART);
+        for (conditions, may_build) in [(conditions, true), (&all[..], false)] {
+            let index_columns = self.index_columns();
+            let mut plans: Vec<Plan<'_>> =
+                index_columns.into_iter().filter_map(|columns| plan(columns, conditions)).collect();
+            plans.sort_by_key(|plan| std::cmp::Reverse(plan.rank()));
+            for plan in plans {
+                let is_whole = plan.points.len() == plan.columns.len();
+                let build = may_build && (is_whole || !self.keys.contains(&plan.columns));
+                if let Some(index) = self.index_for(snapshot, &plan.columns, build)?
+                    && let Some(mut ids) = candidates(&index, &plan, limit)?
+                {
+                    ids.sort_unstable();
+                    ids.dedup();
+                    return Ok(Some(snapshot.live_ids(&ids)));
+                }
+            }
+            if passing.is_empty() {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Columns of all indexes, each list once.
+    fn index_columns(&self) -> Vec<Vec<usize>> {
+        let width = self.schema.columns.len();
+        let mut all = self.keys.to_vec();
+        for columns in self.indexes.secondary() {
+            if !all.contains(&columns) && columns.iter().all(|column| *column < width) {
+                all.push(columns);
+            }
+        }
+        all
+    }
+
+    fn index_for(
+        &self,
+        snapshot: &TableSnapshot,
+        columns: &[usize],
+        may_build: bool,
+    ) -> Result<Option<Arc<Index>>> {
+        if !self.index_columns().iter().any(|known| known == columns) {
+            return Ok(None);
+        }
+        let writer = self.writer.lock();
+        let build = may_build && snapshot.row_count() > ROWS_WORTH_BUILDING;
+        match self.indexes.index(columns, &self.wanting(&writer, snapshot), build) {
+            // Without memory for an index there are other ways to the rows.
+            Err(inlay_types::Error::OutOfMemory { .. }) => Ok(None),
+            found => found,
+        }
+    }
+}
+
+/// What conditions ask of an index on these columns; `None` if it does not help.
+fn plan(columns: Vec<usize>, conditions: &[(usize, SegmentPredicate)]) -> Option<Plan<'_>> {
+    let (mut points, mut count) = (Vec::new(), 1usize);
+    let mut range = None;
+    for column in &columns {
+        let on_column = || conditions.iter().filter(|(c, _)| c == column).map(|(_, predicate)| predicate);
+        let values = on_column().filter_map(values_of).min_by_key(|values| values.len());
+        match values.filter(|values| count.saturating_mul(values.len()) <= POINTS_MAX) {
+            Some(values) => {
+                count *= values.len();
+                points.push(values);
+            }
+            None => {
+                range = on_column().find_map(range_of);
+                break;
+            }
+        }
+    }
+    (!points.is_empty() || range.is_some()).then_some(Plan { columns, points, range })
+}
+
+fn values_of(predicate: &SegmentPredicate) -> Option<&[Value]> {
+    match predicate {
+        SegmentPredicate::Compare(Cmp::Eq, value) => Some(std::slice::from_ref(value)),
+        SegmentPredicate::In(values) => Some(values),
+        _ => None,
+    }
+}
+
+fn range_of(predicate: &SegmentPredicate) -> Option<(Bound<&Value>, Bound<&Value>)> {
+    let bound =
+        |value, inclusive: bool| if inclusive { Bound::Included(value) } else { Bound::Excluded(value) };
+    Some(match predicate {
+        SegmentPredicate::Between { low, low_inclusive, high, high_inclusive } => {
+            (bound(low, *low_inclusive), bound(high, *high_inclusive))
+        }
+        SegmentPredicate::Compare(Cmp::Gt, value) => (Bound::Excluded(value), Bound::Unbounded),
+        SegmentPredicate::Compare(Cmp::GtEq, value) => (Bound::Included(value), Bound::Unbounded),
+        SegmentPredicate::Compare(Cmp::Lt, value) => (Bound::Unbounded, Bound::Excluded(value)),
+        SegmentPredicate::Compare(Cmp::LtEq, value) => (Bound::Unbounded, Bound::Included(value)),
+        _ => return None,
+    })
+}
+
+/// What an index has for a plan; `None` if that is more than `limit`.
+fn candidates(index: &Index, plan: &Plan<'_>, limit: usize) -> Result<Option<Vec<i64>>> {
+    let mut found = Vec::new();
+    let mut choice = vec![0; plan.points.len()];
+    if plan.points.iter().any(|values| values.is_empty()) {
+        return Ok(Some(found));
+    }
+    loop {
+        let prefix: Vec<Value> =
+            plan.points.iter().zip(&choice).map(|(values, chosen)| values[*chosen].clone()).collect();
+        if !prefix.iter().any(Value::is_null) {
+            let (lower, upper) = bounds(&prefix, plan.range);
+            // A value that the column's type does not have is no error here: whoever compares it says so.
+            let Ok(mut cursor) = index.range(as_slice(&lower), as_slice(&upper), Direction::Forward) else {
+                return Ok(None);
+            };
+            found.extend(index.next_candidates(&mut cursor, limit + 1 - found.len())?);
+            if found.len() > limit {
+                return Ok(None);
+            }
+        }
+        // The next combination, like a counter.
+        let Some(position) = choice.iter().zip(&plan.points).rposition(|(at, values)| at + 1 < values.len())
+        else {
+            return Ok(Some(found));
+        };
+        choice[position] += 1;
+        choice[position + 1..].fill(0);
+    }
+}
+
+/// The range of keys that begin with `prefix` and go on within `range`. NULLs, which are above all values, are outside.
+fn bounds(
+    prefix: &[Value],
+    range: Option<(Bound<&Value>, Bound<&Value>)>,
+) -> (Bound<Vec<Value>>, Bound<Vec<Value>>) {
+    let Some((low, high)) = range else {
+        return (Bound::Included(prefix.to_vec()), Bound::Included(prefix.to_vec()));
+    };
+    let with = |value: &Value| [prefix, std::slice::from_ref(value)].concat();
+    let lower = match low {
+        Bound::Unbounded => Bound::Included(prefix.to_vec()),
+        bound => bound.map(with),
+    };
+    let upper = match high {
+        Bound::Unbounded => Bound::Excluded(with(&Value::Null)),
+        bound => bound.map(with),
+    };
+    (lower, upper)
+}
+
+fn as_slice(bound: &Bound<Vec<Value>>) -> Bound<&[Value]> {
+    bound.as_ref().map(Vec::as_slice)
+}
+
+/// Whether a row is live and has these values.
+fn has_values(snapshot: &TableSnapshot, id: i64, columns: &[usize], values: &[Value]) -> Result<bool> {
+    let Some((group, row)) = snapshot.locate(id).filter(|(group, row)| !group.is_deleted(*row)) else {
+        return Ok(false);
+    };
+    for (&column, value) in columns.iter().zip(values) {
+        if !same(&group.segment(column)?.get(row), value) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,22 @@
+//! DELETE.
+
+use super::rows::joined;
+use super::writer::RowWriter;
+use crate::execute::{Run, output_types, row_ids};
+use crate::result::QueryResult;
+use inlay_sql::plan::statement::Delete;
+use inlay_types::{Batch, Result};
+
+impl Run<'_> {
+    /// Carries out DELETE.
+    pub(crate) fn delete(&self, delete: Delete) -> Result<QueryResult> {
+        let mut writer = RowWriter::new(self, &delete.database)?;
+        let (query, batches) = self.batches(delete.query)?;
+        let count = writer.delete(delete.table.table.id(), &row_ids(&batches))?;
+        writer.finish()?;
+        let Some(returning) = delete.returning else { return Ok(QueryResult::changed(count)) };
+        let rows = joined(&batches, &output_types(&query));
+        let kept = Batch::new(rows.columns()[1..].to_vec(), rows.len());
+        self.returned(returning, delete.kept, &kept)
+    }
+}

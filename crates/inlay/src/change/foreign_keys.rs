@@ -1,0 +1,263 @@
+//! FOREIGN KEYs: rows that refer to a lost key follow as ON DELETE or ON UPDATE says, and when all is done, every key that
+//! was written must have its target and nothing may refer to what is gone.
+
+use super::checks::Checks;
+use super::lookup::{self, KeySet, rows_with_keys};
+use super::rows::{layout, values_of, with_values};
+use super::writer::{RowWriter, Written, WrittenRows, gathered, whole_rows};
+use crate::database::same_name;
+use inlay_catalog::{Table, TableSchema};
+use inlay_sql::binder;
+use inlay_storage::store::{Object, ObjectId, State};
+use inlay_storage::{ForeignKey, Origin, ReferenceAction, TableSnapshot};
+use inlay_types::{Batch, Error, LogicalType, Result, Vector};
+use std::sync::Arc;
+
+/// A foreign key, from the side of the table that it refers to.
+#[derive(Clone, Debug)]
+pub(super) struct Reference {
+    /// The table referred to.
+    pub parent: ObjectId,
+    /// Its columns, in the order of the foreign key's.
+    pub parent_columns: Vec<usize>,
+    /// The table that refers.
+    pub child: ObjectId,
+    pub key: ForeignKey,
+}
+
+/// Keys that rows had and have no more.
+pub(super) struct LostKeys {
+    pub reference: Reference,
+    pub keys: Arc<KeySet>,
+    /// What became of each key; absent when its row was deleted.
+    pub new: Option<Vec<Vector>>,
+}
+
+impl RowWriter<'_> {
+    /// Foreign keys that refer to a table.
+    pub(super) fn references_to(&self, parent: &Table) -> Result<Vec<Reference>> {
+        if parent.schema().all_keys().is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for object in self.transaction.state().objects() {
+            let Object::Table(slot) = object else { continue };
+            let child = slot.table()?;
+            for key in &child.schema().foreign_keys {
+                if same_name(&key.table, &parent.schema().name) {
+                    let parent_columns = positions(parent.schema(), key)?;
+                    let (parent, child) = (parent.id(), child.id());
+                    found.push(Reference { parent, parent_columns, child, key: key.clone() });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Brings everything that follows from the changes to an end, and checks the foreign keys.
+    pub fn finish(mut self) -> Result<()> {
+        while let Some(lost) = self.lost.pop_front() {
+            self.run.interrupt.check()?;
+            self.follow(lost)?;
+        }
+        for lost in std::mem::take(&mut self.restricted) {
+            self.check_unused(&lost)?;
+        }
+        for written in std::mem::take(&mut self.written) {
+            self.check_targets(&written)?;
+        }
+        Ok(())
+    }
+
+    /// Does to the rows that refer to lost keys what the foreign key says.
+    fn follow(&mut self, lost: LostKeys) -> Result<()> {
+        let key = &lost.reference.key;
+        let action = if lost.new.is_some() { key.on_update } else { key.on_delete };
+        if action == ReferenceAction::Restrict {
+            self.restricted.push(lost);
+            return Ok(());
+        }
+        let child = self.transaction.state().table(lost.reference.child)?;
+        lookup::note(&self.transaction, &child, &key.columns, &lost.keys);
+        let found = rows_with_keys(&child, &key.columns, &lost.keys)?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let (ids, numbers): (Vec<i64>, Vec<u32>) = found.into_iter().unzip();
+        let values = match (action, &lost.new) {
+            (ReferenceAction::Restrict, _) => return Ok(()),
+            (ReferenceAction::Cascade, None) => return self.delete(child.id(), &ids).map(|_| ()),
+            (ReferenceAction::Cascade, Some(new)) => new.iter().map(|column| column.take(&numbers)).collect(),
+            (ReferenceAction::SetNull, _) => {
+                let null = |&column: &usize| Vector::nulls(child.schema().columns[column].ty, ids.len());
+                key.columns.iter().map(null).collect()
+            }
+            (ReferenceAction::SetDefault, _) => self.defaults(child.schema(), &key.columns, ids.len())?,
+        };
+        self.assign(&child, &ids, key.columns.clone(), values)
+    }
+
+    /// Values of columns that get their defaults.
+    fn defaults(&self, schema: &TableSchema, columns: &[usize], count: usize) -> Result<Vec<Vector>> {
+        let names = self.run.names(&[]);
+        let rows = Batch::new(Vec::new(), count);
+        let default = |&column: &usize| {
+            let expr = self.run.with_context(&names, |context| {
+                binder::bind_default(context, &self.database, &schema.columns[column])
+            })?;
+            Ok(values_of(&[expr], &layout([]), &rows)?.column(0).clone())
+        };
+        columns.iter().map(default).collect()
+    }
+
+    /// Updates rows, ids ascending, with the generated columns and checks that go with it.
+    fn assign(&mut self, table: &Table, ids: &[i64], mut set: Vec<usize>, values: Vec<Vector>) -> Result<()> {
+        let schema = table.schema();
+        let mut values = Batch::new(values, ids.len());
+        let is_computed = schema.columns.iter().any(|column| matches!(column.origin, Origin::Computed(_)));
+        if is_computed || !schema.checks.is_empty() {
+            let names = self.run.names(&[]);
+            let (generated, checks) = self.run.with_context(&names, |context| {
+                let generated = binder::bind_generated(context, &self.database, schema)?;
+                Ok((generated, binder::bind_checks(context, &self.database, schema)?))
+            })?;
+            let mut rows = with_values(&whole_rows(&table.snapshot(), table, ids)?, &set, &values);
+            let columns = 0..schema.columns.len();
+            let given = set.len();
+            let reads = |expr: &inlay_sql::plan::Expr| {
+                expr.columns().iter().any(|id| set[..given].contains(&(id.0 as usize)))
+            };
+            let changed: Vec<_> = generated.into_iter().filter(|(_, expr)| reads(expr)).collect();
+            let (positions, exprs): (Vec<usize>, Vec<_>) = changed.into_iter().unzip();
+            if !exprs.is_empty() {
+                let computed = values_of(&exprs, &layout(columns.clone()), &rows)?;
+                rows = with_values(&rows, &positions, &computed);
+                let all = values.into_columns().into_iter().chain(computed.into_columns()).collect();
+                values = Batch::new(all, ids.len());
+                set.extend(positions);
+            }
+            Checks::of_rows(&checks, schema)?.check_all(&rows)?;
+        }
+        self.update(table.id(), ids, &set, &values).map(|_| ())
+    }
+
+    /// Fails if rows refer to keys that are gone.
+    fn check_unused(&self, lost: &LostKeys) -> Result<()> {
+        let Reference { parent, parent_columns, child, key } = &lost.reference;
+        let state = self.transaction.state();
+        let child = state.table(*child)?;
+        lookup::note(&self.transaction, &child, &key.columns, &lost.keys);
+        let mut used: Vec<u32> =
+            rows_with_keys(&child, &key.columns, &lost.keys)?.into_iter().map(|(_, number)| number).collect();
+        if used.is_empty() {
+            return Ok(());
+        }
+        used.sort_unstable();
+        used.dedup();
+        let parent = state.table(*parent)?;
+        let used = lost.keys.some(&used)?;
+        match first_missing(&parent, parent_columns, &used)? {
+            None => Ok(()),
+            Some(number) => Err(Error::ForeignKey {
+                message: format!(
+                    "key ({}) = {} of table \"{}\" is still referred to by foreign key \"{}\" of table \"{}\"",
+                    key.referenced.join(", "),
+                    used.shown(number),
+                    parent.schema().name,
+                    key.name,
+                    child.schema().name
+                ),
+            }),
+        }
+    }
+
+    /// Fails if the foreign keys of written rows have no target.
+    fn check_targets(&self, written: &Written) -> Result<()> {
+        let state = self.transaction.state();
+        let table = state.table(written.table)?;
+        for key in &table.schema().foreign_keys {
+            let is_set = |set: &Vec<usize>| key.columns.iter().any(|column| set.contains(column));
+            if written.set.as_ref().is_none_or(is_set) {
+                self.check_key(&state, &table, key, &written.rows)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if one of all rows of a table has no target for one of its foreign keys.
+    pub fn check_whole(&self, table: ObjectId, key: &ForeignKey) -> Result<()> {
+        let state = self.transaction.state();
+        self.check_key(&state, &*state.table(table)?, key, &WrittenRows::From(0))
+    }
+
+    fn check_key(&self, state: &State, table: &Table, key: &ForeignKey, rows: &WrittenRows) -> Result<()> {
+        let snapshot = table.snapshot();
+        let keys = match rows {
+            WrittenRows::Ids(ids) => {
+                KeySet::of(gathered(&snapshot, table, &snapshot.live_ids(ids), &key.columns)?)?
+            }
+            WrittenRows::From(first) => keys_from(&snapshot, table, *first, &key.columns)?,
+        };
+        let keys = Arc::new(keys);
+        let Some(Object::Table(parent)) = state.relation(&key.table) else {
+            return Err(Error::internal(format!("foreign key \"{}\" refers to no table", key.name)));
+        };
+        let parent = parent.table()?;
+        let columns = positions(parent.schema(), key)?;
+        lookup::note(&self.transaction, &parent, &columns, &keys);
+        match first_missing(&parent, &columns, &keys)? {
+            None => Ok(()),
+            Some(number) => Err(Error::ForeignKey {
+                message: format!(
+                    "foreign key \"{}\" of table \"{}\" is violated: ({}) = {} is not in table \"{}\"",
+                    key.name,
+                    table.schema().name,
+                    names_of(table.schema(), &key.columns),
+                    keys.shown(number),
+                    parent.schema().name
+                ),
+            }),
+        }
+    }
+}
+
+/// The number of the first key that no row has.
+fn first_missing(table: &Table, columns: &[usize], keys: &KeySet) -> Result<Option<u32>> {
+    let mut is_there = vec![false; keys.len()];
+    for (_, number) in rows_with_keys(table, columns, keys)? {
+        is_there[number as usize] = true;
+    }
+    Ok(is_there.iter().position(|there| !there).map(|number| number as u32))
+}
+
+/// Keys of the live rows from an id on.
+fn keys_from(snapshot: &TableSnapshot, table: &Table, first: i64, columns: &[usize]) -> Result<KeySet> {
+    let types: Vec<LogicalType> = columns.iter().map(|&column| table.schema().columns[column].ty).collect();
+    let groups = snapshot.row_groups().iter().filter(|group| group.row_ids().end > first);
+    let parts = groups.map(|group| {
+        let from = usize::try_from(first - group.row_id_start()).unwrap_or(0);
+        let mut live = Vec::new();
+        group.live_rows(from..group.len(), &mut live);
+        let all = live.len() == group.len() - from;
+        let column = |&column: &usize| {
+            let segment = group.segment(column)?;
+            Ok(if all { segment.scan(from, group.len() - from) } else { segment.gather(&live) })
+        };
+        columns.iter().map(column).collect()
+    });
+    KeySet::of_parts(&types, parts)
+}
+
+/// Positions of the columns that a foreign key refers to.
+fn positions(parent: &TableSchema, key: &ForeignKey) -> Result<Vec<usize>> {
+    let position = |name: &String| {
+        let missing =
+            || Error::internal(format!("foreign key \"{}\" refers to no column \"{name}\"", key.name));
+        parent.position(name).ok_or_else(missing)
+    };
+    key.referenced.iter().map(position).collect()
+}
+
+fn names_of(schema: &TableSchema, columns: &[usize]) -> String {
+    columns.iter().map(|&column| schema.columns[column].name.as_str()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,27 @@
+//! INSERT without ON CONFLICT and RETURNING streams into the table; see [`super::conflict`] for the others.
+
+use super::checks::Checks;
+use super::writer::RowWriter;
+use crate::execute::Run;
+use crate::load;
+use crate::result::QueryResult;
+use inlay_sql::plan::statement::{Insert, OnConflict};
+use inlay_types::Result;
+
+impl Run<'_> {
+    /// Carries out INSERT.
+    pub(crate) fn insert(&self, insert: Insert) -> Result<QueryResult> {
+        if insert.on_conflict != OnConflict::Fail || insert.returning.is_some() {
+            return self.insert_rows(insert);
+        }
+        let mut writer = RowWriter::new(self, &insert.database)?;
+        let query = self.optimized(insert.query)?;
+        let table = writer.transaction.table_to_write(insert.table.table.id())?;
+        let checks = Checks::of_rows(&insert.checks, table.schema())?;
+        let first = table.next_row_id();
+        let count = load::append(&table, query, checks, &self.context())?;
+        writer.appended(&table, first);
+        writer.finish()?;
+        Ok(QueryResult::changed(count))
+    }
+}

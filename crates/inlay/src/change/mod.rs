@@ -1,0 +1,64 @@
+//! INSERT, UPDATE, DELETE, MERGE and TRUNCATE, set at a time.
+//!
+//! ```text
+//! statement -- rows in hand --> checks --> RowWriter -- tables change, keys are lost --> foreign keys follow
+//!                                                  \--> at the end: targets exist, nothing refers to what is gone
+//! ```
+//! - [`rows`]: expressions over rows in hand. [`checks`]: CHECK. [`lookup`]: rows by the values of columns.
+//! - [`writer`]: the one way by which rows change. [`foreign_keys`]: what follows from it.
+//! - `insert`, `conflict`, `update`, `delete`, `merge`: one statement each. [`returning`]: its answer.
+//!
+//! Invariants
+//! - Constraints hold at the end of each statement, not in between. A statement that fails leaves nothing: whoever runs
+//!   it rolls back.
+//! - What a constraint was looked up by is noted, so that a change of it by another transaction is a conflict.
+
+pub(crate) mod checks;
+mod conflict;
+mod delete;
+pub(crate) mod foreign_keys;
+mod insert;
+pub(crate) mod lookup;
+mod merge;
+mod returning;
+pub(crate) mod rows;
+mod update;
+pub(crate) mod writer;
+
+use crate::execute::Run;
+use crate::result::QueryResult;
+use inlay_catalog::TableEntry;
+use inlay_storage::store::{Counter, Object, Sequence};
+use inlay_types::Result;
+use std::sync::Arc;
+
+impl Run<'_> {
+    /// Carries out TRUNCATE. Tables that refer to these were bound with them.
+    pub(crate) fn truncate(
+        &self,
+        database: &str,
+        tables: &[Arc<TableEntry>],
+        restarted: &[String],
+    ) -> Result<QueryResult> {
+        let transaction = self.to_change(database)?;
+        let mut count = 0;
+        for table in tables {
+            count += transaction.table_to_write(table.table.id())?.truncate();
+        }
+        for name in restarted {
+            let state = transaction.state();
+            let Some(Object::Sequence(sequence)) = state.relation(name) else { continue };
+            let start = Counter { next: Some(sequence.options.start), last: None };
+            transaction.put(Object::Sequence(Arc::new(standing_at(sequence, start))))?;
+        }
+        Ok(QueryResult::changed(count))
+    }
+}
+
+/// A sequence with a counter of its own: rolling back brings the earlier one back.
+pub(crate) fn standing_at(sequence: &Sequence, counter: Counter) -> Sequence {
+    let Sequence { id, name, options, owner, .. } = sequence;
+    let moved = Sequence::new(*id, name, *options, owner.clone());
+    moved.set_counter(counter);
+    moved
+}

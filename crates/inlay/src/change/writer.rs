@@ -1,0 +1,178 @@
+//! The one way by which the rows of a statement change: rows are claimed, tables change, and what foreign keys make of
+//! it is collected; [`RowWriter::finish`] brings it to an end.
+
+use super::foreign_keys::{LostKeys, Reference};
+use super::lookup::KeySet;
+use super::rows::columns_of;
+use crate::execute::Run;
+use inlay_catalog::Table;
+use inlay_storage::TableSnapshot;
+use inlay_storage::index::key::encode_rows;
+use inlay_storage::store::{ObjectId, Transaction};
+use inlay_types::{Batch, LogicalType, Result, Vector};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The changes of one statement to one database.
+pub(crate) struct RowWriter<'r> {
+    pub run: &'r Run<'r>,
+    pub database: String,
+    pub transaction: Arc<Transaction>,
+    /// Keys that rows of other tables may refer to and that are there no more.
+    pub(super) lost: VecDeque<LostKeys>,
+    /// Of `lost`, those that nothing may refer to when all is done.
+    pub(super) restricted: Vec<LostKeys>,
+    /// Rows whose own foreign keys are checked when all is done.
+    pub(super) written: Vec<Written>,
+}
+
+/// Rows that were written.
+pub(super) struct Written {
+    pub table: ObjectId,
+    pub rows: WrittenRows,
+    /// The columns that changed; all of new rows.
+    pub set: Option<Vec<usize>>,
+}
+
+pub(super) enum WrittenRows {
+    /// All from this id on.
+    From(i64),
+    /// These, ascending.
+    Ids(Vec<i64>),
+}
+
+impl<'r> RowWriter<'r> {
+    /// A writer for a statement that changes a database.
+    pub fn new(run: &'r Run<'r>, database: &str) -> Result<Self> {
+        let transaction = run.to_change(database)?;
+        Ok(Self {
+            run,
+            database: database.to_string(),
+            transaction,
+            lost: VecDeque::new(),
+            restricted: Vec::new(),
+            written: Vec::new(),
+        })
+    }
+
+    /// Appends rows.
+    pub fn insert(&mut self, table: ObjectId, rows: &Batch) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let own = self.transaction.table_to_write(table)?;
+        let first = own.next_row_id();
+        own.append(std::slice::from_ref(rows))?;
+        self.appended(&own, first);
+        Ok(())
+    }
+
+    /// Notes that the rows from `first` on were appended.
+    pub fn appended(&mut self, table: &Table, first: i64) {
+        if !table.schema().foreign_keys.is_empty() {
+            self.written.push(Written { table: table.id(), rows: WrittenRows::From(first), set: None });
+        }
+    }
+
+    /// Deletes rows; those that are gone already are passed over.
+    pub fn delete(&mut self, table: ObjectId, ids: &[i64]) -> Result<u64> {
+        let mut sorted = ids.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        self.transaction.claim_rows(table, &sorted)?;
+        let own = self.transaction.table_to_write(table)?;
+        let snapshot = own.snapshot();
+        let ids = snapshot.live_ids(&sorted);
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        for reference in self.references_to(&own)? {
+            let keys = gathered(&snapshot, &own, &ids, &reference.parent_columns)?;
+            let keys = Arc::new(KeySet::of(keys)?);
+            self.lost.push_back(LostKeys { reference, keys, new: None });
+        }
+        own.delete(&ids)
+    }
+
+    /// Gives rows new values in the columns `set`; `values` has them in the order of `ids`, each of which is there once.
+    pub fn update(&mut self, table: ObjectId, ids: &[i64], set: &[usize], values: &Batch) -> Result<u64> {
+        let mut order: Vec<u32> = (0..ids.len() as u32).collect();
+        let (mut sorted, mut ordered) = (ids.to_vec(), values.clone());
+        if !ids.is_sorted() {
+            order.sort_unstable_by_key(|&row| ids[row as usize]);
+            sorted = order.iter().map(|&row| ids[row as usize]).collect();
+            ordered = values.take(&order);
+        }
+        self.transaction.claim_rows(table, &sorted)?;
+        let own = self.transaction.table_to_write(table)?;
+        let snapshot = own.snapshot();
+        for reference in self.references_to(&own)? {
+            if reference.parent_columns.iter().any(|column| set.contains(column)) {
+                self.lose_changed(reference, &snapshot, &own, &sorted, set, &ordered)?;
+            }
+        }
+        let count = own.update(&sorted, set, &[ordered])?;
+        if own.schema().foreign_keys.iter().any(|key| key.columns.iter().any(|column| set.contains(column))) {
+            let rows = WrittenRows::Ids(sorted);
+            self.written.push(Written { table, rows, set: Some(set.to_vec()) });
+        }
+        Ok(count)
+    }
+
+    /// Notes the keys that an update changes.
+    fn lose_changed(
+        &mut self,
+        reference: Reference,
+        snapshot: &TableSnapshot,
+        table: &Table,
+        ids: &[i64],
+        set: &[usize],
+        values: &Batch,
+    ) -> Result<()> {
+        let old = gathered(snapshot, table, ids, &reference.parent_columns)?;
+        let mut new = old.clone();
+        for (column, value) in reference.parent_columns.iter().zip(&mut new) {
+            if let Some(position) = set.iter().position(|changed| changed == column) {
+                *value = values.column(position).clone();
+            }
+        }
+        let (before, after) = (encode_rows(&old)?, encode_rows(&new)?);
+        let changed = |&row: &u32| {
+            !before.has_null(row as usize) && before.key(row as usize) != after.key(row as usize)
+        };
+        let rows: Vec<u32> = (0..ids.len() as u32).filter(changed).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let taken = |columns: &[Vector]| columns.iter().map(|column| column.take(&rows)).collect::<Vec<_>>();
+        let keys = Arc::new(KeySet::of(taken(&old))?);
+        self.lost.push_back(LostKeys { reference, keys, new: Some(taken(&new)) });
+        Ok(())
+    }
+}
+
+/// Some columns of rows, ids ascending.
+pub(super) fn gathered(
+    snapshot: &TableSnapshot,
+    table: &Table,
+    ids: &[i64],
+    columns: &[usize],
+) -> Result<Vec<Vector>> {
+    let gather = |&column: &usize| snapshot.gather(ids, column, table.schema().columns[column].ty);
+    columns.iter().map(gather).collect()
+}
+
+/// All columns of rows, ids ascending.
+pub(super) fn whole_rows(snapshot: &TableSnapshot, table: &Table, ids: &[i64]) -> Result<Batch> {
+    snapshot.rows(ids, &types_of(table))
+}
+
+/// The types of a table's columns.
+pub(crate) fn types_of(table: &Table) -> Vec<LogicalType> {
+    table.schema().columns.iter().map(|column| column.ty).collect()
+}
+
+/// The columns of a key of rows.
+pub(super) fn key_of(rows: &Batch, key: &[usize]) -> Vec<Vector> {
+    columns_of(rows, key)
+}

@@ -1,0 +1,320 @@
+//! EXPORT DATABASE and IMPORT DATABASE.
+//!
+//! ```text
+//! dir/schema.sql   sequences, tables (targets of foreign keys first), views (those that others read first)
+//! dir/load.sql     COPY of each table, indexes, foreign keys that go around in a circle, where sequences stand
+//! dir/t.parquet    the rows of a table, without generated columns; or .csv
+//! ```
+//! What is exported is one moment; what is imported is there at once or not at all. load.sql names the files without the
+//! directory, so that it can move.
+
+use super::text::{self, is_one_of, literal, quoted};
+use crate::database::same_name;
+use crate::execute::{Run, output_types};
+use crate::result::QueryResult;
+use inlay_catalog::{ColumnSchema, Table};
+use inlay_sql::parser::{ast, parse_statement, parse_statements};
+use inlay_sql::plan::Statement;
+use inlay_sql::plan::statement::ExportFormat;
+use inlay_storage::store::{IndexDefinition, Object, Sequence, View};
+use inlay_storage::{ForeignKey, Origin};
+use inlay_types::{Error, Result, Value};
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+const SCHEMA_FILE: &str = "schema.sql";
+const LOAD_FILE: &str = "load.sql";
+
+/// Everything that a database holds, in the order in which it can be made.
+struct Contents {
+    tables: Vec<Arc<Table>>,
+    views: Vec<Arc<View>>,
+    sequences: Vec<Arc<Sequence>>,
+    indexes: Vec<Arc<IndexDefinition>>,
+}
+
+/// The two scripts while they are written.
+#[derive(Default)]
+struct Scripts {
+    schema: String,
+    load: String,
+}
+
+impl Run<'_> {
+    /// Carries out EXPORT DATABASE.
+    pub(crate) fn export_database(
+        &self,
+        database: &str,
+        directory: &str,
+        format: ExportFormat,
+        options: &[(String, Value)],
+    ) -> Result<QueryResult> {
+        let state = self.transactions.of(self.database, database)?.state();
+        let contents = Contents::of(state.objects())?;
+        std::fs::create_dir_all(directory).map_err(|error| Error::io("cannot create", directory, &error))?;
+        let mut scripts = Scripts::default();
+        contents.write_schema(&mut scripts);
+        let mut rows = 0;
+        for (number, table) in contents.tables.iter().enumerate() {
+            let (copied, count) = self.export_table(database, directory, table, number, format, options)?;
+            scripts.load.push_str(&copied);
+            rows += count;
+        }
+        contents.write_rest(&mut scripts);
+        write_file(directory, SCHEMA_FILE, &scripts.schema)?;
+        write_file(directory, LOAD_FILE, &scripts.load)?;
+        Ok(QueryResult::changed(rows))
+    }
+
+    /// Writes the rows of a table to a file. Gives the COPY that reads it, and the number of rows.
+    fn export_table(
+        &self,
+        database: &str,
+        directory: &str,
+        table: &Table,
+        number: usize,
+        format: ExportFormat,
+        options: &[(String, Value)],
+    ) -> Result<(String, u64)> {
+        let schema = table.schema();
+        let given = schema.columns.iter().filter(|column| !matches!(column.origin, Origin::Computed(_)));
+        let names: Vec<&str> = given.map(|column| column.name.as_str()).collect();
+        let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+        let sql = format!("SELECT {columns} FROM {}.{}", quoted(database), quoted(&schema.name));
+        let Statement::Query(query) = self.bind(&parse_statement(&sql)?)? else {
+            return Err(Error::internal("the rows of a table are no query"));
+        };
+        let (extension, mut said) = match format {
+            ExportFormat::Parquet => {
+                ("parquet", vec![("format".to_string(), Value::Varchar("parquet".into()))])
+            }
+            ExportFormat::Csv => {
+                let header = ("header".to_string(), Value::Boolean(true));
+                ("csv", vec![("format".to_string(), Value::Varchar("csv".into())), header])
+            }
+        };
+        said.retain(|(name, _)| !options.iter().any(|(given, _)| given == name));
+        said.extend(
+            options.iter().filter(|(name, _)| name != "format" || format == ExportFormat::Csv).cloned(),
+        );
+        let file = format!("{}.{extension}", file_stem(&schema.name, number));
+        let path = Path::new(directory).join(&file).to_string_lossy().into_owned();
+        let (query, batches) = self.batches(query)?;
+        let names: Vec<String> = names.into_iter().map(str::to_string).collect();
+        let mut writer = inlay_formats::open_writer(&path, &names, &output_types(&query), &said)?;
+        for batch in &batches {
+            self.interrupt.check()?;
+            writer.write(batch)?;
+        }
+        let count = writer.finish()?;
+        let said: Vec<String> =
+            said.iter().map(|(name, value)| format!("{name} {}", option_text(value))).collect();
+        let table = quoted(&schema.name);
+        Ok((format!("COPY {table} ({columns}) FROM {} ({});\n", literal(&file), said.join(", ")), count))
+    }
+
+    /// Carries out IMPORT DATABASE.
+    pub(crate) fn import_database(&mut self, database: String, directory: &str) -> Result<QueryResult> {
+        let current = self.session.names.current.replace(database);
+        self.transactions.set_session(&self.session.names);
+        let outcome = [SCHEMA_FILE, LOAD_FILE].iter().try_for_each(|file| self.run_script(directory, file));
+        self.session.names.current = current;
+        self.transactions.set_session(&self.session.names);
+        outcome.map(|()| QueryResult::done())
+    }
+
+    fn run_script(&mut self, directory: &str, file: &str) -> Result<()> {
+        let path = Path::new(directory).join(file);
+        let shown = path.to_string_lossy();
+        let text =
+            std::fs::read_to_string(&path).map_err(|error| Error::io("cannot read", &*shown, &error))?;
+        for mut statement in parse_statements(&text)? {
+            self.interrupt.check()?;
+            use ast::StatementKind as Kind;
+            match &mut statement.kind {
+                Kind::Copy(copy) => {
+                    if let ast::Copy::From { path, .. } = &mut **copy {
+                        *path = Path::new(directory).join(&*path).to_string_lossy().into_owned();
+                    }
+                }
+                Kind::Begin(_)
+                | Kind::Commit
+                | Kind::Rollback
+                | Kind::Attach { .. }
+                | Kind::Detach { .. } => {
+                    let message =
+                        format!("{shown}: a script of IMPORT DATABASE holds no transactions and databases");
+                    return Err(Error::bind(message));
+                }
+                _ => {}
+            }
+            let bound = self.bind(&statement)?;
+            self.bound(bound)?;
+        }
+        Ok(())
+    }
+}
+
+impl Contents {
+    fn of<'a>(objects: impl Iterator<Item = &'a Object>) -> Result<Self> {
+        let mut all =
+            Self { tables: Vec::new(), views: Vec::new(), sequences: Vec::new(), indexes: Vec::new() };
+        let mut objects: Vec<&Object> = objects.collect();
+        objects.sort_by_key(|object| object.id());
+        for object in objects {
+            match object {
+                Object::Table(slot) => all.tables.push(slot.table()?),
+                Object::View(view) => all.views.push(Arc::clone(view)),
+                Object::Sequence(sequence) => all.sequences.push(Arc::clone(sequence)),
+                Object::Index(index) => all.indexes.push(Arc::clone(index)),
+            }
+        }
+        let refers = |table: &Arc<Table>, other: &Arc<Table>| {
+            table.schema().foreign_keys.iter().any(|key| same_name(&key.table, &other.schema().name))
+        };
+        all.sequences.sort_by(|left, right| left.name.cmp(&right.name));
+        all.tables = needed_first(all.tables, refers);
+        all.views = needed_first(all.views, |view, other| text::mentions(&view.sql, &other.name));
+        Ok(all)
+    }
+
+    /// Sequences that are made by CREATE TABLE.
+    fn identity(&self, table: &Table, column: &ColumnSchema) -> Option<&Arc<Sequence>> {
+        let is_identity = matches!(column.origin, Origin::IdentityAlways | Origin::IdentityByDefault);
+        let owns = |sequence: &&Arc<Sequence>| {
+            sequence
+                .owner
+                .as_ref()
+                .is_some_and(|(id, name)| *id == table.id() && same_name(name, &column.name))
+        };
+        self.sequences.iter().find(owns).filter(|_| is_identity)
+    }
+
+    /// The foreign keys of a table whose targets come before it or are it, or the others.
+    fn foreign_keys(&self, number: usize, early: bool) -> Vec<&ForeignKey> {
+        let known: Vec<String> = self.tables[..=number].iter().map(|t| t.schema().name.clone()).collect();
+        let keys = self.tables[number].schema().foreign_keys.iter();
+        keys.filter(|key| is_one_of(&known, &key.table) == early).collect()
+    }
+
+    fn write_schema(&self, scripts: &mut Scripts) {
+        let out = &mut scripts.schema;
+        let mut owned = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        for table in &self.tables {
+            let identities = table.schema().columns.iter().filter_map(|column| self.identity(table, column));
+            owned.extend(identities.map(|sequence| sequence.id));
+        }
+        for sequence in self.sequences.iter().filter(|sequence| !owned.contains(&sequence.id)) {
+            let _ = writeln!(out, "{};", text::create_sequence(sequence));
+            names.push(sequence.name.clone());
+        }
+        for (number, table) in self.tables.iter().enumerate() {
+            let schema = table.schema();
+            let keys = self.unique_keys(table);
+            let identity =
+                |column: &ColumnSchema| self.identity(table, column).map(|sequence| sequence.options);
+            let keys = text::create_table(schema, &keys, &self.foreign_keys(number, true), &identity);
+            let _ = writeln!(out, "{keys};");
+            for column in &schema.columns {
+                let Some(sequence) = self.identity(table, column) else { continue };
+                // The name that CREATE TABLE gives it.
+                let wanted = format!("{}_{}_seq", schema.name, column.name);
+                let (mut made, mut number) = (wanted.clone(), 0);
+                while is_one_of(&names, &made) {
+                    number += 1;
+                    made = format!("{wanted}{number}");
+                }
+                if made != sequence.name {
+                    let (old, new) = (quoted(&made), quoted(&sequence.name));
+                    let _ = writeln!(out, "ALTER SEQUENCE {old} RENAME TO {new};");
+                }
+                names.push(sequence.name.clone());
+            }
+        }
+        for sequence in self.sequences.iter().filter(|sequence| !owned.contains(&sequence.id)) {
+            let Some((table, column)) = &sequence.owner else { continue };
+            let Some(table) = self.tables.iter().find(|other| other.id() == *table) else { continue };
+            let (name, table) = (quoted(&sequence.name), quoted(&table.schema().name));
+            let _ = writeln!(out, "ALTER SEQUENCE {name} OWNED BY {table}.{};", quoted(column));
+        }
+        for view in &self.views {
+            let _ = writeln!(out, "{};", text::create_view(view));
+        }
+    }
+
+    /// UNIQUE constraints: keys that are neither the primary one nor those of indexes.
+    fn unique_keys(&self, table: &Table) -> Vec<Vec<usize>> {
+        let schema = table.schema();
+        let mut keys = schema.all_keys();
+        if let Some(primary) = keys.iter().position(|key| *key == schema.primary_key) {
+            keys.remove(primary);
+        }
+        for index in self.indexes.iter().filter(|index| index.unique && index.table == table.id()) {
+            if let Some(position) = keys.iter().rposition(|key| *key == index.columns) {
+                keys.remove(position);
+            }
+        }
+        keys
+    }
+
+    /// What is made when the rows are there.
+    fn write_rest(&self, scripts: &mut Scripts) {
+        let out = &mut scripts.load;
+        for index in &self.indexes {
+            if let Some(table) = self.tables.iter().find(|table| table.id() == index.table) {
+                let _ = writeln!(out, "{};", text::create_index(index, table.schema()));
+            }
+        }
+        for (number, table) in self.tables.iter().enumerate() {
+            for key in self.foreign_keys(number, false) {
+                let (name, key) = (quoted(&table.schema().name), text::foreign_key(table.schema(), key));
+                let _ = writeln!(out, "ALTER TABLE {name} ADD {key};");
+            }
+        }
+        for sequence in &self.sequences {
+            let (counter, name) = (sequence.counter(), &sequence.name);
+            let next = counter.next.or(counter.last).filter(|next| *next != sequence.options.start);
+            if let Some(next) = next {
+                let _ = writeln!(out, "ALTER SEQUENCE {} RESTART WITH {next};", quoted(name));
+            }
+            if counter.next.is_none() {
+                // It has reached its end.
+                let _ = writeln!(out, "SELECT nextval({});", literal(&quoted(name)));
+            }
+        }
+    }
+}
+
+/// Items in an order in which each comes behind those it needs, as far as that goes; else in the given order.
+fn needed_first<T: Clone>(items: Vec<T>, needs: impl Fn(&T, &T) -> bool) -> Vec<T> {
+    let mut left = items;
+    let mut ordered = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let is_free = |(index, item): (usize, &T)| {
+            left.iter().enumerate().all(|(other, needed)| other == index || !needs(item, needed))
+        };
+        let next = left.iter().enumerate().position(is_free).unwrap_or(0);
+        ordered.push(left.remove(next));
+    }
+    ordered
+}
+
+/// The name of a table's file; of a name that is no plain file name, its number.
+fn file_stem(name: &str, number: usize) -> String {
+    let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if is_plain && !name.is_empty() { name.to_string() } else { format!("table-{number}") }
+}
+
+fn option_text(value: &Value) -> String {
+    match value {
+        Value::Varchar(text) => literal(text),
+        other => other.to_string(),
+    }
+}
+
+fn write_file(directory: &str, file: &str, text: &str) -> Result<()> {
+    let path = Path::new(directory).join(file);
+    std::fs::write(&path, text).map_err(|error| Error::io("cannot write", path.to_string_lossy(), &error))
+}

@@ -1,0 +1,138 @@
+//! Definitions as SQL that makes them again.
+
+use crate::database::same_name;
+use inlay_catalog::{ColumnSchema, TableSchema};
+use inlay_storage::store::{IndexDefinition, Sequence, SequenceOptions, View};
+use inlay_storage::{ForeignKey, Origin, ReferenceAction};
+use std::fmt::Write;
+
+/// A name that means itself whatever it consists of.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Names in parentheses.
+pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    format!("({})", names.map(quoted).collect::<Vec<_>>().join(", "))
+}
+
+/// Text as a literal.
+pub(super) fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// CREATE TABLE. `keys` are the UNIQUE constraints, `foreign_keys` those that can be made with the table, and
+/// `identity` gives the sequence of an identity column.
+pub(super) fn create_table(
+    schema: &TableSchema,
+    keys: &[Vec<usize>],
+    foreign_keys: &[&ForeignKey],
+    identity: &dyn Fn(&ColumnSchema) -> Option<SequenceOptions>,
+) -> String {
+    let mut parts: Vec<String> = schema.columns.iter().map(|column| column_text(column, identity)).collect();
+    let names =
+        |positions: &[usize]| list(positions.iter().map(|&index| schema.columns[index].name.as_str()));
+    if !schema.primary_key.is_empty() {
+        parts.push(format!("PRIMARY KEY {}", names(&schema.primary_key)));
+    }
+    parts.extend(keys.iter().map(|key| format!("UNIQUE {}", names(key))));
+    let check = |check: &inlay_storage::Check| {
+        format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.condition)
+    };
+    parts.extend(schema.checks.iter().map(check));
+    parts.extend(foreign_keys.iter().map(|key| foreign_key(schema, key)));
+    format!("CREATE TABLE {} (\n    {}\n)", quoted(&schema.name), parts.join(",\n    "))
+}
+
+fn column_text(column: &ColumnSchema, identity: &dyn Fn(&ColumnSchema) -> Option<SequenceOptions>) -> String {
+    let mut text = format!("{} {}", quoted(&column.name), column.ty);
+    let kind = match &column.origin {
+        Origin::Computed(expression) => {
+            let _ = write!(text, " GENERATED ALWAYS AS ({expression}) STORED");
+            None
+        }
+        Origin::IdentityAlways => Some("ALWAYS"),
+        Origin::IdentityByDefault => Some("BY DEFAULT"),
+        Origin::Given => {
+            if let Some(default) = &column.default {
+                let _ = write!(text, " DEFAULT {default}");
+            }
+            None
+        }
+    };
+    if let Some(kind) = kind {
+        let _ = write!(text, " GENERATED {kind} AS IDENTITY");
+        if let Some(options) = identity(column) {
+            let _ = write!(text, " ({})", sequence_options(&options));
+        }
+    }
+    if column.not_null {
+        text.push_str(" NOT NULL");
+    }
+    text
+}
+
+/// A foreign key as a constraint of its table.
+pub(super) fn foreign_key(schema: &TableSchema, key: &ForeignKey) -> String {
+    let columns = list(key.columns.iter().map(|&index| schema.columns[index].name.as_str()));
+    let referenced = list(key.referenced.iter().map(String::as_str));
+    let mut text = format!(
+        "CONSTRAINT {} FOREIGN KEY {columns} REFERENCES {} {referenced}",
+        quoted(&key.name),
+        quoted(&key.table)
+    );
+    for (event, action) in [("DELETE", key.on_delete), ("UPDATE", key.on_update)] {
+        let words = match action {
+            ReferenceAction::Restrict => continue,
+            ReferenceAction::Cascade => "CASCADE",
+            ReferenceAction::SetNull => "SET NULL",
+            ReferenceAction::SetDefault => "SET DEFAULT",
+        };
+        let _ = write!(text, " ON {event} {words}");
+    }
+    text
+}
+
+fn sequence_options(options: &SequenceOptions) -> String {
+    let SequenceOptions { start, increment, min, max, cycle } = options;
+    let cycle = if *cycle { " CYCLE" } else { "" };
+    format!("START WITH {start} INCREMENT BY {increment} MINVALUE {min} MAXVALUE {max}{cycle}")
+}
+
+/// CREATE SEQUENCE.
+pub(super) fn create_sequence(sequence: &Sequence) -> String {
+    format!("CREATE SEQUENCE {} {}", quoted(&sequence.name), sequence_options(&sequence.options))
+}
+
+/// CREATE INDEX.
+pub(super) fn create_index(index: &IndexDefinition, schema: &TableSchema) -> String {
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let columns = list(index.columns.iter().map(|&column| schema.columns[column].name.as_str()));
+    format!("CREATE {unique}INDEX {} ON {} {columns}", quoted(&index.name), quoted(&schema.name))
+}
+
+/// CREATE VIEW.
+pub(super) fn create_view(view: &View) -> String {
+    let aliases = if view.aliases.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", list(view.aliases.iter().map(String::as_str)))
+    };
+    format!("CREATE VIEW {}{aliases} AS {}", quoted(&view.name), view.sql)
+}
+
+/// Whether a text has a word.
+pub(super) fn mentions(text: &str, word: &str) -> bool {
+    let (text, word) = (text.to_lowercase(), word.to_lowercase());
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(&word).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + found.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
+/// Whether a name is among others.
+pub(super) fn is_one_of(names: &[String], name: &str) -> bool {
+    names.iter().any(|known| same_name(known, name))
+}

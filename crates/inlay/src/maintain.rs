@@ -1,0 +1,89 @@
+//! CHECKPOINT, VACUUM, PRAGMA verify, ATTACH and DETACH: what is about files.
+
+use crate::execute::Run;
+use crate::result::QueryResult;
+use inlay_sql::plan::statement::{Attach, VerifyTarget};
+use inlay_storage::store::{AccessMode, Store};
+use inlay_types::{Error, Result};
+use std::sync::Arc;
+
+impl Run<'_> {
+    fn store(&self, database: &str) -> Result<Arc<Store>> {
+        Ok(Arc::clone(self.transactions.of(self.database, database)?.store()))
+    }
+
+    /// Carries out CHECKPOINT.
+    pub(crate) fn checkpoint(&self, database: &str) -> Result<QueryResult> {
+        if self.transactions.all().iter().any(|transaction| transaction.has_changes()) {
+            return Err(Error::TransactionState {
+                message: "CHECKPOINT writes what is committed; COMMIT this transaction first".to_string(),
+            });
+        }
+        self.tidied(database)?.checkpoint()?;
+        Ok(QueryResult::done())
+    }
+
+    /// The store of a database, after this session has let go of what it saw: only then is it given back.
+    fn tidied(&self, database: &str) -> Result<Arc<Store>> {
+        let store = self.store(database)?;
+        if self.session.transaction.is_none() {
+            self.transactions.end_unchanged();
+        }
+        Ok(store)
+    }
+
+    /// Carries out VACUUM.
+    pub(crate) fn vacuum(&self, database: &str) -> Result<QueryResult> {
+        if self.session.transaction.is_some() {
+            return Err(Error::TransactionState {
+                message: "VACUUM works on what is committed; COMMIT this transaction first".to_string(),
+            });
+        }
+        self.tidied(database)?.vacuum()?;
+        Ok(QueryResult::done())
+    }
+
+    /// Carries out PRAGMA verify: a row for each problem, or one that says `ok`.
+    pub(crate) fn verify(&self, target: VerifyTarget) -> Result<QueryResult> {
+        let mut problems = match target {
+            VerifyTarget::Database(name) => self.store(&name)?.verify()?,
+            VerifyTarget::File(path) => self.verify_file(&path)?,
+        };
+        if problems.is_empty() {
+            problems.push("ok".to_string());
+        }
+        QueryResult::lines("verify", problems.into_iter())
+    }
+
+    /// A file that cannot be opened because of damage has at least that problem.
+    fn verify_file(&self, path: &str) -> Result<Vec<String>> {
+        if let Some(attached) = self.database.attached(path).filter(|attached| attached.path.is_some()) {
+            return attached.store.verify();
+        }
+        match self.database.store_of_file(path) {
+            Ok(store) => store.verify(),
+            Err(Error::Corrupt { message }) => Ok(vec![message]),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Carries out ATTACH.
+    pub(crate) fn attach(&self, attach: Attach) -> Result<QueryResult> {
+        if attach.if_not_exists && self.database.attached(&attach.name).is_some() {
+            return Ok(QueryResult::done());
+        }
+        let access =
+            if attach.read_only == Some(true) { AccessMode::ReadOnly } else { AccessMode::ReadWrite };
+        self.database.attach(&attach.name, &attach.path, access)?;
+        Ok(QueryResult::done())
+    }
+
+    /// Carries out DETACH.
+    pub(crate) fn detach(&self, name: &str, if_exists: bool) -> Result<QueryResult> {
+        if if_exists && self.database.attached(name).is_none() {
+            return Ok(QueryResult::done());
+        }
+        self.database.detach(name)?;
+        Ok(QueryResult::done())
+    }
+}

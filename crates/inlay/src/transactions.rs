@@ -1,0 +1,213 @@
+//! The transactions of a statement, or of everything between BEGIN and COMMIT: one for each database that is used, begun
+//! when it is first looked at. Only one of them may change anything, for two files cannot be committed at once.
+
+use crate::database::{Database, same_name};
+use crate::names::SessionSequence;
+use inlay_catalog::Sequence;
+use inlay_sql::plan::statement::{self as plan, TransactionModes};
+use inlay_storage::store::{Isolation, ObjectId, Store, Transaction, TransactionOptions};
+use inlay_types::{Error, MemoryBudget, Result};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What temporary tables are in.
+pub(crate) const TEMPORARY: &str = "temp";
+
+/// What outlives a transaction and that all transactions of a session share.
+#[derive(Clone, Default)]
+pub(crate) struct SessionNames {
+    /// USE.
+    pub current: Option<String>,
+    /// Temporary tables.
+    pub temporary: Option<Arc<Store>>,
+    /// The last value of each sequence.
+    pub sequences: Arc<Mutex<HashMap<ObjectId, i64>>>,
+}
+
+/// See the module documentation.
+pub(crate) struct Transactions {
+    options: TransactionOptions,
+    session: Mutex<SessionNames>,
+    begun: Mutex<Vec<(String, Arc<Transaction>)>>,
+}
+
+impl Transactions {
+    /// No transaction yet.
+    pub fn new(options: TransactionOptions, session: &SessionNames) -> Self {
+        Self { options, session: Mutex::new(session.clone()), begun: Mutex::default() }
+    }
+
+    /// How they are begun.
+    pub fn options(&self) -> TransactionOptions {
+        self.options
+    }
+
+    /// Takes over what the session says by now.
+    pub fn set_session(&self, session: &SessionNames) {
+        *self.session.lock() = session.clone();
+    }
+
+    /// The database that names without one mean.
+    pub fn current(&self, database: &Database) -> String {
+        let current = self.session.lock().current.clone();
+        current
+            .filter(|name| database.attached(name).is_some())
+            .unwrap_or_else(|| database.main().name.clone())
+    }
+
+    /// Where names without a database are looked up, in order.
+    pub fn search_path(&self, database: &Database) -> Vec<String> {
+        let mut path = Vec::with_capacity(2);
+        if self.session.lock().temporary.is_some() {
+            path.push(TEMPORARY.to_string());
+        }
+        path.push(self.current(database));
+        path
+    }
+
+    /// The transaction on a database.
+    pub fn of(&self, database: &Database, name: &str) -> Result<Arc<Transaction>> {
+        let mut begun = self.begun.lock();
+        if let Some((_, transaction)) = begun.iter().find(|(known, _)| same_name(known, name)) {
+            return Ok(Arc::clone(transaction));
+        }
+        let temporary = self.session.lock().temporary.clone();
+        let store = match (temporary, database.attached(name)) {
+            (Some(temporary), _) if same_name(name, TEMPORARY) => temporary,
+            (_, Some(attached)) => attached.store,
+            (_, None) => return Err(Error::bind(format!("database \"{name}\" does not exist"))),
+        };
+        let transaction = Arc::new(store.begin(self.options)?);
+        begun.push((name.to_string(), Arc::clone(&transaction)));
+        Ok(transaction)
+    }
+
+    /// The transaction on a database that is about to change.
+    pub fn to_change(&self, database: &Database, name: &str) -> Result<Arc<Transaction>> {
+        let transaction = self.of(database, name)?;
+        transaction.check_writable()?;
+        let begun = self.begun.lock();
+        let changed = |(other, transaction): &&(String, Arc<Transaction>)| {
+            !same_name(other, name) && !same_name(other, TEMPORARY) && transaction.has_changes()
+        };
+        if let Some((other, _)) = begun.iter().find(changed).filter(|_| !same_name(name, TEMPORARY)) {
+            return Err(Error::TransactionState {
+                message: format!(
+                    "a transaction changes one database; this one has changed \"{other}\", so COMMIT it before \
+                     \"{name}\" is changed"
+                ),
+            });
+        }
+        Ok(transaction)
+    }
+
+    /// All that were begun.
+    pub fn all(&self) -> Vec<Arc<Transaction>> {
+        self.begun.lock().iter().map(|(_, transaction)| Arc::clone(transaction)).collect()
+    }
+
+    /// A sequence for this session.
+    pub fn sequence(
+        &self,
+        transaction: &Arc<Transaction>,
+        sequence: &Arc<inlay_storage::store::Sequence>,
+    ) -> Arc<dyn Sequence> {
+        Arc::new(SessionSequence {
+            transaction: Arc::clone(transaction),
+            sequence: Arc::clone(sequence),
+            last: Arc::clone(&self.session.lock().sequences),
+        })
+    }
+
+    /// Commits them, and makes a checkpoint where the log has grown long.
+    pub fn commit(&self, database: &Database) -> Result<()> {
+        let _ = database;
+        let mut begun = self.begun.lock();
+        let (temporary, others): (Vec<_>, Vec<_>) =
+            begun.iter().partition(|(name, _)| same_name(name, TEMPORARY));
+        // What can fail first.
+        let mut changed = Vec::new();
+        for (_, transaction) in others.iter().chain(&temporary) {
+            let has_changes = transaction.has_changes();
+            transaction.commit()?;
+            if has_changes {
+                changed.push(Arc::clone(transaction.store()));
+            }
+        }
+        // A checkpoint gives back only what no transaction sees.
+        begun.clear();
+        drop(begun);
+        for store in changed {
+            // The commit is durable whatever becomes of the checkpoint; the next one tries again.
+            let _ = store.checkpoint_if_due();
+        }
+        Ok(())
+    }
+
+    /// Ends all that were begun and changed nothing: they see no old state any more.
+    pub fn end_unchanged(&self) {
+        self.begun.lock().retain(|(_, transaction)| transaction.has_changes());
+    }
+
+    /// Runs a statement: if it fails, what it did is undone.
+    pub fn statement<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let before = self.all();
+        before.iter().for_each(|transaction| transaction.savepoint(""));
+        let outcome = work();
+        let mut begun = self.begun.lock();
+        if outcome.is_err() {
+            begun.truncate(before.len());
+        }
+        for transaction in &before {
+            if outcome.is_err() {
+                transaction.rollback_to("")?;
+            }
+            transaction.release("")?;
+        }
+        outcome
+    }
+
+    /// Begins a savepoint.
+    pub fn savepoint(&self, name: &str) {
+        self.all().iter().for_each(|transaction| transaction.savepoint(name));
+    }
+
+    /// Undoes what was done since a savepoint.
+    pub fn rollback_to(&self, name: &str) -> Result<()> {
+        self.all().iter().try_for_each(|transaction| transaction.rollback_to(name))
+    }
+
+    /// Forgets a savepoint.
+    pub fn release(&self, name: &str) -> Result<()> {
+        self.all().iter().try_for_each(|transaction| transaction.release(name))
+    }
+}
+
+/// What the words of BEGIN mean.
+pub(crate) trait ModesExt {
+    /// Every level is answered by itself or a stricter one.
+    fn options(&self) -> Result<TransactionOptions>;
+}
+
+impl ModesExt for TransactionModes {
+    fn options(&self) -> Result<TransactionOptions> {
+        let isolation = match self.isolation {
+            None | Some(plan::Isolation::Serializable) => Isolation::Serializable,
+            Some(
+                plan::Isolation::ReadUncommitted
+                | plan::Isolation::ReadCommitted
+                | plan::Isolation::RepeatableRead
+                | plan::Isolation::Snapshot,
+            ) => Isolation::Snapshot,
+        };
+        Ok(TransactionOptions { read_only: self.read_only.unwrap_or(false), isolation })
+    }
+}
+
+impl SessionNames {
+    /// The store of temporary tables, made when there is none.
+    pub fn temporary(&mut self, budget: &MemoryBudget) -> Arc<Store> {
+        Arc::clone(self.temporary.get_or_insert_with(|| Store::in_memory(budget.clone())))
+    }
+}
