@@ -16,12 +16,16 @@ pub struct Aggregate {
     pub signature: &'static str,
     /// One line: what it gives.
     pub description: &'static str,
+    /// A call with its FROM and what it gives, for the manual; see [`crate::manual::Example`].
+    pub example: &'static str,
     pub(crate) resolve: fn(&[ArgType]) -> Option<AggregateFunction>,
 }
 
 impl Aggregate {
-    pub(crate) fn is_called(&self, name: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name) || self.aliases.iter().any(|a| a.eq_ignore_ascii_case(name))
+    /// The same with an example.
+    const fn example(mut self, example: &'static str) -> Self {
+        self.example = example;
+        self
     }
 }
 
@@ -37,7 +41,7 @@ const fn aggregate(
     description: &'static str,
     resolve: fn(&[ArgType]) -> Option<AggregateFunction>,
 ) -> Aggregate {
-    Aggregate { name, aliases, signature, description, resolve }
+    Aggregate { name, aliases, signature, description, example: "", resolve }
 }
 
 static AGGREGATES: &[Aggregate] = &[
@@ -51,61 +55,78 @@ static AGGREGATES: &[Aggregate] = &[
             [arg] => made("count", AggregateKind::Count, vec![arg.ty], BigInt),
             _ => None,
         },
-    ),
+    )
+    .example("count(x) FROM (VALUES (1), (NULL), (3)) t(x) = 2"),
     aggregate("sum", &[], "sum(number) -> HUGEINT, DECIMAL(38,s) or DOUBLE", "sum of all values", |args| {
         let arg = number(args)?;
         made("sum", AggregateKind::Sum, vec![arg], sum_type(arg))
-    }),
+    })
+    .example("sum(x) FROM (VALUES (1), (2), (3)) t(x) = 6"),
     aggregate("avg", &["mean"], "avg(number) -> DOUBLE", "mean of all values", |args| {
         let arg = number(args).filter(|ty| *ty != Boolean)?;
         made("avg", AggregateKind::Avg, vec![arg], Double)
-    }),
-    aggregate("min", &[], "min(any) -> any", "smallest value", |args| same("min", AggregateKind::Min, args)),
-    aggregate("max", &[], "max(any) -> any", "largest value", |args| same("max", AggregateKind::Max, args)),
+    })
+    .example("avg(x) FROM (VALUES (1), (2), (6)) t(x) = 3.0"),
+    aggregate("min", &[], "min(any) -> any", "smallest value", |args| same("min", AggregateKind::Min, args))
+        .example("min(x) FROM (VALUES (3), (1), (2)) t(x) = 1"),
+    aggregate("max", &[], "max(any) -> any", "largest value", |args| same("max", AggregateKind::Max, args))
+        .example("max(x) FROM (VALUES (3), (1), (2)) t(x) = 3"),
     aggregate("first", &["arbitrary"], "first(any) -> any", "value of the first row, NULL or not", |args| {
         same("first", AggregateKind::First, args)
-    }),
+    })
+    .example("first(x) FROM (VALUES (3), (1), (2)) t(x) = 3"),
     aggregate("any_value", &[], "any_value(any) -> any", "some value that is not NULL", |args| {
         same("any_value", AggregateKind::AnyValue, args)
-    }),
+    })
+    .example("any_value(x) FROM (VALUES (NULL), (2)) t(x) = 2"),
     aggregate(
         "bool_and",
         &["every"],
         "bool_and(BOOLEAN) -> BOOLEAN",
         "whether all values are true",
         |args| boolean("bool_and", AggregateKind::BoolAnd, args),
-    ),
+    )
+    .example("bool_and(x > 1) FROM (VALUES (1), (2)) t(x) = false"),
     aggregate("bool_or", &[], "bool_or(BOOLEAN) -> BOOLEAN", "whether some value is true", |args| {
         boolean("bool_or", AggregateKind::BoolOr, args)
-    }),
+    })
+    .example("bool_or(x > 1) FROM (VALUES (1), (2)) t(x) = true"),
     aggregate(
         "stddev_samp",
         &["stddev"],
         "stddev_samp(number) -> DOUBLE",
         "sample standard deviation",
         |args| doubles::<1>("stddev_samp", AggregateKind::StddevSamp, args),
-    ),
+    )
+    .example("stddev_samp(x) FROM (VALUES (1), (2), (3)) t(x) = 1.0"),
     aggregate("stddev_pop", &[], "stddev_pop(number) -> DOUBLE", "population standard deviation", |args| {
         doubles::<1>("stddev_pop", AggregateKind::StddevPop, args)
-    }),
+    })
+    .example("stddev_pop(x) FROM (VALUES (1), (3)) t(x) = 1.0"),
     aggregate("var_samp", &["variance"], "var_samp(number) -> DOUBLE", "sample variance", |args| {
         doubles::<1>("var_samp", AggregateKind::VarSamp, args)
-    }),
+    })
+    .example("var_samp(x) FROM (VALUES (1), (2), (3)) t(x) = 1.0"),
     aggregate("var_pop", &[], "var_pop(number) -> DOUBLE", "population variance", |args| {
         doubles::<1>("var_pop", AggregateKind::VarPop, args)
-    }),
+    })
+    .example("var_pop(x) FROM (VALUES (1), (3)) t(x) = 1.0"),
     aggregate("corr", &[], "corr(y, x) -> DOUBLE", "Pearson's correlation", |args| {
         doubles::<2>("corr", AggregateKind::Corr, args)
-    }),
+    })
+    .example("corr(y, x) FROM (VALUES (1, 2), (2, 4), (3, 6)) t(x, y) = 1.0"),
     aggregate("covar_pop", &[], "covar_pop(y, x) -> DOUBLE", "population covariance", |args| {
         doubles::<2>("covar_pop", AggregateKind::CovarPop, args)
-    }),
+    })
+    .example("covar_pop(y, x) FROM (VALUES (1, 2), (3, 6)) t(x, y) = 2.0"),
     aggregate("covar_samp", &[], "covar_samp(y, x) -> DOUBLE", "sample covariance", |args| {
         doubles::<2>("covar_samp", AggregateKind::CovarSamp, args)
-    }),
+    })
+    .example("covar_samp(y, x) FROM (VALUES (1, 2), (3, 6)) t(x, y) = 4.0"),
     aggregate("product", &[], "product(number) -> DOUBLE", "product of all values", |args| {
         doubles::<1>("product", AggregateKind::Product, args)
-    }),
+    })
+    .example("product(x) FROM (VALUES (2), (3), (4)) t(x) = 24.0"),
     aggregate(
         "string_agg",
         &["group_concat", "listagg"],
@@ -118,31 +139,36 @@ static AGGREGATES: &[Aggregate] = &[
             }
             _ => None,
         },
-    ),
+    )
+    .example("string_agg(x, '-') FROM (VALUES ('a'), ('b')) t(x) = 'a-b'"),
     aggregate("median", &[], "median(number) -> DOUBLE", "middle value, interpolated", |args| {
         doubles::<1>("median", AggregateKind::Median, args)
-    }),
+    })
+    .example("median(x) FROM (VALUES (1), (2), (10)) t(x) = 2.0"),
     aggregate(
         "quantile_cont",
         &["percentile_cont"],
         "quantile_cont(number, fraction) -> DOUBLE",
         "value below which a fraction lies, interpolated",
         |args| doubles::<2>("quantile_cont", AggregateKind::QuantileCont, args),
-    ),
+    )
+    .example("quantile_cont(x, 0.5) FROM (VALUES (1), (2)) t(x) = 1.5"),
     aggregate(
         "arg_min",
         &["min_by"],
         "arg_min(value, by) -> value",
         "value of the row with the smallest `by`",
         |args| picked("arg_min", AggregateKind::ArgMin, args),
-    ),
+    )
+    .example("arg_min(x, y) FROM (VALUES ('a', 2), ('b', 1)) t(x, y) = 'b'"),
     aggregate(
         "arg_max",
         &["max_by"],
         "arg_max(value, by) -> value",
         "value of the row with the largest `by`",
         |args| picked("arg_max", AggregateKind::ArgMax, args),
-    ),
+    )
+    .example("arg_max(x, y) FROM (VALUES ('a', 2), ('b', 1)) t(x, y) = 'a'"),
     aggregate(
         "approx_count_distinct",
         &[],
@@ -152,19 +178,24 @@ static AGGREGATES: &[Aggregate] = &[
             [arg] => made("approx_count_distinct", AggregateKind::ApproxCountDistinct, vec![arg.ty], BigInt),
             _ => None,
         },
-    ),
+    )
+    .example("approx_count_distinct(x) FROM (VALUES (1), (2), (2)) t(x) = 2"),
     aggregate("bit_and", &[], "bit_and(integer) -> integer", "bitwise and of all values", |args| {
         bits("bit_and", AggregateKind::BitAnd, args)
-    }),
+    })
+    .example("bit_and(x) FROM (VALUES (7), (5)) t(x) = 5"),
     aggregate("bit_or", &[], "bit_or(integer) -> integer", "bitwise or of all values", |args| {
         bits("bit_or", AggregateKind::BitOr, args)
-    }),
+    })
+    .example("bit_or(x) FROM (VALUES (4), (1)) t(x) = 5"),
     aggregate("bit_xor", &[], "bit_xor(integer) -> integer", "bitwise exclusive or of all values", |args| {
         bits("bit_xor", AggregateKind::BitXor, args)
-    }),
+    })
+    .example("bit_xor(x) FROM (VALUES (7), (5)) t(x) = 2"),
     aggregate("mode", &[], "mode(any) -> any", "most frequent value", |args| {
         same("mode", AggregateKind::Mode, args)
-    }),
+    })
+    .example("mode(x) FROM (VALUES (1), (2), (2)) t(x) = 2"),
 ];
 
 fn made(

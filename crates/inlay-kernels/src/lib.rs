@@ -1,8 +1,8 @@
 //! Loops over vectors: compare, arithmetic, cast, hash, select, strings, dates, aggregates.
 //!
 //! Kernels are pure: they know no catalog, no I/O, no threads and no transactions. One function decides on
-//! type and shape; the loop below it takes slices. [`function`] says what a SQL function is, [`registry`] lists
-//! them all.
+//! type and shape; the loop below it takes slices. [`function`] says what a SQL function is, [`registry`] finds
+//! them, [`manual`] lists them.
 
 pub mod aggregate;
 pub mod aggregates;
@@ -16,6 +16,7 @@ pub mod equal;
 pub mod function;
 mod functions;
 pub mod hash;
+pub mod manual;
 pub mod parse;
 pub mod registry;
 mod simd;

@@ -1,17 +1,20 @@
 //! All SQL functions, as data, and their resolution by name and argument types.
 //!
-//! [`crate::functions`] and [`crate::arithmetic`] hold the tables. From them come resolution, error messages,
-//! completion and the manual ([`all_functions`]). The binder calls [`resolve_scalar`] and [`resolve_aggregate`] and casts
-//! the arguments to the types it gets back.
+//! [`crate::functions`] and [`crate::aggregates`] hold the tables. From them come resolution, error messages, completion
+//! and the manual ([`crate::manual`]). Names are found in maps made once. The binder calls [`resolve_scalar`] and
+//! [`resolve_aggregate`] and casts the arguments to the types it gets back.
 
-use crate::aggregates;
+use crate::aggregates::{self, Aggregate};
 use crate::coercion::implicit_cost;
 use crate::function::{
     AggregateFunction, NullHandling, ScalarFunction, ScalarKernel, Specialize, Volatility,
 };
 use crate::functions;
+use crate::manual::{self, Category};
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 
 /// What the binder knows of an argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -208,7 +211,7 @@ pub struct Function {
     pub aliases: &'static [&'static str],
     /// One line: what it gives.
     pub description: &'static str,
-    /// A call and what it gives, for the manual.
+    /// A call and what it gives, for the manual; see [`crate::manual::Example`].
     pub example: &'static str,
     /// See [`NullHandling`].
     pub null_handling: NullHandling,
@@ -264,11 +267,7 @@ impl Function {
         self
     }
 
-    fn is_called(&self, name: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name) || self.aliases.iter().any(|a| a.eq_ignore_ascii_case(name))
-    }
-
-    fn is_operator(&self) -> bool {
+    pub(crate) fn is_operator(&self) -> bool {
         !self.name.starts_with(|c: char| c.is_ascii_alphabetic())
     }
 
@@ -281,32 +280,74 @@ impl Function {
     }
 }
 
-/// All scalar functions and operators.
-pub fn all_functions() -> impl Iterator<Item = &'static Function> {
-    functions::TABLES.iter().flat_map(|table| table.iter())
+/// The functions of one family.
+pub struct Table {
+    /// Where the manual lists them.
+    pub category: Category,
+    /// The functions.
+    pub functions: &'static [Function],
 }
 
-/// Names of all functions, scalar and aggregate, without operators; for hints at near names.
+/// All scalar functions and operators.
+pub fn all_functions() -> impl Iterator<Item = &'static Function> {
+    functions::TABLES.iter().flat_map(|table| table.functions.iter())
+}
+
+/// Functions by name and alias, in lower case.
+static SCALARS: LazyLock<HashMap<&str, &Function>> = LazyLock::new(|| {
+    let named = |f: &'static Function| names_of(f.name, f.aliases).map(move |name| (name, f));
+    all_functions().flat_map(named).collect()
+});
+
+static AGGREGATES: LazyLock<HashMap<&str, &Aggregate>> = LazyLock::new(|| {
+    let named = |a: &'static Aggregate| names_of(a.name, a.aliases).map(move |name| (name, a));
+    aggregates::all().flat_map(named).collect()
+});
+
+fn names_of(
+    name: &'static str,
+    aliases: &'static [&'static str],
+) -> impl Iterator<Item = &'static str> + use<> {
+    std::iter::once(name).chain(aliases.iter().copied())
+}
+
+/// Names are declared in lower case.
+fn lower(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|b| b.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
+}
+
+fn scalar(name: &str) -> Option<&'static Function> {
+    SCALARS.get(&*lower(name)).copied()
+}
+
+fn aggregate(name: &str) -> Option<&'static Aggregate> {
+    AGGREGATES.get(&*lower(name)).copied()
+}
+
+/// Names of everything that can be called in an expression, without operators; for hints at near names.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
-    let scalars = all_functions().filter(|f| !f.is_operator());
-    let scalars = scalars.flat_map(|f| std::iter::once(f.name).chain(f.aliases.iter().copied()));
-    scalars.chain(aggregates::all().flat_map(|a| std::iter::once(a.name).chain(a.aliases.iter().copied())))
+    let callable = manual::all().filter(|entry| entry.kind.is_called_in_expressions());
+    callable.flat_map(|entry| names_of(entry.name, entry.aliases))
 }
 
 /// Whether an aggregate of this name (any case) exists.
 pub fn is_aggregate(name: &str) -> bool {
-    aggregates::all().any(|a| a.is_called(name))
+    aggregate(name).is_some()
 }
 
 /// Whether a scalar function of this name (any case) exists.
 pub fn scalar_exists(name: &str) -> bool {
-    all_functions().any(|f| f.is_called(name))
+    scalar(name).is_some()
 }
 
 /// The scalar function or operator `name` for these arguments. Operators are named by their symbol; unary minus is `-`
 /// with one argument. The binder casts the arguments to the function's `arg_types`.
 pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) -> Result<Arc<ScalarFunction>> {
-    let function = all_functions().find(|f| f.is_called(name)).ok_or_else(|| unknown(name))?;
+    let function = scalar(name).ok_or_else(|| unknown(name))?;
     let resolved = match function.overloads {
         Overloads::Typed { resolve, .. } => resolve(args, options),
         Overloads::Fixed(signatures) => cheapest(signatures, args).map(|signature| Resolved {
@@ -337,7 +378,7 @@ fn cheapest<'a>(signatures: &'a [Signature], args: &[ArgType]) -> Option<&'a Sig
 
 /// The aggregate function `name` for these arguments; `count` without arguments is `count(*)`.
 pub fn resolve_aggregate(name: &str, args: &[ArgType]) -> Result<AggregateFunction> {
-    let aggregate = aggregates::all().find(|a| a.is_called(name)).ok_or_else(|| unknown(name))?;
+    let aggregate = aggregate(name).ok_or_else(|| unknown(name))?;
     (aggregate.resolve)(args).ok_or_else(|| Error::UndefinedFunction {
         message: format!("no function {}({})", aggregate.name, shown_types(args)),
         candidates: vec![aggregate.signature.to_string()],

@@ -9,20 +9,21 @@ mod math;
 mod operators;
 mod strings;
 
-use crate::registry::Function;
+use crate::manual::Category;
+use crate::registry::Table;
 
 /// All tables; [`crate::registry::all_functions`] chains them.
-pub(crate) static TABLES: &[&[Function]] = &[
-    operators::FUNCTIONS,
-    strings::FUNCTIONS,
-    like::FUNCTIONS,
-    math::FUNCTIONS,
-    choose::FUNCTIONS,
-    dates::part::FUNCTIONS,
-    dates::trunc::FUNCTIONS,
-    dates::difference::FUNCTIONS,
-    dates::make::FUNCTIONS,
-    dates::format::FUNCTIONS,
+pub(crate) static TABLES: &[Table] = &[
+    Table { category: Category::Operator, functions: operators::FUNCTIONS },
+    Table { category: Category::Text, functions: strings::FUNCTIONS },
+    Table { category: Category::Pattern, functions: like::FUNCTIONS },
+    Table { category: Category::Numeric, functions: math::FUNCTIONS },
+    Table { category: Category::General, functions: choose::FUNCTIONS },
+    Table { category: Category::Date, functions: dates::part::FUNCTIONS },
+    Table { category: Category::Date, functions: dates::trunc::FUNCTIONS },
+    Table { category: Category::Date, functions: dates::difference::FUNCTIONS },
+    Table { category: Category::Date, functions: dates::make::FUNCTIONS },
+    Table { category: Category::Date, functions: dates::format::FUNCTIONS },
 ];
 
 /// Levenshtein's distance in bytes.

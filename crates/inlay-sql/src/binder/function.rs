@@ -10,22 +10,6 @@ use inlay_kernels::registry::{function_names, is_aggregate, resolve_aggregate, s
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
-/// Calls that the binder turns into something else; for hints at near names.
-const SPECIAL_FORMS: [&str; 12] = [
-    "coalesce",
-    "ifnull",
-    "nullif",
-    "if",
-    "typeof",
-    "current_setting",
-    "version",
-    "count_if",
-    "nextval",
-    "currval",
-    "merge_action",
-    "current_database",
-];
-
 impl Binder<'_> {
     pub(super) fn function_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Expr> {
         let name = call.name.value.to_lowercase();
@@ -58,13 +42,12 @@ impl Binder<'_> {
     }
 
     fn undefined_function(&self, written: &str) -> Error {
-        let known = function_names().chain(SPECIAL_FORMS);
         let message = if self.context.catalog.table_function(written).is_some() {
             format!("{written} is a table function: it stands in FROM")
         } else {
             format!("function \"{written}\" does not exist")
         };
-        Error::UndefinedFunction { message, candidates: near_names(written, known) }
+        Error::UndefinedFunction { message, candidates: near_names(written, function_names()) }
     }
 
     /// A part of a date, time or interval.
