@@ -130,7 +130,7 @@ impl BlockFile {
         if size > 0 && read_headers(&*file, &name)?.0.is_some() {
             return Err(Error::invalid_argument(format!("\"{name}\" exists already and is not empty")));
         }
-        let header = initialise(disk, &*file, path, &name)?;
+        let header = initialise(disk, &*file, path)?;
         Ok(Arc::new(Self::of(file, path, header, false, Space::new(FIRST_BLOCK))))
     }
 
@@ -171,9 +171,14 @@ impl BlockFile {
         lock_for_writing(&*file, name)?;
         let (chosen, size) = read_headers(&*file, name)?;
         let Some(chosen) = chosen else {
-            let header = initialise(disk, &*file, path, name)?;
+            let header = initialise(disk, &*file, path)?;
             return Ok(Self::of(file, path, header, false, Space::new(FIRST_BLOCK)));
         };
+        if chosen.header.generation == 0 && size < HEADERS_SIZE as u64 {
+            // Its creation was interrupted, or it was cut to less than the headers: they are all it had.
+            write_first(disk, &*file, path, &chosen.header)?;
+            return Ok(Self::of(file, path, chosen.header, false, Space::new(FIRST_BLOCK)));
+        }
         let mut opened = Self::of(file, path, chosen.header, false, Space::new(chosen.header.block_count));
         opened.load_space(size)?;
         // Written anew even if it is whole: after a failed sync it may be in the system's cache alone, and its older
@@ -669,11 +674,17 @@ fn lock_newest(file: &Arc<dyn DiskFile>, name: &str) -> Result<(Header, Generati
     }
 }
 
-/// Writes the first header of a new database and makes it durable.
-fn initialise(disk: &dyn Disk, file: &dyn DiskFile, path: &Path, name: &str) -> Result<Header> {
+/// Makes the first header of a new database.
+fn initialise(disk: &dyn Disk, file: &dyn DiskFile, path: &Path) -> Result<Header> {
     let database_id = u128::from(disk.random()) << 64 | u128::from(disk.random());
     let (free_list, root) = (ObjectPtr::NONE, Root::default());
     let header = Header { database_id, generation: 0, block_count: FIRST_BLOCK, free_list, root };
+    write_first(disk, file, path, &header)?;
+    Ok(header)
+}
+
+/// Writes the header blocks of a database that has nothing else yet, and makes them durable.
+fn write_first(disk: &dyn Disk, file: &dyn DiskFile, path: &Path, header: &Header) -> Result<()> {
     let mut blocks = vec![0; HEADERS_SIZE];
     for (copy, offset) in header::offsets(0).into_iter().enumerate() {
         let bytes = header.to_bytes(copy);
@@ -682,6 +693,5 @@ fn initialise(disk: &dyn Disk, file: &dyn DiskFile, path: &Path, name: &str) -> 
     file.write_at(&blocks, 0)
         .and_then(|()| file.sync())
         .and_then(|()| disk.sync_directory(path))
-        .map_err(|error| Error::io("cannot create", name, &error))?;
-    Ok(header)
+        .map_err(|error| Error::io("cannot create", path.display().to_string(), &error))
 }

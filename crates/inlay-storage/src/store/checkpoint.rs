@@ -201,7 +201,7 @@ impl Store {
         let catalog = home.write(ObjectKind::Catalog, 0, &catalog_bytes(self, state, &tables))?;
         written.objects.push(Arc::clone(&catalog));
         let mut retired = retired(done, &tables, logged)?;
-        retired.extend(retired_pages(home, done, &tables, writes));
+        retired.extend(retired_pages(home, done, &tables, writes)?);
         let root = Root { lsn: state.lsn, catalog: catalog.ptr, extra: 0 };
         let of_root =
             || tables.values().filter_map(|in_file| in_file.slot.loaded()).flat_map(|t| columns_in_file(t));
@@ -328,7 +328,7 @@ fn retired_pages(
     done: &Checkpointed,
     tables: &HashMap<ObjectId, InFile>,
     writes: &TableWrites,
-) -> Vec<Arc<StoredObject>> {
+) -> Result<Vec<Arc<StoredObject>>> {
     let mut kept: HashSet<*const IndexHandle> = HashSet::new();
     for in_file in tables.values() {
         let handles = in_file.slot.loaded().map(|table| table.index_handles()).unwrap_or_default();
@@ -342,11 +342,15 @@ fn retired_pages(
     let before = before.flat_map(|(_, known)| known.indexes());
     for handle in before.chain(writes.indexes.iter().cloned()) {
         if kept.insert(Arc::as_ptr(&handle)) {
-            // Of a damaged index the blocks that cannot be found stay in use.
-            retired.extend(handle.retire(home).unwrap_or_default());
+            match handle.retire(home) {
+                Ok(pages) => retired.extend(pages),
+                // Of a damaged index the blocks that cannot be found stay in use.
+                Err(Error::Corrupt { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
     }
-    retired
+    Ok(retired)
 }
 
 /// Objects that are given back unless the checkpoint that wrote them is published.
