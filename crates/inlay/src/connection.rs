@@ -5,6 +5,7 @@
 //! happened, the next statement works.
 
 use crate::database::Database;
+use crate::define::object::Prepared;
 use crate::execute;
 use crate::result::QueryResult;
 use crate::settings::SessionSettings;
@@ -15,6 +16,7 @@ use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::TransactionModes;
 use inlay_types::{Error, Interrupt, Result, Value};
 use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -53,6 +55,10 @@ pub(crate) struct Session {
     pub modes: TransactionModes,
     /// Between BEGIN and COMMIT.
     pub transaction: Option<OpenTransaction>,
+    /// PREPARE, by lower-case name.
+    pub prepared: HashMap<String, Arc<Prepared>>,
+    /// SET VARIABLE, by lower-case name.
+    pub variables: HashMap<String, Value>,
     /// The last text, parsed.
     parsed: Option<(String, Arc<[ast::Statement]>)>,
 }
@@ -272,7 +278,7 @@ fn takes_parameters(statement: &ast::Statement) -> bool {
     statement.parameter_count > 0 || !statement.parameter_names.is_empty()
 }
 
-fn check_parameter_count(statement: &ast::Statement, parameters: &Parameters) -> Result<()> {
+pub(crate) fn check_parameter_count(statement: &ast::Statement, parameters: &Parameters) -> Result<()> {
     let (needed, given) = (statement.parameter_count, parameters.positional.len());
     if needed != given {
         let plural = |n: usize| if n == 1 { "" } else { "s" };

@@ -130,7 +130,7 @@ fn in_transaction(
 }
 
 impl Run<'_> {
-    fn statement(mut self, statement: &ast::Statement) -> Result<QueryResult> {
+    pub(crate) fn statement(mut self, statement: &ast::Statement) -> Result<QueryResult> {
         let bound = self.bind(statement)?;
         self.bound(bound)
     }
@@ -155,7 +155,13 @@ impl Run<'_> {
 
     /// Names as the statement sees them.
     pub(crate) fn names<'b>(&'b self, found: &'b [(String, Arc<dyn TableSource>)]) -> Names<'b> {
-        Names { database: self.database, transactions: &self.transactions, found, failure: Mutex::new(None) }
+        Names {
+            database: self.database,
+            transactions: &self.transactions,
+            found,
+            variables: &self.session.variables,
+            failure: Mutex::new(None),
+        }
     }
 
     /// Calls `work` with what binding needs.
@@ -213,6 +219,7 @@ impl Run<'_> {
                 self.rename_view(&database, &name, new_name)
             }
             Statement::AlterSequence { .. } => self.alter_sequence(statement),
+            Statement::Object(object) => self.object(*object),
             Statement::Drop(dropped) => self.drop_objects(*dropped),
             Statement::Insert(insert) => self.insert(*insert),
             Statement::Delete(delete) => self.delete(*delete),
@@ -239,8 +246,9 @@ impl Run<'_> {
             Statement::Verify(target) => self.verify(target),
             Statement::Attach(attach) => self.attach(attach),
             Statement::Detach { name, if_exists } => self.detach(&name, if_exists),
-            Statement::Use { database } => {
+            Statement::Use { database, schema } => {
                 self.session.names.current = Some(database);
+                self.session.names.schemas = schema.into_iter().collect();
                 self.transactions.set_session(&self.session.names);
                 Ok(QueryResult::done())
             }

@@ -3,12 +3,14 @@
 use crate::database::{Database, same_name};
 use crate::transactions::Transactions;
 use inlay_catalog::{
-    CatalogEntry, IndexEntry, Sequence, SequenceSchema, TableEntry, TableFunction, TableSource, ViewEntry,
+    CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, Sequence, SequenceSchema, TableEntry,
+    TableFunction, TableSource, ViewEntry, qualified,
 };
 use inlay_sql::binder::Databases;
 use inlay_storage::store::{Object, ObjectId, State, Transaction, name_key};
-use inlay_types::{Error, Result};
+use inlay_types::{Error, Result, Value};
 use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Names as one statement sees them.
@@ -17,12 +19,17 @@ pub(crate) struct Names<'a> {
     pub transactions: &'a Transactions,
     /// Host objects found for this statement, by the name it used.
     pub found: &'a [(String, Arc<dyn TableSource>)],
+    /// SET VARIABLE, by lower-case name.
+    pub variables: &'a HashMap<String, Value>,
     /// The first thing that went wrong while looking: reading a damaged file, for one.
     pub failure: Mutex<Option<Error>>,
 }
 
 impl Names<'_> {
     fn transaction(&self, database: &str) -> Option<Arc<Transaction>> {
+        if !self.transactions.is_there(self.database, database) {
+            return None;
+        }
         self.noted(self.transactions.of(self.database, database))
     }
 
@@ -45,16 +52,33 @@ impl Names<'_> {
                 aliases: view.aliases.clone(),
                 sql: view.sql.clone(),
             })),
-            Object::Sequence(_) | Object::Index(_) => return None,
+            Object::Sequence(_) | Object::Index(_) | Object::Definition(_) => return None,
         })
     }
 
-    /// Databases to look a name up in, in order.
-    fn searched(&self, database: Option<&str>) -> Vec<String> {
+    /// Databases and what to look for in each, in order.
+    fn searched(&self, database: Option<&str>, name: &str) -> Vec<(String, String)> {
         match database {
-            Some(database) => vec![database.to_string()],
-            None => self.transactions.search_path(self.database),
+            Some(database) => vec![(database.to_string(), name.to_string())],
+            None => {
+                let path = self.transactions.search_path(self.database);
+                path.into_iter().map(|(database, schema)| (database, qualified(&schema, name))).collect()
+            }
         }
+    }
+
+    /// The first that `find` finds, with its database.
+    fn first<T>(
+        &self,
+        database: Option<&str>,
+        name: &str,
+        find: impl Fn(&Arc<Transaction>, &State, &str) -> Option<T>,
+    ) -> Option<(String, T)> {
+        self.searched(database, name).into_iter().find_map(|(home, key)| {
+            let transaction = self.transaction(&home)?;
+            let found = find(&transaction, &transaction.state(), &key)?;
+            Some((home, found))
+        })
     }
 }
 
@@ -67,15 +91,41 @@ impl Databases for Names<'_> {
         self.database.database_names()
     }
 
+    fn variable(&self, name: &str) -> Option<Value> {
+        self.variables.get(&name.to_lowercase()).cloned()
+    }
+
+    fn current_schema(&self) -> String {
+        self.transactions.current_schema()
+    }
+
+    fn has_schema(&self, database: &str, schema: &str) -> bool {
+        same_name(schema, MAIN)
+            || self.transaction(database).is_some_and(|transaction| {
+                transaction.state().definition(DefinitionKind::Schema, schema).is_some()
+            })
+    }
+
+    fn definition(
+        &self,
+        kind: DefinitionKind,
+        database: Option<&str>,
+        name: &str,
+    ) -> Option<(String, Arc<Definition>)> {
+        self.first(database, name, |_, state, key| state.definition(kind, key).cloned())
+    }
+
+    fn definitions(&self, kind: DefinitionKind, database: &str) -> Vec<Arc<Definition>> {
+        let Some(transaction) = self.transaction(database) else { return Vec::new() };
+        transaction.state().definitions(kind).into_iter().cloned().collect()
+    }
+
     fn resolve(&self, database: Option<&str>, name: &str) -> Option<(String, CatalogEntry)> {
-        for home in self.searched(database) {
-            let state = self.transaction(&home)?.state();
-            if let Some(entry) = state.relation(name).and_then(|object| self.entry(&state, object)) {
-                return Some((home, entry));
-            }
-        }
-        if database.is_some() {
-            return None;
+        let stored = self.first(database, name, |_, state, key| {
+            state.relation(key).and_then(|object| self.entry(state, object))
+        });
+        if stored.is_some() || database.is_some_and(|database| !same_name(database, &self.current())) {
+            return stored;
         }
         let found =
             self.found.iter().find(|(known, _)| same_name(known, name)).map(|(_, source)| Arc::clone(source));
@@ -99,32 +149,22 @@ impl Databases for Names<'_> {
     }
 
     fn index(&self, database: Option<&str>, name: &str) -> Option<(String, IndexEntry)> {
-        for home in self.searched(database) {
-            let state = self.transaction(&home)?.state();
-            if let Some(Object::Index(index)) = state.index(name) {
-                let entry = IndexEntry {
-                    name: index.name.clone(),
-                    table: state
-                        .object(index.table)
-                        .map_or_else(String::new, |table| table.name().to_string()),
-                    columns: index.columns.clone(),
-                    unique: index.unique,
-                };
-                return Some((home, entry));
-            }
-        }
-        None
+        self.first(database, name, |_, state, key| {
+            let Some(Object::Index(index)) = state.index(key) else { return None };
+            Some(IndexEntry {
+                name: index.name.clone(),
+                table: state.object(index.table).map_or_else(String::new, |table| table.name().to_string()),
+                columns: index.columns.clone(),
+                unique: index.unique,
+            })
+        })
     }
 
     fn sequence(&self, database: Option<&str>, name: &str) -> Option<(String, Arc<dyn Sequence>)> {
-        for home in self.searched(database) {
-            let transaction = self.transaction(&home)?;
-            if let Some(Object::Sequence(sequence)) = transaction.state().relation(name) {
-                let sequence = self.transactions.sequence(&transaction, sequence);
-                return Some((home, sequence));
-            }
-        }
-        None
+        self.first(database, name, |transaction, state, key| match state.relation(key) {
+            Some(Object::Sequence(sequence)) => Some(self.transactions.sequence(transaction, sequence)),
+            _ => None,
+        })
     }
 
     fn sequences(&self, database: &str) -> Vec<Arc<dyn Sequence>> {

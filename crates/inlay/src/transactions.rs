@@ -3,7 +3,8 @@
 
 use crate::database::{Database, same_name};
 use crate::names::SessionSequence;
-use inlay_catalog::Sequence;
+pub(crate) use inlay_catalog::TEMPORARY;
+use inlay_catalog::{MAIN, Sequence};
 use inlay_sql::plan::statement::{self as plan, TransactionModes};
 use inlay_storage::store::{Isolation, ObjectId, Store, Transaction, TransactionOptions};
 use inlay_types::{Error, MemoryBudget, Result};
@@ -11,14 +12,13 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What temporary tables are in.
-pub(crate) const TEMPORARY: &str = "temp";
-
 /// What outlives a transaction and that all transactions of a session share.
 #[derive(Clone, Default)]
 pub(crate) struct SessionNames {
     /// USE.
     pub current: Option<String>,
+    /// SET search_path: schemas of the current database, searched before `main`.
+    pub schemas: Vec<String>,
     /// Temporary tables.
     pub temporary: Option<Arc<Store>>,
     /// The last value of each sequence.
@@ -56,14 +56,31 @@ impl Transactions {
             .unwrap_or_else(|| database.main().name.clone())
     }
 
-    /// Where names without a database are looked up, in order.
-    pub fn search_path(&self, database: &Database) -> Vec<String> {
-        let mut path = Vec::with_capacity(2);
-        if self.session.lock().temporary.is_some() {
-            path.push(TEMPORARY.to_string());
+    /// The schema that new objects without one go to.
+    pub fn current_schema(&self) -> String {
+        self.session.lock().schemas.first().cloned().unwrap_or_else(|| MAIN.to_string())
+    }
+
+    /// Databases and schemas in which names without them are looked up, in order.
+    pub fn search_path(&self, database: &Database) -> Vec<(String, String)> {
+        let current = self.current(database);
+        let session = self.session.lock();
+        let mut path = Vec::with_capacity(3);
+        if session.temporary.is_some() {
+            path.push((TEMPORARY.to_string(), MAIN.to_string()));
         }
-        path.push(self.current(database));
+        let others = session.schemas.iter().filter(|schema| !same_name(schema, MAIN));
+        path.extend(others.map(|schema| (current.clone(), schema.clone())));
+        path.push((current, MAIN.to_string()));
         path
+    }
+
+    /// Whether a database can be looked at: temporary objects are in one that is made with the first of them.
+    pub fn is_there(&self, database: &Database, name: &str) -> bool {
+        match same_name(name, TEMPORARY) {
+            true => self.session.lock().temporary.is_some(),
+            false => database.attached(name).is_some(),
+        }
     }
 
     /// The transaction on a database.

@@ -95,6 +95,13 @@ pub(super) static FORMS: &[Described] = &[
         "current_setting('threads') > 0 = true",
     ),
     form(
+        "getvariable",
+        Category::System,
+        &["getvariable(VARCHAR) -> any"],
+        "value that SET VARIABLE gave a name; NULL if there is none",
+        "getvariable('nothing') = NULL",
+    ),
+    form(
         "nextval",
         Category::System,
         &["nextval(VARCHAR) -> BIGINT"],

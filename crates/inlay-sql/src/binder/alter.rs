@@ -10,7 +10,7 @@ use crate::parser::ast::{self, AlterAction, ColumnOrigin, ConstraintKind, Ident,
 use crate::parser::{Renamed, rename_in_expression};
 use crate::plan::statement::{AlterTable, AlteredSchema, ColumnSource, Drop, Verification};
 use crate::plan::{self, ColumnId, Expr};
-use inlay_catalog::{CatalogEntry, SequenceSchema, TableEntry, TableSchema};
+use inlay_catalog::{CatalogEntry, SequenceSchema, TableEntry, TableSchema, bare_name, qualified, schema_of};
 use inlay_storage::{ForeignKey, Origin};
 use inlay_types::{Error, LogicalType, Result};
 use std::sync::Arc;
@@ -29,8 +29,9 @@ impl Binder<'_> {
     ) -> Result<plan::Statement> {
         match self.object(name)? {
             Some((database, CatalogEntry::View(view))) => {
-                self.check_free(&database, new_name)?;
-                let new_name = new_name.value.clone();
+                let key = qualified(schema_of(&view.name), &new_name.value);
+                self.check_free(&database, &key, new_name)?;
+                let new_name = key;
                 Ok(plan::Statement::RenameView { database, name: view.name.clone(), new_name })
             }
             Some(_) => Err(self.at(Error::bind(format!("\"{name}\" is not a view")), name.pos())),
@@ -40,8 +41,8 @@ impl Binder<'_> {
     }
 
     /// Fails if a table or view of this name is there.
-    pub(super) fn check_free(&self, database: &str, name: &Ident) -> Result<()> {
-        match self.context.catalog.resolve(Some(database), &name.value) {
+    pub(super) fn check_free(&self, database: &str, key: &str, name: &Ident) -> Result<()> {
+        match self.context.catalog.resolve(Some(database), key) {
             Some((_, CatalogEntry::View(_))) => {
                 Err(self.at(Error::Duplicate { kind: "view", name: name.value.clone() }, name.pos))
             }
@@ -59,11 +60,12 @@ impl Binder<'_> {
         let mut schema = sequence.schema();
         let name = schema.name.clone();
         if let Some(new_name) = &alter.rename {
-            if self.context.catalog.sequence(Some(&database), &new_name.value).is_some() {
+            let key = qualified(schema_of(&name), &new_name.value);
+            if self.context.catalog.sequence(Some(&database), &key).is_some() {
                 let error = Error::Duplicate { kind: "sequence", name: new_name.value.clone() };
                 return Err(self.at(error, new_name.pos));
             }
-            schema.name.clone_from(&new_name.value);
+            schema.name = key;
         }
         self.apply_options(&mut schema, &alter.options, None)?;
         let restart = alter.restart.map(|value| value.unwrap_or(schema.start));
@@ -91,6 +93,30 @@ impl Binder<'_> {
         for action in actions {
             self.alter(&mut altering, action, name)?;
         }
+        self.finish_alter(altering).map(|alter| plan::Statement::AlterTable(Box::new(alter)))
+    }
+
+    /// ALTER TABLE ... RENAME TO of a table that was found.
+    pub(super) fn rename_entry(
+        &mut self,
+        database: String,
+        entry: Arc<TableEntry>,
+        new_name: &Ident,
+    ) -> Result<plan::Statement> {
+        let key = qualified(schema_of(&entry.name), &new_name.value);
+        self.move_entry(database, entry, &key, new_name)
+    }
+
+    /// Makes a table known by another name; `written` is what to point at when that is taken.
+    pub(super) fn move_entry(
+        &mut self,
+        database: String,
+        entry: Arc<TableEntry>,
+        key: &String,
+        written: &Ident,
+    ) -> Result<plan::Statement> {
+        let mut altering = Altering::new(database, entry);
+        self.move_table(&mut altering, key, written)?;
         self.finish_alter(altering).map(|alter| plan::Statement::AlterTable(Box::new(alter)))
     }
 
@@ -363,12 +389,17 @@ impl Binder<'_> {
     }
 
     fn rename_table(&mut self, altering: &mut Altering, new_name: &Ident) -> Result<()> {
+        let key = qualified(schema_of(&altering.schema.name), &new_name.value);
+        self.move_table(altering, &key, new_name)
+    }
+
+    /// Makes the table known by `new`; `written` is what to point at when that is taken.
+    fn move_table(&mut self, altering: &mut Altering, new: &String, written: &Ident) -> Result<()> {
         let old = altering.schema.name.clone();
-        let new = &new_name.value;
         if !same_name(&old, new) {
-            self.check_free(&altering.database, new_name)?;
+            self.check_free(&altering.database, new, written)?;
         }
-        altering.rewrite(Renamed::Table, &old, new)?;
+        altering.rewrite(Renamed::Table, bare_name(&old), bare_name(new))?;
         let rename = |keys: &mut Vec<ForeignKey>| {
             let own = keys.iter_mut().filter(|key| same_name(&key.table, &old));
             own.for_each(|key| key.table.clone_from(new));

@@ -10,7 +10,7 @@ use crate::parser::ast::{
 };
 use crate::plan::statement::{ConflictUpdate, OnConflict, Returning};
 use crate::plan::{self, AggregateExpr, ColumnId, Expr, JoinKind, Plan};
-use inlay_catalog::{TableEntry, TableSchema};
+use inlay_catalog::{TableEntry, TableSchema, bare_name};
 use inlay_kernels::registry::{ArgType, resolve_aggregate};
 use inlay_storage::Origin;
 use inlay_types::{Error, LogicalType, Result};
@@ -450,7 +450,7 @@ impl Binder<'_> {
         let row_id = self.columns.add("rowid", LogicalType::BigInt);
         let (plan, columns) = self.scan(table, Some(row_id));
         let ids = columns.iter().map(|(_, id)| *id).collect();
-        let name = alias.map_or_else(|| table.name.clone(), |alias| alias.value.clone());
+        let name = alias.map_or_else(|| bare_name(&table.name).to_string(), |alias| alias.value.clone());
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
         let mut scope = Scope::new();
         scope.relations.push(Relation { name, columns });
@@ -464,7 +464,7 @@ impl Binder<'_> {
         table: &TableEntry,
         alias: Option<&Ident>,
     ) -> Result<Option<Returning>> {
-        let name = alias.map_or(table.name.as_str(), |alias| alias.value.as_str());
+        let name = alias.map_or(bare_name(&table.name), |alias| alias.value.as_str());
         items.map(|items| self.returning(items, name, table.table.schema(), false)).transpose()
     }
 

@@ -1,15 +1,49 @@
 //! How the binder finds names: in one catalog, or across the databases that are attached.
 //!
-//! A database is named without regard to case. Each has one schema, `main`. Where a statement names no database, the
+//! A database is named without regard to case, and so are its schemas, of which `main` is always there. An object is known
+//! by its name and schema as [`inlay_catalog::qualified`] puts them together. Where a statement names no database, the
 //! implementation looks where the session would: its temporary objects, the current database, what the host registered.
 
-use inlay_catalog::{Catalog, CatalogEntry, IndexEntry, Sequence, TableEntry, TableFunction};
+use inlay_catalog::{
+    Catalog, CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, Sequence, TableEntry, TableFunction,
+};
+use inlay_types::Value;
 use std::sync::Arc;
 
 /// Everything that has a name.
 pub trait Databases: Sync {
     /// The database that names without one mean.
     fn current(&self) -> String;
+
+    /// The schema of the current database that new objects without one go to.
+    fn current_schema(&self) -> String {
+        MAIN.to_string()
+    }
+
+    /// The value that SET VARIABLE gave a name.
+    fn variable(&self, _name: &str) -> Option<Value> {
+        None
+    }
+
+    /// Whether a database has a schema.
+    fn has_schema(&self, _database: &str, schema: &str) -> bool {
+        schema.eq_ignore_ascii_case(MAIN)
+    }
+
+    /// The macro, type or other definition `name`, and the name of the database that it is in.
+    fn definition(
+        &self,
+        _kind: DefinitionKind,
+        _database: Option<&str>,
+        _name: &str,
+    ) -> Option<(String, Arc<Definition>)> {
+        None
+    }
+
+    /// Every definition of a kind in a database, by name.
+    fn definitions(&self, _kind: DefinitionKind, _database: &str) -> Vec<Arc<Definition>> {
+        Vec::new()
+    }
 
     /// Names of all attached databases.
     fn names(&self) -> Vec<String>;

@@ -8,7 +8,10 @@ use crate::parser::ast::{
     self, ColumnOrigin, ConstraintKind, ExprKind, Ident, ObjectName, OnExisting, Pos, SequenceOptions,
 };
 use crate::plan;
-use inlay_catalog::{CatalogEntry, ColumnSchema, SequenceSchema, TableEntry, TableSchema, near_names};
+use inlay_catalog::{
+    CatalogEntry, ColumnSchema, MAIN, SequenceSchema, TEMPORARY, TableEntry, TableSchema, bare_name,
+    near_names, qualified, schema_of,
+};
 use inlay_storage::{Check, ForeignKey, Origin};
 use inlay_types::{Error, LogicalType, Result};
 use std::sync::Arc;
@@ -16,9 +19,9 @@ use std::sync::Arc;
 /// The name of a key of a table, which says its columns: `t_pkey`, `t_a_b_key`.
 pub(super) fn key_name(schema: &TableSchema, key: &[usize]) -> String {
     if key == schema.primary_key.as_slice() {
-        return format!("{}_pkey", schema.name);
+        return format!("{}_pkey", bare_name(&schema.name));
     }
-    format!("{}_{}_key", schema.name, column_names(schema, key))
+    format!("{}_{}_key", bare_name(&schema.name), column_names(schema, key))
 }
 
 fn column_names(schema: &TableSchema, positions: &[usize]) -> String {
@@ -27,8 +30,9 @@ fn column_names(schema: &TableSchema, positions: &[usize]) -> String {
 
 impl Binder<'_> {
     pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<plan::Statement> {
-        let database = self.database_for(&create.name)?;
-        let mut schema = TableSchema::new(create.name.last(), Vec::new());
+        let (database, key) = self.new_name(&create.name, create.temporary)?;
+        let temporary = same_name(&database, TEMPORARY);
+        let mut schema = TableSchema::new(key, Vec::new());
         let mut query = None;
         let mut sequences = Vec::new();
         if let Some(source) = &create.query {
@@ -71,7 +75,7 @@ impl Binder<'_> {
         Ok(plan::Statement::CreateTable(Box::new(plan::statement::CreateTable {
             database,
             schema,
-            temporary: create.temporary,
+            temporary,
             or_replace: replaces,
             if_not_exists: create.on_existing == OnExisting::Keep,
             query,
@@ -198,15 +202,15 @@ impl Binder<'_> {
             ConstraintKind::Check(condition, text) => {
                 let bound = self.row_condition(schema, condition)?;
                 let own = match positions_read(&bound).as_slice() {
-                    [only] => format!("{}_{}_check", schema.name, schema.columns[*only].name),
-                    _ => format!("{}_check", schema.name),
+                    [only] => format!("{}_{}_check", bare_name(&schema.name), schema.columns[*only].name),
+                    _ => format!("{}_check", bare_name(&schema.name)),
                 };
                 let name = self.constraint_name(schema, constraint, own)?;
                 schema.checks.push(Check { name, condition: text.clone() });
             }
             ConstraintKind::ForeignKey { columns, table: target, referenced, on_delete, on_update } => {
                 let columns = self.column_indexes(schema, columns, table)?;
-                let own = format!("{}_{}_fkey", schema.name, column_names(schema, &columns));
+                let own = format!("{}_{}_fkey", bare_name(&schema.name), column_names(schema, &columns));
                 let name = self.constraint_name(schema, constraint, own)?;
                 let (target_name, referenced) =
                     self.referenced(database, schema, &columns, target, referenced, constraint.pos)?;
@@ -257,8 +261,9 @@ impl Binder<'_> {
         names: &[Ident],
         pos: Pos,
     ) -> Result<(String, Vec<String>)> {
-        let is_own = same_name(target.last(), &schema.name)
-            && self.database_of(target)?.is_none_or(|named| same_name(&named, database));
+        let is_own = same_name(target.last(), bare_name(&schema.name))
+            && self.new_name(target, same_name(database, TEMPORARY))?
+                == (database.to_string(), schema.name.clone());
         let found;
         let (target_schema, keys) = if is_own {
             (schema, schema.all_keys())
@@ -343,7 +348,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn create_view(&mut self, create: &ast::CreateView) -> Result<plan::Statement> {
-        let database = self.database_for(&create.name)?;
+        let (database, key) = self.new_name(&create.name, create.temporary)?;
         // Bound once here, so that a mistake shows at creation.
         let bound = self.query(&create.query)?;
         if let Some(surplus) = create.columns.get(bound.output.len()) {
@@ -352,9 +357,9 @@ impl Binder<'_> {
             return Err(self.at(Error::bind(message), surplus.pos));
         }
         Ok(plan::Statement::CreateView {
+            temporary: same_name(&database, TEMPORARY),
             database,
-            temporary: create.temporary,
-            name: create.name.last().to_string(),
+            name: key,
             aliases: create.columns.iter().map(|name| name.value.clone()).collect(),
             sql: create.query_text.clone(),
             or_replace: create.on_existing == OnExisting::Replace,
@@ -381,7 +386,10 @@ impl Binder<'_> {
             };
             positions.push(self.column_index(entry.table.schema(), column, table)?);
         }
-        let name = name.map_or_else(|| format!("{}_idx", entry.name), |name| name.last().to_string());
+        let name = name.map_or_else(
+            || format!("{}_idx", entry.name),
+            |name| qualified(schema_of(&entry.name), name.last()),
+        );
         Ok(plan::Statement::CreateIndex {
             database,
             name,
@@ -393,13 +401,13 @@ impl Binder<'_> {
     }
 
     pub(super) fn create_sequence(&mut self, create: &ast::CreateSequence) -> Result<plan::Statement> {
-        let database = self.database_for(&create.name)?;
-        let mut sequence = SequenceSchema::new(create.name.last());
+        let (database, key) = self.new_name(&create.name, create.temporary)?;
+        let mut sequence = SequenceSchema::new(key);
         self.apply_options(&mut sequence, &create.options, None)?;
         Ok(plan::Statement::CreateSequence {
+            temporary: same_name(&database, TEMPORARY),
             database,
             sequence,
-            temporary: create.temporary,
             or_replace: create.on_existing == OnExisting::Replace,
             if_not_exists: create.on_existing == OnExisting::Keep,
         })
@@ -498,11 +506,13 @@ pub(super) fn sequence_of_default(default: Option<&str>) -> Option<String> {
     let inner = text.get(..8).filter(|head| head.eq_ignore_ascii_case("nextval("));
     let name = text[inner?.len()..].strip_suffix(')')?.trim();
     let name = name.strip_prefix('\'')?.strip_suffix('\'')?.replace("''", "'");
-    Some(name.rsplit('.').next().unwrap_or(&name).trim_matches('"').to_string())
+    let mut parts = name.rsplit('.').map(|part| part.trim_matches('"'));
+    let own = parts.next()?;
+    Some(qualified(parts.next().unwrap_or(MAIN), own))
 }
 
 /// Gives columns of CREATE TABLE AS that share a name a number: `a`, `a_1`.
-fn unique_names(schema: &mut TableSchema) {
+pub(super) fn unique_names(schema: &mut TableSchema) {
     for index in 1..schema.columns.len() {
         let base = schema.columns[index].name.clone();
         let mut name = base.clone();

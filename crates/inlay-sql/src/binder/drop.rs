@@ -33,7 +33,7 @@ impl Binder<'_> {
             match object.kind {
                 Kind::Table => self.drop_table(&object, name, cascade, &mut dropped)?,
                 Kind::Sequence => self.drop_sequence(&object, name, cascade, &mut dropped)?,
-                Kind::View | Kind::Index => {}
+                Kind::View | Kind::Index | Kind::Definition(_) => {}
             }
         }
         Ok(plan::Statement::Drop(Box::new(dropped)))
@@ -45,7 +45,6 @@ impl Binder<'_> {
         name: &ObjectName,
         if_exists: bool,
     ) -> Result<Option<DroppedObject>> {
-        let named = self.database_of(name)?;
         let catalog = self.context.catalog;
         let object =
             |database, kind, name: &str| Some(DroppedObject { database, kind, name: name.to_string() });
@@ -55,6 +54,11 @@ impl Binder<'_> {
         };
         let found = match kind {
             ObjectKind::Table | ObjectKind::View => match (self.object(name)?, kind) {
+                (Some((database, CatalogEntry::Table(entry))), _)
+                    if self.is_materialized(&database, &entry) =>
+                {
+                    return wrong("table of its own", "DROP MATERIALIZED VIEW");
+                }
                 (Some((database, CatalogEntry::Table(entry))), ObjectKind::Table) => {
                     object(database, Kind::Table, &entry.name)
                 }
@@ -69,7 +73,7 @@ impl Binder<'_> {
                 (None, _) if if_exists => None,
                 (None, _) => return Err(self.at(self.undefined_object(name), name.pos())),
             },
-            ObjectKind::Index => match catalog.index(named.as_deref(), name.last()) {
+            ObjectKind::Index => match self.looked_up(name, |database, key| catalog.index(database, key))? {
                 Some((database, index)) => object(database, Kind::Index, &index.name),
                 None if if_exists => None,
                 None => {
@@ -85,7 +89,7 @@ impl Binder<'_> {
         Ok(found)
     }
 
-    fn drop_table(
+    pub(super) fn drop_table(
         &self,
         object: &DroppedObject,
         name: &ObjectName,

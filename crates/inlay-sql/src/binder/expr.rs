@@ -24,10 +24,15 @@ impl Binder<'_> {
     fn expr_inner(&mut self, expr: &ast::Expr) -> Result<Expr> {
         let pos = expr.pos;
         match &expr.kind {
-            ExprKind::Column(parts) => match self.resolve(parts)? {
-                Resolved::Column(id) => Ok(self.column(id)),
-                Resolved::Entry(index) => self.entry(index),
-            },
+            ExprKind::Column(parts) => {
+                if let Some(argument) = self.macro_argument(parts)? {
+                    return Ok(argument);
+                }
+                match self.resolve(parts)? {
+                    Resolved::Column(id) => Ok(self.column(id)),
+                    Resolved::Entry(index) => self.entry(index),
+                }
+            }
             ExprKind::Literal(value) => self.literal(value, pos),
             ExprKind::Parameter(parameter) => self.parameter(parameter, pos),
             ExprKind::Unary { op, expr: inner } => {

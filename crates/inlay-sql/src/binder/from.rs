@@ -1,5 +1,6 @@
 //! FROM: tables, views, files, functions, subqueries and joins.
 
+use super::object::Home;
 use super::scope::{Phase, Relation, RelationColumn, find_column, same_name};
 use super::subquery::{attach, combine, filter, free_columns};
 use super::{Binder, Bound, Output, VIEW_DEPTH_MAX};
@@ -8,7 +9,9 @@ use crate::parser::ast::{
 };
 use crate::parser::parse_statement;
 use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn};
-use inlay_catalog::{CatalogEntry, TableEntry, TableSource, ViewEntry, near_names};
+use inlay_catalog::{
+    CatalogEntry, DefinitionKind, TableEntry, TableSource, ViewEntry, bare_name, near_names,
+};
 use inlay_types::{Error, Result, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -96,13 +99,13 @@ impl Binder<'_> {
         match found {
             Some((_, CatalogEntry::Table(entry))) => {
                 let (plan, columns) = self.scan(&entry, None);
-                self.add_relation(&entry.name, columns, alias)?;
+                self.add_relation(bare_name(&entry.name), columns, alias)?;
                 Ok(plan)
             }
             Some((_, CatalogEntry::Registered(source))) => self.source(name.last(), source, alias),
             Some((database, CatalogEntry::View(view))) => {
                 let bound = self.view(&database, &view, pos)?;
-                self.add_relation(&view.name, named_columns(&bound.output), alias)?;
+                self.add_relation(bare_name(&view.name), named_columns(&bound.output), alias)?;
                 Ok(bound.plan)
             }
             None => self.file(name, alias),
@@ -173,7 +176,7 @@ impl Binder<'_> {
     }
 
     /// A view, bound from its text: it sees neither the scopes nor the CTEs around it.
-    fn view(&mut self, database: &str, view: &ViewEntry, pos: Pos) -> Result<Bound> {
+    pub(super) fn view(&mut self, database: &str, view: &ViewEntry, pos: Pos) -> Result<Bound> {
         if self.view_depth >= VIEW_DEPTH_MAX {
             let message = format!(
                 "view \"{}\" is defined by itself, or views nest deeper than {VIEW_DEPTH_MAX}",
@@ -189,7 +192,8 @@ impl Binder<'_> {
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
         let frames = std::mem::take(&mut self.aggregate_frames);
-        let stored_in = self.stored_in.replace(database.to_string());
+        let macros = std::mem::take(&mut self.macros);
+        let stored_in = self.stored_in.replace(Home::of(database, &view.name));
         self.view_depth += 1;
         let bound = self.query(query);
         self.view_depth -= 1;
@@ -198,6 +202,7 @@ impl Binder<'_> {
         self.scopes = scopes;
         self.ctes = ctes;
         self.aggregate_frames = frames;
+        self.macros = macros;
         let mut bound = self.placed(bound, pos)?;
         for (column, alias) in bound.output.iter_mut().zip(&view.aliases) {
             column.name.clone_from(alias);
@@ -208,8 +213,14 @@ impl Binder<'_> {
     fn table_function(&mut self, call: &FunctionCall, alias: Option<&TableAlias>) -> Result<Plan> {
         let name = call.name.value.to_lowercase();
         let pos = call.name.pos;
+        if let Some(bound) = self.table_macro_call(call, pos)? {
+            self.add_relation(&name, named_columns(&bound.output), alias)?;
+            return Ok(bound.plan);
+        }
         let Some(function) = self.context.catalog.table_function(&name) else {
+            let macros = self.macro_names(DefinitionKind::TableMacro);
             let known = self.context.catalog.table_function_names();
+            let known: Vec<&str> = known.into_iter().chain(macros.iter().map(String::as_str)).collect();
             let message = format!("table function \"{}\" does not exist", call.name.value);
             let candidates = near_names(&name, known.into_iter());
             return Err(self.at(Error::UndefinedFunction { message, candidates }, pos));

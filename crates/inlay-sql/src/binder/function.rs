@@ -5,13 +5,16 @@ use super::scope::Phase;
 use super::{AggregateFrame, Binder};
 use crate::parser::ast::{self, ExprKind, FunctionCall, Pos, SortOrder};
 use crate::plan::{AggregateExpr, CompareOp, Expr, SortKey};
-use inlay_catalog::near_names;
+use inlay_catalog::{DefinitionKind, near_names};
 use inlay_kernels::registry::{function_names, is_aggregate, resolve_aggregate, scalar_exists};
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
 impl Binder<'_> {
     pub(super) fn function_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Expr> {
+        if let Some(expanded) = self.macro_call(call, pos)? {
+            return Ok(expanded);
+        }
         let name = call.name.value.to_lowercase();
         if let Some((argument, _)) = call.named.first() {
             let message = format!("function {name} takes no named arguments");
@@ -42,12 +45,14 @@ impl Binder<'_> {
     }
 
     fn undefined_function(&self, written: &str) -> Error {
+        let macros = self.macro_names(DefinitionKind::Macro);
+        let known: Vec<&str> = function_names().chain(macros.iter().map(String::as_str)).collect();
         let message = if self.context.catalog.table_function(written).is_some() {
             format!("{written} is a table function: it stands in FROM")
         } else {
             format!("function \"{written}\" does not exist")
         };
-        Error::UndefinedFunction { message, candidates: near_names(written, function_names()) }
+        Error::UndefinedFunction { message, candidates: near_names(written, known.into_iter()) }
     }
 
     /// A part of a date, time or interval.
@@ -125,7 +130,14 @@ impl Binder<'_> {
             "current_database" | "current_catalog" if arguments.is_empty() => {
                 Expr::literal(Value::Varchar(self.context.catalog.current()))
             }
-            "current_schema" if arguments.is_empty() => Expr::literal(Value::Varchar("main".into())),
+            "current_schema" if arguments.is_empty() => {
+                Expr::literal(Value::Varchar(self.context.catalog.current_schema()))
+            }
+            "getvariable" => {
+                count(1..=1)?;
+                let name = self.constant(&arguments[0], "the name of a variable")?.to_string();
+                Expr::literal(self.context.catalog.variable(&name).unwrap_or(Value::Null))
+            }
             "current_setting" => {
                 count(1..=1)?;
                 let setting = self.constant(&arguments[0], "current_setting")?.to_string().to_lowercase();

@@ -22,9 +22,11 @@ mod drop;
 mod expr;
 mod from;
 mod function;
+mod macros;
 mod merge;
 mod name;
 mod object;
+mod objects;
 mod query;
 mod row;
 mod scope;
@@ -39,6 +41,7 @@ mod subquery;
 mod tests;
 
 pub use databases::Databases;
+pub use objects::{enum_labels, enum_text};
 pub use row::{bind_checks, bind_default, bind_generated, bind_row_expressions};
 
 use crate::parser::ast::{self, Pos};
@@ -97,8 +100,9 @@ struct Binder<'a> {
     /// Aggregate calls whose arguments are being bound, innermost last.
     aggregate_frames: Vec<AggregateFrame>,
     view_depth: usize,
-    /// While a stored text is bound: the database it is stored in, which names without one mean first.
-    stored_in: Option<String>,
+    macros: macros::Macros,
+    /// While a stored text is bound: where it is stored, which names without a place mean first.
+    stored_in: Option<object::Home>,
     /// While RETURNING of MERGE is bound: the column that `merge_action()` reads.
     merge_action: Option<ColumnId>,
     /// The next SELECT or VALUES is a side of a set operation: a bare NULL stays without a type.
@@ -146,6 +150,7 @@ impl<'a> Binder<'a> {
             shared: Vec::new(),
             aggregate_frames: Vec::new(),
             view_depth: 0,
+            macros: macros::Macros::default(),
             stored_in: None,
             merge_action: None,
             keeps_null_type: false,

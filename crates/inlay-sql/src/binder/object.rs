@@ -1,14 +1,35 @@
-//! Names of tables, views, indexes and sequences: `name`, `main.name`, `database.name`, `database.main.name`.
+//! Names of tables, views, indexes and sequences: `name`, `schema.name`, `database.name`, `database.schema.name`.
 
 use super::Binder;
 use super::scope::same_name;
 use crate::parser::ast::{Ident, ObjectName, Pos};
-use inlay_catalog::{CatalogEntry, Sequence, TableEntry, near_names};
+use inlay_catalog::{
+    CatalogEntry, DefinitionKind, MAIN, SYSTEM, SYSTEM_SCHEMAS, Sequence, TEMPORARY, TableEntry, near_names,
+    qualified, schema_of,
+};
 use inlay_types::{Error, Result};
 use std::sync::Arc;
 
-/// The one schema of a database.
-const SCHEMA: &str = "main";
+/// Where a name says that its object is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    pub(super) database: Option<String>,
+    pub(super) schema: Option<String>,
+}
+
+/// Where the names of a stored text are looked up first.
+#[derive(Clone, Debug)]
+pub(super) struct Home {
+    pub(super) database: String,
+    pub(super) schema: String,
+}
+
+impl Home {
+    /// The home of what is known by `key`.
+    pub(super) fn of(database: &str, key: &str) -> Self {
+        Self { database: database.to_string(), schema: schema_of(key).to_string() }
+    }
+}
 
 /// A stored table and the database it is in.
 #[derive(Clone)]
@@ -18,33 +39,66 @@ pub(super) struct Target {
 }
 
 impl Binder<'_> {
-    /// The database that `name` says, if it says one.
-    pub(super) fn database_of(&self, name: &ObjectName) -> Result<Option<String>> {
+    /// What `name` says of the place of its object.
+    pub(super) fn place_of(&self, name: &ObjectName) -> Result<Place> {
         let undefined = |ident: &Ident, message: String| Err(self.at(Error::bind(message), ident.pos));
+        let in_database = |database: String| Ok(Place { database: Some(database), schema: None });
         match name.parts.as_slice() {
-            [] | [_] => Ok(None),
-            [only, _] => match self.database_named(&only.value) {
-                Some(database) => Ok(Some(database)),
-                None if same_name(&only.value, SCHEMA) => Ok(None),
-                None => {
-                    // A table that does not exist: what a user writes first is a table with a schema.
-                    let known = self.context.catalog.names();
-                    let near = near_names(&only.value, known.iter().map(String::as_str));
-                    undefined(only, no_database("database or schema", &only.value, &near))
+            [] | [_] => Ok(Place::default()),
+            [only, _] => {
+                let schema = only.value.clone();
+                if let Some(database) = self.database_named(&schema) {
+                    return in_database(database);
                 }
-            },
+                if same_name(&schema, TEMPORARY) {
+                    return in_database(TEMPORARY.to_string());
+                }
+                if same_name(&schema, MAIN) {
+                    return Ok(Place { database: None, schema: Some(MAIN.to_string()) });
+                }
+                if is_system_schema(&schema) {
+                    return Ok(Place { database: Some(SYSTEM.to_string()), schema: Some(schema) });
+                }
+                let current = self.current_database();
+                if self.context.catalog.has_schema(&current, &schema) {
+                    return Ok(Place { database: Some(current), schema: Some(schema) });
+                }
+                // A table that does not exist: what a user writes first is a table with a schema.
+                let mut known = self.context.catalog.names();
+                known.extend(self.schema_names(&current));
+                let near = near_names(&schema, known.iter().map(String::as_str));
+                undefined(only, no_database("database or schema", &schema, &near))
+            }
             [database, schema, _] => {
-                let found = self.known_database(database)?;
-                if same_name(&schema.value, SCHEMA) {
-                    return Ok(Some(found));
+                if is_system_schema(&schema.value) {
+                    let schema = Some(schema.value.clone());
+                    return Ok(Place { database: Some(SYSTEM.to_string()), schema });
                 }
-                undefined(
-                    schema,
-                    format!("schema \"{}\" does not exist; a database has one, \"main\"", schema.value),
-                )
+                let found = if same_name(&database.value, TEMPORARY) {
+                    TEMPORARY.to_string()
+                } else {
+                    self.known_database(database)?
+                };
+                if !self.context.catalog.has_schema(&found, &schema.value) {
+                    let known = self.schema_names(&found);
+                    let near = near_names(&schema.value, known.iter().map(String::as_str));
+                    return undefined(schema, no_database("schema", &schema.value, &near));
+                }
+                Ok(Place { database: Some(found), schema: Some(schema.value.clone()) })
             }
             [first, ..] => undefined(first, format!("{name}: a name has three parts at most")),
         }
+    }
+
+    /// Names of the schemas of a database.
+    pub(super) fn schema_names(&self, database: &str) -> Vec<String> {
+        let own = self.context.catalog.definitions(DefinitionKind::Schema, database);
+        std::iter::once(MAIN.to_string()).chain(own.iter().map(|schema| schema.name.clone())).collect()
+    }
+
+    /// The database that `name` says, if it says one.
+    pub(super) fn database_of(&self, name: &ObjectName) -> Result<Option<String>> {
+        Ok(self.place_of(name)?.database)
     }
 
     /// The database that a statement about `name` is about: what it says, or the current one.
@@ -52,9 +106,64 @@ impl Binder<'_> {
         Ok(self.database_of(name)?.unwrap_or_else(|| self.current_database()))
     }
 
+    /// The database of a new object, and what the object will be known by there.
+    pub(super) fn new_name(&self, name: &ObjectName, temporary: bool) -> Result<(String, String)> {
+        let place = self.place_of(name)?;
+        let refuse = |message: String| Err(self.at(Error::bind(message), name.pos()));
+        if place.database.as_deref() == Some(SYSTEM) {
+            return refuse(format!("{name}: the schemas of system tables cannot be changed"));
+        }
+        let is_temporary = place.database.as_deref() == Some(TEMPORARY);
+        if temporary || is_temporary {
+            if !is_temporary && name.parts.len() > 1 {
+                return refuse(format!("{name}: temporary objects are in no schema but temp"));
+            }
+            return Ok((TEMPORARY.to_string(), qualified(MAIN, name.last())));
+        }
+        let (database, schema) = match (place.database, place.schema) {
+            (Some(database), schema) => (database, schema.unwrap_or_else(|| MAIN.to_string())),
+            (None, Some(schema)) => (self.current_database(), schema),
+            (None, None) => (self.current_database(), self.context.catalog.current_schema()),
+        };
+        Ok((database, qualified(&schema, name.last())))
+    }
+
     /// What names without a database mean first.
     pub(super) fn current_database(&self) -> String {
-        self.stored_in.clone().unwrap_or_else(|| self.context.catalog.current())
+        match &self.stored_in {
+            Some(home) => home.database.clone(),
+            None => self.context.catalog.current(),
+        }
+    }
+
+    /// Databases and names to look up for `name`, in order. Without a database it is a bare name, to be searched for.
+    pub(super) fn lookups(&self, name: &ObjectName) -> Result<Vec<(Option<String>, String)>> {
+        let place = self.place_of(name)?;
+        let last = name.last();
+        if let Some(database) = place.database {
+            return Ok(vec![(Some(database), qualified(place.schema.as_deref().unwrap_or(MAIN), last))]);
+        }
+        let mut lookups = Vec::new();
+        if let (Some(home), None) = (&self.stored_in, &place.schema) {
+            lookups.push((Some(home.database.clone()), qualified(&home.schema, last)));
+            if !same_name(&home.schema, MAIN) {
+                lookups.push((Some(home.database.clone()), qualified(MAIN, last)));
+            }
+        }
+        if place.schema.is_some() {
+            lookups.push((Some(self.current_database()), qualified(MAIN, last)));
+        }
+        lookups.push((None, last.to_string()));
+        Ok(lookups)
+    }
+
+    /// The first that a lookup of `name` finds.
+    pub(super) fn looked_up<T>(
+        &self,
+        name: &ObjectName,
+        find: impl Fn(Option<&str>, &str) -> Option<T>,
+    ) -> Result<Option<T>> {
+        Ok(self.lookups(name)?.iter().find_map(|(database, key)| find(database.as_deref(), key)))
     }
 
     fn database_named(&self, name: &str) -> Option<String> {
@@ -72,20 +181,17 @@ impl Binder<'_> {
 
     /// What a name stands for, and in which database.
     pub(super) fn object(&self, name: &ObjectName) -> Result<Option<(String, CatalogEntry)>> {
-        let database = self.database_of(name)?;
-        let catalog = self.context.catalog;
-        Ok(match (&database, &self.stored_in) {
-            (Some(database), _) => catalog.resolve(Some(database), name.last()),
-            (None, Some(home)) => {
-                catalog.resolve(Some(home), name.last()).or_else(|| catalog.resolve(None, name.last()))
-            }
-            (None, None) => catalog.resolve(None, name.last()),
-        })
+        self.looked_up(name, |database, key| self.context.catalog.resolve(database, key))
     }
 
     /// The stored table a statement changes or refers to.
     pub(super) fn table(&self, name: &ObjectName) -> Result<Target> {
         match self.object(name)? {
+            Some((database, CatalogEntry::Table(entry))) if self.is_materialized(&database, &entry) => {
+                let message =
+                    format!("\"{name}\" is a materialized view; REFRESH MATERIALIZED VIEW changes its rows");
+                Err(self.at(Error::bind(message), name.pos()))
+            }
             Some((database, CatalogEntry::Table(entry))) => Ok(Target { database, entry }),
             Some(_) => Err(self.at(Error::bind(format!("\"{name}\" is not a table")), name.pos())),
             None => Err(self.at(self.undefined_object(name), name.pos())),
@@ -102,12 +208,11 @@ impl Binder<'_> {
 
     /// A sequence and its database, or the error with near names.
     pub(super) fn sequence(&self, name: &ObjectName) -> Result<(String, Arc<dyn Sequence>)> {
-        let database = self.database_of(name)?;
         let catalog = self.context.catalog;
-        let home = database.as_deref().or(self.stored_in.as_deref());
-        let found = catalog.sequence(home, name.last());
+        let found = self.looked_up(name, |database, key| catalog.sequence(database, key))?;
+        let home = self.database_for(name)?;
         found.ok_or_else(|| {
-            let known = catalog.sequences(&home.map_or_else(|| catalog.current(), str::to_string));
+            let known = catalog.sequences(&home);
             let known: Vec<String> = known.iter().map(|sequence| sequence.schema().name).collect();
             let near = near_names(name.last(), known.iter().map(String::as_str));
             self.at(Error::bind(undefined("sequence", &name.to_string(), &near)), name.pos())
@@ -123,6 +228,10 @@ pub(super) fn undefined(kind: &str, name: &str, near: &[String]) -> String {
 
 fn no_database(kind: &str, name: &str, near: &[String]) -> String {
     undefined(kind, name, near)
+}
+
+fn is_system_schema(name: &str) -> bool {
+    SYSTEM_SCHEMAS.iter().any(|schema| same_name(schema, name))
 }
 
 /// A name written as text, as in `nextval('main.s')`.

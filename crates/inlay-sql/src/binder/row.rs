@@ -3,14 +3,14 @@
 //! CHECK conditions, generated columns, RETURNING, and what ON CONFLICT does are bound in a scope of their own, over
 //! columns made for it, and then rewritten so that column `i` of the rows is `ColumnId(i)`.
 
-use super::object::undefined;
+use super::object::{Home, undefined};
 use super::scope::{Phase, Relation, RelationColumn, Scope};
 use super::{BindContext, Binder};
 use crate::parser::ast::{self, Pos, QueryBody, StatementKind};
 use crate::parser::parse_statement;
 use crate::plan::statement::{BoundCheck, Returning};
 use crate::plan::{ColumnId, Expr};
-use inlay_catalog::{ColumnSchema, TableSchema};
+use inlay_catalog::{ColumnSchema, TableSchema, bare_name};
 use inlay_storage::Origin;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::collections::HashMap;
@@ -145,7 +145,7 @@ impl Binder<'_> {
             return Err(no_expression());
         };
         let sql = std::mem::replace(&mut self.sql, Arc::clone(&statement.sql));
-        let stored_in = self.stored_in.replace(database.to_string());
+        let stored_in = self.stored_in.replace(Home::of(database, ""));
         let result = inner(self, expr);
         self.sql = sql;
         self.stored_in = stored_in;
@@ -158,7 +158,7 @@ impl Binder<'_> {
 
     /// An expression over one row of a table.
     pub(super) fn row_expr(&mut self, schema: &TableSchema, expr: &ast::Expr, place: &str) -> Result<Expr> {
-        let rows = vec![Rows::of(&schema.name, schema)];
+        let rows = vec![Rows::of(bare_name(&schema.name), schema)];
         self.over_rows(rows, place, expr.pos, |binder, positions| Ok(positions.apply(binder.expr(expr)?)))
     }
 

@@ -175,7 +175,9 @@ impl Binder<'_> {
     /// Finds the column `parts` name, from the innermost scope outwards.
     pub(super) fn resolve(&mut self, parts: &[Ident]) -> Result<Resolved> {
         let pos = parts.first().map_or(Pos::default(), |part| part.pos);
-        for index in (0..self.scopes.len()).rev() {
+        for index in
+            (0..self.scopes.len()).rev().filter(|index| !self.macros.hides(*index)).collect::<Vec<_>>()
+        {
             let found = self.placed(find_column(self.scopes[index].visible(), parts), pos)?;
             if let Some(id) = found {
                 self.note_use(index, id, pos);

@@ -45,7 +45,7 @@ impl Binder<'_> {
                 }
                 Statement::Detach { name: known, if_exists: *if_exists }
             }
-            StatementKind::Use(name) => Statement::Use { database: self.used_database(name)? },
+            StatementKind::Use(name) => self.used(name)?,
             StatementKind::ExportDatabase { database, directory, options } => {
                 self.export(database.as_ref(), directory, options)?
             }
@@ -60,16 +60,27 @@ impl Binder<'_> {
         name.map_or_else(|| Ok(self.current_database()), |name| self.known_database(name))
     }
 
-    /// `USE database`, `USE database.main`, `USE main`.
-    fn used_database(&self, name: &ObjectName) -> Result<String> {
-        match name.parts.as_slice() {
-            [only] if same_name(&only.value, "main") && self.known_database(only).is_err() => {
-                Ok(self.current_database())
-            }
-            [only] => self.known_database(only),
-            [database, schema] if same_name(&schema.value, "main") => self.known_database(database),
-            _ => Err(self.at(Error::bind("USE takes the name of a database"), name.pos())),
+    /// `USE database`, `USE schema`, `USE database.schema`.
+    fn used(&self, name: &ObjectName) -> Result<Statement> {
+        let current = self.current_database();
+        let (database, schema) = match name.parts.as_slice() {
+            [only] => match self.known_database(only) {
+                Ok(database) => (database, None),
+                Err(_) if self.context.catalog.has_schema(&current, &only.value) => (current, Some(only)),
+                Err(error) => return Err(error),
+            },
+            [database, schema] => (self.known_database(database)?, Some(schema)),
+            _ => return Err(self.at(Error::bind("USE takes a database or a schema"), name.pos())),
+        };
+        if let Some(schema) =
+            schema.filter(|schema| !self.context.catalog.has_schema(&database, &schema.value))
+        {
+            let known = self.schema_names(&database);
+            let near = near_names(&schema.value, known.iter().map(String::as_str));
+            let message = super::object::undefined("schema", &schema.value, &near);
+            return Err(self.at(Error::bind(message), schema.pos));
         }
+        Ok(Statement::Use { database, schema: schema.map(|schema| schema.value.clone()) })
     }
 
     fn attach(

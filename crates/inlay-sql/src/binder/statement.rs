@@ -72,6 +72,7 @@ impl Binder<'_> {
             | StatementKind::ExportDatabase { .. }
             | StatementKind::ImportDatabase { .. }
             | StatementKind::Checkpoint { .. } => self.database_statement(&statement.kind)?,
+            StatementKind::Object(object) => self.object_statement(object)?,
             StatementKind::ShowTables => S::Query(self.show_tables()),
             StatementKind::Show { name } => S::Query(self.show(name)?),
             StatementKind::Describe(query) => S::Query(self.describe(query)?),

@@ -190,8 +190,11 @@ pub enum StatementKind {
     ImportDatabase {
         directory: String,
     },
+    /// Schemas, macros, types, materialised views, comments, prepared statements, variables.
+    Object(Box<ObjectStatement>),
 }
 
+pub use super::object_ast::ObjectStatement;
 pub use crate::plan::statement::{Isolation, TransactionModes};
 
 /// What `DROP` drops.

@@ -462,7 +462,7 @@ impl Context<'_, '_> {
     }
 }
 
-fn on_existing(or_replace: bool, if_not_exists: bool) -> OnExisting {
+pub(super) fn on_existing(or_replace: bool, if_not_exists: bool) -> OnExisting {
     if or_replace {
         OnExisting::Replace
     } else if if_not_exists {

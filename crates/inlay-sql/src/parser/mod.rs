@@ -13,6 +13,8 @@ mod define;
 mod dialect;
 mod expr;
 mod guard;
+mod object;
+pub mod object_ast;
 mod query;
 mod rename;
 mod session;
@@ -25,7 +27,7 @@ pub use rename::{Renamed, rename_in_expression};
 
 use ast::{Pos, Statement};
 use convert::{Context, pos_of};
-use inlay_types::{Error, Result};
+use inlay_types::{Error, LogicalType, Result};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 use std::cell::Cell;
@@ -40,9 +42,7 @@ const LARGE_STACK_BYTES: usize = 128 << 20;
 
 /// Reads all statements of `sql`. Empty statements (`;;`) are skipped, so the result may be empty.
 pub fn parse_statements(sql: &str) -> Result<Vec<Statement>> {
-    let tokens = Tokenizer::new(&dialect::InlayDialect, sql)
-        .tokenize_with_location()
-        .map_err(|error| syntax_at(&error.message, pos_of(error.location), sql))?;
+    let tokens = tokens_of(sql)?;
     if tokens.len() > TOKENS_ON_CALLER_STACK_MAX {
         stacker::grow(LARGE_STACK_BYTES, || read_statements(sql, tokens))
     } else {
@@ -60,13 +60,39 @@ pub fn parse_statement(sql: &str) -> Result<Statement> {
     }
 }
 
-fn read_statements(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
+/// Reads what stands behind the name in CREATE MACRO.
+pub fn parse_macro(text: &str) -> Result<Vec<object_ast::MacroOverload>> {
+    stacker::maybe_grow(1 << 20, LARGE_STACK_BYTES, || {
+        let mut reader = reader_of(text, tokens_of(text)?)?;
+        let overloads = reader.macro_overloads()?;
+        if reader.at_end() { Ok(overloads) } else { reader.syntax("the end of the macro") }
+    })
+}
+
+/// Reads a type.
+pub fn parse_type(text: &str) -> Result<LogicalType> {
+    let mut reader = reader_of(text, tokens_of(text)?)?;
+    let (ty, _) = reader.written_type()?;
+    if reader.at_end() { Ok(ty) } else { reader.syntax("the end of the type") }
+}
+
+fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
+    Tokenizer::new(&dialect::InlayDialect, sql)
+        .tokenize_with_location()
+        .map_err(|error| syntax_at(&error.message, pos_of(error.location), sql))
+}
+
+fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
     let scan = guard::scan(&tokens, sql)?;
     let parser = Parser::new(&dialect::InlayDialect)
         .with_recursion_limit(PARSER_RECURSION_MAX)
         .with_tokens_with_locations(tokens);
     let line_starts = std::iter::once(0).chain(sql.match_indices('\n').map(|(index, _)| index + 1)).collect();
-    let mut reader = Reader { parser, sql, shared_sql: sql.into(), marks: scan.marks, line_starts };
+    Ok(Reader { parser, sql, shared_sql: sql.into(), marks: scan.marks, line_starts })
+}
+
+fn read_statements(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
+    let mut reader = reader_of(sql, tokens)?;
     let mut statements = Vec::new();
     loop {
         while reader.parser.consume_token(&Token::SemiColon) {}

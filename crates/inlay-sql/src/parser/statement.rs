@@ -2,7 +2,7 @@
 
 use super::ast::{
     Copy, CopyOption, ExplainFormat, Expr, ExprKind, FunctionCall, Ident, Literal, ObjectKind, ObjectName,
-    Pos, Query, QueryBody, Statement, StatementKind, TableRef,
+    ObjectStatement, Pos, Query, QueryBody, Statement, StatementKind, TableRef,
 };
 use super::convert::{pos_of, unsupported};
 use super::query::{name_arguments, plain_query, select_star};
@@ -22,6 +22,10 @@ impl Reader<'_> {
             Token::LParen => "(".to_string(),
             _ => String::new(),
         };
+        let object = self.object_statement(&keyword)?;
+        if let Some(kind) = object {
+            return Ok(self.finish(kind, first_token));
+        }
         let kind = match keyword.as_str() {
             "EXPLAIN" => self.explain()?,
             "DESCRIBE" | "DESC" => self.describe()?,
@@ -77,6 +81,11 @@ impl Reader<'_> {
                     _ => {}
                 }
             }
+        }
+        if matches!(&kind, StatementKind::Object(inner) if matches!(**inner, ObjectStatement::Prepare { .. }))
+        {
+            // They are those of the statement inside, for EXECUTE to give.
+            (names, count) = (Vec::new(), 0);
         }
         let start = self.offset(pos_of(self.parser.token_at(first_token).span.start));
         let end = self.offset(self.end_pos());

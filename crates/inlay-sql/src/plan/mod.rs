@@ -15,6 +15,7 @@
 pub mod display;
 pub mod estimates;
 pub mod expr;
+pub mod object;
 pub mod statement;
 
 pub use estimates::{ColumnEstimate, Estimates};

@@ -7,7 +7,7 @@
 //!   as `ColumnId(i)`; each use says what the batch consists of. Row expressions hold no subqueries.
 
 use super::{ColumnId, Columns, Estimates, Expr, Plan};
-use inlay_catalog::{SequenceSchema, TableEntry, TableSchema};
+use inlay_catalog::{DefinitionKind, SequenceSchema, TableEntry, TableSchema};
 use inlay_types::Value;
 use std::sync::Arc;
 
@@ -94,6 +94,8 @@ pub enum Statement {
         /// IF NOT EXISTS.
         if_not_exists: bool,
     },
+    /// Schemas, macros, types, materialised views, comments, prepared statements, variables.
+    Object(Box<super::object::ObjectStatement>),
     /// DROP of any number of things.
     Drop(Box<Drop>),
     /// ALTER TABLE.
@@ -210,6 +212,8 @@ pub enum Statement {
     Use {
         /// The database's name.
         database: String,
+        /// The schema, `main` unless one was named.
+        schema: Option<String>,
     },
     /// EXPORT DATABASE
     ExportDatabase {
@@ -261,6 +265,8 @@ pub enum ObjectKind {
     Index,
     /// A sequence.
     Sequence,
+    /// A schema, macro or type.
+    Definition(DefinitionKind),
 }
 
 /// DROP. Every object exists; those that do not, with IF EXISTS, are left out. In order: first `altered`, then `objects`.
@@ -603,6 +609,7 @@ impl Statement {
             Self::CreateView { .. } => "CREATE VIEW",
             Self::CreateIndex { .. } => "CREATE INDEX",
             Self::CreateSequence { .. } => "CREATE SEQUENCE",
+            Self::Object(object) => object.kind(),
             Self::Drop(_) => "DROP",
             Self::AlterTable(_) => "ALTER TABLE",
             Self::RenameView { .. } => "ALTER VIEW",

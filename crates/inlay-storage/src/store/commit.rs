@@ -191,10 +191,7 @@ impl Transaction {
         }
         let own = inner.created.keys().chain(inner.tables.keys()).chain(&inner.definitions);
         for object in own.filter_map(|id| inner.view.object(*id)) {
-            let taken = match object {
-                Object::Index(_) => tip.index(object.name()),
-                _ => tip.relation(object.name()),
-            };
+            let taken = tip.named_like(object);
             let key = name_key(object.name());
             let is_free = taken.is_none_or(|taken| {
                 taken.id() == object.id()

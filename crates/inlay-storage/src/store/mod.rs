@@ -16,6 +16,7 @@
 
 mod checkpoint;
 mod commit;
+mod definition;
 mod directory;
 mod intents;
 mod log;
@@ -25,6 +26,7 @@ mod open;
 mod state;
 mod transaction;
 
+pub use definition::{Definition, DefinitionKind};
 pub use maintain::{Recovered, RecoveryReport};
 pub use object::{Counter, IndexDefinition, Object, ObjectId, Sequence, SequenceOptions, TableSlot, View};
 pub use open::{AccessMode, StoreOptions};

@@ -2,6 +2,7 @@
 //!
 //! An object keeps its number under any name. Definitions are SQL text, which storage keeps and never reads.
 
+use super::definition::Definition;
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::store::directory::StoredTable;
 use crate::table::Table;
@@ -151,6 +152,8 @@ pub enum Object {
     Sequence(Arc<Sequence>),
     /// An index.
     Index(Arc<IndexDefinition>),
+    /// A schema, macro, type or another thing that is a text.
+    Definition(Arc<Definition>),
 }
 
 impl Object {
@@ -161,6 +164,7 @@ impl Object {
             Self::View(view) => view.id,
             Self::Sequence(sequence) => sequence.id,
             Self::Index(index) => index.id,
+            Self::Definition(definition) => definition.id,
         }
     }
 
@@ -171,6 +175,7 @@ impl Object {
             Self::View(view) => &view.name,
             Self::Sequence(sequence) => &sequence.name,
             Self::Index(index) => &index.name,
+            Self::Definition(definition) => &definition.name,
         }
     }
 
@@ -181,6 +186,7 @@ impl Object {
             Self::View(_) => "view",
             Self::Sequence(_) => "sequence",
             Self::Index(_) => "index",
+            Self::Definition(definition) => definition.kind.name(),
         }
     }
 
@@ -191,6 +197,7 @@ impl Object {
             (Self::View(left), Self::View(right)) => Arc::ptr_eq(left, right),
             (Self::Sequence(left), Self::Sequence(right)) => Arc::ptr_eq(left, right),
             (Self::Index(left), Self::Index(right)) => Arc::ptr_eq(left, right),
+            (Self::Definition(left), Self::Definition(right)) => Arc::ptr_eq(left, right),
             _ => false,
         }
     }
@@ -231,6 +238,10 @@ impl Object {
                 index.columns.iter().for_each(|column| out.count(*column));
                 out.bool(index.unique);
             }
+            Self::Definition(definition) => {
+                out.u8(4);
+                definition.write(out);
+            }
         }
     }
 
@@ -264,6 +275,7 @@ impl Object {
                 columns: (0..from.count_of(1)?).map(|_| from.count()).collect::<Result<_>>()?,
                 unique: from.bool()?,
             })),
+            4 => Self::Definition(Arc::new(Definition::read(from)?)),
             kind => return Err(Error::corrupt(format!("object of kind {kind}"))),
         })
     }

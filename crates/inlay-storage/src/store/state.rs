@@ -1,5 +1,6 @@
 //! All objects of a database at one moment: an immutable value that commits replace and readers share.
 
+use super::definition::{Definition, DefinitionKind};
 use super::object::{IndexDefinition, Object, ObjectId, TableSlot};
 use crate::table::Table;
 use inlay_types::{Error, Result};
@@ -16,6 +17,8 @@ pub struct State {
     relations: Arc<HashMap<String, ObjectId>>,
     /// Lower-case names of indexes.
     indexes: Arc<HashMap<String, ObjectId>>,
+    /// Kinds and lower-case names of definitions.
+    definitions: Arc<HashMap<(DefinitionKind, String), ObjectId>>,
     /// Numbers of the indexes of tables.
     indexes_of: Arc<HashMap<ObjectId, Vec<ObjectId>>>,
 }
@@ -72,25 +75,84 @@ impl State {
         self.lsn
     }
 
+    /// The definition of a kind and name.
+    pub fn definition(&self, kind: DefinitionKind, name: &str) -> Option<&Arc<Definition>> {
+        let id = self.definitions.get(&(kind, name_key(name)))?;
+        match self.objects.get(id) {
+            Some(Object::Definition(definition)) => Some(definition),
+            _ => None,
+        }
+    }
+
+    /// All definitions of a kind, by name.
+    pub fn definitions(&self, kind: DefinitionKind) -> Vec<&Arc<Definition>> {
+        let mut ids: Vec<_> = self.definitions.iter().filter(|((known, _), _)| *known == kind).collect();
+        ids.sort();
+        let definition = |id: &ObjectId| match self.objects.get(id) {
+            Some(Object::Definition(definition)) => Some(definition),
+            _ => None,
+        };
+        ids.into_iter().filter_map(|(_, id)| definition(id)).collect()
+    }
+
+    /// What has the name of an object among its kind: itself, an earlier version of it, or another one.
+    pub fn named_like(&self, object: &Object) -> Option<&Object> {
+        match object {
+            Object::Index(index) => self.index(&index.name),
+            Object::Definition(definition) => {
+                let key = (definition.kind, name_key(&definition.name));
+                self.objects.get(self.definitions.get(&key)?)
+            }
+            Object::Table(_) | Object::View(_) | Object::Sequence(_) => self.relation(object.name()),
+        }
+    }
+
+    fn enter_name(&mut self, object: &Object) {
+        let (id, key) = (object.id(), name_key(object.name()));
+        match object {
+            Object::Index(_) => drop(Arc::make_mut(&mut self.indexes).insert(key, id)),
+            Object::Definition(definition) => {
+                Arc::make_mut(&mut self.definitions).insert((definition.kind, key), id);
+            }
+            Object::Table(_) | Object::View(_) | Object::Sequence(_) => {
+                Arc::make_mut(&mut self.relations).insert(key, id);
+            }
+        }
+    }
+
+    fn forget_name(&mut self, object: &Object) {
+        if self.named_like(object).is_none_or(|named| named.id() != object.id()) {
+            return;
+        }
+        let key = name_key(object.name());
+        match object {
+            Object::Index(_) => drop(Arc::make_mut(&mut self.indexes).remove(&key)),
+            Object::Definition(definition) => {
+                Arc::make_mut(&mut self.definitions).remove(&(definition.kind, key));
+            }
+            Object::Table(_) | Object::View(_) | Object::Sequence(_) => {
+                Arc::make_mut(&mut self.relations).remove(&key);
+            }
+        }
+    }
+
     /// Enters an object under its number and name, in the place of an earlier version of it.
     pub(crate) fn put(&mut self, object: Object) {
-        let (id, key) = (object.id(), name_key(object.name()));
+        let id = object.id();
         if let Object::Index(index) = &object
             && !self.indexes_of(index.table).any(|known| known.id == id)
         {
             Arc::make_mut(&mut self.indexes_of).entry(index.table).or_default().push(id);
         }
-        let is_index = matches!(object, Object::Index(_));
-        let earlier = self.objects.insert(id, object);
-        let old_key = earlier.map(|earlier| name_key(earlier.name()));
-        let names = if is_index { &mut self.indexes } else { &mut self.relations };
-        if old_key.as_ref() != Some(&key) {
-            let names = Arc::make_mut(names);
-            if let Some(old) = old_key {
-                names.remove(&old);
-            }
-            names.insert(key, id);
+        let old =
+            self.objects.get(&id).filter(|old| name_key(old.name()) != name_key(object.name())).cloned();
+        if let Some(old) = old {
+            self.forget_name(&old);
         }
+        if self.named_like(&object).is_none_or(|named| named.id() != id) {
+            self.enter_name(&object);
+        }
+        self.objects.insert(id, object);
     }
 
     /// Enters a new version of a table.
@@ -100,15 +162,13 @@ impl State {
 
     /// Removes an object.
     pub(crate) fn remove(&mut self, id: ObjectId) -> Option<Object> {
-        let object = self.objects.remove(&id)?;
+        let object = self.objects.get(&id)?.clone();
+        self.forget_name(&object);
+        self.objects.remove(&id);
         if let Object::Index(index) = &object
             && let Some(ids) = Arc::make_mut(&mut self.indexes_of).get_mut(&index.table)
         {
             ids.retain(|known| *known != id);
-        }
-        let names = if matches!(object, Object::Index(_)) { &mut self.indexes } else { &mut self.relations };
-        if names.get(&name_key(object.name())) == Some(&id) {
-            Arc::make_mut(names).remove(&name_key(object.name()));
         }
         Some(object)
     }

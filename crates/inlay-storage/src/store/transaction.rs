@@ -59,7 +59,7 @@ pub(super) struct Inner {
     pub tables: HashMap<ObjectId, Arc<Table>>,
     /// Schemas that its new tables were created with.
     pub created: HashMap<ObjectId, Arc<TableSchema>>,
-    /// Views, sequences and indexes that it made or changed.
+    /// Objects that are not tables and that it made or changed.
     pub definitions: BTreeSet<ObjectId>,
     /// Objects that were there before and that it dropped.
     pub dropped: BTreeSet<ObjectId>,
@@ -189,13 +189,10 @@ impl Transaction {
         Ok(altered)
     }
 
-    /// Enters a view, sequence or index: new, or in the place of its earlier version.
+    /// Enters anything but a table: new, or in the place of its earlier version.
     pub fn put(&self, object: Object) -> Result<()> {
         self.check_writable()?;
-        let taken = match &object {
-            Object::Index(_) => self.state().index(object.name()).cloned(),
-            _ => self.state().relation(object.name()).cloned(),
-        };
+        let taken = self.state().named_like(&object).cloned();
         if let Some(taken) = taken.filter(|taken| taken.id() != object.id()) {
             return Err(Error::Duplicate { kind: taken.kind(), name: object.name().to_string() });
         }
@@ -216,6 +213,7 @@ impl Transaction {
         let belongs = |object: &Object| match object {
             Object::Index(index) => index.table == id,
             Object::Sequence(sequence) => sequence.owner.as_ref().is_some_and(|(owner, _)| *owner == id),
+            Object::Definition(definition) => definition.owner == Some(id),
             Object::Table(_) | Object::View(_) => false,
         };
         let mut inner = self.inner.lock();

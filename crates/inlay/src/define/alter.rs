@@ -1,5 +1,6 @@
 //! ALTER TABLE: the rows get the new columns, then what is new about the schema is checked on them.
 
+use super::object::{move_comments, rename_materialized};
 use super::sequence::change_sequence;
 use crate::change::checks::Checks;
 use crate::change::rows::layout;
@@ -41,6 +42,14 @@ impl Run<'_> {
         for sequence in &alter.altered_sequences {
             change_sequence(&transaction, &sequence.name, sequence, None)?;
         }
+        let column = |index: usize| {
+            let is_it = |source: &&Source| matches!(source, Source::Kept(kept) if *kept == index);
+            let new = alter.columns.iter().zip(&alter.schema.columns).find(|(source, _)| is_it(source));
+            (old.schema().columns[index].name.clone(), new.map(|(_, column)| column.name.clone()))
+        };
+        let moved: Vec<_> = (0..old.schema().columns.len()).map(column).collect();
+        move_comments(&transaction, id, &moved)?;
+        rename_materialized(&transaction, &old.schema().name, &alter.schema.name)?;
         move_indexes(&transaction, &old, &alter.schema, &alter.columns)?;
 
         self.check_rows(&table, &alter.verify.checks)?;

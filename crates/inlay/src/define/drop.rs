@@ -22,6 +22,12 @@ impl Run<'_> {
             let object = match kind {
                 ObjectKind::Index => state.index(name),
                 ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence => state.relation(name),
+                ObjectKind::Definition(kind) => {
+                    if let Some(definition) = state.definition(*kind, name) {
+                        transaction.drop_object(definition.id)?;
+                    }
+                    continue;
+                }
             };
             let Some(object) = object else { continue };
             if let Object::Index(index) = object

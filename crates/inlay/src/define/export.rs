@@ -168,6 +168,7 @@ impl Contents {
                 Object::View(view) => all.views.push(Arc::clone(view)),
                 Object::Sequence(sequence) => all.sequences.push(Arc::clone(sequence)),
                 Object::Index(index) => all.indexes.push(Arc::clone(index)),
+                Object::Definition(_) => {}
             }
         }
         let refers = |table: &Arc<Table>, other: &Arc<Table>| {

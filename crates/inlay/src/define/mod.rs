@@ -7,6 +7,7 @@ mod alter;
 mod drop;
 mod export;
 mod index;
+pub(crate) mod object;
 mod sequence;
 mod table;
 mod text;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 
 impl Run<'_> {
     /// The transaction on the database that a new object belongs to.
-    fn home_of(&mut self, database: &str, temporary: bool) -> Result<Arc<Transaction>> {
+    pub(crate) fn home_of(&mut self, database: &str, temporary: bool) -> Result<Arc<Transaction>> {
         if !temporary {
             return self.to_change(database);
         }

@@ -133,10 +133,7 @@ impl<'a> Check<'a> {
     fn names(&mut self, state: &State) {
         for object in state.objects() {
             let (kind, name) = (object.kind(), object.name());
-            let found = match object {
-                Object::Index(_) => state.index(name),
-                _ => state.relation(name),
-            };
+            let found = state.named_like(object);
             if found.is_none_or(|found| found.id() != object.id()) {
                 self.problems.push(format!("catalog: {kind} \"{name}\" shares its name"));
             }

@@ -1,0 +1,343 @@
+//! Macros: a call is bound as what the macro stands for.
+//!
+//! Nothing is substituted in a tree: while a body is bound, the names of its parameters mean the arguments, which are
+//! bound anew at each use, in the scope of the call. So an argument never means a column of the macro's own subqueries,
+//! whatever its name, and an aggregate of the body may aggregate it.
+//!
+//! A macro may call others but not itself: bodies are followed outwards from the one being bound, arguments are not.
+
+use super::object::Home;
+use super::scope::{Phase, Scope, same_name};
+use super::{Binder, Bound};
+use crate::parser::ast::{self, FunctionCall, Ident, Literal, Pos};
+use crate::parser::object_ast::{MacroBody, MacroOverload};
+use crate::parser::parse_macro;
+use crate::plan::Expr;
+use inlay_catalog::{Definition, DefinitionKind, bare_name};
+use inlay_types::{Error, LogicalType, Result};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Expansions in one statement; more means macros that call each other twice at each of many levels.
+const EXPANSIONS_MAX: usize = 20_000;
+/// Deepest nesting of calls in bodies.
+const DEPTH_MAX: usize = 200;
+
+/// Macros while they are bound.
+#[derive(Default)]
+pub(super) struct Macros {
+    frames: Vec<Frame>,
+    /// The frame whose body is being bound; `None` outside of macros and inside of arguments of the outermost call.
+    active: Option<usize>,
+    /// Ranges of scopes that an argument does not see: those of the body around it.
+    hidden: Vec<(usize, usize)>,
+    expansions: usize,
+}
+
+impl Macros {
+    /// Whether an argument being bound does not see a scope.
+    pub(super) fn hides(&self, scope: usize) -> bool {
+        self.hidden.iter().any(|(from, to)| (*from..*to).contains(&scope))
+    }
+}
+
+/// A macro whose body is being bound.
+struct Frame {
+    /// Database and name, to find recursion.
+    macro_id: (String, String),
+    parameters: Vec<(String, Argument)>,
+    /// Where the call stands: its frame, scopes, text and home.
+    caller: Option<usize>,
+    scope_count: usize,
+    sql: Arc<str>,
+    home: Option<Home>,
+    /// The text of the macro, and where its names are looked up.
+    own_sql: Arc<str>,
+    own_home: Home,
+}
+
+#[derive(Clone)]
+struct Argument {
+    expr: Rc<ast::Expr>,
+    /// The macro's default, not what a caller wrote.
+    is_default: bool,
+    ty: Option<LogicalType>,
+}
+
+impl Binder<'_> {
+    /// The value of a call, if it is one of a macro.
+    pub(super) fn macro_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Option<Expr>> {
+        let Some((database, definition)) = self.macro_named(DefinitionKind::Macro, &call.name) else {
+            return Ok(None);
+        };
+        if call.star || call.distinct || call.filter.is_some() || !call.order_by.is_empty() {
+            let message =
+                format!("{} is a macro: *, DISTINCT, FILTER and ORDER BY do not go with it", call.name.value);
+            return Err(self.at(Error::bind(message), pos));
+        }
+        let overload = self.enter_macro(&database, &definition, call, pos)?;
+        let bound = match &overload.body {
+            MacroBody::Expression(body) => self.expr(body),
+            MacroBody::Table(_) => Err(Error::internal("a scalar macro that is a query")),
+        };
+        self.leave_macro();
+        self.placed(bound, pos).map(Some)
+    }
+
+    /// The rows of a call in FROM, if it is one of a table macro. It sees neither the scopes nor the CTEs around it.
+    pub(super) fn table_macro_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Option<Bound>> {
+        let Some((database, definition)) = self.macro_named(DefinitionKind::TableMacro, &call.name) else {
+            return Ok(None);
+        };
+        let scopes = std::mem::take(&mut self.scopes);
+        let ctes = std::mem::take(&mut self.ctes);
+        let frames = std::mem::take(&mut self.aggregate_frames);
+        let bound = self.enter_macro(&database, &definition, call, pos).and_then(|overload| {
+            let bound = match &overload.body {
+                MacroBody::Table(query) => self.query(query),
+                MacroBody::Expression(_) => Err(Error::internal("a table macro that is an expression")),
+            };
+            self.leave_macro();
+            bound
+        });
+        self.scopes = scopes;
+        self.ctes = ctes;
+        self.aggregate_frames = frames;
+        self.placed(bound, pos).map(Some)
+    }
+
+    fn macro_named(&self, kind: DefinitionKind, name: &Ident) -> Option<(String, Arc<Definition>)> {
+        let name = ast::ObjectName { parts: vec![name.clone()], is_string: false };
+        let catalog = self.context.catalog;
+        self.looked_up(&name, |database, key| catalog.definition(kind, database, key)).ok().flatten()
+    }
+
+    /// Names of macros, for hints.
+    pub(super) fn macro_names(&self, kind: DefinitionKind) -> Vec<String> {
+        let definitions = self.context.catalog.definitions(kind, &self.current_database());
+        definitions.iter().map(|definition| bare_name(&definition.name).to_string()).collect()
+    }
+
+    fn enter_macro(
+        &mut self,
+        database: &str,
+        definition: &Definition,
+        call: &FunctionCall,
+        pos: Pos,
+    ) -> Result<MacroOverload> {
+        let name = bare_name(&definition.name);
+        let macro_id = (database.to_string(), definition.name.to_lowercase());
+        let (mut outer, mut depth) = (self.macros.active, 0);
+        while let Some(frame) = outer.and_then(|index| self.macros.frames.get(index)) {
+            depth += 1;
+            if frame.macro_id == macro_id || depth > DEPTH_MAX {
+                let message = format!("macro \"{name}\" calls itself; a macro cannot be recursive");
+                return Err(self.at(Error::bind(message), pos));
+            }
+            outer = frame.caller;
+        }
+        self.macros.expansions += 1;
+        if self.macros.expansions > EXPANSIONS_MAX {
+            let message = format!("the statement expands macros more than {EXPANSIONS_MAX} times");
+            return Err(self.at(Error::bind(message), pos));
+        }
+        let overloads = parse_macro(&definition.sql)?;
+        let (overload, parameters) = self.matching_overload(name, overloads, call, pos)?;
+        let own_sql: Arc<str> = Arc::from(definition.sql.as_str());
+        let own_home = Home::of(database, &definition.name);
+        let sql = std::mem::replace(&mut self.sql, Arc::clone(&own_sql));
+        let home = self.stored_in.replace(own_home.clone());
+        let (caller, scope_count) = (self.macros.active, self.scopes.len());
+        self.macros.frames.push(Frame {
+            macro_id,
+            parameters,
+            caller,
+            scope_count,
+            sql,
+            home,
+            own_sql,
+            own_home,
+        });
+        self.macros.active = Some(self.macros.frames.len() - 1);
+        Ok(overload)
+    }
+
+    fn leave_macro(&mut self) {
+        if let Some(frame) = self.macros.frames.pop() {
+            self.sql = frame.sql;
+            self.stored_in = frame.home;
+            self.macros.active = frame.caller;
+        }
+    }
+
+    /// The overload that a call means, and the argument of each of its parameters.
+    fn matching_overload(
+        &self,
+        name: &str,
+        overloads: Vec<MacroOverload>,
+        call: &FunctionCall,
+        pos: Pos,
+    ) -> Result<(MacroOverload, Vec<(String, Argument)>)> {
+        let shown: Vec<String> = overloads.iter().map(|overload| signature(name, overload)).collect();
+        let mut fitting: Vec<_> = overloads
+            .into_iter()
+            .filter_map(|overload| arguments_of(&overload, call).map(|arguments| (overload, arguments)))
+            .collect();
+        if fitting.len() > 1 {
+            // The one that needs no default.
+            let count = call.arguments.len() + call.named.len();
+            fitting.retain(|(overload, _)| overload.parameters.len() == count);
+        }
+        match (fitting.pop(), fitting.is_empty()) {
+            (Some(found), true) => Ok(found),
+            _ => {
+                let message = format!("no overload of macro {name} fits these arguments");
+                Err(self.at(Error::UndefinedFunction { message, candidates: shown }, pos))
+            }
+        }
+    }
+
+    /// The argument that a name means inside the body of a macro.
+    pub(super) fn macro_argument(&mut self, parts: &[Ident]) -> Result<Option<Expr>> {
+        let (Some(active), [name]) = (self.macros.active, parts) else { return Ok(None) };
+        let Some(frame) = self.macros.frames.get(active) else { return Ok(None) };
+        let found = frame.parameters.iter().find(|(known, _)| same_name(known, &name.value));
+        let Some((_, argument)) = found else { return Ok(None) };
+        let argument = argument.clone();
+        let bound = if argument.is_default {
+            self.expr(&argument.expr)?
+        } else {
+            self.in_call_of(active, |binder| binder.expr(&argument.expr))?
+        };
+        match argument.ty {
+            Some(ty) => self.explicit_cast(bound, ty, false).map(Some),
+            None => Ok(Some(bound)),
+        }
+    }
+
+    /// Binds where the call of a frame stands.
+    fn in_call_of<T>(&mut self, index: usize, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let Some(frame) = self.macros.frames.get(index) else {
+            return Err(Error::internal("an argument without its macro"));
+        };
+        let (caller, from, to) = (frame.caller, frame.scope_count, self.scopes.len());
+        let (sql, home) = (Arc::clone(&frame.sql), frame.home.clone());
+        let (own_sql, own_home) = (Arc::clone(&frame.own_sql), frame.own_home.clone());
+        self.sql = sql;
+        self.stored_in = home;
+        self.macros.active = caller;
+        self.macros.hidden.push((from, to));
+        let result = inner(self);
+        self.macros.hidden.pop();
+        self.macros.active = Some(index);
+        self.stored_in = Some(own_home);
+        self.sql = own_sql;
+        result
+    }
+
+    /// Binds the bodies of a new macro once, so that names that nothing has show at creation. Parameters have no types
+    /// yet, so other mistakes only show where it is called.
+    pub(super) fn check_macro(
+        &mut self,
+        database: &str,
+        name: &str,
+        overloads: &[MacroOverload],
+        text: &str,
+    ) -> Result<()> {
+        for overload in overloads {
+            let null = |pos| Rc::new(ast::Expr { kind: ast::ExprKind::Literal(Literal::Null), pos });
+            let parameters = overload.parameters.iter().map(|parameter| {
+                let argument = Argument {
+                    expr: null(parameter.name.pos),
+                    is_default: true,
+                    ty: parameter.data_type.clone(),
+                };
+                (parameter.name.value.clone(), argument)
+            });
+            let own_home = Home::of(database, name);
+            let frame = Frame {
+                macro_id: (database.to_string(), name.to_lowercase()),
+                parameters: parameters.collect(),
+                caller: None,
+                scope_count: self.scopes.len(),
+                sql: Arc::clone(&self.sql),
+                home: self.stored_in.clone(),
+                own_sql: Arc::from(text),
+                own_home,
+            };
+            self.macros.frames.push(frame);
+            self.macros.active = Some(self.macros.frames.len() - 1);
+            let outcome = match &overload.body {
+                MacroBody::Expression(body) => {
+                    let mut scope = Scope::new();
+                    scope.phase = Phase::Select;
+                    self.scopes.push(scope);
+                    let bound = self.expr(body).map(drop);
+                    self.scopes.pop();
+                    bound
+                }
+                MacroBody::Table(query) => self.query(query).map(drop),
+            };
+            self.leave_macro();
+            self.shared.clear();
+            if let Err(error) = outcome
+                && is_about_names(&error)
+            {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an error is about a name that nothing has, or recursion.
+fn is_about_names(error: &Error) -> bool {
+    match error.root() {
+        Error::UndefinedColumn { .. } => true,
+        Error::UndefinedFunction { message, .. } => message.contains("does not exist"),
+        other => other.to_string().contains("calls itself"),
+    }
+}
+
+/// The argument of each parameter, if the call fits.
+fn arguments_of(overload: &MacroOverload, call: &FunctionCall) -> Option<Vec<(String, Argument)>> {
+    if call.arguments.len() > overload.parameters.len() {
+        return None;
+    }
+    let known = |name: &Ident| overload.parameters.iter().position(|p| same_name(&p.name.value, &name.value));
+    for (index, (name, _)) in call.named.iter().enumerate() {
+        // Each names a parameter that has no argument yet.
+        let position = known(name)?;
+        let is_twice = call.named[..index].iter().any(|(other, _)| same_name(&other.value, &name.value));
+        if position < call.arguments.len() || is_twice {
+            return None;
+        }
+    }
+    let mut arguments = Vec::with_capacity(overload.parameters.len());
+    for (index, parameter) in overload.parameters.iter().enumerate() {
+        let named = call.named.iter().find(|(name, _)| same_name(&name.value, &parameter.name.value));
+        let written = call.arguments.get(index).or(named.map(|(_, value)| value));
+        let (expr, is_default) = match (written, &parameter.default) {
+            (Some(written), _) => (written, false),
+            (None, Some(default)) => (default, true),
+            (None, None) => return None,
+        };
+        let argument = Argument { expr: Rc::new(expr.clone()), is_default, ty: parameter.data_type.clone() };
+        arguments.push((parameter.name.value.clone(), argument));
+    }
+    Some(arguments)
+}
+
+fn signature(name: &str, overload: &MacroOverload) -> String {
+    let parameter = |parameter: &crate::parser::object_ast::MacroParameter| {
+        let mut text = parameter.name.value.clone();
+        if let Some(ty) = &parameter.data_type {
+            text.push_str(&format!(" {ty}"));
+        }
+        if let Some(default) = &parameter.default {
+            text.push_str(&format!(" := {}", super::name::of_expr(default)));
+        }
+        text
+    };
+    format!("{name}({})", overload.parameters.iter().map(parameter).collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,660 @@
+//! Schemas, macros, types, materialised views, comments, prepared statements, variables: see
+//! [`crate::plan::object::ObjectStatement`].
+
+use super::Binder;
+use super::object::undefined;
+use super::scope::same_name;
+use crate::parser::ast::{Ident, ObjectName, OnExisting};
+use crate::parser::object_ast::{self as ast, Commented, DroppedKind, RenamedKind, TypeBody, TypeChange};
+use crate::plan;
+use crate::plan::object::{CommentTarget, Define, ObjectStatement};
+use crate::plan::statement::{CreateTable, Drop, DroppedObject, ObjectKind as Kind};
+use inlay_catalog::{
+    CatalogEntry, ColumnSchema, Definition, DefinitionKind, MAIN, SYSTEM, SYSTEM_SCHEMAS, TEMPORARY,
+    TableEntry, TableSchema, near_names, qualified, schema_of,
+};
+use inlay_types::{Error, Result};
+use std::sync::Arc;
+
+impl Binder<'_> {
+    pub(super) fn object_statement(&mut self, statement: &ast::ObjectStatement) -> Result<plan::Statement> {
+        use ast::ObjectStatement as S;
+        let bound = match statement {
+            S::CreateSchema { name, on_existing } => self.create_schema(name, *on_existing)?,
+            S::CreateMacro { name, temporary, on_existing, overloads, text } => {
+                let (database, key) = self.new_name(name, *temporary)?;
+                let kind = match overloads.first().map(|overload| &overload.body) {
+                    Some(ast::MacroBody::Table(_)) => DefinitionKind::TableMacro,
+                    _ => DefinitionKind::Macro,
+                };
+                self.check_macro(&database, &key, overloads, text)?;
+                define(database, kind, key, text.clone(), *on_existing)
+            }
+            S::CreateType { name, temporary, on_existing, body } => {
+                self.create_type(name, *temporary, *on_existing, body)?
+            }
+            S::CreateMaterializedView { name, on_existing, columns, query, query_text, with_data } => {
+                let (database, key) = self.new_name(name, false)?;
+                let bound = self.query(query)?;
+                if let Some(surplus) = columns.get(bound.output.len()) {
+                    let (names, width) = (columns.len(), bound.output.len());
+                    let message = format!("view \"{name}\" has {width} columns, {names} names are given");
+                    return Err(self.at(Error::bind(message), surplus.pos));
+                }
+                let mut schema = TableSchema::new(key, Vec::new());
+                for (index, column) in bound.output.iter().enumerate() {
+                    let name = columns.get(index).map_or(&column.name, |given| &given.value);
+                    schema.columns.push(ColumnSchema::new(name.clone(), self.columns.ty(column.id)));
+                }
+                super::define::unique_names(&mut schema);
+                let query = with_data.then(|| self.finish(bound));
+                ObjectStatement::CreateMaterializedView {
+                    table: Box::new(CreateTable {
+                        database,
+                        schema,
+                        temporary: false,
+                        or_replace: *on_existing == OnExisting::Replace,
+                        if_not_exists: *on_existing == OnExisting::Keep,
+                        query,
+                        sequences: Vec::new(),
+                    }),
+                    sql: query_text.clone(),
+                }
+            }
+            S::Refresh { name, with_data } => self.refresh(name, *with_data)?,
+            S::Drop { kind, names, if_exists, cascade } => {
+                return self.drop_definitions(*kind, names, *if_exists, *cascade);
+            }
+            S::Comment { on, name, text } => self.comment(*on, name, text.clone())?,
+            S::Rename { kind, name, if_exists, new_name } => {
+                return self.rename_object(*kind, name, *if_exists, new_name);
+            }
+            S::SetSchema { kind, name, if_exists, schema } => {
+                return self.move_object(*kind, name, *if_exists, schema);
+            }
+            S::AlterType { name, change } => self.alter_type(name, change)?,
+            S::Prepare { name, types, statement } => ObjectStatement::Prepare {
+                name: name.value.to_lowercase(),
+                types: types.clone(),
+                statement: statement.clone(),
+            },
+            S::Execute { name, arguments, named } => {
+                let place = "an argument of EXECUTE";
+                let arguments = arguments.iter().map(|argument| self.constant(argument, place));
+                let arguments = arguments.collect::<Result<_>>()?;
+                let named =
+                    named.iter().map(|(name, value)| Ok((name.value.clone(), self.constant(value, place)?)));
+                let named = named.collect::<Result<_>>()?;
+                ObjectStatement::Execute { name: name.value.to_lowercase(), arguments, named }
+            }
+            S::Deallocate { name } => {
+                ObjectStatement::Deallocate { name: name.as_ref().map(|name| name.value.to_lowercase()) }
+            }
+            S::SetVariable { name, value } => {
+                let value = value.as_ref().map(|value| self.constant(value, "the value of a variable"));
+                ObjectStatement::SetVariable { name: name.value.to_lowercase(), value: value.transpose()? }
+            }
+        };
+        Ok(plan::Statement::Object(Box::new(bound)))
+    }
+
+    fn create_schema(&mut self, name: &ObjectName, on_existing: OnExisting) -> Result<ObjectStatement> {
+        let (database, schema) = self.schema_name(name)?;
+        if schema.contains('.') || schema.is_empty() {
+            let message = format!("a schema cannot be called \"{schema}\": its name has no points");
+            return Err(self.at(Error::bind(message), name.pos()));
+        }
+        let reserved = [MAIN, TEMPORARY, SYSTEM].iter().chain(&SYSTEM_SCHEMAS);
+        if reserved.clone().any(|reserved| same_name(reserved, &schema)) {
+            if on_existing == OnExisting::Keep {
+                // It is there.
+                let schema = DefinitionKind::Schema;
+                return Ok(define(database, schema, MAIN.to_string(), String::new(), on_existing));
+            }
+            return Err(self.at(Error::Duplicate { kind: "schema", name: schema }, name.pos()));
+        }
+        Ok(define(database, DefinitionKind::Schema, schema, String::new(), on_existing))
+    }
+
+    /// Database and name of a schema, `schema` or `database.schema`.
+    pub(super) fn schema_name(&self, name: &ObjectName) -> Result<(String, String)> {
+        match name.parts.as_slice() {
+            [schema] => Ok((self.current_database(), schema.value.clone())),
+            [database, schema] => Ok((self.known_database(database)?, schema.value.clone())),
+            _ => Err(self
+                .at(Error::bind(format!("{name}: a schema is named schema or database.schema")), name.pos())),
+        }
+    }
+
+    fn create_type(
+        &mut self,
+        name: &ObjectName,
+        temporary: bool,
+        on_existing: OnExisting,
+        body: &TypeBody,
+    ) -> Result<ObjectStatement> {
+        let (database, key) = self.new_name(name, temporary)?;
+        let (sql, labels) = match body {
+            TypeBody::Enum(labels) => {
+                for (index, label) in labels.iter().enumerate() {
+                    if labels[..index].contains(label) {
+                        let message = format!("an ENUM has each label once; '{label}' is there twice");
+                        return Err(self.at(Error::invalid_argument(message), name.pos()));
+                    }
+                }
+                (enum_text(labels), None)
+            }
+            TypeBody::EnumQuery(query) => {
+                let bound = self.query(query)?;
+                if bound.output.len() != 1 {
+                    let message = "the query of an ENUM gives one column: its labels";
+                    return Err(self.at(Error::bind(message), name.pos()));
+                }
+                (String::new(), Some(self.finish(bound)))
+            }
+            TypeBody::Alias(_, text) => (text.clone(), None),
+        };
+        let ObjectStatement::Define(mut bound) =
+            define(database, DefinitionKind::Type, key, sql, on_existing)
+        else {
+            return Err(Error::internal("a type that is no definition"));
+        };
+        bound.labels = labels;
+        Ok(ObjectStatement::Define(bound))
+    }
+
+    /// A definition that a statement names, or the error with near names.
+    fn definition(&self, kind: DefinitionKind, name: &ObjectName) -> Result<(String, Arc<Definition>)> {
+        let catalog = self.context.catalog;
+        let found = self.looked_up(name, |database, key| catalog.definition(kind, database, key))?;
+        found.ok_or_else(|| {
+            let known = catalog.definitions(kind, &self.current_database());
+            let near = near_names(name.last(), known.iter().map(|known| known.name.as_str()));
+            let message = undefined(kind.name(), &name.to_string(), &near);
+            self.at(Error::bind(message), name.pos())
+        })
+    }
+
+    /// The table of a materialised view, and its query.
+    fn materialized_view(&self, name: &ObjectName) -> Result<(String, Arc<TableEntry>, Arc<Definition>)> {
+        let (database, definition) = self.definition(DefinitionKind::MaterializedView, name)?;
+        match self.context.catalog.resolve(Some(&database), &definition.name) {
+            Some((_, CatalogEntry::Table(entry))) => Ok((database, entry, definition)),
+            _ => Err(Error::internal(format!("materialized view \"{name}\" has no rows"))),
+        }
+    }
+
+    /// Whether a table is that of a materialised view.
+    pub(super) fn is_materialized(&self, database: &str, table: &TableEntry) -> bool {
+        let kind = DefinitionKind::MaterializedView;
+        self.context.catalog.definition(kind, Some(database), &table.name).is_some()
+    }
+
+    fn refresh(&mut self, name: &ObjectName, with_data: bool) -> Result<ObjectStatement> {
+        let (database, table, definition) = self.materialized_view(name)?;
+        let query = if with_data {
+            let entry = inlay_catalog::ViewEntry {
+                name: definition.name.clone(),
+                aliases: Vec::new(),
+                sql: definition.sql.clone(),
+            };
+            let bound = self.view(&database, &entry, name.pos())?;
+            let types: Vec<_> = table.table.schema().columns.iter().map(|column| column.ty.clone()).collect();
+            if bound.output.len() != types.len() {
+                let message = format!(
+                    "materialized view \"{name}\" has {} columns, and its query gives {} by now; create it anew",
+                    types.len(),
+                    bound.output.len()
+                );
+                return Err(self.at(Error::bind(message), name.pos()));
+            }
+            let (plan, ids) = self.with_types(bound.plan, &bound.output, &types)?;
+            let output = ids.into_iter().zip(bound.output);
+            let output = output.map(|(id, column)| super::Output { id, name: column.name }).collect();
+            Some(self.finish(super::Bound { plan, output }))
+        } else {
+            None
+        };
+        Ok(ObjectStatement::Refresh { database, table, query })
+    }
+
+    fn drop_definitions(
+        &mut self,
+        kind: DroppedKind,
+        names: &[ObjectName],
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<plan::Statement> {
+        let mut dropped = Drop { objects: Vec::new(), altered: Vec::new() };
+        for name in names {
+            match kind {
+                DroppedKind::Schema => self.drop_schema(name, if_exists, cascade, &mut dropped)?,
+                DroppedKind::MaterializedView => match self.materialized_view(name) {
+                    Ok((database, table, _)) => {
+                        let name = table.name.clone();
+                        dropped.objects.push(DroppedObject { database, kind: Kind::Table, name });
+                    }
+                    Err(_) if if_exists => {}
+                    Err(error) => return Err(error),
+                },
+                DroppedKind::Macro | DroppedKind::TableMacro | DroppedKind::Type => {
+                    let own = match kind {
+                        DroppedKind::Macro => DefinitionKind::Macro,
+                        DroppedKind::TableMacro => DefinitionKind::TableMacro,
+                        _ => DefinitionKind::Type,
+                    };
+                    let mut found = self.definition(own, name);
+                    if let (Err(_), DroppedKind::Macro) = (&found, kind) {
+                        found = self.definition(DefinitionKind::TableMacro, name).or(found);
+                    }
+                    match found {
+                        Ok((database, definition)) => {
+                            if own == DefinitionKind::Type && !cascade {
+                                self.check_unused(&database, &definition, name)?;
+                            }
+                            let kind = Kind::Definition(definition.kind);
+                            let name = definition.name.clone();
+                            dropped.objects.push(DroppedObject { database, kind, name });
+                        }
+                        Err(_) if if_exists => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        Ok(plan::Statement::Drop(Box::new(dropped)))
+    }
+
+    /// Fails if a table has a column of a type that is about to go.
+    fn check_unused(&self, _database: &str, _definition: &Definition, _name: &ObjectName) -> Result<()> {
+        Ok(())
+    }
+
+    fn drop_schema(
+        &mut self,
+        name: &ObjectName,
+        if_exists: bool,
+        cascade: bool,
+        dropped: &mut Drop,
+    ) -> Result<()> {
+        let (database, schema) = self.schema_name(name)?;
+        if same_name(&schema, MAIN) || SYSTEM_SCHEMAS.iter().any(|known| same_name(known, &schema)) {
+            let message = format!("schema \"{schema}\" belongs to the database and cannot be dropped");
+            return Err(self.at(Error::bind(message), name.pos()));
+        }
+        if !self.context.catalog.has_schema(&database, &schema) {
+            if if_exists {
+                return Ok(());
+            }
+            let known = self.schema_names(&database);
+            let near = near_names(&schema, known.iter().map(String::as_str));
+            return Err(self.at(Error::bind(undefined("schema", &schema, &near)), name.pos()));
+        }
+        let contents = self.contents(&database, &schema);
+        if let (false, Some(first)) = (cascade, contents.first()) {
+            let message = format!(
+                "schema \"{schema}\" holds \"{}\" and {} other objects; DROP SCHEMA ... CASCADE drops them, too",
+                first.name,
+                contents.len() - 1
+            );
+            return Err(self.at(Error::bind(message), name.pos()));
+        }
+        dropped.objects.extend(contents.iter().cloned());
+        for object in contents.iter().filter(|object| object.kind == Kind::Table) {
+            self.drop_table(object, name, true, dropped)?;
+        }
+        let kind = Kind::Definition(DefinitionKind::Schema);
+        dropped.objects.push(DroppedObject { database, kind, name: schema });
+        Ok(())
+    }
+
+    /// All objects in a schema, those first that others of them may need last.
+    fn contents(&self, database: &str, schema: &str) -> Vec<DroppedObject> {
+        let catalog = self.context.catalog;
+        let mut found = Vec::new();
+        let mut add = |kind: Kind, name: &str| {
+            if same_name(schema_of(name), schema) {
+                found.push(DroppedObject { database: database.to_string(), kind, name: name.to_string() });
+            }
+        };
+        for (_, entry) in catalog.entries(database) {
+            match entry {
+                CatalogEntry::Table(table) => add(Kind::Table, &table.name),
+                CatalogEntry::View(view) => add(Kind::View, &view.name),
+                CatalogEntry::Registered(_) => {}
+            }
+        }
+        for sequence in catalog.sequences(database) {
+            add(Kind::Sequence, &sequence.schema().name);
+        }
+        for kind in [DefinitionKind::Macro, DefinitionKind::TableMacro, DefinitionKind::Type] {
+            for definition in catalog.definitions(kind, database) {
+                add(Kind::Definition(kind), &definition.name);
+            }
+        }
+        found
+    }
+
+    fn comment(&mut self, on: Commented, name: &ObjectName, text: Option<String>) -> Result<ObjectStatement> {
+        let mut column = None;
+        let (database, target) = match on {
+            Commented::Table | Commented::View => {
+                let (database, entry) = self.known_relation(name)?;
+                let key = match (entry, on) {
+                    (CatalogEntry::Table(table), Commented::Table) => table.name.clone(),
+                    (CatalogEntry::View(view), Commented::View) => view.name.clone(),
+                    (CatalogEntry::View(_), _) => return self.wrong(name, "a view; use COMMENT ON VIEW"),
+                    _ => return self.wrong(name, "a table; use COMMENT ON TABLE"),
+                };
+                (database, CommentTarget::Relation(key))
+            }
+            Commented::MaterializedView => {
+                let (database, table, _) = self.materialized_view(name)?;
+                (database, CommentTarget::Relation(table.name.clone()))
+            }
+            Commented::Column => {
+                let mut table = name.clone();
+                let Some(last) = table.parts.pop().filter(|_| !table.parts.is_empty()) else {
+                    return Err(self.at(Error::bind("COMMENT ON COLUMN takes table.column"), name.pos()));
+                };
+                let (database, entry) = self.known_relation(&table)?;
+                let key = match entry {
+                    CatalogEntry::Table(entry) => {
+                        let schema = entry.table.schema();
+                        let index = self.column_index(schema, &last, &table)?;
+                        column = Some(schema.columns[index].name.clone());
+                        entry.name.clone()
+                    }
+                    CatalogEntry::View(view) => {
+                        column = Some(last.value);
+                        view.name.clone()
+                    }
+                    CatalogEntry::Registered(_) => return self.wrong(&table, "an object of the host"),
+                };
+                (database, CommentTarget::Relation(key))
+            }
+            Commented::Sequence => {
+                let (database, sequence) = self.sequence(name)?;
+                (database, CommentTarget::Relation(sequence.schema().name))
+            }
+            Commented::Index => {
+                let catalog = self.context.catalog;
+                let found = self.looked_up(name, |database, key| catalog.index(database, key))?;
+                let Some((database, index)) = found else {
+                    let message = undefined("index", &name.to_string(), &[]);
+                    return Err(self.at(Error::bind(message), name.pos()));
+                };
+                (database, CommentTarget::Index(index.name))
+            }
+            Commented::Schema => {
+                let (database, schema) = self.schema_name(name)?;
+                let name =
+                    ObjectName { parts: vec![Ident { value: schema, pos: name.pos() }], is_string: false };
+                let (_, definition) = self.schema_definition(&database, &name)?;
+                (database, CommentTarget::Definition(DefinitionKind::Schema, definition.name.clone()))
+            }
+            Commented::Type | Commented::Macro | Commented::TableMacro => {
+                let kind = match on {
+                    Commented::Type => DefinitionKind::Type,
+                    Commented::Macro => DefinitionKind::Macro,
+                    _ => DefinitionKind::TableMacro,
+                };
+                let (database, definition) = self.definition(kind, name)?;
+                (database, CommentTarget::Definition(kind, definition.name.clone()))
+            }
+            Commented::Database => {
+                let ident = Ident { value: name.last().to_string(), pos: name.pos() };
+                (self.known_database(&ident)?, CommentTarget::Database)
+            }
+        };
+        Ok(ObjectStatement::Comment { database, on: target, column, text })
+    }
+
+    fn schema_definition(&self, database: &str, name: &ObjectName) -> Result<(String, Arc<Definition>)> {
+        let found = self.context.catalog.definition(DefinitionKind::Schema, Some(database), name.last());
+        found.ok_or_else(|| {
+            let known = self.schema_names(database);
+            let near = near_names(name.last(), known.iter().map(String::as_str));
+            self.at(Error::bind(undefined("schema", name.last(), &near)), name.pos())
+        })
+    }
+
+    fn known_relation(&self, name: &ObjectName) -> Result<(String, CatalogEntry)> {
+        self.object(name)?.ok_or_else(|| self.at(self.undefined_object(name), name.pos()))
+    }
+
+    fn wrong<T>(&self, name: &ObjectName, what: &str) -> Result<T> {
+        Err(self.at(Error::bind(format!("\"{name}\" is {what}")), name.pos()))
+    }
+
+    fn rename_object(
+        &mut self,
+        kind: RenamedKind,
+        name: &ObjectName,
+        if_exists: bool,
+        new_name: &Ident,
+    ) -> Result<plan::Statement> {
+        let nothing = || plan::Statement::Drop(Box::new(Drop { objects: Vec::new(), altered: Vec::new() }));
+        let own = match kind {
+            RenamedKind::MaterializedView => {
+                let found = self.materialized_view(name);
+                let (database, table) = match found {
+                    Ok((database, table, _)) => (database, table),
+                    Err(_) if if_exists => return Ok(nothing()),
+                    Err(error) => return Err(error),
+                };
+                return self.rename_entry(database, table, new_name);
+            }
+            RenamedKind::Index => {
+                let catalog = self.context.catalog;
+                let found = self.looked_up(name, |database, key| catalog.index(database, key))?;
+                let Some((database, index)) = found else {
+                    if if_exists {
+                        return Ok(nothing());
+                    }
+                    let message = undefined("index", &name.to_string(), &[]);
+                    return Err(self.at(Error::bind(message), name.pos()));
+                };
+                let key = qualified(schema_of(&index.name), &new_name.value);
+                let bound = ObjectStatement::RenameIndex { database, name: index.name, new_name: key };
+                return Ok(plan::Statement::Object(Box::new(bound)));
+            }
+            RenamedKind::Schema => {
+                let error = Error::unsupported(
+                    "ALTER SCHEMA ... RENAME; make another schema and move the objects with ALTER ... SET SCHEMA",
+                );
+                return Err(self.at(error, name.pos()));
+            }
+            RenamedKind::Type => DefinitionKind::Type,
+            RenamedKind::Macro => DefinitionKind::Macro,
+            RenamedKind::TableMacro => DefinitionKind::TableMacro,
+            RenamedKind::Table | RenamedKind::View | RenamedKind::Sequence => {
+                return Err(Error::internal("a rename of another module"));
+            }
+        };
+        let (database, definition) = match self.definition(own, name) {
+            Ok(found) => found,
+            Err(_) if if_exists => return Ok(nothing()),
+            Err(error) => return Err(error),
+        };
+        let key = qualified(schema_of(&definition.name), &new_name.value);
+        self.redefine(database, &definition, key, None, new_name)
+    }
+
+    fn redefine(
+        &self,
+        database: String,
+        definition: &Definition,
+        new_name: String,
+        sql: Option<String>,
+        written: &Ident,
+    ) -> Result<plan::Statement> {
+        let catalog = self.context.catalog;
+        let is_taken = catalog.definition(definition.kind, Some(&database), &new_name).is_some();
+        if is_taken && !same_name(&new_name, &definition.name) {
+            let error = Error::Duplicate { kind: definition.kind.name(), name: written.value.clone() };
+            return Err(self.at(error, written.pos));
+        }
+        let (kind, name) = (definition.kind, definition.name.clone());
+        let bound = ObjectStatement::Redefine { database, kind, name, new_name, sql };
+        Ok(plan::Statement::Object(Box::new(bound)))
+    }
+
+    fn move_object(
+        &mut self,
+        kind: RenamedKind,
+        name: &ObjectName,
+        if_exists: bool,
+        schema: &Ident,
+    ) -> Result<plan::Statement> {
+        let nothing = || plan::Statement::Drop(Box::new(Drop { objects: Vec::new(), altered: Vec::new() }));
+        let key_in = |binder: &Self, database: &str, old: &str| -> Result<String> {
+            if !binder.context.catalog.has_schema(database, &schema.value) {
+                let known = binder.schema_names(database);
+                let near = near_names(&schema.value, known.iter().map(String::as_str));
+                let message = undefined("schema", &schema.value, &near);
+                return Err(binder.at(Error::bind(message), schema.pos));
+            }
+            Ok(qualified(&schema.value, inlay_catalog::bare_name(old)))
+        };
+        let missing_is_fine = |error: Error| if if_exists { Ok(nothing()) } else { Err(error) };
+        match kind {
+            RenamedKind::Table | RenamedKind::MaterializedView => match self.object(name)? {
+                Some((database, CatalogEntry::Table(entry))) => {
+                    let key = key_in(self, &database, &entry.name)?;
+                    self.move_entry(database, entry, &key, schema)
+                }
+                Some(_) => self.wrong(name, "not a table"),
+                None => missing_is_fine(self.at(self.undefined_object(name), name.pos())),
+            },
+            RenamedKind::View => match self.object(name)? {
+                Some((database, CatalogEntry::View(view))) => {
+                    let new_name = key_in(self, &database, &view.name)?;
+                    self.check_free(&database, &new_name, schema)?;
+                    Ok(plan::Statement::RenameView { database, name: view.name.clone(), new_name })
+                }
+                Some(_) => self.wrong(name, "not a view"),
+                None => missing_is_fine(self.at(self.undefined_object(name), name.pos())),
+            },
+            RenamedKind::Sequence => match self.sequence(name) {
+                Ok((database, sequence)) => {
+                    let mut sequence = sequence.schema();
+                    let old = sequence.name.clone();
+                    sequence.name = key_in(self, &database, &old)?;
+                    Ok(plan::Statement::AlterSequence { database, name: old, sequence, restart: None })
+                }
+                Err(error) => missing_is_fine(error),
+            },
+            RenamedKind::Type | RenamedKind::Macro | RenamedKind::TableMacro => {
+                let own = match kind {
+                    RenamedKind::Type => DefinitionKind::Type,
+                    RenamedKind::Macro => DefinitionKind::Macro,
+                    _ => DefinitionKind::TableMacro,
+                };
+                match self.definition(own, name) {
+                    Ok((database, definition)) => {
+                        let key = key_in(self, &database, &definition.name)?;
+                        self.redefine(database, &definition, key, None, schema)
+                    }
+                    Err(error) => missing_is_fine(error),
+                }
+            }
+            RenamedKind::Schema | RenamedKind::Index => {
+                self.wrong(name, "in no schema of its own, so SET SCHEMA does not go with it")
+            }
+        }
+    }
+
+    fn alter_type(&mut self, name: &ObjectName, change: &TypeChange) -> Result<ObjectStatement> {
+        let (database, definition) = self.definition(DefinitionKind::Type, name)?;
+        let refuse = |message: String| Err(self.at(Error::invalid_argument(message), name.pos()));
+        let Some(mut labels) = enum_labels(&definition.sql) else {
+            return refuse(format!("type \"{name}\" is no ENUM: it has no values"));
+        };
+        match change {
+            TypeChange::AddValue { value, if_not_exists, neighbour } => {
+                if labels.contains(value) {
+                    if !if_not_exists {
+                        return refuse(format!("type \"{name}\" has the value '{value}' already"));
+                    }
+                } else {
+                    let at = match neighbour {
+                        None => labels.len(),
+                        Some((label, before)) => match labels.iter().position(|known| known == label) {
+                            Some(index) => index + usize::from(!before),
+                            None => return refuse(format!("type \"{name}\" has no value '{label}'")),
+                        },
+                    };
+                    labels.insert(at, value.clone());
+                }
+            }
+            TypeChange::RenameValue { from, to } => {
+                if labels.contains(to) {
+                    return refuse(format!("type \"{name}\" has the value '{to}' already"));
+                }
+                match labels.iter_mut().find(|label| *label == from) {
+                    Some(label) => label.clone_from(to),
+                    None => return refuse(format!("type \"{name}\" has no value '{from}'")),
+                }
+            }
+        }
+        let name = definition.name.clone();
+        let sql = Some(enum_text(&labels));
+        Ok(ObjectStatement::Redefine {
+            database,
+            kind: DefinitionKind::Type,
+            new_name: name.clone(),
+            name,
+            sql,
+        })
+    }
+}
+
+fn define(
+    database: String,
+    kind: DefinitionKind,
+    name: String,
+    sql: String,
+    on_existing: OnExisting,
+) -> ObjectStatement {
+    ObjectStatement::Define(Define {
+        temporary: same_name(&database, TEMPORARY),
+        database,
+        kind,
+        name,
+        sql,
+        labels: None,
+        or_replace: on_existing == OnExisting::Replace,
+        if_not_exists: on_existing == OnExisting::Keep,
+    })
+}
+
+/// An ENUM of labels as text.
+pub fn enum_text(labels: &[String]) -> String {
+    let quoted = labels.iter().map(|label| format!("'{}'", label.replace('\'', "''")));
+    format!("ENUM({})", quoted.collect::<Vec<_>>().join(", "))
+}
+
+/// The labels of an ENUM that [`enum_text`] wrote.
+pub fn enum_labels(text: &str) -> Option<Vec<String>> {
+    let inner = text.strip_prefix("ENUM(")?.strip_suffix(')')?;
+    let mut labels = Vec::new();
+    let mut rest = inner.trim();
+    while let Some(quoted) = rest.strip_prefix('\'') {
+        let mut label = String::new();
+        let mut characters = quoted.char_indices().peekable();
+        let end = loop {
+            match characters.next()? {
+                (_, '\'') if characters.peek().is_some_and(|(_, next)| *next == '\'') => {
+                    characters.next();
+                    label.push('\'');
+                }
+                (index, '\'') => break index + 1,
+                (_, other) => label.push(other),
+            }
+        };
+        labels.push(label);
+        rest = quoted[end..].trim_start().trim_start_matches(',').trim_start();
+    }
+    rest.is_empty().then_some(labels)
+}

@@ -1,0 +1,144 @@
+//! Bound statements about schemas, macros, types, materialised views, comments, prepared statements and variables.
+
+use super::statement::{CreateTable, Query};
+use crate::parser::ast;
+use inlay_catalog::{DefinitionKind, TableEntry};
+use inlay_types::{LogicalType, Value};
+use std::sync::Arc;
+
+/// See the module documentation.
+#[derive(Clone, Debug)]
+pub enum ObjectStatement {
+    /// CREATE SCHEMA, MACRO and TYPE.
+    Define(Define),
+    /// CREATE MATERIALIZED VIEW: a table, and the query that fills it.
+    CreateMaterializedView {
+        /// The table with its rows.
+        table: Box<CreateTable>,
+        /// Text of the query.
+        sql: String,
+    },
+    /// REFRESH MATERIALIZED VIEW.
+    Refresh {
+        /// Of which database.
+        database: String,
+        /// The table of the view.
+        table: Arc<TableEntry>,
+        /// Its rows from now on; none WITH NO DATA.
+        query: Option<Query>,
+    },
+    /// COMMENT ON.
+    Comment {
+        /// Of which database.
+        database: String,
+        /// What it is on.
+        on: CommentTarget,
+        /// Of a column, its name.
+        column: Option<String>,
+        /// `None` takes it away.
+        text: Option<String>,
+    },
+    /// ALTER of a definition: another name or text.
+    Redefine {
+        /// Of which database.
+        database: String,
+        /// What it is.
+        kind: DefinitionKind,
+        /// What it is known by until now.
+        name: String,
+        /// What it is known by from now on.
+        new_name: String,
+        /// Its text from now on, if that changes.
+        sql: Option<String>,
+    },
+    /// ALTER INDEX ... RENAME TO.
+    RenameIndex {
+        /// Of which database.
+        database: String,
+        /// What it is known by until now.
+        name: String,
+        /// What it is known by from now on.
+        new_name: String,
+    },
+    /// PREPARE.
+    Prepare {
+        /// Name.
+        name: String,
+        /// Types of its positional parameters, as far as they were given.
+        types: Vec<LogicalType>,
+        /// The statement.
+        statement: Box<ast::Statement>,
+    },
+    /// EXECUTE.
+    Execute {
+        /// Name.
+        name: String,
+        /// Values of positional parameters.
+        arguments: Vec<Value>,
+        /// Values of named parameters.
+        named: Vec<(String, Value)>,
+    },
+    /// DEALLOCATE; without a name of all.
+    Deallocate {
+        /// Name.
+        name: Option<String>,
+    },
+    /// SET VARIABLE and RESET VARIABLE.
+    SetVariable {
+        /// Lower-case name.
+        name: String,
+        /// Its value; `None` forgets it.
+        value: Option<Value>,
+    },
+}
+
+/// A definition to be made.
+#[derive(Clone, Debug)]
+pub struct Define {
+    /// Of which database.
+    pub database: String,
+    /// TEMP: it is gone with the connection and written to no file.
+    pub temporary: bool,
+    /// What it is.
+    pub kind: DefinitionKind,
+    /// What it is known by.
+    pub name: String,
+    /// Its text.
+    pub sql: String,
+    /// A query whose one column gives the text: the labels of an ENUM.
+    pub labels: Option<Query>,
+    /// OR REPLACE.
+    pub or_replace: bool,
+    /// IF NOT EXISTS.
+    pub if_not_exists: bool,
+}
+
+/// What a comment is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommentTarget {
+    /// A table, view or sequence by name.
+    Relation(String),
+    /// An index by name.
+    Index(String),
+    /// A definition by kind and name.
+    Definition(DefinitionKind, String),
+    /// The database.
+    Database,
+}
+
+impl ObjectStatement {
+    /// In the words of SQL.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Define(_) => "CREATE",
+            Self::CreateMaterializedView { .. } => "CREATE MATERIALIZED VIEW",
+            Self::Refresh { .. } => "REFRESH MATERIALIZED VIEW",
+            Self::Comment { .. } => "COMMENT",
+            Self::Redefine { .. } | Self::RenameIndex { .. } => "ALTER",
+            Self::Prepare { .. } => "PREPARE",
+            Self::Execute { .. } => "EXECUTE",
+            Self::Deallocate { .. } => "DEALLOCATE",
+            Self::SetVariable { .. } => "SET VARIABLE",
+        }
+    }
+}
