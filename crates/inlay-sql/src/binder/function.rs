@@ -46,7 +46,8 @@ impl Binder<'_> {
 
     fn undefined_function(&self, written: &str) -> Error {
         let macros = self.macro_names(DefinitionKind::Macro);
-        let known: Vec<&str> = function_names().chain(macros.iter().map(String::as_str)).collect();
+        let mut known: Vec<&str> = function_names().collect();
+        known.extend(macros.iter().map(String::as_str));
         let message = if self.context.catalog.table_function(written).is_some() {
             format!("{written} is a table function: it stands in FROM")
         } else {
