@@ -100,10 +100,16 @@ pub enum Error {
     /// 21000. A scalar subquery returned several rows.
     #[error("a subquery used as an expression returned more than one row; add LIMIT 1 or an aggregate")]
     SubqueryRows,
-    /// 23502, 23505, 23514. A row violates a constraint.
+    /// 23502. NULL where a column may not hold it.
     #[error("{message}")]
-    Constraint {
-        /// Which constraint and which value.
+    NotNull {
+        /// Which column.
+        message: String,
+    },
+    /// 23505. A key that is there already.
+    #[error("{message}")]
+    Unique {
+        /// Which constraint and which key.
         message: String,
     },
     /// 23514. A row violates a CHECK constraint.
@@ -354,7 +360,8 @@ impl Error {
             Self::DivisionByZero => "22012",
             Self::InvalidArgument { .. } => "22023",
             Self::SubqueryRows => "21000",
-            Self::Constraint { .. } => "23000",
+            Self::NotNull { .. } => "23502",
+            Self::Unique { .. } => "23505",
             Self::Check { .. } => "23514",
             Self::ForeignKey { .. } => "23503",
             Self::Cardinality { .. } => "21000",

@@ -233,7 +233,7 @@ impl Transaction {
         let shift = table.next_row_id() - base_end;
         for change in &changes {
             table.apply(&change.shifted(base_end, shift)).map_err(|error| match error {
-                Error::Constraint { message } => Error::Conflict { message },
+                Error::Unique { message } => Error::Conflict { message },
                 other => other,
             })?;
         }

@@ -187,7 +187,7 @@ impl Table {
             let schema = &self.schema.columns[index];
             if schema.not_null && column.null_count() > 0 && live_null(group, &column)? {
                 let (table, name) = (&self.schema.name, &schema.name);
-                return Err(Error::Constraint {
+                return Err(Error::NotNull {
                     message: format!(
                         "column \"{name}\" of table \"{table}\" holds NULL, so it cannot be NOT NULL"
                     ),

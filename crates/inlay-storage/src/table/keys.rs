@@ -191,7 +191,7 @@ fn violation(schema: &TableSchema, columns: &[usize], values: &[Vector], row: us
     }
     let key = names.join(", ");
     let table = &schema.name;
-    Error::Constraint {
+    Error::Unique {
         message: format!("duplicate key ({key}) = ({shown}) violates the uniqueness of table \"{table}\""),
     }
 }

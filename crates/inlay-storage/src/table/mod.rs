@@ -412,7 +412,7 @@ impl Table {
             )));
         };
         if column.not_null && vector.null_count() > 0 {
-            return Err(Error::Constraint {
+            return Err(Error::NotNull {
                 message: format!("NULL in column \"{name}\" of table \"{table}\", which is NOT NULL"),
             });
         }
