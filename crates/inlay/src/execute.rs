@@ -172,6 +172,13 @@ impl Run<'_> {
     ) -> Result<T> {
         let session = self.session.settings;
         let setting = |name: &str| settings::get(name, self.database.settings(), &session);
+        let run = |query: Query| {
+            let (_, batches) = self.batches(query)?;
+            let rows = batches.iter().flat_map(|batch| (0..batch.len()).map(move |row| (batch, row)));
+            let values =
+                rows.map(|(batch, row)| batch.columns().iter().map(|column| column.get(row)).collect());
+            Ok(values.collect())
+        };
         work(&BindContext {
             catalog: names,
             parameters: &self.parameters.positional,
@@ -179,6 +186,7 @@ impl Run<'_> {
             options: ResolveOptions { integer_division: session.integer_division },
             default_nulls_first: session.default_nulls_first,
             setting: &setting,
+            run: Some(&run),
         })
     }
 

@@ -9,6 +9,8 @@ pub mod nested_loop_join;
 pub mod project;
 pub mod set_operation;
 pub mod sort;
+pub mod sorted_join;
 pub mod source_scan;
 pub mod table_scan;
 pub mod values;
+pub mod zip;

@@ -2,13 +2,11 @@
 
 use super::{Fragment, Incoming, Needed, NodeNumber, Planner, with_expressions};
 use crate::dynamic_filter::DynamicFilter;
-use crate::operator::hash_join::{Discard, JoinKey, JoinOptions, JoinSide, plan_join, split_conditions};
-use crate::operator::materialize::{BufferScan, Materialize};
+use crate::operator::hash_join::{JoinKey, JoinOptions, JoinSide, plan_join, split_conditions};
 use inlay_sql::plan::{ColumnId, Expr, JoinKind, Plan};
 use inlay_types::{Error, Result};
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::Arc;
 
 impl Planner<'_> {
     pub(super) fn lower_join(
@@ -83,24 +81,12 @@ impl Planner<'_> {
         probe.push_shared(parts.probe, node);
         probe.columns = output.clone();
         let Some(outer) = parts.outer else { return Ok(probe) };
-        let outer = Fragment::new(outer, output.clone(), node);
-        if !parts.probe_emits {
-            self.close(probe, Arc::new(Discard), node);
-            return Ok(outer);
-        }
-        let all: Vec<usize> = (0..output.len()).collect();
-        let mut buffers = Vec::new();
-        for fragment in [probe, outer] {
-            let sink = Materialize::new(self.context);
-            buffers.push((sink.buffer(), all.clone()));
-            self.close(fragment, Arc::new(sink), node);
-        }
-        Ok(Fragment::new(Arc::new(BufferScan::new(buffers)), output, node))
+        self.with_outer(probe, outer, parts.probe_emits, output, node)
     }
 }
 
 /// Number of nodes of a plan.
-fn count_nodes(plan: &Plan) -> NodeNumber {
+pub(super) fn count_nodes(plan: &Plan) -> NodeNumber {
     1 + plan.inputs().into_iter().map(count_nodes).sum::<NodeNumber>()
 }
 

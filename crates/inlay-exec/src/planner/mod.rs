@@ -7,6 +7,7 @@
 
 mod join;
 mod leaf;
+mod ordered;
 mod set_operation;
 
 use crate::context::ExecContext;
@@ -176,6 +177,7 @@ impl<'a> Planner<'a> {
                 Ok(fragment)
             }
             Plan::Join { .. } => self.lower_join(node, plan, needed, incoming),
+            Plan::OrderedJoin { .. } => self.lower_ordered_join(node, plan, needed),
             Plan::DependentJoin { .. } => {
                 Err(Error::internal("a dependent join reached the physical planner; unnesting missed it"))
             }

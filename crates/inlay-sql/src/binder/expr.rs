@@ -71,8 +71,12 @@ impl Binder<'_> {
                 Ok(negate_if(*negated, self.any(expr, BinaryOp::Equal, query, pos)?))
             }
             ExprKind::Between { expr, low, high, negated } => {
+                let collation = self.collation_of(&[expr, low, high])?;
                 let input = self.expr(expr)?;
                 let (low, high) = (self.expr(low)?, self.expr(high)?);
+                let input = self.collated(input, &collation, pos)?;
+                let low = self.collated(low, &collation, pos)?;
+                let high = self.collated(high, &collation, pos)?;
                 let from = self.comparison(CompareOp::GtEq, input.clone(), low, pos)?;
                 let to = self.comparison(CompareOp::LtEq, input, high, pos)?;
                 Ok(negate_if(*negated, Expr::And(vec![from, to])))
@@ -106,6 +110,19 @@ impl Binder<'_> {
             }
             ExprKind::Exists { query, negated } => Ok(negate_if(*negated, self.exists(query, pos)?)),
             ExprKind::Subquery(query) => self.scalar_subquery(query, pos),
+            ExprKind::Position(number) => {
+                let (_, id) = self.position(*number, pos)?;
+                self.note_use(self.scopes.len().saturating_sub(1), id, pos);
+                Ok(self.column(id))
+            }
+            ExprKind::Columns(_) => {
+                let message = "COLUMNS stands behind SELECT, WHERE and ORDER BY only";
+                Err(self.at(Error::bind(message), pos))
+            }
+            ExprKind::Collate { expr, collation } => {
+                self.collation(collation, pos)?;
+                self.expr(expr)
+            }
             ExprKind::Row(_) => Err(self.at(Error::unsupported("a row outside of a comparison or IN"), pos)),
             ExprKind::Default => {
                 Err(self.at(Error::bind("DEFAULT is only possible as a value of INSERT or UPDATE"), pos))
@@ -158,14 +175,17 @@ impl Binder<'_> {
         {
             return self.row_comparison(op, lefts, rights, pos);
         }
+        let collation = if op.is_comparison() { self.collation_of(&[left, right])? } else { None };
         let (left, right) = (self.expr(left)?, self.expr(right)?);
         if op.is_comparison() {
+            let (left, right) =
+                (self.collated(left, &collation, pos)?, self.collated(right, &collation, pos)?);
             return self.comparison(compare_op(op), left, right, pos);
         }
         match op {
-            BinaryOp::RegexMatch => self.call("regexp_full_match", vec![left, right], pos),
+            BinaryOp::RegexMatch => self.call("regexp_matches", vec![left, right], pos),
             BinaryOp::RegexNotMatch => {
-                let matched = self.call("regexp_full_match", vec![left, right], pos)?;
+                let matched = self.call("regexp_matches", vec![left, right], pos)?;
                 Ok(Expr::Not(Box::new(matched)))
             }
             BinaryOp::StartsWith => self.call("starts_with", vec![left, right], pos),
@@ -224,8 +244,14 @@ impl Binder<'_> {
             }
             return Ok(or(alternatives));
         }
+        let collation = self.collation_of(&[input])?;
         let bound = self.expr(input)?;
-        let items = self.exprs(list)?;
+        let bound = self.collated(bound, &collation, pos)?;
+        let mut items = self.exprs(list)?;
+        if collation.is_some() {
+            let collated = items.into_iter().map(|item| self.collated(item, &collation, pos));
+            items = collated.collect::<Result<_>>()?;
+        }
         if let [only] = items.as_slice() {
             return self.comparison(CompareOp::Eq, bound, only.clone(), pos);
         }

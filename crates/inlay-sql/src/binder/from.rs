@@ -33,7 +33,7 @@ impl Binder<'_> {
         Ok(plan.unwrap_or_else(Plan::single_row))
     }
 
-    fn table_ref(&mut self, table: &TableRef) -> Result<Plan> {
+    pub(super) fn table_ref(&mut self, table: &TableRef) -> Result<Plan> {
         super::with_stack(|| match table {
             TableRef::Table { name, alias } => self.named_table(name, alias.as_ref()),
             TableRef::Function { call, alias, .. } => self.table_function(call, alias.as_ref()),
@@ -46,11 +46,15 @@ impl Binder<'_> {
             TableRef::Join { left, right, kind, condition, pos } => {
                 self.join(left, right, *kind, condition, *pos)
             }
+            TableRef::Pivot(pivot) => self.pivot(pivot),
+            TableRef::Unpivot(unpivot) => self.unpivot(unpivot),
+            TableRef::Show { statement, alias } => self.shown(statement, alias.as_ref()),
+            TableRef::Prepared(number) => self.read_prepared(*number),
         })
     }
 
     /// Makes columns visible under a table's name or alias.
-    fn add_relation(
+    pub(super) fn add_relation(
         &mut self,
         name: &str,
         mut columns: Vec<(String, ColumnId)>,
@@ -225,9 +229,35 @@ impl Binder<'_> {
             let candidates = near_names(&name, known.into_iter());
             return Err(self.at(Error::UndefinedFunction { message, candidates }, pos));
         };
+        // A series whose ends come from the tables in front is the elements of a list per row.
+        if matches!(name.as_str(), "range" | "generate_series") && reads_columns(call) {
+            return self.series_of_rows(&name, call, alias);
+        }
         let (args, named) = self.constant_arguments(call)?;
         let source = self.placed(function.bind(&args, &named), pos)?;
-        self.source(&name, source, alias)
+        let (plan, mut columns) = self.source_plan(source);
+        // The one column of a series is called as the series is.
+        if let (Some(alias), [only], "range" | "generate_series") =
+            (alias, columns.as_mut_slice(), name.as_str())
+        {
+            only.0.clone_from(&alias.name.value);
+        }
+        self.add_relation(&name, columns, alias)?;
+        Ok(plan)
+    }
+
+    /// `generate_series(1, t.n)`: `(SELECT unnest(generate_series(1, t.n)))`.
+    fn series_of_rows(
+        &mut self,
+        name: &str,
+        call: &FunctionCall,
+        alias: Option<&TableAlias>,
+    ) -> Result<Plan> {
+        let build = super::build::Build(call.name.pos);
+        let list = build.call(name, call.arguments.clone());
+        let column = alias.map_or(name, |alias| alias.name.value.as_str());
+        let item = build.item(build.call("unnest", vec![list]), column);
+        self.written_query(build.select(vec![item], Vec::new()), name, alias, call.name.pos)
     }
 
     /// Values of a call's arguments, which must be constant.
@@ -260,12 +290,25 @@ impl Binder<'_> {
         let conditions = self.join_conditions(kind, condition, start, middle, pos);
         self.scope()?.visible_from = outer_start;
         let (conditions, pending) = conditions?;
-        let joined = self.join_plan(kind, left_plan, right_plan, conditions, pending, pos)?;
+        let joined = match (kind, condition) {
+            (WrittenJoin::Positional, _) => self.positional_join(left_plan, right_plan, pos)?,
+            (_, JoinCondition::Asof(_)) if pending.is_empty() => {
+                self.asof_join(kind, left_plan, right_plan, conditions, pos)?
+            }
+            (_, JoinCondition::Asof(_)) => {
+                return Err(self.at(Error::unsupported("a subquery in the condition of an ASOF JOIN"), pos));
+            }
+            _ => self.join_plan(kind, left_plan, right_plan, conditions, pending, pos)?,
+        };
         if matches!(kind, WrittenJoin::Semi | WrittenJoin::Anti) {
             self.scope()?.relations.truncate(middle);
         }
-        let full_using = kind == WrittenJoin::Full
-            && matches!(condition, JoinCondition::Using(_) | JoinCondition::Natural);
+        let written = match condition {
+            JoinCondition::Asof(inner) => inner,
+            other => other,
+        };
+        let full_using =
+            kind == WrittenJoin::Full && matches!(written, JoinCondition::Using(_) | JoinCondition::Natural);
         if full_using { self.merge_full(joined, start, middle) } else { Ok(joined) }
     }
 
@@ -284,6 +327,15 @@ impl Binder<'_> {
                 self.in_phase(Phase::From, |binder| {
                     conjuncts.into_iter().map(|conjunct| binder.condition(conjunct, "ON")).collect()
                 })
+            }
+            JoinCondition::Asof(inner) => {
+                let (mut conditions, pending) = self.join_conditions(kind, inner, start, middle, pos)?;
+                if let (JoinCondition::Using(_), Some(Expr::Compare { op, .. })) =
+                    (&**inner, conditions.last_mut())
+                {
+                    *op = CompareOp::GtEq;
+                }
+                Ok((conditions, pending))
             }
             JoinCondition::Using(names) => Ok((self.using(kind, names, start, middle)?, Vec::new())),
             JoinCondition::Natural => {
@@ -418,6 +470,7 @@ impl Binder<'_> {
         };
         let refuse = |feature: &str| Err(self.at(Error::unsupported(feature), pos));
         match kind {
+            WrittenJoin::Positional => Err(Error::internal("a positional join with conditions")),
             WrittenJoin::Inner | WrittenJoin::Cross if pending.is_empty() => {
                 Ok(combine(JoinKind::Inner, left, right, conditions))
             }
@@ -454,6 +507,19 @@ impl Binder<'_> {
             }
         }
     }
+}
+
+/// Whether an argument of a call reads a column.
+fn reads_columns(call: &FunctionCall) -> bool {
+    use crate::parser::ast::ExprKind;
+    let mut open: Vec<_> = call.arguments.iter().collect();
+    while let Some(expr) = open.pop() {
+        if matches!(expr.kind, ExprKind::Column(_)) {
+            return true;
+        }
+        open.extend(expr.children());
+    }
+    false
 }
 
 /// The function that reads a file of this name, if it looks like one's.

@@ -12,8 +12,12 @@
 //! Called by the facade for every statement; views and defaults are bound from their stored text.
 
 mod alter;
+mod asof;
+mod build;
 mod change;
 mod coerce;
+mod collate;
+mod columns;
 mod constant;
 mod copy;
 mod databases;
@@ -27,6 +31,7 @@ mod merge;
 mod name;
 mod object;
 mod objects;
+mod pivot;
 mod query;
 mod row;
 mod scope;
@@ -37,6 +42,7 @@ mod statement;
 #[cfg(test)]
 mod statement_tests;
 mod subquery;
+mod summarize;
 #[cfg(test)]
 mod tests;
 
@@ -57,6 +63,9 @@ const VIEW_DEPTH_MAX: usize = 64;
 const STACK_RESERVE_BYTES: usize = 128 << 10;
 const STACK_GROWTH_BYTES: usize = 4 << 20;
 
+/// Gives the rows of a query.
+pub type RunQuery<'a> = &'a dyn Fn(plan::statement::Query) -> Result<Vec<Vec<Value>>>;
+
 /// What binding depends on besides the statement.
 pub struct BindContext<'a> {
     /// Tables, views and table functions.
@@ -71,6 +80,8 @@ pub struct BindContext<'a> {
     pub default_nulls_first: bool,
     /// The value of a setting (lower-case name), for `SHOW` and `current_setting`.
     pub setting: &'a dyn Fn(&str) -> Option<Value>,
+    /// Runs a query that the meaning of the statement depends on, such as for the columns of a PIVOT.
+    pub run: Option<RunQuery<'a>>,
 }
 
 /// Binds a statement.
@@ -107,6 +118,8 @@ struct Binder<'a> {
     merge_action: Option<ColumnId>,
     /// The next SELECT or VALUES is a side of a set operation: a bare NULL stays without a type.
     keeps_null_type: bool,
+    /// Sources bound ahead, until they are read.
+    prepared: Vec<Option<pivot::Prepared>>,
 }
 
 /// A plan that several shared scans may read.
@@ -154,6 +167,7 @@ impl<'a> Binder<'a> {
             stored_in: None,
             merge_action: None,
             keeps_null_type: false,
+            prepared: Vec::new(),
         }
     }
 }

@@ -115,6 +115,9 @@ fn text(expr: &Expr) -> String {
         ExprKind::Exists { negated, .. } => format!("{}EXISTS(subquery)", not(negated)),
         ExprKind::Subquery(query) => subquery(query),
         ExprKind::Row(items) => format!("row({})", list(items)),
+        ExprKind::Columns(_) => "COLUMNS".into(),
+        ExprKind::Position(number) => format!("#{number}"),
+        ExprKind::Collate { expr, collation } => format!("{} COLLATE {collation}", text(expr)),
         ExprKind::Default => "DEFAULT".into(),
     }
 }
@@ -142,6 +145,9 @@ fn item_mentions(item: &TableRef, name: &str) -> bool {
         }
         TableRef::Function { .. } => false,
         TableRef::Subquery { query, .. } => mentions_table(query, name),
+        TableRef::Pivot(pivot) => item_mentions(&pivot.source, name),
+        TableRef::Unpivot(unpivot) => item_mentions(&unpivot.source, name),
+        TableRef::Show { .. } | TableRef::Prepared(_) => false,
         TableRef::Join { left, right, .. } => item_mentions(left, name) || item_mentions(right, name),
     }
 }

@@ -193,7 +193,7 @@ impl Binder<'_> {
         Err(self.at(error, pos))
     }
 
-    fn note_use(&mut self, scope_index: usize, id: ColumnId, pos: Pos) {
+    pub(super) fn note_use(&mut self, scope_index: usize, id: ColumnId, pos: Pos) {
         let mut in_aggregate = false;
         for frame in &mut self.aggregate_frames {
             if scope_index <= frame.scope {

@@ -4,20 +4,23 @@
 //! equal a grouping expression are then replaced by its column, also inside subqueries; a column of FROM that is
 //! left over is the "must appear in GROUP BY" error.
 
-use super::scope::{Entry, EntrySource, Phase, Scope, find_column, same_name};
+use super::scope::{Entry, EntrySource, Phase, Scope, find_column};
 use super::subquery::{Pending, attach, filter};
 use super::{Binder, Bound, Output, name};
 use crate::parser::ast::{
-    self, Distinct, ExprKind, GroupBy, Ident, Literal, ObjectName, OrderBy, Pos, Select, SelectItem,
-    SortOrder,
+    self, Distinct, ExprKind, GroupBy, Ident, Literal, OrderBy, Pos, Select, SelectItem, SortOrder,
 };
 use crate::plan::{AggregateExpr, ColumnId, Expr, Plan, SortKey};
-use inlay_catalog::near_names;
 use inlay_kernels::registry::{ArgType, resolve_aggregate};
 use inlay_types::{Error, LogicalType, Result};
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// How many expressions of a SELECT list are compared with a new one.
+const PROJECTION_SEARCHED_MAX: usize = 256;
+/// Most columns of a SELECT list.
+const ITEMS_MAX: usize = 20_000;
 
 /// What stands behind a SELECT, already evaluated where it must be constant.
 pub(super) struct Tail<'q> {
@@ -69,8 +72,11 @@ impl Binder<'_> {
         let mut plan = self.from(&select.from)?;
         self.expand_items(&select.items)?;
         if let Some(condition) = &select.filter {
-            plan = self.filtered(plan, condition, Phase::Where, "WHERE")?;
+            let expanded = self.expand_condition(condition)?;
+            plan = self.filtered(plan, expanded.as_ref().unwrap_or(condition), Phase::Where, "WHERE")?;
         }
+        let expanded_order = self.expand_order(tail.order_by)?;
+        let tail = &Tail { order_by: expanded_order.as_ref().unwrap_or(tail.order_by), ..*tail };
         let mut clauses = self.clauses(select, tail)?;
         let scope = self.scope()?;
         let aggregates = std::mem::take(&mut scope.aggregates);
@@ -123,71 +129,34 @@ impl Binder<'_> {
         let mut entries = Vec::with_capacity(items.len());
         for item in items {
             match item {
-                SelectItem::Expr { expr, alias } => entries.push(written_entry(expr, alias.as_ref())),
-                SelectItem::Star { qualifier, exclude, replace, rename, pos } => {
-                    self.expand_star(qualifier.as_ref(), exclude, replace, rename, *pos, &mut entries)?;
+                SelectItem::Expr { expr, alias } => {
+                    if !self.expand_columns(expr, alias.as_ref(), &mut entries)? {
+                        entries.push(self.written_entry(expr, alias.as_ref())?);
+                    }
                 }
+                SelectItem::Star { .. } => self.expand_star(item, &mut entries)?,
             }
+        }
+        if entries.len() > ITEMS_MAX {
+            let message =
+                format!("{} columns behind SELECT are above the limit of {ITEMS_MAX}", entries.len());
+            return Err(Error::out_of_range(message));
         }
         self.scope()?.entries = entries;
         Ok(())
     }
 
-    fn expand_star(
-        &mut self,
-        qualifier: Option<&ObjectName>,
-        exclude: &[Ident],
-        replace: &[(ast::Expr, Ident)],
-        rename: &[(Ident, Ident)],
-        pos: Pos,
-        entries: &mut Vec<Entry>,
-    ) -> Result<()> {
-        let relations = &self.scope()?.relations;
-        if relations.is_empty() {
-            return Err(self.at(Error::bind("SELECT * needs a FROM clause"), pos));
-        }
-        let mut columns: Vec<(String, ColumnId)> = Vec::new();
-        let mut found = false;
-        for relation in relations {
-            if qualifier.is_some_and(|name| !same_name(name.last(), &relation.name)) {
-                continue;
+    fn written_entry(&mut self, expr: &ast::Expr, alias: Option<&Ident>) -> Result<Entry> {
+        let name = match (alias, &expr.kind) {
+            (Some(alias), _) => alias.value.clone(),
+            (None, ExprKind::Position(number)) => self.position(*number, expr.pos)?.0,
+            (None, ExprKind::Column(parts)) => {
+                self.stored_name(parts)?.unwrap_or_else(|| name::of_expr(expr))
             }
-            found = true;
-            for column in relation.columns.iter().filter(|column| qualifier.is_some() || !column.hidden) {
-                let id = if qualifier.is_some() { column.id } else { column.unqualified() };
-                columns.push((column.name.clone(), id));
-            }
-        }
-        if let (false, Some(name)) = (found, qualifier) {
-            let candidates = near_names(name.last(), relations.iter().map(|relation| relation.name.as_str()));
-            return Err(self.at(Error::UndefinedTable { name: name.to_string(), candidates }, pos));
-        }
-        let named = exclude
-            .iter()
-            .chain(replace.iter().map(|(_, name)| name))
-            .chain(rename.iter().map(|(name, _)| name));
-        for name in named {
-            if !columns.iter().any(|(column, _)| same_name(column, &name.value)) {
-                let candidates = near_names(&name.value, columns.iter().map(|(column, _)| column.as_str()));
-                return Err(
-                    self.at(Error::UndefinedColumn { name: name.value.clone(), candidates }, name.pos)
-                );
-            }
-        }
-        for (column, id) in columns {
-            let is_column = |name: &Ident| same_name(&name.value, &column);
-            if exclude.iter().any(is_column) {
-                continue;
-            }
-            let source = match replace.iter().find(|(_, name)| is_column(name)) {
-                Some((expr, _)) => EntrySource::Written(Rc::new(expr.clone())),
-                None => EntrySource::Star(id),
-            };
-            let name =
-                rename.iter().find(|(from, _)| is_column(from)).map_or(column, |(_, to)| to.value.clone());
-            entries.push(Entry { name, is_alias: false, source, bound: None, group: None });
-        }
-        Ok(())
+            (None, _) => name::of_expr(expr),
+        };
+        let source = EntrySource::Written(Rc::new(expr.clone()));
+        Ok(Entry { name, is_alias: alias.is_some(), source, bound: None, group: None })
     }
 
     /// The value of entry `index` in the clause being bound.
@@ -413,6 +382,8 @@ impl Binder<'_> {
             }
             _ => {
                 let bound = self.expr(expr)?;
+                let collation = self.collation_of(&[expr])?;
+                let bound = self.collated(bound, &collation, expr.pos)?;
                 let entries = &self.scope()?.entries;
                 let same = entries.iter().position(|entry| entry.bound.as_ref() == Some(&bound));
                 Ok(Some(same.map_or(OrderKey::Expr(bound), OrderKey::Entry)))
@@ -517,11 +488,20 @@ impl Binder<'_> {
         available: &HashSet<ColumnId>,
         projection: &mut Vec<(ColumnId, Expr)>,
     ) -> ColumnId {
-        if let Some((id, _)) = projection.iter().find(|(_, known)| known == expr && expr.is_deterministic()) {
+        // Equal expressions are computed once; looking for them among very many costs more than it saves.
+        let known = projection.iter().take(PROJECTION_SEARCHED_MAX);
+        if let Some((id, _)) = known.into_iter().find(|(_, known)| known == expr && expr.is_deterministic()) {
             return *id;
         }
         let id = match expr {
-            Expr::Column { id, .. } if available.contains(id) => *id,
+            Expr::Column { id, .. } if available.contains(id) => {
+                if projection.len() > PROJECTION_SEARCHED_MAX
+                    && projection.iter().any(|(known, _)| known == id)
+                {
+                    return *id;
+                }
+                *id
+            }
             other => self.columns.add(name, other.ty()),
         };
         projection.push((id, expr.clone()));
@@ -592,16 +572,6 @@ pub(super) fn sorted(plan: Plan, keys: Vec<SortKey>, limit: Option<u64>, offset:
         Plan::Limit { input, limit, offset }
     } else {
         *input
-    }
-}
-
-fn written_entry(expr: &ast::Expr, alias: Option<&Ident>) -> Entry {
-    Entry {
-        name: alias.map_or_else(|| name::of_expr(expr), |alias| alias.value.clone()),
-        is_alias: alias.is_some(),
-        source: EntrySource::Written(Rc::new(expr.clone())),
-        bound: None,
-        group: None,
     }
 }
 

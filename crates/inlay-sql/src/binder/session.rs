@@ -1,9 +1,9 @@
 //! ATTACH, DETACH, USE, CHECKPOINT, VACUUM, EXPORT and IMPORT.
 
-use super::Binder;
 use super::scope::same_name;
+use super::{Binder, Bound};
 use crate::parser::ast::{CopyOption, Ident, ObjectName, Pos, StatementKind};
-use crate::plan::statement::{Attach, ExportFormat, Query};
+use crate::plan::statement::{Attach, ExportFormat};
 use crate::plan::{self, Statement};
 use inlay_catalog::near_names;
 use inlay_types::{Error, LogicalType, Result, Value};
@@ -13,9 +13,9 @@ const ATTACH_OPTIONS: [&str; 4] = ["read_only", "read_write", "type", "access_mo
 
 impl Binder<'_> {
     /// One row per attached database.
-    pub(super) fn show_databases(&mut self) -> Query {
+    pub(super) fn shown_databases(&mut self) -> Bound {
         let rows = self.context.catalog.names().into_iter().map(|name| vec![Value::Varchar(name)]).collect();
-        self.literal_rows(&[("database_name", LogicalType::Varchar)], rows)
+        self.literal_bound(&[("database_name", LogicalType::Varchar)], rows)
     }
 
     pub(super) fn database_statement(&mut self, kind: &StatementKind) -> Result<Statement> {

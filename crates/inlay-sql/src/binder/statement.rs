@@ -3,7 +3,6 @@
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, Ident, ObjectName, QueryBody, StatementKind};
 use crate::plan::{self, Expr, Plan};
-use inlay_catalog::CatalogEntry;
 use inlay_types::{LogicalType, Result, Value};
 
 impl Binder<'_> {
@@ -64,7 +63,10 @@ impl Binder<'_> {
             StatementKind::Savepoint(name) => S::Savepoint(name.value.clone()),
             StatementKind::RollbackTo(name) => S::RollbackTo(name.value.clone()),
             StatementKind::Release(name) => S::Release(name.value.clone()),
-            StatementKind::ShowDatabases => S::Query(self.show_databases()),
+            StatementKind::ShowDatabases => {
+                let bound = self.shown_databases();
+                S::Query(self.finish(bound))
+            }
             StatementKind::Vacuum { .. }
             | StatementKind::Attach { .. }
             | StatementKind::Detach { .. }
@@ -73,77 +75,47 @@ impl Binder<'_> {
             | StatementKind::ImportDatabase { .. }
             | StatementKind::Checkpoint { .. } => self.database_statement(&statement.kind)?,
             StatementKind::Object(object) => self.object_statement(object)?,
-            StatementKind::ShowTables => S::Query(self.show_tables()),
-            StatementKind::Show { name } => S::Query(self.show(name)?),
-            StatementKind::Describe(query) => S::Query(self.describe(query)?),
+            StatementKind::ShowTables => {
+                let bound = self.shown_tables();
+                S::Query(self.finish(bound))
+            }
+            StatementKind::ShowAllTables => {
+                let bound = self.all_tables()?;
+                S::Query(self.finish(bound))
+            }
+            StatementKind::Show { name } => {
+                let bound = self.shown_setting(name)?;
+                S::Query(self.finish(bound))
+            }
+            StatementKind::Describe(query) => {
+                let bound = self.described(query)?;
+                S::Query(self.finish(bound))
+            }
+            StatementKind::Summarize(query) => self.summarize_statement(query)?,
         })
     }
 
     /// A result of constant rows.
-    pub(super) fn literal_rows(
-        &mut self,
-        columns: &[(&str, LogicalType)],
-        rows: Vec<Vec<Value>>,
-    ) -> plan::statement::Query {
+    pub(super) fn literal_bound(&mut self, columns: &[(&str, LogicalType)], rows: Vec<Vec<Value>>) -> Bound {
         let output: Vec<Output> = columns
             .iter()
-            .map(|(name, ty)| Output { id: self.columns.add(*name, *ty), name: (*name).to_string() })
+            .map(|(name, ty)| Output { id: self.columns.add(*name, ty.clone()), name: (*name).to_string() })
             .collect();
-        let literal = |(value, (_, ty)): (Value, &(&str, LogicalType))| Expr::Literal { value, ty: *ty };
+        let literal =
+            |(value, (_, ty)): (Value, &(&str, LogicalType))| Expr::Literal { value, ty: ty.clone() };
         let rows = rows.into_iter().map(|row| row.into_iter().zip(columns).map(literal).collect()).collect();
         let plan = Plan::Values { columns: output.iter().map(|column| column.id).collect(), rows };
-        self.finish(Bound { plan, output })
-    }
-
-    fn show_tables(&mut self) -> plan::statement::Query {
-        let names =
-            self.context.catalog.entries(&self.current_database()).into_iter().map(
-                |(_, entry)| match entry {
-                    CatalogEntry::Table(table) => Some(table.name.clone()),
-                    CatalogEntry::View(view) => Some(view.name.clone()),
-                    CatalogEntry::Registered(_) => None,
-                },
-            );
-        let keys = self.context.catalog.entries(&self.current_database()).into_iter().map(|(key, _)| key);
-        let rows = keys.zip(names).map(|(key, name)| vec![Value::Varchar(name.unwrap_or(key))]).collect();
-        self.literal_rows(&[("name", LogicalType::Varchar)], rows)
+        Bound { plan, output }
     }
 
     /// `SHOW setting`; `SHOW table` describes it.
-    fn show(&mut self, name: &Ident) -> Result<plan::statement::Query> {
+    pub(super) fn shown_setting(&mut self, name: &Ident) -> Result<Bound> {
         if let Some(value) = (self.context.setting)(&name.value.to_lowercase()) {
             let row = vec![Value::Varchar(value.to_string())];
-            return Ok(self.literal_rows(&[(name.value.as_str(), LogicalType::Varchar)], vec![row]));
+            return Ok(self.literal_bound(&[(name.value.as_str(), LogicalType::Varchar)], vec![row]));
         }
         let table = ObjectName { parts: vec![name.clone()], is_string: false };
-        self.describe(&star_query(table))
-    }
-
-    fn describe(&mut self, query: &ast::Query) -> Result<plan::statement::Query> {
-        let bound = self.query(query)?;
-        let text = |text: &str| Value::Varchar(text.to_string());
-        let described = |column: &Output| {
-            let ty = self.columns.ty(column.id).to_string();
-            vec![text(&column.name), text(&ty), text("YES"), Value::Null, Value::Null, Value::Null]
-        };
-        let mut rows: Vec<Vec<Value>> = bound.output.iter().map(described).collect();
-        if let Plan::Scan { table, .. } = &bound.plan {
-            let schema = table.table.schema();
-            for (row, (index, column)) in rows.iter_mut().zip(schema.columns.iter().enumerate()) {
-                if column.not_null {
-                    row[2] = text("NO");
-                }
-                if schema.primary_key.contains(&index) {
-                    row[3] = text("PRI");
-                } else if schema.is_unique(index) {
-                    row[3] = text("UNI");
-                }
-                row[4] = column.default.as_deref().map_or(Value::Null, text);
-            }
-        }
-        let names = ["column_name", "column_type", "null", "key", "default", "extra"];
-        self.shared.clear();
-        Ok(self.literal_rows(&names.map(|name| (name, LogicalType::Varchar)), rows))
+        self.described(&star_query(table))
     }
 
     fn pragma(&mut self, name: &Ident, arguments: &[ast::Expr]) -> Result<plan::Statement> {
@@ -157,13 +129,20 @@ impl Binder<'_> {
                 let path = self.constant(path, "PRAGMA")?.to_string();
                 Ok(plan::Statement::Verify(plan::statement::VerifyTarget::File(path)))
             }
-            ("show_databases", []) => Ok(plan::Statement::Query(self.show_databases())),
-            ("show_tables", []) => Ok(plan::Statement::Query(self.show_tables())),
+            ("show_databases", []) => {
+                let bound = self.shown_databases();
+                Ok(plan::Statement::Query(self.finish(bound)))
+            }
+            ("show_tables", []) => {
+                let bound = self.shown_tables();
+                Ok(plan::Statement::Query(self.finish(bound)))
+            }
             ("table_info" | "show", [table]) => {
                 let table_name = self.constant(table, "PRAGMA")?.to_string();
                 let ident = Ident { value: table_name, pos: table.pos };
                 let described = star_query(ObjectName { parts: vec![ident], is_string: false });
-                Ok(plan::Statement::Query(self.describe(&described)?))
+                let bound = self.described(&described)?;
+                Ok(plan::Statement::Query(self.finish(bound)))
             }
             (_, []) => Ok(plan::Statement::Set { name: lower, value: Some(Value::Boolean(true)) }),
             (_, arguments) => {

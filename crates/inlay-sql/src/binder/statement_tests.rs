@@ -122,6 +122,7 @@ fn with_context<T>(attached: &Attached, inner: impl FnOnce(&BindContext<'_>) -> 
         options: ResolveOptions::default(),
         default_nulls_first: false,
         setting: &|_| None,
+        run: None,
     })
 }
 

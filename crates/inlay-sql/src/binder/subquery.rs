@@ -62,6 +62,7 @@ fn collect(plan: &Plan, made: &mut HashSet<ColumnId>, read: &mut HashSet<ColumnI
         Plan::SharedScan { columns, .. } => made.extend(columns.iter().map(|(id, _)| *id)),
         Plan::Join { .. }
         | Plan::DependentJoin { .. }
+        | Plan::OrderedJoin { .. }
         | Plan::Filter { .. }
         | Plan::Sort { .. }
         | Plan::Limit { .. }

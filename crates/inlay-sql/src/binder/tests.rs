@@ -40,6 +40,7 @@ fn bound_with(sql: &str, parameters: &[Value]) -> Result<Statement> {
         options: ResolveOptions::default(),
         default_nulls_first: false,
         setting: &|name| (name == "threads").then_some(Value::BigInt(2)),
+        run: None,
     };
     bind(&parse_statement(sql)?, &context)
 }
@@ -482,6 +483,7 @@ fn the_workloads_bind() {
         options: ResolveOptions::default(),
         default_nulls_first: false,
         setting: &|_| None,
+        run: None,
     };
     for statement in crate::parser::parse_statements(WORKLOAD_TABLES).unwrap() {
         let Statement::CreateTable(create) = bind(&statement, &context).unwrap() else { panic!() };

@@ -18,7 +18,7 @@ use super::rewrite::{
     conjuncts_of, empty_relation, is_empty_relation, map_inputs, pass_through, split_conjuncts, take,
     with_stack,
 };
-use crate::plan::{ColumnId, Columns, Expr, JoinKind, Plan, SetOpKind};
+use crate::plan::{ColumnId, Columns, Expr, JoinKind, OrderedJoinKind, Plan, SetOpKind};
 use inlay_types::{Result, Value};
 use std::collections::HashMap;
 
@@ -152,7 +152,24 @@ impl PushDown<'_> {
                     None => empty_relation(columns.iter().map(|c| c.id).collect()),
                 })
             }
-            Plan::Sort { .. } | Plan::Limit { .. } | Plan::GroupLimit { .. } => {
+            Plan::OrderedJoin {
+                kind: OrderedJoinKind::Asof { kind, build_left: false },
+                left,
+                right,
+                conditions,
+            } if matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti) => {
+                // Which partner a row gets depends on no other row of its side.
+                let of_left: ColumnSet = left.output().into_iter().collect();
+                let (below, above): (Vec<_>, Vec<_>) = predicates.into_iter().partition(|predicate| {
+                    let reads = ColumnSet::of(predicate);
+                    predicate.is_deterministic() && !reads.is_empty() && reads.is_subset(&of_left)
+                });
+                let (left, right) = (self.push(*left, below)?, self.push(*right, Vec::new())?);
+                let kind = OrderedJoinKind::Asof { kind, build_left: false };
+                let (left, right) = (Box::new(left), Box::new(right));
+                Ok(Plan::OrderedJoin { kind, left, right, conditions }.filter(above))
+            }
+            Plan::Sort { .. } | Plan::Limit { .. } | Plan::GroupLimit { .. } | Plan::OrderedJoin { .. } => {
                 let plan = map_inputs(plan, &mut |input| self.push(input, Vec::new()))?;
                 Ok(plan.filter(predicates))
             }

@@ -87,6 +87,7 @@ fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
         Plan::Source { .. }
         | Plan::Values { .. }
         | Plan::DependentJoin { .. }
+        | Plan::OrderedJoin { .. }
         | Plan::SetOp { .. }
         | Plan::SharedScan { .. } => {}
     }

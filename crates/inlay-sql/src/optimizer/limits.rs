@@ -1,7 +1,7 @@
 //! Sorting and limits: ORDER BY with LIMIT becomes top-N, limits move down, orders that nothing depends on go.
 
 use super::rewrite::{empty_relation, take, with_stack};
-use crate::plan::{AggregateExpr, JoinKind, Plan, SetOpKind};
+use crate::plan::{AggregateExpr, JoinKind, OrderedJoinKind, Plan, SetOpKind};
 use inlay_kernels::AggregateKind;
 
 /// Rewrites a whole plan; the order of its own rows matters.
@@ -42,6 +42,11 @@ fn rewrite_operator(plan: &mut Plan, order_matters: bool) {
         Plan::Join { left, right, .. } | Plan::DependentJoin { left, right, .. } => {
             rewrite(left, false);
             rewrite(right, false);
+        }
+        Plan::OrderedJoin { kind, left, right, .. } => {
+            let by_order = *kind == OrderedJoinKind::Positional;
+            rewrite(left, by_order);
+            rewrite(right, by_order);
         }
         Plan::SetOp { left, right, all, kind, .. } => {
             let keeps = order_matters && *all && *kind == SetOpKind::Union;

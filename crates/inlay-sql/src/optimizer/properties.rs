@@ -4,7 +4,7 @@
 //! that passes may change plans by it. What cannot be proven is left out of the answer. Called by most passes.
 
 use super::column_set::ColumnSet;
-use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan, SetOpKind};
+use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, OrderedJoinKind, Plan, SetOpKind};
 use inlay_kernels::function::NullHandling;
 use inlay_types::LogicalType;
 
@@ -39,6 +39,7 @@ fn collect_made(plan: &Plan, made: &mut ColumnSet) {
         Plan::Filter { .. }
         | Plan::Join { .. }
         | Plan::DependentJoin { .. }
+        | Plan::OrderedJoin { .. }
         | Plan::Sort { .. }
         | Plan::Limit { .. }
         | Plan::GroupLimit { .. }
@@ -232,6 +233,15 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
             };
             (0..columns.len()).filter(filled).map(|i| columns[i]).collect()
         }
+        Plan::OrderedJoin { kind, left, right, .. } => match kind {
+            OrderedJoinKind::Asof { kind: JoinKind::Inner, .. } => {
+                not_null_columns(left).union(&not_null_columns(right))
+            }
+            OrderedJoinKind::Asof { kind: JoinKind::Left | JoinKind::Semi | JoinKind::Anti, .. } => {
+                not_null_columns(left)
+            }
+            _ => ColumnSet::new(),
+        },
         Plan::With { body, .. } => not_null_columns(body),
         Plan::SharedScan { .. } => ColumnSet::new(),
     }
@@ -255,6 +265,7 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
         }
         Plan::Values { rows, .. } if rows.len() <= 1 => vec![ColumnSet::new()],
         Plan::Source { .. } | Plan::Values { .. } | Plan::SharedScan { .. } => Vec::new(),
+        Plan::OrderedJoin { .. } => Vec::new(),
         Plan::Project { input, items } => {
             let renamed = |key: &ColumnSet| -> Option<ColumnSet> {
                 let new = |id| items.iter().find(|(_, e)| as_column(e) == Some(id)).map(|(new, _)| *new);

@@ -107,6 +107,7 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
         }
         Plan::Filter { .. }
         | Plan::Join { .. }
+        | Plan::OrderedJoin { .. }
         | Plan::Sort { .. }
         | Plan::Limit { .. }
         | Plan::GroupLimit { .. } => {

@@ -106,6 +106,7 @@ pub fn rename_columns(plan: &mut Plan, map: &HashMap<ColumnId, ColumnId>) {
         Plan::Filter { .. }
         | Plan::Join { .. }
         | Plan::DependentJoin { .. }
+        | Plan::OrderedJoin { .. }
         | Plan::Sort { .. }
         | Plan::Limit { .. }
         | Plan::GroupLimit { .. }

@@ -12,7 +12,8 @@ use super::column_set::ColumnSet;
 use super::evaluate;
 use super::properties::{as_column, as_column_equality};
 use crate::plan::{
-    AggregateExpr, ColumnEstimate, ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, SetOpKind, SharedId,
+    AggregateExpr, ColumnEstimate, ColumnId, CompareOp, Expr, JoinKind, OrderedJoinKind, Plan, ScanColumn,
+    SetOpKind, SharedId,
 };
 use inlay_catalog::TableEntry;
 use inlay_storage::TableStatistics;
@@ -108,6 +109,15 @@ impl Estimator {
             Plan::Join { kind, conditions, .. } | Plan::DependentJoin { kind, conditions, .. } => {
                 let left = next();
                 joined(*kind, left, next(), conditions)
+            }
+            Plan::OrderedJoin { kind, .. } => {
+                let (left, right) = (next(), next());
+                let rows = match kind {
+                    OrderedJoinKind::Asof { .. } => left.rows,
+                    OrderedJoinKind::Positional => left.rows.max(right.rows),
+                };
+                let columns = left.columns.into_iter().chain(right.columns).collect();
+                Relation { rows, base_rows: rows, columns }
             }
             Plan::Aggregate { groups, aggregates, .. } => aggregated(next(), groups, aggregates),
             Plan::Sort { limit, .. } | Plan::Limit { limit, .. } => {

@@ -160,6 +160,10 @@ pub enum StatementKind {
     },
     /// `DESCRIBE query` and, as `FROM table`, `DESCRIBE table`.
     Describe(Box<Query>),
+    /// `SUMMARIZE query`.
+    Summarize(Box<Query>),
+    /// `SHOW ALL TABLES`.
+    ShowAllTables,
     /// `[FORCE] CHECKPOINT [database]`.
     Checkpoint {
         database: Option<Ident>,
@@ -668,6 +672,64 @@ pub enum TableRef {
         condition: JoinCondition,
         pos: Pos,
     },
+    Pivot(Box<Pivot>),
+    Unpivot(Box<Unpivot>),
+    /// `(DESCRIBE t)`, `(SUMMARIZE t)`, `(SHOW TABLES)`.
+    Show {
+        statement: Box<StatementKind>,
+        alias: Option<TableAlias>,
+    },
+    /// What the binder has bound before, by its number; no parser makes it.
+    Prepared(usize),
+}
+
+/// `PIVOT`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct Pivot {
+    pub source: TableRef,
+    pub on: Vec<PivotColumn>,
+    /// Aggregates with their aliases; none: `count(*)`.
+    pub aggregates: Vec<SelectItem>,
+    /// `None`: by all columns that are not used.
+    pub group_by: Option<Vec<Expr>>,
+    pub alias: Option<TableAlias>,
+    pub pos: Pos,
+}
+
+/// What a PIVOT makes columns of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PivotColumn {
+    /// Its values become columns.
+    pub expr: Expr,
+    /// `IN (..)`: these values only.
+    pub values: Option<Vec<SelectItem>>,
+    /// `IN (SELECT ..)`.
+    pub query: Option<Box<Query>>,
+}
+
+/// `UNPIVOT`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct Unpivot {
+    pub source: TableRef,
+    pub columns: Vec<UnpivotColumn>,
+    /// The column of names.
+    pub name: Ident,
+    /// The columns of values.
+    pub values: Vec<Ident>,
+    pub include_nulls: bool,
+    pub alias: Option<TableAlias>,
+    pub pos: Pos,
+}
+
+/// What becomes one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnpivotColumn {
+    /// One per column of values.
+    pub exprs: Vec<Expr>,
+    /// The name in the column of names.
+    pub alias: Option<Ident>,
 }
 
 /// `AS t(a, b)`.
@@ -689,6 +751,8 @@ pub enum JoinKind {
     Cross,
     Semi,
     Anti,
+    /// Row by row.
+    Positional,
 }
 
 /// What a join compares.
@@ -699,6 +763,8 @@ pub enum JoinCondition {
     On(Expr),
     Using(Vec<Ident>),
     Natural,
+    /// `ASOF`: of the partners by the inequality, the nearest.
+    Asof(Box<JoinCondition>),
 }
 
 /// An expression and where it stands.
@@ -793,8 +859,48 @@ pub enum ExprKind {
     Subquery(Box<Query>),
     /// `(a, b)` or `ROW(a, b)`.
     Row(Vec<Expr>),
+    /// `COLUMNS(..)`: one expression per column.
+    Columns(Box<Columns>),
+    /// `#1`: a column of FROM, counted from 1.
+    Position(usize),
+    Collate {
+        expr: Box<Expr>,
+        /// `NOCASE`, `NOCASE.NOACCENT`.
+        collation: String,
+    },
     /// `DEFAULT`, in INSERT and UPDATE.
     Default,
+}
+
+/// `COLUMNS(..)`, and `* LIKE ..`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Columns {
+    /// Which columns.
+    pub selection: ColumnSelection,
+    /// `*COLUMNS(..)`: all of them in one list of arguments.
+    pub unpacked: bool,
+    /// A star in front of LIKE; never behind the parser.
+    pub bare: bool,
+}
+
+/// Which columns `COLUMNS(..)` stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnSelection {
+    /// Those of a [`SelectItem::Star`].
+    Star(Box<SelectItem>),
+    /// Those whose names a regular expression finds something in.
+    Pattern(String),
+    /// Those named.
+    Names(Vec<Ident>),
+    /// Those of a star for whose names, as the parameter, a condition holds.
+    Where {
+        /// A [`SelectItem::Star`].
+        star: Box<SelectItem>,
+        /// What the condition calls the name.
+        parameter: Ident,
+        /// The condition.
+        condition: Box<Expr>,
+    },
 }
 
 /// A constant as written.

@@ -4,11 +4,12 @@ use super::ast::{Ident, ObjectName, Parameter, Pos, TableAlias};
 use inlay_types::{Error, Result};
 use sqlparser::ast;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Location, Token};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use std::cell::Cell;
+use std::sync::Arc;
 
 /// Deepest nesting of expressions and queries in a statement (chains of AND and OR count once).
-const DEPTH_MAX: usize = 1000;
+pub(super) const DEPTH_MAX: usize = 1000;
 
 /// What is known about the statement being converted.
 pub(super) struct Context<'c, 'p> {
@@ -17,7 +18,11 @@ pub(super) struct Context<'c, 'p> {
     /// Holds the tokens.
     pub(super) parser: &'c Parser<'p>,
     /// Places of all `?` in the text, in order.
-    pub(super) marks: &'c [Location],
+    pub(super) marks: &'c Arc<[Location]>,
+    /// Tokens kept aside, by the number in their place.
+    pub(super) pieces: &'c Arc<[Vec<TokenWithSpan>]>,
+    /// The byte at which each line starts.
+    pub(super) line_starts: &'c Arc<[usize]>,
     /// Index of the statement's first token.
     pub(super) first_token: usize,
     /// How many of `marks` stand before the statement.

@@ -41,7 +41,7 @@ impl Dialect for InlayDialect {
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<ast::Expr, ParserError>> {
         match parser.peek_token_ref().token {
             Token::EscapedStringLiteral(_) => Some(parser.parse_value().map(ast::Expr::Value)),
-            _ => None,
+            _ => super::friendly::parse_prefix(parser),
         }
     }
 
@@ -52,6 +52,9 @@ impl Dialect for InlayDialect {
         expr: &ast::Expr,
         _precedence: u8,
     ) -> Option<Result<ast::Expr, ParserError>> {
+        if let Some(parsed) = super::friendly::parse_infix(parser, expr) {
+            return Some(parsed);
+        }
         let is_word =
             |token: &Token, keyword: Keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
         let [first, second, third, fourth] = parser.peek_tokens_ref::<4>().map(|token| &token.token);
@@ -87,6 +90,16 @@ impl Dialect for InlayDialect {
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
         match parser.peek_token_ref().token {
             Token::Caret => Some(Ok(PRECEDENCE_POWER)),
+            Token::CustomBinaryOperator(ref operator) if operator == super::rewrite::ALIAS_OPERATOR => {
+                Some(Ok(1))
+            }
+            Token::Word(ref word)
+                if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull") =>
+            {
+                Some(Ok(self.prec_value(Precedence::Is)))
+            }
+            // All operators without a rank of their own have one, and go from left to right.
+            Token::Pipe | Token::Ampersand => Some(Ok(self.prec_value(Precedence::PgOther))),
             Token::StringConcat | Token::ShiftLeft | Token::ShiftRight | Token::CaretAt => {
                 Some(Ok(self.prec_value(Precedence::PgOther)))
             }
@@ -95,6 +108,18 @@ impl Dialect for InlayDialect {
     }
 
     fn supports_trailing_commas(&self) -> bool {
+        true
+    }
+
+    fn supports_parens_around_table_factor(&self) -> bool {
+        true
+    }
+
+    fn supports_factorial_operator(&self) -> bool {
+        true
+    }
+
+    fn supports_unicode_string_literal(&self) -> bool {
         true
     }
 

@@ -90,10 +90,6 @@ impl Context<'_, '_> {
             ast::Expr::ILike { negated, any: false, expr, pattern, escape_char } => {
                 self.like(*expr, *pattern, escape_char, negated, true)?
             }
-            ast::Expr::SimilarTo { negated, expr, pattern, escape_char: None } => {
-                let op = if negated { BinaryOp::RegexNotMatch } else { BinaryOp::RegexMatch };
-                self.binary_kind(op, *expr, *pattern)?
-            }
             ast::Expr::AnyOp { left, compare_op, right, .. } => {
                 self.quantified(*left, compare_op, *right, false)?
             }
@@ -124,7 +120,27 @@ impl Context<'_, '_> {
                 let field = Ident { value: field.to_string().trim_matches('\'').to_ascii_lowercase(), pos };
                 ExprKind::Extract { field, expr: self.boxed(*expr)? }
             }
-            ast::Expr::Function(function) => ExprKind::Function(self.function(function)?),
+            ast::Expr::Function(function) => match self.columns_or_call(function)? {
+                Ok(columns) => columns,
+                Err(function) => ExprKind::Function(self.function(function)?),
+            },
+            ast::Expr::CompoundFieldAccess { root, access_chain }
+                if access_chain
+                    .iter()
+                    .all(|access| matches!(access, ast::AccessExpr::Dot(ast::Expr::Function(_)))) =>
+            {
+                return self.call_chain(*root, access_chain);
+            }
+            ast::Expr::Collate { expr, collation } => {
+                ExprKind::Collate { expr: self.boxed(*expr)?, collation: collation.to_string() }
+            }
+            ast::Expr::AtTimeZone { timestamp, time_zone } => {
+                return Ok(call("timezone", vec![self.expr(*time_zone)?, self.expr(*timestamp)?], pos));
+            }
+            ast::Expr::SimilarTo { negated, expr, pattern, escape_char: None } => {
+                let matched = call("regexp_full_match", vec![self.expr(*expr)?, self.expr(*pattern)?], pos);
+                if negated { ExprKind::Not(Box::new(matched)) } else { return Ok(matched) }
+            }
             other => return self.disguised_call(other, pos),
         };
         Ok(Expr { kind, pos })
@@ -158,8 +174,6 @@ impl Context<'_, '_> {
                 (name, std::iter::once(*expr).chain(what).collect())
             }
             ast::Expr::Overlay { .. } => return Err(self.at(unsupported("OVERLAY"), pos)),
-            ast::Expr::AtTimeZone { .. } => return Err(self.at(unsupported("AT TIME ZONE"), pos)),
-            ast::Expr::Collate { .. } => return Err(self.at(unsupported("COLLATE"), pos)),
             ast::Expr::Array(_) | ast::Expr::CompoundFieldAccess { .. } => {
                 return Err(self.at(unsupported("a list or its subscript"), pos));
             }
@@ -210,6 +224,14 @@ impl Context<'_, '_> {
             BinaryOperator::PGNotLikeMatch => (true, false),
             BinaryOperator::PGILikeMatch => (false, true),
             BinaryOperator::PGNotILikeMatch => (true, true),
+            BinaryOperator::PGRegexIMatch | BinaryOperator::PGRegexNotIMatch => {
+                let option = Expr { kind: ExprKind::Literal(Literal::String("i".into())), pos };
+                let matched = call("regexp_matches", vec![self.expr(left)?, self.expr(right)?, option], pos);
+                if op == BinaryOperator::PGRegexIMatch {
+                    return Ok(matched);
+                }
+                return Ok(Expr { kind: ExprKind::Not(Box::new(matched)), pos });
+            }
             _ => {
                 let Some(op) = binary_operator(&op) else {
                     return Err(self.at(unsupported(format!("the operator {op}")), pos));
@@ -228,6 +250,9 @@ impl Context<'_, '_> {
             UnaryOperator::Plus => ExprKind::Unary { op: UnaryOp::Plus, expr: self.boxed(operand)? },
             UnaryOperator::BitwiseNot => ExprKind::Unary { op: UnaryOp::BitNot, expr: self.boxed(operand)? },
             UnaryOperator::PGAbs => return Ok(call("abs", vec![self.expr(operand)?], pos)),
+            UnaryOperator::PGPostfixFactorial => {
+                return Ok(call("factorial", vec![self.expr(operand)?], pos));
+            }
             UnaryOperator::Minus => match self.expr(operand)? {
                 // The smallest integers have no positive counterpart, so a sign belongs to the number.
                 Expr { kind: ExprKind::Literal(Literal::Number(digits)), .. } if !digits.starts_with('-') => {
@@ -277,7 +302,18 @@ impl Context<'_, '_> {
             ast::Expr::Subquery(query) => {
                 Ok(ExprKind::Quantified { expr, op, all, query: self.query(*query)? })
             }
-            _ => Err(self.at(unsupported("ANY or ALL of something other than a subquery"), pos)),
+            // `x = ANY (list)` looks among the list's elements.
+            list => {
+                let list = self.expr(list)?;
+                let elements = call("unnest", vec![list], pos);
+                let select = super::ast::Select {
+                    items: vec![super::ast::SelectItem::Expr { expr: elements, alias: None }],
+                    ..super::query::select_star(Vec::new(), pos)
+                };
+                let body = super::ast::QueryBody::Select(Box::new(select));
+                let query = Box::new(super::query::plain_query(body));
+                Ok(ExprKind::Quantified { expr, op, all, query })
+            }
         }
     }
 
@@ -293,6 +329,12 @@ impl Context<'_, '_> {
                     self.at(Error::Syntax { message }, pos_of(location))
                 })?;
                 Literal::Blob(bytes)
+            }
+            ast::Value::Placeholder(text) if text.starts_with('#') => {
+                return match text.trim_start_matches('#').parse() {
+                    Ok(number) => Ok(ExprKind::Position(number)),
+                    Err(_) => Err(self.at(Error::bind(format!("{text} is no position")), pos_of(location))),
+                };
             }
             ast::Value::Placeholder(text) => {
                 let parameter = self.parameter(&text, location).map_err(|e| self.at(e, pos_of(location)))?;
@@ -358,10 +400,23 @@ impl Context<'_, '_> {
         if function.null_treatment.is_some() {
             return refuse("IGNORE NULLS and RESPECT NULLS");
         }
-        let Some(name) = name.parts.pop() else { return refuse("a call without a name") };
+        let Some(last) = name.parts.pop() else { return refuse("a call without a name") };
+        // `column.f()` is `f(column)`, but `main.f()` is a function of a schema.
+        let is_schema = |part: &Ident| {
+            ["main", "pg_catalog", "information_schema", "system"]
+                .iter()
+                .any(|schema| part.value.eq_ignore_ascii_case(schema))
+        };
+        let receiver = std::mem::take(&mut name.parts);
+        let receiver = if receiver.first().is_some_and(is_schema) || receiver.is_empty() {
+            None
+        } else {
+            Some(Expr { kind: ExprKind::Column(receiver), pos })
+        };
+        let name = last;
         let mut call = FunctionCall {
             name,
-            arguments: Vec::new(),
+            arguments: receiver.into_iter().collect(),
             named: Vec::new(),
             star: false,
             distinct: false,

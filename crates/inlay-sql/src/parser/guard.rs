@@ -7,8 +7,10 @@ use inlay_types::{Error, Result};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
-/// Most operators in a row, without a comma or parenthesis between them.
+/// Most AND, OR and set operations in a row, without a comma or parenthesis between them.
 const CHAIN_MAX: usize = 50_000;
+/// Most other operators in a row; each makes an expression deeper, whose depth is limited anyway.
+const OPERATORS_MAX: usize = 2000;
 /// Deepest nesting of parentheses.
 const PARENTHESES_MAX: usize = 900;
 
@@ -21,7 +23,7 @@ pub(super) struct Scan {
 /// Walks over the tokens once.
 pub(super) fn scan(tokens: &[TokenWithSpan], sql: &str) -> Result<Scan> {
     let mut marks = Vec::new();
-    let mut chains: Vec<usize> = vec![0];
+    let mut chains: Vec<Chain> = vec![Chain::default()];
     let mut cases = 0usize;
     for TokenWithSpan { token, span } in tokens {
         let place = |message: String| {
@@ -31,7 +33,7 @@ pub(super) fn scan(tokens: &[TokenWithSpan], sql: &str) -> Result<Scan> {
             Token::Whitespace(_) => {}
             Token::Placeholder(text) if text == "?" => marks.push(span.start),
             Token::LParen | Token::LBracket | Token::LBrace => {
-                chains.push(0);
+                chains.push(Chain::default());
                 if chains.len() > PARENTHESES_MAX {
                     return Err(place(format!("parentheses nest deeper than {PARENTHESES_MAX} levels")));
                 }
@@ -39,7 +41,7 @@ pub(super) fn scan(tokens: &[TokenWithSpan], sql: &str) -> Result<Scan> {
             Token::RParen | Token::RBracket | Token::RBrace => {
                 chains.pop();
                 if chains.is_empty() {
-                    chains.push(0);
+                    chains.push(Chain::default());
                 }
             }
             // A CASE nests like a parenthesis; without this, `sqlparser` takes seconds to refuse a deep one.
@@ -52,55 +54,148 @@ pub(super) fn scan(tokens: &[TokenWithSpan], sql: &str) -> Result<Scan> {
             Token::Word(word) if word.keyword == Keyword::END && word.quote_style.is_none() => {
                 cases = cases.saturating_sub(1);
             }
-            Token::Comma => set_last(&mut chains, 0),
+            Token::Comma => set_last(&mut chains, Chain::default()),
             Token::SemiColon => {
                 chains.clear();
-                chains.push(0);
+                chains.push(Chain::default());
             }
-            token if continues_chain(token) => {
-                let length = chains.last().map_or(0, |length| length + 1);
-                if length > CHAIN_MAX {
-                    return Err(place(format!("more than {CHAIN_MAX} operators in a row")));
+            token => {
+                let mut chain = chains.last().copied().unwrap_or_default();
+                match link(token) {
+                    Link::None => {}
+                    Link::Separator => chain.operators = 0,
+                    Link::Logical => chain = Chain { logical: chain.logical + 1, operators: 0 },
+                    Link::Operator => chain.operators += 1,
                 }
-                set_last(&mut chains, length);
+                if chain.logical > CHAIN_MAX || chain.operators > OPERATORS_MAX {
+                    let most = if chain.logical > CHAIN_MAX { CHAIN_MAX } else { OPERATORS_MAX };
+                    return Err(place(format!("more than {most} operators in a row")));
+                }
+                set_last(&mut chains, chain);
             }
-            _ => {}
         }
     }
     Ok(Scan { marks })
 }
 
-fn set_last(chains: &mut [usize], length: usize) {
+/// Operators since the last comma or parenthesis.
+#[derive(Clone, Copy, Default)]
+struct Chain {
+    /// AND, OR, UNION and the like.
+    logical: usize,
+    /// Others, since the last of those.
+    operators: usize,
+}
+
+/// What a token does to a chain.
+enum Link {
+    None,
+    /// An operand of its own begins.
+    Separator,
+    Logical,
+    Operator,
+}
+
+fn set_last(chains: &mut [Chain], chain: Chain) {
     if let Some(last) = chains.last_mut() {
-        *last = length;
+        *last = chain;
     }
 }
 
 /// Whether a token makes the tree one level deeper.
-fn continues_chain(token: &Token) -> bool {
+fn link(token: &Token) -> Link {
     match token {
-        Token::Word(word) => matches!(
-            word.keyword,
-            Keyword::AND
-                | Keyword::OR
-                | Keyword::NOT
-                | Keyword::IS
-                | Keyword::IN
-                | Keyword::BETWEEN
-                | Keyword::LIKE
-                | Keyword::ILIKE
-                | Keyword::UNION
-                | Keyword::EXCEPT
-                | Keyword::INTERSECT
-                | Keyword::JOIN
-                | Keyword::NOTNULL
-        ),
-        Token::Number(..)
+        Token::Word(word) if word.quote_style.is_none() => match word.keyword {
+            Keyword::AND | Keyword::OR | Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT => {
+                Link::Logical
+            }
+            Keyword::JOIN => Link::Logical,
+            Keyword::WHEN | Keyword::THEN | Keyword::ELSE | Keyword::SELECT | Keyword::FROM => {
+                Link::Separator
+            }
+            Keyword::NOT
+            | Keyword::IS
+            | Keyword::IN
+            | Keyword::BETWEEN
+            | Keyword::LIKE
+            | Keyword::ILIKE
+            | Keyword::GLOB
+            | Keyword::SIMILAR
+            | Keyword::COLLATE
+            | Keyword::NOTNULL => Link::Operator,
+            _ => Link::None,
+        },
+        Token::Word(_)
+        | Token::Whitespace(_)
+        | Token::Number(..)
         | Token::SingleQuotedString(_)
         | Token::Placeholder(_)
-        | Token::Period
         | Token::EOF
-        | Token::HexStringLiteral(_) => false,
-        _ => true,
+        | Token::HexStringLiteral(_) => Link::None,
+        _ => Link::Operator,
     }
+}
+
+/// Looks for parentheses and CASEs that nest too deep in the text itself: tokens of a hostile text are many times its
+/// size. Whatever this lets through is looked at again as tokens.
+pub(super) fn scan_text(sql: &str) -> Result<()> {
+    let bytes = sql.as_bytes();
+    let (mut depth, mut cases) = (0usize, 0usize);
+    let mut index = 0;
+    while let Some(&byte) = bytes.get(index) {
+        let next = bytes.get(index + 1).copied();
+        match (byte, next) {
+            (b'(' | b'[' | b'{', _) => depth += 1,
+            (b')' | b']' | b'}', _) => depth = depth.saturating_sub(1),
+            (b'\'' | b'"', _) => {
+                let escapes = index > 0 && matches!(bytes[index - 1], b'e' | b'E');
+                index = end_of_quoted(bytes, index, byte, escapes);
+            }
+            (b'-', Some(b'-')) => {
+                index += bytes[index..].iter().position(|&b| b == b'\n').unwrap_or(bytes.len() - index);
+            }
+            (b'/', Some(b'*')) | (b'$', _) => {
+                // Comments nest and dollars quote: left to the tokenizer.
+                return Ok(());
+            }
+            (b'a'..=b'z' | b'A'..=b'Z' | b'_', _) => {
+                let end = bytes[index..].iter().position(|b| !(b.is_ascii_alphanumeric() || *b == b'_'));
+                let word = &bytes[index..end.map_or(bytes.len(), |end| index + end)];
+                if word.eq_ignore_ascii_case(b"case") {
+                    cases += 1;
+                } else if word.eq_ignore_ascii_case(b"end") {
+                    cases = cases.saturating_sub(1);
+                }
+                index += word.len() - 1;
+            }
+            _ => {}
+        }
+        if depth > PARENTHESES_MAX || cases > PARENTHESES_MAX {
+            let (line, column) = place_of(sql, index);
+            let what = if depth > PARENTHESES_MAX { "parentheses nest" } else { "CASE nests" };
+            let message = format!("{what} deeper than {PARENTHESES_MAX} levels");
+            return Err(Error::Syntax { message }.at(line, column, sql));
+        }
+        index += 1;
+    }
+    Ok(())
+}
+
+/// The index of the quote that ends what begins at `start`.
+fn end_of_quoted(bytes: &[u8], start: usize, quote: u8, escapes: bool) -> usize {
+    let mut index = start + 1;
+    while let Some(&byte) = bytes.get(index) {
+        if byte == quote {
+            return index;
+        }
+        index += if escapes && byte == b'\\' { 2 } else { 1 };
+    }
+    bytes.len()
+}
+
+fn place_of(sql: &str, index: usize) -> (u32, u32) {
+    let before = sql.get(..index).unwrap_or(sql);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |text| text.chars().count()) + 1;
+    (line as u32, column as u32)
 }

@@ -12,16 +12,20 @@ mod convert;
 mod define;
 mod dialect;
 mod expr;
+mod friendly;
 mod guard;
 mod object;
 pub mod object_ast;
+mod piece;
 mod query;
 mod rename;
+mod rewrite;
 mod session;
 mod statement;
 #[cfg(test)]
 mod tests;
 mod types;
+mod walk;
 
 pub use rename::{Renamed, rename_in_expression};
 
@@ -35,19 +39,16 @@ use std::sync::Arc;
 
 /// `sqlparser`'s own limit; a level of ours takes several of its levels.
 const PARSER_RECURSION_MAX: usize = 3000;
-/// Statements longer than this are read on a stack of their own, so that the caller's may be small.
-const TOKENS_ON_CALLER_STACK_MAX: usize = 600;
-/// That stack's size; pages that are not touched cost nothing.
+/// What a level of nesting, of which a token makes at most one, may need of the stack.
+const STACK_PER_TOKEN: usize = 16 << 10;
+/// Size of the stack that a statement is read on if the caller's may not suffice; pages not touched cost nothing.
 const LARGE_STACK_BYTES: usize = 128 << 20;
 
 /// Reads all statements of `sql`. Empty statements (`;;`) are skipped, so the result may be empty.
 pub fn parse_statements(sql: &str) -> Result<Vec<Statement>> {
     let tokens = tokens_of(sql)?;
-    if tokens.len() > TOKENS_ON_CALLER_STACK_MAX {
-        stacker::grow(LARGE_STACK_BYTES, || read_statements(sql, tokens))
-    } else {
-        read_statements(sql, tokens)
-    }
+    let needed = tokens.len().saturating_mul(STACK_PER_TOKEN).clamp(128 << 10, LARGE_STACK_BYTES / 2);
+    stacker::maybe_grow(needed, LARGE_STACK_BYTES, || read_statements(sql, tokens))
 }
 
 /// Reads exactly one statement.
@@ -77,6 +78,7 @@ pub fn parse_type(text: &str) -> Result<LogicalType> {
 }
 
 fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
+    guard::scan_text(sql)?;
     Tokenizer::new(&dialect::InlayDialect, sql)
         .tokenize_with_location()
         .map_err(|error| syntax_at(&error.message, pos_of(error.location), sql))
@@ -84,11 +86,20 @@ fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
 
 fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
     let scan = guard::scan(&tokens, sql)?;
+    let rewrite::Rewritten { tokens, pieces } = rewrite::rewrite(tokens, sql);
     let parser = Parser::new(&dialect::InlayDialect)
         .with_recursion_limit(PARSER_RECURSION_MAX)
         .with_tokens_with_locations(tokens);
     let line_starts = std::iter::once(0).chain(sql.match_indices('\n').map(|(index, _)| index + 1)).collect();
-    Ok(Reader { parser, sql, shared_sql: sql.into(), marks: scan.marks, line_starts })
+    Ok(Reader {
+        parser,
+        sql,
+        shared_sql: sql.into(),
+        marks: scan.marks.into(),
+        line_starts,
+        pieces: pieces.into(),
+        outer: None,
+    })
 }
 
 fn read_statements(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
@@ -114,9 +125,13 @@ struct Reader<'a> {
     sql: &'a str,
     shared_sql: Arc<str>,
     /// Places of all `?`.
-    marks: Vec<Location>,
+    marks: Arc<[Location]>,
     /// The byte at which each line starts.
-    line_starts: Vec<usize>,
+    line_starts: Arc<[usize]>,
+    /// Tokens that [`rewrite`] kept aside.
+    pieces: Arc<[Vec<TokenWithSpan>]>,
+    /// Of a piece: how many marks stand before its statement, and how deep it lies.
+    outer: Option<(usize, usize)>,
 }
 
 impl<'a> Reader<'a> {
@@ -128,9 +143,14 @@ impl<'a> Reader<'a> {
             sql: self.sql,
             parser: &self.parser,
             marks: &self.marks,
+            pieces: &self.pieces,
+            line_starts: &self.line_starts,
             first_token,
-            marks_before: self.marks.partition_point(|mark| *mark < statement_start),
-            depth: Cell::new(0),
+            marks_before: match self.outer {
+                Some((before, _)) => before,
+                None => self.marks.partition_point(|mark| *mark < statement_start),
+            },
+            depth: Cell::new(self.outer.map_or(0, |(_, depth)| depth)),
         }
     }
 

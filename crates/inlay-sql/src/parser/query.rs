@@ -172,10 +172,25 @@ impl Context<'_, '_> {
 
     pub(super) fn select_item(&self, item: ast::SelectItem) -> Result<SelectItem> {
         Ok(match item {
-            ast::SelectItem::UnnamedExpr(expr) => SelectItem::Expr { expr: self.expr(expr)?, alias: None },
-            ast::SelectItem::ExprWithAlias { expr, alias } => {
-                SelectItem::Expr { expr: self.expr(expr)?, alias: Some(self.ident(alias)) }
+            // `alias: expr`
+            ast::SelectItem::UnnamedExpr(ast::Expr::BinaryOp {
+                left,
+                op: ast::BinaryOperator::Custom(op),
+                right,
+            }) if op == super::rewrite::ALIAS_OPERATOR => {
+                let ast::Expr::Identifier(alias) = *left else {
+                    let message = "a name stands in front of the colon of \"name: expression\"";
+                    return Err(self.at(Error::bind(message), start_of(&left)));
+                };
+                SelectItem::Expr { expr: self.expr(*right)?, alias: Some(self.ident(alias)) }
             }
+            ast::SelectItem::UnnamedExpr(expr) => {
+                SelectItem::Expr { expr: self.star_condition(self.expr(expr)?), alias: None }
+            }
+            ast::SelectItem::ExprWithAlias { expr, alias } => SelectItem::Expr {
+                expr: self.star_condition(self.expr(expr)?),
+                alias: Some(self.ident(alias)),
+            },
             ast::SelectItem::ExprWithAliases { .. } => {
                 return Err(unsupported("several aliases for one expression"));
             }
@@ -253,11 +268,14 @@ impl Context<'_, '_> {
 
     fn join(&self, left: TableRef, join: ast::Join) -> Result<TableRef> {
         use JoinOperator as J;
+        // ASOF and POSITIONAL come as GLOBAL, see `rewrite`.
+        let is_asof = join.global && !matches!(join.join_operator, J::CrossJoin(_));
         let (kind, constraint, swapped) = match join.join_operator {
             J::Join(c) | J::Inner(c) => (JoinKind::Inner, c, false),
             J::Left(c) | J::LeftOuter(c) => (JoinKind::Left, c, false),
             J::Right(c) | J::RightOuter(c) => (JoinKind::Right, c, false),
             J::FullOuter(c) => (JoinKind::Full, c, false),
+            J::CrossJoin(c) if join.global => (JoinKind::Positional, c, false),
             J::CrossJoin(c) => (JoinKind::Cross, c, false),
             J::Semi(c) | J::LeftSemi(c) => (JoinKind::Semi, c, false),
             J::Anti(c) | J::LeftAnti(c) => (JoinKind::Anti, c, false),
@@ -276,11 +294,12 @@ impl Context<'_, '_> {
                 JoinCondition::Using(names.iter().map(|name| self.column_name(name)).collect::<Result<_>>()?)
             }
         };
+        let condition = if is_asof { JoinCondition::Asof(Box::new(condition)) } else { condition };
         let (left, right) = if swapped { (right, left) } else { (left, right) };
         Ok(TableRef::Join { left: Box::new(left), right: Box::new(right), kind, condition, pos })
     }
 
-    fn table_factor(&self, factor: TableFactor) -> Result<TableRef> {
+    pub(super) fn table_factor(&self, factor: TableFactor) -> Result<TableRef> {
         self.deeper(|| self.table_factor_inner(factor))
     }
 
@@ -295,6 +314,9 @@ impl Context<'_, '_> {
                 }
                 let alias = self.table_alias(alias)?;
                 match args {
+                    Some(args) if name.last() == super::rewrite::PIECE_CALL => {
+                        self.piece(self.piece_number(&args.args)?, alias)
+                    }
                     None => Ok(TableRef::Table { name, alias }),
                     Some(args) => Ok(TableRef::Function {
                         call: self.table_function(name, args.args)?,
@@ -332,7 +354,16 @@ impl Context<'_, '_> {
                 }
             }
             TableFactor::UNNEST { .. } => Err(unsupported("UNNEST")),
-            TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => Err(unsupported("PIVOT and UNPIVOT")),
+            TableFactor::Pivot { table, aggregate_functions, alias, .. } => {
+                let number = match aggregate_functions.first().map(|item| &item.expr) {
+                    Some(ast::Expr::Function(ast::Function {
+                        args: ast::FunctionArguments::List(list),
+                        ..
+                    })) => self.piece_number(&list.args)?,
+                    _ => return Err(Error::internal("a PIVOT that was not kept aside")),
+                };
+                self.pivot_operator(*table, number, self.table_alias(alias)?)
+            }
             other => Err(unsupported(format!("{other} in FROM"))),
         }
     }
@@ -435,6 +466,9 @@ fn table_ref_pos(table: &TableRef) -> Pos {
         TableRef::Function { call, .. } => call.name.pos,
         TableRef::Subquery { alias, .. } => alias.as_ref().map_or(Pos::default(), |alias| alias.name.pos),
         TableRef::Join { pos, .. } => *pos,
+        TableRef::Pivot(pivot) => pivot.pos,
+        TableRef::Unpivot(unpivot) => unpivot.pos,
+        TableRef::Show { .. } | TableRef::Prepared(_) => Pos::default(),
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Reader, parse_error};
 use inlay_types::{Error, Result};
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 impl Reader<'_> {
     /// Reads the statement at the parser's position.
@@ -30,6 +30,7 @@ impl Reader<'_> {
             "EXPLAIN" => self.explain()?,
             "DESCRIBE" | "DESC" => self.describe()?,
             "SHOW" => self.show()?,
+            "SUMMARIZE" => self.summarize()?,
             "SET" => self.set()?,
             "RESET" => {
                 self.parser.next_token();
@@ -72,8 +73,12 @@ impl Reader<'_> {
         let context = self.context(first_token);
         let mut names: Vec<String> = Vec::new();
         let mut count = 0;
-        for index in first_token..self.parser.index() {
-            let token = self.parser.token_at(index);
+        let last = self.parser.token_at(self.parser.index().max(1) - 1).span.end;
+        let first = self.parser.token_at(first_token).span.start;
+        let in_statement = |token: &&TokenWithSpan| token.span.start >= first && token.span.end <= last;
+        let aside = self.pieces.iter().flatten().filter(in_statement);
+        for token in (first_token..self.parser.index()).map(|index| self.parser.token_at(index)).chain(aside)
+        {
             if let Token::Placeholder(text) = &token.token {
                 match context.parameter(text, token.span.start) {
                     Ok(super::ast::Parameter::Position(position)) => count = count.max(position),
@@ -228,29 +233,19 @@ impl Reader<'_> {
         first.token == Token::LParen && is_option
     }
 
-    fn describe(&mut self) -> Result<StatementKind> {
+    pub(super) fn describe(&mut self) -> Result<StatementKind> {
         self.parser.next_token();
-        let _ = self.parser.parse_keyword(Keyword::TABLE);
-        let is_query = matches!(&self.parser.peek_token_ref().token,
-            Token::Word(word) if matches!(word.keyword, Keyword::SELECT | Keyword::WITH | Keyword::FROM | Keyword::VALUES))
-            || self.parser.peek_token_ref().token == Token::LParen;
-        if is_query {
-            return Ok(StatementKind::Describe(self.parsed_query()?));
-        }
         if self.at_end() {
             return Ok(StatementKind::ShowTables);
         }
-        let name = self.object_name()?;
-        let pos = name.pos();
-        let select = select_star(vec![TableRef::Table { name, alias: None }], pos);
-        Ok(StatementKind::Describe(Box::new(plain_query(QueryBody::Select(Box::new(select))))))
+        Ok(StatementKind::Describe(self.table_or_query()?))
     }
 
     pub(super) fn at_end(&self) -> bool {
         matches!(self.parser.peek_token_ref().token, Token::EOF | Token::SemiColon)
     }
 
-    fn show(&mut self) -> Result<StatementKind> {
+    pub(super) fn show(&mut self) -> Result<StatementKind> {
         self.parser.next_token();
         if self.word("tables") {
             return Ok(StatementKind::ShowTables);
@@ -258,12 +253,11 @@ impl Reader<'_> {
         if self.word("databases") {
             return Ok(StatementKind::ShowDatabases);
         }
-        let [first, second] = self.parser.peek_tokens_ref::<2>();
-        let is_word = |token: &Token, text: &str| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case(text));
-        if is_word(&first.token, "all") && is_word(&second.token, "tables") {
-            self.parser.next_token();
-            self.parser.next_token();
-            return Ok(StatementKind::ShowTables);
+        if self.words(&["all", "tables"]) {
+            return Ok(StatementKind::ShowAllTables);
+        }
+        if self.words(&["columns", "from"]) || self.words(&["columns", "in"]) {
+            return Ok(StatementKind::Describe(self.table_or_query()?));
         }
         Ok(StatementKind::Show { name: self.setting_name()? })
     }

@@ -4,7 +4,9 @@
 //! ANALYZE does with rows and time. Columns are shown by name, with their id where a name is not unique in the query.
 
 use super::statement::Query;
-use super::{AggregateExpr, ColumnId, Columns, Expr, JoinKind, Plan, SetOpKind, SharedId, SortKey};
+use super::{
+    AggregateExpr, ColumnId, Columns, Expr, JoinKind, OrderedJoinKind, Plan, SetOpKind, SharedId, SortKey,
+};
 use inlay_types::Value;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -184,6 +186,14 @@ impl<'a> Printer<'a> {
                 }
                 format!("{} Join", join_name(*kind))
             }
+            Plan::OrderedJoin { kind: OrderedJoinKind::Asof { kind, build_left }, conditions, .. } => {
+                self.describe_join(*kind, conditions, &mut details);
+                if *build_left {
+                    details.push(("build", "left".to_string()));
+                }
+                format!("Asof {} Join", join_name(*kind))
+            }
+            Plan::OrderedJoin { .. } => "Positional Join".to_string(),
             Plan::DependentJoin { kind, conditions, .. } => {
                 self.describe_join(*kind, conditions, &mut details);
                 format!("{} Dependent Join", join_name(*kind))

@@ -128,6 +128,21 @@ pub enum JoinKind {
     Single,
 }
 
+/// Joins that depend on the order of rows or values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OrderedJoinKind {
+    /// The first rows of both side by side, then the second; the shorter side is filled up with NULLs.
+    Positional,
+    /// Each row of one side meets at most one of the other: of those that satisfy the conditions, equalities and as the
+    /// last one an inequality, the nearest by the inequality.
+    Asof {
+        /// Inner, Left, Full, Semi or Anti; the left input is kept.
+        kind: JoinKind,
+        /// The partner is looked for in the left input instead of the right one; for Left only.
+        build_left: bool,
+    },
+}
+
 /// A column read from a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanColumn {
@@ -206,6 +221,17 @@ pub enum Plan {
         /// sets it for Left, Full, Semi and Anti joins with a smaller left input; for Inner joins it exchanges the
         /// inputs instead; Mark and Single joins build on the right always.
         build_left: bool,
+    },
+    /// ASOF and positional joins.
+    OrderedJoin {
+        /// Which.
+        kind: OrderedJoinKind,
+        /// Left input.
+        left: Box<Plan>,
+        /// Right input.
+        right: Box<Plan>,
+        /// Conjuncts; none for a positional join.
+        conditions: Vec<Expr>,
     },
     /// For each row of `left`, evaluates `right`, which may read columns of `left` (and of enclosing dependent joins),
     /// and joins as `kind` says. Made by the binder for subqueries and LATERAL; removed by unnesting.
@@ -342,6 +368,13 @@ impl Plan {
                 }
                 columns
             }
+            Self::OrderedJoin { kind, left, right, .. } => {
+                let mut columns = left.output();
+                if !matches!(kind, OrderedJoinKind::Asof { kind: JoinKind::Semi | JoinKind::Anti, .. }) {
+                    columns.extend(right.output());
+                }
+                columns
+            }
             Self::Aggregate { groups, aggregates, .. } => {
                 groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)).collect()
             }
@@ -364,6 +397,7 @@ impl Plan {
             | Self::GroupLimit { input, .. } => vec![input],
             Self::Join { left, right, .. }
             | Self::DependentJoin { left, right, .. }
+            | Self::OrderedJoin { left, right, .. }
             | Self::SetOp { left, right, .. } => vec![left, right],
             Self::With { definition, body, .. } => vec![definition, body],
         }
@@ -383,6 +417,7 @@ impl Plan {
             | Self::GroupLimit { input, .. } => vec![input],
             Self::Join { left, right, .. }
             | Self::DependentJoin { left, right, .. }
+            | Self::OrderedJoin { left, right, .. }
             | Self::SetOp { left, right, .. } => vec![left, right],
             Self::With { definition, body, .. } => vec![definition, body],
         }
@@ -395,9 +430,9 @@ impl Plan {
             Self::Values { rows, .. } => rows.iter().flatten().collect(),
             Self::Project { items, .. } => items.iter().map(|(_, e)| e).collect(),
             Self::Filter { predicates, .. } => predicates.iter().collect(),
-            Self::Join { conditions, .. } | Self::DependentJoin { conditions, .. } => {
-                conditions.iter().collect()
-            }
+            Self::Join { conditions, .. }
+            | Self::DependentJoin { conditions, .. }
+            | Self::OrderedJoin { conditions, .. } => conditions.iter().collect(),
             Self::Aggregate { groups, aggregates, .. } => groups
                 .iter()
                 .map(|(_, e)| e)
@@ -420,9 +455,9 @@ impl Plan {
             Self::Values { rows, .. } => rows.iter_mut().flatten().collect(),
             Self::Project { items, .. } => items.iter_mut().map(|(_, e)| e).collect(),
             Self::Filter { predicates, .. } => predicates.iter_mut().collect(),
-            Self::Join { conditions, .. } | Self::DependentJoin { conditions, .. } => {
-                conditions.iter_mut().collect()
-            }
+            Self::Join { conditions, .. }
+            | Self::DependentJoin { conditions, .. }
+            | Self::OrderedJoin { conditions, .. } => conditions.iter_mut().collect(),
             Self::Aggregate { groups, aggregates, .. } => groups
                 .iter_mut()
                 .map(|(_, e)| e)

@@ -38,6 +38,7 @@ use self::core::{Core, ProbeKind, columns_read};
 use crate::ExecContext;
 use crate::dynamic_filter::DynamicFilter;
 use crate::operator::nested_loop_join::plan_nested_loop_join;
+use crate::operator::sorted_join::plan_range_join;
 use build::{JoinBuild, JoinIndex, is_narrow};
 use inlay_sql::plan::{ColumnId, CompareOp, Expr, JoinKind};
 use inlay_types::{Error, LogicalType, Result};
@@ -88,6 +89,9 @@ impl AsRef<Core> for HashJoin {
 /// Plans a join: a hash join if there are keys, else a nested-loop join.
 pub fn plan_join(options: JoinOptions, context: &ExecContext) -> Result<JoinParts> {
     if options.keys.is_empty() {
+        if let Some(parts) = plan_range_join(&options, context)? {
+            return Ok(parts);
+        }
         return plan_nested_loop_join(&options, context);
     }
     let join = Arc::new(HashJoin::new(options, context)?);

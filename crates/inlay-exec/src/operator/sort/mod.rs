@@ -7,7 +7,7 @@
 //! A worker that is refused memory writes what it has as a sorted run and goes on with nothing; runs are then merged as a
 //! stream while the result is read ([`merge`]), which is also the way when the runs do not fit into memory twice.
 
-mod key;
+pub(crate) mod key;
 mod merge;
 
 use crate::concat::concat_batches;

@@ -21,6 +21,7 @@ fn bound(catalog: &Catalog, sql: &str) -> Result<Query> {
         options: Default::default(),
         default_nulls_first: false,
         setting: &|_| None,
+        run: None,
     };
     match bind(&parse_statement(sql)?, &context)? {
         Statement::Query(query) => Ok(query),

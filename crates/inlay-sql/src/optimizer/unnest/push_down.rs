@@ -212,6 +212,9 @@ impl PushDown<'_> {
                 Ok((Plan::SharedScan { id, columns }, repr))
             }
             Plan::Values { columns, rows } => self.values(columns, rows),
+            Plan::OrderedJoin { .. } => {
+                Err(Error::unsupported("an ASOF or positional join that reads columns from outside of it"))
+            }
             Plan::DependentJoin { .. } => {
                 Err(Error::internal("a dependent join is left inside of another one"))
             }

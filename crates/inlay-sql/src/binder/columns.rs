@@ -1,0 +1,377 @@
+//! `*`, `COLUMNS(..)` and `#1`: expressions that stand for columns of FROM.
+//!
+//! An expression with COLUMNS becomes one expression per column, before anything is bound: each copy has a reference to
+//! its column in the place of COLUMNS. Several COLUMNS in one expression go together, so they must mean the same columns.
+
+use super::scope::{Entry, EntrySource, Relation, same_name};
+use super::{Binder, name, with_stack};
+use crate::parser::ast::{
+    self, ColumnSelection, Columns, ExprKind, Ident, OrderBy, OrderItem, Pos, SelectItem,
+};
+use crate::plan::{ColumnId, Expr};
+use inlay_catalog::near_names;
+use inlay_types::{Error, Result, Value};
+use std::rc::Rc;
+
+/// A column that a star stands for.
+#[derive(Clone)]
+pub(super) struct StarColumn {
+    /// Its name in FROM.
+    column: String,
+    /// What the result calls it.
+    name: String,
+    source: EntrySource,
+    /// What refers to it inside an expression.
+    reference: ExprKind,
+}
+
+impl StarColumn {
+    fn reference(&self, pos: Pos) -> ast::Expr {
+        match &self.source {
+            EntrySource::Written(expr) => (**expr).clone(),
+            EntrySource::Star(_) => ast::Expr { kind: self.reference.clone(), pos },
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// The columns of `*` or `t.*`.
+    pub(super) fn star_columns(&mut self, star: &SelectItem) -> Result<Vec<StarColumn>> {
+        let SelectItem::Star { qualifier, exclude, replace, rename, pos } = star else {
+            return Err(Error::internal("not a star"));
+        };
+        let relations = &self.scope()?.relations;
+        if relations.is_empty() {
+            return Err(self.at(Error::bind("SELECT * needs a FROM clause"), *pos));
+        }
+        let mut columns: Vec<StarColumn> = Vec::new();
+        let mut found = false;
+        let mut position = 0;
+        for relation in relations {
+            let is_meant = qualifier.as_ref().is_none_or(|name| same_name(name.last(), &relation.name));
+            found |= is_meant;
+            for column in &relation.columns {
+                position += usize::from(!column.hidden);
+                if !is_meant || (qualifier.is_none() && column.hidden) {
+                    continue;
+                }
+                let id = if qualifier.is_some() { column.id } else { column.unqualified() };
+                let by_name = is_plain_name(relation, &column.name) && id == column.id;
+                let reference = if by_name || column.hidden || id == column.id && column.merged.is_some() {
+                    let part = |value: &str| Ident { value: value.to_string(), pos: *pos };
+                    ExprKind::Column(vec![part(&relation.name), part(&column.name)])
+                } else {
+                    ExprKind::Position(position)
+                };
+                let name = column.name.clone();
+                let source = EntrySource::Star(id);
+                columns.push(StarColumn { column: name.clone(), name, source, reference });
+            }
+        }
+        if let (false, Some(name)) = (found, qualifier) {
+            let candidates = near_names(name.last(), relations.iter().map(|relation| relation.name.as_str()));
+            return Err(self.at(Error::UndefinedTable { name: name.to_string(), candidates }, *pos));
+        }
+        let replaced = replace.iter().map(|(_, name)| name);
+        for name in exclude.iter().chain(replaced).chain(rename.iter().map(|(name, _)| name)) {
+            if !columns.iter().any(|column| same_name(&column.column, &name.value)) {
+                let known = columns.iter().map(|column| column.column.as_str());
+                let candidates = near_names(&name.value, known);
+                let error = Error::UndefinedColumn { name: name.value.clone(), candidates };
+                return Err(self.at(error, name.pos));
+            }
+        }
+        columns.retain(|column| !exclude.iter().any(|name| same_name(&name.value, &column.column)));
+        for column in &mut columns {
+            if let Some((expr, _)) = replace.iter().find(|(_, name)| same_name(&name.value, &column.column)) {
+                column.source = EntrySource::Written(Rc::new(expr.clone()));
+            }
+            if let Some((_, to)) = rename.iter().find(|(from, _)| same_name(&from.value, &column.column)) {
+                column.name.clone_from(&to.value);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The entries of a star behind SELECT.
+    pub(super) fn expand_star(&mut self, star: &SelectItem, entries: &mut Vec<Entry>) -> Result<()> {
+        for StarColumn { name, source, .. } in self.star_columns(star)? {
+            entries.push(Entry { name, is_alias: false, source, bound: None, group: None });
+        }
+        Ok(())
+    }
+
+    /// The entries of an item with COLUMNS; false if it has none.
+    pub(super) fn expand_columns(
+        &mut self,
+        expr: &ast::Expr,
+        alias: Option<&Ident>,
+        entries: &mut Vec<Entry>,
+    ) -> Result<bool> {
+        if !with_stack(|| expr.has_columns()) {
+            return Ok(false);
+        }
+        let unpacked = self.unpacked(expr)?;
+        let Some((selection, columns)) = self.selected_in(&unpacked)? else {
+            let name = alias.map_or_else(|| name::of_expr(&unpacked), |alias| alias.value.clone());
+            let source = EntrySource::Written(Rc::new(unpacked));
+            entries.push(Entry { name, is_alias: alias.is_some(), source, bound: None, group: None });
+            return Ok(true);
+        };
+        let is_whole = matches!(unpacked.kind, ExprKind::Columns(_));
+        for column in columns {
+            let name = match (alias, &selection) {
+                (Some(alias), ColumnSelection::Pattern(pattern)) => {
+                    self.alias_of_match(&column.column, pattern, alias)?
+                }
+                (Some(alias), _) => alias.value.clone(),
+                (None, _) if is_whole => column.name.clone(),
+                (None, _) => column.column.clone(),
+            };
+            let source = if is_whole {
+                column.source.clone()
+            } else {
+                EntrySource::Written(Rc::new(with_column(&unpacked, &column)))
+            };
+            entries.push(Entry { name, is_alias: alias.is_some(), source, bound: None, group: None });
+        }
+        Ok(true)
+    }
+
+    /// A condition with COLUMNS holds if it does for each column.
+    pub(super) fn expand_condition(&mut self, condition: &ast::Expr) -> Result<Option<ast::Expr>> {
+        let pos = condition.pos;
+        let mut expanded = self.expand_expression(condition)?;
+        Ok(match expanded.len() {
+            0 => None,
+            1 => expanded.pop(),
+            _ => Some(ast::Expr { kind: ExprKind::And(expanded), pos }),
+        })
+    }
+
+    /// The expressions that one with COLUMNS stands for; none if it has no COLUMNS.
+    pub(super) fn expand_expression(&mut self, expr: &ast::Expr) -> Result<Vec<ast::Expr>> {
+        if !with_stack(|| expr.has_columns()) {
+            return Ok(Vec::new());
+        }
+        let unpacked = self.unpacked(expr)?;
+        Ok(match self.selected_in(&unpacked)? {
+            None => vec![unpacked],
+            Some((_, columns)) => columns.iter().map(|column| with_column(&unpacked, column)).collect(),
+        })
+    }
+
+    /// ORDER BY with its COLUMNS expanded; none if it has no COLUMNS.
+    pub(super) fn expand_order(&mut self, order_by: &OrderBy) -> Result<Option<OrderBy>> {
+        let OrderBy::Items(items) = order_by else { return Ok(None) };
+        if !items.iter().any(|item| with_stack(|| item.expr.has_columns())) {
+            return Ok(None);
+        }
+        let mut expanded = Vec::new();
+        for item in items {
+            let exprs = self.expand_expression(&item.expr)?;
+            let plain = exprs.is_empty().then(|| item.expr.clone());
+            expanded.extend(exprs.into_iter().chain(plain).map(|expr| OrderItem { expr, order: item.order }));
+        }
+        Ok(Some(OrderBy::Items(expanded)))
+    }
+
+    /// `expr` with all columns of each `*COLUMNS(..)` in its place.
+    fn unpacked(&mut self, expr: &ast::Expr) -> Result<ast::Expr> {
+        let mut copy = expr.clone();
+        with_stack(|| self.unpack(&mut copy))?;
+        Ok(copy)
+    }
+
+    fn unpack(&mut self, expr: &mut ast::Expr) -> Result<()> {
+        if let Some(list) = expr.list_mut() {
+            let mut spread = Vec::with_capacity(list.len());
+            for item in std::mem::take(list) {
+                match &item.kind {
+                    ExprKind::Columns(columns) if columns.unpacked => {
+                        let selected = self.selected(columns, item.pos)?;
+                        spread.extend(selected.iter().map(|column| column.reference(item.pos)));
+                    }
+                    _ => spread.push(item),
+                }
+            }
+            *list = spread;
+        }
+        for child in expr.children_mut() {
+            with_stack(|| self.unpack(child))?;
+        }
+        Ok(())
+    }
+
+    /// What the COLUMNS in `expr` select, if there are some.
+    fn selected_in(&mut self, expr: &ast::Expr) -> Result<Option<(ColumnSelection, Vec<StarColumn>)>> {
+        let mut first: Option<(&Columns, Vec<StarColumn>)> = None;
+        let mut open = vec![expr];
+        while let Some(expr) = open.pop() {
+            open.extend(expr.children());
+            let ExprKind::Columns(columns) = &expr.kind else { continue };
+            if columns.unpacked {
+                let message = "*COLUMNS(..) stands in a list of arguments; write COLUMNS(..) here";
+                return Err(self.at(Error::bind(message), expr.pos));
+            }
+            if columns.bare {
+                let message =
+                    "* LIKE .. stands directly behind SELECT; write COLUMNS(..) inside of expressions";
+                return Err(self.at(Error::bind(message), expr.pos));
+            }
+            match &first {
+                None => first = Some((&**columns, self.selected(columns, expr.pos)?)),
+                Some((known, _)) if **known == **columns => {}
+                Some((_, known)) => {
+                    let own = self.selected(columns, expr.pos)?;
+                    let names = |columns: &[StarColumn]| -> Vec<String> {
+                        columns.iter().map(|column| column.column.clone()).collect()
+                    };
+                    if names(known) != names(&own) {
+                        let message = "the COLUMNS of one expression must all mean the same columns";
+                        return Err(self.at(Error::bind(message), expr.pos));
+                    }
+                }
+            }
+        }
+        Ok(first.map(|(columns, selected)| (columns.selection.clone(), selected)))
+    }
+
+    fn selected(&mut self, columns: &Columns, pos: Pos) -> Result<Vec<StarColumn>> {
+        let star = SelectItem::Star {
+            qualifier: None,
+            exclude: Vec::new(),
+            replace: Vec::new(),
+            rename: Vec::new(),
+            pos,
+        };
+        let (selected, wanted) = match &columns.selection {
+            ColumnSelection::Star(star) => return self.star_columns(star),
+            ColumnSelection::Pattern(pattern) => {
+                let mut selected = Vec::new();
+                for column in self.star_columns(&star)? {
+                    let args =
+                        [&column.column, pattern].map(|text| Expr::literal(Value::Varchar(text.clone())));
+                    let matched = self.call("regexp_matches", args.to_vec(), pos)?;
+                    if self.evaluate(&matched, pos, "COLUMNS")? == Value::Boolean(true) {
+                        selected.push(column);
+                    }
+                }
+                (selected, pattern.clone())
+            }
+            ColumnSelection::Names(names) => {
+                let known = self.star_columns(&star)?;
+                let mut selected = Vec::new();
+                for name in names {
+                    match known.iter().find(|column| same_name(&column.column, &name.value)) {
+                        Some(column) => selected.push(column.clone()),
+                        None => {
+                            let known = known.iter().map(|column| column.column.as_str());
+                            let candidates = near_names(&name.value, known);
+                            let error = Error::UndefinedColumn { name: name.value.clone(), candidates };
+                            return Err(self.at(error, name.pos));
+                        }
+                    }
+                }
+                return Ok(selected);
+            }
+            ColumnSelection::Where { star, parameter, condition } => {
+                let mut selected = Vec::new();
+                for column in self.star_columns(star)? {
+                    let mut condition = (**condition).clone();
+                    put_name(&mut condition, parameter, &column.column);
+                    if self.constant(&condition, "the condition on a column's name")? == Value::Boolean(true)
+                    {
+                        selected.push(column);
+                    }
+                }
+                (selected, name::of_expr(condition))
+            }
+        };
+        if selected.is_empty() {
+            let known = self.star_columns(&star)?;
+            let names: Vec<&str> = known.iter().take(8).map(|column| column.column.as_str()).collect();
+            let message = format!("no column's name matches {wanted}; there are {}", names.join(", "));
+            return Err(self.at(Error::bind(message), pos));
+        }
+        Ok(selected)
+    }
+
+    /// An alias in which `\1` to `\9` stand for what the pattern's groups found, and `\0` for the whole name.
+    fn alias_of_match(&mut self, column: &str, pattern: &str, alias: &Ident) -> Result<String> {
+        let mut name = String::new();
+        let mut chars = alias.value.chars().peekable();
+        while let Some(c) = chars.next() {
+            let group = chars.peek().and_then(|digit| digit.to_digit(10)).filter(|_| c == '\\');
+            let Some(group) = group else {
+                name.push(c);
+                continue;
+            };
+            chars.next();
+            if group == 0 {
+                name.push_str(column);
+                continue;
+            }
+            let texts = [column, pattern].map(|text| Expr::literal(Value::Varchar(text.into())));
+            let args = texts.into_iter().chain([Expr::literal(Value::Integer(group as i32))]);
+            let call = self.call("regexp_extract", args.collect(), alias.pos)?;
+            name.push_str(&self.evaluate(&call, alias.pos, "an alias")?.to_string());
+        }
+        Ok(name)
+    }
+
+    /// The name of a column as its table spells it, which a result's column keeps.
+    pub(super) fn stored_name(&mut self, parts: &[Ident]) -> Result<Option<String>> {
+        let Some(last) = parts.last() else { return Ok(None) };
+        let columns = self.scope()?.relations.iter().flat_map(|relation| &relation.columns);
+        let found = columns.into_iter().find(|column| same_name(&column.name, &last.value));
+        Ok(found.map(|column| column.name.clone()))
+    }
+
+    /// `#n`: the name and the column.
+    pub(super) fn position(&mut self, number: usize, pos: Pos) -> Result<(String, ColumnId)> {
+        let relations = &self.scope()?.relations;
+        let mut visible = relations.iter().flat_map(|r| &r.columns).filter(|column| !column.hidden);
+        let found = number.checked_sub(1).and_then(|index| visible.nth(index));
+        match found {
+            Some(column) => Ok((column.name.clone(), column.unqualified())),
+            None => {
+                let count = relations.iter().flat_map(|r| &r.columns).filter(|column| !column.hidden).count();
+                let message = format!("#{number} is not a position in FROM (1 to {count})");
+                Err(self.at(Error::bind(message), pos))
+            }
+        }
+    }
+}
+
+/// Whether `table.name` means one column only.
+fn is_plain_name(relation: &Relation, name: &str) -> bool {
+    !relation.name.is_empty()
+        && relation.columns.iter().filter(|column| same_name(&column.name, name)).count() == 1
+}
+
+/// `expr` with `column` in the place of COLUMNS.
+fn with_column(expr: &ast::Expr, column: &StarColumn) -> ast::Expr {
+    fn put(expr: &mut ast::Expr, column: &StarColumn) {
+        if matches!(expr.kind, ExprKind::Columns(_)) {
+            *expr = column.reference(expr.pos);
+            return;
+        }
+        expr.children_mut().into_iter().for_each(|child| with_stack(|| put(child, column)));
+    }
+    let mut copy = expr.clone();
+    put(&mut copy, column);
+    copy
+}
+
+/// Puts the text `name` in the place of the parameter.
+fn put_name(expr: &mut ast::Expr, parameter: &Ident, name: &str) {
+    match &expr.kind {
+        ExprKind::Column(parts) if parts.len() == 1 && same_name(&parts[0].value, &parameter.value) => {
+            expr.kind = ExprKind::Literal(ast::Literal::String(name.to_string()));
+        }
+        _ => {
+            expr.children_mut().into_iter().for_each(|child| with_stack(|| put_name(child, parameter, name)))
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! PIVOT and UNPIVOT, as the queries that they are short for.
+//!
+//! `PIVOT t ON c USING sum(x)` is `SELECT others, sum(x) FILTER (c IS NOT DISTINCT FROM 'v') AS "v", ... GROUP BY others`.
+//! Without IN the values are looked up in the data while binding, in the same transaction. UNPIVOT joins each row with
+//! the numbers of its columns.
+
+use super::build::Build;
+use super::scope::{Relation, Scope, same_name};
+use super::{Binder, Output, name};
+use crate::parser::ast::{
+    BinaryOp, Distinct, Expr, ExprKind, GroupBy, OrderBy, OrderItem, Pivot, PivotColumn, Pos, QueryBody,
+    Select, SelectItem, SortOrder, TableAlias, TableRef, Unpivot,
+};
+use crate::plan::{Plan, statement::Query};
+use inlay_kernels::registry::is_aggregate;
+use inlay_types::{Error, LogicalType, Result, Value};
+
+/// Most columns that a PIVOT makes of values.
+const PIVOT_COLUMNS_MAX: usize = 100_000;
+/// The column that counts the columns of an UNPIVOT.
+const NUMBER: &str = "(number)";
+
+/// A source that has been bound, to be read where [`TableRef::Prepared`] stands.
+pub(super) struct Prepared {
+    pub(super) plan: Plan,
+    pub(super) relations: Vec<Relation>,
+}
+
+/// A column to be: what selects its rows, and its name.
+#[derive(Clone)]
+struct Value1 {
+    conditions: Vec<Expr>,
+    name: String,
+}
+
+impl Binder<'_> {
+    /// Binds a source of rows on its own and keeps it.
+    pub(super) fn prepare(&mut self, source: &TableRef) -> Result<usize> {
+        self.scopes.push(Scope::new());
+        let plan = self.table_ref(source);
+        let scope = self.scopes.pop();
+        let relations = scope.map(|scope| scope.relations).unwrap_or_default();
+        self.prepared.push(Some(Prepared { plan: plan?, relations }));
+        Ok(self.prepared.len() - 1)
+    }
+
+    /// Where [`TableRef::Prepared`] stands, once.
+    pub(super) fn read_prepared(&mut self, number: usize) -> Result<Plan> {
+        let prepared = self.prepared.get_mut(number).and_then(Option::take);
+        let prepared = prepared.ok_or_else(|| Error::internal("a prepared source is read twice"))?;
+        self.scope()?.relations.extend(prepared.relations);
+        Ok(prepared.plan)
+    }
+
+    /// Names of the columns of a prepared source, in the order of their positions.
+    pub(super) fn prepared_names(&self, number: usize) -> Vec<String> {
+        let prepared = self.prepared.get(number).and_then(Option::as_ref);
+        let relations = prepared.map_or(&[][..], |prepared| &prepared.relations);
+        let visible = relations.iter().flat_map(|r| &r.columns).filter(|column| !column.hidden);
+        visible.map(|column| column.name.clone()).collect()
+    }
+
+    /// A query in FROM that the binder wrote.
+    pub(super) fn written_query(
+        &mut self,
+        select: Select,
+        name: &str,
+        alias: Option<&TableAlias>,
+        pos: Pos,
+    ) -> Result<Plan> {
+        let query = Build(pos).query(QueryBody::Select(Box::new(select)));
+        let bound = self.query(&query)?;
+        self.add_relation(name, super::from::named_columns(&bound.output), alias)?;
+        Ok(bound.plan)
+    }
+
+    pub(super) fn pivot(&mut self, pivot: &Pivot) -> Result<Plan> {
+        let build = Build(pivot.pos);
+        let source = self.prepare(&pivot.source)?;
+        let names = self.prepared_names(source);
+        let aggregates = if pivot.aggregates.is_empty() {
+            vec![SelectItem::Expr { expr: build.count_star(), alias: None }]
+        } else {
+            pivot.aggregates.clone()
+        };
+        let groups = match &pivot.group_by {
+            Some(groups) => groups.clone(),
+            None => self.unused_columns(pivot, &aggregates, &names),
+        };
+        let mut values = vec![Value1 { conditions: Vec::new(), name: String::new() }];
+        for column in &pivot.on {
+            let own = self.pivot_values(source, column)?;
+            if own.len().saturating_mul(values.len()) > PIVOT_COLUMNS_MAX {
+                let message =
+                    format!("PIVOT would make more than {PIVOT_COLUMNS_MAX} columns; name some with IN");
+                return Err(self.at(Error::out_of_range(message), pivot.pos));
+            }
+            values = values.iter().flat_map(|left| own.iter().map(|right| both(left, right))).collect();
+        }
+        let mut items: Vec<SelectItem> =
+            groups.iter().map(|expr| SelectItem::Expr { expr: expr.clone(), alias: None }).collect();
+        for value in &values {
+            for item in &aggregates {
+                items.push(self.pivot_item(build, value, item, aggregates.len())?);
+            }
+        }
+        let mut select = build.select(items, vec![TableRef::Prepared(source)]);
+        select.group_by = GroupBy::Items(groups);
+        self.written_query(select, "pivot", pivot.alias.as_ref(), pivot.pos)
+    }
+
+    /// The columns that neither ON nor an aggregate mentions.
+    fn unused_columns(&self, pivot: &Pivot, aggregates: &[SelectItem], names: &[String]) -> Vec<Expr> {
+        let mut used: Vec<&str> = Vec::new();
+        let written = aggregates.iter().filter_map(|item| match item {
+            SelectItem::Expr { expr, .. } => Some(expr),
+            SelectItem::Star { .. } => None,
+        });
+        let mut open: Vec<&Expr> = pivot.on.iter().map(|column| &column.expr).chain(written).collect();
+        while let Some(expr) = open.pop() {
+            if let ExprKind::Column(parts) = &expr.kind {
+                used.extend(parts.last().map(|part| part.value.as_str()));
+            }
+            open.extend(expr.children());
+        }
+        let is_used = |name: &String| used.iter().any(|used| same_name(used, name));
+        let unused = names.iter().filter(|name| !is_used(name));
+        unused.map(|name| Build(pivot.pos).column(name.clone())).collect()
+    }
+
+    /// `aggregate FILTER (value) AS name`.
+    fn pivot_item(
+        &self,
+        build: Build,
+        value: &Value1,
+        item: &SelectItem,
+        aggregates: usize,
+    ) -> Result<SelectItem> {
+        let SelectItem::Expr { expr, alias } = item else {
+            return Err(self.at(Error::bind("USING of PIVOT takes aggregates"), build.0));
+        };
+        if value.conditions.is_empty() && value.name.is_empty() {
+            return Ok(item.clone());
+        }
+        let mut filtered = expr.clone();
+        let mut count = 0;
+        add_filter(&mut filtered, build.and(value.conditions.clone()).as_ref(), &mut count);
+        if count != 1 {
+            let message =
+                format!("an expression behind USING of PIVOT has one aggregate, this one has {count}");
+            return Err(self.at(Error::bind(message), expr.pos));
+        }
+        let name = match alias {
+            Some(alias) => format!("{}_{}", value.name, alias.value),
+            None if aggregates > 1 => format!("{}_{}", value.name, name::of_expr(expr)),
+            None => value.name.clone(),
+        };
+        Ok(build.item(filtered, name))
+    }
+
+    /// What one ON of a PIVOT makes columns of.
+    fn pivot_values(&mut self, source: usize, column: &PivotColumn) -> Result<Vec<Value1>> {
+        let build = Build(column.expr.pos);
+        let parts: Vec<Expr> = match &column.expr.kind {
+            ExprKind::Row(items) => items.clone(),
+            _ => vec![column.expr.clone()],
+        };
+        let rows: Vec<(Vec<Value>, Option<String>)> = match (&column.values, &column.query) {
+            (Some(items), _) => {
+                let mut rows = Vec::with_capacity(items.len());
+                for item in items {
+                    let SelectItem::Expr { expr, alias } = item else {
+                        return Err(self.at(Error::bind("IN of PIVOT takes values"), column.expr.pos));
+                    };
+                    let values = match &expr.kind {
+                        ExprKind::Row(values) => values.iter().collect(),
+                        _ => vec![expr],
+                    };
+                    if values.len() != parts.len() {
+                        let message =
+                            format!("PIVOT compares {} with {} value(s)", parts.len(), values.len());
+                        return Err(self.at(Error::bind(message), expr.pos));
+                    }
+                    let values = values.into_iter().map(|value| match &value.kind {
+                        // A bare word is the text that it is.
+                        ExprKind::Column(name) if name.len() == 1 => {
+                            Ok(Value::Varchar(name[0].value.clone()))
+                        }
+                        _ => self.constant(value, "IN of PIVOT"),
+                    });
+                    let values = values.collect::<Result<Vec<_>>>()?;
+                    rows.push((values, alias.as_ref().map(|alias| alias.value.clone())));
+                }
+                rows
+            }
+            (None, Some(query)) => {
+                let bound = self.query(query)?;
+                if bound.output.len() != parts.len() {
+                    let message = format!("the query must have {} column(s)", parts.len());
+                    return Err(self.at(Error::bind(message), column.expr.pos));
+                }
+                let rows = self.run_now(&bound.plan, &bound.output, column.expr.pos)?;
+                rows.into_iter().map(|row| (row, None)).collect()
+            }
+            (None, None) => {
+                let rows = self.distinct_values(source, &parts, column.expr.pos)?;
+                rows.into_iter().map(|row| (row, None)).collect()
+            }
+        };
+        let texts = rows.into_iter().map(|(values, alias)| {
+            let names: Vec<String> = values.iter().map(Value::to_string).collect();
+            let conditions = parts.iter().zip(&values).map(|(part, value)| {
+                let text = build.cast(part.clone(), LogicalType::Varchar);
+                let wanted = if value.is_null() { build.null() } else { build.text(value.to_string()) };
+                build.binary(BinaryOp::NotDistinctFrom, text, wanted)
+            });
+            Value1 { conditions: conditions.collect(), name: alias.unwrap_or_else(|| names.join("_")) }
+        });
+        Ok(texts.collect())
+    }
+
+    /// The values that are there, as texts in their order.
+    fn distinct_values(&mut self, source: usize, parts: &[Expr], pos: Pos) -> Result<Vec<Vec<Value>>> {
+        let build = Build(pos);
+        let Some(Some(prepared)) = self.prepared.get(source) else {
+            return Err(Error::internal("a prepared source is missing"));
+        };
+        let copy = Prepared { plan: prepared.plan.clone(), relations: prepared.relations.clone() };
+        self.prepared.push(Some(copy));
+        let from = vec![TableRef::Prepared(self.prepared.len() - 1)];
+        let texts = parts.iter().map(|part| SelectItem::Expr {
+            expr: build.cast(part.clone(), LogicalType::Varchar),
+            alias: None,
+        });
+        let mut select = build.select(texts.collect(), from);
+        select.distinct = Distinct::Rows;
+        select.filter = build.and(parts.iter().map(|part| build.is_not_null(part.clone())).collect());
+        let mut query = build.query(QueryBody::Select(Box::new(select)));
+        let order = SortOrder { descending: false, nulls_first: None };
+        let key = |number: usize| OrderItem { expr: build.number(number), order };
+        query.order_by = OrderBy::Items((1..=parts.len()).map(key).collect());
+        query.limit = Some(build.number(PIVOT_COLUMNS_MAX + 1));
+        let bound = self.query(&query)?;
+        self.run_now(&bound.plan, &bound.output, pos)
+    }
+
+    /// Runs a query that the binding of the statement depends on.
+    fn run_now(&mut self, plan: &Plan, output: &[Output], pos: Pos) -> Result<Vec<Vec<Value>>> {
+        let Some(run) = self.context.run else {
+            let message = "a PIVOT whose values must be looked up; name them with IN";
+            return Err(self.at(Error::unsupported(message), pos));
+        };
+        if !super::subquery::free_columns(plan).is_empty() {
+            let message = "a PIVOT of a correlated source; name its values with IN";
+            return Err(self.at(Error::unsupported(message), pos));
+        }
+        let mut body = plan.clone();
+        for shared in self.shared.iter().rev() {
+            if super::query::count_shared(&body, shared.id) > 0 {
+                let definition = Box::new(shared.definition.clone());
+                body = Plan::With { id: shared.id, definition, body: Box::new(body) };
+            }
+        }
+        let output = output.iter().map(|column| (column.id, column.name.clone())).collect();
+        let columns = self.columns.clone();
+        run(Query { plan: body, columns, output, estimates: crate::plan::Estimates::default() })
+    }
+
+    pub(super) fn unpivot(&mut self, unpivot: &Unpivot) -> Result<Plan> {
+        let build = Build(unpivot.pos);
+        let source = self.prepare(&unpivot.source)?;
+        let names = self.prepared_names(source);
+        let width = unpivot.values.len();
+        let mut labels = Vec::new();
+        let mut columns: Vec<Vec<Expr>> = vec![Vec::new(); width];
+        let mut used: Vec<String> = Vec::new();
+        for column in &unpivot.columns {
+            for exprs in self.unpivot_exprs(source, &column.exprs)? {
+                if exprs.len() != width {
+                    let message = format!("{} column(s) are unpivoted into {width}", exprs.len());
+                    return Err(self.at(Error::bind(message), unpivot.pos));
+                }
+                let label = column.alias.as_ref().map(|alias| alias.value.clone());
+                let written = || exprs.iter().map(label_of).collect::<Vec<_>>().join("_");
+                labels.push(build.text(label.unwrap_or_else(written)));
+                for (values, expr) in columns.iter_mut().zip(exprs) {
+                    used.extend(columns_in(&expr));
+                    values.push(expr);
+                }
+            }
+        }
+        let is_used = |name: &String| used.iter().any(|used| same_name(used, name));
+        let kept = names.iter().enumerate().filter(|(_, name)| !is_used(name));
+        let mut items: Vec<SelectItem> =
+            kept.map(|(index, name)| build.item(build.position(index + 1), name.clone())).collect();
+        let count = labels.len();
+        items.push(build.item(build.choose(build.column(NUMBER), labels), unpivot.name.value.clone()));
+        let chosen: Vec<Expr> =
+            columns.into_iter().map(|values| build.choose(build.column(NUMBER), values)).collect();
+        for (value, name) in chosen.iter().zip(&unpivot.values) {
+            items.push(build.item(value.clone(), name.value.clone()));
+        }
+        let from = vec![TableRef::Prepared(source), build.numbers(count, NUMBER)];
+        let mut select = build.select(items, from);
+        if !unpivot.include_nulls {
+            select.filter = build.and(chosen.into_iter().map(|value| build.is_not_null(value)).collect());
+        }
+        self.written_query(select, "unpivot", unpivot.alias.as_ref(), unpivot.pos)
+    }
+
+    /// One item of UNPIVOT's ON: several rows if it has COLUMNS.
+    fn unpivot_exprs(&mut self, source: usize, exprs: &[Expr]) -> Result<Vec<Vec<Expr>>> {
+        let [only] = exprs else { return Ok(vec![exprs.to_vec()]) };
+        let relations = match self.prepared.get(source) {
+            Some(Some(prepared)) => prepared.relations.clone(),
+            _ => return Err(Error::internal("a prepared source is missing")),
+        };
+        let mut scope = Scope::new();
+        scope.relations = relations;
+        self.scopes.push(scope);
+        let expanded = self.expand_expression(only);
+        self.scopes.pop();
+        let expanded = expanded?;
+        let plain = expanded.is_empty().then(|| only.clone());
+        Ok(expanded.into_iter().chain(plain).map(|expr| vec![expr]).collect())
+    }
+}
+
+/// What the column of names says of an unpivoted expression.
+fn label_of(expr: &Expr) -> String {
+    match &expr.kind {
+        ExprKind::Cast { expr, .. } => label_of(expr),
+        _ => name::of_expr(expr),
+    }
+}
+
+fn columns_in(expr: &Expr) -> Vec<String> {
+    let (mut found, mut open) = (Vec::new(), vec![expr]);
+    while let Some(expr) = open.pop() {
+        if let ExprKind::Column(parts) = &expr.kind {
+            found.extend(parts.last().map(|part| part.value.clone()));
+        }
+        open.extend(expr.children());
+    }
+    found
+}
+
+fn both(left: &Value1, right: &Value1) -> Value1 {
+    let conditions = left.conditions.iter().chain(&right.conditions).cloned().collect();
+    let name = if left.name.is_empty() && left.conditions.is_empty() {
+        right.name.clone()
+    } else {
+        format!("{}_{}", left.name, right.name)
+    };
+    Value1 { conditions, name }
+}
+
+/// Adds a filter to the aggregates of an expression and counts them.
+fn add_filter(expr: &mut Expr, condition: Option<&Expr>, count: &mut usize) {
+    if let ExprKind::Function(call) = &mut expr.kind
+        && is_aggregate(&call.name.value.to_lowercase())
+    {
+        *count += 1;
+        if let Some(condition) = condition {
+            let condition = condition.clone();
+            let pos = condition.pos;
+            let combined = match call.filter.take() {
+                Some(known) => Expr { kind: ExprKind::And(vec![*known, condition]), pos },
+                None => condition,
+            };
+            call.filter = Some(Box::new(combined));
+        }
+        return;
+    }
+    expr.children_mut()
+        .into_iter()
+        .for_each(|child| super::with_stack(|| add_filter(child, condition, count)));
+}

@@ -1,0 +1,215 @@
+//! DESCRIBE, SUMMARIZE and SHOW, as statements and in FROM.
+
+use super::build::Build;
+use super::{Binder, Bound, Output};
+use crate::parser::ast::{BinaryOp, Expr, Pos, Query, QueryBody, StatementKind, TableAlias, TableRef};
+use crate::plan::{self, Plan};
+use inlay_catalog::CatalogEntry;
+use inlay_types::{Error, LogicalType, Result, Value};
+
+/// The column that counts the columns summarized.
+const NUMBER: &str = "(number)";
+
+impl Binder<'_> {
+    /// `(DESCRIBE ..)` and its like in FROM.
+    pub(super) fn shown(&mut self, statement: &StatementKind, alias: Option<&TableAlias>) -> Result<Plan> {
+        let (bound, name) = match statement {
+            StatementKind::Describe(query) => (self.described(query)?, "describe"),
+            StatementKind::Summarize(query) => (self.summarized(query)?, "summarize"),
+            StatementKind::ShowTables => (self.shown_tables(), "show_tables"),
+            StatementKind::ShowAllTables => (self.all_tables()?, "show_tables"),
+            StatementKind::ShowDatabases => (self.shown_databases(), "show_databases"),
+            StatementKind::Show { name } => (self.shown_setting(name)?, "show"),
+            _ => return Err(Error::unsupported("this statement in FROM")),
+        };
+        self.add_relation(name, super::from::named_columns(&bound.output), alias)?;
+        Ok(bound.plan)
+    }
+
+    pub(super) fn summarize_statement(&mut self, query: &Query) -> Result<plan::Statement> {
+        let bound = self.summarized(query)?;
+        Ok(plan::Statement::Query(self.finish(bound)))
+    }
+
+    /// SUMMARIZE: one row of aggregates per column, of which a row per column is made.
+    fn summarized(&mut self, query: &Query) -> Result<Bound> {
+        let build = Build(Pos::default());
+        let source = TableRef::Subquery { query: Box::new(query.clone()), alias: None, lateral: false };
+        let source = self.prepare(&source)?;
+        let columns: Vec<(String, LogicalType)> = {
+            let relations = self.prepared.get(source).and_then(Option::as_ref).map(|known| &known.relations);
+            let columns = relations.into_iter().flatten().flat_map(|relation| &relation.columns);
+            columns.map(|column| (column.name.clone(), self.columns.ty(column.id))).collect()
+        };
+        let mut measures: Vec<crate::parser::ast::SelectItem> = Vec::new();
+        let mut rows: Vec<Vec<Expr>> = Vec::new();
+        for (index, (name, ty)) in columns.iter().enumerate() {
+            let column = || build.position(index + 1);
+            let text = |expr: Expr| build.cast(expr, LogicalType::Varchar);
+            let mut measure = |expr: Expr| {
+                let name = format!("m{}", measures.len());
+                measures.push(build.item(expr, name.clone()));
+                build.column(name)
+            };
+            let null = || text(build.null());
+            let aggregate = |name: &str| build.call(name, vec![column()]);
+            let quantile = |share: &str| {
+                let value = build.call("quantile_cont", vec![column(), build.number(share)]);
+                let value = if ty.is_integer() {
+                    build.cast(build.call("round", vec![value]), ty.clone())
+                } else {
+                    value
+                };
+                text(value)
+            };
+            let is_number = ty.is_numeric();
+            let sorts = is_number || ty.is_temporal();
+            let count = measure(build.count_star());
+            let known = measure(build.call("count", vec![column()]));
+            let missing = build.binary(BinaryOp::Subtract, count.clone(), known);
+            let share = build.binary(
+                BinaryOp::Divide,
+                build.binary(
+                    BinaryOp::Multiply,
+                    build.cast(missing, LogicalType::Double),
+                    build.number("100.0"),
+                ),
+                build.call("nullif", vec![count.clone(), build.number(0)]),
+            );
+            let percentage = LogicalType::Decimal { precision: 9, scale: 2 };
+            rows.push(vec![
+                build.text(name.clone()),
+                build.text(ty.to_string()),
+                measure(text(aggregate("min"))),
+                measure(text(aggregate("max"))),
+                measure(aggregate("approx_count_distinct")),
+                if is_number { measure(text(aggregate("avg"))) } else { null() },
+                if is_number { measure(text(aggregate("stddev"))) } else { null() },
+                if sorts && is_number { measure(quantile("0.25")) } else { null() },
+                if sorts && is_number { measure(quantile("0.5")) } else { null() },
+                if sorts && is_number { measure(quantile("0.75")) } else { null() },
+                count,
+                build.cast(share, percentage),
+            ]);
+        }
+        let inner = build.select(measures, vec![TableRef::Prepared(source)]);
+        let inner = build.query(QueryBody::Select(Box::new(inner)));
+        let inner = TableRef::Subquery { query: Box::new(inner), alias: None, lateral: false };
+        let names = [
+            "column_name",
+            "column_type",
+            "min",
+            "max",
+            "approx_unique",
+            "avg",
+            "std",
+            "q25",
+            "q50",
+            "q75",
+            "count",
+            "null_percentage",
+        ];
+        let mut items = Vec::with_capacity(names.len());
+        for (place, name) in names.into_iter().enumerate() {
+            let values: Vec<Expr> = rows.iter().map(|row| row[place].clone()).collect();
+            items.push(build.item(build.choose(build.column(NUMBER), values), name));
+        }
+        let outer = build.select(items, vec![inner, build.numbers(columns.len(), NUMBER)]);
+        let mut outer = build.query(QueryBody::Select(Box::new(outer)));
+        let order = crate::parser::ast::SortOrder { descending: false, nulls_first: None };
+        let key = crate::parser::ast::OrderItem { expr: build.column(NUMBER), order };
+        outer.order_by = crate::parser::ast::OrderBy::Items(vec![key]);
+        self.query(&outer)
+    }
+
+    /// DESCRIBE: name and type of each column.
+    pub(super) fn described(&mut self, query: &Query) -> Result<Bound> {
+        let shared = self.shared.len();
+        let bound = self.query(query)?;
+        let text = |text: &str| Value::Varchar(text.to_string());
+        let described = |column: &Output| {
+            let ty = self.columns.ty(column.id).to_string();
+            vec![text(&column.name), text(&ty), text("YES"), Value::Null, Value::Null, Value::Null]
+        };
+        let mut rows: Vec<Vec<Value>> = bound.output.iter().map(described).collect();
+        if let Plan::Scan { table, .. } = &bound.plan {
+            let schema = table.table.schema();
+            for (row, (index, column)) in rows.iter_mut().zip(schema.columns.iter().enumerate()) {
+                if column.not_null {
+                    row[2] = text("NO");
+                }
+                if schema.primary_key.contains(&index) {
+                    row[3] = text("PRI");
+                } else if schema.is_unique(index) {
+                    row[3] = text("UNI");
+                }
+                row[4] = column.default.as_deref().map_or(Value::Null, text);
+            }
+        }
+        let names = ["column_name", "column_type", "null", "key", "default", "extra"];
+        self.shared.truncate(shared);
+        Ok(self.literal_bound(&names.map(|name| (name, LogicalType::Varchar)), rows))
+    }
+
+    pub(super) fn shown_tables(&mut self) -> Bound {
+        let names =
+            self.context.catalog.entries(&self.current_database()).into_iter().map(
+                |(key, entry)| match entry {
+                    CatalogEntry::Table(table) => table.name.clone(),
+                    CatalogEntry::View(view) => view.name.clone(),
+                    CatalogEntry::Registered(_) => key,
+                },
+            );
+        let rows = names.map(|name| vec![Value::Varchar(name)]).collect();
+        self.literal_bound(&[("name", LogicalType::Varchar)], rows)
+    }
+
+    /// SHOW ALL TABLES; names and types of columns stand beside each other in one text.
+    pub(super) fn all_tables(&mut self) -> Result<Bound> {
+        let mut rows = Vec::new();
+        let database = self.current_database();
+        for (key, entry) in self.context.catalog.entries(&database) {
+            let (name, columns): (String, Vec<(String, String)>) = match entry {
+                CatalogEntry::Table(table) => {
+                    let columns = &table.table.schema().columns;
+                    let columns = columns.iter().map(|c| (c.name.clone(), c.ty.to_string())).collect();
+                    (table.name.clone(), columns)
+                }
+                CatalogEntry::View(view) => {
+                    let shared = self.shared.len();
+                    let bound = self.view(&database, &view, Pos::default());
+                    self.shared.truncate(shared);
+                    let columns = bound.map(|bound| {
+                        let column = |c: &Output| (c.name.clone(), self.columns.ty(c.id).to_string());
+                        bound.output.iter().map(column).collect()
+                    });
+                    (view.name.clone(), columns.unwrap_or_default())
+                }
+                CatalogEntry::Registered(source) => {
+                    let columns = source.columns().iter().map(|c| (c.name.clone(), c.ty.to_string()));
+                    (key, columns.collect())
+                }
+            };
+            let list = |texts: Vec<String>| Value::Varchar(format!("[{}]", texts.join(", ")));
+            let (names, types) = columns.into_iter().unzip();
+            rows.push(vec![
+                Value::Varchar(database.clone()),
+                Value::Varchar("main".into()),
+                Value::Varchar(name),
+                list(names),
+                list(types),
+                Value::Boolean(database == "temp"),
+            ]);
+        }
+        let text = LogicalType::Varchar;
+        let columns = [
+            ("database", text.clone()),
+            ("schema", text.clone()),
+            ("name", text.clone()),
+            ("column_names", text.clone()),
+            ("column_types", text),
+            ("temporary", LogicalType::Boolean),
+        ];
+        Ok(self.literal_bound(&columns, rows))
+    }
+}
