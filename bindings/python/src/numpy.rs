@@ -46,14 +46,19 @@ fn array<'py>(
 
 /// Column `index` as an array, masked if it has NULLs.
 pub fn column<'py>(py: Python<'py>, result: &QueryResult, index: usize) -> PyResult<Bound<'py, PyAny>> {
-    let ty = result.types()[index];
-    if matches!(ty, LogicalType::Varchar | LogicalType::Blob | LogicalType::Time) {
+    let ty = &result.types()[index];
+    if ty.is_view() || is_object(ty) {
         return objects(py, result, index);
     }
     let vector = cursor::column(py, result, index)?;
     let (buffer, typestr) = py.detach(|| memory_of(&vector));
     let data = array(py, buffer, vector.len(), typestr)?;
     masked(py, data, &vector)
+}
+
+/// Whether a column of a type without a heap becomes an array of objects.
+fn is_object(ty: &LogicalType) -> bool {
+    matches!(ty, LogicalType::Time | LogicalType::TimeTz | LogicalType::Uuid | LogicalType::Enum(_))
 }
 
 /// The array, masked where the column is NULL.
@@ -92,7 +97,7 @@ fn objects<'py>(py: Python<'py>, result: &QueryResult, index: usize) -> PyResult
 /// The column's memory in NumPy's layout, and what NumPy calls it.
 fn memory_of(vector: &Vector) -> (Buffer, &'static str) {
     let own = || vector.data().clone();
-    match vector.logical_type() {
+    match vector.ty() {
         LogicalType::Boolean => (own(), "|b1"),
         LogicalType::TinyInt => (own(), "|i1"),
         LogicalType::SmallInt => (own(), "<i2"),
@@ -104,7 +109,10 @@ fn memory_of(vector: &Vector) -> (Buffer, &'static str) {
         LogicalType::UBigInt => (own(), "<u8"),
         LogicalType::Real => (own(), "<f4"),
         LogicalType::Double => (own(), "<f8"),
-        LogicalType::Timestamp => (own(), "<M8[us]"),
+        LogicalType::Timestamp | LogicalType::TimestampTz => (own(), "<M8[us]"),
+        LogicalType::TimestampS => (own(), "<M8[s]"),
+        LogicalType::TimestampMs => (own(), "<M8[ms]"),
+        LogicalType::TimestampNs => (own(), "<M8[ns]"),
         LogicalType::Date => {
             let wide = |days: i32| if days == i32::MIN { i64::MIN } else { i64::from(days) };
             (converted(vector, wide), "<M8[D]")
@@ -113,7 +121,7 @@ fn memory_of(vector: &Vector) -> (Buffer, &'static str) {
         LogicalType::HugeInt => (nan_where_null(vector, converted(vector, |v: i128| v as f64)), "<f8"),
         LogicalType::UHugeInt => (nan_where_null(vector, converted(vector, |v: u128| v as f64)), "<f8"),
         LogicalType::Decimal { scale, .. } => {
-            let divisor = 10f64.powi(i32::from(scale));
+            let divisor = 10f64.powi(i32::from(*scale));
             let values = match vector.physical_type() {
                 PhysicalType::I16 => converted(vector, |v: i16| f64::from(v) / divisor),
                 PhysicalType::I32 => converted(vector, |v: i32| f64::from(v) / divisor),
@@ -123,7 +131,7 @@ fn memory_of(vector: &Vector) -> (Buffer, &'static str) {
             (nan_where_null(vector, values), "<f8")
         }
         // These are object arrays; see `column`.
-        LogicalType::Varchar | LogicalType::Blob | LogicalType::Time => (own(), "<i8"),
+        _ => (own(), "<i8"),
     }
 }
 

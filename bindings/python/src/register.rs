@@ -212,9 +212,9 @@ fn objects(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>) -> PyResult<V
     }
     let ty = values.iter().filter(|value| !value.is_null()).map(Value::logical_type).reduce(common_type);
     let ty = ty.unwrap_or(LogicalType::Varchar);
-    let mut builder = VectorBuilder::new(ty, values.len());
+    let mut builder = VectorBuilder::new(ty.clone(), values.len());
     for value in &values {
-        let pushed = match converted(value, ty) {
+        let pushed = match converted(value, &ty) {
             Some(value) => builder.push(&value),
             None => builder.push(value),
         };
@@ -236,8 +236,8 @@ fn common_type(left: LogicalType, right: LogicalType) -> LogicalType {
 }
 
 /// The value as one of the common type; `None` when it is one already.
-fn converted(value: &Value, ty: LogicalType) -> Option<Value> {
-    if value.is_null() || value.logical_type() == ty {
+fn converted(value: &Value, ty: &LogicalType) -> Option<Value> {
+    if value.is_null() || value.logical_type() == *ty {
         return None;
     }
     match (ty, value) {

@@ -87,7 +87,7 @@ pub fn objects_of(
 
 /// The value at physical position `index`, which is not NULL, of a flat or constant vector.
 fn at(py: Python<'_>, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
-    match vector.logical_type() {
+    match vector.ty() {
         LogicalType::Null => Ok(py.None()),
         LogicalType::Boolean => {
             let truth = vector.values::<u8>()[index] != 0;
@@ -95,7 +95,7 @@ fn at(py: Python<'_>, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
         }
         LogicalType::Real => vector.values::<f32>()[index].into_py_any(py),
         LogicalType::Double => vector.values::<f64>()[index].into_py_any(py),
-        LogicalType::Varchar => {
+        LogicalType::Varchar | LogicalType::Json => {
             let bytes = vector.views()[index].bytes(vector.heap().buffers());
             Ok(PyString::new(py, &String::from_utf8_lossy(bytes)).into_any().unbind())
         }
@@ -103,10 +103,10 @@ fn at(py: Python<'_>, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
             let bytes = vector.views()[index].bytes(vector.heap().buffers());
             Ok(PyBytes::new(py, bytes).into_any().unbind())
         }
-        LogicalType::Decimal { scale, .. } => decimal(py, vector.stored_i128(index), scale),
+        LogicalType::Decimal { scale, .. } => decimal(py, vector.stored_i128(index), *scale),
         LogicalType::Date => date(py, vector.values::<i32>()[index]),
         LogicalType::Time => time(py, vector.values::<i64>()[index]),
-        LogicalType::Timestamp => timestamp(py, vector.values::<i64>()[index]),
+        LogicalType::Timestamp | LogicalType::TimestampTz => timestamp(py, vector.values::<i64>()[index]),
         LogicalType::Interval => interval(py, vector.values::<Interval>()[index]),
         LogicalType::UHugeInt => vector.values::<u128>()[index].into_py_any(py),
         LogicalType::TinyInt
@@ -122,6 +122,7 @@ fn at(py: Python<'_>, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
             PhysicalType::I64 => vector.values::<i64>()[index].into_py_any(py),
             _ => vector.stored_i128(index).into_py_any(py),
         },
+        _ => vector.value_at(index).to_string().into_py_any(py),
     }
 }
 

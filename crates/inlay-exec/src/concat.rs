@@ -48,7 +48,7 @@ pub(crate) fn concat(ty: LogicalType, pieces: &[Vector]) -> Vector {
         return one.clone();
     }
     let total = pieces.iter().map(Vector::len).sum();
-    let (shape, parts) = plan(ty, pieces, total);
+    let (shape, parts) = plan(ty.clone(), pieces, total);
     let mut data = Buffer::zeroed(total * shape.width);
     copy_range(&parts, &shape, &mut data);
     assemble(ty, shape, pieces, total, data)
@@ -59,7 +59,7 @@ pub(crate) fn concat_batches(types: &[LogicalType], batches: &[Batch]) -> Batch 
     let len = batches.iter().map(Batch::len).sum();
     let column = |(index, ty): (usize, &LogicalType)| {
         let pieces: Vec<Vector> = batches.iter().map(|batch| batch.column(index).clone()).collect();
-        if pieces.is_empty() { Vector::empty(*ty) } else { concat(*ty, &pieces) }
+        if pieces.is_empty() { Vector::empty(ty.clone()) } else { concat(ty.clone(), &pieces) }
     };
     Batch::new(types.iter().enumerate().map(column).collect(), len)
 }
@@ -73,10 +73,10 @@ pub(crate) fn concat_columns(
 ) -> Result<Vec<Vector>> {
     let total: usize = columns.first().map_or(0, |pieces| pieces.iter().map(Vector::len).sum());
     if total <= TASK_ROWS {
-        return Ok(columns.iter().zip(types).map(|(pieces, ty)| concat(*ty, pieces)).collect());
+        return Ok(columns.iter().zip(types).map(|(pieces, ty)| concat(ty.clone(), pieces)).collect());
     }
     let mut plans: Vec<(Shape, Vec<Piece<'_>>)> =
-        columns.iter().zip(types).map(|(pieces, ty)| plan(*ty, pieces, total)).collect();
+        columns.iter().zip(types).map(|(pieces, ty)| plan(ty.clone(), pieces, total)).collect();
     let mut buffers: Vec<Buffer> =
         plans.iter().map(|(shape, _)| Buffer::zeroed(total * shape.width)).collect();
     let mut tasks = Vec::new();
@@ -100,7 +100,7 @@ pub(crate) fn concat_columns(
     let mut whole = Vec::with_capacity(columns.len());
     for (index, buffer) in buffers.into_iter().enumerate().rev() {
         let Some((shape, _)) = plans.pop() else { return Err(Error::internal("a column was lost")) };
-        whole.push(assemble(types[index], shape, &columns[index], total, buffer));
+        whole.push(assemble(types[index].clone(), shape, &columns[index], total, buffer));
     }
     whole.reverse();
     Ok(whole)

@@ -52,14 +52,14 @@ static AGGREGATES: &[Aggregate] = &[
         "number of rows, or of values that are not NULL",
         |args| match args {
             [] => made("count_star", AggregateKind::CountStar, vec![], BigInt),
-            [arg] => made("count", AggregateKind::Count, vec![arg.ty], BigInt),
+            [arg] => made("count", AggregateKind::Count, vec![arg.ty.clone()], BigInt),
             _ => None,
         },
     )
     .example("count(x) FROM (VALUES (1), (NULL), (3)) t(x) = 2"),
     aggregate("sum", &[], "sum(number) -> HUGEINT, DECIMAL(38,s) or DOUBLE", "sum of all values", |args| {
         let arg = number(args)?;
-        made("sum", AggregateKind::Sum, vec![arg], sum_type(arg))
+        made("sum", AggregateKind::Sum, vec![arg.clone()], sum_type(arg))
     })
     .example("sum(x) FROM (VALUES (1), (2), (3)) t(x) = 6"),
     aggregate("avg", &["mean"], "avg(number) -> DOUBLE", "mean of all values", |args| {
@@ -175,7 +175,12 @@ static AGGREGATES: &[Aggregate] = &[
         "approx_count_distinct(any) -> BIGINT",
         "number of distinct values, estimated by HyperLogLog",
         |args| match args {
-            [arg] => made("approx_count_distinct", AggregateKind::ApproxCountDistinct, vec![arg.ty], BigInt),
+            [arg] => made(
+                "approx_count_distinct",
+                AggregateKind::ApproxCountDistinct,
+                vec![arg.ty.clone()],
+                BigInt,
+            ),
             _ => None,
         },
     )
@@ -215,7 +220,7 @@ fn concrete(ty: LogicalType) -> LogicalType {
 /// The one argument, a number or a truth value.
 fn number(args: &[ArgType]) -> Option<LogicalType> {
     let [arg] = args else { return None };
-    let ty = concrete(arg.ty);
+    let ty = concrete(arg.ty.clone());
     if ty == Varchar && arg.is_literal {
         return Some(Double);
     }
@@ -232,8 +237,8 @@ fn sum_type(ty: LogicalType) -> LogicalType {
 
 fn same(name: &'static str, kind: AggregateKind, args: &[ArgType]) -> Option<AggregateFunction> {
     let [arg] = args else { return None };
-    let ty = concrete(arg.ty);
-    made(name, kind, vec![ty], ty)
+    let ty = concrete(arg.ty.clone());
+    made(name, kind, vec![ty.clone()], ty)
 }
 
 fn boolean(name: &'static str, kind: AggregateKind, args: &[ArgType]) -> Option<AggregateFunction> {
@@ -255,11 +260,11 @@ fn doubles<const N: usize>(
 
 fn bits(name: &'static str, kind: AggregateKind, args: &[ArgType]) -> Option<AggregateFunction> {
     let [arg] = args else { return None };
-    let ty = concrete(arg.ty);
-    if ty.is_integer() { made(name, kind, vec![ty], ty) } else { None }
+    let ty = concrete(arg.ty.clone());
+    if ty.is_integer() { made(name, kind, vec![ty.clone()], ty) } else { None }
 }
 
 fn picked(name: &'static str, kind: AggregateKind, args: &[ArgType]) -> Option<AggregateFunction> {
     let [value, by] = args else { return None };
-    made(name, kind, vec![concrete(value.ty), concrete(by.ty)], concrete(value.ty))
+    made(name, kind, vec![concrete(value.ty.clone()), concrete(by.ty.clone())], concrete(value.ty.clone()))
 }

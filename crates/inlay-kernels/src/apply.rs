@@ -40,10 +40,10 @@ pub(crate) fn make_constant(one: &Vector, len: usize, out: &mut Vector) -> Resul
 
 /// Whether some argument is NULL in all rows; then `out` becomes `len` NULLs of type `ty`.
 #[inline(never)]
-pub(crate) fn null_argument(args: &[&Vector], ty: LogicalType, len: usize, out: &mut Vector) -> bool {
+pub(crate) fn null_argument(args: &[&Vector], ty: &LogicalType, len: usize, out: &mut Vector) -> bool {
     let found = args.iter().any(|arg| arg.is_constant_null());
     if found {
-        *out = Vector::nulls(ty, len);
+        *out = Vector::nulls(ty.clone(), len);
     }
     found
 }
@@ -51,7 +51,7 @@ pub(crate) fn null_argument(args: &[&Vector], ty: LogicalType, len: usize, out: 
 /// `out = f(input)` without failures.
 pub(crate) fn map<A: Native, O: Native>(
     input: &Vector,
-    ty: LogicalType,
+    ty: &LogicalType,
     len: usize,
     out: &mut Vector,
     f: impl Fn(A) -> O + Copy,
@@ -71,7 +71,7 @@ pub(crate) fn map<A: Native, O: Native>(
 /// `out = f(input)`, where the flag says that the value is wrong; `error` explains.
 pub(crate) fn try_map<A: Native, O: Native>(
     input: &Vector,
-    ty: LogicalType,
+    ty: &LogicalType,
     len: usize,
     out: &mut Vector,
     f: impl Fn(A) -> (O, bool) + Copy,
@@ -98,7 +98,7 @@ pub(crate) fn try_map<A: Native, O: Native>(
 /// results have 32 or 64 bits; for operations that vectorise.
 pub(crate) fn try_zip<A: Native, B: Native, O: Native>(
     args: &[&Vector],
-    ty: LogicalType,
+    ty: &LogicalType,
     len: usize,
     out: &mut Vector,
     f: impl Fn(A, B) -> (O, bool) + Copy,
@@ -110,7 +110,7 @@ pub(crate) fn try_zip<A: Native, B: Native, O: Native>(
 /// Like [`try_zip`], for operations that do not vectorise.
 pub(crate) fn try_zip_plain<A: Native, B: Native, O: Native>(
     args: &[&Vector],
-    ty: LogicalType,
+    ty: &LogicalType,
     len: usize,
     out: &mut Vector,
     f: impl Fn(A, B) -> (O, bool) + Copy,
@@ -123,7 +123,7 @@ pub(crate) fn try_zip_plain<A: Native, B: Native, O: Native>(
 #[inline(never)]
 fn begin<'a>(
     args: &[&'a Vector],
-    ty: LogicalType,
+    ty: &LogicalType,
     len: usize,
     out: &mut Vector,
 ) -> Option<(Cow<'a, Vector>, Cow<'a, Vector>, usize)> {
@@ -138,7 +138,7 @@ fn begin<'a>(
 
 fn zip_with<A: Native, B: Native, O: Native, const VECTORISES: bool>(
     args: &[&Vector],
-    ty: LogicalType,
+    ty: &LogicalType,
     len: usize,
     out: &mut Vector,
     f: impl Fn(A, B) -> (O, bool) + Copy,
@@ -190,7 +190,7 @@ fn zip_steps<A: Native, B: Native, O: Native>(
 /// `out = f(left, right)` without failures.
 pub(crate) fn zip<A: Native, B: Native, O: Native>(
     args: &[&Vector],
-    ty: LogicalType,
+    ty: &LogicalType,
     len: usize,
     out: &mut Vector,
     f: impl Fn(A, B) -> O + Copy,
@@ -208,7 +208,7 @@ pub(crate) fn zip<A: Native, B: Native, O: Native>(
 /// Like [`zip`], for operations that do not vectorise.
 pub(crate) fn zip_simple<A: Native, B: Native, O: Native>(
     args: &[&Vector],
-    ty: LogicalType,
+    ty: &LogicalType,
     len: usize,
     out: &mut Vector,
     f: impl Fn(A, B) -> O + Copy,
@@ -227,7 +227,7 @@ pub(crate) fn zip_simple<A: Native, B: Native, O: Native>(
 /// constant. For what is too dear for vectorising to matter.
 pub(crate) fn per_row<O: Native>(
     args: &[&Vector],
-    ty: LogicalType,
+    ty: &LogicalType,
     len: usize,
     out: &mut Vector,
     mut f: impl FnMut(usize) -> Result<O>,
@@ -251,7 +251,7 @@ pub(crate) fn predicate(
     out: &mut Vector,
     f: impl Fn(&[u8]) -> bool,
 ) -> Result<()> {
-    if null_argument(&[input], LogicalType::Boolean, len, out) {
+    if null_argument(&[input], &LogicalType::Boolean, len, out) {
         return Ok(());
     }
     let answer = |values: &Vector, target: &mut [u8]| {
@@ -261,7 +261,7 @@ pub(crate) fn predicate(
         }
     };
     let rows = if input.is_constant() { 1 } else { len };
-    out.reset_flat(LogicalType::Boolean, rows);
+    out.reset_flat(&LogicalType::Boolean, rows);
     match input.kind() {
         VectorKind::Dictionary(dictionary) if dictionary.values().len() <= len => {
             let mut table = crate::compare::ByteScratch::new(dictionary.values().len());

@@ -26,7 +26,7 @@ pub fn not(input: &Vector, len: usize, out: &mut Vector) -> Result<()> {
         }
         VectorKind::Dictionary(_) => return not(&input.flatten(), len, out),
         VectorKind::Flat => {
-            out.reset_flat(LogicalType::Boolean, len);
+            out.reset_flat(&LogicalType::Boolean, len);
             for (target, source) in out.values_mut::<u8>().iter_mut().zip(input.values::<u8>()) {
                 *target = (source ^ 1) & 1;
             }
@@ -42,7 +42,7 @@ pub fn is_null(input: &Vector, len: usize, out: &mut Vector) -> Result<()> {
         *out = Vector::constant(LogicalType::Boolean, &Value::Boolean(input.is_constant_null()), len)?;
         return Ok(());
     }
-    out.reset_flat(LogicalType::Boolean, len);
+    out.reset_flat(&LogicalType::Boolean, len);
     let words = input.validity().map(Bitmap::words).unwrap_or_default();
     for (row, target) in out.values_mut::<u8>().iter_mut().enumerate() {
         *target = (!(words[row / 64] >> (row % 64)) & 1) as u8;
@@ -104,7 +104,7 @@ fn junction<const AND: bool>(left: &Vector, right: &Vector, len: usize, out: &mu
         return junction::<AND>(left, &right.flatten(), len, out);
     }
     let (l, r) = (&left.values::<u8>()[..len], &right.values::<u8>()[..len]);
-    out.reset_flat(LogicalType::Boolean, len);
+    out.reset_flat(&LogicalType::Boolean, len);
     join_bytes(l, r, u8::from(AND), out.values_mut::<u8>());
     if left.validity().is_some() || right.validity().is_some() {
         out.set_validity(Some(joint_validity::<AND>((l, left.validity()), (r, right.validity()), len)));

@@ -13,48 +13,47 @@ use inlay_types::LogicalType::{
 use inlay_types::logical_type::DECIMAL_MAX_DIGITS;
 
 /// The type in which values of `a` and `b` meet (in CASE, UNION, comparisons), or `None`.
-pub fn common_type(a: LogicalType, b: LogicalType) -> Option<LogicalType> {
+pub fn common_type(a: &LogicalType, b: &LogicalType) -> Option<LogicalType> {
     if a == b {
-        return Some(a);
+        return Some(a.clone());
     }
     match (a, b) {
-        (Null, other) | (other, Null) => Some(other),
+        (Null, other) | (other, Null) => Some(other.clone()),
         (Date, Timestamp) | (Timestamp, Date) => Some(Timestamp),
         (Decimal { precision: p1, scale: s1 }, Decimal { precision: p2, scale: s2 }) => {
-            let scale = s1.max(s2);
+            let scale = *s1.max(s2);
             let digits = (p1 - s1).max(p2 - s2);
             Some(LogicalType::decimal((digits + scale).min(DECIMAL_MAX_DIGITS), scale))
         }
         (Double, other) | (other, Double) if other.is_numeric() => Some(Double),
         (Real, other) | (other, Real) if other.is_numeric() => Some(Real),
         (decimal @ Decimal { .. }, other) | (other, decimal @ Decimal { .. }) => {
-            common_type(decimal, other.integer_as_decimal()?)
+            common_type(decimal, &other.integer_as_decimal()?)
         }
         _ if a.is_integer() && b.is_integer() => Some(common_integer(a, b)),
         // DuckDB compares truth values with numbers as numbers.
-        (Boolean, other) | (other, Boolean) if other.is_numeric() => Some(other),
+        (Boolean, other) | (other, Boolean) if other.is_numeric() => Some(other.clone()),
         _ => None,
     }
 }
 
 /// Whether a value of `from` becomes one of `to` without a CAST.
-pub fn can_cast_implicitly(from: LogicalType, to: LogicalType) -> bool {
+pub fn can_cast_implicitly(from: &LogicalType, to: &LogicalType) -> bool {
     implicit_cost(from, to).is_some()
 }
 
 /// The type in which two arguments meet, where literals adapt: a string or NULL literal takes the other side's type, an
 /// integer literal a narrower integer type that holds it.
 pub fn common_argument_type(a: &ArgType, b: &ArgType) -> Option<LogicalType> {
-    let (a, b) = (a.adapted_to(b.ty), b.adapted_to(a.ty));
-    common_type(a, b)
+    common_type(&a.adapted_to(&b.ty), &b.adapted_to(&a.ty))
 }
 
 /// How far `to` is from `from` for overload resolution: 0 for the same type. `None`: no implicit cast.
-pub(crate) fn implicit_cost(from: LogicalType, to: LogicalType) -> Option<u32> {
+pub(crate) fn implicit_cost(from: &LogicalType, to: &LogicalType) -> Option<u32> {
     if from == to {
         return Some(0);
     }
-    if from == Null {
+    if *from == Null {
         return Some(1);
     }
     let same_family = match (from, to) {
@@ -68,15 +67,15 @@ pub(crate) fn implicit_cost(from: LogicalType, to: LogicalType) -> Option<u32> {
             }
             _ => false,
         },
-        (from, Real | Double) => from.is_numeric() && from != Double,
-        _ if from.is_integer() && to.is_integer() => common_integer(from, to) == to,
+        (from, Real | Double) => from.is_numeric() && *from != Double,
+        _ if from.is_integer() && to.is_integer() => common_integer(from, to) == *to,
         _ => false,
     };
     same_family.then(|| rank(to).saturating_sub(rank(from)).max(1))
 }
 
 /// Widths of numeric types in the order in which overloads are preferred.
-fn rank(ty: LogicalType) -> u32 {
+fn rank(ty: &LogicalType) -> u32 {
     match ty {
         TinyInt | UTinyInt => 1,
         SmallInt | USmallInt => 2,
@@ -94,15 +93,15 @@ fn rank(ty: LogicalType) -> u32 {
 }
 
 /// Width in bytes and whether signed.
-fn shape(ty: LogicalType) -> (usize, bool) {
+fn shape(ty: &LogicalType) -> (usize, bool) {
     (ty.physical().size(), matches!(ty, TinyInt | SmallInt | Integer | BigInt | HugeInt))
 }
 
 /// Both are integers.
-fn common_integer(a: LogicalType, b: LogicalType) -> LogicalType {
+fn common_integer(a: &LogicalType, b: &LogicalType) -> LogicalType {
     let ((a_size, a_signed), (b_size, b_signed)) = (shape(a), shape(b));
     if a_signed == b_signed {
-        return if a_size >= b_size { a } else { b };
+        return if a_size >= b_size { a.clone() } else { b.clone() };
     }
     let (signed, unsigned) = if a_signed { (a_size, b_size) } else { (b_size, a_size) };
     match signed.max(unsigned * 2) {
@@ -137,11 +136,11 @@ mod tests {
             (Date, Integer, None),
         ];
         for (a, b, expected) in cases {
-            assert_eq!(common_type(a, b), expected, "{a} and {b}");
-            assert_eq!(common_type(b, a), expected, "{b} and {a}");
+            assert_eq!(common_type(&a, &b), expected, "{a} and {b}");
+            assert_eq!(common_type(&b, &a), expected, "{b} and {a}");
         }
-        assert!(can_cast_implicitly(Integer, BigInt) && !can_cast_implicitly(BigInt, Integer));
-        assert!(can_cast_implicitly(UInteger, BigInt) && !can_cast_implicitly(Integer, UInteger));
-        assert!(can_cast_implicitly(Null, Varchar) && !can_cast_implicitly(Integer, Varchar));
+        assert!(can_cast_implicitly(&Integer, &BigInt) && !can_cast_implicitly(&BigInt, &Integer));
+        assert!(can_cast_implicitly(&UInteger, &BigInt) && !can_cast_implicitly(&Integer, &UInteger));
+        assert!(can_cast_implicitly(&Null, &Varchar) && !can_cast_implicitly(&Integer, &Varchar));
     }
 }

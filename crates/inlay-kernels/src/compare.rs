@@ -78,7 +78,7 @@ pub fn compare(op: Cmp, left: &Vector, right: &Vector, len: usize, out: &mut Vec
         *out = Vector::nulls(LogicalType::Boolean, len);
         return Ok(());
     }
-    out.reset_flat(LogicalType::Boolean, len);
+    out.reset_flat(&LogicalType::Boolean, len);
     compare_bytes(op, left, right, len, out.values_mut::<u8>());
     if op.ignores_null() {
         correct_distinct(op, left, right, out.values_mut::<u8>());
@@ -130,7 +130,7 @@ pub fn select_compare(
 
 fn check_types(left: &Vector, right: &Vector) -> Result<()> {
     let (l, r) = (left.logical_type(), right.logical_type());
-    let same_scale = match (l, r) {
+    let same_scale = match (l.clone(), r.clone()) {
         (LogicalType::Decimal { scale: a, .. }, LogicalType::Decimal { scale: b, .. }) => a == b,
         _ => true,
     };

@@ -14,10 +14,11 @@ use crate::manual::{self, Category};
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, LazyLock};
 
 /// What the binder knows of an argument.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ArgType {
     /// The type as bound; `Null` for a bare NULL, VARCHAR for a string literal.
     pub ty: LogicalType,
@@ -36,21 +37,22 @@ impl ArgType {
     /// A literal as written.
     pub fn literal(value: &Value) -> Self {
         let ty = value.logical_type();
-        Self { ty, is_literal: true, integer: if ty.is_integer() { value.as_i128() } else { None } }
+        let integer = if ty.is_integer() { value.as_i128() } else { None };
+        Self { ty, is_literal: true, integer }
     }
 
     /// The type this argument takes beside one of type `other`: literals adapt.
-    pub fn adapted_to(&self, other: LogicalType) -> LogicalType {
+    pub fn adapted_to(&self, other: &LogicalType) -> LogicalType {
         if self.ty == LogicalType::Null {
-            return other;
+            return other.clone();
         }
         if !self.is_literal {
-            return self.ty;
+            return self.ty.clone();
         }
         match self.integer {
-            None if self.ty == LogicalType::Varchar && other != LogicalType::Null => other,
-            Some(number) if other.is_integer() && holds(other, number) => other,
-            _ => self.ty,
+            None if self.ty == LogicalType::Varchar && *other != LogicalType::Null => other.clone(),
+            Some(number) if other.is_integer() && holds(other, number) => other.clone(),
+            _ => self.ty.clone(),
         }
     }
 
@@ -60,7 +62,7 @@ impl ArgType {
 }
 
 /// Whether an integer type holds `number`.
-fn holds(ty: LogicalType, number: i128) -> bool {
+fn holds(ty: &LogicalType, number: i128) -> bool {
     let bits = ty.physical().size() as u32 * 8;
     let is_unsigned = matches!(
         ty,
@@ -89,14 +91,15 @@ pub struct ResolveOptions {
 pub type Loop = fn(&[&Vector], usize, &mut Vector) -> Result<()>;
 
 /// One overload: exact argument types, result type and loop.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Signature {
     /// Types of the arguments; a variadic function takes the last one once or more often.
     pub args: &'static [LogicalType],
     /// Whether the last argument repeats.
     pub variadic: bool,
-    /// Type of the result.
-    pub returns: LogicalType,
+    /// Type of the result. Never dropped: signatures lie in constants, where only types without payload can stand, and
+    /// constants with destructors cannot be nested. A function of nested types is [`Overloads::Typed`].
+    pub returns: ManuallyDrop<LogicalType>,
     /// The loop.
     pub kernel: Loop,
     /// Makes a faster loop for constant arguments.
@@ -106,7 +109,7 @@ pub struct Signature {
 impl Signature {
     /// An overload without variadic arguments.
     pub const fn new(args: &'static [LogicalType], returns: LogicalType, kernel: Loop) -> Self {
-        Self { args, variadic: false, returns, kernel, specialize: None }
+        Self { args, variadic: false, returns: ManuallyDrop::new(returns), kernel, specialize: None }
     }
 
     /// The same with its last argument repeating.
@@ -121,10 +124,10 @@ impl Signature {
         self
     }
 
-    fn arg(&self, index: usize) -> Option<LogicalType> {
+    fn arg(&self, index: usize) -> Option<&LogicalType> {
         match self.args.get(index) {
-            Some(ty) => Some(*ty),
-            None if self.variadic => self.args.last().copied(),
+            Some(ty) => Some(ty),
+            None if self.variadic => self.args.last(),
             None => None,
         }
     }
@@ -139,7 +142,7 @@ impl Signature {
             let wanted = self.arg(index)?;
             let literal_fits = arg.is_literal && arg.ty == LogicalType::Varchar
                 || arg.integer.is_some_and(|n| wanted.is_integer() && holds(wanted, n));
-            total += match implicit_cost(arg.ty, wanted) {
+            total += match implicit_cost(&arg.ty, wanted) {
                 Some(cost) => cost,
                 None if literal_fits => 2,
                 None => return None,
@@ -150,7 +153,12 @@ impl Signature {
 
     fn shown(&self, name: &str) -> String {
         let args: Vec<String> = self.args.iter().map(ToString::to_string).collect();
-        format!("{name}({}{}) -> {}", args.join(", "), if self.variadic { ", ..." } else { "" }, self.returns)
+        format!(
+            "{name}({}{}) -> {}",
+            args.join(", "),
+            if self.variadic { ", ..." } else { "" },
+            *self.returns
+        )
     }
 }
 
@@ -351,8 +359,8 @@ pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) ->
     let resolved = match function.overloads {
         Overloads::Typed { resolve, .. } => resolve(args, options),
         Overloads::Fixed(signatures) => cheapest(signatures, args).map(|signature| Resolved {
-            arg_types: (0..args.len()).filter_map(|index| signature.arg(index)).collect(),
-            return_type: signature.returns,
+            arg_types: (0..args.len()).filter_map(|index| signature.arg(index).cloned()).collect(),
+            return_type: (*signature.returns).clone(),
             kernel: Arc::new(signature.kernel),
             can_fail: function.can_fail,
             specialize: signature.specialize,

@@ -59,7 +59,7 @@ impl BulkLoad {
 
     /// An appender whose rows come after those of appenders with smaller numbers. Numbers are used once.
     pub fn appender(&self, sequence: u64) -> BulkAppender {
-        let types: Vec<LogicalType> = self.0.table.schema().columns.iter().map(|c| c.ty).collect();
+        let types: Vec<LogicalType> = self.0.table.schema().columns.iter().map(|c| c.ty.clone()).collect();
         BulkAppender {
             shared: Arc::clone(&self.0),
             sequence,
@@ -176,7 +176,7 @@ impl Shared {
     }
 
     fn join(&self, taken: Vec<Part>) -> Result<Part> {
-        let types: Vec<LogicalType> = self.table.schema().columns.iter().map(|c| c.ty).collect();
+        let types: Vec<LogicalType> = self.table.schema().columns.iter().map(|c| c.ty.clone()).collect();
         let mut joined = Part {
             last: taken.last().map_or(0, |p| p.last),
             sealed: Vec::new(),
@@ -214,7 +214,7 @@ impl Shared {
 }
 
 fn new_builders(types: &[LogicalType], capacity: usize) -> Vec<VectorBuilder> {
-    types.iter().map(|ty| VectorBuilder::new(*ty, capacity)).collect()
+    types.iter().map(|ty| VectorBuilder::new(ty.clone(), capacity)).collect()
 }
 
 /// Encodes a row group, and writes it to the file of the table's database if it has one.

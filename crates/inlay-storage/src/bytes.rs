@@ -3,7 +3,9 @@
 //! [`ByteWriter`] cannot fail; [`ByteReader`] trusts nothing: every length is checked against the bytes that are there
 //! before anything is allocated, and a field that does not fit its type is [`Error::Corrupt`], never a panic.
 
-use inlay_types::{Error, Interval, LogicalType, Result, Value};
+use inlay_types::logical_type::MAX_NESTING;
+use inlay_types::{EnumType, Error, Field, Interval, LogicalType, Result, TimeTz, Value};
+use std::sync::Arc;
 
 /// Appends fields to a byte string.
 #[derive(Debug, Default)]
@@ -68,40 +70,40 @@ impl ByteWriter {
     }
 
     /// Appends a type.
-    pub fn logical_type(&mut self, ty: LogicalType) {
-        let (tag, precision, scale) = match ty {
-            LogicalType::Null => (0, 0, 0),
-            LogicalType::Boolean => (1, 0, 0),
-            LogicalType::TinyInt => (2, 0, 0),
-            LogicalType::SmallInt => (3, 0, 0),
-            LogicalType::Integer => (4, 0, 0),
-            LogicalType::BigInt => (5, 0, 0),
-            LogicalType::HugeInt => (6, 0, 0),
-            LogicalType::UTinyInt => (7, 0, 0),
-            LogicalType::USmallInt => (8, 0, 0),
-            LogicalType::UInteger => (9, 0, 0),
-            LogicalType::UBigInt => (10, 0, 0),
-            LogicalType::UHugeInt => (11, 0, 0),
-            LogicalType::Real => (12, 0, 0),
-            LogicalType::Double => (13, 0, 0),
-            LogicalType::Decimal { precision, scale } => (14, precision, scale),
-            LogicalType::Varchar => (15, 0, 0),
-            LogicalType::Blob => (16, 0, 0),
-            LogicalType::Date => (17, 0, 0),
-            LogicalType::Time => (18, 0, 0),
-            LogicalType::Timestamp => (19, 0, 0),
-            LogicalType::Interval => (20, 0, 0),
-        };
-        self.u8(tag);
-        if tag == DECIMAL {
-            self.u8(precision);
-            self.u8(scale);
+    pub fn logical_type(&mut self, ty: &LogicalType) {
+        self.u8(type_tag(ty));
+        match ty {
+            LogicalType::Decimal { precision, scale } => {
+                self.u8(*precision);
+                self.u8(*scale);
+            }
+            LogicalType::Enum(words) => {
+                self.count(words.values().len());
+                words.values().iter().for_each(|word| self.text(word));
+            }
+            LogicalType::List(element) => self.logical_type(element),
+            LogicalType::Array(element, size) => {
+                self.u32(*size);
+                self.logical_type(element);
+            }
+            LogicalType::Map(pair) => {
+                self.logical_type(&pair.0);
+                self.logical_type(&pair.1);
+            }
+            LogicalType::Struct(fields) | LogicalType::Union(fields) => {
+                self.count(fields.len());
+                for field in fields.iter() {
+                    self.text(&field.name);
+                    self.logical_type(&field.ty);
+                }
+            }
+            _ => {}
         }
     }
 
     /// Appends a value with its type.
     pub fn value(&mut self, value: &Value) {
-        self.logical_type(value.logical_type());
+        self.logical_type(&value.logical_type());
         match value {
             Value::Null => {}
             Value::Boolean(v) => self.bool(*v),
@@ -124,6 +126,28 @@ impl ByteWriter {
                 self.i32(v.months);
                 self.i32(v.days);
                 self.i64(v.micros);
+            }
+            Value::TimestampS(v) | Value::TimestampMs(v) => self.i64(*v),
+            Value::TimestampNs(v) | Value::TimestampTz(v) => self.i64(*v),
+            Value::TimeTz(v) => self.i64(v.stored()),
+            Value::Uuid(v) => self.u128(*v),
+            Value::Bit(v) => self.sized(v),
+            Value::Json(v) => self.text(v),
+            Value::Enum { position, .. } => self.u32(*position),
+            Value::List { values, .. } | Value::Array { values, .. } | Value::Struct { values, .. } => {
+                self.count(values.len());
+                values.iter().for_each(|value| self.value(value));
+            }
+            Value::Map { entries, .. } => {
+                self.count(entries.len());
+                for (key, value) in entries {
+                    self.value(key);
+                    self.value(value);
+                }
+            }
+            Value::Union { tag, value, .. } => {
+                self.u8(*tag);
+                self.value(value);
             }
         }
     }
@@ -150,6 +174,86 @@ impl ByteWriter {
 }
 
 const DECIMAL: u8 = 14;
+const ENUM: u8 = 29;
+const LIST: u8 = 30;
+const ARRAY: u8 = 31;
+const STRUCT: u8 = 32;
+const MAP: u8 = 33;
+const UNION: u8 = 34;
+
+/// Types without parameters by their number in files.
+static PLAIN_TYPES: [Option<LogicalType>; 29] = [
+    Some(LogicalType::Null),
+    Some(LogicalType::Boolean),
+    Some(LogicalType::TinyInt),
+    Some(LogicalType::SmallInt),
+    Some(LogicalType::Integer),
+    Some(LogicalType::BigInt),
+    Some(LogicalType::HugeInt),
+    Some(LogicalType::UTinyInt),
+    Some(LogicalType::USmallInt),
+    Some(LogicalType::UInteger),
+    Some(LogicalType::UBigInt),
+    Some(LogicalType::UHugeInt),
+    Some(LogicalType::Real),
+    Some(LogicalType::Double),
+    None,
+    Some(LogicalType::Varchar),
+    Some(LogicalType::Blob),
+    Some(LogicalType::Date),
+    Some(LogicalType::Time),
+    Some(LogicalType::Timestamp),
+    Some(LogicalType::Interval),
+    Some(LogicalType::TimestampS),
+    Some(LogicalType::TimestampMs),
+    Some(LogicalType::TimestampNs),
+    Some(LogicalType::TimestampTz),
+    Some(LogicalType::TimeTz),
+    Some(LogicalType::Uuid),
+    Some(LogicalType::Bit),
+    Some(LogicalType::Json),
+];
+
+/// The number of a type in files; parameters follow it.
+fn type_tag(ty: &LogicalType) -> u8 {
+    match ty {
+        LogicalType::Null => 0,
+        LogicalType::Boolean => 1,
+        LogicalType::TinyInt => 2,
+        LogicalType::SmallInt => 3,
+        LogicalType::Integer => 4,
+        LogicalType::BigInt => 5,
+        LogicalType::HugeInt => 6,
+        LogicalType::UTinyInt => 7,
+        LogicalType::USmallInt => 8,
+        LogicalType::UInteger => 9,
+        LogicalType::UBigInt => 10,
+        LogicalType::UHugeInt => 11,
+        LogicalType::Real => 12,
+        LogicalType::Double => 13,
+        LogicalType::Decimal { .. } => DECIMAL,
+        LogicalType::Varchar => 15,
+        LogicalType::Blob => 16,
+        LogicalType::Date => 17,
+        LogicalType::Time => 18,
+        LogicalType::Timestamp => 19,
+        LogicalType::Interval => 20,
+        LogicalType::TimestampS => 21,
+        LogicalType::TimestampMs => 22,
+        LogicalType::TimestampNs => 23,
+        LogicalType::TimestampTz => 24,
+        LogicalType::TimeTz => 25,
+        LogicalType::Uuid => 26,
+        LogicalType::Bit => 27,
+        LogicalType::Json => 28,
+        LogicalType::Enum(_) => ENUM,
+        LogicalType::List(_) => LIST,
+        LogicalType::Array(..) => ARRAY,
+        LogicalType::Struct(_) => STRUCT,
+        LogicalType::Map(_) => MAP,
+        LogicalType::Union(_) => UNION,
+    }
+}
 
 /// Takes fields from the front of a byte string.
 #[derive(Clone, Copy, Debug)]
@@ -253,21 +357,19 @@ impl<'a> ByteReader<'a> {
 
     /// Takes a type.
     pub fn logical_type(&mut self) -> Result<LogicalType> {
-        Ok(match self.u8()? {
-            0 => LogicalType::Null,
-            1 => LogicalType::Boolean,
-            2 => LogicalType::TinyInt,
-            3 => LogicalType::SmallInt,
-            4 => LogicalType::Integer,
-            5 => LogicalType::BigInt,
-            6 => LogicalType::HugeInt,
-            7 => LogicalType::UTinyInt,
-            8 => LogicalType::USmallInt,
-            9 => LogicalType::UInteger,
-            10 => LogicalType::UBigInt,
-            11 => LogicalType::UHugeInt,
-            12 => LogicalType::Real,
-            13 => LogicalType::Double,
+        self.type_within(MAX_NESTING)
+    }
+
+    /// Takes a type that may be nested `levels` deep.
+    fn type_within(&mut self, levels: usize) -> Result<LogicalType> {
+        let tag = self.u8()?;
+        if let Some(plain) = PLAIN_TYPES.get(usize::from(tag)).and_then(Option::as_ref) {
+            return Ok(plain.clone());
+        }
+        let Some(inner) = levels.checked_sub(1) else {
+            return Err(Error::corrupt(format!("a type is nested more than {MAX_NESTING} levels deep")));
+        };
+        Ok(match tag {
             DECIMAL => {
                 let (precision, scale) = (self.u8()?, self.u8()?);
                 if !(1..=38).contains(&precision) || scale > precision {
@@ -275,18 +377,48 @@ impl<'a> ByteReader<'a> {
                 }
                 LogicalType::Decimal { precision, scale }
             }
-            15 => LogicalType::Varchar,
-            16 => LogicalType::Blob,
-            17 => LogicalType::Date,
-            18 => LogicalType::Time,
-            19 => LogicalType::Timestamp,
-            20 => LogicalType::Interval,
+            ENUM => {
+                let count = self.count_of(1)?;
+                let words = (0..count).map(|_| self.text().map(String::from)).collect::<Result<Vec<_>>>()?;
+                let words = EnumType::new(words).map_err(|e| Error::corrupt(e.to_string()))?;
+                LogicalType::Enum(Arc::new(words))
+            }
+            LIST => LogicalType::list(self.type_within(inner)?),
+            ARRAY => {
+                let size = self.u32()?;
+                LogicalType::array(self.type_within(inner)?, size)
+            }
+            MAP => LogicalType::map(self.type_within(inner)?, self.type_within(inner)?),
+            STRUCT => LogicalType::Struct(self.fields(inner)?),
+            UNION => LogicalType::Union(self.fields(inner)?),
             tag => return Err(Error::corrupt(format!("type number {tag}"))),
         })
     }
 
+    fn fields(&mut self, levels: usize) -> Result<Arc<[Field]>> {
+        let count = self.count_of(2)?;
+        if count == 0 {
+            return Err(Error::corrupt("a type without fields"));
+        }
+        let field = |from: &mut Self| Ok(Field::new(from.text()?, from.type_within(levels)?));
+        (0..count).map(|_| field(self)).collect()
+    }
+
     /// Takes a value with its type.
     pub fn value(&mut self) -> Result<Value> {
+        self.value_within(MAX_NESTING)
+    }
+
+    fn values(&mut self, levels: usize) -> Result<Vec<Value>> {
+        let count = self.count_of(1)?;
+        (0..count).map(|_| self.value_within(levels)).collect()
+    }
+
+    /// Takes a value that may be nested `levels` deep.
+    fn value_within(&mut self, levels: usize) -> Result<Value> {
+        let Some(inner) = levels.checked_sub(1) else {
+            return Err(Error::corrupt(format!("a value is nested more than {MAX_NESTING} levels deep")));
+        };
         Ok(match self.logical_type()? {
             LogicalType::Null => Value::Null,
             LogicalType::Boolean => Value::Boolean(self.bool()?),
@@ -312,6 +444,49 @@ impl<'a> ByteReader<'a> {
             LogicalType::Timestamp => Value::Timestamp(self.i64()?),
             LogicalType::Interval => {
                 Value::Interval(Interval { months: self.i32()?, days: self.i32()?, micros: self.i64()? })
+            }
+            LogicalType::TimestampS => Value::TimestampS(self.i64()?),
+            LogicalType::TimestampMs => Value::TimestampMs(self.i64()?),
+            LogicalType::TimestampNs => Value::TimestampNs(self.i64()?),
+            LogicalType::TimestampTz => Value::TimestampTz(self.i64()?),
+            LogicalType::TimeTz => Value::TimeTz(TimeTz::from_stored(self.i64()?)),
+            LogicalType::Uuid => Value::Uuid(self.u128()?),
+            LogicalType::Bit => Value::Bit(self.sized()?.to_vec()),
+            LogicalType::Json => Value::Json(self.text()?.to_string()),
+            LogicalType::Enum(words) => {
+                let position = self.u32()?;
+                if words.get(position).is_none() {
+                    return Err(Error::corrupt(format!(
+                        "value {position} of an ENUM of {}",
+                        words.values().len()
+                    )));
+                }
+                Value::Enum { position, words }
+            }
+            LogicalType::List(element) => Value::List { element, values: self.values(inner)? },
+            LogicalType::Array(element, _) => Value::Array { element, values: self.values(inner)? },
+            LogicalType::Struct(fields) => {
+                let values = self.values(inner)?;
+                if values.len() != fields.len() {
+                    return Err(Error::corrupt(format!(
+                        "{} values of {} fields",
+                        values.len(),
+                        fields.len()
+                    )));
+                }
+                Value::Struct { fields, values }
+            }
+            LogicalType::Map(types) => {
+                let count = self.count_of(2)?;
+                let mut entry = || Ok((self.value_within(inner)?, self.value_within(inner)?));
+                Value::Map { types, entries: (0..count).map(|_| entry()).collect::<Result<_>>()? }
+            }
+            LogicalType::Union(members) => {
+                let tag = self.u8()?;
+                if usize::from(tag) >= members.len() {
+                    return Err(Error::corrupt(format!("member {tag} of {}", members.len())));
+                }
+                Value::Union { members, tag, value: Box::new(self.value_within(inner)?) }
             }
         })
     }

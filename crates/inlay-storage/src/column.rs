@@ -64,7 +64,7 @@ impl Column {
 
     /// The SQL type.
     pub fn logical_type(&self) -> LogicalType {
-        self.meta.ty
+        self.meta.ty.clone()
     }
 
     /// Number of rows.

@@ -192,7 +192,7 @@ impl TableSchema {
 impl ColumnSchema {
     fn write(&self, out: &mut ByteWriter) {
         out.text(&self.name);
-        out.logical_type(self.ty);
+        out.logical_type(&self.ty.clone());
         out.bool(self.not_null);
         out.bool(self.unique);
         out.option(self.default.as_deref(), ByteWriter::text);

@@ -145,7 +145,7 @@ fn draw_sample(snapshot: &TableSnapshot, schema: &TableSchema) -> Result<Batch> 
     retain_live(&mut positions, snapshot)?;
     thin_out(&mut positions, SAMPLE_SIZE);
     let mut builders: Vec<VectorBuilder> =
-        schema.columns.iter().map(|c| VectorBuilder::new(c.ty, positions.len())).collect();
+        schema.columns.iter().map(|c| VectorBuilder::new(c.ty.clone(), positions.len())).collect();
     each_group(&positions, snapshot, |group, rows| {
         for (index, builder) in builders.iter_mut().enumerate() {
             builder.append(&group.segment(index)?.gather(rows));

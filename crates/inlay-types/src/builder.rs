@@ -45,7 +45,7 @@ impl VectorBuilder {
 
     /// The type of the values.
     pub fn logical_type(&self) -> LogicalType {
-        self.ty
+        self.ty.clone()
     }
 
     /// Rows so far.
@@ -101,7 +101,7 @@ impl VectorBuilder {
     /// Panics for other types.
     #[inline]
     pub fn push_bytes(&mut self, bytes: &[u8]) {
-        let Storage::Views(views, heap) = &mut self.storage else { panic_type(self.ty) };
+        let Storage::Views(views, heap) = &mut self.storage else { panic_type(&self.ty) };
         let view = heap.push(bytes);
         views.push(view);
         self.push_bit(true);
@@ -119,7 +119,7 @@ impl VectorBuilder {
             Storage::W4(v) if size_of::<T>() == 4 => v.push(u32::from_le_bytes(one.low())),
             Storage::W8(v) if size_of::<T>() == 8 => v.push(u64::from_le_bytes(one.low())),
             Storage::W16(v) if size_of::<T>() == 16 => v.push(u128::from_le_bytes(one.0)),
-            _ => panic_type(self.ty),
+            _ => panic_type(&self.ty),
         }
         self.push_bit(true);
     }
@@ -128,8 +128,8 @@ impl VectorBuilder {
     pub fn push(&mut self, value: &Value) -> Result<()> {
         match value {
             Value::Null => self.push_null(),
-            Value::Varchar(text) if self.ty.is_view() => self.push_bytes(text.as_bytes()),
-            Value::Blob(bytes) if self.ty.is_view() => self.push_bytes(bytes),
+            Value::Varchar(text) | Value::Json(text) if self.ty.is_view() => self.push_bytes(text.as_bytes()),
+            Value::Blob(bytes) | Value::Bit(bytes) if self.ty.is_view() => self.push_bytes(bytes),
             Value::Real(v) if self.ty == LogicalType::Real => self.push_native(*v),
             Value::Double(v) if self.ty == LogicalType::Double => self.push_native(*v),
             Value::Interval(v) if self.ty == LogicalType::Interval => self.push_native::<Interval>(*v),
@@ -142,9 +142,9 @@ impl VectorBuilder {
     fn push_integer(&mut self, value: &Value) -> Result<()> {
         let wrong = || Error::internal(format!("{} value in a column of {}", value.logical_type(), self.ty));
         let found = value.logical_type();
-        let same_scale = match (found, self.ty) {
+        let same_scale = match (&found, &self.ty) {
             (LogicalType::Decimal { scale: a, .. }, LogicalType::Decimal { scale: b, .. }) => a == b,
-            (a, b) => a == b || (b == LogicalType::Null && a == LogicalType::Integer),
+            (a, b) => a == b || (*b == LogicalType::Null && *a == LogicalType::Integer),
         };
         let stored = value.as_stored_i128().filter(|_| same_scale).ok_or_else(wrong)?;
         match self.ty.physical() {
@@ -247,7 +247,7 @@ fn set_ones(words: &mut [u64], from: usize, count: usize) {
 }
 
 #[expect(clippy::panic, reason = "a caller's type confusion is a defect; panics are caught at the boundary")]
-fn panic_type(ty: LogicalType) -> ! {
+fn panic_type(ty: &LogicalType) -> ! {
     panic!("value pushed into a builder of {ty}")
 }
 

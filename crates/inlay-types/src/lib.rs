@@ -8,12 +8,14 @@
 //! - [`value`]: one value, for literals, parameters and statistics.
 //! - [`buffer`], [`bitmap`], [`view`]: memory, NULLs, strings.
 //! - [`vector`], [`batch`], [`builder`]: columns in flight.
+//! - [`nested`]: lists, structs, maps and unions as packed bytes; [`bit`], [`time_tz`]: carriers of BIT and TIMETZ.
 //! - [`datetime`]: the calendar.
 //! - [`arrow`]: columns to and from a host through the Arrow C data interface.
 //! - [`budget`], [`interrupt`]: the memory limit and cancellation that every query passes along.
 
 pub mod arrow;
 pub mod batch;
+pub mod bit;
 pub mod bitmap;
 pub mod budget;
 pub mod buffer;
@@ -22,6 +24,8 @@ pub mod datetime;
 pub mod error;
 pub mod interrupt;
 pub mod logical_type;
+pub mod nested;
+pub mod time_tz;
 pub mod value;
 pub mod vector;
 pub mod view;
@@ -33,7 +37,8 @@ pub use buffer::{Buffer, Native};
 pub use builder::VectorBuilder;
 pub use error::{Error, Result};
 pub use interrupt::Interrupt;
-pub use logical_type::{LogicalType, PhysicalType};
+pub use logical_type::{EnumType, Field, LogicalType, PhysicalType};
+pub use time_tz::TimeTz;
 pub use value::{Interval, Value};
 pub use vector::{Dictionary, Vector, VectorKind};
 pub use view::{Heap, View};

@@ -1,9 +1,15 @@
 //! One SQL value: literals, parameters, statistics, results read one by one.
 
-use crate::LogicalType;
 use crate::datetime::{MICROS_PER_SECOND, write_date, write_time, write_timestamp};
+use crate::logical_type::{EnumType, Field};
+use crate::time_tz::TimeTz;
+use crate::{LogicalType, bit};
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
+use std::sync::Arc;
+
+/// The bit of a UUID that memory holds flipped, so that signed numbers have the order of the text.
+const UUID_FLIP: u128 = 1 << 127;
 
 /// Months, days and microseconds; the three are added one after the other, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -102,6 +108,66 @@ pub enum Value {
     Timestamp(i64),
     /// INTERVAL
     Interval(Interval),
+    /// TIMESTAMP_S, seconds since 1970-01-01
+    TimestampS(i64),
+    /// TIMESTAMP_MS, milliseconds since 1970-01-01
+    TimestampMs(i64),
+    /// TIMESTAMP_NS, nanoseconds since 1970-01-01
+    TimestampNs(i64),
+    /// TIMESTAMP WITH TIME ZONE, microseconds since 1970-01-01 UTC
+    TimestampTz(i64),
+    /// TIME WITH TIME ZONE
+    TimeTz(TimeTz),
+    /// UUID: the number that its 32 digits write
+    Uuid(u128),
+    /// BIT, in the bytes of [`crate::bit`]
+    Bit(Vec<u8>),
+    /// JSON, its text
+    Json(String),
+    /// ENUM
+    Enum {
+        /// Position of the word.
+        position: u32,
+        /// The words.
+        words: Arc<EnumType>,
+    },
+    /// LIST
+    List {
+        /// Type of the elements.
+        element: Arc<LogicalType>,
+        /// The elements.
+        values: Vec<Value>,
+    },
+    /// ARRAY, of as many elements as there are
+    Array {
+        /// Type of the elements.
+        element: Arc<LogicalType>,
+        /// The elements.
+        values: Vec<Value>,
+    },
+    /// STRUCT
+    Struct {
+        /// Names and types.
+        fields: Arc<[Field]>,
+        /// One value per field.
+        values: Vec<Value>,
+    },
+    /// MAP
+    Map {
+        /// Types of keys and values.
+        types: Arc<(LogicalType, LogicalType)>,
+        /// The pairs in order.
+        entries: Vec<(Value, Value)>,
+    },
+    /// UNION
+    Union {
+        /// Names and types of all members.
+        members: Arc<[Field]>,
+        /// Which member it is.
+        tag: u8,
+        /// The value, of that member's type or NULL.
+        value: Box<Value>,
+    },
 }
 
 impl Value {
@@ -129,6 +195,20 @@ impl Value {
             Self::Time(_) => LogicalType::Time,
             Self::Timestamp(_) => LogicalType::Timestamp,
             Self::Interval(_) => LogicalType::Interval,
+            Self::TimestampS(_) => LogicalType::TimestampS,
+            Self::TimestampMs(_) => LogicalType::TimestampMs,
+            Self::TimestampNs(_) => LogicalType::TimestampNs,
+            Self::TimestampTz(_) => LogicalType::TimestampTz,
+            Self::TimeTz(_) => LogicalType::TimeTz,
+            Self::Uuid(_) => LogicalType::Uuid,
+            Self::Bit(_) => LogicalType::Bit,
+            Self::Json(_) => LogicalType::Json,
+            Self::Enum { words, .. } => LogicalType::Enum(Arc::clone(words)),
+            Self::List { element, .. } => LogicalType::List(Arc::clone(element)),
+            Self::Array { element, values } => LogicalType::Array(Arc::clone(element), values.len() as u32),
+            Self::Struct { fields, .. } => LogicalType::Struct(Arc::clone(fields)),
+            Self::Map { types, .. } => LogicalType::Map(Arc::clone(types)),
+            Self::Union { members, .. } => LogicalType::Union(Arc::clone(members)),
         }
     }
 
@@ -162,13 +242,18 @@ impl Value {
             Self::Decimal { unscaled, .. } => *unscaled,
             Self::Date(v) => i128::from(*v),
             Self::Time(v) | Self::Timestamp(v) => i128::from(*v),
+            Self::TimestampS(v) | Self::TimestampMs(v) | Self::TimestampNs(v) => i128::from(*v),
+            Self::TimestampTz(v) => i128::from(*v),
+            Self::TimeTz(v) => i128::from(v.stored()),
+            Self::Uuid(v) => (*v ^ UUID_FLIP) as i128,
+            Self::Enum { position, .. } => i128::from(*position),
             other => return other.as_i128(),
         })
     }
 
     /// The value of `ty` whose memory holds `stored`; the inverse of [`Self::as_stored_i128`].
     /// `None` for types that are not carried as integers, or when it does not fit.
-    pub fn from_stored_i128(ty: LogicalType, stored: i128) -> Option<Self> {
+    pub fn from_stored_i128(ty: &LogicalType, stored: i128) -> Option<Self> {
         Some(match ty {
             LogicalType::Boolean => Self::Boolean(stored != 0),
             LogicalType::TinyInt => Self::TinyInt(stored.try_into().ok()?),
@@ -181,14 +266,33 @@ impl Value {
             LogicalType::UInteger => Self::UInteger(stored.try_into().ok()?),
             LogicalType::UBigInt => Self::UBigInt(stored.try_into().ok()?),
             LogicalType::UHugeInt => Self::UHugeInt(stored.try_into().ok()?),
-            LogicalType::Decimal { precision, scale } => Self::Decimal { unscaled: stored, precision, scale },
+            LogicalType::Decimal { precision, scale } => {
+                Self::Decimal { unscaled: stored, precision: *precision, scale: *scale }
+            }
             LogicalType::Date => Self::Date(stored.try_into().ok()?),
             LogicalType::Time => Self::Time(stored.try_into().ok()?),
             LogicalType::Timestamp => Self::Timestamp(stored.try_into().ok()?),
+            LogicalType::TimestampS => Self::TimestampS(stored.try_into().ok()?),
+            LogicalType::TimestampMs => Self::TimestampMs(stored.try_into().ok()?),
+            LogicalType::TimestampNs => Self::TimestampNs(stored.try_into().ok()?),
+            LogicalType::TimestampTz => Self::TimestampTz(stored.try_into().ok()?),
+            LogicalType::TimeTz => Self::TimeTz(TimeTz::from_stored(stored.try_into().ok()?)),
+            LogicalType::Uuid => Self::Uuid(stored as u128 ^ UUID_FLIP),
+            LogicalType::Enum(words) => {
+                let position = u32::try_from(stored).ok().filter(|p| words.get(*p).is_some())?;
+                Self::Enum { position, words: Arc::clone(words) }
+            }
             LogicalType::Real
             | LogicalType::Double
             | LogicalType::Varchar
             | LogicalType::Blob
+            | LogicalType::Bit
+            | LogicalType::Json
+            | LogicalType::List(_)
+            | LogicalType::Array(..)
+            | LogicalType::Struct(_)
+            | LogicalType::Map(_)
+            | LogicalType::Union(_)
             | LogicalType::Interval => return None,
         })
     }
@@ -219,7 +323,24 @@ impl Value {
             (Self::Null, _) => Ordering::Greater,
             (_, Self::Null) => Ordering::Less,
             (Self::Varchar(a), Self::Varchar(b)) => a.as_bytes().cmp(b.as_bytes()),
-            (Self::Blob(a), Self::Blob(b)) => a.cmp(b),
+            (Self::Json(a), Self::Json(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (Self::Blob(a), Self::Blob(b)) | (Self::Bit(a), Self::Bit(b)) => a.cmp(b),
+            (Self::List { values: a, .. }, Self::List { values: b, .. })
+            | (Self::Array { values: a, .. }, Self::Array { values: b, .. })
+            | (Self::Struct { values: a, .. }, Self::Struct { values: b, .. }) => {
+                let unequal = a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
+                unequal.unwrap_or_else(|| a.len().cmp(&b.len()))
+            }
+            (Self::Map { entries: a, .. }, Self::Map { entries: b, .. }) => {
+                let pair = |((k, v), (l, w)): (&(Value, Value), &(Value, Value))| {
+                    k.total_cmp(l).then_with(|| v.total_cmp(w))
+                };
+                let unequal = a.iter().zip(b).map(pair).find(|order| order.is_ne());
+                unequal.unwrap_or_else(|| a.len().cmp(&b.len()))
+            }
+            (Self::Union { tag: a, value: v, .. }, Self::Union { tag: b, value: w, .. }) => {
+                a.cmp(b).then_with(|| v.total_cmp(w))
+            }
             (Self::Interval(a), Self::Interval(b)) => a.order_key().cmp(&b.order_key()),
             (Self::UHugeInt(a), Self::UHugeInt(b)) => a.cmp(b),
             _ => {
@@ -276,6 +397,17 @@ pub fn write_float(out: &mut String, shortest: &str, value: f64) {
     }
 }
 
+/// Writes a UUID as 32 hexadecimal digits in groups.
+pub fn write_uuid(out: &mut String, uuid: u128) {
+    let digits = format!("{uuid:032x}");
+    for (index, digit) in digits.chars().enumerate() {
+        if matches!(index, 8 | 12 | 16 | 20) {
+            out.push('-');
+        }
+        out.push(digit);
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
@@ -312,6 +444,22 @@ impl fmt::Display for Value {
             Self::Timestamp(v) => write_timestamp(&mut text, *v),
             Self::Interval(v) => return write!(f, "{v}"),
             Self::UHugeInt(v) => return write!(f, "{v}"),
+            Self::TimestampTz(v) => {
+                write_timestamp(&mut text, *v);
+                text.push_str("+00");
+            }
+            Self::TimestampS(v) => write_timestamp(&mut text, v.saturating_mul(MICROS_PER_SECOND)),
+            Self::TimestampMs(v) => write_timestamp(&mut text, v.saturating_mul(1000)),
+            Self::TimestampNs(v) => write_timestamp(&mut text, v.div_euclid(1000)),
+            Self::TimeTz(v) => return write!(f, "{v}"),
+            Self::Uuid(v) => write_uuid(&mut text, *v),
+            Self::Bit(v) => bit::write(&mut text, v),
+            Self::Json(v) => return f.write_str(v),
+            Self::Enum { position, words } => text.push_str(words.get(*position).unwrap_or_default()),
+            Self::List { .. } | Self::Array { .. } | Self::Struct { .. } | Self::Map { .. } => {
+                crate::nested::text::write(&mut text, self);
+            }
+            Self::Union { value, .. } => return write!(f, "{value}"),
             other => return write!(f, "{}", other.as_i128().unwrap_or_default()),
         }
         f.write_str(&text)

@@ -121,7 +121,7 @@ impl Vector {
     ) -> Self {
         assert!(codes.size() >= len * 4, "codes are shorter than their vector");
         assert!(validity.as_ref().is_none_or(|v| v.len() >= len), "validity is shorter than its vector");
-        let ty = dictionary.values.ty;
+        let ty = dictionary.values.ty.clone();
         Self {
             ty,
             kind: VectorKind::Dictionary(dictionary),
@@ -135,7 +135,13 @@ impl Vector {
     /// The SQL type.
     #[inline]
     pub fn logical_type(&self) -> LogicalType {
-        self.ty
+        self.ty.clone()
+    }
+
+    /// The SQL type, borrowed.
+    #[inline]
+    pub fn ty(&self) -> &LogicalType {
+        &self.ty
     }
 
     /// The carrier.
@@ -254,8 +260,10 @@ impl Vector {
 
     /// Makes this a flat vector of `len` rows without NULLs whose values a kernel is about to write,
     /// reusing its memory when nobody shares it.
-    pub fn reset_flat(&mut self, ty: LogicalType, len: usize) {
-        self.ty = ty;
+    pub fn reset_flat(&mut self, ty: &LogicalType, len: usize) {
+        if self.ty != *ty {
+            self.ty = ty.clone();
+        }
         self.kind = VectorKind::Flat;
         self.len = len;
         self.validity = None;
@@ -284,7 +292,7 @@ impl Vector {
     /// Makes this a dictionary vector of `len` rows without NULLs whose codes a kernel is about to write, reusing its
     /// memory when nobody shares it.
     pub fn reset_dictionary(&mut self, dictionary: Arc<Dictionary>, len: usize) {
-        self.ty = dictionary.values.ty;
+        self.ty = dictionary.values.ty.clone();
         self.kind = VectorKind::Dictionary(dictionary);
         self.len = len;
         self.validity = None;
@@ -323,7 +331,8 @@ impl Vector {
         if let VectorKind::Dictionary(dictionary) = &self.kind
             && dictionary.values.ty != ty
         {
-            self.kind = VectorKind::Dictionary(Dictionary::new(dictionary.values.clone().reinterpret(ty)));
+            self.kind =
+                VectorKind::Dictionary(Dictionary::new(dictionary.values.clone().reinterpret(ty.clone())));
         }
         self.ty = ty;
         self
@@ -349,8 +358,8 @@ impl Vector {
         match &self.kind {
             VectorKind::Flat => self.clone(),
             VectorKind::Constant => {
-                let mut flat = Self::empty(self.ty);
-                flat.reset_flat(self.ty, self.len);
+                let mut flat = Self::empty(self.ty.clone());
+                flat.reset_flat(&self.ty.clone(), self.len);
                 flat.heap = self.heap.clone();
                 match self.ty.physical().size() {
                     1 => flat.values_mut::<u8>().fill(self.data.typed::<u8>()[0]),
@@ -408,15 +417,18 @@ impl Vector {
         self.value_at(index)
     }
 
-    fn value_at(&self, index: usize) -> Value {
+    /// The value at physical position `index` of a flat or constant vector, whether or not it is NULL.
+    pub fn value_at(&self, index: usize) -> Value {
         let text = || self.data.typed::<View>()[index].bytes(self.heap.buffers());
-        match self.ty {
+        match &self.ty {
             LogicalType::Null => Value::Null,
             LogicalType::Boolean => Value::Boolean(self.data.bytes()[index] != 0),
             LogicalType::Real => Value::Real(self.data.typed::<f32>()[index]),
             LogicalType::Double => Value::Double(self.data.typed::<f64>()[index]),
             LogicalType::Varchar => Value::Varchar(String::from_utf8_lossy(text()).into_owned()),
+            LogicalType::Json => Value::Json(String::from_utf8_lossy(text()).into_owned()),
             LogicalType::Blob => Value::Blob(text().to_vec()),
+            LogicalType::Bit => Value::Bit(text().to_vec()),
             LogicalType::Interval => Value::Interval(self.data.typed::<Interval>()[index]),
             LogicalType::UHugeInt => Value::UHugeInt(self.data.typed::<u128>()[index]),
             ty => Value::from_stored_i128(ty, self.stored_i128(index)).unwrap_or(Value::Null),
@@ -473,8 +485,8 @@ impl Vector {
     }
 
     /// A carrier slice check used by importers: an error instead of a panic.
-    pub fn expect_type(&self, ty: LogicalType) -> Result<()> {
-        if self.ty == ty {
+    pub fn expect_type(&self, ty: &LogicalType) -> Result<()> {
+        if self.ty == *ty {
             Ok(())
         } else {
             Err(Error::internal(format!("expected a vector of {ty}, found {}", self.ty)))

@@ -192,14 +192,16 @@ mod tests {
         let value = |text: &str| Value::Varchar(text.to_string());
         let ty = LogicalType::Varchar;
         let flat =
-            Vector::from_sql_values(ty, &[value("a string longer than twelve bytes"), Value::Null]).unwrap();
-        let constant = Vector::constant(ty, &value("another string that is long"), 3).unwrap();
+            Vector::from_sql_values(ty.clone(), &[value("a string longer than twelve bytes"), Value::Null])
+                .unwrap();
+        let constant = Vector::constant(ty.clone(), &value("another string that is long"), 3).unwrap();
         let words =
-            Vector::from_sql_values(ty, &[value("x"), value("the second word in a dictionary")]).unwrap();
+            Vector::from_sql_values(ty.clone(), &[value("x"), value("the second word in a dictionary")])
+                .unwrap();
         let codes = Buffer::copy_of(&[1u32, 0, 1]);
         let coded =
             Vector::dictionary(Dictionary::new(words), codes, 3, Some(Bitmap::from_fn(3, |i| i != 1)));
-        let parts = [&flat, &constant, &coded, &Vector::nulls(ty, 2)];
+        let parts = [&flat, &constant, &coded, &Vector::nulls(ty.clone(), 2)];
         let joined = join(ty, &parts, &WorkerPool::new(), 2).unwrap();
         let expected: Vec<Value> = parts.iter().flat_map(|p| (0..p.len()).map(|i| p.get(i))).collect();
         assert_eq!((0..joined.len()).map(|i| joined.get(i)).collect::<Vec<_>>(), expected);

@@ -102,7 +102,7 @@ struct Column {
 
 impl Column {
     fn new(result: &QueryResult, index: usize, rows: impl Iterator<Item = usize>, cell_max: usize) -> Self {
-        let ty = result.types()[index];
+        let ty = result.types()[index].clone();
         let name = shortened(&result.names()[index], cell_max);
         let type_name =
             if ty == LogicalType::Null { "null".to_string() } else { ty.to_string().to_lowercase() };

@@ -113,8 +113,11 @@ impl QueryResult {
 
     /// Column `index` of some batches, as [`QueryResult::column`].
     pub fn column_of(&self, index: usize, batches: Range<usize>) -> Result<Vector> {
-        let ty =
-            *self.types.get(index).ok_or_else(|| Error::invalid_argument(format!("no column {index}")))?;
+        let ty = self
+            .types
+            .get(index)
+            .ok_or_else(|| Error::invalid_argument(format!("no column {index}")))?
+            .clone();
         let parts: Vec<&Vector> = self.batches[batches].iter().map(|batch| batch.column(index)).collect();
         match &self.workers {
             Some((pool, threads)) => columns::join(ty, &parts, pool, *threads),

@@ -23,8 +23,8 @@ pub fn eval(expr: &Expr, layout: &Layout, batch: &Batch) -> Result<Vector> {
         return program.eval(&mut program.state(), batch);
     }
     match expr {
-        Expr::Case { branches, otherwise, ty } => eval_case(branches, otherwise, *ty, layout, batch),
-        Expr::Coalesce { args, ty } => eval_coalesce(args, *ty, layout, batch),
+        Expr::Case { branches, otherwise, ty } => eval_case(branches, otherwise, ty.clone(), layout, batch),
+        Expr::Coalesce { args, ty } => eval_coalesce(args, ty.clone(), layout, batch),
         Expr::And(args) => eval_logic(args, false, layout, batch),
         Expr::Or(args) => eval_logic(args, true, layout, batch),
         _ => eval_children_first(expr, layout, batch),
@@ -120,7 +120,7 @@ fn eval_case(
 fn eval_coalesce(args: &[Expr], ty: LogicalType, layout: &Layout, batch: &Batch) -> Result<Vector> {
     let mut left: Vec<u32> = (0..batch.len() as u32).collect();
     let mut result = Scatter::new(batch.len());
-    result.put(&left, Vector::nulls(ty, batch.len()));
+    result.put(&left, Vector::nulls(ty.clone(), batch.len()));
     for arg in args {
         if left.is_empty() {
             break;

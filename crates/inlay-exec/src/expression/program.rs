@@ -117,7 +117,8 @@ impl Program {
     pub fn state(&self) -> ProgramState {
         let constant = |(value, ty): &(Value, LogicalType)| {
             // The compiler checked that the value is of the type.
-            Vector::constant(*ty, value, VECTOR_SIZE).unwrap_or_else(|_| Vector::nulls(*ty, VECTOR_SIZE))
+            Vector::constant(ty.clone(), value, VECTOR_SIZE)
+                .unwrap_or_else(|_| Vector::nulls(ty.clone(), VECTOR_SIZE))
         };
         ProgramState {
             registers: (0..self.registers).map(|_| None).collect(),
@@ -196,7 +197,7 @@ impl Program {
                 *constant = if len <= constant.len() {
                     constant.slice(0, len)
                 } else {
-                    Vector::constant(*ty, value, len)?
+                    Vector::constant(ty.clone(), value, len)?
                 };
             }
             state.constants_len = len;
@@ -241,15 +242,15 @@ impl Program {
 fn run_action(action: &Action, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     match action {
         Action::Call(kernel) => kernel.eval(args, len, out)?,
-        Action::Cast(ty, or_null) => cast(args[0], *ty, *or_null, out)?,
+        Action::Cast(ty, or_null) => cast(args[0], ty, *or_null, out)?,
         Action::Compare(op) => compare(*op, args[0], args[1], len, out)?,
         Action::And => boolean::and(args[0], args[1], len, out)?,
         Action::Or => boolean::or(args[0], args[1], len, out)?,
         Action::Not => boolean::not(args[0], len, out)?,
         Action::IsNull => boolean::is_null(args[0], len, out)?,
         Action::In(set) => *out = set.contains(args[0], len),
-        Action::Case(ty) => *out = choose_case(*ty, args, len),
-        Action::Coalesce(ty) => *out = choose_first(*ty, args, len),
+        Action::Case(ty) => *out = choose_case(ty.clone(), args, len),
+        Action::Coalesce(ty) => *out = choose_first(ty.clone(), args, len),
     }
     Ok(())
 }
@@ -357,8 +358,8 @@ impl Compiler<'_> {
                 Ok(Operand::Column(self.program.inputs.len() - 1))
             }
             Expr::Literal { value, ty } => {
-                Vector::constant(*ty, value, 1)?;
-                self.program.constants.push((value.clone(), *ty));
+                Vector::constant(ty.clone(), value, 1)?;
+                self.program.constants.push((value.clone(), ty.clone()));
                 Ok(Operand::Constant(self.program.constants.len() - 1))
             }
             Expr::Call { function, args } => {
@@ -375,7 +376,7 @@ impl Compiler<'_> {
                 self.step(Action::Call(kernel), args, per_value)
             }
             Expr::Cast { input, ty, or_null } => {
-                self.step(Action::Cast(*ty, *or_null), std::slice::from_ref(&**input), true)
+                self.step(Action::Cast(ty.clone(), *or_null), std::slice::from_ref(&**input), true)
             }
             Expr::Compare { op, left, right } => {
                 let args = [self.expr(left)?, self.expr(right)?];
@@ -388,7 +389,7 @@ impl Compiler<'_> {
             Expr::InList { input, list } => self.in_list(input, list),
             Expr::Case { branches, otherwise, ty } => {
                 if branches.len() > BRANCHES_MAX {
-                    return self.compile(&nested_case(branches, otherwise, *ty));
+                    return self.compile(&nested_case(branches, otherwise, ty.clone()));
                 }
                 let mut args = Vec::with_capacity(branches.len() * 2 + 1);
                 for (condition, value) in branches {
@@ -396,16 +397,16 @@ impl Compiler<'_> {
                     args.push(self.expr(value)?);
                 }
                 args.push(self.expr(otherwise)?);
-                Ok(self.push(Action::Case(*ty), args, false))
+                Ok(self.push(Action::Case(ty.clone()), args, false))
             }
             Expr::Coalesce { args, ty } => {
                 if args.len() > BRANCHES_MAX {
                     let (head, tail) = args.split_at(BRANCHES_MAX - 1);
-                    let rest = Expr::Coalesce { args: tail.to_vec(), ty: *ty };
+                    let rest = Expr::Coalesce { args: tail.to_vec(), ty: ty.clone() };
                     let args = head.iter().cloned().chain(std::iter::once(rest)).collect();
-                    return self.compile(&Expr::Coalesce { args, ty: *ty });
+                    return self.compile(&Expr::Coalesce { args, ty: ty.clone() });
                 }
-                self.step(Action::Coalesce(*ty), args, false)
+                self.step(Action::Coalesce(ty.clone()), args, false)
             }
         }
     }
@@ -454,7 +455,7 @@ impl Compiler<'_> {
 
 fn nested_case(branches: &[(Expr, Expr)], otherwise: &Expr, ty: LogicalType) -> Expr {
     let (head, tail) = branches.split_at(BRANCHES_MAX);
-    let rest = Expr::Case { branches: tail.to_vec(), otherwise: Box::new(otherwise.clone()), ty };
+    let rest = Expr::Case { branches: tail.to_vec(), otherwise: Box::new(otherwise.clone()), ty: ty.clone() };
     Expr::Case { branches: head.to_vec(), otherwise: Box::new(rest), ty }
 }
 

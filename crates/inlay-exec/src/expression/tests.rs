@@ -14,17 +14,17 @@ fn column(id: u32, ty: LogicalType) -> Expr {
 fn call(name: &str, args: Vec<Expr>) -> Expr {
     let types: Vec<ArgType> = args.iter().map(|arg| ArgType::of(arg.ty())).collect();
     let function = resolve_scalar(name, &types, &ResolveOptions { integer_division: true }).unwrap();
-    let args =
-        args.into_iter()
-            .zip(&function.arg_types)
-            .map(|(arg, ty)| {
-                if arg.ty() == *ty {
-                    arg
-                } else {
-                    Expr::Cast { input: Box::new(arg), ty: *ty, or_null: false }
-                }
-            })
-            .collect();
+    let args = args
+        .into_iter()
+        .zip(&function.arg_types)
+        .map(|(arg, ty)| {
+            if arg.ty() == *ty {
+                arg
+            } else {
+                Expr::Cast { input: Box::new(arg), ty: ty.clone(), or_null: false }
+            }
+        })
+        .collect();
     Expr::Call { function, args }
 }
 

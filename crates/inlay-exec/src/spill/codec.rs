@@ -94,7 +94,7 @@ fn too_short() -> Error {
 /// The batch of `len` rows that was written.
 pub(super) fn decode(bytes: &[u8], types: &[LogicalType], len: usize) -> Result<Batch> {
     let mut bytes = Bytes(bytes);
-    let columns = types.iter().map(|ty| decode_column(&mut bytes, *ty, len)).collect::<Result<_>>()?;
+    let columns = types.iter().map(|ty| decode_column(&mut bytes, ty.clone(), len)).collect::<Result<_>>()?;
     Ok(Batch::new(columns, len))
 }
 
@@ -118,7 +118,7 @@ fn decode_column(bytes: &mut Bytes<'_>, ty: LogicalType, len: usize) -> Result<V
     } else {
         (copied::<u8>(bytes.take(rows * ty.physical().size())?), Heap::default())
     };
-    let flat = Vector::flat(ty, rows, data, validity, heap);
+    let flat = Vector::flat(ty.clone(), rows, data, validity, heap);
     if !constant || len == 0 {
         return Ok(flat);
     }

@@ -113,5 +113,5 @@ impl SpillPartitions {
 }
 
 fn columns(types: &[LogicalType]) -> Vec<Column> {
-    types.iter().map(|ty| Column::new(*ty)).collect()
+    types.iter().map(|ty| Column::new(ty.clone())).collect()
 }

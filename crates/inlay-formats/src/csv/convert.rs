@@ -4,6 +4,7 @@ use super::dialect::Dialect;
 use super::index::Records;
 use super::options::CsvOptions;
 use super::parse;
+use inlay_kernels::cast::cast;
 use inlay_types::view::INLINE_LIMIT;
 use inlay_types::{Bitmap, Buffer, Heap, Interval, LogicalType, Native, Vector, View};
 
@@ -73,9 +74,9 @@ impl<'a> Fields<'a> {
 impl ColumnReader {
     /// The column's values; rows whose text is no value are NULL and are named in `bad`.
     pub fn read(&self, fields: &Fields<'_>, bad: &mut Vec<u32>) -> Vector {
-        let column = Column { reader: self, fields, nulls: Vec::new(), bad };
+        let column = Column { reader: self, fields, nulls: Vec::new(), bad: &mut *bad };
         let small = |text: &[u8]| parse::short_int(text);
-        match self.ty {
+        match &self.ty {
             LogicalType::Varchar | LogicalType::Blob => column.text(),
             LogicalType::Boolean => column.values(
                 |text| parse::boolean(text).map(u8::from),
@@ -94,12 +95,27 @@ impl ColumnReader {
                 .values::<u128>(|t| small(t)?.try_into().ok(), |t| std::str::from_utf8(t).ok()?.parse().ok()),
             LogicalType::Real => column.values::<f32>(|_| None, inlay_kernels::parse::real),
             LogicalType::Double => column.values::<f64>(parse::double, inlay_kernels::parse::double),
-            LogicalType::Decimal { precision, scale } => self.decimal(column, precision, scale),
+            LogicalType::Decimal { precision, scale } => self.decimal(column, *precision, *scale),
             LogicalType::Date => column.dates(),
             LogicalType::Time => column.values::<i64>(parse::time, inlay_kernels::parse::time),
             LogicalType::Timestamp => column.timestamps(),
             LogicalType::Interval => column.values::<Interval>(|_| None, inlay_kernels::parse::interval),
+            _ => {
+                let text = column.text();
+                self.from_text(&text, bad)
+            }
         }
+    }
+
+    /// Values of a type without a reader of its own: what a cast makes of the text.
+    fn from_text(&self, text: &Vector, bad: &mut Vec<u32>) -> Vector {
+        let mut values = Vector::empty(self.ty.clone());
+        if cast(text, &self.ty, true, &mut values).is_err() {
+            values = Vector::nulls(self.ty.clone(), text.len());
+        }
+        let failed = (0..text.len()).filter(|&row| values.is_null(row) && !text.is_null(row));
+        bad.extend(failed.map(|row| row as u32));
+        values.flatten()
     }
 
     fn decimal(&self, column: Column<'_>, precision: u8, scale: u8) -> Vector {
@@ -235,6 +251,6 @@ impl Column<'_> {
             }
             Bitmap::from_words(words, len)
         });
-        Vector::flat(self.reader.ty, len, data, validity, heap)
+        Vector::flat(self.reader.ty.clone(), len, data, validity, heap)
     }
 }

@@ -73,8 +73,11 @@ impl CsvSource {
             pad: options.null_padding,
             skip_malformed: options.ignore_errors,
         };
-        let columns =
-            schema.columns.iter().map(|(name, ty)| SourceColumn { name: name.clone(), ty: *ty }).collect();
+        let columns = schema
+            .columns
+            .iter()
+            .map(|(name, ty)| SourceColumn { name: name.clone(), ty: ty.clone() })
+            .collect();
         let plan = Plan {
             files,
             columns: schema.columns,

@@ -33,7 +33,7 @@ pub(super) struct CsvScan {
 
 impl CsvScan {
     pub fn new(plan: Arc<Plan>, request: ScanRequest) -> Self {
-        let reader = |&field: &usize| ColumnReader { ty: plan.columns[field].1, field };
+        let reader = |&field: &usize| ColumnReader { ty: plan.columns[field].1.clone(), field };
         let wanted = request.columns.iter().map(reader).collect();
         let pool = BlockPool::default();
         let reader = Mutex::new(BlockReader::new(

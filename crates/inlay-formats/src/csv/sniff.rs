@@ -47,7 +47,7 @@ impl Candidates {
     fn add(&mut self, text: &[u8], rules: &ReadRules) {
         self.any_value = true;
         for (bit, ty) in CANDIDATES.iter().enumerate() {
-            if self.possible >> bit & 1 == 1 && !fits(text, *ty, rules) {
+            if self.possible >> bit & 1 == 1 && !fits(text, ty.clone(), rules) {
                 self.possible &= !(1 << bit);
             }
         }
@@ -57,7 +57,7 @@ impl Candidates {
         if !self.any_value || self.possible == 0 {
             return LogicalType::Varchar;
         }
-        CANDIDATES[self.possible.trailing_zeros() as usize]
+        CANDIDATES[self.possible.trailing_zeros() as usize].clone()
     }
 }
 
@@ -204,7 +204,7 @@ impl<'a> TypeSample<'a> {
                     found.join(", ")
                 )));
             };
-            columns[index].1 = *ty;
+            columns[index].1 = ty.clone();
             detected[index] = false;
         }
         let mean_size = self.size as f64 / self.records.max(1) as f64;
@@ -238,9 +238,9 @@ impl<'a> TypeSample<'a> {
                 candidates.is_none_or(|c| !c.any_value || c.possible & accepted_as(ty) != 0)
             };
             let is_name = |(index, (_, ty)): (usize, &(String, LogicalType))| {
-                accepted_as(*ty) != 0
-                    && !of_type(self.of_first.get(index), *ty)
-                    && of_type(self.of_rest.get(index), *ty)
+                accepted_as(ty.clone()) != 0
+                    && !of_type(self.of_first.get(index), ty.clone())
+                    && of_type(self.of_rest.get(index), ty.clone())
             };
             return all_same || self.records > 1 && columns.iter().enumerate().any(is_name);
         }

@@ -145,7 +145,7 @@ impl ParquetSource {
                 let rows = u64::try_from(group.num_rows()).unwrap_or(0);
                 let may_match = filters.iter().all(|filter| {
                     let statistics = group.columns().get(filter.column).and_then(|chunk| chunk.statistics());
-                    let ty = self.columns[filter.column].ty;
+                    let ty = self.columns[filter.column].ty.clone();
                     statistics.is_none_or(|s| Bounds::of(s, ty, rows).may_match(&filter.predicate))
                 });
                 if may_match && rows > 0 {

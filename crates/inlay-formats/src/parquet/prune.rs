@@ -22,8 +22,12 @@ impl Bounds {
             Statistics::Boolean(s) => {
                 (s.min_opt().map(|v| Value::Boolean(*v)), s.max_opt().map(|v| Value::Boolean(*v)))
             }
-            Statistics::Int32(s) => (stored(ty, s.min_opt().copied()), stored(ty, s.max_opt().copied())),
-            Statistics::Int64(s) => (stored(ty, s.min_opt().copied()), stored(ty, s.max_opt().copied())),
+            Statistics::Int32(s) => {
+                (stored(ty.clone(), s.min_opt().copied()), stored(ty.clone(), s.max_opt().copied()))
+            }
+            Statistics::Int64(s) => {
+                (stored(ty.clone(), s.min_opt().copied()), stored(ty.clone(), s.max_opt().copied()))
+            }
             Statistics::Double(s) if ty == LogicalType::Double => {
                 (s.min_opt().map(|v| Value::Double(*v)), s.max_opt().map(|v| Value::Double(*v)))
             }
@@ -110,7 +114,7 @@ fn stored(ty: LogicalType, value: Option<impl Into<i128>>) -> Option<Value> {
             | LogicalType::Date
             | LogicalType::Decimal { .. }
     );
-    if lies_alike { Value::from_stored_i128(ty, value?.into()) } else { None }
+    if lies_alike { Value::from_stored_i128(&ty, value?.into()) } else { None }
 }
 
 fn text(bytes: Option<&[u8]>) -> Option<Value> {

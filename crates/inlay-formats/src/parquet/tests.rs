@@ -35,8 +35,9 @@ fn sample(rows: usize) -> (Vec<String>, Batch) {
             (0..rows).map(|i| if i % 11 == 10 { Value::Null } else { value(i) }).collect();
         Vector::from_sql_values(ty, &values).unwrap()
     };
-    let stored =
-        |ty: LogicalType| column(ty, &move |i| Value::from_stored_i128(ty, i as i128 % 100).unwrap());
+    let stored = |ty: LogicalType| {
+        column(ty.clone(), &move |i| Value::from_stored_i128(&ty, i as i128 % 100).unwrap())
+    };
     let mut columns: Vec<Vector> = [
         LogicalType::Boolean,
         LogicalType::TinyInt,
@@ -73,7 +74,7 @@ fn what_is_written_reads_back() {
         ];
         assert_eq!(write_parquet(&path, &names, &batch.types(), parts.clone(), &options), Ok(10_000));
         let source = ReadParquet("read_parquet").bind(&[Value::Varchar(path.clone())], &[]).unwrap();
-        let types: Vec<LogicalType> = source.columns().iter().map(|c| c.ty).collect();
+        let types: Vec<LogicalType> = source.columns().iter().map(|c| c.ty.clone()).collect();
         assert_eq!(types, batch.types());
         assert_eq!(source.row_count_estimate(), Some(10_000));
         let wanted: Vec<usize> = (0..names.len()).rev().collect();

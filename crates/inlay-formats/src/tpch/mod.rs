@@ -39,7 +39,7 @@ pub enum TpchTable {
 }
 
 /// Money.
-const MONEY: LogicalType = LogicalType::decimal(15, 2);
+const MONEY: LogicalType = LogicalType::Decimal { precision: 15, scale: 2 };
 const BIG: LogicalType = LogicalType::BigInt;
 const INT: LogicalType = LogicalType::Integer;
 const TEXT: LogicalType = LogicalType::Varchar;
@@ -162,9 +162,9 @@ impl TpchTable {
     /// The schema under which `tpch_dbgen` creates the table. Primary keys of one column are declared; those of two
     /// are not, because checking them would cost more than generating the rows.
     pub fn schema(self) -> TableSchema {
-        let column = |&(name, ty): &(&str, LogicalType)| ColumnSchema {
+        let column = |(name, ty): &(&str, LogicalType)| ColumnSchema {
             not_null: true,
-            ..ColumnSchema::new(name, ty)
+            ..ColumnSchema::new(*name, ty.clone())
         };
         let mut schema = TableSchema::new(self.name(), self.columns().iter().map(column).collect());
         if let [key] = self.primary_key() {

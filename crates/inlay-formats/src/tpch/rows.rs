@@ -71,7 +71,7 @@ impl<'a> RowSink<'a> {
 }
 
 fn builders(table: TpchTable) -> Vec<VectorBuilder> {
-    table.columns().iter().map(|&(_, ty)| VectorBuilder::new(ty, VECTOR_SIZE)).collect()
+    table.columns().iter().map(|(_, ty)| VectorBuilder::new(ty.clone(), VECTOR_SIZE)).collect()
 }
 
 /// Makes the rows of one part.

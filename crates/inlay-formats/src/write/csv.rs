@@ -124,7 +124,7 @@ impl FileWriter for CsvWriter {
     fn write(&mut self, batch: &Batch) -> Result<()> {
         let columns: Vec<Vector> = batch.columns().iter().map(Vector::flatten).collect();
         for (column, ty) in columns.iter().zip(&self.types) {
-            column.expect_type(*ty)?;
+            column.expect_type(ty)?;
         }
         let mut field = String::new();
         for row in 0..batch.len() {

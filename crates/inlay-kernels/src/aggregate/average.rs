@@ -7,7 +7,7 @@ use std::any::Any;
 
 /// The function that makes the sums of an `avg`: of the same argument, in the widest carrier.
 pub fn sum_of(function: &AggregateFunction) -> AggregateFunction {
-    let arg = function.arg_types[0];
+    let arg = function.arg_types[0].clone();
     let return_type = match arg {
         LogicalType::Decimal { scale, .. } => LogicalType::decimal(38, scale),
         LogicalType::Real | LogicalType::Double => LogicalType::Double,

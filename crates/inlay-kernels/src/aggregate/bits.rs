@@ -86,7 +86,7 @@ impl Fold for Product {
 }
 
 pub(super) fn create(function: &AggregateFunction, total: bool) -> Result<Box<dyn GroupedAccumulator>> {
-    let ty = function.return_type;
+    let ty = function.return_type.clone();
     let carrier = function.arg_types[0].physical();
     macro_rules! by_carrier {
         ($fold:ident) => {

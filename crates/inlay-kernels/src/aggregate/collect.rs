@@ -84,7 +84,7 @@ impl Ordered {
         key_types: &[LogicalType],
         keys: Vec<OrderKey>,
     ) -> Box<dyn GroupedAccumulator> {
-        let columns = function.arg_types.iter().chain(key_types).map(|&ty| Column::new(ty)).collect();
+        let columns = function.arg_types.iter().chain(key_types).map(|ty| Column::new(ty.clone())).collect();
         Box::new(Self { function: function.clone(), keys, columns, rows: GroupRows::default() })
     }
 

@@ -70,7 +70,7 @@ impl Column {
 
     /// The type of the values.
     pub fn logical_type(&self) -> LogicalType {
-        self.ty
+        self.ty.clone()
     }
 
     /// Rows.
@@ -323,7 +323,7 @@ impl Column {
         let validity = self.valid.as_ref().filter(|valid| valid[from..to].contains(&0));
         let validity = validity.map(|valid| Bitmap::from_fn(len, |i| valid[from + i] != 0));
         let normalize = validity.is_some();
-        let mut vector = Vector::flat(self.ty, len, data, validity, heap);
+        let mut vector = Vector::flat(self.ty.clone(), len, data, validity, heap);
         if normalize {
             vector.normalize_nulls();
         }
@@ -348,7 +348,7 @@ impl Column {
         let validity = self.valid.as_ref().filter(|valid| rows.iter().any(|&row| valid[row as usize] == 0));
         let validity = validity.map(|valid| Bitmap::from_fn(rows.len(), |i| valid[rows[i] as usize] != 0));
         let normalize = validity.is_some();
-        let mut vector = Vector::flat(self.ty, rows.len(), data, validity, heap);
+        let mut vector = Vector::flat(self.ty.clone(), rows.len(), data, validity, heap);
         if normalize {
             vector.normalize_nulls();
         }

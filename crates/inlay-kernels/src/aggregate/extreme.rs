@@ -97,11 +97,11 @@ pub(super) fn create(
     total: bool,
     greatest: bool,
 ) -> Result<Box<dyn GroupedAccumulator>> {
-    let ty = function.arg_types[0];
+    let ty = function.arg_types[0].clone();
     if ty != function.return_type && ty.physical() != function.return_type.physical() {
         return Err(unsupported(function));
     }
-    let ty = function.return_type;
+    let ty = function.return_type.clone();
     macro_rules! of {
         ($t:ty) => {
             if greatest {
@@ -222,7 +222,13 @@ impl GroupedAccumulator for ExtremeString {
         let mut heap = inlay_types::view::HeapBuilder::new();
         let views: Vec<View> =
             self.views[from..from + len].iter().map(|view| heap.push(self.heap.bytes(view))).collect();
-        Ok(Vector::flat(self.ty, len, Buffer::from_vec(views), self.seen.validity(from, len), heap.finish()))
+        Ok(Vector::flat(
+            self.ty.clone(),
+            len,
+            Buffer::from_vec(views),
+            self.seen.validity(from, len),
+            heap.finish(),
+        ))
     }
 
     fn memory_size(&self) -> usize {

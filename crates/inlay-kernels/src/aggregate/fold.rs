@@ -94,7 +94,7 @@ impl<F: Fold> GroupedAccumulator for Folding<F> {
         let states = &self.states[from..from + len];
         let values: Vec<F::Output> = states.iter().map(F::result).collect();
         Ok(Vector::flat(
-            self.ty,
+            self.ty.clone(),
             len,
             Buffer::copy_of(&values),
             self.seen.validity(from, len),

@@ -35,8 +35,9 @@ pub(super) fn create(function: &AggregateFunction) -> Result<Box<dyn GroupedAccu
         AggregateKind::ArgMax => Rule::Greatest,
         _ => Rule::AnyValue,
     };
-    let keys = matches!(rule, Rule::Least | Rule::Greatest).then(|| Column::new(function.arg_types[1]));
-    Ok(Box::new(Pick { values: Column::new(function.arg_types[0]), keys, taken: Vec::new(), rule }))
+    let keys =
+        matches!(rule, Rule::Least | Rule::Greatest).then(|| Column::new(function.arg_types[1].clone()));
+    Ok(Box::new(Pick { values: Column::new(function.arg_types[0].clone()), keys, taken: Vec::new(), rule }))
 }
 
 /// The order of a vector's row against a kept key.

@@ -19,7 +19,7 @@ struct Holistic {
 }
 
 pub(super) fn create(function: &AggregateFunction) -> Result<Box<dyn GroupedAccumulator>> {
-    let ty = function.arg_types[0];
+    let ty = function.arg_types[0].clone();
     let fits = match function.kind {
         AggregateKind::Median | AggregateKind::QuantileCont => !ty.is_view() && ty != LogicalType::Interval,
         AggregateKind::StringAgg => ty.is_view(),
@@ -49,8 +49,8 @@ impl Holistic {
 
     fn quantiles(&self, from: usize, len: usize) -> Result<Vector> {
         let fraction = self.fraction()?;
-        let ty = self.function.return_type;
-        let mut builder = VectorBuilder::new(ty, len);
+        let ty = self.function.return_type.clone();
+        let mut builder = VectorBuilder::new(ty.clone(), len);
         let mut numbers = Vec::new();
         for group in from..from + len {
             let rows = self.rows.rows(group as u32);
@@ -59,7 +59,7 @@ impl Holistic {
                 continue;
             }
             numbers.clear();
-            numbers_of(&self.values.gather(rows), ty, &mut numbers);
+            numbers_of(&self.values.gather(rows), ty.clone(), &mut numbers);
             let value = interpolate(&mut numbers, fraction);
             match ty.physical() {
                 PhysicalType::F64 => builder.push_native(value),
@@ -75,8 +75,8 @@ impl Holistic {
     }
 
     fn modes(&self, from: usize, len: usize) -> Result<Vector> {
-        let ty = self.function.return_type;
-        let mut builder = VectorBuilder::new(ty, len);
+        let ty = self.function.return_type.clone();
+        let mut builder = VectorBuilder::new(ty.clone(), len);
         for group in from..from + len {
             let rows = self.rows.rows(group as u32);
             // Value to how often it occurs and its first row; ties go to the value that came first.
@@ -96,7 +96,7 @@ impl Holistic {
 
     fn joined(&self, from: usize, len: usize) -> Result<Vector> {
         let separator = self.parameter.as_ref().and_then(Value::as_str).unwrap_or(",").as_bytes();
-        let mut builder = VectorBuilder::new(self.function.return_type, len);
+        let mut builder = VectorBuilder::new(self.function.return_type.clone(), len);
         let mut text = Vec::new();
         for group in from..from + len {
             text.clear();

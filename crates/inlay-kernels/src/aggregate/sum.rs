@@ -54,7 +54,7 @@ impl Wide for u128 {
 }
 
 pub(super) fn create(function: &AggregateFunction, total: bool) -> Result<Box<dyn GroupedAccumulator>> {
-    let ty = function.return_type;
+    let ty = function.return_type.clone();
     Ok(match function.arg_types[0].physical() {
         PhysicalType::I8 => Sum::<i8>::boxed(ty, total),
         PhysicalType::I16 => Sum::<i16>::boxed(ty, total),
@@ -132,7 +132,7 @@ fn add_narrow<T: Addend>(states: &mut [i64], groups: GroupIds<'_>, values: &[T])
     }
 }
 
-fn overflow(ty: LogicalType) -> Error {
+fn overflow(ty: &LogicalType) -> Error {
     Error::out_of_range(format!(
         "sum is out of range of {ty}; cast the argument to DOUBLE for an approximate sum"
     ))
@@ -151,12 +151,12 @@ fn finish_exact(
     };
     let checked = |group: usize| {
         let sum = sum(group);
-        if sum > limit || sum < -limit { Err(overflow(ty)) } else { Ok(sum) }
+        if sum > limit || sum < -limit { Err(overflow(&ty)) } else { Ok(sum) }
     };
     let data = match ty.physical() {
         PhysicalType::I128 => Buffer::from_vec((0..len).map(checked).collect::<Result<Vec<i128>>>()?),
         PhysicalType::I64 => {
-            let narrow = |group| i64::try_from(checked(group)?).map_err(|_| overflow(ty));
+            let narrow = |group| i64::try_from(checked(group)?).map_err(|_| overflow(&ty));
             Buffer::from_vec((0..len).map(narrow).collect::<Result<Vec<i64>>>()?)
         }
         PhysicalType::F64 => {
@@ -348,7 +348,7 @@ impl<T: Addend> GroupedAccumulator for Sum<T> {
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
-        finish_exact(self.ty, len, self.seen.validity(from, len), |i| self.total(from + i))
+        finish_exact(self.ty.clone(), len, self.seen.validity(from, len), |i| self.total(from + i))
     }
 
     fn memory_size(&self) -> usize {
@@ -393,21 +393,22 @@ impl<T: Wide> GroupedAccumulator for SumWide<T> {
             Some(validity) => scatter_valid(&mut self.sums, groups, values, validity, add),
         }
         self.seen.mark_valid(groups, arg.validity());
-        if fits { Ok(()) } else { Err(overflow(self.ty)) }
+        if fits { Ok(()) } else { Err(overflow(&self.ty.clone())) }
     }
 
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {
         let other = same_kind::<Self>(other)?;
         for (&from, &to) in source.iter().zip(target) {
-            let state = &mut self.sums[to as usize];
-            *state = state.checked_add(other.sums[from as usize]).ok_or_else(|| overflow(self.ty))?;
+            let state = &mut self.sums.clone()[to as usize];
+            *state =
+                state.checked_add(other.sums[from as usize]).ok_or_else(|| overflow(&self.ty.clone()))?;
         }
         self.seen.merge(&other.seen, source, target);
         Ok(())
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
-        finish_exact(self.ty, len, self.seen.validity(from, len), |i| self.sums[from + i])
+        finish_exact(self.ty.clone(), len, self.seen.validity(from, len), |i| self.sums[from + i])
     }
 
     fn memory_size(&self) -> usize {
@@ -526,7 +527,7 @@ impl<T: Native + Into<f64>> GroupedAccumulator for SumFloat<T> {
             PhysicalType::F32 => Buffer::from_vec(sums.iter().map(|&sum| sum as f32).collect::<Vec<_>>()),
             _ => Buffer::copy_of(sums),
         };
-        Ok(Vector::flat(self.ty, len, data, self.seen.validity(from, len), Heap::default()))
+        Ok(Vector::flat(self.ty.clone(), len, data, self.seen.validity(from, len), Heap::default()))
     }
 
     fn memory_size(&self) -> usize {

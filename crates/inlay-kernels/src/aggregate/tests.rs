@@ -5,13 +5,14 @@ use crate::registry::{ArgType, resolve_aggregate};
 use inlay_types::{LogicalType, Value};
 
 fn function(name: &str, types: &[LogicalType]) -> AggregateFunction {
-    resolve_aggregate(name, &types.iter().map(|&ty| ArgType::of(ty)).collect::<Vec<_>>()).unwrap()
+    resolve_aggregate(name, &types.iter().map(|ty| ArgType::of(ty.clone())).collect::<Vec<_>>()).unwrap()
 }
 
 /// The result of one group over these rows.
 fn one(name: &str, args: &[(LogicalType, Vec<Value>)]) -> Result<Value> {
-    let types: Vec<LogicalType> = args.iter().map(|(ty, _)| *ty).collect();
-    let columns: Vec<Vector> = args.iter().map(|(ty, v)| Vector::from_sql_values(*ty, v).unwrap()).collect();
+    let types: Vec<LogicalType> = args.iter().map(|(ty, _)| ty.clone()).collect();
+    let columns: Vec<Vector> =
+        args.iter().map(|(ty, v)| Vector::from_sql_values(ty.clone(), v).unwrap()).collect();
     let mut accumulator = create(&function(name, &types), false)?;
     accumulator.resize(1);
     accumulator.update_one(&columns.iter().collect::<Vec<_>>(), args[0].1.len(), 0)?;
@@ -27,7 +28,7 @@ fn values(ty: LogicalType, rows: usize, seed: u64, nulls: bool) -> Vec<Value> {
     (0..rows)
         .map(|_| {
             let number = next() as i128 % 40 - 20;
-            match ty {
+            match &ty {
                 _ if nulls && next() % 4 == 0 => Value::Null,
                 LogicalType::Varchar => Value::Varchar(format!("{} is a number in a string", number.abs())),
                 LogicalType::Double => Value::Double(number as f64 / 4.0),
@@ -50,9 +51,9 @@ fn check(name: &str, types: &[LogicalType], groups: usize, nulls: bool) {
     let columns: Vec<Vector> = types
         .iter()
         .enumerate()
-        .map(|(i, &ty)| {
-            let ty = function.arg_types.get(i).copied().unwrap_or(ty);
-            Vector::from_sql_values(ty, &values(ty, rows, 77 + i as u64, nulls)).unwrap()
+        .map(|(i, ty)| {
+            let ty = function.arg_types.get(i).unwrap_or(ty);
+            Vector::from_sql_values(ty.clone(), &values(ty.clone(), rows, 77 + i as u64, nulls)).unwrap()
         })
         .collect();
     let ids: Vec<u32> = (0..rows).map(|row| ((row * row + row / 3) % groups) as u32).collect();
@@ -92,13 +93,13 @@ fn merged_groups_equal_single_ones() {
     for groups in [1, 3, 40, 150] {
         for nulls in [false, true] {
             check("count", &[], groups, nulls);
-            for ty in any {
+            for ty in &any {
                 for name in ["count", "min", "max", "first", "any_value", "mode", "approx_count_distinct"] {
-                    check(name, &[ty], groups, nulls);
+                    check(name, &[ty.clone()], groups, nulls);
                 }
                 if ty.is_numeric() {
                     for name in ["sum", "avg", "median", "var_samp", "stddev_pop"] {
-                        check(name, &[ty], groups, nulls);
+                        check(name, &[ty.clone()], groups, nulls);
                     }
                 }
             }

@@ -32,7 +32,7 @@ pub(super) fn resolve(op: Op, left: LogicalType, right: LogicalType) -> Option<R
     let (
         LogicalType::Decimal { precision: p1, scale: s1 },
         LogicalType::Decimal { precision: p2, scale: s2 },
-    ) = (left, right)
+    ) = (left.clone(), right.clone())
     else {
         return None;
     };
@@ -42,11 +42,11 @@ pub(super) fn resolve(op: Op, left: LogicalType, right: LogicalType) -> Option<R
             let scale = s1.max(s2);
             let precision = digits + scale + 1;
             let ty = LogicalType::decimal(precision.min(DECIMAL_MAX_DIGITS), scale);
-            let args = vec![operand(left, scale, ty), operand(right, scale, ty)];
+            let args = vec![operand(left, scale, ty.clone()), operand(right, scale, ty.clone())];
             if precision > DECIMAL_MAX_DIGITS {
-                return Some(Resolved::fallible(args, ty, checked_sum(op, ty)));
+                return Some(Resolved::fallible(args, ty.clone(), checked_sum(op, ty)));
             }
-            Some(Resolved::infallible(args, ty, with_decimal!(ty, plain_sum(op, ty))))
+            Some(Resolved::infallible(args, ty.clone(), with_decimal!(ty, plain_sum(op, ty))))
         }
         Op::Multiply => {
             let scale = s1 + s2;
@@ -58,21 +58,21 @@ pub(super) fn resolve(op: Op, left: LogicalType, right: LogicalType) -> Option<R
             let precision =
                 if fits_i64 { needed.min(DECIMAL_I64_DIGITS) } else { needed.min(DECIMAL_MAX_DIGITS) };
             let ty = LogicalType::decimal(precision, scale);
-            let args = vec![operand(left, s1, ty), operand(right, s2, ty)];
+            let args = vec![operand(left, s1, ty.clone()), operand(right, s2, ty.clone())];
             if needed <= precision {
-                return Some(Resolved::infallible(args, ty, with_decimal!(ty, plain_product(ty))));
+                return Some(Resolved::infallible(args, ty.clone(), with_decimal!(ty, plain_product(ty))));
             }
-            Some(Resolved::fallible(args, ty, checked_product(ty, s1, s2)))
+            Some(Resolved::fallible(args, ty.clone(), checked_product(ty, s1, s2)))
         }
         Op::Modulo => {
             let scale = s1.max(s2);
             let ty = LogicalType::decimal((digits + scale).min(DECIMAL_MAX_DIGITS), scale);
-            let args = vec![operand(left, scale, ty), operand(right, scale, ty)];
-            Some(Resolved::fallible(args, ty, with_decimal!(ty, remainder(ty))))
+            let args = vec![operand(left, scale, ty.clone()), operand(right, scale, ty.clone())];
+            Some(Resolved::fallible(args, ty.clone(), with_decimal!(ty, remainder(ty))))
         }
         Op::IntegerDivide => {
             let ty = LogicalType::Double;
-            Some(Resolved::fallible(vec![ty; 2], ty, super::float::kernel_by_type(op, ty)))
+            Some(Resolved::fallible(vec![ty.clone(); 2], ty.clone(), super::float::kernel_by_type(op, ty)))
         }
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn resolve(op: Op, left: LogicalType, right: LogicalType) -> Option<R
 /// no cast stands between a column and the operator.
 fn operand(own: LogicalType, scale: u8, result: LogicalType) -> LogicalType {
     let (LogicalType::Decimal { precision, scale: own_scale }, LogicalType::Decimal { precision: wide, .. }) =
-        (own, result)
+        (own.clone(), result.clone())
     else {
         return result;
     };
@@ -94,9 +94,9 @@ fn operand(own: LogicalType, scale: u8, result: LogicalType) -> LogicalType {
 
 fn plain_sum<T: Checked>(op: Op, ty: LogicalType) -> Arc<dyn ScalarKernel> {
     if op == Op::Add {
-        kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a.add(b).0))
+        kernel(move |args, len, out| zip(args, &ty, len, out, |a: T, b: T| a.add(b).0))
     } else {
-        kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a.sub(b).0))
+        kernel(move |args, len, out| zip(args, &ty, len, out, |a: T, b: T| a.sub(b).0))
     }
 }
 
@@ -105,25 +105,25 @@ const LIMIT_I64: i64 = 10i64.pow(18) - 1;
 
 /// Sums in 38 digits.
 fn checked_sum(op: Op, ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    let scale = scale_of(ty);
+    let scale = scale_of(ty.clone());
     let sum = move |a: i128, b: i128| {
         let (value, wrong) = if op == Op::Add { a.add(b) } else { a.sub(b) };
         (value, wrong || value.unsigned_abs() > LIMIT_I128 as u128)
     };
     kernel(move |args, len, out| {
-        try_zip(args, ty, len, out, sum, |a, b| op.overflow(ty, text(a, scale), text(b, scale)))
+        try_zip(args, &ty, len, out, sum, |a, b| op.overflow(&ty, text(a, scale), text(b, scale)))
     })
 }
 
 fn plain_product<T: Checked>(ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a.mul(b).0))
+    kernel(move |args, len, out| zip(args, &ty, len, out, |a: T, b: T| a.mul(b).0))
 }
 
 fn checked_product(ty: LogicalType, left_scale: u8, right_scale: u8) -> Arc<dyn ScalarKernel> {
     if ty.physical() == PhysicalType::I64 {
         return kernel(move |args, len, out| {
-            multiply_i64(args, ty, len, out, LIMIT_I64, |a, b| {
-                Op::Multiply.overflow(ty, text(a.into(), left_scale), text(b.into(), right_scale))
+            multiply_i64(args, &ty, len, out, LIMIT_I64, |a, b| {
+                Op::Multiply.overflow(&ty, text(a.into(), left_scale), text(b.into(), right_scale))
             })
         });
     }
@@ -132,8 +132,8 @@ fn checked_product(ty: LogicalType, left_scale: u8, right_scale: u8) -> Arc<dyn 
         (value, wrong || value.unsigned_abs() > LIMIT_I128 as u128)
     };
     kernel(move |args, len, out| {
-        try_zip(args, ty, len, out, product, |a, b| {
-            Op::Multiply.overflow(ty, text(a, left_scale), text(b, right_scale))
+        try_zip(args, &ty, len, out, product, |a, b| {
+            Op::Multiply.overflow(&ty, text(a, left_scale), text(b, right_scale))
         })
     })
 }
@@ -141,13 +141,13 @@ fn checked_product(ty: LogicalType, left_scale: u8, right_scale: u8) -> Arc<dyn 
 /// `args[0] * args[1]` in 64 bits, where results beyond `±limit` are errors.
 pub(super) fn multiply_i64(
     args: &[&Vector],
-    ty: LogicalType,
+    ty: &LogicalType,
     len: usize,
     out: &mut Vector,
     limit: i64,
     error: impl Fn(i64, i64) -> Error,
 ) -> Result<()> {
-    if null_argument(args, ty, len, out) {
+    if null_argument(args, &ty.clone(), len, out) {
         return Ok(());
     }
     let (left, right) = (undictionary(args[0]), undictionary(args[1]));
@@ -182,11 +182,11 @@ multiversion! {
 }
 
 fn remainder<T: Checked>(ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    kernel(move |args, len, out| try_zip_plain(args, ty, len, out, T::rem, |_, _| Error::DivisionByZero))
+    kernel(move |args, len, out| try_zip_plain(args, &ty, len, out, T::rem, |_, _| Error::DivisionByZero))
 }
 
 fn negate_of<T: Checked>(ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    kernel(move |args, len, out| map(args[0], ty, len, out, |a: T| a.neg().0))
+    kernel(move |args, len, out| map(args[0], &ty, len, out, |a: T| a.neg().0))
 }
 
 /// Unary minus; decimals are symmetric, so nothing overflows.
@@ -195,7 +195,7 @@ pub(super) fn negate(ty: LogicalType) -> Arc<dyn ScalarKernel> {
 }
 
 fn abs_of<T: Checked>(ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    kernel(move |args, len, out| map(args[0], ty, len, out, |a: T| a.abs().0))
+    kernel(move |args, len, out| map(args[0], &ty, len, out, |a: T| a.abs().0))
 }
 
 /// Magnitude.

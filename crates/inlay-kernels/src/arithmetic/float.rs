@@ -46,14 +46,14 @@ macro_rules! with_float {
 
 fn kernel_of<T: Float>(op: Op, ty: LogicalType) -> Arc<dyn ScalarKernel> {
     match op {
-        Op::Add => kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a + b)),
-        Op::Subtract => kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a - b)),
-        Op::Multiply => kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a * b)),
-        Op::Modulo => kernel(move |args, len, out| zip_simple(args, ty, len, out, |a: T, b: T| a % b)),
+        Op::Add => kernel(move |args, len, out| zip(args, &ty, len, out, |a: T, b: T| a + b)),
+        Op::Subtract => kernel(move |args, len, out| zip(args, &ty, len, out, |a: T, b: T| a - b)),
+        Op::Multiply => kernel(move |args, len, out| zip(args, &ty, len, out, |a: T, b: T| a * b)),
+        Op::Modulo => kernel(move |args, len, out| zip_simple(args, &ty, len, out, |a: T, b: T| a % b)),
         Op::IntegerDivide => {
             let quotient = |a: T, b: T| (a / b, b == T::default());
             kernel(move |args, len, out| {
-                try_zip_plain(args, ty, len, out, quotient, |_, _| Error::DivisionByZero)
+                try_zip_plain(args, &ty, len, out, quotient, |_, _| Error::DivisionByZero)
             })
         }
     }
@@ -65,7 +65,7 @@ pub(super) fn kernel_by_type(op: Op, ty: LogicalType) -> Arc<dyn ScalarKernel> {
 }
 
 fn divide_of<T: Float>(ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    kernel(move |args, len, out| zip(args, ty, len, out, |a: T, b: T| a / b))
+    kernel(move |args, len, out| zip(args, &ty, len, out, |a: T, b: T| a / b))
 }
 
 /// `/`
@@ -74,7 +74,7 @@ pub(super) fn divide(ty: LogicalType) -> Arc<dyn ScalarKernel> {
 }
 
 fn negate_of<T: Float>(ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    kernel(move |args, len, out| map(args[0], ty, len, out, |a: T| -a))
+    kernel(move |args, len, out| map(args[0], &ty, len, out, |a: T| -a))
 }
 
 /// Unary minus.
@@ -83,7 +83,7 @@ pub(super) fn negate(ty: LogicalType) -> Arc<dyn ScalarKernel> {
 }
 
 fn abs_of<T: Float>(ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    kernel(move |args, len, out| map(args[0], ty, len, out, T::magnitude))
+    kernel(move |args, len, out| map(args[0], &ty, len, out, T::magnitude))
 }
 
 /// Magnitude.

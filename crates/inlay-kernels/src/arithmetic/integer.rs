@@ -172,22 +172,28 @@ macro_rules! with_integer {
 
 /// The kernel of `op` for two integers of type `ty`.
 pub(super) fn kernel_of<T: Checked>(op: Op, ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    let overflow = move |a: T, b: T| op.overflow(ty, a, b);
-    let division = move |a: T, b: T| {
-        if b == T::default() { Error::DivisionByZero } else { op.overflow(ty, a, b) }
+    macro_rules! checked {
+        ($run:ident, $f:expr) => {
+            kernel(move |args, len, out| $run(args, &ty, len, out, $f, |a: T, b: T| op.overflow(&ty, a, b)))
+        };
+    }
+    let division = move |ty: &LogicalType, a: T, b: T| {
+        if b == T::default() { Error::DivisionByZero } else { op.overflow(&ty, a, b) }
     };
     match op {
-        Op::Add => kernel(move |args, len, out| try_zip(args, ty, len, out, T::add, overflow)),
-        Op::Subtract => kernel(move |args, len, out| try_zip(args, ty, len, out, T::sub, overflow)),
-        Op::Multiply if ty == LogicalType::BigInt => {
-            let overflow = move |a: i64, b: i64| op.overflow(ty, a, b);
-            kernel(move |args, len, out| super::decimal::multiply_i64(args, ty, len, out, i64::MAX, overflow))
-        }
-        Op::Multiply => kernel(move |args, len, out| try_zip(args, ty, len, out, T::mul, overflow)),
-        Op::IntegerDivide => {
-            kernel(move |args, len, out| try_zip_plain(args, ty, len, out, T::div, division))
-        }
-        Op::Modulo => kernel(move |args, len, out| try_zip_plain(args, ty, len, out, T::rem, division)),
+        Op::Add => checked!(try_zip, T::add),
+        Op::Subtract => checked!(try_zip, T::sub),
+        Op::Multiply if ty == LogicalType::BigInt => kernel(move |args, len, out| {
+            let overflow = |a: i64, b: i64| op.overflow(&ty, a, b);
+            super::decimal::multiply_i64(args, &ty, len, out, i64::MAX, overflow)
+        }),
+        Op::Multiply => checked!(try_zip, T::mul),
+        Op::IntegerDivide => kernel(move |args, len, out| {
+            try_zip_plain(args, &ty, len, out, T::div, |a, b| division(&ty, a, b))
+        }),
+        Op::Modulo => kernel(move |args, len, out| {
+            try_zip_plain(args, &ty, len, out, T::rem, |a, b| division(&ty, a, b))
+        }),
     }
 }
 
@@ -196,8 +202,10 @@ pub(super) fn kernel_by_type(op: Op, ty: LogicalType) -> Arc<dyn ScalarKernel> {
 }
 
 fn negate_of<T: Checked>(ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    let error = move |a: T| Error::out_of_range(format!("overflow in {ty} negation: -({a})"));
-    kernel(move |args, len, out| try_map(args[0], ty, len, out, T::neg, error))
+    kernel(move |args, len, out| {
+        let error = |a: T| Error::out_of_range(format!("overflow in {ty} negation: -({a})"));
+        try_map(args[0], &ty, len, out, T::neg, error)
+    })
 }
 
 /// Unary minus.
@@ -206,8 +214,10 @@ pub(super) fn negate(ty: LogicalType) -> Arc<dyn ScalarKernel> {
 }
 
 fn abs_of<T: Checked>(ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    let error = move |a: T| Error::out_of_range(format!("overflow in {ty} abs: abs({a})"));
-    kernel(move |args, len, out| try_map(args[0], ty, len, out, T::abs, error))
+    kernel(move |args, len, out| {
+        let error = |a: T| Error::out_of_range(format!("overflow in {ty} abs: abs({a})"));
+        try_map(args[0], &ty, len, out, T::abs, error)
+    })
 }
 
 /// Magnitude.
@@ -229,13 +239,16 @@ fn bits_of<T>(op: BitOp, ty: LogicalType) -> Arc<dyn ScalarKernel>
 where
     T: Checked + std::ops::BitAnd<Output = T> + std::ops::BitOr<Output = T> + std::ops::BitXor<Output = T>,
 {
-    let overflow = move |a: T, b: T| Error::out_of_range(format!("overflow in {ty} left shift: {a} << {b}"));
     match op {
-        BitOp::And => kernel(move |args, len, out| zip_simple(args, ty, len, out, |a: T, b: T| a & b)),
-        BitOp::Or => kernel(move |args, len, out| zip_simple(args, ty, len, out, |a: T, b: T| a | b)),
-        BitOp::Xor => kernel(move |args, len, out| zip_simple(args, ty, len, out, |a: T, b: T| a ^ b)),
-        BitOp::ShiftLeft => kernel(move |args, len, out| try_zip_plain(args, ty, len, out, T::shl, overflow)),
-        BitOp::ShiftRight => kernel(move |args, len, out| zip_simple(args, ty, len, out, T::shr)),
+        BitOp::And => kernel(move |args, len, out| zip_simple(args, &ty, len, out, |a: T, b: T| a & b)),
+        BitOp::Or => kernel(move |args, len, out| zip_simple(args, &ty, len, out, |a: T, b: T| a | b)),
+        BitOp::Xor => kernel(move |args, len, out| zip_simple(args, &ty, len, out, |a: T, b: T| a ^ b)),
+        BitOp::ShiftLeft => kernel(move |args, len, out| {
+            let overflow =
+                |a: T, b: T| Error::out_of_range(format!("overflow in {ty} left shift: {a} << {b}"));
+            try_zip_plain(args, &ty, len, out, T::shl, overflow)
+        }),
+        BitOp::ShiftRight => kernel(move |args, len, out| zip_simple(args, &ty, len, out, T::shr)),
     }
 }
 
@@ -243,23 +256,24 @@ where
 pub(crate) fn resolve_bits(op: BitOp, args: &[ArgType]) -> Option<Resolved> {
     let [left, right] = args else { return None };
     let (left, right) = super::operand_types(left, right)?;
-    let ty = match common_type(left, right)? {
+    let ty = match common_type(&left, &right)? {
         LogicalType::Null => LogicalType::BigInt,
         ty => ty,
     };
     if !ty.is_integer() {
         return None;
     }
-    Some(Resolved::fallible(vec![ty; 2], ty, with_integer!(ty, bits_of(op, ty))))
+    Some(Resolved::fallible(vec![ty.clone(); 2], ty.clone(), with_integer!(ty, bits_of(op, ty))))
 }
 
 fn complement_of<T: Checked + std::ops::Not<Output = T>>(ty: LogicalType) -> Arc<dyn ScalarKernel> {
-    kernel(move |args, len, out| map(args[0], ty, len, out, |a: T| !a))
+    kernel(move |args, len, out| map(args[0], &ty, len, out, |a: T| !a))
 }
 
 /// Resolves `~`.
 pub(crate) fn resolve_complement(args: &[ArgType]) -> Option<Resolved> {
     let [arg] = args else { return None };
-    let ty = if arg.ty == LogicalType::Null { LogicalType::BigInt } else { arg.ty };
-    ty.is_integer().then(|| Resolved::infallible(vec![ty], ty, with_integer!(ty, complement_of(ty))))
+    let ty = if arg.ty == LogicalType::Null { LogicalType::BigInt } else { arg.ty.clone() };
+    ty.is_integer()
+        .then(|| Resolved::infallible(vec![ty.clone()], ty.clone(), with_integer!(ty, complement_of(ty))))
 }

@@ -49,7 +49,7 @@ impl Op {
     }
 
     /// The error of `left op right`, both as text, in type `ty`.
-    fn overflow(self, ty: LogicalType, left: impl ToString, right: impl ToString) -> Error {
+    fn overflow(self, ty: &LogicalType, left: impl ToString, right: impl ToString) -> Error {
         let (left, right) = (left.to_string(), right.to_string());
         Error::out_of_range(format!("overflow in {ty} {}: {left} {} {right}", self.noun(), self.symbol()))
     }
@@ -65,7 +65,7 @@ pub(crate) fn resolve_binary(op: Op, args: &[ArgType]) -> Option<Resolved> {
     if left.is_decimal() && right.is_decimal() {
         return decimal::resolve(op, left, right);
     }
-    let mut common = common_type(left, right)?;
+    let mut common = common_type(&left, &right)?;
     if common.is_decimal() {
         return decimal::resolve(op, decimal_of(left)?, decimal_of(right)?);
     }
@@ -76,11 +76,11 @@ pub(crate) fn resolve_binary(op: Op, args: &[ArgType]) -> Option<Resolved> {
         return None;
     }
     let kernel = if common.is_float() {
-        float::kernel_by_type(op, common)
+        float::kernel_by_type(op, common.clone())
     } else {
-        integer::kernel_by_type(op, common)
+        integer::kernel_by_type(op, common.clone())
     };
-    Some(Resolved::fallible(vec![common; 2], common, kernel))
+    Some(Resolved::fallible(vec![common.clone(); 2], common, kernel))
 }
 
 /// Resolves `/`.
@@ -99,52 +99,57 @@ pub(crate) fn resolve_divide(args: &[ArgType], options: &ResolveOptions) -> Opti
     let is_real = (left == LogicalType::Real && right != LogicalType::Double)
         || (right == LogicalType::Real && left != LogicalType::Double);
     let ty = if is_real { LogicalType::Real } else { LogicalType::Double };
-    Some(Resolved::infallible(vec![ty; 2], ty, float::divide(ty)))
+    Some(Resolved::infallible(vec![ty.clone(); 2], ty.clone(), float::divide(ty)))
 }
 
 /// Resolves unary minus.
 pub(crate) fn resolve_negate(args: &[ArgType]) -> Option<Resolved> {
     let [arg] = args else { return None };
-    let ty = match arg.ty {
+    let ty = match &arg.ty {
         LogicalType::Null => LogicalType::BigInt,
         LogicalType::Varchar if arg.is_literal => LogicalType::Double,
-        ty => ty,
+        ty => ty.clone(),
     };
-    let kernel: Arc<dyn ScalarKernel> = match ty {
+    let kernel: Arc<dyn ScalarKernel> = match &ty {
         LogicalType::Interval => temporal::negate(),
-        LogicalType::Real | LogicalType::Double => float::negate(ty),
-        LogicalType::Decimal { .. } => return Some(Resolved::infallible(vec![ty], ty, decimal::negate(ty))),
-        ty if ty.is_integer() => integer::negate(ty),
+        LogicalType::Real | LogicalType::Double => float::negate(ty.clone()),
+        LogicalType::Decimal { .. } => {
+            return Some(Resolved::infallible(vec![ty.clone()], ty.clone(), decimal::negate(ty)));
+        }
+        ty if ty.is_integer() => integer::negate(ty.clone()),
         _ => return None,
     };
-    Some(Resolved::fallible(vec![ty], ty, kernel))
+    Some(Resolved::fallible(vec![ty.clone()], ty, kernel))
 }
 
 /// Resolves unary plus: the number as it is.
 pub(crate) fn resolve_plus(arg: &ArgType) -> Option<Resolved> {
-    let ty = if arg.ty == LogicalType::Null { LogicalType::BigInt } else { arg.ty };
+    let ty = if arg.ty == LogicalType::Null { LogicalType::BigInt } else { arg.ty.clone() };
     let same = |args: &[&Vector], _: usize, out: &mut Vector| {
         *out = args[0].clone();
         Ok(())
     };
-    (ty.is_numeric() || ty == LogicalType::Interval).then(|| Resolved::infallible(vec![ty], ty, kernel(same)))
+    (ty.is_numeric() || ty == LogicalType::Interval)
+        .then(|| Resolved::infallible(vec![ty.clone()], ty, kernel(same)))
 }
 
 /// Resolves `abs`.
 pub(crate) fn resolve_abs(args: &[ArgType]) -> Option<Resolved> {
     let [arg] = args else { return None };
-    let ty = match arg.ty {
+    let ty = match &arg.ty {
         LogicalType::Null => LogicalType::BigInt,
         LogicalType::Varchar if arg.is_literal => LogicalType::Double,
-        ty => ty,
+        ty => ty.clone(),
     };
-    let kernel = match ty {
-        LogicalType::Real | LogicalType::Double => float::abs(ty),
-        LogicalType::Decimal { .. } => return Some(Resolved::infallible(vec![ty], ty, decimal::abs(ty))),
-        ty if ty.is_integer() => integer::abs(ty),
+    let kernel = match &ty {
+        LogicalType::Real | LogicalType::Double => float::abs(ty.clone()),
+        LogicalType::Decimal { .. } => {
+            return Some(Resolved::infallible(vec![ty.clone()], ty.clone(), decimal::abs(ty)));
+        }
+        ty if ty.is_integer() => integer::abs(ty.clone()),
         _ => return None,
     };
-    Some(Resolved::fallible(vec![ty], ty, kernel))
+    Some(Resolved::fallible(vec![ty.clone()], ty, kernel))
 }
 
 pub(crate) use decimal::scale_of;
@@ -152,9 +157,9 @@ pub(crate) use integer::{BitOp, resolve_bits, resolve_complement};
 
 /// The types of both operands with literals adapted to the other side.
 pub(crate) fn operand_types(left: &ArgType, right: &ArgType) -> Option<(LogicalType, LogicalType)> {
-    let (l, r) = (left.adapted_to(right.ty), right.adapted_to(left.ty));
+    let (l, r) = (left.adapted_to(&right.ty), right.adapted_to(&left.ty));
     let is_operand = |ty: LogicalType| ty.is_numeric() || ty == LogicalType::Null;
-    (is_operand(l) && is_operand(r)).then_some((l, r))
+    (is_operand(l.clone()) && is_operand(r.clone())).then_some((l, r))
 }
 
 fn decimal_of(ty: LogicalType) -> Option<LogicalType> {

@@ -18,16 +18,16 @@ const INTERVAL: LogicalType = LogicalType::Interval;
 pub(super) fn resolve_binary(op: Op, left: &ArgType, right: &ArgType) -> Option<Resolved> {
     let (l, r) = (side(op, left, right, true), side(op, right, left, false));
     let is_count = |ty: LogicalType| {
-        ty.is_integer() && crate::coercion::can_cast_implicitly(ty, Integer)
+        ty.is_integer() && crate::coercion::can_cast_implicitly(&ty, &Integer)
             || [left, right].iter().any(|a| a.ty == ty && a.integer.is_some_and(|n| i32::try_from(n).is_ok()))
     };
     match (op, l, r) {
-        (Op::Add, Date, r) if is_count(r) => Some(add_days(Date, Integer, false)),
-        (Op::Add, l, Date) if is_count(l) => Some(add_days(Integer, Date, true)),
-        (Op::Subtract, Date, r) if is_count(r) => Some(subtract_days()),
+        (Op::Add, Date, r) if is_count(r.clone()) => Some(add_days(Date, Integer, false)),
+        (Op::Add, l, Date) if is_count(l.clone()) => Some(add_days(Integer, Date, true)),
+        (Op::Subtract, Date, r) if is_count(r.clone()) => Some(subtract_days()),
         (Op::Subtract, Date, Date) => {
             let days = |a: i32, b: i32| i64::from(a) - i64::from(b);
-            let kernel = kernel(move |args, len, out| zip_simple(args, BigInt, len, out, days));
+            let kernel = kernel(move |args, len, out| zip_simple(args, &BigInt, len, out, days));
             Some(Resolved::infallible(vec![Date, Date], BigInt, kernel))
         }
         (Op::Add, Date, INTERVAL) => Some(shift_date(false, 1)),
@@ -38,7 +38,7 @@ pub(super) fn resolve_binary(op: Op, left: &ArgType, right: &ArgType) -> Option<
         (Op::Subtract, Timestamp, INTERVAL) => Some(shift_timestamp(false, -1)),
         (Op::Subtract, Timestamp | Date, Timestamp | Date) => {
             let kernel =
-                kernel(move |args, len, out| zip_simple(args, INTERVAL, len, out, timestamp_difference));
+                kernel(move |args, len, out| zip_simple(args, &INTERVAL, len, out, timestamp_difference));
             Some(Resolved::infallible(vec![Timestamp, Timestamp], INTERVAL, kernel))
         }
         (Op::Add, Date, Time) => Some(date_and_time(false)),
@@ -59,16 +59,16 @@ pub(super) fn resolve_binary(op: Op, left: &ArgType, right: &ArgType) -> Option<
 /// The type an operand takes: a string literal beside a date, timestamp or interval becomes what the operator asks for.
 fn side(op: Op, own: &ArgType, other: &ArgType, is_left: bool) -> LogicalType {
     if !own.is_literal || !matches!(own.ty, Varchar | LogicalType::Null) || !other.ty.is_temporal() {
-        return own.ty;
+        return own.ty.clone();
     }
-    match (op, other.ty) {
+    match (op, other.ty.clone()) {
         // A date minus 'x', or 'x' minus a date: the same type. Anything plus 'x': an interval.
         (Op::Subtract, INTERVAL) if is_left => Timestamp,
         (Op::Subtract, ty) => ty,
         (Op::Add, INTERVAL) => Timestamp,
         (Op::Add, _) => INTERVAL,
         (Op::Multiply, INTERVAL) => Double,
-        _ => own.ty,
+        _ => own.ty.clone(),
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) fn resolve_interval_division(right: &ArgType) -> Option<Resolved> {
     let error = |a: Interval, b: f64| {
         if b == 0.0 { Error::DivisionByZero } else { overflow(format!("{a} / {b}")) }
     };
-    let kernel = kernel(move |args, len, out| try_zip_plain(args, INTERVAL, len, out, divide, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, &INTERVAL, len, out, divide, error));
     Some(Resolved::fallible(vec![INTERVAL, Double], INTERVAL, kernel))
 }
 
@@ -92,7 +92,7 @@ pub(super) fn negate() -> Arc<dyn ScalarKernel> {
         interval_of(parts)
     };
     kernel(move |args, len, out| {
-        try_map(args[0], INTERVAL, len, out, negated, |a| overflow(format!("-({a})")))
+        try_map(args[0], &INTERVAL, len, out, negated, |a| overflow(format!("-({a})")))
     })
 }
 
@@ -125,14 +125,14 @@ fn add_days(left: LogicalType, right: LogicalType, swap: bool) -> Resolved {
         let (date, days) = if swap { (b, a) } else { (a, b) };
         overflow(format!("{} + {days} days", date_text(date)))
     };
-    let kernel = kernel(move |args, len, out| try_zip_plain(args, Date, len, out, sum, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, &Date, len, out, sum, error));
     Resolved::fallible(vec![left, right], Date, kernel)
 }
 
 fn subtract_days() -> Resolved {
     let difference = |a: i32, b: i32| a.overflowing_sub(b);
     let error = |a: i32, b: i32| overflow(format!("{} - {b} days", date_text(a)));
-    let kernel = kernel(move |args, len, out| try_zip_plain(args, Date, len, out, difference, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, &Date, len, out, difference, error));
     Resolved::fallible(vec![Date, Integer], Date, kernel)
 }
 
@@ -159,11 +159,11 @@ fn shift_date(swap: bool, sign: i32) -> Resolved {
     };
     if swap {
         let kernel = kernel(move |args, len, out| {
-            try_zip_plain(args, Timestamp, len, out, |a, b| shifted(b, a), |a: Interval, b: i32| error(b, a))
+            try_zip_plain(args, &Timestamp, len, out, |a, b| shifted(b, a), |a: Interval, b: i32| error(b, a))
         });
         return Resolved::fallible(vec![INTERVAL, Date], Timestamp, kernel);
     }
-    let kernel = kernel(move |args, len, out| try_zip_plain(args, Timestamp, len, out, shifted, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, &Timestamp, len, out, shifted, error));
     Resolved::fallible(vec![Date, INTERVAL], Timestamp, kernel)
 }
 
@@ -174,11 +174,11 @@ fn shift_timestamp(swap: bool, sign: i32) -> Resolved {
     };
     if swap {
         let kernel = kernel(move |args, len, out| {
-            try_zip_plain(args, Timestamp, len, out, |a, b| shifted(b, a), |a: Interval, b: i64| error(b, a))
+            try_zip_plain(args, &Timestamp, len, out, |a, b| shifted(b, a), |a: Interval, b: i64| error(b, a))
         });
         return Resolved::fallible(vec![INTERVAL, Timestamp], Timestamp, kernel);
     }
-    let kernel = kernel(move |args, len, out| try_zip_plain(args, Timestamp, len, out, shifted, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, &Timestamp, len, out, shifted, error));
     Resolved::fallible(vec![Timestamp, INTERVAL], Timestamp, kernel)
 }
 
@@ -187,10 +187,10 @@ fn shift_time(swap: bool, sign: i64) -> Resolved {
     let shifted =
         move |at: i64, by: Interval| (at + sign * (by.micros % MICROS_PER_DAY)).rem_euclid(MICROS_PER_DAY);
     if swap {
-        let kernel = kernel(move |args, len, out| zip_simple(args, Time, len, out, |a, b| shifted(b, a)));
+        let kernel = kernel(move |args, len, out| zip_simple(args, &Time, len, out, |a, b| shifted(b, a)));
         return Resolved::infallible(vec![INTERVAL, Time], Time, kernel);
     }
-    let kernel = kernel(move |args, len, out| zip_simple(args, Time, len, out, shifted));
+    let kernel = kernel(move |args, len, out| zip_simple(args, &Time, len, out, shifted));
     Resolved::infallible(vec![Time, INTERVAL], Time, kernel)
 }
 
@@ -205,11 +205,12 @@ fn date_and_time(swap: bool) -> Resolved {
     let error = |date: i32| overflow(date_text(date));
     if swap {
         let kernel = kernel(move |args, len, out| {
-            try_zip_plain(args, Timestamp, len, out, |a: i64, b: i32| sum(b, a), |_, b| error(b))
+            try_zip_plain(args, &Timestamp, len, out, |a: i64, b: i32| sum(b, a), |_, b| error(b))
         });
         return Resolved::fallible(vec![Time, Date], Timestamp, kernel);
     }
-    let kernel = kernel(move |args, len, out| try_zip_plain(args, Timestamp, len, out, sum, |a, _| error(a)));
+    let kernel =
+        kernel(move |args, len, out| try_zip_plain(args, &Timestamp, len, out, sum, |a, _| error(a)));
     Resolved::fallible(vec![Date, Time], Timestamp, kernel)
 }
 
@@ -221,8 +222,8 @@ fn combine_intervals(op: Op, sign: i32) -> Resolved {
             b.micros.checked_mul(sign.into()).and_then(|m| a.micros.checked_add(m)),
         ))
     };
-    let error = move |a: Interval, b: Interval| op.overflow(INTERVAL, a, b);
-    let kernel = kernel(move |args, len, out| try_zip_plain(args, INTERVAL, len, out, sum, error));
+    let error = move |a: Interval, b: Interval| op.overflow(&INTERVAL, a, b);
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, &INTERVAL, len, out, sum, error));
     Resolved::fallible(vec![INTERVAL, INTERVAL], INTERVAL, kernel)
 }
 
@@ -235,14 +236,14 @@ fn scale_interval(swap: bool) -> Resolved {
             a.micros.checked_mul(b),
         ))
     };
-    let error = |a: Interval, b: i64| Op::Multiply.overflow(INTERVAL, a, b);
+    let error = |a: Interval, b: i64| Op::Multiply.overflow(&INTERVAL, a, b);
     if swap {
         let kernel = kernel(move |args, len, out| {
-            try_zip_plain(args, INTERVAL, len, out, |a, b| product(b, a), |a: i64, b: Interval| error(b, a))
+            try_zip_plain(args, &INTERVAL, len, out, |a, b| product(b, a), |a: i64, b: Interval| error(b, a))
         });
         return Resolved::fallible(vec![BigInt, INTERVAL], INTERVAL, kernel);
     }
-    let kernel = kernel(move |args, len, out| try_zip_plain(args, INTERVAL, len, out, product, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, &INTERVAL, len, out, product, error));
     Resolved::fallible(vec![INTERVAL, BigInt], INTERVAL, kernel)
 }
 
@@ -257,13 +258,13 @@ fn scale_by(a: Interval, factor: f64) -> (Interval, bool) {
 }
 
 fn scale_interval_float(swap: bool) -> Resolved {
-    let error = |a: Interval, b: f64| Op::Multiply.overflow(INTERVAL, a, b);
+    let error = |a: Interval, b: f64| Op::Multiply.overflow(&INTERVAL, a, b);
     if swap {
         let kernel = kernel(move |args, len, out| {
-            try_zip_plain(args, INTERVAL, len, out, |a, b| scale_by(b, a), |a: f64, b: Interval| error(b, a))
+            try_zip_plain(args, &INTERVAL, len, out, |a, b| scale_by(b, a), |a: f64, b: Interval| error(b, a))
         });
         return Resolved::fallible(vec![Double, INTERVAL], INTERVAL, kernel);
     }
-    let kernel = kernel(move |args, len, out| try_zip_plain(args, INTERVAL, len, out, scale_by, error));
+    let kernel = kernel(move |args, len, out| try_zip_plain(args, &INTERVAL, len, out, scale_by, error));
     Resolved::fallible(vec![INTERVAL, Double], INTERVAL, kernel)
 }

@@ -15,44 +15,52 @@ use inlay_types::datetime::MICROS_PER_DAY;
 use inlay_types::{Bitmap, Dictionary, Error, LogicalType, Result, Value, Vector, VectorBuilder, VectorKind};
 
 /// Whether an explicit CAST from one type to the other exists.
-pub fn can_cast(from: LogicalType, to: LogicalType) -> bool {
+pub fn can_cast(from: &LogicalType, to: &LogicalType) -> bool {
     use LogicalType::{Blob, Boolean, Date, Interval, Null, Time, Timestamp, Varchar};
     match (from, to) {
         _ if from == to => true,
-        (Null, _) | (_, Varchar) => true,
-        (Varchar, to) => to != Null,
+        (Null, _) => true,
+        (_, Varchar) => true,
+        _ if from.is_nested() || to.is_nested() || is_without_casts(from) || is_without_casts(to) => false,
+        (Varchar, to) => *to != Null,
         (Boolean, to) => to.is_numeric(),
         (Date, Timestamp) | (Timestamp, Date | Time) => true,
         (Blob | Interval | Date | Time | Timestamp, _) => false,
-        (from, to) => from.is_numeric() && (to.is_numeric() || to == Boolean),
+        (from, to) => from.is_numeric() && (to.is_numeric() || *to == Boolean),
     }
 }
 
+/// Types whose values have no conversion yet but that to VARCHAR.
+fn is_without_casts(ty: &LogicalType) -> bool {
+    use LogicalType::{Bit, Enum, Json, TimeTz, TimestampMs, TimestampNs, TimestampS, TimestampTz, Uuid};
+    matches!(ty, Bit | Enum(_) | Json | TimeTz | TimestampMs | TimestampNs | TimestampS | TimestampTz | Uuid)
+}
+
 /// Converts all rows of `input` to type `to`. What cannot be converted is an error, or NULL with `or_null` (TRY_CAST).
-pub fn cast(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
+pub fn cast(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
     let (from, len) = (input.logical_type(), input.len());
-    if from == to {
+    if from == *to {
         *out = input.clone();
         return Ok(());
     }
     if from == LogicalType::Null || input.is_constant_null() {
-        *out = Vector::nulls(to, len);
+        *out = Vector::nulls(to.clone(), len);
         return Ok(());
     }
-    if !can_cast(from, to) {
-        return Err(no_cast(from, to));
+    if !can_cast(&from, to) {
+        return Err(no_cast(&from, to));
     }
     match input.kind() {
         VectorKind::Constant => {
-            let value = match cast_value(&input.get(0), to) {
+            let value = match cast_value(&input.get(0), &to.clone()) {
                 Err(_) if or_null => Value::Null,
                 other => other?,
             };
-            *out = Vector::constant(to, &value, len)?;
+            *out = Vector::constant(to.clone(), &value, len)?;
             Ok(())
         }
         VectorKind::Dictionary(dictionary) if dictionary.values().len() <= len => {
-            let mut values = Vector::empty(to);
+            let mut values = Vector::empty(to.clone());
             cast_flat(dictionary.values(), to, true, &mut values)?;
             if values.validity().is_some() {
                 // Some value cannot be converted; whether a row has it is for the rows to say.
@@ -68,26 +76,28 @@ pub fn cast(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) ->
 }
 
 /// Neither type is that of a bare NULL, and the cast exists.
-fn cast_flat(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
+fn cast_flat(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
     let from = input.logical_type();
     if from == LogicalType::Varchar {
-        return text::from_text(input, to, or_null, out);
+        return text::from_text(input, &to.clone(), or_null, out);
     }
-    if to == LogicalType::Varchar {
+    if *to == LogicalType::Varchar {
         return text::to_text(input, out);
     }
-    match (from, to) {
+    match (&from, to) {
         (LogicalType::Date, LogicalType::Timestamp) => {
             let midnight = |days: i32| i64::from(days).overflowing_mul(MICROS_PER_DAY);
-            number::run(input, to, or_null, out, midnight)
+            number::run(input, &to.clone(), or_null, out, midnight)
         }
         (LogicalType::Timestamp, LogicalType::Date) => {
-            number::run(input, to, or_null, out, |at: i64| (at.div_euclid(MICROS_PER_DAY) as i32, false))
+            number::run(input, &to.clone(), or_null, out, |at: i64| {
+                (at.div_euclid(MICROS_PER_DAY) as i32, false)
+            })
         }
         (LogicalType::Timestamp, LogicalType::Time) => {
-            number::run(input, to, or_null, out, |at: i64| (at.rem_euclid(MICROS_PER_DAY), false))
+            number::run(input, &to.clone(), or_null, out, |at: i64| (at.rem_euclid(MICROS_PER_DAY), false))
         }
-        _ => match number::cast_numbers(input, to, or_null, out) {
+        _ => match number::cast_numbers(input, &to.clone(), or_null, out) {
             Some(done) => done,
             None => by_value(input, to, or_null, out),
         },
@@ -95,10 +105,10 @@ fn cast_flat(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -
 }
 
 /// Value by value, for pairs without a loop of their own.
-fn by_value(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
-    let mut builder = VectorBuilder::new(to, input.len());
+fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
+    let mut builder = VectorBuilder::new(to.clone(), input.len());
     for row in 0..input.len() {
-        match cast_value(&input.get(row), to) {
+        match cast_value(&input.get(row), &to.clone()) {
             Ok(value) => builder.push(&value)?,
             Err(_) if or_null => builder.push_null(),
             Err(error) => return Err(error),
@@ -108,7 +118,7 @@ fn by_value(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) ->
     Ok(())
 }
 
-fn no_cast(from: LogicalType, to: LogicalType) -> Error {
+fn no_cast(from: &LogicalType, to: &LogicalType) -> Error {
     Error::type_mismatch(format!("no cast from {from} to {to}"))
 }
 
@@ -122,7 +132,7 @@ fn settle(input: &Vector, failed: &[u32], or_null: bool, out: &mut Vector) -> Re
         }
         if !or_null {
             let to = out.logical_type();
-            let explained = cast_value(&input.get(row as usize), to);
+            let explained = cast_value(&input.get(row as usize), &to.clone());
             return Err(explained.err().unwrap_or_else(|| Error::internal(format!("a cast to {to} failed"))));
         }
         validity.get_or_insert_with(|| Bitmap::filled(input.len(), true)).set(row as usize, false);

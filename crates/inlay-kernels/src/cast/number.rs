@@ -7,7 +7,7 @@ use inlay_types::{LogicalType, Native, PhysicalType, Result, Vector};
 /// `out = f(input)` over a flat vector, where the flag says that a value cannot be converted.
 pub(super) fn run<A: Native, O: Native>(
     input: &Vector,
-    to: LogicalType,
+    to: &LogicalType,
     or_null: bool,
     out: &mut Vector,
     f: impl Fn(A) -> (O, bool),
@@ -48,12 +48,12 @@ macro_rules! with_carrier {
 /// Casts between integers, decimals and floats that have a loop; `None` for others (UHUGEINT, BOOLEAN targets).
 pub(super) fn cast_numbers(
     input: &Vector,
-    to: LogicalType,
+    to: &LogicalType,
     or_null: bool,
     out: &mut Vector,
 ) -> Option<Result<()>> {
     let from = input.logical_type();
-    match (from, to) {
+    match (from, to.clone()) {
         (LogicalType::Decimal { scale, .. }, LogicalType::Double) => {
             decimal_to_double(input, scale, or_null, out)
         }
@@ -67,7 +67,7 @@ pub(super) fn cast_numbers(
             integer_to_decimal(input, (precision, scale), or_null, out)
         }
         (from, to) if (from.is_integer() || from == LogicalType::Boolean) && to.is_integer() => {
-            integer_to_integer(input, to, or_null, out)
+            integer_to_integer(input, &to, or_null, out)
         }
         (from, LogicalType::Double) if from.is_integer() || from == LogicalType::Boolean => {
             macro_rules! convert {
@@ -84,14 +84,14 @@ pub(super) fn cast_numbers(
             let real = v as f32;
             (real, real.is_infinite() && v.is_finite())
         })),
-        (LogicalType::Double, to) if to.is_integer() => double_to_integer(input, to, or_null, out),
+        (LogicalType::Double, to) if to.is_integer() => double_to_integer(input, &to, or_null, out),
         _ => None,
     }
 }
 
 fn integer_to_integer(
     input: &Vector,
-    to: LogicalType,
+    to: &LogicalType,
     or_null: bool,
     out: &mut Vector,
 ) -> Option<Result<()>> {
@@ -113,7 +113,12 @@ fn integer_to_integer(
     with_carrier!(input.physical_type(), from!())?
 }
 
-fn double_to_integer(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Option<Result<()>> {
+fn double_to_integer(
+    input: &Vector,
+    to: &LogicalType,
+    or_null: bool,
+    out: &mut Vector,
+) -> Option<Result<()>> {
     macro_rules! convert {
         ($to:ty,) => {{
             // Both bounds are powers of two, exact in a double; NaN is between none.
@@ -131,10 +136,10 @@ fn decimal_to_double(input: &Vector, scale: u8, or_null: bool, out: &mut Vector)
     let divisor = 10f64.powi(i32::from(scale));
     let to = LogicalType::Double;
     Some(match input.physical_type() {
-        PhysicalType::I16 => run(input, to, or_null, out, |v: i16| (f64::from(v) / divisor, false)),
-        PhysicalType::I32 => run(input, to, or_null, out, |v: i32| (f64::from(v) / divisor, false)),
-        PhysicalType::I64 => run(input, to, or_null, out, |v: i64| (v as f64 / divisor, false)),
-        _ => run(input, to, or_null, out, |v: i128| (decimal_to_f64(v, scale), false)),
+        PhysicalType::I16 => run(input, &to, or_null, out, |v: i16| (f64::from(v) / divisor, false)),
+        PhysicalType::I32 => run(input, &to, or_null, out, |v: i32| (f64::from(v) / divisor, false)),
+        PhysicalType::I64 => run(input, &to, or_null, out, |v: i64| (v as f64 / divisor, false)),
+        _ => run(input, &to, or_null, out, |v: i128| (decimal_to_f64(v, scale), false)),
     })
 }
 
@@ -159,7 +164,7 @@ fn integer_to_decimal(
         (@to $from:ty, $to:ty, $wide:ty) => {{
             // `limit` and `power` fit: they are below the largest decimal of the carrier.
             let (power, limit) = (power as $wide, limit as $wide);
-            run(input, to, or_null, out, move |v: $from| {
+            run(input, &to, or_null, out, move |v: $from| {
                 let wide = v as $wide;
                 #[allow(unused_comparisons)]
                 let wrong = (wide < 0) != (v < 0) || wide >= limit || wide <= -limit;
@@ -185,7 +190,7 @@ fn decimal_to_decimal(
     if from_scale > scale {
         // Rounding divides; rare enough to go value by value, except in 64 bits.
         return (input.physical_type() == PhysicalType::I64 && to.physical() == PhysicalType::I64)
-            .then(|| round_i64(input, from_scale - scale, to, or_null, out));
+            .then(|| round_i64(input, from_scale - scale, &to, or_null, out));
     }
     let power = 10i128.checked_pow(u32::from(scale - from_scale))?;
     // A value below `limit` stays below `10^precision` when scaled up.
@@ -194,7 +199,7 @@ fn decimal_to_decimal(
         ($from:ty, $to:ty, $wide:ty) => {{
             let power = power as $wide;
             let limit = <$wide>::try_from(limit).unwrap_or(<$wide>::MAX);
-            run(input, to, or_null, out, move |v: $from| {
+            run(input, &to, or_null, out, move |v: $from| {
                 let wide = v as $wide;
                 (wide.wrapping_mul(power) as $to, wide >= limit || wide <= -limit)
             })
@@ -220,10 +225,10 @@ fn decimal_to_decimal(
     })
 }
 
-fn round_i64(input: &Vector, digits: u8, to: LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
+fn round_i64(input: &Vector, digits: u8, to: &LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
     let divisor = 10i64.pow(u32::from(digits));
     let LogicalType::Decimal { precision, .. } = to else { return settle(input, &[], or_null, out) };
-    let limit = 10i64.pow(u32::from(precision));
+    let limit = 10i64.pow(u32::from(*precision));
     run(input, to, or_null, out, move |v: i64| {
         let (quotient, rest) = (v / divisor, v % divisor);
         let away = i64::from(rest.unsigned_abs() >= divisor.unsigned_abs() / 2 && rest != 0);

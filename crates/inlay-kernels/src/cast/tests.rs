@@ -100,16 +100,16 @@ fn vectors_convert_as_values_do() {
     for value in samples() {
         let from = value.logical_type();
         let rows = [Value::Null, value.clone(), value.clone()];
-        let flat = Vector::from_sql_values(from, &rows).unwrap();
-        let constant = Vector::constant(from, &value, 3).unwrap();
-        let one = Vector::from_sql_values(from, std::slice::from_ref(&value)).unwrap();
+        let flat = Vector::from_sql_values(from.clone(), &rows).unwrap();
+        let constant = Vector::constant(from.clone(), &value, 3).unwrap();
+        let one = Vector::from_sql_values(from.clone(), std::slice::from_ref(&value)).unwrap();
         let codes = Buffer::copy_of(&[0u32, 0, 0]);
         let coded = Vector::dictionary(Dictionary::new(one), codes, 3, flat.validity().cloned());
         for to in targets() {
-            let expected = cast_value(&value, to);
+            let expected = cast_value(&value, &to);
             for input in [&flat, &constant, &coded] {
-                let mut out = Vector::empty(to);
-                let done = cast(input, to, false, &mut out);
+                let mut out = Vector::empty(to.clone());
+                let done = cast(input, &to, false, &mut out);
                 match &expected {
                     Ok(expected) => {
                         done.unwrap_or_else(|e| panic!("{value} to {to}: {e}"));
@@ -119,8 +119,8 @@ fn vectors_convert_as_values_do() {
                     }
                     Err(error) => assert_eq!(done.unwrap_err(), *error, "{value} ({from}) to {to}"),
                 }
-                if can_cast(from, to) {
-                    cast(input, to, true, &mut out).unwrap();
+                if can_cast(&from, &to) {
+                    cast(input, &to, true, &mut out).unwrap();
                     assert_eq!(out.get(2).is_null(), expected.is_err());
                 }
             }
@@ -159,7 +159,7 @@ fn values_round_and_fail_as_documented() {
         (text("a\\x00b"), LogicalType::Blob, Ok("a\\x00b")),
     ];
     for (value, to, expected) in cases {
-        let found = cast_value(&value, to).map(|v| v.to_string()).map_err(|e| e.to_string());
+        let found = cast_value(&value, &to).map(|v| v.to_string()).map_err(|e| e.to_string());
         assert_eq!(found, expected.map(String::from).map_err(String::from), "{value} to {to}");
     }
 }

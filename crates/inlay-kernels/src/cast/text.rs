@@ -10,7 +10,7 @@ use inlay_types::{LogicalType, Native, PhysicalType, Result, Vector, View};
 use std::fmt::Write;
 
 /// `input` is a flat VARCHAR vector.
-pub(super) fn from_text(input: &Vector, to: LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
+pub(super) fn from_text(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
     macro_rules! integer {
         ($t:ty) => {
             parsed(input, to, or_null, out, |b| parse::int(b).ok().and_then(|v| <$t>::try_from(v).ok()))
@@ -42,7 +42,7 @@ pub(super) fn from_text(input: &Vector, to: LogicalType, or_null: bool, out: &mu
             Ok(())
         }
         LogicalType::Decimal { precision, scale } => {
-            let number = |b: &[u8]| parse::decimal(b, precision, scale).ok();
+            let number = |b: &[u8]| parse::decimal(b, *precision, *scale).ok();
             match to.physical() {
                 PhysicalType::I16 => parsed(input, to, or_null, out, |b| number(b).map(|v| v as i16)),
                 PhysicalType::I32 => parsed(input, to, or_null, out, |b| number(b).map(|v| v as i32)),
@@ -50,12 +50,13 @@ pub(super) fn from_text(input: &Vector, to: LogicalType, or_null: bool, out: &mu
                 _ => parsed(input, to, or_null, out, number),
             }
         }
+        _ => super::by_value(input, to, or_null, out),
     }
 }
 
 fn parsed<T: Native>(
     input: &Vector,
-    to: LogicalType,
+    to: &LogicalType,
     or_null: bool,
     out: &mut Vector,
     mut parse: impl FnMut(&[u8]) -> Option<T>,
@@ -92,7 +93,7 @@ pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
         }
         views.push(heap.push(text.as_bytes()));
     }
-    out.reset_flat(LogicalType::Varchar, input.len());
+    out.reset_flat(&LogicalType::Varchar, input.len());
     out.values_mut::<View>().copy_from_slice(&views);
     out.set_heap(heap.finish());
     settle(input, &[], false, out)

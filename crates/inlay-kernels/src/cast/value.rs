@@ -6,34 +6,34 @@ use inlay_types::datetime::MICROS_PER_DAY;
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Converts one value to type `to`; NULL stays NULL.
-pub fn cast_value(value: &Value, to: LogicalType) -> Result<Value> {
+pub fn cast_value(value: &Value, to: &LogicalType) -> Result<Value> {
     let from = value.logical_type();
-    if from == to || value.is_null() {
+    if from == *to || value.is_null() {
         return Ok(value.clone());
     }
-    if !can_cast(from, to) {
-        return Err(no_cast(from, to));
+    if !can_cast(&from, to) {
+        return Err(no_cast(&from, to));
     }
     match value {
         Value::Varchar(text) => from_text(text, to),
-        _ if to == LogicalType::Varchar => Ok(Value::Varchar(value.to_string())),
-        Value::Date(days) if to == LogicalType::Timestamp => {
+        _ if *to == LogicalType::Varchar => Ok(Value::Varchar(value.to_string())),
+        Value::Date(days) if *to == LogicalType::Timestamp => {
             let micros = i64::from(*days).checked_mul(MICROS_PER_DAY);
             micros.map(Value::Timestamp).ok_or_else(|| out_of_range(value, to))
         }
-        Value::Timestamp(at) if to == LogicalType::Date => {
+        Value::Timestamp(at) if *to == LogicalType::Date => {
             Ok(Value::Date(at.div_euclid(MICROS_PER_DAY) as i32))
         }
-        Value::Timestamp(at) if to == LogicalType::Time => Ok(Value::Time(at.rem_euclid(MICROS_PER_DAY))),
+        Value::Timestamp(at) if *to == LogicalType::Time => Ok(Value::Time(at.rem_euclid(MICROS_PER_DAY))),
         _ => number_to(value, to),
     }
 }
 
-pub(super) fn out_of_range(value: &Value, to: LogicalType) -> Error {
+pub(super) fn out_of_range(value: &Value, to: &LogicalType) -> Error {
     Error::out_of_range(format!("value {value} is out of range for {to}"))
 }
 
-fn invalid(text: &str, to: LogicalType) -> Error {
+fn invalid(text: &str, to: &LogicalType) -> Error {
     Error::InvalidCast { value: text.to_string(), to: to.to_string() }
 }
 
@@ -56,8 +56,8 @@ fn number_of(value: &Value) -> Option<Number> {
     })
 }
 
-fn number_to(value: &Value, to: LogicalType) -> Result<Value> {
-    let Some(number) = number_of(value) else { return Err(no_cast(value.logical_type(), to)) };
+fn number_to(value: &Value, to: &LogicalType) -> Result<Value> {
+    let Some(number) = number_of(value) else { return Err(no_cast(&value.logical_type(), to)) };
     let beyond = || out_of_range(value, to);
     match to {
         LogicalType::Boolean => Ok(Value::Boolean(match number {
@@ -73,13 +73,13 @@ fn number_to(value: &Value, to: LogicalType) -> Result<Value> {
         }
         LogicalType::Decimal { precision, scale } => {
             let unscaled = match number {
-                Number::Scaled(unscaled, own) => rescale(unscaled, own, scale),
-                Number::Unsigned(v) => i128::try_from(v).ok().and_then(|v| rescale(v, 0, scale)),
-                Number::Float(v) => float_to_scaled(v, scale),
+                Number::Scaled(unscaled, own) => rescale(unscaled, own, *scale),
+                Number::Unsigned(v) => i128::try_from(v).ok().and_then(|v| rescale(v, 0, *scale)),
+                Number::Float(v) => float_to_scaled(v, *scale),
             };
-            let limit = 10u128.pow(u32::from(precision));
+            let limit = 10u128.pow(u32::from(*precision));
             let unscaled = unscaled.filter(|v| v.unsigned_abs() < limit).ok_or_else(beyond)?;
-            Ok(Value::Decimal { unscaled, precision, scale })
+            Ok(Value::Decimal { unscaled, precision: *precision, scale: *scale })
         }
         LogicalType::UHugeInt => {
             let whole = match number {
@@ -103,7 +103,7 @@ fn number_to(value: &Value, to: LogicalType) -> Result<Value> {
                     (v >= -(2f64.powi(127)) && v < 2f64.powi(127)).then_some(v as i128)
                 }
             };
-            whole.and_then(|v| Value::from_stored_i128(to, v)).ok_or_else(beyond)
+            whole.and_then(|v| Value::from_stored_i128(&to, v)).ok_or_else(beyond)
         }
     }
 }
@@ -138,7 +138,7 @@ pub(super) fn float_to_scaled(value: f64, scale: u8) -> Option<i128> {
     (scaled.abs() < 1e38).then_some(scaled as i128)
 }
 
-fn from_text(text: &str, to: LogicalType) -> Result<Value> {
+fn from_text(text: &str, to: &LogicalType) -> Result<Value> {
     let bytes = text.as_bytes();
     let parsed = match to {
         LogicalType::Boolean => parse::boolean(bytes).map(Value::Boolean),
@@ -155,19 +155,19 @@ fn from_text(text: &str, to: LogicalType) -> Result<Value> {
         }
         LogicalType::Decimal { precision, scale } => {
             let unscaled =
-                parse::decimal(bytes, precision, scale).map_err(|error| parse_error(error, text, to))?;
-            Some(Value::Decimal { unscaled, precision, scale })
+                parse::decimal(bytes, *precision, *scale).map_err(|error| parse_error(error, text, to))?;
+            Some(Value::Decimal { unscaled, precision: *precision, scale: *scale })
         }
         _ => {
             let number = parse::int(bytes).map_err(|error| parse_error(error, text, to))?;
-            let value = Value::from_stored_i128(to, number);
+            let value = Value::from_stored_i128(&to, number);
             return value.ok_or_else(|| parse_error(ParseError::OutOfRange, text, to));
         }
     };
     parsed.ok_or_else(|| invalid(text, to))
 }
 
-fn parse_error(error: ParseError, text: &str, to: LogicalType) -> Error {
+fn parse_error(error: ParseError, text: &str, to: &LogicalType) -> Error {
     match error {
         ParseError::Malformed => invalid(text, to),
         ParseError::OutOfRange => {

@@ -27,11 +27,11 @@ fn reference(op: Cmp, l: &Value, r: &Value) -> Option<bool> {
 
 /// The vector itself, as constants of each of its rows, and as a dictionary with an own order of codes.
 fn shapes(values: &[Value], ty: LogicalType) -> Vec<Vector> {
-    let flat = Vector::from_sql_values(ty, values).unwrap();
+    let flat = Vector::from_sql_values(ty.clone(), values).unwrap();
     let distinct: Vec<Value> = values.iter().filter(|v| !v.is_null()).cloned().collect();
     let mut shapes = vec![flat.clone()];
     for row in [0, 1, 2] {
-        shapes.push(Vector::constant(ty, &values[row], values.len()).unwrap());
+        shapes.push(Vector::constant(ty.clone(), &values[row], values.len()).unwrap());
     }
     if !distinct.is_empty() {
         let dictionary = Dictionary::new(Vector::from_sql_values(ty, &distinct).unwrap());
@@ -55,8 +55,8 @@ fn shapes(values: &[Value], ty: LogicalType) -> Vec<Vector> {
 }
 
 fn check(ty: LogicalType, left: &[Value], right: &[Value]) {
-    for l in shapes(left, ty) {
-        for r in shapes(right, ty) {
+    for l in shapes(left, ty.clone()) {
+        for r in shapes(right, ty.clone()) {
             for op in OPS {
                 let mut out = Vector::empty(LogicalType::Boolean);
                 compare(op, &l, &r, left.len(), &mut out).unwrap();

@@ -36,7 +36,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 fn resolve(args: &[ArgType], greatest: bool) -> Option<Resolved> {
     let first = args.first()?;
-    let mut meeting = *first;
+    let mut meeting = first.clone();
     for arg in &args[1..] {
         let ty = common_argument_type(&meeting, arg)?;
         // As soon as one argument is no literal, neither is what they meet in.
@@ -44,8 +44,9 @@ fn resolve(args: &[ArgType], greatest: bool) -> Option<Resolved> {
         meeting = ArgType { ty, is_literal, integer: None };
     }
     let ty = if meeting.ty == LogicalType::Null { Integer } else { meeting.ty };
-    let kernel = kernel(move |args, len, out| choose(ty, args, len, out, greatest));
-    Some(Resolved::infallible(vec![ty; args.len()], ty, kernel))
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| choose(&ty, args, len, out, greatest));
+    Some(Resolved::infallible(vec![returns.clone(); args.len()], returns, kernel))
 }
 
 /// For each row, the argument that holds the extreme value; `None` where all are NULL.
@@ -57,26 +58,26 @@ fn winners(args: &[&Vector], rows: usize, beats: impl Fn(usize, usize, usize) ->
     (0..rows).map(winner).collect()
 }
 
-fn choose(ty: LogicalType, args: &[&Vector], len: usize, out: &mut Vector, greatest: bool) -> Result<()> {
+fn choose(ty: &LogicalType, args: &[&Vector], len: usize, out: &mut Vector, greatest: bool) -> Result<()> {
     let rows = computed_rows(args, len);
     match ty.physical() {
-        PhysicalType::Bool | PhysicalType::U8 => choose_native::<u8>(ty, args, rows, out, greatest),
-        PhysicalType::I8 => choose_native::<i8>(ty, args, rows, out, greatest),
-        PhysicalType::I16 => choose_native::<i16>(ty, args, rows, out, greatest),
-        PhysicalType::I32 => choose_native::<i32>(ty, args, rows, out, greatest),
-        PhysicalType::I64 => choose_native::<i64>(ty, args, rows, out, greatest),
-        PhysicalType::I128 => choose_native::<i128>(ty, args, rows, out, greatest),
-        PhysicalType::U16 => choose_native::<u16>(ty, args, rows, out, greatest),
-        PhysicalType::U32 => choose_native::<u32>(ty, args, rows, out, greatest),
-        PhysicalType::U64 => choose_native::<u64>(ty, args, rows, out, greatest),
-        PhysicalType::U128 => choose_native::<u128>(ty, args, rows, out, greatest),
-        PhysicalType::F32 => choose_native::<f32>(ty, args, rows, out, greatest),
-        PhysicalType::F64 => choose_native::<f64>(ty, args, rows, out, greatest),
-        PhysicalType::Interval => choose_native::<Interval>(ty, args, rows, out, greatest),
-        PhysicalType::View => choose_text(ty, args, rows, out, greatest),
+        PhysicalType::Bool | PhysicalType::U8 => choose_native::<u8>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::I8 => choose_native::<i8>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::I16 => choose_native::<i16>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::I32 => choose_native::<i32>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::I64 => choose_native::<i64>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::I128 => choose_native::<i128>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::U16 => choose_native::<u16>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::U32 => choose_native::<u32>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::U64 => choose_native::<u64>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::U128 => choose_native::<u128>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::F32 => choose_native::<f32>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::F64 => choose_native::<f64>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::Interval => choose_native::<Interval>(ty.clone(), args, rows, out, greatest),
+        PhysicalType::View => choose_text(ty.clone(), args, rows, out, greatest),
     }
     if rows != len {
-        let one = std::mem::replace(out, Vector::empty(ty));
+        let one = std::mem::replace(out, Vector::empty(ty.clone()));
         return crate::apply::make_constant(&one, len, out);
     }
     Ok(())
@@ -95,7 +96,7 @@ fn choose_native<T: SqlOrd>(
         if greatest { b.less(a) } else { a.less(b) }
     };
     let winners = winners(args, rows, beats);
-    out.reset_flat(ty, rows);
+    out.reset_flat(&ty, rows);
     for (row, target) in out.values_mut::<T>().iter_mut().enumerate() {
         *target = winners[row].map_or_else(T::default, |arg| columns[arg].get(row));
     }
@@ -110,7 +111,7 @@ fn choose_text(ty: LogicalType, args: &[&Vector], rows: usize, out: &mut Vector,
     };
     let winners = winners(args, rows, beats);
     let mut heap = HeapBuilder::new();
-    out.reset_flat(ty, rows);
+    out.reset_flat(&ty, rows);
     for (row, target) in out.values_mut::<View>().iter_mut().enumerate() {
         *target = winners[row].map_or(View::EMPTY, |arg| heap.push(columns[arg].get(row)));
     }
@@ -128,9 +129,9 @@ fn resolve_hash(args: &[ArgType]) -> Option<Resolved> {
     if args.is_empty() {
         return None;
     }
-    let concrete = |arg: &ArgType| if arg.ty == LogicalType::Null { Integer } else { arg.ty };
+    let concrete = |arg: &ArgType| if arg.ty == LogicalType::Null { Integer } else { arg.ty.clone() };
     let kernel = kernel(|args, len, out| {
-        out.reset_flat(UBigInt, len);
+        out.reset_flat(&UBigInt, len);
         for (index, arg) in args.iter().enumerate() {
             if index == 0 {
                 crate::hash::hash(arg, len, out.values_mut::<u64>());

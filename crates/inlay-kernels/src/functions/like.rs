@@ -239,7 +239,7 @@ fn like_any<const FOLD: bool>(args: &[&Vector], len: usize, out: &mut Vector) ->
         return match_pattern::<FOLD>(&compile(0)?, args[0], len, out);
     }
     let texts = TextColumn::of(args[0]);
-    per_row(args, Boolean, len, out, |row| {
+    per_row(args, &Boolean, len, out, |row| {
         let pattern = compile(row)?;
         let text = texts.get(row);
         Ok(u8::from(if FOLD { pattern.matches(&fold(text)) } else { pattern.matches(text) }))
@@ -348,7 +348,7 @@ fn search(args: &[&Vector], len: usize, out: &mut Vector, is_full: bool) -> Resu
         return predicate(args[0], len, out, |text| regex.is_match(text));
     }
     let texts = TextColumn::of(args[0]);
-    per_row(args, Boolean, len, out, |row| Ok(u8::from(regexes.at(row)?.is_match(texts.get(row)))))
+    per_row(args, &Boolean, len, out, |row| Ok(u8::from(regexes.at(row)?.is_match(texts.get(row)))))
 }
 
 fn regexp_matches(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
@@ -381,7 +381,7 @@ fn specialize_full(constants: &[Option<Value>]) -> Result<Option<Arc<dyn ScalarK
 }
 
 fn regexp_replace(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if crate::apply::null_argument(args, Varchar, len, out) {
+    if crate::apply::null_argument(args, &Varchar, len, out) {
         return Ok(());
     }
     let texts = TextColumn::of(args[0]);
@@ -416,7 +416,7 @@ fn dollar_groups(replacement: &[u8]) -> Vec<u8> {
 }
 
 fn regexp_extract(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if crate::apply::null_argument(args, Varchar, len, out) {
+    if crate::apply::null_argument(args, &Varchar, len, out) {
         return Ok(());
     }
     let texts = TextColumn::of(args[0]);

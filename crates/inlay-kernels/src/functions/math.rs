@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 macro_rules! double {
     ($f:expr) => {
         Overloads::Fixed(&[Signature::new(&[Double], Double, |args, len, out| {
-            map(args[0], Double, len, out, $f)
+            map(args[0], &Double, len, out, $f)
         })])
     };
 }
@@ -25,10 +25,10 @@ macro_rules! float_test {
     ($f:ident) => {
         Overloads::Fixed(&[
             Signature::new(&[Double], Boolean, |args, len, out| {
-                map(args[0], Boolean, len, out, |v: f64| u8::from(v.$f()))
+                map(args[0], &Boolean, len, out, |v: f64| u8::from(v.$f()))
             }),
             Signature::new(&[Real], Boolean, |args, len, out| {
-                map(args[0], Boolean, len, out, |v: f32| u8::from(v.$f()))
+                map(args[0], &Boolean, len, out, |v: f32| u8::from(v.$f()))
             }),
         ])
     };
@@ -78,10 +78,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "log",
         Overloads::Fixed(&[
             Signature::new(&[Double], Double, |args, len, out| {
-                map(args[0], Double, len, out, |v: f64| v.log10())
+                map(args[0], &Double, len, out, |v: f64| v.log10())
             }),
             Signature::new(&[Double, Double], Double, |args, len, out| {
-                zip_simple(args, Double, len, out, |base: f64, v: f64| v.ln() / base.ln())
+                zip_simple(args, &Double, len, out, |base: f64, v: f64| v.ln() / base.ln())
             }),
         ]),
         "logarithm to base 10, or to the base given first",
@@ -91,7 +91,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "power",
         Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
-            zip_simple(args, Double, len, out, |base: f64, exponent: f64| base.powf(exponent))
+            zip_simple(args, &Double, len, out, |base: f64, exponent: f64| base.powf(exponent))
         })]),
         "a number to a power",
         "power(2, 10) = 1024.0",
@@ -107,7 +107,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "atan2",
         Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
-            zip_simple(args, Double, len, out, |y: f64, x: f64| y.atan2(x))
+            zip_simple(args, &Double, len, out, |y: f64, x: f64| y.atan2(x))
         })]),
         "angle of a point (y, x)",
         "atan2(0, 1) = 0.0",
@@ -158,7 +158,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Overloads::Fixed(&[Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
             try_zip_plain(
                 args,
-                HugeInt,
+                &HugeInt,
                 len,
                 out,
                 |a: i128, b: i128| divisor(a, b),
@@ -172,7 +172,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "lcm",
         Overloads::Fixed(&[Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
-            try_zip_plain(args, HugeInt, len, out, multiple, |a, b| overflow("lcm", a, b))
+            try_zip_plain(args, &HugeInt, len, out, multiple, |a, b| overflow("lcm", a, b))
         })]),
         "least common multiple",
         "lcm(4, 6) = 12",
@@ -188,7 +188,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
             let error = |n: i32| {
                 Error::out_of_range(format!("factorial of {n} is out of range; 0 to 33 is possible"))
             };
-            try_map(args[0], HugeInt, len, out, product, error)
+            try_map(args[0], &HugeInt, len, out, product, error)
         })]),
         "product of the numbers up to one",
         "factorial(5) = 120",
@@ -198,7 +198,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "bit_count",
         Overloads::Fixed(&[Signature::new(&[BigInt], TinyInt, |args, len, out| {
-            map(args[0], TinyInt, len, out, |v: i64| v.count_ones() as i8)
+            map(args[0], &TinyInt, len, out, |v: i64| v.count_ones() as i8)
         })]),
         "number of bits that are set",
         "bit_count(7) = 3",
@@ -270,10 +270,10 @@ impl Rounding {
 
 /// The type of one numeric argument; NULL and text literals count as DOUBLE.
 fn one_number(arg: &ArgType) -> Option<LogicalType> {
-    match arg.ty {
+    match &arg.ty {
         LogicalType::Null => Some(Double),
         Varchar if arg.is_literal => Some(Double),
-        ty => ty.is_numeric().then_some(ty),
+        ty => ty.is_numeric().then(|| ty.clone()),
     }
 }
 
@@ -284,16 +284,21 @@ fn whole(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
     match ty {
         LogicalType::Decimal { precision, scale } => {
             let returns = LogicalType::decimal(precision, 0);
-            Some(Resolved::infallible(vec![ty], returns, rounded_decimal(ty, returns, rounding, scale, None)))
+            Some(Resolved::infallible(
+                vec![ty.clone()],
+                returns.clone(),
+                rounded_decimal(ty, returns, rounding, scale, None),
+            ))
         }
         Real => {
             let float = move |v: f32| rounding.float(f64::from(v)) as f32;
-            let kernel = kernel(move |args, len, out| map(args[0], Real, len, out, float));
+            let kernel = kernel(move |args, len, out| map(args[0], &Real, len, out, float));
             Some(Resolved::infallible(vec![Real], Real, kernel))
         }
         _ => {
-            let kernel =
-                kernel(move |args, len, out| map(args[0], Double, len, out, move |v: f64| rounding.float(v)));
+            let kernel = kernel(move |args, len, out| {
+                map(args[0], &Double, len, out, move |v: f64| rounding.float(v))
+            });
             Some(Resolved::infallible(vec![Double], Double, kernel))
         }
     }
@@ -311,7 +316,7 @@ fn rounded_decimal(
     let round = move |v: i128| rounding.divide(v, power) * scale_up.unwrap_or(1);
     macro_rules! each {
         ($t:ty) => {
-            kernel(move |args, len, out| map(args[0], to, len, out, move |v: $t| round(i128::from(v)) as $t))
+            kernel(move |args, len, out| map(args[0], &to, len, out, move |v: $t| round(i128::from(v)) as $t))
         };
     }
     match from.physical() {
@@ -323,7 +328,7 @@ fn rounded_decimal(
             match small {
                 // Half away from zero in 64 bits: the common `round(decimal, n)`.
                 Some(power) => kernel(move |args, len, out| {
-                    map(args[0], to, len, out, move |v: i64| {
+                    map(args[0], &to, len, out, move |v: i64| {
                         let (quotient, rest) = (v / power, v % power);
                         let away = i64::from(rest.unsigned_abs() * 2 >= power.unsigned_abs() && rest != 0);
                         quotient + if v < 0 { -away } else { away }
@@ -345,7 +350,7 @@ fn resolve_round(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     };
     let ty = one_number(arg)?;
     let known = digits.map_or(Some(0), |d| d.integer.and_then(|n| i32::try_from(n).ok()));
-    let mut arg_types = vec![ty];
+    let mut arg_types = vec![ty.clone()];
     arg_types.extend(digits.map(|_| Integer));
     match ty {
         LogicalType::Decimal { precision, scale } => {
@@ -353,22 +358,23 @@ fn resolve_round(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
             let Some(kept) = kept.filter(|_| known.is_some_and(|n| n >= 0)) else {
                 // Not below the scale, negative, or not known yet: the scale stays, one digit more for rounding up.
                 let returns = LogicalType::decimal((precision + 1).min(38), scale);
-                arg_types[0] = returns;
+                arg_types[0] = returns.clone();
                 return Some(Resolved::infallible(arg_types, returns, kernel(round_decimal)));
             };
             let returns = LogicalType::decimal(precision, kept);
-            let kernel = rounded_decimal(ty, returns, Rounding::Nearest, scale - kept, None);
+            let kernel = rounded_decimal(ty, returns.clone(), Rounding::Nearest, scale - kept, None);
             Some(Resolved::infallible(arg_types, returns, kernel))
         }
         ty if ty.is_integer() => {
-            let wide = kernel(move |args, len, out| round_integer(ty, args, len, out));
-            Some(Resolved::fallible(arg_types, ty, wide))
+            let returns = ty.clone();
+            let wide = kernel(move |args, len, out| round_integer(&ty, args, len, out));
+            Some(Resolved::fallible(arg_types, returns, wide))
         }
         Real => {
             let kernel = kernel(move |args, len, out| {
                 let values = Column::<f32>::of(args[0]);
                 let digits = args.get(1).map(|d| Column::<i32>::of(d));
-                per_row(args, Real, len, out, |row| {
+                per_row(args, &Real, len, out, |row| {
                     let digits = digits.as_ref().map_or(0, |d| d.get(row));
                     Ok(round_float(f64::from(values.get(row)), digits) as f32)
                 })
@@ -377,8 +383,8 @@ fn resolve_round(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         }
         _ => {
             let kernel = kernel(|args, len, out| match args.get(1) {
-                None => map(args[0], Double, len, out, |v: f64| v.round()),
-                Some(_) => zip_simple(args, Double, len, out, round_float),
+                None => map(args[0], &Double, len, out, |v: f64| v.round()),
+                Some(_) => zip_simple(args, &Double, len, out, round_float),
             });
             Some(Resolved::infallible(arg_types, Double, kernel))
         }
@@ -398,7 +404,7 @@ fn round_float(value: f64, digits: i32) -> f64 {
 /// `round(decimal, n)` where `n` is not known before: the scale stays.
 fn round_decimal(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let ty = args[0].logical_type();
-    let scale = i32::from(crate::arithmetic::scale_of(ty));
+    let scale = i32::from(crate::arithmetic::scale_of(ty.clone()));
     let digits = args.get(1).map(|d| Column::<i32>::of(d));
     let round = |v: i128, row: usize| {
         let dropped = scale.saturating_sub(digits.as_ref().map_or(0, |d| d.get(row)));
@@ -413,31 +419,31 @@ fn round_decimal(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     match ty.physical() {
         PhysicalType::I16 => {
             let values = Column::<i16>::of(args[0]);
-            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i16))
+            per_row(args, &ty, len, out, |row| Ok(round(values.get(row).into(), row) as i16))
         }
         PhysicalType::I32 => {
             let values = Column::<i32>::of(args[0]);
-            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i32))
+            per_row(args, &ty, len, out, |row| Ok(round(values.get(row).into(), row) as i32))
         }
         PhysicalType::I64 => {
             let values = Column::<i64>::of(args[0]);
-            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i64))
+            per_row(args, &ty, len, out, |row| Ok(round(values.get(row).into(), row) as i64))
         }
         _ => {
             let values = Column::<i128>::of(args[0]);
-            per_row(args, ty, len, out, |row| Ok(round(values.get(row), row)))
+            per_row(args, &ty, len, out, |row| Ok(round(values.get(row), row)))
         }
     }
 }
 
 /// `round(integer, n)`: only negative `n` change anything.
-fn round_integer(ty: LogicalType, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+fn round_integer(ty: &LogicalType, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let Some(digits) = args.get(1).filter(|d| !d.is_constant_null()) else {
-        *out = if args.len() == 1 { args[0].clone() } else { Vector::nulls(ty, len) };
+        *out = if args.len() == 1 { args[0].clone() } else { Vector::nulls(ty.clone(), len) };
         return Ok(());
     };
     let digits = Column::<i32>::of(digits);
-    let mut builder = inlay_types::VectorBuilder::new(ty, len);
+    let mut builder = inlay_types::VectorBuilder::new(ty.clone(), len);
     for row in 0..len {
         let value = args[0].get(row);
         let Some(number) = value.as_i128().filter(|_| !args[1].is_null(row)) else {
@@ -446,7 +452,7 @@ fn round_integer(ty: LogicalType, args: &[&Vector], len: usize, out: &mut Vector
         };
         let power = 10i128.checked_pow(digits.get(row).saturating_neg().max(0).unsigned_abs());
         let rounded = power.map_or(0, |power| Rounding::Nearest.divide(number, power).saturating_mul(power));
-        let rounded = inlay_types::Value::from_stored_i128(ty, rounded);
+        let rounded = inlay_types::Value::from_stored_i128(&ty, rounded);
         builder
             .push(&rounded.ok_or_else(|| {
                 Error::out_of_range(format!("rounding {number} is out of range for {ty}"))
@@ -463,7 +469,7 @@ fn resolve_sign(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         ($t:ty) => {
             kernel(|args, len, out| {
                 #[allow(unused_comparisons)]
-                map(args[0], TinyInt, len, out, |v: $t| {
+                map(args[0], &TinyInt, len, out, |v: $t| {
                     i8::from(v > <$t>::default()) - i8::from(v < <$t>::default())
                 })
             })
@@ -497,7 +503,7 @@ fn resolve_random(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     let seed = crate::hash::hash_u64(clock ^ Arc::as_ptr(&state) as u64);
     let kernel = kernel(move |_, len, out| {
         let from = state.fetch_add(len as u64, Ordering::Relaxed);
-        out.reset_flat(Double, len);
+        out.reset_flat(&Double, len);
         for (index, target) in out.values_mut::<f64>().iter_mut().enumerate() {
             *target = unit(seed.wrapping_add((from + index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
         }

@@ -11,15 +11,15 @@ fn text(s: &str) -> Value {
 }
 
 fn date(s: &str) -> Value {
-    cast_value(&text(s), LogicalType::Date).unwrap()
+    cast_value(&text(s), &LogicalType::Date).unwrap()
 }
 
 fn timestamp(s: &str) -> Value {
-    cast_value(&text(s), LogicalType::Timestamp).unwrap()
+    cast_value(&text(s), &LogicalType::Timestamp).unwrap()
 }
 
 fn dec(s: &str, precision: u8, scale: u8) -> Value {
-    cast_value(&text(s), LogicalType::decimal(precision, scale)).unwrap()
+    cast_value(&text(s), &LogicalType::decimal(precision, scale)).unwrap()
 }
 
 fn resolved(name: &str, args: &[Value]) -> Result<Arc<ScalarFunction>> {
@@ -41,9 +41,9 @@ fn call(name: &str, args: &[Value]) -> Result<Value> {
     let function = resolved(name, args)?;
     let mut vectors = Vec::new();
     for (value, ty) in args.iter().zip(&function.arg_types) {
-        vectors.push(Vector::constant(*ty, &cast_value(value, *ty)?, 1)?);
+        vectors.push(Vector::constant(ty.clone(), &cast_value(value, ty)?, 1)?);
     }
-    let mut out = Vector::empty(function.return_type);
+    let mut out = Vector::empty(function.return_type.clone());
     function.kernel.eval(&vectors.iter().collect::<Vec<_>>(), 1, &mut out)?;
     assert_eq!(out.logical_type(), function.return_type, "{name}");
     Ok(out.get(0))
@@ -190,18 +190,18 @@ fn types_of_results_are_duckdbs() {
     let one = ArgType::literal(&Value::Integer(1));
     use LogicalType::*;
     let cases: Vec<(&str, Vec<ArgType>, LogicalType)> = vec![
-        ("+", vec![t(TinyInt), one], TinyInt),
+        ("+", vec![t(TinyInt), one.clone()], TinyInt),
         ("+", vec![t(TinyInt), ArgType::literal(&Value::Integer(1000))], Integer),
         ("+", vec![t(UBigInt), t(BigInt)], HugeInt),
-        ("-", vec![one, t(d)], LogicalType::decimal(16, 2)),
-        ("*", vec![t(d), t(LogicalType::decimal(16, 2))], LogicalType::decimal(18, 4)),
+        ("-", vec![one.clone(), t(d.clone())], LogicalType::decimal(16, 2)),
+        ("*", vec![t(d.clone()), t(LogicalType::decimal(16, 2))], LogicalType::decimal(18, 4)),
         (
             "*",
             vec![t(LogicalType::decimal(18, 4)), t(LogicalType::decimal(16, 2))],
             LogicalType::decimal(18, 6),
         ),
-        ("*", vec![t(d), t(BigInt)], LogicalType::decimal(34, 2)),
-        ("*", vec![t(d), t(LogicalType::decimal(2, 1))], LogicalType::decimal(17, 3)),
+        ("*", vec![t(d.clone()), t(BigInt)], LogicalType::decimal(34, 2)),
+        ("*", vec![t(d.clone()), t(LogicalType::decimal(2, 1))], LogicalType::decimal(17, 3)),
         (
             "*",
             vec![t(LogicalType::decimal(18, 10)), t(LogicalType::decimal(18, 10))],
@@ -212,23 +212,23 @@ fn types_of_results_are_duckdbs() {
             vec![t(LogicalType::decimal(38, 5)), t(LogicalType::decimal(25, 10))],
             LogicalType::decimal(38, 10),
         ),
-        ("%", vec![t(d), one], d),
-        ("/", vec![t(d), t(d)], Double),
+        ("%", vec![t(d.clone()), one.clone()], d.clone()),
+        ("/", vec![t(d.clone()), t(d.clone())], Double),
         ("/", vec![t(Integer), t(Real)], Real),
-        ("+", vec![t(d), t(Real)], Real),
-        ("+", vec![t(Date), one], Date),
+        ("+", vec![t(d.clone()), t(Real)], Real),
+        ("+", vec![t(Date), one.clone()], Date),
         ("+", vec![t(Date), t(Interval)], Timestamp),
         ("-", vec![t(Date), t(Date)], BigInt),
         ("-", vec![t(Date), ArgType::literal(&text("2020-01-01"))], BigInt),
         ("-", vec![t(Timestamp), t(Date)], Interval),
         ("*", vec![t(Interval), t(Integer)], Interval),
-        ("+", vec![ArgType::literal(&Value::Null), one], Integer),
-        ("round", vec![t(d), one], LogicalType::decimal(15, 1)),
-        ("ceil", vec![t(d)], LogicalType::decimal(15, 0)),
+        ("+", vec![ArgType::literal(&Value::Null), one.clone()], Integer),
+        ("round", vec![t(d.clone()), one.clone()], LogicalType::decimal(15, 1)),
+        ("ceil", vec![t(d.clone())], LogicalType::decimal(15, 0)),
         ("floor", vec![t(Integer)], Double),
-        ("sign", vec![t(d)], TinyInt),
+        ("sign", vec![t(d.clone())], TinyInt),
         ("power", vec![t(Integer), t(Integer)], Double),
-        ("greatest", vec![t(d), one], d),
+        ("greatest", vec![t(d.clone()), one], d.clone()),
         ("year", vec![t(Date)], BigInt),
         ("epoch", vec![t(Timestamp)], Double),
         ("date_trunc", vec![ArgType::literal(&text("month")), t(Date)], Timestamp),
@@ -243,7 +243,8 @@ fn types_of_results_are_duckdbs() {
     assert_eq!(division.return_type, Integer);
     // No cast stands between TPC-H's columns and their product.
     let product =
-        resolve_scalar("*", &[t(d), t(LogicalType::decimal(16, 2))], &ResolveOptions::default()).unwrap();
+        resolve_scalar("*", &[t(d.clone()), t(LogicalType::decimal(16, 2))], &ResolveOptions::default())
+            .unwrap();
     assert_eq!(product.arg_types, [d, LogicalType::decimal(16, 2)]);
 }
 
@@ -323,7 +324,7 @@ fn dates_answer_as_duckdb() {
 
 /// Some values of a type, small enough that few functions fail.
 fn samples(ty: LogicalType) -> Vec<Value> {
-    let cast_all = |texts: &[&str]| texts.iter().map(|t| cast_value(&text(t), ty).unwrap()).collect();
+    let cast_all = |texts: &[&str]| texts.iter().map(|t| cast_value(&text(t), &ty).unwrap()).collect();
     match ty {
         LogicalType::Varchar => {
             ["", "abc", "a text longer than twelve bytes", "héllo wörld, again", "b"].map(text).to_vec()
@@ -348,7 +349,7 @@ fn shapes_of_arguments_do_not_matter() {
             continue;
         }
         for signature in signatures {
-            check_shapes(function.name, signature.args, signature.returns, &|args, len, out| {
+            check_shapes(function.name, signature.args, &signature.returns, &|args, len, out| {
                 (signature.kernel)(args, len, out)
             });
             assert_eq!(function.null_handling, NullHandling::Propagate);
@@ -368,10 +369,10 @@ fn shapes_of_arguments_do_not_matter() {
         ("ceil", vec![LogicalType::decimal(15, 2)]),
         ("sign", vec![LogicalType::HugeInt]),
     ] {
-        let args: Vec<ArgType> = types.iter().map(|ty| ArgType::of(*ty)).collect();
+        let args: Vec<ArgType> = types.iter().map(|ty| ArgType::of(ty.clone())).collect();
         let function = resolve_scalar(name, &args, &ResolveOptions::default()).unwrap();
         let kernel = Arc::clone(&function.kernel);
-        check_shapes(name, &function.arg_types, function.return_type, &|args, len, out| {
+        check_shapes(name, &function.arg_types, &function.return_type, &|args, len, out| {
             kernel.eval(args, len, out)
         });
     }
@@ -379,7 +380,7 @@ fn shapes_of_arguments_do_not_matter() {
 
 type Run<'a> = &'a dyn Fn(&[&Vector], usize, &mut Vector) -> Result<()>;
 
-fn check_shapes(name: &str, types: &[LogicalType], returns: LogicalType, run: Run) {
+fn check_shapes(name: &str, types: &[LogicalType], returns: &LogicalType, run: Run) {
     let len = 37;
     let columns: Vec<Vec<Value>> = types
         .iter()
@@ -394,7 +395,7 @@ fn check_shapes(name: &str, types: &[LogicalType], returns: LogicalType, run: Ru
                 ) {
                 vec![text("month"), text("hour")]
             } else {
-                samples(*ty)
+                samples(ty.clone())
             };
             (0..len)
                 .map(|row| {
@@ -411,18 +412,18 @@ fn check_shapes(name: &str, types: &[LogicalType], returns: LogicalType, run: Ru
     for shape in 0..3usize.pow(types.len().min(3) as u32) {
         let kind = |arg: usize| shape / 3usize.pow(arg.min(2) as u32) % 3;
         let vectors: Vec<Vector> =
-            (0..types.len()).map(|arg| shaped(types[arg], &columns[arg], kind(arg))).collect();
+            (0..types.len()).map(|arg| shaped(types[arg].clone(), &columns[arg], kind(arg))).collect();
         let args: Vec<&Vector> = vectors.iter().collect();
-        let mut out = Vector::empty(returns);
+        let mut out = Vector::empty(returns.clone());
         let whole = run(&args, len, &mut out);
         let mut failed = false;
         for row in 0..len {
             let one: Vec<Vector> = vectors
                 .iter()
                 .zip(types)
-                .map(|(v, ty)| Vector::constant(*ty, &v.get(row), 1).unwrap())
+                .map(|(v, ty)| Vector::constant(ty.clone(), &v.get(row), 1).unwrap())
                 .collect();
-            let mut single = Vector::empty(returns);
+            let mut single = Vector::empty(returns.clone());
             match run(&one.iter().collect::<Vec<_>>(), 1, &mut single) {
                 Err(_) => failed = true,
                 Ok(()) => {
@@ -441,13 +442,13 @@ fn check_shapes(name: &str, types: &[LogicalType], returns: LogicalType, run: Ru
         }
         assert_eq!(whole.is_err(), failed, "{name}{types:?} shape {shape}: {whole:?}");
         if whole.is_ok() {
-            assert_eq!((out.logical_type(), out.len()), (returns, len), "{name}");
+            assert_eq!((&out.logical_type(), out.len()), (returns, len), "{name}");
         }
     }
 }
 
 fn shaped(ty: LogicalType, values: &[Value], kind: usize) -> Vector {
-    let flat = Vector::from_sql_values(ty, values).unwrap();
+    let flat = Vector::from_sql_values(ty.clone(), values).unwrap();
     match kind {
         0 => flat,
         1 => {

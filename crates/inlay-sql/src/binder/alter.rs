@@ -171,7 +171,7 @@ impl Binder<'_> {
             AlterAction::RenameTable { new_name } => self.rename_table(altering, new_name),
             AlterAction::SetType { name, data_type, using } => {
                 let index = index(self, altering, name)?;
-                self.set_type(altering, index, *data_type, using.as_ref(), name.pos)
+                self.set_type(altering, index, data_type.clone(), using.as_ref(), name.pos)
             }
             AlterAction::SetNotNull(name) => {
                 let index = index(self, altering, name)?;
@@ -197,7 +197,7 @@ impl Binder<'_> {
             AlterAction::SetDefault { name, default: (expr, text) } => {
                 let index = index(self, altering, name)?;
                 self.defaultable(altering, index, name.pos)?;
-                self.check_default(expr, altering.schema.columns[index].ty)?;
+                self.check_default(expr, altering.schema.columns[index].ty.clone())?;
                 altering.schema.columns[index].default = Some(text.clone());
                 Ok(())
             }
@@ -250,7 +250,7 @@ impl Binder<'_> {
         let value = match &column.origin {
             ColumnOrigin::Computed(expr, _) => {
                 let value = self.row_expr(&altering.schema, expr, "a generated column")?;
-                altering.over_old_row(self.assigned(value, added.ty, expr.pos)?)
+                altering.over_old_row(self.assigned(value, added.ty.clone(), expr.pos)?)
             }
             _ => self.default_of(&database, added)?,
         };
@@ -472,12 +472,12 @@ impl Binder<'_> {
             );
             return Err(self.at(Error::bind(message), pos));
         }
-        let old = Expr::Column { id: ColumnId(index as u32), ty: altering.schema.columns[index].ty };
+        let old = Expr::Column { id: ColumnId(index as u32), ty: altering.schema.columns[index].ty.clone() };
         let value = match using {
             Some(using) => self.row_expr(&altering.schema, using, "USING")?,
             None => old,
         };
-        let value = self.explicit_cast(value, ty, false)?;
+        let value = self.explicit_cast(value, ty.clone(), false)?;
         let value = altering.over_old_row(value);
         altering.columns[index] = ColumnSource::Computed(value);
         let column = &mut altering.schema.columns[index];
@@ -638,7 +638,7 @@ impl Altering {
         let old = self.table.table.schema();
         with_columns(expr, |index| match self.columns.get(index)? {
             ColumnSource::Kept(position) => {
-                Some(Expr::Column { id: ColumnId(*position as u32), ty: old.columns[*position].ty })
+                Some(Expr::Column { id: ColumnId(*position as u32), ty: old.columns[*position].ty.clone() })
             }
             ColumnSource::Computed(value) => Some(value.clone()),
         })

@@ -181,7 +181,8 @@ impl Binder<'_> {
                 }
                 let (value, pending) = self.isolated(|binder| binder.expr(written))?;
                 all_pending.extend(pending);
-                values[target] = Some(self.assigned(value, schema.columns[target].ty, written.pos)?);
+                values[target] =
+                    Some(self.assigned(value, schema.columns[target].ty.clone(), written.pos)?);
             }
             let mut complete = Vec::with_capacity(values.len());
             for (value, column) in values.into_iter().zip(&schema.columns) {
@@ -196,7 +197,7 @@ impl Binder<'_> {
             .columns
             .iter()
             .map(|column| Output {
-                id: self.columns.add(column.name.clone(), column.ty),
+                id: self.columns.add(column.name.clone(), column.ty.clone()),
                 name: column.name.clone(),
             })
             .collect();
@@ -237,12 +238,14 @@ impl Binder<'_> {
         let mut output = Vec::with_capacity(schema.columns.len());
         for (index, column) in schema.columns.iter().enumerate() {
             let value = match targets.iter().position(|&target| target == index) {
-                Some(position) => self.assigned(self.column(source.output[position].id), column.ty, pos)?,
+                Some(position) => {
+                    self.assigned(self.column(source.output[position].id), column.ty.clone(), pos)?
+                }
                 None => self.default_of(database, column)?,
             };
             let id = match &value {
                 Expr::Column { id, .. } => *id,
-                _ => self.columns.add(column.name.clone(), column.ty),
+                _ => self.columns.add(column.name.clone(), column.ty.clone()),
             };
             output.push(Output { id, name: column.name.clone() });
             if !items.iter().any(|(known, _)| *known == id) {
@@ -296,7 +299,7 @@ impl Binder<'_> {
                 let set: Vec<usize> = targets.iter().copied().filter(|index| !key.contains(index)).collect();
                 let excluded = |&index: &usize| Expr::Column {
                     id: ColumnId((count + index) as u32),
-                    ty: schema.columns[index].ty,
+                    ty: schema.columns[index].ty.clone(),
                 };
                 let values = set.iter().map(excluded).collect();
                 (set, values, None)
@@ -327,7 +330,7 @@ impl Binder<'_> {
             return Ok(OnConflict::Nothing { key });
         }
         let unchanged =
-            |index: usize| Expr::Column { id: ColumnId(index as u32), ty: schema.columns[index].ty };
+            |index: usize| Expr::Column { id: ColumnId(index as u32), ty: schema.columns[index].ty.clone() };
         self.extend_by_generated(database, schema, &mut set, &mut values, unchanged)?;
         let key = key.ok_or_else(|| Error::internal("a conflict without a key"))?;
         Ok(OnConflict::Update(ConflictUpdate { key, set, values, filter }))
@@ -438,7 +441,7 @@ impl Binder<'_> {
             return self.default_of(database, column);
         }
         let value = self.expr(written)?;
-        self.assigned(value, column.ty, written.pos)
+        self.assigned(value, column.ty.clone(), written.pos)
     }
 
     /// A scope in which the columns of the changed table are visible, and its scan with row ids.
@@ -546,7 +549,7 @@ impl Binder<'_> {
         let made = set.iter().chain(&kept).zip(values);
         let made = made.map(|(&index, value)| {
             let column = &schema.columns[index];
-            (self.columns.add(column.name.clone(), column.ty), value)
+            (self.columns.add(column.name.clone(), column.ty.clone()), value)
         });
         let made: Vec<(ColumnId, Expr)> = made.collect();
         let (plan, ids) = if update.from.is_empty() {

@@ -15,7 +15,7 @@ const MICROS_PER_DAY: i64 = 86_400_000_000;
 /// What the function registry wants to know of an argument.
 pub(super) fn arg_type(expr: &Expr) -> ArgType {
     match expr {
-        Expr::Literal { value: Value::Null, ty } if *ty != LogicalType::Null => ArgType::of(*ty),
+        Expr::Literal { value: Value::Null, ty } if *ty != LogicalType::Null => ArgType::of(ty.clone()),
         Expr::Literal { value, .. } => ArgType::literal(value),
         other => ArgType::of(other.ty()),
     }
@@ -33,11 +33,11 @@ fn is_string_literal(expr: &Expr) -> bool {
 }
 
 /// `value` as the same quantity of type `ty`, if `ty` holds it without loss.
-pub(super) fn exact(value: &Value, ty: LogicalType) -> Option<Value> {
-    if value.logical_type() == ty {
+pub(super) fn exact(value: &Value, ty: &LogicalType) -> Option<Value> {
+    if value.logical_type() == *ty {
         return Some(value.clone());
     }
-    match (value, ty) {
+    match (value, ty.clone()) {
         (Value::Date(days), LogicalType::Timestamp) => {
             i64::from(*days).checked_mul(MICROS_PER_DAY).map(Value::Timestamp)
         }
@@ -48,8 +48,8 @@ pub(super) fn exact(value: &Value, ty: LogicalType) -> Option<Value> {
             Some(Value::Real(*number as f32))
         }
         (Value::Real(number), LogicalType::Double) => Some(Value::Double(f64::from(*number))),
-        (Value::Decimal { unscaled, scale, .. }, _) => exact_number(*unscaled, *scale, ty),
-        _ => exact_number(value.as_i128()?, 0, ty),
+        (Value::Decimal { unscaled, scale, .. }, _) => exact_number(*unscaled, *scale, ty.clone()),
+        _ => exact_number(value.as_i128()?, 0, ty.clone()),
     }
 }
 
@@ -75,7 +75,7 @@ fn exact_number(unscaled: i128, scale: u8, ty: LogicalType) -> Option<Value> {
         LogicalType::UHugeInt => {
             rescale(unscaled, scale, 0).and_then(|n| u128::try_from(n).ok()).map(Value::UHugeInt)
         }
-        _ if ty.is_integer() => Value::from_stored_i128(ty, rescale(unscaled, scale, 0)?),
+        _ if ty.is_integer() => Value::from_stored_i128(&ty, rescale(unscaled, scale, 0)?),
         _ => None,
     }
 }
@@ -90,14 +90,14 @@ fn rescale(unscaled: i128, from: u8, to: u8) -> Option<i128> {
 
 /// The type that values of two types meet in, NULL's included.
 fn meet(left: LogicalType, right: LogicalType) -> Option<LogicalType> {
-    match (left, right) {
+    match (left.clone(), right.clone()) {
         _ if left == right => Some(left),
         (LogicalType::Null, other) | (other, LogicalType::Null) => Some(other),
         // Everything can be shown as text.
         (LogicalType::Varchar, other) | (other, LogicalType::Varchar) if other != LogicalType::Blob => {
             Some(LogicalType::Varchar)
         }
-        _ => common_type(left, right),
+        _ => common_type(&left, &right),
     }
 }
 
@@ -110,10 +110,10 @@ impl Binder<'_> {
             _ if expr.ty() == LogicalType::Null => Ok(Expr::Literal { value: Value::Null, ty }),
             Expr::Literal { value: Value::Null, .. } => Ok(Expr::Literal { value: Value::Null, ty }),
             Expr::Literal { value, .. } => {
-                if let Some(value) = exact(&value, ty) {
+                if let Some(value) = exact(&value, &ty) {
                     return Ok(Expr::Literal { value, ty });
                 }
-                let value = self.placed(cast_value(&value, ty), pos)?;
+                let value = self.placed(cast_value(&value, &ty), pos)?;
                 Ok(Expr::Literal { value, ty })
             }
             other => Ok(Expr::Cast { input: Box::new(other), ty, or_null: false }),
@@ -143,7 +143,7 @@ impl Binder<'_> {
             return Err(self.at(Error::type_mismatch(message), pos));
         };
         let ty = if ty == LogicalType::Null { LogicalType::Integer } else { ty };
-        Ok(Expr::compare(op, self.cast_to(left, ty, pos)?, self.cast_to(right, ty, pos)?))
+        Ok(Expr::compare(op, self.cast_to(left, ty.clone(), pos)?, self.cast_to(right, ty, pos)?))
     }
 
     /// The type that all of `exprs` meet in; NULL's if nothing has a type.
@@ -159,15 +159,15 @@ impl Binder<'_> {
         };
         let mut ty = LogicalType::Null;
         for expr in exprs.clone().filter(|expr| literal(expr).is_none()) {
-            ty = meet(ty, expr.ty()).ok_or_else(|| refuse(ty, expr.ty()))?;
+            ty = meet(ty.clone(), expr.ty()).ok_or_else(|| refuse(ty, expr.ty()))?;
         }
         for value in exprs.filter_map(literal).filter(|value| !value.is_null()) {
             let own = value.logical_type();
             let adapts = matches!(value, Value::Varchar(_)) && ty != LogicalType::Null;
             if ty == LogicalType::Null {
                 ty = own;
-            } else if !adapts && exact(value, ty).is_none() {
-                ty = meet(ty, own).ok_or_else(|| refuse(ty, own))?;
+            } else if !adapts && exact(value, &ty.clone()).is_none() {
+                ty = meet(ty.clone(), own.clone()).ok_or_else(|| refuse(ty, own))?;
             }
         }
         Ok(ty)
@@ -181,12 +181,12 @@ fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
     }
     match (literal(left), literal(right)) {
         (None, Some(value))
-            if !value.is_null() && (is_string_literal(right) || exact(value, left_ty).is_some()) =>
+            if !value.is_null() && (is_string_literal(right) || exact(value, &left_ty.clone()).is_some()) =>
         {
             return Some(left_ty);
         }
         (Some(value), None)
-            if !value.is_null() && (is_string_literal(left) || exact(value, right_ty).is_some()) =>
+            if !value.is_null() && (is_string_literal(left) || exact(value, &right_ty.clone()).is_some()) =>
         {
             return Some(right_ty);
         }
@@ -194,7 +194,7 @@ fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
         (Some(_), Some(Value::Varchar(_))) => return Some(left_ty),
         _ => {}
     }
-    match (left_ty, right_ty) {
+    match (left_ty.clone(), right_ty.clone()) {
         // Text is read as the other side's type, as in DuckDB, whatever the other side is.
         (LogicalType::Varchar, other) | (other, LogicalType::Varchar) if other != LogicalType::Null => {
             Some(other)

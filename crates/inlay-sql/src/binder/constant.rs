@@ -35,7 +35,7 @@ impl Binder<'_> {
         if value.is_null() {
             return Ok(None);
         }
-        let value = self.placed(cast_value(&value, LogicalType::BigInt), expr.pos)?;
+        let value = self.placed(cast_value(&value, &LogicalType::BigInt), expr.pos)?;
         match value {
             Value::BigInt(count) => match u64::try_from(count) {
                 Ok(count) => Ok(Some(count)),
@@ -58,16 +58,16 @@ pub(super) fn evaluate(expr: &Expr) -> Result<Option<Value>> {
         Expr::Literal { value, .. } => Some(value.clone()),
         Expr::Cast { input, ty, or_null } => match (evaluate(input)?, or_null) {
             (None, _) => None,
-            (Some(value), false) => Some(cast_value(&value, *ty)?),
-            (Some(value), true) => Some(cast_value(&value, *ty).unwrap_or(Value::Null)),
+            (Some(value), false) => Some(cast_value(&value, ty)?),
+            (Some(value), true) => Some(cast_value(&value, ty).unwrap_or(Value::Null)),
         },
         Expr::Call { function, args } => {
             let mut vectors = Vec::with_capacity(args.len());
             for (arg, ty) in args.iter().zip(&function.arg_types) {
                 let Some(value) = evaluate(arg)? else { return Ok(None) };
-                vectors.push(Vector::constant(*ty, &value, 1)?);
+                vectors.push(Vector::constant(ty.clone(), &value, 1)?);
             }
-            let mut out = Vector::empty(function.return_type);
+            let mut out = Vector::empty(function.return_type.clone());
             function.kernel.eval(&vectors.iter().collect::<Vec<_>>(), 1, &mut out)?;
             Some(out.get(0))
         }

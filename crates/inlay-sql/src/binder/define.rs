@@ -95,10 +95,10 @@ impl Binder<'_> {
         if schema.columns.iter().any(|known| same_name(&known.name, name)) {
             return Err(self.at(Error::Duplicate { kind: "column", name: name.clone() }, pos));
         }
-        let mut added = ColumnSchema::new(name.clone(), column.data_type);
+        let mut added = ColumnSchema::new(name.clone(), column.data_type.clone());
         added.not_null = column.not_null;
         if let Some((expr, text)) = &column.default {
-            self.check_default(expr, column.data_type)?;
+            self.check_default(expr, column.data_type.clone())?;
             added.default = Some(text.clone());
         }
         let options = match &column.origin {
@@ -113,7 +113,7 @@ impl Binder<'_> {
             }
             ColumnOrigin::Serial => SequenceOptions { pos, ..SequenceOptions::default() },
         };
-        let ty = column.data_type;
+        let ty = column.data_type.clone();
         let largest = match ty {
             LogicalType::SmallInt => i64::from(i16::MAX),
             LogicalType::Integer => i64::from(i32::MAX),
@@ -173,7 +173,7 @@ impl Binder<'_> {
                 return Err(self.at(Error::bind(message), expr.pos));
             }
         }
-        self.assigned(value, column.data_type, expr.pos).map(drop)
+        self.assigned(value, column.data_type.clone(), expr.pos).map(drop)
     }
 
     /// Adds a constraint to a schema.

@@ -98,7 +98,7 @@ impl Binder<'_> {
             ExprKind::Quantified { expr, op, all: true, query } => self.all(expr, *op, query, pos),
             ExprKind::Cast { expr, data_type, try_cast } => {
                 let input = self.expr(expr)?;
-                self.explicit_cast(input, *data_type, *try_cast)
+                self.explicit_cast(input, data_type.clone(), *try_cast)
             }
             ExprKind::Extract { field, expr } => {
                 let input = self.expr(expr)?;
@@ -147,7 +147,7 @@ impl Binder<'_> {
             Literal::Number(text) => self.placed(number(text), pos)?,
             Literal::String(text) => Value::Varchar(text.clone()),
             Literal::Blob(bytes) => Value::Blob(bytes.clone()),
-            Literal::Typed(ty, text) => self.placed(cast_value(&Value::Varchar(text.clone()), *ty), pos)?,
+            Literal::Typed(ty, text) => self.placed(cast_value(&Value::Varchar(text.clone()), ty), pos)?,
         }))
     }
 
@@ -259,8 +259,9 @@ impl Binder<'_> {
         let all = || std::iter::once(&bound).chain(&items);
         let ty = self.common_type_of(all(), pos, "IN")?;
         let ty = if ty == LogicalType::Null { LogicalType::Integer } else { ty };
-        let bound = self.cast_to(bound, ty, pos)?;
-        let list = items.into_iter().zip(list).map(|(item, written)| self.cast_to(item, ty, written.pos));
+        let bound = self.cast_to(bound, ty.clone(), pos)?;
+        let list =
+            items.into_iter().zip(list).map(|(item, written)| self.cast_to(item, ty.clone(), written.pos));
         Ok(Expr::InList { input: Box::new(bound), list: list.collect::<Result<_>>()? })
     }
 
@@ -282,7 +283,7 @@ impl Binder<'_> {
             }
             if !ty.is_integer()
                 && !ty.is_decimal()
-                && let Ok(value) = cast_value(value, ty)
+                && let Ok(value) = cast_value(value, &ty)
             {
                 return Ok(Expr::Literal { value, ty });
             }
@@ -322,7 +323,7 @@ impl Binder<'_> {
         let ty = self.common_type_of(values.iter().map(|(value, _)| value), pos, "CASE")?;
         let mut values = values
             .into_iter()
-            .map(|(value, pos)| self.cast_to(value, ty, pos))
+            .map(|(value, pos)| self.cast_to(value, ty.clone(), pos))
             .collect::<Result<Vec<_>>>()?;
         let otherwise = values.pop().ok_or_else(|| Error::internal("a CASE without values"))?;
         let branches = conditions.into_iter().zip(values).collect();
@@ -333,7 +334,8 @@ impl Binder<'_> {
     pub(super) fn call(&self, name: &str, args: Vec<Expr>, pos: Pos) -> Result<Expr> {
         let types: Vec<_> = args.iter().map(arg_type).collect();
         let function = self.placed(resolve_scalar(name, &types, &self.context.options), pos)?;
-        let args = args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, *ty, pos));
+        let args =
+            args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, ty.clone(), pos));
         let args = args.collect::<Result<Vec<_>>>()?;
         let is_constant = args.iter().all(|arg| matches!(arg, Expr::Literal { .. }));
         let folds =

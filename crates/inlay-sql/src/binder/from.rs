@@ -125,7 +125,7 @@ impl Binder<'_> {
         let mut columns = Vec::new();
         let mut names = Vec::new();
         for (index, column) in entry.table.schema().columns.iter().enumerate() {
-            let id = self.columns.add(column.name.clone(), column.ty);
+            let id = self.columns.add(column.name.clone(), column.ty.clone());
             columns.push(ScanColumn { id, index });
             names.push((column.name.clone(), id));
         }
@@ -148,7 +148,7 @@ impl Binder<'_> {
         let mut columns = Vec::new();
         let mut names = Vec::new();
         for (index, column) in source.columns().iter().enumerate() {
-            let id = self.columns.add(column.name.clone(), column.ty);
+            let id = self.columns.add(column.name.clone(), column.ty.clone());
             columns.push(ScanColumn { id, index });
             names.push((column.name.clone(), id));
         }
@@ -442,9 +442,9 @@ impl Binder<'_> {
             let ty = self.common_type_of(args.iter(), Pos::default(), "USING")?;
             let args = args
                 .into_iter()
-                .map(|arg| self.cast_to(arg, ty, Pos::default()))
+                .map(|arg| self.cast_to(arg, ty.clone(), Pos::default()))
                 .collect::<Result<Vec<_>>>()?;
-            let merged = self.columns.add(name, ty);
+            let merged = self.columns.add(name, ty.clone());
             items.push((merged, Expr::Coalesce { args, ty }));
             self.scope()?.relations[relation_index].columns[index].merged = Some(merged);
         }

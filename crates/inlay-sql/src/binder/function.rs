@@ -89,8 +89,10 @@ impl Binder<'_> {
                 count(if name == "coalesce" { 1..=usize::MAX } else { 2..=2 })?;
                 let args = self.exprs(arguments)?;
                 let ty = self.common_type_of(args.iter(), pos, name)?;
-                let args =
-                    args.into_iter().zip(arguments).map(|(arg, written)| self.cast_to(arg, ty, written.pos));
+                let args = args
+                    .into_iter()
+                    .zip(arguments)
+                    .map(|(arg, written)| self.cast_to(arg, ty.clone(), written.pos));
                 let args = args.collect::<Result<Vec<_>>>()?;
                 if args.len() == 1 {
                     args.into_iter().next().unwrap_or_else(|| Expr::literal(Value::Null))
@@ -195,7 +197,7 @@ impl Binder<'_> {
         if let Some((id, _)) = scope.aggregates.iter().find(|(_, known)| *known == aggregate) {
             return Ok(self.columns.expr(*id));
         }
-        let id = self.columns.add(super::name::of_call(call), aggregate.function.return_type);
+        let id = self.columns.add(super::name::of_call(call), aggregate.function.return_type.clone());
         scope.aggregates.push((id, aggregate));
         Ok(self.columns.expr(id))
     }
@@ -207,7 +209,8 @@ impl Binder<'_> {
         let args = self.exprs(&call.arguments)?;
         let types: Vec<_> = args.iter().map(arg_type).collect();
         let function = self.placed(resolve_aggregate(name, &types), pos)?;
-        let args = args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, *ty, pos));
+        let args =
+            args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, ty.clone(), pos));
         let args = args.collect::<Result<Vec<_>>>()?;
         if call.distinct && args.is_empty() {
             return Err(self.at(Error::bind(format!("DISTINCT needs an argument: {name}(DISTINCT x)")), pos));

@@ -203,7 +203,7 @@ impl Binder<'_> {
                 let message = format!("the source of MERGE has no column \"{}\"", column.name);
                 return Err(self.at(Error::bind(message), pos));
             };
-            given.push((index, self.assigned(self.column(id), column.ty, pos)?));
+            given.push((index, self.assigned(self.column(id), column.ty.clone(), pos)?));
         }
         Ok(given)
     }
@@ -216,7 +216,7 @@ impl Binder<'_> {
             row.push(match given.iter().find(|(known, _)| *known == index) {
                 Some((_, value)) => value.clone(),
                 None if matches!(column.origin, Origin::Computed(_)) => {
-                    Expr::Literal { value: Value::Null, ty: column.ty }
+                    Expr::Literal { value: Value::Null, ty: column.ty.clone() }
                 }
                 None => self.default_of(database, column)?,
             });

@@ -138,8 +138,8 @@ impl Binder<'_> {
             let mut items: Vec<(ColumnId, Expr)> = Vec::with_capacity(names.len());
             for (name, ty) in &names {
                 let found = bound.output.iter().find(|column| same_name(&column.name, name));
-                let id = found.map_or_else(|| self.columns.add(name.clone(), *ty), |column| column.id);
-                let null = Expr::Literal { value: inlay_types::Value::Null, ty: *ty };
+                let id = found.map_or_else(|| self.columns.add(name.clone(), ty.clone()), |column| column.id);
+                let null = Expr::Literal { value: inlay_types::Value::Null, ty: ty.clone() };
                 let expr = if found.is_some() { self.columns.expr(id) } else { null };
                 if !items.iter().any(|(known, _)| *known == id) {
                     items.push((id, expr));
@@ -165,9 +165,10 @@ impl Binder<'_> {
         let mut ids = Vec::with_capacity(types.len());
         for (column, ty) in output.iter().zip(types) {
             let own = self.column(column.id);
-            let id = if own.ty() == *ty { column.id } else { self.columns.add(column.name.clone(), *ty) };
+            let id =
+                if own.ty() == *ty { column.id } else { self.columns.add(column.name.clone(), ty.clone()) };
             if !items.iter().any(|(known, _)| *known == id) {
-                items.push((id, self.cast_to(own, *ty, Pos::default())?));
+                items.push((id, self.cast_to(own, ty.clone(), Pos::default())?));
             }
             ids.push(id);
         }
@@ -197,7 +198,7 @@ impl Binder<'_> {
             let ty = if ty == LogicalType::Null && !keeps_null_type { LogicalType::Integer } else { ty };
             for (row, written) in bound_rows.iter_mut().zip(rows) {
                 let value = std::mem::replace(&mut row[index], Expr::boolean(false));
-                row[index] = self.cast_to(value, ty, written[index].pos)?;
+                row[index] = self.cast_to(value, ty.clone(), written[index].pos)?;
             }
             let name = format!("col{index}");
             output.push(Output { id: self.columns.add(name.clone(), ty), name });

@@ -60,7 +60,7 @@ pub(super) struct Rows<'s> {
 
 impl<'s> Rows<'s> {
     pub(super) fn of(name: &'s str, schema: &TableSchema) -> Self {
-        let columns = schema.columns.iter().map(|column| (column.name.clone(), column.ty)).collect();
+        let columns = schema.columns.iter().map(|column| (column.name.clone(), column.ty.clone())).collect();
         Self { name, columns, qualified_only: false }
     }
 }
@@ -110,7 +110,7 @@ impl Binder<'_> {
         for rows in relations {
             let mut columns = Vec::with_capacity(rows.columns.len());
             for (name, ty) in rows.columns {
-                let id = self.columns.add(name.clone(), ty);
+                let id = self.columns.add(name.clone(), ty.clone());
                 ids.push((id, ty));
                 let mut column = RelationColumn::new(name, id);
                 column.hidden = rows.qualified_only;
@@ -184,7 +184,7 @@ impl Binder<'_> {
         for (index, column) in schema.columns.iter().enumerate() {
             let Origin::Computed(text) = &column.origin else { continue };
             let value = self.stored_row_expr(database, schema, text)?;
-            generated.push((index, self.assigned(value, column.ty, Pos::default())?));
+            generated.push((index, self.assigned(value, column.ty.clone(), Pos::default())?));
         }
         Ok(generated)
     }
@@ -268,11 +268,11 @@ impl Binder<'_> {
     /// The value of a column that is not given.
     pub(super) fn default_of(&mut self, database: &str, column: &ColumnSchema) -> Result<Expr> {
         let Some(text) = &column.default else {
-            return Ok(Expr::Literal { value: Value::Null, ty: column.ty });
+            return Ok(Expr::Literal { value: Value::Null, ty: column.ty.clone() });
         };
         self.stored(database, text, |binder, expr| {
             let (value, _) = binder.isolated(|binder| binder.expr(expr))?;
-            binder.assigned(value, column.ty, Pos::default())
+            binder.assigned(value, column.ty.clone(), Pos::default())
         })
     }
 

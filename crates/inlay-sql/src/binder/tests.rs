@@ -10,7 +10,7 @@ use inlay_types::{Error, LogicalType, MemoryBudget, Result, Value};
 fn catalog() -> Catalog {
     let catalog = Catalog::new(Vec::new(), MemoryBudget::unlimited());
     let create = |name: &str, columns: &[(&str, LogicalType)]| {
-        let columns = columns.iter().map(|(name, ty)| ColumnSchema::new(*name, *ty)).collect();
+        let columns = columns.iter().map(|(name, ty)| ColumnSchema::new(*name, ty.clone())).collect();
         catalog.create_table(TableSchema::new(name, columns), false, false).unwrap();
     };
     let price = LogicalType::decimal(15, 2);
@@ -18,7 +18,12 @@ fn catalog() -> Catalog {
     create("u", &[("a", LogicalType::Integer), ("c", LogicalType::BigInt)]);
     create(
         "items",
-        &[("price", price), ("discount", price), ("day", LogicalType::Date), ("size", LogicalType::SmallInt)],
+        &[
+            ("price", price.clone()),
+            ("discount", price),
+            ("day", LogicalType::Date),
+            ("size", LogicalType::SmallInt),
+        ],
     );
     let view = ViewEntry {
         name: "v".into(),

@@ -40,7 +40,7 @@ pub fn vector<'a>(
                 .cloned()
                 .ok_or_else(|| Error::internal(format!("column {id} is not at hand")));
         }
-        Expr::Literal { value, ty } => return Vector::constant(*ty, value, len),
+        Expr::Literal { value, ty } => return Vector::constant(ty.clone(), value, len),
         Expr::Call { function, args } => {
             let args = args.iter().map(eval).collect::<Result<Vec<_>>>()?;
             let args: Vec<&Vector> = args.iter().collect();
@@ -52,7 +52,7 @@ pub fn vector<'a>(
             };
             special.as_ref().unwrap_or(&function.kernel).eval(&args, len, &mut out)?;
         }
-        Expr::Cast { input, ty, or_null } => cast(&eval(input)?, *ty, *or_null, &mut out)?,
+        Expr::Cast { input, ty, or_null } => cast(&eval(input)?, ty, *or_null, &mut out)?,
         Expr::Compare { op, left, right } => {
             compare(kernel_op(*op), &eval(left)?, &eval(right)?, len, &mut out)?
         }
@@ -72,7 +72,7 @@ pub fn vector<'a>(
             }
             return Ok(any);
         }
-        Expr::Case { branches, otherwise, ty } => return case(branches, otherwise, *ty, column, len),
+        Expr::Case { branches, otherwise, ty } => return case(branches, otherwise, ty.clone(), column, len),
         Expr::Coalesce { args, ty } => {
             if len == 1 {
                 for arg in args {
@@ -81,10 +81,10 @@ pub fn vector<'a>(
                         return Ok(value);
                     }
                 }
-                return Ok(Vector::nulls(*ty, 1));
+                return Ok(Vector::nulls(ty.clone(), 1));
             }
             let args = args.iter().map(eval).collect::<Result<Vec<_>>>()?;
-            let mut builder = VectorBuilder::new(*ty, len);
+            let mut builder = VectorBuilder::new(ty.clone(), len);
             for row in 0..len {
                 let value = args.iter().find(|a| !a.is_null(row)).map_or(Value::Null, |a| a.get(row));
                 builder.push(&value)?;

@@ -153,8 +153,12 @@ fn comparison_cost(expr: &Expr) -> usize {
 
 fn first_of(expr: Expr, _columns: &Columns) -> AggregateExpr {
     let ty = expr.ty();
-    let function =
-        AggregateFunction { name: "first", kind: AggregateKind::First, arg_types: vec![ty], return_type: ty };
+    let function = AggregateFunction {
+        name: "first",
+        kind: AggregateKind::First,
+        arg_types: vec![ty.clone()],
+        return_type: ty,
+    };
     AggregateExpr {
         function: Arc::new(function),
         args: vec![expr],

@@ -385,7 +385,7 @@ pub fn is_lossless_cast(from: LogicalType, to: LogicalType) -> bool {
     if from == to {
         return true;
     }
-    match (signed(from), signed(to), unsigned(from), unsigned(to)) {
+    match (signed(from.clone()), signed(to.clone()), unsigned(from.clone()), unsigned(to.clone())) {
         (Some(a), Some(b), _, _) | (_, _, Some(a), Some(b)) => return a <= b,
         (_, Some(b), Some(a), _) => return a < b,
         _ => {}
@@ -410,7 +410,7 @@ pub fn can_fail(expr: &Expr) -> bool {
         Expr::Cast { input, ty, or_null } => {
             let from = input.ty();
             let to_double = from.is_numeric() && *ty == LogicalType::Double;
-            !(*or_null || to_double || is_lossless_cast(from, *ty))
+            !(*or_null || to_double || is_lossless_cast(from, ty.clone()))
         }
         _ => false,
     };

@@ -223,7 +223,7 @@ fn comparison(op: CompareOp, left: Expr, right: Expr) -> Expr {
             _ => {}
         }
         if let Expr::Cast { input, ty, or_null: false } = &left
-            && let Some(narrow) = narrowed(value, input.ty(), *ty)
+            && let Some(narrow) = narrowed(value, input.ty(), ty.clone())
         {
             return Expr::compare(op, (**input).clone(), narrow);
         }
@@ -231,7 +231,7 @@ fn comparison(op: CompareOp, left: Expr, right: Expr) -> Expr {
     if let (Expr::Cast { input: a, ty: to, or_null: false }, Expr::Cast { input: b, or_null: false, .. }) =
         (&left, &right)
         && a.ty() == b.ty()
-        && is_lossless_cast(a.ty(), *to)
+        && is_lossless_cast(a.ty(), to.clone())
         && !tests_distinct
     {
         return Expr::compare(op, (**a).clone(), (**b).clone());
@@ -244,16 +244,16 @@ fn narrowed(value: &Value, narrow: LogicalType, wide: LogicalType) -> Option<Exp
     if value.is_null() {
         return None;
     }
-    if let (LogicalType::Date, LogicalType::Timestamp, Value::Timestamp(micros)) = (narrow, wide, value) {
+    if let (LogicalType::Date, LogicalType::Timestamp, Value::Timestamp(micros)) = (&narrow, &wide, value) {
         let is_midnight = micros.rem_euclid(MICROS_PER_DAY) == 0;
         let days = i32::try_from(micros.div_euclid(MICROS_PER_DAY)).ok()?;
         return is_midnight.then(|| Expr::literal(Value::Date(days)));
     }
-    if !is_lossless_cast(narrow, wide) {
+    if !is_lossless_cast(narrow.clone(), wide.clone()) {
         return None;
     }
-    let converted = cast_value(value, narrow).ok()?;
-    let back = cast_value(&converted, wide).ok()?;
+    let converted = cast_value(value, &narrow).ok()?;
+    let back = cast_value(&converted, &wide).ok()?;
     (back == *value).then_some(Expr::Literal { value: converted, ty: narrow })
 }
 
@@ -265,7 +265,7 @@ fn in_list(input: Expr, list: Vec<Expr>) -> Expr {
         unique = list;
     }
     if let Expr::Cast { input: inner, ty, or_null: false } = &input {
-        let narrow = |e: &Expr| literal(e).and_then(|value| narrowed(value, inner.ty(), *ty));
+        let narrow = |e: &Expr| literal(e).and_then(|value| narrowed(value, inner.ty(), ty.clone()));
         if let Some(list) = unique.iter().map(narrow).collect::<Option<Vec<_>>>() {
             return in_list((**inner).clone(), list);
         }

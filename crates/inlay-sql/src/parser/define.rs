@@ -235,8 +235,8 @@ impl Context<'_, '_> {
         let name = self.ident(column.name);
         let pos = name.pos;
         let serial = serial_type(&column.data_type);
-        let data_type = match serial {
-            Some(data_type) => data_type,
+        let data_type = match &serial {
+            Some(data_type) => data_type.clone(),
             None => self.data_type(&column.data_type).map_err(|error| self.at(error, pos))?,
         };
         let origin = if serial.is_some() { ColumnOrigin::Serial } else { ColumnOrigin::Given };

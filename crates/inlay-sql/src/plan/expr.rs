@@ -176,8 +176,8 @@ impl Expr {
             | Self::Literal { ty, .. }
             | Self::Cast { ty, .. }
             | Self::Case { ty, .. }
-            | Self::Coalesce { ty, .. } => *ty,
-            Self::Call { function, .. } => function.return_type,
+            | Self::Coalesce { ty, .. } => ty.clone(),
+            Self::Call { function, .. } => function.return_type.clone(),
             Self::Compare { .. }
             | Self::And(_)
             | Self::Or(_)

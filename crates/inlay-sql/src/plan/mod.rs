@@ -78,7 +78,7 @@ impl Columns {
 
     /// The type of a column.
     pub fn ty(&self, id: ColumnId) -> LogicalType {
-        self.get(id).ty
+        self.get(id).ty.clone()
     }
 
     /// An expression that reads a column.

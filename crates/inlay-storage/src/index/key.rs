@@ -123,7 +123,7 @@ pub fn encode_values(values: &[Value], types: &[LogicalType]) -> Result<Option<V
             continue;
         }
         out.push(VALUE);
-        if !push_value(value, *ty, &mut out)? {
+        if !push_value(value, ty.clone(), &mut out)? {
             return Ok(None);
         }
     }
@@ -253,7 +253,7 @@ fn write_escaped(bytes: &[u8], out: &mut [u8]) -> usize {
 /// Appends a value as one of type `ty`; false if it does not fit.
 fn push_value(value: &Value, ty: LogicalType, out: &mut Vec<u8>) -> Result<bool> {
     let mismatch = || Error::internal(format!("{} for a key of {ty}", value.logical_type()));
-    match (value, ty) {
+    match (value, ty.clone()) {
         (Value::Varchar(text), LogicalType::Varchar) => push_escaped(text.as_bytes(), out),
         (Value::Blob(bytes), LogicalType::Blob) => push_escaped(bytes, out),
         (Value::Real(v), LogicalType::Real) => out.extend_from_slice(&order_f32(*v).to_be_bytes()),
@@ -261,7 +261,7 @@ fn push_value(value: &Value, ty: LogicalType, out: &mut Vec<u8>) -> Result<bool>
         (Value::Interval(v), LogicalType::Interval) => out.extend_from_slice(&interval_bytes(*v)),
         (Value::UHugeInt(v), LogicalType::UHugeInt) => out.extend_from_slice(&v.to_be_bytes()),
         _ => {
-            let same_kind = match (value, ty) {
+            let same_kind = match (value, ty.clone()) {
                 (Value::Decimal { scale, .. }, LogicalType::Decimal { scale: wanted, .. }) => {
                     *scale == wanted
                 }

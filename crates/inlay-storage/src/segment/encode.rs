@@ -51,12 +51,12 @@ pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> 
     let mut validity = None;
     let encoded = if len > 0 && null_count == len {
         Encoded {
-            encoding: Encoding::Constant(Vector::nulls(ty, len)),
+            encoding: Encoding::Constant(Vector::nulls(ty.clone(), len)),
             range: None,
             vector_zones: Vec::new(),
         }
     } else if column.is_constant() && len > 0 {
-        constant(column.get(0), ty, len)?
+        constant(column.get(0), ty.clone(), len)?
     } else {
         flat = column.flatten();
         validity = flat.validity().filter(|_| null_count > 0).map(|v| exact_bitmap(v, len));
@@ -200,7 +200,7 @@ impl Input<'_> {
         let ty = self.flat.logical_type();
         let values = &self.flat.values::<T>()[..self.len()];
         let Some((min, max)) = self.integer_range(values) else { return self.plain(None, Vec::new()) };
-        let sql = |v: T| Value::from_stored_i128(ty, v.to_i128()).unwrap_or(Value::Null);
+        let sql = |v: T| Value::from_stored_i128(&ty, v.to_i128()).unwrap_or(Value::Null);
         let range = (sql(min), sql(max));
         if min == max && self.validity.is_none() && self.effort != Effort::Plain {
             return constant(range.0, ty, self.len());

@@ -117,8 +117,8 @@ impl Segment {
             return Err(Error::corrupt(format!("a segment of {len} rows, {null_count} of them NULL")));
         }
         let has_value = null_count < len;
-        let min = reader.option(|r| value_of(ty, r))?;
-        let max = reader.option(|r| value_of(ty, r))?;
+        let min = reader.option(|r| value_of(ty.clone(), r))?;
+        let max = reader.option(|r| value_of(ty.clone(), r))?;
         if min.is_some() != has_value || max.is_some() != has_value {
             return Err(Error::corrupt("a zone map that does not fit the NULLs"));
         }
@@ -126,7 +126,7 @@ impl Segment {
         if let Some(stored) = reader.option(read_sketch)? {
             let _ = sketch.set(stored);
         }
-        let mut body = Body { ty, len, validity: None, reservation: budget.reserve(0)?, reader };
+        let mut body = Body { ty: ty.clone(), len, validity: None, reservation: budget.reserve(0)?, reader };
         if null_count > 0 && has_value && encoding != CONSTANT && encoding != RUNS {
             body.reservation.grow(len.div_ceil(64) as u64 * 8)?;
             body.validity = Some(bits::decompress(&mut body.reader, len)?);
@@ -282,14 +282,14 @@ impl Body<'_> {
         let no_rows = self.len == 0 || null_count == self.len;
         match encoding {
             CONSTANT => {
-                let value = self.reader.option(|r| value_of(self.ty, r))?;
+                let value = self.reader.option(|r| value_of(self.ty.clone(), r))?;
                 let has_null = null_count > 0;
                 if has_null != value.is_none() && self.len > 0 || has_null && null_count < self.len {
                     return Err(Error::corrupt("a constant that does not fit the NULLs"));
                 }
                 let vector = match value {
-                    Some(value) => Vector::constant(self.ty, &value, self.len)?,
-                    None => Vector::nulls(self.ty, self.len),
+                    Some(value) => Vector::constant(self.ty.clone(), &value, self.len)?,
+                    None => Vector::nulls(self.ty.clone(), self.len),
                 };
                 Ok((Encoding::Constant(vector), Vec::new()))
             }
@@ -301,7 +301,7 @@ impl Body<'_> {
     }
 
     fn read_plain(&mut self) -> Result<(Encoding, Vec<KeyRange>)> {
-        let mut vector = read_values(self.ty, self.len, &mut self.reader, &mut self.reservation)?;
+        let mut vector = read_values(self.ty.clone(), self.len, &mut self.reader, &mut self.reservation)?;
         if let Some(validity) = &self.validity {
             vector.set_validity(Some(validity.clone()));
             vector.normalize_nulls();
@@ -315,7 +315,7 @@ impl Body<'_> {
         if count == 0 || count > self.len {
             return Err(Error::corrupt(format!("a dictionary of {count} values for {} rows", self.len)));
         }
-        let values = read_values(self.ty, count, &mut self.reader, &mut self.reservation)?;
+        let values = read_values(self.ty.clone(), count, &mut self.reader, &mut self.reservation)?;
         if !ascends(&values) {
             return Err(Error::corrupt("a dictionary that does not ascend"));
         }
@@ -359,7 +359,7 @@ impl Body<'_> {
         if image.get(1) == Some(&RUNS) {
             return Err(Error::corrupt("runs inside of runs"));
         }
-        let values = Segment::from_bytes(self.ty, image, budget)?;
+        let values = Segment::from_bytes(self.ty.clone(), image, budget)?;
         Runs::from_parts(&lengths, values, self.len)
             .filter(|runs| runs.null_count() == null_count)
             .map(Encoding::Runs)
@@ -499,7 +499,7 @@ fn read_values(
             }
         }
         PhysicalType::View => {
-            let utf8 = ty == LogicalType::Varchar;
+            let utf8 = matches!(ty, LogicalType::Varchar | LogicalType::Json);
             heap = strings::decompress(reader, typed(&mut data)?, utf8, reservation)?;
         }
     }

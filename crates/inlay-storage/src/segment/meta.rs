@@ -23,7 +23,7 @@ pub struct SegmentMeta {
 impl SegmentMeta {
     /// Appends the fields. Long strings of the zone map are cut: the smallest down, the largest up.
     pub fn write(&self, out: &mut ByteWriter) {
-        out.logical_type(self.ty);
+        out.logical_type(&self.ty.clone());
         out.count(self.len);
         out.count(self.null_count);
         out.option(self.zone_map.min.as_ref(), |out, min| match lower_bound(min) {
@@ -59,7 +59,7 @@ impl Segment {
     /// What is known of this segment without reading it.
     pub fn meta(&self) -> SegmentMeta {
         SegmentMeta {
-            ty: self.ty,
+            ty: self.ty.clone(),
             len: self.len,
             null_count: self.null_count,
             zone_map: self.zone_map.clone(),

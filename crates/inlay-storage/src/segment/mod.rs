@@ -141,7 +141,7 @@ impl Segment {
 
     /// The SQL type.
     pub fn logical_type(&self) -> LogicalType {
-        self.ty
+        self.ty.clone()
     }
 
     /// Number of NULLs.
@@ -235,7 +235,7 @@ impl Segment {
             }
             Encoding::Frame { base, offsets } => {
                 let stored = base + i128::from(offsets.lanes(row..row + 1).get(0));
-                Value::from_stored_i128(self.ty, stored).unwrap_or(Value::Null)
+                Value::from_stored_i128(&self.ty, stored).unwrap_or(Value::Null)
             }
             Encoding::Runs(runs) => runs.get(row),
             Encoding::Patched(overlay) => overlay.get(row),
@@ -245,14 +245,14 @@ impl Segment {
     /// Rows `start .. start + len`: plain shares memory, a dictionary gives codes, a constant a constant; a run or a
     /// changed row may make a vector flat that would be none of these.
     pub fn scan(&self, start: usize, len: usize) -> Vector {
-        let mut out = Vector::empty(self.ty);
+        let mut out = Vector::empty(self.ty.clone());
         self.scan_into(start, len, &mut out);
         out
     }
 
     /// The rows at `rows`, which are ascending positions in this row group.
     pub fn gather(&self, rows: &[u32]) -> Vector {
-        let mut out = Vector::empty(self.ty);
+        let mut out = Vector::empty(self.ty.clone());
         self.gather_into(rows, &mut out);
         out
     }

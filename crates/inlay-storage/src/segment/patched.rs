@@ -68,7 +68,7 @@ impl Overlay {
     fn into_segment(self, budget: &MemoryBudget) -> Result<Segment> {
         let (base, values) = (&self.base, &self.values);
         let nulls_below = self.rows.iter().filter(|row| base.is_null(**row as usize)).count();
-        let (ty, len) = (base.ty, base.len);
+        let (ty, len) = (base.ty.clone(), base.len);
         let null_count = base.null_count - nulls_below + values.null_count;
         let has_value = null_count < len;
         let ends = |of: fn(&ZoneMap) -> Option<&Value>| {
@@ -96,7 +96,7 @@ impl Overlay {
 
     /// These patches and later ones together.
     fn joined(&self, rows: &[u32], values: &Vector) -> (Vec<u32>, Vector) {
-        let mut builder = VectorBuilder::new(self.base.ty, self.rows.len() + rows.len());
+        let mut builder = VectorBuilder::new(self.base.ty.clone(), self.rows.len() + rows.len());
         builder.append(&self.values.scan(0, self.rows.len()));
         builder.append(values);
         // Later patches first among equals, so that the earlier ones are dropped.

@@ -398,7 +398,7 @@ impl Segment {
     /// A constant in the domain of stored integers; `None` when its type is not the column's.
     fn stored_constant(&self, value: &Value) -> Option<i128> {
         use inlay_types::LogicalType::Decimal;
-        let fits = match (value.logical_type(), self.ty) {
+        let fits = match (value.logical_type(), self.ty.clone()) {
             (Decimal { scale: a, .. }, Decimal { scale: b, .. }) => a == b,
             (a, b) => a == b || a.is_integer() && b.is_integer(),
         };

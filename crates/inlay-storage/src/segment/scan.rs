@@ -79,7 +79,7 @@ impl Segment {
                 with_lanes!(codes.lanes(rows), codes => decode(0u32, codes, out.codes_mut()));
             }
             Encoding::Frame { base, offsets } => {
-                out.reset_flat(self.ty, len);
+                out.reset_flat(&self.ty, len);
                 let offsets = offsets.lanes(rows);
                 with_integer_type!(self.ty.physical(), T => {
                     with_lanes!(offsets, offsets => decode(*base as T, offsets, out.values_mut::<T>()));
@@ -111,7 +111,7 @@ impl Segment {
             Encoding::Runs(runs) => return runs.gather_into(rows, out),
             Encoding::Patched(overlay) => return overlay.gather_into(rows, out),
             Encoding::Plain(values) => {
-                out.reset_flat(self.ty, rows.len());
+                out.reset_flat(&self.ty, rows.len());
                 match self.ty.physical().size() {
                     1 => take(values.values::<u8>(), rows, out.values_mut::<u8>()),
                     2 => take(values.values::<u16>(), rows, out.values_mut::<u16>()),
@@ -133,7 +133,7 @@ impl Segment {
                 with_lanes!(codes, codes => decode_rows(0u32, codes, rows, out.codes_mut()));
             }
             Encoding::Frame { base, offsets } => {
-                out.reset_flat(self.ty, rows.len());
+                out.reset_flat(&self.ty, rows.len());
                 let offsets = offsets.lanes(0..self.len);
                 with_integer_type!(self.ty.physical(), T => {
                     with_lanes!(offsets, offsets => decode_rows(*base as T, offsets, rows, out.values_mut::<T>()));

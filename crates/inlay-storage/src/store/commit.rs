@@ -51,7 +51,7 @@ impl Delta {
             return Ok(false);
         }
         let Some(predicate) = predicate.filter(|_| !self.is_structural()) else { return Ok(true) };
-        let types: Vec<LogicalType> = self.before.schema().columns.iter().map(|c| c.ty).collect();
+        let types: Vec<LogicalType> = self.before.schema().columns.iter().map(|c| c.ty.clone()).collect();
         let (mut old, mut new) = (Vec::new(), Vec::new());
         for change in &self.changes {
             match change {

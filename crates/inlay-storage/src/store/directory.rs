@@ -113,7 +113,7 @@ impl StoredTable {
                 )));
             };
             columns.push(column);
-            types.push(known.ty);
+            types.push(known.ty.clone());
         }
         let root = ObjectPtr::read(from)?;
         if columns.is_empty() || root.is_none() {
@@ -260,7 +260,7 @@ fn read_statistics(bytes: &[u8], schema: &TableSchema) -> Result<StoredStatistic
     let sampled_rows = from.u64()?;
     let sample = read_batch(&mut from)?;
     from.expect_end()?;
-    let types = schema.columns.iter().map(|c| c.ty);
+    let types = schema.columns.iter().map(|c| c.ty.clone());
     if sketches.len() != schema.columns.len() || !sample.types().into_iter().eq(types) {
         return Err(Error::corrupt("statistics of another table"));
     }

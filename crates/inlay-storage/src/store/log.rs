@@ -361,7 +361,7 @@ pub(super) fn read_batch(from: &mut ByteReader<'_>) -> Result<Batch> {
 fn write_vector(vector: &Vector, out: &mut ByteWriter) {
     let flat = vector.flatten();
     let (ty, len) = (flat.logical_type(), flat.len());
-    out.logical_type(ty);
+    out.logical_type(&ty.clone());
     out.count(len);
     let nulls = flat.null_count() > 0;
     out.bool(nulls);
@@ -408,7 +408,7 @@ fn read_vector(from: &mut ByteReader<'_>) -> Result<Vector> {
         vector.normalize_nulls();
         return Ok(vector);
     }
-    let mut builder = VectorBuilder::new(ty, len);
+    let mut builder = VectorBuilder::new(ty.clone(), len);
     for row in 0..len {
         let bytes = from.sized()?;
         if validity.as_ref().is_some_and(|valid| !valid.get(row)) {

@@ -108,7 +108,7 @@ impl GroupList<'_> {
             let segment = if let ([], [only]) = (old, parts.as_slice()) {
                 Segment::encode_for(only.column(index), seal, &self.table.budget)?
             } else {
-                let mut builder = VectorBuilder::new(column.ty, len);
+                let mut builder = VectorBuilder::new(column.ty.clone(), len);
                 for group in old {
                     builder.append(&group.segment(index)?.scan(0, group.len()));
                 }

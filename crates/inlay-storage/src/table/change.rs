@@ -172,7 +172,7 @@ impl Table {
             let column = match source {
                 ColumnSource::Kept(position) => Arc::clone(group.column(*position)),
                 ColumnSource::Filled(value) => {
-                    let ty = self.schema.columns[index].ty;
+                    let ty = self.schema.columns[index].ty.clone();
                     let vector = Vector::constant(ty, value, group.len())?;
                     Column::new(crate::Segment::encode(&vector, self.budget())?)
                 }

@@ -70,7 +70,7 @@ impl Table {
         let is_sealed = run.len() > 1 || first.is_sealed();
         let mut columns = Vec::with_capacity(self.schema.columns.len());
         for (index, column) in self.schema.columns.iter().enumerate() {
-            let mut builder = VectorBuilder::new(column.ty, len);
+            let mut builder = VectorBuilder::new(column.ty.clone(), len);
             for (group, rows) in run.iter().zip(&live) {
                 builder.append(&group.segment(index)?.gather(rows));
             }

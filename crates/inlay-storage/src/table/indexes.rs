@@ -66,7 +66,7 @@ pub(crate) struct Wanting<'a> {
 
 impl Wanting<'_> {
     fn ty(&self, column: usize) -> LogicalType {
-        self.schema.columns[column].ty
+        self.schema.columns[column].ty.clone()
     }
 
     fn build(&self, columns: &[usize], snapshot: &TableSnapshot) -> Result<Arc<IndexHandle>> {

@@ -107,7 +107,7 @@ impl Table {
             count: ids.len(),
             row_ids: &|position| ids[position],
             position: &|id| ids.binary_search(&id).ok(),
-            column: &|index| gather_ids(rows, &ids, index, self.schema.columns[index].ty),
+            column: &|index| gather_ids(rows, &ids, index, self.schema.columns[index].ty.clone()),
             changed: None,
         };
         let mut made = Vec::new();
@@ -116,7 +116,7 @@ impl Table {
             if ascend_strictly(&columns) {
                 continue;
             }
-            let types: Vec<LogicalType> = key.iter().map(|c| self.schema.columns[*c].ty).collect();
+            let types: Vec<LogicalType> = key.iter().map(|c| self.schema.columns[*c].ty.clone()).collect();
             let handle = IndexHandle::empty(key, types, &self.budget, self.home.as_ref())?;
             enter_unique(&*handle.index()?, &empty, &self.schema, &pending, key, &columns)?;
             made.push(handle);

@@ -402,11 +402,11 @@ impl Table {
         let vector = if found == column.ty {
             vector.clone()
         } else if found == LogicalType::Null {
-            Vector::nulls(column.ty, vector.len())
+            Vector::nulls(column.ty.clone(), vector.len())
         } else if found.physical() == column.ty.physical() && found.is_view() == column.ty.is_view() {
-            vector.clone().reinterpret(column.ty)
+            vector.clone().reinterpret(column.ty.clone())
         } else {
-            let wanted = column.ty;
+            let wanted = column.ty.clone();
             return Err(Error::internal(format!(
                 "{found} for column \"{name}\" of \"{table}\", which is {wanted}"
             )));
@@ -430,7 +430,7 @@ impl Table {
             count,
             row_ids: &|position| first_id + position as i64,
             position: &|id| usize::try_from(id - first_id).ok().filter(|p| *p < count),
-            column: &|index| pieces_column(&pieces, index, self.schema.columns[index].ty),
+            column: &|index| pieces_column(&pieces, index, self.schema.columns[index].ty.clone()),
             changed: None,
         };
         self.enter_rows(writer, &snapshot, &pending)?;
@@ -504,7 +504,7 @@ impl Table {
         let order: Vec<u32> = changes.iter().map(|change| change.1).collect();
         let mut new_values = Vec::with_capacity(columns.len());
         for (position, &index) in columns.iter().enumerate() {
-            let joined = joined_column(values, position, self.schema.columns[index].ty)?;
+            let joined = joined_column(values, position, self.schema.columns[index].ty.clone())?;
             new_values.push(self.checked_column(index, &joined.take(&order))?);
         }
         let ids: Vec<i64> = changes.iter().map(|change| change.0).collect();
@@ -529,7 +529,7 @@ impl Table {
             position: &|id| ids.binary_search(&id).ok(),
             column: &|index| match columns.iter().position(|c| *c == index) {
                 Some(position) => Ok(values[position].clone()),
-                None => gather_ids(&snapshot, ids, index, self.schema.columns[index].ty),
+                None => gather_ids(&snapshot, ids, index, self.schema.columns[index].ty.clone()),
             },
             changed: Some(columns),
         };
@@ -587,7 +587,7 @@ fn joined_column(batches: &[Batch], index: usize, ty: LogicalType) -> Result<Vec
     if let [one] = batches {
         return Ok(one.column(index).clone());
     }
-    let mut builder = VectorBuilder::new(ty, batches.iter().map(Batch::len).sum());
+    let mut builder = VectorBuilder::new(ty.clone(), batches.iter().map(Batch::len).sum());
     for batch in batches {
         let column = batch.column(index);
         match column.logical_type() {

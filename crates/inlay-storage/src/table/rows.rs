@@ -56,7 +56,7 @@ impl TableSnapshot {
 
     /// All columns of rows that exist, ids ascending.
     pub fn rows(&self, ids: &[i64], types: &[LogicalType]) -> Result<Batch> {
-        let columns = types.iter().enumerate().map(|(index, ty)| gather_ids(self, ids, index, *ty));
+        let columns = types.iter().enumerate().map(|(index, ty)| gather_ids(self, ids, index, ty.clone()));
         Ok(Batch::new(columns.collect::<Result<_>>()?, ids.len()))
     }
 }

@@ -39,7 +39,11 @@ pub struct Exporter {
 impl Exporter {
     /// An exporter of columns with these names and types. Dictionaries are decoded, strings leave as views.
     pub fn new(names: &[String], types: &[LogicalType]) -> Self {
-        let column = |(name, &ty): (&String, _)| ExportColumn { name: name.clone(), ty, dictionary: false };
+        let column = |(name, ty): (&String, &LogicalType)| ExportColumn {
+            name: name.clone(),
+            ty: ty.clone(),
+            dictionary: false,
+        };
         Self { columns: names.iter().zip(types).map(column).collect(), strings: StringLayout::View }
     }
 
@@ -67,7 +71,7 @@ impl Exporter {
     /// The schema of one column.
     pub fn column_schema(&self, index: usize) -> ArrowSchema {
         let column = &self.columns[index];
-        let format = format_of(column.ty, self.strings);
+        let format = format_of(&column.ty, self.strings);
         if column.dictionary {
             let values = schema_of(&format, "", 0, Vec::new(), None);
             return schema_of("I", &column.name, FLAG_NULLABLE, Vec::new(), Some(values));
@@ -93,7 +97,7 @@ impl Exporter {
     /// One column as an array of [`Exporter::column_schema`].
     pub fn column(&self, index: usize, vector: &Vector) -> Result<ArrowArray> {
         let column = &self.columns[index];
-        vector.expect_type(column.ty)?;
+        vector.expect_type(&column.ty)?;
         if !column.dictionary {
             return flat_array(&vector.flatten(), self.strings).map_err(|e| named(e, &column.name));
         }
@@ -135,7 +139,7 @@ fn identity_dictionary(vector: &Vector) -> (Buffer, Vector) {
     (Buffer::from_vec(codes), values)
 }
 
-fn format_of(ty: LogicalType, strings: StringLayout) -> String {
+fn format_of(ty: &LogicalType, strings: StringLayout) -> String {
     let text = match ty {
         LogicalType::Null | LogicalType::Integer => "i",
         LogicalType::Boolean => "b",
@@ -150,12 +154,12 @@ fn format_of(ty: LogicalType, strings: StringLayout) -> String {
         LogicalType::Real => "f",
         LogicalType::Double => "g",
         LogicalType::Decimal { precision, scale } => return format!("d:{precision},{scale}"),
-        LogicalType::Varchar => match strings {
+        LogicalType::Varchar | LogicalType::Json => match strings {
             StringLayout::View => "vu",
             StringLayout::Utf8 => "u",
             StringLayout::LargeUtf8 => "U",
         },
-        LogicalType::Blob => match strings {
+        LogicalType::Blob | LogicalType::Bit => match strings {
             StringLayout::View => "vz",
             StringLayout::Utf8 => "z",
             StringLayout::LargeUtf8 => "Z",
@@ -164,6 +168,18 @@ fn format_of(ty: LogicalType, strings: StringLayout) -> String {
         LogicalType::Time => "ttu",
         LogicalType::Timestamp => "tsu:",
         LogicalType::Interval => "tin",
+        LogicalType::TimestampS => "tss:",
+        LogicalType::TimestampMs => "tsm:",
+        LogicalType::TimestampNs => "tsn:",
+        LogicalType::TimestampTz => "tsu:UTC",
+        LogicalType::TimeTz
+        | LogicalType::Uuid
+        | LogicalType::Enum(_)
+        | LogicalType::List(_)
+        | LogicalType::Array(..)
+        | LogicalType::Struct(_)
+        | LogicalType::Map(_)
+        | LogicalType::Union(_) => "vz",
     };
     text.to_string()
 }
@@ -190,7 +206,17 @@ fn flat_array(vector: &Vector, strings: StringLayout) -> Result<ArrowArray> {
             vector.data().clone()
         }
         LogicalType::Interval => nanoseconds(vector)?,
-        LogicalType::Varchar | LogicalType::Blob => {
+        LogicalType::TimeTz
+        | LogicalType::Uuid
+        | LogicalType::Enum(_)
+        | LogicalType::List(_)
+        | LogicalType::Array(..)
+        | LogicalType::Struct(_)
+        | LogicalType::Map(_)
+        | LogicalType::Union(_) => {
+            return Err(Error::unsupported(format!("a column of {} as Arrow", vector.ty())));
+        }
+        LogicalType::Varchar | LogicalType::Json | LogicalType::Blob | LogicalType::Bit => {
             let buffers = string_buffers(vector, strings)?;
             let buffers = std::iter::once(validity).chain(buffers.into_iter().map(Some)).collect();
             return Ok(array_of(len, null_count, buffers, Vec::new(), None));

@@ -136,7 +136,7 @@ impl ArrowType {
         Ok(match self {
             Self::Null => LogicalType::Integer,
             Self::Bool => LogicalType::Boolean,
-            Self::Int(ty) | Self::Offsets32(ty) | Self::Offsets64(ty) | Self::Views(ty) => *ty,
+            Self::Int(ty) | Self::Offsets32(ty) | Self::Offsets64(ty) | Self::Views(ty) => ty.clone(),
             Self::Float16 | Self::Float32 => LogicalType::Real,
             Self::Float64 => LogicalType::Double,
             Self::Decimal { precision, scale, .. } => LogicalType::decimal(*precision, *scale),

@@ -328,7 +328,7 @@ impl Rows<'_> {
             ArrowType::Views(_) => self.views(),
             ArrowType::FixedBytes(size) => self.fixed_bytes(*size),
             ArrowType::Dictionary(codes, _) => match &**codes {
-                ArrowType::Int(codes) => self.codes(*codes),
+                ArrowType::Int(codes) => self.codes(codes),
                 _ => Err(self.unreadable()),
             },
             ArrowType::Float16 => self.converted::<u16, f32>(|bits| Some(half_to_single(bits))),
@@ -516,7 +516,7 @@ impl Rows<'_> {
         Ok(self.flat(Buffer::from_vec(views), Heap::new(windows)))
     }
 
-    fn codes(self, carrier: LogicalType) -> Result<Vector> {
+    fn codes(self, carrier: &LogicalType) -> Result<Vector> {
         let (dictionary, code_validity) = self.column.dictionary()?;
         let count = dictionary.values().len();
         let data = match carrier.physical() {

@@ -25,8 +25,8 @@ fn samples() -> Vec<Vector> {
     let long = "a string that does not fit into its view";
     let of = |ty, values: &[Value]| Vector::from_sql_values(ty, values).unwrap();
     let numbers = |ty: LogicalType| {
-        let value = |v: i128| Value::from_stored_i128(ty, v).unwrap();
-        of(ty, &[value(1), Value::Null, value(0), value(1)])
+        let value = |v: i128| Value::from_stored_i128(&ty, v).unwrap();
+        of(ty.clone(), &[value(1), Value::Null, value(0), value(1)])
     };
     let mut all: Vec<Vector> = [
         LogicalType::Boolean,
@@ -190,7 +190,7 @@ fn codes_outside_of_the_dictionary_are_refused_unless_null() {
 fn other_units_and_widths_are_converted() {
     // An int column read under another field of the same width stands for a producer of that type.
     let read = |ty: LogicalType, raw: Buffer, len: usize, as_type: ArrowType| {
-        let vector = Vector::flat(ty, len, raw, None, Heap::default());
+        let vector = Vector::flat(ty.clone(), len, raw, None, Heap::default());
         let array = Exporter::new(&names(1), &[ty]).column(0, &vector).unwrap();
         let field = ArrowField { name: "t".into(), ty: as_type, children: Vec::new() };
         ArrowRecords::import(array, &field).unwrap().columns()[0].vector(0, len)

@@ -89,7 +89,8 @@ impl RowWriter<'_> {
             (ReferenceAction::Cascade, None) => return self.delete(child.id(), &ids).map(|_| ()),
             (ReferenceAction::Cascade, Some(new)) => new.iter().map(|column| column.take(&numbers)).collect(),
             (ReferenceAction::SetNull, _) => {
-                let null = |&column: &usize| Vector::nulls(child.schema().columns[column].ty, ids.len());
+                let null =
+                    |&column: &usize| Vector::nulls(child.schema().columns[column].ty.clone(), ids.len());
                 key.columns.iter().map(null).collect()
             }
             (ReferenceAction::SetDefault, _) => self.defaults(child.schema(), &key.columns, ids.len())?,
@@ -232,7 +233,8 @@ fn first_missing(table: &Table, columns: &[usize], keys: &KeySet) -> Result<Opti
 
 /// Keys of the live rows from an id on.
 fn keys_from(snapshot: &TableSnapshot, table: &Table, first: i64, columns: &[usize]) -> Result<KeySet> {
-    let types: Vec<LogicalType> = columns.iter().map(|&column| table.schema().columns[column].ty).collect();
+    let types: Vec<LogicalType> =
+        columns.iter().map(|&column| table.schema().columns[column].ty.clone()).collect();
     let groups = snapshot.row_groups().iter().filter(|group| group.row_ids().end > first);
     let parts = groups.map(|group| {
         let from = usize::try_from(first - group.row_id_start()).unwrap_or(0);

@@ -29,7 +29,8 @@ impl KeySet {
     /// The keys of rows that come in parts; rows with NULLs have none.
     pub fn of_parts(types: &[LogicalType], parts: impl Iterator<Item = Result<Vec<Vector>>>) -> Result<Self> {
         let mut numbers: HashMap<Box<[u8]>, u32> = HashMap::new();
-        let mut builders: Vec<VectorBuilder> = types.iter().map(|ty| VectorBuilder::new(*ty, 0)).collect();
+        let mut builders: Vec<VectorBuilder> =
+            types.iter().map(|ty| VectorBuilder::new(ty.clone(), 0)).collect();
         let mut new_rows = Vec::new();
         for part in parts {
             let part = part?;

@@ -13,7 +13,7 @@ pub(crate) fn joined(batches: &[Batch], types: &[LogicalType]) -> Batch {
     }
     let len = batches.iter().map(Batch::len).sum();
     let column = |(index, ty): (usize, &LogicalType)| {
-        let mut builder = VectorBuilder::new(*ty, len);
+        let mut builder = VectorBuilder::new(ty.clone(), len);
         for batch in batches {
             append(&mut builder, batch.column(index));
         }

@@ -158,7 +158,7 @@ pub(super) fn gathered(
     ids: &[i64],
     columns: &[usize],
 ) -> Result<Vec<Vector>> {
-    let gather = |&column: &usize| snapshot.gather(ids, column, table.schema().columns[column].ty);
+    let gather = |&column: &usize| snapshot.gather(ids, column, table.schema().columns[column].ty.clone());
     columns.iter().map(gather).collect()
 }
 
@@ -169,7 +169,7 @@ pub(super) fn whole_rows(snapshot: &TableSnapshot, table: &Table, ids: &[i64]) -
 
 /// The types of a table's columns.
 pub(crate) fn types_of(table: &Table) -> Vec<LogicalType> {
-    table.schema().columns.iter().map(|column| column.ty).collect()
+    table.schema().columns.iter().map(|column| column.ty.clone()).collect()
 }
 
 /// The columns of a key of rows.

@@ -27,7 +27,7 @@ impl Run<'_> {
             self.put_sequence(&transaction, sequence)?;
         }
         let sources = alter.columns.iter().zip(&alter.schema.columns);
-        let columns = sources.map(|(source, column)| self.column_source(&old, source, column.ty));
+        let columns = sources.map(|(source, column)| self.column_source(&old, source, column.ty.clone()));
         let alteration =
             Alteration { schema: alter.schema.clone(), columns: columns.collect::<Result<_>>()? };
         let table = transaction.alter_table(id, alteration)?;
@@ -84,7 +84,7 @@ impl Run<'_> {
         let mut converted: Vec<(i64, Arc<Column>)> = Vec::new();
         for group in table.snapshot().row_groups() {
             self.interrupt.check()?;
-            let values = values_of_group(&program, group, ty)?;
+            let values = values_of_group(&program, group, ty.clone())?;
             converted.push((group.row_id_start(), table.converted_column(&values)?));
         }
         Ok(ColumnSource::Converted(converted))
@@ -116,7 +116,7 @@ fn values_of_group(program: &Program, group: &RowGroup, ty: inlay_types::Logical
     let mut live = Vec::new();
     group.live_rows(0..group.len(), &mut live);
     let mut state = program.state();
-    let mut builder = VectorBuilder::new(ty, group.len());
+    let mut builder = VectorBuilder::new(ty.clone(), group.len());
     let mut segments = Vec::with_capacity(program.inputs().len());
     for &column in program.inputs() {
         segments.push(group.segment(column)?);
@@ -125,7 +125,7 @@ fn values_of_group(program: &Program, group: &RowGroup, ty: inlay_types::Logical
         let columns: Vec<Vector> = segments.iter().map(|segment| segment.gather(rows)).collect();
         let columns: Vec<&Vector> = columns.iter().collect();
         let values = program.eval_on(&mut state, &columns, rows.len())?;
-        values.expect_type(ty)?;
+        values.expect_type(&ty)?;
         builder.append(&values);
     }
     if live.len() == group.len() {

@@ -42,7 +42,7 @@ impl Digits {
 }
 
 /// Whether values of a type can be digits by their 64-bit words.
-pub(super) fn is_word(ty: LogicalType) -> bool {
+pub(super) fn is_word(ty: &LogicalType) -> bool {
     match ty.physical() {
         PhysicalType::I128 | PhysicalType::U128 | PhysicalType::View | PhysicalType::Interval => false,
         PhysicalType::Bool
@@ -60,7 +60,7 @@ pub(super) fn is_word(ty: LogicalType) -> bool {
 }
 
 /// Least word and range of all values of a type, for types of up to 32 bits.
-pub(super) fn type_range(ty: LogicalType) -> Option<(u64, u64)> {
+pub(super) fn type_range(ty: &LogicalType) -> Option<(u64, u64)> {
     match ty.physical() {
         PhysicalType::Bool => Some((0, 1)),
         PhysicalType::U8 => Some((0, u64::from(u8::MAX))),

@@ -265,7 +265,7 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn new(types: &[LogicalType]) -> Self {
-        let columns = || types.iter().map(|&ty| Column::new(ty)).collect();
+        let columns = || types.iter().map(|ty| Column::new(ty.clone())).collect();
         Self {
             partitions: (0..ROW_PARTITIONS).map(|_| columns()).collect(),
             hashes: Vec::new(),

@@ -47,7 +47,7 @@ impl State {
         let small = hints.small;
         let distinct = |set: &super::spec::DistinctSet| {
             let types: Vec<LogicalType> =
-                std::iter::once(LogicalType::UInteger).chain(set.types.iter().copied()).collect();
+                std::iter::once(LogicalType::UInteger).chain(set.types.iter().cloned()).collect();
             let ranges = vec![spec.group_types.is_empty().then_some((0, 0))];
             GroupTable::new(&types, TableHints { ranges, small, ..TableHints::default() })
         };

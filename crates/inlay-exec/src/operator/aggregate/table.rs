@@ -72,7 +72,7 @@ pub(super) struct GroupTable {
 impl GroupTable {
     pub(super) fn new(types: &[LogicalType], hints: TableHints) -> Self {
         Self {
-            columns: types.iter().map(|&ty| Column::new(ty)).collect(),
+            columns: types.iter().map(|ty| Column::new(ty.clone())).collect(),
             hints,
             resolver: Resolver::Unchosen,
             level: 0,
@@ -276,10 +276,10 @@ impl GroupTable {
                 digits.push(Digits::Strings(Box::new(Interner::new(self.string_capacity))));
                 continue;
             }
-            if !is_word(ty) {
+            if !is_word(&ty) {
                 return None;
             }
-            let narrow = type_range(ty).filter(|(_, range)| *range <= u64::from(u16::MAX));
+            let narrow = type_range(&ty).filter(|(_, range)| *range <= u64::from(u16::MAX));
             let known = self.hint(index).or(narrow);
             let (min, range) = known.or_else(|| {
                 let observed =
@@ -311,7 +311,7 @@ impl GroupTable {
         let mut digits = Vec::with_capacity(keys.len());
         for (index, key) in keys.iter().enumerate() {
             let ty = key.logical_type();
-            if !is_word(ty) {
+            if !is_word(&ty) {
                 return None;
             }
             let guessed = || {
@@ -321,9 +321,9 @@ impl GroupTable {
             };
             let known = match self.level {
                 // Several keys are guessed narrow, to fit into one word together; one key fits anyway.
-                1 if keys.len() == 1 => self.hint(index).or_else(|| type_range(ty)).or_else(guessed),
-                1 => self.hint(index).or_else(guessed).or_else(|| type_range(ty)),
-                _ => type_range(ty),
+                1 if keys.len() == 1 => self.hint(index).or_else(|| type_range(&ty)).or_else(guessed),
+                1 => self.hint(index).or_else(guessed).or_else(|| type_range(&ty)),
+                _ => type_range(&ty),
             };
             match known.filter(|(_, range)| *range < u64::MAX - 1) {
                 Some((min, range)) => digits.push(Digits::Int { min, range }),

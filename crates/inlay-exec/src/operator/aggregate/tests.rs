@@ -82,11 +82,11 @@ fn encode(flat: &Vector) -> Vector {
 }
 
 fn column(index: usize) -> Expr {
-    Expr::Column { id: ColumnId(index as u32), ty: TYPES[index] }
+    Expr::Column { id: ColumnId(index as u32), ty: TYPES[index].clone() }
 }
 
 fn aggregate(name: &str, args: &[usize], distinct: bool, filter: bool) -> AggregateExpr {
-    let types: Vec<ArgType> = args.iter().map(|&arg| ArgType::of(TYPES[arg])).collect();
+    let types: Vec<ArgType> = args.iter().map(|&arg| ArgType::of(TYPES[arg].clone())).collect();
     AggregateExpr {
         function: Arc::new(resolve_aggregate(name, &types).unwrap()),
         args: args.iter().map(|&arg| column(arg)).collect(),
@@ -407,7 +407,7 @@ fn large_partitions_are_split() {
             let rows = part * 2_000..(part + 1) * 2_000;
             let keys: Vec<Value> =
                 rows.map(|row| Value::Varchar(format!("the key of this row is {}", key_of(row)))).collect();
-            let mut columns: Vec<Vector> = TYPES.iter().map(|ty| Vector::nulls(*ty, 2_000)).collect();
+            let mut columns: Vec<Vector> = TYPES.iter().map(|ty| Vector::nulls(ty.clone(), 2_000)).collect();
             columns[2] = Vector::from_sql_values(LogicalType::Varchar, &keys).unwrap();
             Batch::new(columns, 2_000)
         })

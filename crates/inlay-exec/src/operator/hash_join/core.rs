@@ -110,8 +110,8 @@ impl Core {
         for id in &output_ids {
             let place = build.position(*id).and_then(|position| stored.binary_search(&position).ok());
             let (column, ty) = match (probe.position(*id), place) {
-                (Some(position), _) => (OutputColumn::Probe(position), probe.types[position]),
-                (None, Some(place)) => (OutputColumn::Build(place), build.types[stored[place]]),
+                (Some(position), _) => (OutputColumn::Probe(position), probe.types[position].clone()),
+                (None, Some(place)) => (OutputColumn::Build(place), build.types[stored[place]].clone()),
                 (None, None) if mark == Some(*id) => (OutputColumn::Mark, LogicalType::Boolean),
                 (None, None) => {
                     return Err(Error::internal(format!("column {id} is in no input of its join")));
@@ -125,7 +125,7 @@ impl Core {
 
     /// Types of the stored columns.
     pub fn stored_types(&self) -> Vec<LogicalType> {
-        self.stored.iter().map(|position| self.build.types[*position]).collect()
+        self.stored.iter().map(|position| self.build.types[*position].clone()).collect()
     }
 
     /// Whether probe rows without partner leave no trace, so that they may be filtered out early.

@@ -118,7 +118,7 @@ impl HashJoin {
         let build_keys = KeyPrograms::compile(side(true), &core.build.layout())?;
         let probe_keys = KeyPrograms::compile(side(false), &core.probe.layout())?;
         let key_types: Vec<LogicalType> = side(true).map(Expr::ty).collect();
-        if side(false).map(Expr::ty).ne(key_types.iter().copied()) {
+        if side(false).map(Expr::ty).ne(key_types.iter().cloned()) {
             return Err(Error::internal("the keys of a join differ in type"));
         }
         let mark = match general_mark {
@@ -130,7 +130,7 @@ impl HashJoin {
         Ok(Self {
             members_only: membership && options.conditions.is_empty() && !general_mark,
             keep_null_keys: general_mark || core.outer == Some(false),
-            narrow: key_types.iter().map(|ty| is_narrow(*ty)).collect(),
+            narrow: key_types.iter().map(|ty| is_narrow(ty.clone())).collect(),
             ranges: Mutex::new(vec![KeyRange::EMPTY; key_types.len()]),
             null_equal: options.keys.iter().map(|key| key.null_equal).collect(),
             filters: options.keys.iter().map(|key| key.filter.clone()).collect(),
@@ -173,7 +173,7 @@ fn same_columns(options: &JoinOptions) -> HashMap<ColumnId, ColumnId> {
         let (build, probe) =
             if options.build_left { (&key.left, &key.right) } else { (&key.right, &key.left) };
         if let (Expr::Column { id: build, ty }, Expr::Column { id: probe, .. }) = (build, probe)
-            && (is_narrow(*ty) || ty.is_view())
+            && (is_narrow(ty.clone()) || ty.is_view())
         {
             same.insert(*build, *probe);
         }

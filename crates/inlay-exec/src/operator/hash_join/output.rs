@@ -87,7 +87,7 @@ impl Output {
                         OutputColumn::Build(index) => {
                             gather_nullable(&build.columns[index], build_rows, memory)
                         }
-                        OutputColumn::Mark => Vector::nulls(*ty, len),
+                        OutputColumn::Mark => Vector::nulls(ty.clone(), len),
                     }
                 });
             return push(Batch::new(columns.collect(), len));
@@ -129,14 +129,14 @@ impl Output {
         for (index, column) in self.columns.iter().enumerate() {
             columns.push(match *column {
                 OutputColumn::Probe(_) => {
-                    let whole = concat(self.types[index], &held.pieces[index]);
+                    let whole = concat(self.types[index].clone(), &held.pieces[index]);
                     held.pieces[index].clear();
                     whole
                 }
                 OutputColumn::Build(stored) => {
                     gather_nullable(&build.columns[stored], &held.build_rows, &mut state.memory[index])
                 }
-                OutputColumn::Mark => Vector::nulls(self.types[index], held.len),
+                OutputColumn::Mark => Vector::nulls(self.types[index].clone(), held.len),
             });
         }
         let len = std::mem::take(&mut held.len);
@@ -149,7 +149,7 @@ impl Output {
         let columns = self.columns.iter().zip(&self.types).map(|(column, ty)| match *column {
             OutputColumn::Probe(index) => batch.column(index).clone(),
             OutputColumn::Mark => mark.clone(),
-            OutputColumn::Build(_) => Vector::nulls(*ty, batch.len()),
+            OutputColumn::Build(_) => Vector::nulls(ty.clone(), batch.len()),
         });
         push(Batch::new(columns.collect(), batch.len()))
     }
@@ -166,7 +166,7 @@ impl Output {
             self.columns.iter().zip(&mut state.memory).zip(&self.types).map(|((column, memory), ty)| {
                 match *column {
                     OutputColumn::Build(index) => gather(&build.columns[index], rows, memory),
-                    OutputColumn::Probe(_) | OutputColumn::Mark => Vector::nulls(*ty, rows.len()),
+                    OutputColumn::Probe(_) | OutputColumn::Mark => Vector::nulls(ty.clone(), rows.len()),
                 }
             });
         push(Batch::new(columns.collect(), rows.len()))

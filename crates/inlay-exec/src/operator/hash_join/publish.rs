@@ -56,7 +56,7 @@ pub(crate) fn publish(
             continue;
         }
         context.interrupt.check()?;
-        let ty = join.key_types[key];
+        let ty = join.key_types[key].clone();
         let predicates = if chunks.found == 0 {
             vec![SegmentPredicate::In(Vec::new())]
         } else if join.narrow[key] && ty != LogicalType::UBigInt {
@@ -130,7 +130,7 @@ pub(crate) fn publish_spilled(
     for (key, how) in gathered {
         let Some(slot) = &join.filters[key] else { continue };
         let span = ranges[key];
-        let within = if is_integer(join, key) { range(join.key_types[key], span) } else { None };
+        let within = if is_integer(join, key) { range(join.key_types[key].clone(), span) } else { None };
         let filter = match how.into_inner() {
             Gathered::Bitmap { words, .. } => {
                 SegmentPredicate::KeyBitmap(Arc::new(KeyBitmap::from_words(span.min, span.max, words)))
@@ -169,8 +169,8 @@ fn has_null(join: &HashJoin, chunks: &Chunks, key: usize) -> bool {
 }
 
 fn range(ty: LogicalType, range: KeyRange) -> Option<SegmentPredicate> {
-    let low = Value::from_stored_i128(ty, i128::from(range.min))?;
-    let high = Value::from_stored_i128(ty, i128::from(range.max))?;
+    let low = Value::from_stored_i128(&ty, i128::from(range.min))?;
+    let high = Value::from_stored_i128(&ty, i128::from(range.max))?;
     Some(SegmentPredicate::Between { low, low_inclusive: true, high, high_inclusive: true })
 }
 
@@ -206,7 +206,7 @@ fn integers(
     let bitmap = KeyBitmap::from_words(span.min, span.max, words);
     if bitmap.count() as u64 == span.span() + 1 {
         // Every value of the range occurs.
-        return range(join.key_types[key], span).map(|range| vec![range]);
+        return range(join.key_types[key].clone(), span).map(|range| vec![range]);
     }
     Some(vec![SegmentPredicate::KeyBitmap(Arc::new(bitmap))])
 }

@@ -153,7 +153,7 @@ pub(super) struct Scratch {
 impl HashJoin {
     /// Types of stored columns and keys.
     fn build_types(&self) -> Vec<LogicalType> {
-        self.core.stored_types().into_iter().chain(self.key_types.iter().copied()).collect()
+        self.core.stored_types().into_iter().chain(self.key_types.iter().cloned()).collect()
     }
 
     /// The files that rows go to from now on; `refused` if this join must be in memory: general marks compare rows

@@ -77,7 +77,7 @@ fn batches(random: &mut Random, rows: &[Row]) -> Vec<Batch> {
         let part = &rows[from..from + len];
         let column = |index: usize| {
             let values: Vec<Value> = part.iter().map(|row| row[index].clone()).collect();
-            Vector::from_sql_values(TYPES[index], &values).unwrap()
+            Vector::from_sql_values(TYPES[index].clone(), &values).unwrap()
         };
         let mut columns: Vec<Vector> = (0..4).map(column).collect();
         if random.below(2) == 0 {
@@ -161,8 +161,10 @@ struct Conditions {
 }
 
 fn options(kind: JoinKind, build_left: bool, conditions: &Conditions) -> JoinOptions {
-    let column =
-        |first: u32, index: usize| Expr::Column { id: ColumnId(first + index as u32), ty: TYPES[index] };
+    let column = |first: u32, index: usize| Expr::Column {
+        id: ColumnId(first + index as u32),
+        ty: TYPES[index].clone(),
+    };
     let key = |&(index, null_equal): &(usize, bool)| JoinKey {
         left: column(0, index),
         right: column(10, index),

@@ -20,7 +20,7 @@ const MERGE_SHARE: u64 = 8;
 /// The columns that a run has in a temporary file: those of the rows, the keys, and the place in the input.
 pub(super) fn run_types(sort: &Sort) -> Vec<LogicalType> {
     let keys = sort.keys.types();
-    sort.types.iter().copied().chain(keys).chain([LogicalType::UBigInt]).collect()
+    sort.types.iter().cloned().chain(keys).chain([LogicalType::UBigInt]).collect()
 }
 
 impl Run {

@@ -104,7 +104,7 @@ fn sorted_in(
     let columns: Vec<Vector> = (0..TYPES.len())
         .map(|c| {
             let values: Vec<Value> = rows.iter().map(|row| row[c].clone()).collect();
-            Vector::from_sql_values(TYPES[c], &values).unwrap()
+            Vector::from_sql_values(TYPES[c].clone(), &values).unwrap()
         })
         .collect();
     let layout = Layout((0..TYPES.len() as u32).map(ColumnId).collect());
@@ -149,13 +149,14 @@ fn sorts_agree_with_the_model() {
     let mut random = Random(7);
     for round in 0..30 {
         let count = [0, 1, 5, 3000, 20_000][round % 5];
-        let rows: Vec<Vec<Value>> =
-            (0..count).map(|_| TYPES.iter().map(|ty| random_value(&mut random, *ty)).collect()).collect();
+        let rows: Vec<Vec<Value>> = (0..count)
+            .map(|_| TYPES.iter().map(|ty| random_value(&mut random, ty.clone())).collect())
+            .collect();
         let keys: Vec<SortKey> = (0..1 + random.below(3))
             .map(|_| {
                 let column = random.below(TYPES.len() as u64) as u32;
                 SortKey {
-                    expr: Expr::Column { id: ColumnId(column), ty: TYPES[column as usize] },
+                    expr: Expr::Column { id: ColumnId(column), ty: TYPES[column as usize].clone() },
                     descending: random.below(2) == 0,
                     nulls_first: random.below(2) == 0,
                 }
@@ -178,9 +179,9 @@ fn sorts_agree_with_the_model() {
 fn limits_apply_to_each_group() {
     let mut random = Random(11);
     let rows: Vec<Vec<Value>> =
-        (0..2000).map(|_| TYPES.iter().map(|ty| random_value(&mut random, *ty)).collect()).collect();
+        (0..2000).map(|_| TYPES.iter().map(|ty| random_value(&mut random, ty.clone())).collect()).collect();
     let key = |column: u32| SortKey {
-        expr: Expr::Column { id: ColumnId(column), ty: TYPES[column as usize] },
+        expr: Expr::Column { id: ColumnId(column), ty: TYPES[column as usize].clone() },
         descending: false,
         nulls_first: false,
     };
@@ -201,13 +202,13 @@ fn limits_apply_to_each_group() {
 }
 
 fn key(column: u32, descending: bool) -> SortKey {
-    let expr = Expr::Column { id: ColumnId(column), ty: TYPES[column as usize] };
+    let expr = Expr::Column { id: ColumnId(column), ty: TYPES[column as usize].clone() };
     SortKey { expr, descending, nulls_first: descending }
 }
 
 fn many_rows(count: usize) -> Vec<Vec<Value>> {
     let random = &mut Random(23);
-    (0..count).map(|_| TYPES.iter().map(|ty| random_value(random, *ty)).collect()).collect()
+    (0..count).map(|_| TYPES.iter().map(|ty| random_value(random, ty.clone())).collect()).collect()
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn comparison(op: CompareOp, left: &Expr, right: &Expr) -> Option<(ColumnId, Seg
 /// The type of a column that an expression reads.
 fn column_type(expr: &Expr, column: ColumnId) -> Option<LogicalType> {
     match expr {
-        Expr::Column { id, ty } if *id == column => Some(*ty),
+        Expr::Column { id, ty } if *id == column => Some(ty.clone()),
         other => other.children().into_iter().find_map(|child| column_type(child, column)),
     }
 }

@@ -57,7 +57,7 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     Function::new(
         "age",
         Overloads::Fixed(&[Signature::new(&[Timestamp, Timestamp], IntervalType, |args, len, out| {
-            zip_simple(args, IntervalType, len, out, age)
+            zip_simple(args, &IntervalType, len, out, age)
         })]),
         "years, months, days and time between two moments",
         "age(TIMESTAMP '2024-03-01', TIMESTAMP '2024-01-31') = INTERVAL '1 month 1 day'",
@@ -71,7 +71,7 @@ fn difference(
     out: &mut Vector,
     count: fn(Part, LogicalType, i64, i64) -> i64,
 ) -> Result<()> {
-    if null_argument(args, BigInt, len, out) {
+    if null_argument(args, &BigInt, len, out) {
         return Ok(());
     }
     let ty = args[1].logical_type();
@@ -81,12 +81,12 @@ fn difference(
     if ty == Date {
         let (from, to) = (Column::<i32>::of(args[1]), Column::<i32>::of(args[2]));
         let midnight = |days: i32| i64::from(days).saturating_mul(MICROS_PER_DAY);
-        per_row(args, BigInt, len, out, |row| {
-            Ok(count(part(row)?, ty, midnight(from.get(row)), midnight(to.get(row))))
+        per_row(args, &BigInt, len, out, |row| {
+            Ok(count(part(row)?, ty.clone(), midnight(from.get(row)), midnight(to.get(row))))
         })
     } else {
         let (from, to) = (Column::<i64>::of(args[1]), Column::<i64>::of(args[2]));
-        per_row(args, BigInt, len, out, |row| Ok(count(part(row)?, ty, from.get(row), to.get(row))))
+        per_row(args, &BigInt, len, out, |row| Ok(count(part(row)?, ty.clone(), from.get(row), to.get(row))))
     }
 }
 

@@ -91,7 +91,7 @@ fn flushed(text: &mut Vec<u8>, next: Vec<Piece>) -> Vec<Piece> {
 
 fn strftime(moments: &Vector, formats: &Vector, len: usize, out: &mut Vector) -> Result<()> {
     let args = [moments, formats];
-    if null_argument(&args, Varchar, len, out) {
+    if null_argument(&args, &Varchar, len, out) {
         return Ok(());
     }
     let (days, texts) = (Days::of(moments), TextColumn::of(formats));
@@ -163,12 +163,12 @@ fn iso(days: i32) -> (i32, i32) {
 }
 
 fn strptime(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if null_argument(args, Timestamp, len, out) {
+    if null_argument(args, &Timestamp, len, out) {
         return Ok(());
     }
     let (texts, formats) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     let constant = if args[1].is_constant() { Some(parse_format(formats.get(0))?) } else { None };
-    per_row(args, Timestamp, len, out, |row| {
+    per_row(args, &Timestamp, len, out, |row| {
         let text = texts.get(row);
         let parsed = match &constant {
             Some(pieces) => read_pieces(pieces, text),

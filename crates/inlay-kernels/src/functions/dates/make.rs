@@ -32,7 +32,7 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
         Overloads::Fixed(&[
             Signature::new(&[BigInt, BigInt, BigInt, BigInt, BigInt, Double], Timestamp, make_timestamp),
             Signature::new(&[BigInt], Timestamp, |args, len, out| {
-                map(args[0], Timestamp, len, out, |at: i64| at)
+                map(args[0], &Timestamp, len, out, |at: i64| at)
             }),
         ]),
         "the timestamp of year, month, day, hour, minute and second, or of microseconds since 1970",
@@ -214,18 +214,18 @@ fn checked_time(hour: i64, minute: i64, second: f64) -> Result<i64> {
 
 fn make_date(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let [y, m, d] = [0, 1, 2].map(|i| Column::<i64>::of(args[i]));
-    per_row(args, Date, len, out, |row| checked_date(y.get(row), m.get(row), d.get(row)))
+    per_row(args, &Date, len, out, |row| checked_date(y.get(row), m.get(row), d.get(row)))
 }
 
 fn make_time(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (h, m, s) = (Column::<i64>::of(args[0]), Column::<i64>::of(args[1]), Column::<f64>::of(args[2]));
-    per_row(args, Time, len, out, |row| checked_time(h.get(row), m.get(row), s.get(row)))
+    per_row(args, &Time, len, out, |row| checked_time(h.get(row), m.get(row), s.get(row)))
 }
 
 fn make_timestamp(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let [y, mo, d, h, mi] = [0, 1, 2, 3, 4].map(|i| Column::<i64>::of(args[i]));
     let s = Column::<f64>::of(args[5]);
-    per_row(args, Timestamp, len, out, |row| {
+    per_row(args, &Timestamp, len, out, |row| {
         let days = i64::from(checked_date(y.get(row), mo.get(row), d.get(row))?);
         let time = checked_time(h.get(row), mi.get(row), s.get(row))?;
         let at = days.checked_mul(MICROS_PER_DAY).and_then(|at| at.checked_add(time));
@@ -240,7 +240,7 @@ fn to_timestamp(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     };
     let error =
         |seconds: f64| Error::out_of_range(format!("{seconds} seconds are out of range for TIMESTAMP"));
-    try_map(args[0], Timestamp, len, out, micros, error)
+    try_map(args[0], &Timestamp, len, out, micros, error)
 }
 
 fn to_interval(args: &[&Vector], len: usize, out: &mut Vector, unit: (i64, i64, i64)) -> Result<()> {
@@ -252,7 +252,7 @@ fn to_interval(args: &[&Vector], len: usize, out: &mut Vector, unit: (i64, i64, 
             _ => (Interval::default(), true),
         }
     };
-    try_map(args[0], IntervalType, len, out, made, |n| {
+    try_map(args[0], &IntervalType, len, out, made, |n| {
         Error::out_of_range(format!("{n} units are too many for an INTERVAL"))
     })
 }
@@ -262,7 +262,7 @@ fn from_float(args: &[&Vector], len: usize, out: &mut Vector, micros_per_unit: f
         let micros = (count * micros_per_unit).round();
         (Interval { months: 0, days: 0, micros: micros as i64 }, micros.is_nan() || micros.abs() >= 9.2e18)
     };
-    try_map(args[0], IntervalType, len, out, made, |n| {
+    try_map(args[0], &IntervalType, len, out, made, |n| {
         Error::out_of_range(format!("{n} units are too many for an INTERVAL"))
     })
 }

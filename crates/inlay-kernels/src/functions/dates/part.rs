@@ -115,12 +115,12 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
         "epoch",
         Overloads::Fixed(&[
             Signature::new(&[Date], Double, |args, len, out| {
-                map(args[0], Double, len, out, |days: i32| f64::from(days) * 86_400.0)
+                map(args[0], &Double, len, out, |days: i32| f64::from(days) * 86_400.0)
             }),
             Signature::new(&[Timestamp], Double, seconds),
             Signature::new(&[Time], Double, seconds),
             Signature::new(&[IntervalType], Double, |args, len, out| {
-                map(args[0], Double, len, out, |i: Interval| i.order_key() as f64 / 1e6)
+                map(args[0], &Double, len, out, |i: Interval| i.order_key() as f64 / 1e6)
             }),
         ]),
         "seconds since 1970, or in an interval",
@@ -130,10 +130,10 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
         "julian",
         Overloads::Fixed(&[
             Signature::new(&[Date], Double, |args, len, out| {
-                map(args[0], Double, len, out, |days: i32| f64::from(days) + JULIAN_1970)
+                map(args[0], &Double, len, out, |days: i32| f64::from(days) + JULIAN_1970)
             }),
             Signature::new(&[Timestamp], Double, |args, len, out| {
-                map(args[0], Double, len, out, |at: i64| at as f64 / MICROS_PER_DAY as f64 + JULIAN_1970)
+                map(args[0], &Double, len, out, |at: i64| at as f64 / MICROS_PER_DAY as f64 + JULIAN_1970)
             }),
         ]),
         "days since 4714-11-24 BC",
@@ -143,10 +143,10 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
         "epoch_ms",
         Overloads::Fixed(&[
             Signature::new(&[Timestamp], BigInt, |args, len, out| {
-                map(args[0], BigInt, len, out, |at: i64| at.div_euclid(1000))
+                map(args[0], &BigInt, len, out, |at: i64| at.div_euclid(1000))
             }),
             Signature::new(&[BigInt], Timestamp, |args, len, out| {
-                map(args[0], Timestamp, len, out, |ms: i64| ms.saturating_mul(1000))
+                map(args[0], &Timestamp, len, out, |ms: i64| ms.saturating_mul(1000))
             }),
         ]),
         "milliseconds since 1970, or the timestamp of them",
@@ -171,7 +171,7 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
 const JULIAN_1970: f64 = 2_440_588.0;
 
 fn seconds(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    map(args[0], Double, len, out, |micros: i64| micros as f64 / 1e6)
+    map(args[0], &Double, len, out, |micros: i64| micros as f64 / 1e6)
 }
 
 /// `part` of a date, timestamp, time or interval vector.
@@ -182,19 +182,19 @@ fn date_part(part: Part, input: &Vector, len: usize, out: &mut Vector) -> Result
             Part::Month => fields(input, len, out, |_, m, _| i64::from(m)),
             Part::Day => fields(input, len, out, |_, _, d| i64::from(d)),
             Part::Quarter => fields(input, len, out, |_, m, _| i64::from(m + 2) / 3),
-            _ => map(input, BigInt, len, out, |days: i32| part_of_date(part, days)),
+            _ => map(input, &BigInt, len, out, |days: i32| part_of_date(part, days)),
         },
         Timestamp => match part {
             Part::Hour | Part::Minute | Part::Second | Part::Millisecond | Part::Microsecond => {
-                map(input, BigInt, len, out, |at: i64| part_of_time(part, at.rem_euclid(MICROS_PER_DAY)))
+                map(input, &BigInt, len, out, |at: i64| part_of_time(part, at.rem_euclid(MICROS_PER_DAY)))
             }
-            Part::Epoch => map(input, BigInt, len, out, |at: i64| at.div_euclid(MICROS_PER_SECOND)),
-            _ => map(input, BigInt, len, out, |at: i64| {
+            Part::Epoch => map(input, &BigInt, len, out, |at: i64| at.div_euclid(MICROS_PER_SECOND)),
+            _ => map(input, &BigInt, len, out, |at: i64| {
                 part_of_date(part, at.div_euclid(MICROS_PER_DAY) as i32)
             }),
         },
-        Time => map(input, BigInt, len, out, |at: i64| part_of_time(part, at)),
-        IntervalType => map(input, BigInt, len, out, |i: Interval| part_of_interval(part, i)),
+        Time => map(input, &BigInt, len, out, |at: i64| part_of_time(part, at)),
+        IntervalType => map(input, &BigInt, len, out, |i: Interval| part_of_interval(part, i)),
         other => Err(Error::internal(format!("part of {other}"))),
     }
 }
@@ -206,12 +206,12 @@ fn fields(
     out: &mut Vector,
     f: impl Fn(i32, i32, i32) -> i64 + Copy,
 ) -> Result<()> {
-    if null_argument(&[input], BigInt, len, out) {
+    if null_argument(&[input], &BigInt, len, out) {
         return Ok(());
     }
     let input = undictionary(input);
     let rows = if input.is_constant() { 1 } else { len };
-    out.reset_flat(BigInt, rows);
+    out.reset_flat(&BigInt, rows);
     map_fields(&input.values::<i32>()[..rows], out.values_mut::<i64>(), f);
     crate::apply::finish(&[&input], rows, len, out)
 }
@@ -291,7 +291,7 @@ fn part_of_interval(part: Part, interval: Interval) -> i64 {
 
 /// `date_part(name, x)`.
 fn named_part(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if null_argument(args, BigInt, len, out) {
+    if null_argument(args, &BigInt, len, out) {
         return Ok(());
     }
     let names = TextColumn::of(args[0]);
@@ -302,15 +302,17 @@ fn named_part(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     match args[1].logical_type() {
         Date => {
             let days = Column::<i32>::of(args[1]);
-            per_row(args, BigInt, len, out, |row| Ok(part_of_date(part(row)?, days.get(row))))
+            per_row(args, &BigInt, len, out, |row| Ok(part_of_date(part(row)?, days.get(row))))
         }
         IntervalType => {
             let values = Column::<Interval>::of(args[1]);
-            per_row(args, BigInt, len, out, |row| Ok(part_of_interval(part(row)?, values.get(row))))
+            per_row(args, &BigInt, len, out, |row| Ok(part_of_interval(part(row)?, values.get(row))))
         }
         ty => {
             let values = Column::<i64>::of(args[1]);
-            per_row(args, BigInt, len, out, |row| Ok(part_of_moment(part(row)?, ty, values.get(row))))
+            per_row(args, &BigInt, len, out, |row| {
+                Ok(part_of_moment(part(row)?, ty.clone(), values.get(row)))
+            })
         }
     }
 }

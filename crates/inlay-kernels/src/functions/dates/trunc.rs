@@ -26,9 +26,9 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     Function::new(
         "last_day",
         Overloads::Fixed(&[
-            Signature::new(&[Date], Date, |args, len, out| map(args[0], Date, len, out, last_day)),
+            Signature::new(&[Date], Date, |args, len, out| map(args[0], &Date, len, out, last_day)),
             Signature::new(&[Timestamp], Date, |args, len, out| {
-                map(args[0], Date, len, out, |at: i64| last_day(at.div_euclid(MICROS_PER_DAY) as i32))
+                map(args[0], &Date, len, out, |at: i64| last_day(at.div_euclid(MICROS_PER_DAY) as i32))
             }),
         ]),
         "the last day of the month",
@@ -90,34 +90,34 @@ fn constant_part(args: &[&Vector]) -> Result<Option<Part>> {
 }
 
 fn trunc_timestamp(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if null_argument(args, Timestamp, len, out) {
+    if null_argument(args, &Timestamp, len, out) {
         return Ok(());
     }
     if let Some(part) = constant_part(args)? {
-        return map(args[1], Timestamp, len, out, |at: i64| trunc(part, at));
+        return map(args[1], &Timestamp, len, out, |at: i64| trunc(part, at));
     }
     let (parts, values) = (TextColumn::of(args[0]), Column::<i64>::of(args[1]));
-    per_row(args, Timestamp, len, out, |row| Ok(trunc(Part::parse(parts.get(row))?, values.get(row))))
+    per_row(args, &Timestamp, len, out, |row| Ok(trunc(Part::parse(parts.get(row))?, values.get(row))))
 }
 
 fn trunc_date(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if null_argument(args, Timestamp, len, out) {
+    if null_argument(args, &Timestamp, len, out) {
         return Ok(());
     }
     let midnight = |part: Part, days: i32| i64::from(day_trunc(part, days)).saturating_mul(MICROS_PER_DAY);
     if let Some(part) = constant_part(args)? {
-        return map(args[1], Timestamp, len, out, |days: i32| midnight(part, days));
+        return map(args[1], &Timestamp, len, out, |days: i32| midnight(part, days));
     }
     let (parts, values) = (TextColumn::of(args[0]), Column::<i32>::of(args[1]));
-    per_row(args, Timestamp, len, out, |row| Ok(midnight(Part::parse(parts.get(row))?, values.get(row))))
+    per_row(args, &Timestamp, len, out, |row| Ok(midnight(Part::parse(parts.get(row))?, values.get(row))))
 }
 
 fn trunc_interval(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if null_argument(args, IntervalType, len, out) {
+    if null_argument(args, &IntervalType, len, out) {
         return Ok(());
     }
     let (parts, values) = (TextColumn::of(args[0]), Column::<Interval>::of(args[1]));
-    per_row(args, IntervalType, len, out, |row| {
+    per_row(args, &IntervalType, len, out, |row| {
         let value = values.get(row);
         let part = Part::parse(parts.get(row))?;
         let whole = |months: i32| Interval { months: value.months / months * months, days: 0, micros: 0 };

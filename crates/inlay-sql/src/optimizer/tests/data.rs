@@ -9,7 +9,7 @@ const BIG: LogicalType = LogicalType::BigInt;
 const INT: LogicalType = LogicalType::Integer;
 const TEXT: LogicalType = LogicalType::Varchar;
 const DATE: LogicalType = LogicalType::Date;
-const MONEY: LogicalType = LogicalType::decimal(15, 2);
+const MONEY: LogicalType = LogicalType::Decimal { precision: 15, scale: 2 };
 
 /// A number below `count` that depends on `i` and `salt` alone.
 fn below(i: i64, salt: u64, count: i64) -> i64 {
@@ -202,8 +202,9 @@ pub fn tpch() -> Catalog {
 }
 
 fn fill(catalog: &Catalog, name: &str, rows: i64, columns: &[Column], has_key: bool) {
-    let schemas =
-        columns.iter().map(|(name, ty, _)| ColumnSchema { not_null: true, ..ColumnSchema::new(*name, *ty) });
+    let schemas = columns
+        .iter()
+        .map(|(name, ty, _)| ColumnSchema { not_null: true, ..ColumnSchema::new(*name, ty.clone()) });
     let mut schema = TableSchema::new(name, schemas.collect());
     if has_key {
         schema.columns[0].unique = true;
@@ -215,7 +216,7 @@ fn fill(catalog: &Catalog, name: &str, rows: i64, columns: &[Column], has_key: b
         let to = rows.min(from + 2048);
         let vectors = columns.iter().map(|(_, ty, value)| {
             let values: Vec<Value> = (from..to).map(value).collect();
-            Vector::from_sql_values(*ty, &values).unwrap()
+            Vector::from_sql_values(ty.clone(), &values).unwrap()
         });
         table.table.append(&[Batch::new(vectors.collect(), (to - from) as usize)]).unwrap();
         from = to;
@@ -242,7 +243,7 @@ pub fn zoo() -> Catalog {
         ("nums", &[("a", INT), ("b", INT), ("s", TEXT), ("f", LogicalType::Double)]),
     ];
     for (name, columns) in tables {
-        let columns = columns.iter().map(|(name, ty)| ColumnSchema::new(*name, *ty)).collect();
+        let columns = columns.iter().map(|(name, ty)| ColumnSchema::new(*name, ty.clone())).collect();
         catalog.create_table(TableSchema::new(name, columns), false, false).unwrap();
     }
     catalog

@@ -338,7 +338,10 @@ impl PushDown<'_> {
             );
             if is_count {
                 let (raw, ty) = (self.columns.copy_of(*id), self.columns.ty(*id));
-                mended.push((*id, Expr::Coalesce { args: vec![self.columns.expr(raw), zero_of(ty)], ty }));
+                mended.push((
+                    *id,
+                    Expr::Coalesce { args: vec![self.columns.expr(raw), zero_of(ty.clone())], ty },
+                ));
                 *id = raw;
             } else {
                 mended.push(pass_through(self.columns, *id));

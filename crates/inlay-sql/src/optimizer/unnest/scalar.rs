@@ -72,7 +72,10 @@ pub fn unnest(
                 if counts {
                     let raw = columns.copy_of(id);
                     let ty = columns.ty(id);
-                    mended.insert(id, Expr::Coalesce { args: vec![columns.expr(raw), zero_of(ty)], ty });
+                    mended.insert(
+                        id,
+                        Expr::Coalesce { args: vec![columns.expr(raw), zero_of(ty.clone())], ty },
+                    );
                     renamed.push((raw, aggregate));
                 } else if guarded {
                     let raw = columns.copy_of(id);
@@ -118,7 +121,7 @@ fn finish(
         let expr = match &guard {
             Some(guard) => Expr::Case {
                 branches: vec![(guard.clone(), expr)],
-                otherwise: Box::new(Expr::Literal { value: inlay_types::Value::Null, ty }),
+                otherwise: Box::new(Expr::Literal { value: inlay_types::Value::Null, ty: ty.clone() }),
                 ty,
             },
             None => expr,

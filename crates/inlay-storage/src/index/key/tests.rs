@@ -105,13 +105,13 @@ fn random_rows(random: &mut Random, count: usize) -> (Vec<LogicalType>, Vec<Vec<
     let types: Vec<LogicalType> =
         (0..1 + random.below(3)).map(|_| TYPES[random.below(TYPES.len() as u64) as usize]).collect();
     let rows: Vec<Vec<Value>> =
-        (0..count).map(|_| types.iter().map(|ty| random.value(*ty)).collect()).collect();
+        (0..count).map(|_| types.iter().map(|ty| random.value(ty.clone())).collect()).collect();
     let columns: Vec<Vector> = types
         .iter()
         .enumerate()
         .map(|(c, ty)| {
             let values: Vec<Value> = rows.iter().map(|row| row[c].clone()).collect();
-            Vector::from_sql_values(*ty, &values).unwrap()
+            Vector::from_sql_values(ty.clone(), &values).unwrap()
         })
         .collect();
     let keys = encode_rows(&columns).unwrap();
@@ -147,7 +147,7 @@ fn values_and_vectors_of_any_shape_have_the_same_keys() {
             assert!(keys.key(index).starts_with(&prefix));
             assert_eq!(keys.has_null(index), row.iter().any(Value::is_null));
             let constants: Vec<Vector> =
-                row.iter().zip(&types).map(|(v, ty)| Vector::constant(*ty, v, 3).unwrap()).collect();
+                row.iter().zip(&types).map(|(v, ty)| Vector::constant(ty.clone(), v, 3).unwrap()).collect();
             assert_eq!(encode_rows(&constants).unwrap().key(2), keys.key(index));
         }
     }

@@ -328,7 +328,7 @@ fn rescued(home: &Arc<Home>, table: &Table, group: &RowGroup) -> Result<RowGroup
 /// Statistics that know nothing.
 fn no_statistics(schema: &TableSchema) -> StoredStatistics {
     let columns = &schema.columns;
-    let sample = columns.iter().map(|column| VectorBuilder::new(column.ty, 0).finish()).collect();
+    let sample = columns.iter().map(|column| VectorBuilder::new(column.ty.clone(), 0).finish()).collect();
     StoredStatistics {
         sketches: vec![HyperLogLog::default(); columns.len()],
         sample: Arc::new(Batch::new(sample, 0)),

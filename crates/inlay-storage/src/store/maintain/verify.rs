@@ -216,7 +216,7 @@ fn segment_fits(column: &Arc<Column>) -> Result<()> {
     let (found, said) = (column.segment()?.meta(), column.meta());
     let block = column.stored().map(|stored| format!("block {}", stored.ptr().block));
     let place = block.unwrap_or_else(|| "in the directory".to_string());
-    if (found.ty, found.len, found.null_count) != (said.ty, said.len, said.null_count) {
+    if (&found.ty, found.len, found.null_count) != (&said.ty, said.len, said.null_count) {
         let message = format!(
             "a segment of {} rows, {} of them NULL, where {} and {} are expected",
             found.len, found.null_count, said.len, said.null_count

@@ -1,0 +1,3 @@
+//! Lists, arrays, structs, maps and unions.
+
+pub mod text;
