@@ -128,8 +128,17 @@ impl VectorBuilder {
     pub fn push(&mut self, value: &Value) -> Result<()> {
         match value {
             Value::Null => self.push_null(),
-            Value::Varchar(text) | Value::Json(text) if self.ty.is_view() => self.push_bytes(text.as_bytes()),
-            Value::Blob(bytes) | Value::Bit(bytes) if self.ty.is_view() => self.push_bytes(bytes),
+            Value::Varchar(text) | Value::Json(text) if self.ty.is_view() && !self.ty.is_nested() => {
+                self.push_bytes(text.as_bytes())
+            }
+            Value::Blob(bytes) | Value::Bit(bytes) if self.ty.is_view() && !self.ty.is_nested() => {
+                self.push_bytes(bytes)
+            }
+            nested if self.ty.is_nested() => {
+                let mut bytes = Vec::new();
+                crate::nested::write::push_value(&self.ty, nested, &mut bytes)?;
+                self.push_bytes(&bytes);
+            }
             Value::Real(v) if self.ty == LogicalType::Real => self.push_native(*v),
             Value::Double(v) if self.ty == LogicalType::Double => self.push_native(*v),
             Value::Interval(v) if self.ty == LogicalType::Interval => self.push_native::<Interval>(*v),

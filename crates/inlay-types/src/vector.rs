@@ -431,6 +431,7 @@ impl Vector {
             LogicalType::Bit => Value::Bit(text().to_vec()),
             LogicalType::Interval => Value::Interval(self.data.typed::<Interval>()[index]),
             LogicalType::UHugeInt => Value::UHugeInt(self.data.typed::<u128>()[index]),
+            ty if ty.is_nested() => crate::nested::read::value(ty, text()),
             ty => Value::from_stored_i128(ty, self.stored_i128(index)).unwrap_or(Value::Null),
         }
     }

@@ -62,11 +62,11 @@ fn branches_that_are_not_taken_do_not_fail() {
     assert_eq!(eval(&quotient, &batch()), Err(Error::DivisionByZero));
     let is_zero = Expr::compare(CompareOp::Eq, column(1, INT), int(0));
     let ty = quotient.ty();
-    let minus_one = Expr::Cast { input: Box::new(int(-1)), ty, or_null: false };
+    let minus_one = Expr::Cast { input: Box::new(int(-1)), ty: ty.clone(), or_null: false };
     let guarded = Expr::Case {
         branches: vec![(is_zero.clone(), minus_one)],
         otherwise: Box::new(quotient.clone()),
-        ty,
+        ty: ty.clone(),
     };
     let found = eval(&guarded, &batch()).unwrap();
     assert_eq!(found.iter().map(Value::to_string).collect::<Vec<_>>(), ["3", "-1", "-1", "NULL"]);

@@ -1,3 +1,48 @@
-//! Lists, arrays, structs, maps and unions.
+//! Lists, arrays, structs, maps and unions: one value is one packed string of bytes.
+//!
+//! A vector of a nested type is carried as views with a heap exactly like a BLOB, so whatever moves, hashes, stores or
+//! spills strings does so with nested values. The packing is canonical: equal values have equal bytes.
+//!
+//! ```text
+//! sequence   [ count u32, top bit: has NULLs | validity, 1 bit each, if it has NULLs | elements ]
+//!   elements of fixed width: back to back; others: [ end u32 of each | their bytes ]
+//! LIST, ARRAY   a sequence
+//! MAP           [ size of the keys u32 | sequence of keys | sequence of values ]
+//! STRUCT        [ validity, 1 bit each | fields of fixed width in order | end u32 of each other field | their bytes ]
+//! UNION         [ tag u8 | 1 if not NULL, else 0 | the value ]
+//! ```
+//! Invariants
+//! - NULL slots are zero or empty, bits behind the last one are clear, -0.0 is stored as 0.0 and every NaN alike.
+//! - Readers trust nothing: bytes of any pattern, as a damaged file may hold, give some values and never a panic.
+//! - Types are at most [`crate::logical_type::MAX_NESTING`] deep, so recursion over a type is bounded.
+//!
+//! [`pack`] makes vectors of nested values from vectors of their parts, [`unpack`] the reverse without copying strings,
+//! [`read`] and [`write`] deal with single values, [`compare`] orders them, [`text`] shows them.
 
+pub mod compare;
+pub mod pack;
+pub mod read;
 pub mod text;
+pub mod unpack;
+pub mod write;
+
+pub use compare::compare;
+pub use pack::{pack_lists, pack_maps, pack_struct, pack_unions};
+pub use read::Sequence;
+pub use unpack::{extract_field, unpack_lists, unpack_maps, unpack_struct, unpack_unions};
+
+use crate::{LogicalType, PhysicalType};
+
+/// The bit of a sequence's header that says that it has a validity.
+const HAS_NULLS: u32 = 1 << 31;
+
+/// Bytes of each value in packed form; `None` for types carried as views.
+pub fn fixed_width(ty: &LogicalType) -> Option<usize> {
+    match ty.physical() {
+        PhysicalType::View => None,
+        other => Some(other.size()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

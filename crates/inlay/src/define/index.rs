@@ -32,9 +32,9 @@ impl Run<'_> {
             schema.keys.push(columns.clone());
             let made = transaction.alter_table(id, Alteration::of_schema(schema));
             made.map_err(|error| match error {
-                Error::Unique { message } => Error::Unique {
-                    message: format!("UNIQUE INDEX \"{name}\" cannot be made: {message}"),
-                },
+                Error::Unique { message } => {
+                    Error::Unique { message: format!("UNIQUE INDEX \"{name}\" cannot be made: {message}") }
+                }
                 other => other,
             })?;
         }

@@ -188,7 +188,7 @@ impl Run<'_> {
         let mut positional = Vec::with_capacity(arguments.len());
         for (index, value) in arguments.into_iter().enumerate() {
             positional.push(match prepared.types.get(index) {
-                Some(ty) if !value.is_null() => cast_value(&value, ty.clone())?,
+                Some(ty) if !value.is_null() => cast_value(&value, &ty.clone())?,
                 _ => value,
             });
         }

@@ -56,9 +56,9 @@ fn row(random: &mut Random, number: u64, wide: u64) -> Vec<Value> {
 }
 
 fn batch_of(rows: &[Vec<Value>], dictionary: bool) -> Batch {
-    let columns = TYPES.iter().enumerate().map(|(index, &ty)| {
+    let columns = TYPES.iter().enumerate().map(|(index, ty)| {
         let values: Vec<Value> = rows.iter().map(|row| row[index].clone()).collect();
-        let flat = Vector::from_sql_values(ty, &values).unwrap();
+        let flat = Vector::from_sql_values(ty.clone(), &values).unwrap();
         if index == 1 && dictionary { encode(&flat) } else { flat }
     });
     Batch::new(columns.collect(), rows.len())

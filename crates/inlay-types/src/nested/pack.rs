@@ -1,0 +1,174 @@
+//! Vectors of nested values from vectors of their parts.
+
+use super::write::{push_fixed, push_map, push_sequence, push_struct};
+use crate::{Bitmap, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder};
+
+/// The parts of nested values: a flat vector whose rows give canonical bytes.
+struct Parts {
+    flat: Vector,
+    /// Rows of fixed width in canonical form, when the vector's memory is not.
+    canonical: Option<Vec<u8>>,
+    width: usize,
+}
+
+impl Parts {
+    fn new(vector: &Vector) -> Self {
+        let flat = vector.flatten();
+        let physical = flat.physical_type();
+        let width = physical.size();
+        let is_float = matches!(physical, PhysicalType::F32 | PhysicalType::F64);
+        let canonical = is_float.then(|| {
+            let mut out = Vec::with_capacity(flat.len() * width);
+            let bytes = &flat.data().bytes()[..flat.len() * width];
+            bytes.chunks_exact(width).for_each(|value| push_fixed(physical, value, &mut out));
+            out
+        });
+        Self { flat, canonical, width }
+    }
+
+    fn get(&self, row: usize) -> Option<&[u8]> {
+        if self.flat.is_null(row) {
+            return None;
+        }
+        if self.flat.physical_type() == PhysicalType::View {
+            return Some(self.flat.views()[row].bytes(self.flat.heap().buffers()));
+        }
+        let bytes = self.canonical.as_deref().unwrap_or_else(|| self.flat.data().bytes());
+        Some(&bytes[row * self.width..(row + 1) * self.width])
+    }
+
+    /// Rows `from..to` as packed elements, when none of them can be NULL and all have a fixed width.
+    fn run(&self, from: usize, to: usize) -> Option<&[u8]> {
+        if self.flat.validity().is_some() || self.flat.physical_type() == PhysicalType::View {
+            return None;
+        }
+        let bytes = self.canonical.as_deref().unwrap_or_else(|| self.flat.data().bytes());
+        Some(&bytes[from * self.width..to * self.width])
+    }
+}
+
+fn rows(offsets: &[u32]) -> usize {
+    offsets.len().saturating_sub(1)
+}
+
+fn check(fits: bool) -> Result<()> {
+    if fits { Ok(()) } else { Err(Error::internal("parts of nested values do not fit together")) }
+}
+
+/// Packs row by row; `one` appends the bytes of a row that is not NULL.
+fn build(
+    ty: &LogicalType,
+    len: usize,
+    validity: Option<&Bitmap>,
+    mut one: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
+) -> Result<Vector> {
+    let mut builder = VectorBuilder::new(ty.clone(), len);
+    let mut scratch = Vec::new();
+    for row in 0..len {
+        if validity.is_some_and(|v| !v.get(row)) {
+            builder.push_null();
+            continue;
+        }
+        scratch.clear();
+        one(row, &mut scratch)?;
+        builder.push_bytes(&scratch);
+    }
+    Ok(builder.finish())
+}
+
+/// Lists, or arrays, of type `ty`: row `i` holds the elements `offsets[i] .. offsets[i + 1]` of `child`.
+pub fn pack_lists(
+    ty: &LogicalType,
+    child: &Vector,
+    offsets: &[u32],
+    validity: Option<&Bitmap>,
+) -> Result<Vector> {
+    let (LogicalType::List(element) | LogicalType::Array(element, _)) = ty else {
+        return Err(Error::internal(format!("lists packed as {ty}")));
+    };
+    check(
+        element.physical() == child.physical_type()
+            && offsets.last().is_none_or(|&end| end as usize <= child.len()),
+    )?;
+    let parts = Parts::new(child);
+    build(ty, rows(offsets), validity, |row, out| {
+        let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
+        check(from <= to)?;
+        if let Some(run) = parts.run(from, to) {
+            out.extend_from_slice(&((to - from) as u32).to_le_bytes());
+            out.extend_from_slice(run);
+            return Ok(());
+        }
+        push_sequence(element, to - from, |index| parts.get(from + index), out)
+    })
+}
+
+/// Structs of type `ty` from one vector per field, of `len` rows each.
+pub fn pack_struct(
+    ty: &LogicalType,
+    children: &[&Vector],
+    len: usize,
+    validity: Option<&Bitmap>,
+) -> Result<Vector> {
+    let LogicalType::Struct(fields) = ty else {
+        return Err(Error::internal(format!("structs packed as {ty}")));
+    };
+    check(fields.len() == children.len() && children.iter().all(|child| child.len() >= len))?;
+    let parts: Vec<Parts> = children.iter().map(|child| Parts::new(child)).collect();
+    build(ty, len, validity, |row, out| push_struct(fields, |index| parts[index].get(row), out))
+}
+
+/// Maps of type `ty`: row `i` holds the pairs `offsets[i] .. offsets[i + 1]`. A key that is NULL or occurs twice in a map
+/// is an error.
+pub fn pack_maps(
+    ty: &LogicalType,
+    keys: &Vector,
+    values: &Vector,
+    offsets: &[u32],
+    validity: Option<&Bitmap>,
+) -> Result<Vector> {
+    let LogicalType::Map(types) = ty else { return Err(Error::internal(format!("maps packed as {ty}"))) };
+    let end = offsets.last().map_or(0, |&end| end as usize);
+    check(end <= keys.len() && end <= values.len())?;
+    let (keys, values) = (Parts::new(keys), Parts::new(values));
+    let mut seen = std::collections::HashSet::new();
+    build(ty, rows(offsets), validity, |row, out| {
+        let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
+        check(from <= to)?;
+        seen.clear();
+        for index in from..to {
+            let Some(key) = keys.get(index) else {
+                return Err(Error::invalid_argument("a key of a MAP is NULL"));
+            };
+            if !seen.insert(key.to_vec()) {
+                let shown = super::read::value(&types.0, key);
+                return Err(Error::invalid_argument(format!(
+                    "the key {shown} occurs more than once in a MAP"
+                )));
+            }
+        }
+        push_map(types, to - from, |i| keys.get(from + i), |i| values.get(from + i), out)
+    })
+}
+
+/// Unions of type `ty`: row `i` holds row `i` of the child of member `tags[i]`.
+pub fn pack_unions(
+    ty: &LogicalType,
+    tags: &[u8],
+    children: &[&Vector],
+    validity: Option<&Bitmap>,
+) -> Result<Vector> {
+    let LogicalType::Union(members) = ty else {
+        return Err(Error::internal(format!("unions packed as {ty}")));
+    };
+    check(members.len() == children.len() && children.iter().all(|child| child.len() >= tags.len()))?;
+    let parts: Vec<Parts> = children.iter().map(|child| Parts::new(child)).collect();
+    build(ty, tags.len(), validity, |row, out| {
+        let member = parts.get(usize::from(tags[row]));
+        let member = member.ok_or_else(|| Error::internal("a UNION has no such member"))?;
+        let value = member.get(row);
+        out.extend_from_slice(&[tags[row], u8::from(value.is_some())]);
+        out.extend_from_slice(value.unwrap_or_default());
+        Ok(())
+    })
+}

@@ -1,0 +1,173 @@
+//! Vectors of the parts of nested values. Strings in them are views into the heap of the nested vector.
+
+use super::fixed_width;
+use super::read::{Sequence, StructLayout, map_parts, union_parts};
+use crate::view::INLINE_LIMIT;
+use crate::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector, View};
+
+/// Where the bytes of one nested value lie, so that views of its parts can be made.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    bytes: &'a [u8],
+    view: View,
+}
+
+impl Row<'_> {
+    /// The view of a part of this value's bytes.
+    fn view_of(&self, part: &[u8]) -> View {
+        if part.len() <= INLINE_LIMIT {
+            return View::inline(part);
+        }
+        let inside = part.as_ptr() as usize - self.bytes.as_ptr() as usize;
+        View::new(part, self.view.buffer(), self.view.offset() + inside as u32)
+    }
+}
+
+/// The rows of a flat vector.
+fn row(flat: &Vector, index: usize) -> Row<'_> {
+    let view = flat.views()[index];
+    Row { bytes: flat.views()[index].bytes(flat.heap().buffers()), view }
+}
+
+/// A vector being made of parts.
+struct Builder {
+    ty: LogicalType,
+    width: Option<usize>,
+    raw: Vec<u8>,
+    nulls: Vec<u32>,
+    len: usize,
+}
+
+impl Builder {
+    fn new(ty: &LogicalType) -> Self {
+        Self { ty: ty.clone(), width: fixed_width(ty), raw: Vec::new(), nulls: Vec::new(), len: 0 }
+    }
+
+    fn push(&mut self, row: Row<'_>, part: Option<&[u8]>) {
+        match (self.width, part) {
+            (Some(width), Some(part)) => {
+                let size = part.len().min(width);
+                self.raw.extend_from_slice(&part[..size]);
+                self.raw.resize(self.raw.len() + width - size, 0);
+            }
+            (None, Some(part)) => self.push_view(row.view_of(part)),
+            (Some(width), None) => self.raw.resize(self.raw.len() + width, 0),
+            (None, None) => self.push_view(View::EMPTY),
+        }
+        if part.is_none() {
+            self.nulls.push(self.len as u32);
+        }
+        self.len += 1;
+    }
+
+    fn push_view(&mut self, view: View) {
+        self.raw.extend_from_slice(&view.head.to_le_bytes());
+        self.raw.extend_from_slice(&view.tail.to_le_bytes());
+    }
+
+    fn push_all(&mut self, row: Row<'_>, sequence: Sequence<'_>) {
+        if let (true, Some(run)) = (sequence.has_no_nulls(), sequence.fixed()) {
+            self.raw.extend_from_slice(run);
+            self.len += sequence.len();
+            return;
+        }
+        (0..sequence.len()).for_each(|index| self.push(row, sequence.get(index)));
+    }
+
+    /// The vector; `heap` is that of the nested vector.
+    fn finish(self, heap: &Heap) -> Vector {
+        let validity = (!self.nulls.is_empty()).then(|| {
+            let mut validity = Bitmap::filled(self.len, true);
+            self.nulls.iter().for_each(|&row| validity.set(row as usize, false));
+            validity
+        });
+        let heap = if self.width.is_some() { Heap::default() } else { heap.clone() };
+        Vector::flat(self.ty, self.len, Buffer::copy_of(&self.raw), validity, heap)
+    }
+}
+
+/// All elements of all lists or arrays, and where those of each row begin: `len + 1` offsets. NULL has no elements.
+pub fn unpack_lists(lists: &Vector) -> Result<(Vector, Vec<u32>)> {
+    let (LogicalType::List(element) | LogicalType::Array(element, _)) = lists.ty() else {
+        return Err(Error::internal(format!("{} unpacked as lists", lists.ty())));
+    };
+    let flat = lists.flatten();
+    let mut child = Builder::new(element);
+    let mut offsets = Vec::with_capacity(flat.len() + 1);
+    offsets.push(0);
+    for index in 0..flat.len() {
+        if !flat.is_null(index) {
+            let row = row(&flat, index);
+            child.push_all(row, Sequence::new(element, row.bytes));
+        }
+        offsets.push(super::write::size(child.len)?);
+    }
+    Ok((child.finish(flat.heap()), offsets))
+}
+
+/// All keys, all values, and where the pairs of each row begin: `len + 1` offsets.
+pub fn unpack_maps(maps: &Vector) -> Result<(Vector, Vector, Vec<u32>)> {
+    let LogicalType::Map(types) = maps.ty() else {
+        return Err(Error::internal(format!("{} unpacked as maps", maps.ty())));
+    };
+    let flat = maps.flatten();
+    let (mut keys, mut values) = (Builder::new(&types.0), Builder::new(&types.1));
+    let mut offsets = Vec::with_capacity(flat.len() + 1);
+    offsets.push(0);
+    for index in 0..flat.len() {
+        if !flat.is_null(index) {
+            let row = row(&flat, index);
+            let (k, v) = map_parts(types, row.bytes);
+            for pair in 0..k.len().min(v.len()) {
+                keys.push(row, k.get(pair));
+                values.push(row, v.get(pair));
+            }
+        }
+        offsets.push(super::write::size(keys.len)?);
+    }
+    Ok((keys.finish(flat.heap()), values.finish(flat.heap()), offsets))
+}
+
+/// Field `index` of each struct; NULL where the struct is.
+pub fn extract_field(structs: &Vector, index: usize) -> Result<Vector> {
+    let LogicalType::Struct(fields) = structs.ty() else {
+        return Err(Error::internal(format!("a field of {}", structs.ty())));
+    };
+    let Some(field) = fields.get(index) else {
+        return Err(Error::internal(format!("field {index} of {}", structs.ty())));
+    };
+    let layout = StructLayout::new(fields);
+    let flat = structs.flatten();
+    let mut child = Builder::new(&field.ty);
+    for at in 0..flat.len() {
+        let row = row(&flat, at);
+        child.push(row, if flat.is_null(at) { None } else { layout.field(row.bytes, index) });
+    }
+    Ok(child.finish(flat.heap()))
+}
+
+/// One vector per field.
+pub fn unpack_struct(structs: &Vector) -> Result<Vec<Vector>> {
+    let count = if let LogicalType::Struct(fields) = structs.ty() { fields.len() } else { 0 };
+    (0..count).map(|index| extract_field(structs, index)).collect()
+}
+
+/// The tag of each row (0 where it is NULL), and one vector per member: NULL where another member is held.
+pub fn unpack_unions(unions: &Vector) -> Result<(Vec<u8>, Vec<Vector>)> {
+    let LogicalType::Union(members) = unions.ty() else {
+        return Err(Error::internal(format!("{} unpacked as unions", unions.ty())));
+    };
+    let flat = unions.flatten();
+    let mut children: Vec<Builder> = members.iter().map(|member| Builder::new(&member.ty)).collect();
+    let mut tags = Vec::with_capacity(flat.len());
+    for index in 0..flat.len() {
+        let row = row(&flat, index);
+        let (tag, part) = if flat.is_null(index) { (0, None) } else { union_parts(row.bytes) };
+        let tag = if usize::from(tag) < children.len() { tag } else { 0 };
+        for (member, child) in children.iter_mut().enumerate() {
+            child.push(row, part.filter(|_| member == usize::from(tag)));
+        }
+        tags.push(tag);
+    }
+    Ok((tags, children.into_iter().map(|child| child.finish(flat.heap())).collect()))
+}

@@ -1,0 +1,166 @@
+//! Packing: canonical bytes of parts.
+
+use super::{HAS_NULLS, fixed_width};
+use crate::{Error, Field, LogicalType, PhysicalType, Result, Value};
+
+/// Appends a value of fixed width from its bytes in memory, in canonical form.
+pub(super) fn push_fixed(physical: PhysicalType, bytes: &[u8], out: &mut Vec<u8>) {
+    match physical {
+        PhysicalType::F64 => {
+            let mut raw = [0; 8];
+            raw.copy_from_slice(&bytes[..8]);
+            let value = f64::from_le_bytes(raw);
+            let canonical = if value.is_nan() { f64::NAN } else { value + 0.0 };
+            out.extend_from_slice(&canonical.to_le_bytes());
+        }
+        PhysicalType::F32 => {
+            let mut raw = [0; 4];
+            raw.copy_from_slice(&bytes[..4]);
+            let value = f32::from_le_bytes(raw);
+            let canonical = if value.is_nan() { f32::NAN } else { value + 0.0 };
+            out.extend_from_slice(&canonical.to_le_bytes());
+        }
+        _ => out.extend_from_slice(bytes),
+    }
+}
+
+/// Appends the packed sequence of `count` elements. `get` gives the canonical bytes of an element, `None` for NULL.
+pub(super) fn push_sequence<'a>(
+    element: &LogicalType,
+    count: usize,
+    get: impl Fn(usize) -> Option<&'a [u8]> + Copy,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let has_nulls = (0..count).any(|index| get(index).is_none());
+    let header = u32::try_from(count).ok().filter(|count| count & HAS_NULLS == 0);
+    let header = header.ok_or_else(|| Error::out_of_range("a list has more than 2,147,483,647 elements"))?;
+    out.extend_from_slice(&(header | if has_nulls { HAS_NULLS } else { 0 }).to_le_bytes());
+    if has_nulls {
+        push_validity(count, |index| get(index).is_some(), out);
+    }
+    if let Some(width) = fixed_width(element) {
+        for index in 0..count {
+            match get(index) {
+                Some(bytes) => out.extend_from_slice(bytes),
+                None => out.resize(out.len() + width, 0),
+            }
+        }
+        return Ok(());
+    }
+    push_others((0..count).map(get), out)
+}
+
+/// Appends the ends of values without fixed width, then their bytes.
+fn push_others<'a>(values: impl Iterator<Item = Option<&'a [u8]>> + Clone, out: &mut Vec<u8>) -> Result<()> {
+    let mut end = 0usize;
+    for value in values.clone() {
+        end += value.map_or(0, <[u8]>::len);
+        out.extend_from_slice(&size(end)?.to_le_bytes());
+    }
+    values.flatten().for_each(|bytes| out.extend_from_slice(bytes));
+    Ok(())
+}
+
+fn push_validity(count: usize, valid: impl Fn(usize) -> bool, out: &mut Vec<u8>) {
+    let from = out.len();
+    out.resize(from + count.div_ceil(8), 0);
+    for index in (0..count).filter(|&index| valid(index)) {
+        out[from + index / 8] |= 1 << (index % 8);
+    }
+}
+
+/// A size in 32 bits.
+pub(super) fn size(bytes: usize) -> Result<u32> {
+    u32::try_from(bytes).map_err(|_| Error::out_of_range("a nested value has more than 4 GiB"))
+}
+
+/// Appends the packed struct. `get` gives the canonical bytes of a field, `None` for NULL.
+pub(super) fn push_struct<'a>(
+    fields: &[Field],
+    get: impl Fn(usize) -> Option<&'a [u8]> + Copy,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    push_validity(fields.len(), |index| get(index).is_some(), out);
+    for (index, field) in fields.iter().enumerate() {
+        let Some(width) = fixed_width(&field.ty) else { continue };
+        match get(index) {
+            Some(bytes) => out.extend_from_slice(bytes),
+            None => out.resize(out.len() + width, 0),
+        }
+    }
+    let others = fields.iter().enumerate().filter(|(_, field)| fixed_width(&field.ty).is_none());
+    push_others(others.map(|(index, _)| get(index)), out)
+}
+
+fn wrong(ty: &LogicalType, value: &Value) -> Error {
+    Error::internal(format!("{} value where {ty} is expected", value.logical_type()))
+}
+
+/// Packs each value; `None` where it is NULL.
+fn packed<'v>(values: impl Iterator<Item = (&'v LogicalType, &'v Value)>) -> Result<Vec<Option<Vec<u8>>>> {
+    let one = |(ty, value): (&LogicalType, &Value)| {
+        if value.is_null() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        push_value(ty, value, &mut bytes)?;
+        Ok(Some(bytes))
+    };
+    values.map(one).collect()
+}
+
+/// Appends the canonical bytes of a value of type `ty`, which is not NULL.
+pub fn push_value(ty: &LogicalType, value: &Value, out: &mut Vec<u8>) -> Result<()> {
+    match (ty, value) {
+        (LogicalType::List(element), Value::List { values, .. })
+        | (LogicalType::Array(element, _), Value::Array { values, .. }) => {
+            let parts = packed(values.iter().map(|value| (&**element, value)))?;
+            push_sequence(element, parts.len(), |index| parts[index].as_deref(), out)
+        }
+        (LogicalType::Struct(fields), Value::Struct { values, .. }) if fields.len() == values.len() => {
+            let parts = packed(fields.iter().map(|f| &f.ty).zip(values))?;
+            push_struct(fields, |index| parts[index].as_deref(), out)
+        }
+        (LogicalType::Map(types), Value::Map { entries, .. }) => {
+            let keys = packed(entries.iter().map(|(key, _)| (&types.0, key)))?;
+            let values = packed(entries.iter().map(|(_, value)| (&types.1, value)))?;
+            push_map(types, keys.len(), |i| keys[i].as_deref(), |i| values[i].as_deref(), out)
+        }
+        (LogicalType::Union(members), Value::Union { tag, value, .. }) => {
+            let member = members.get(usize::from(*tag)).ok_or_else(|| wrong(ty, value))?;
+            out.extend_from_slice(&[*tag, u8::from(!value.is_null())]);
+            if value.is_null() { Ok(()) } else { push_value(&member.ty, value, out) }
+        }
+        (_, Value::Varchar(text) | Value::Json(text)) if ty.is_view() && !ty.is_nested() => {
+            out.extend_from_slice(text.as_bytes());
+            Ok(())
+        }
+        (_, Value::Blob(bytes) | Value::Bit(bytes)) if ty.is_view() && !ty.is_nested() => {
+            out.extend_from_slice(bytes);
+            Ok(())
+        }
+        _ if ty.is_view() => Err(wrong(ty, value)),
+        _ => {
+            let one = crate::Vector::from_sql_values(ty.clone(), std::slice::from_ref(value))?;
+            let physical = ty.physical();
+            push_fixed(physical, &one.data().bytes()[..physical.size()], out);
+            Ok(())
+        }
+    }
+}
+
+/// Appends the packed map of `count` pairs.
+pub(super) fn push_map<'a>(
+    types: &(LogicalType, LogicalType),
+    count: usize,
+    key: impl Fn(usize) -> Option<&'a [u8]> + Copy,
+    value: impl Fn(usize) -> Option<&'a [u8]> + Copy,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    push_sequence(&types.0, count, key, out)?;
+    let keys_size = size(out.len() - start - 4)?;
+    out[start..start + 4].copy_from_slice(&keys_size.to_le_bytes());
+    push_sequence(&types.1, count, value, out)
+}
