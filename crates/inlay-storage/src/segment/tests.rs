@@ -110,7 +110,7 @@ fn random_value(ty: LogicalType, spread: Spread, row: usize, random: &mut Random
             let modulus = 1i128 << bits;
             let stored =
                 if ty.to_string().starts_with('U') { signed.rem_euclid(modulus) } else { signed % modulus };
-            Value::from_stored_i128(ty, stored).unwrap()
+            Value::from_stored_i128(&ty, stored).unwrap()
         }
     }
 }
@@ -168,7 +168,7 @@ fn predicates(
 ) -> Vec<(SegmentPredicate, SegmentPredicate)> {
     let mut pick = || {
         let value = values[random.below(values.len() as u64) as usize].clone();
-        if value.is_null() { random_value(ty, Spread::Wide, 3, random) } else { value }
+        if value.is_null() { random_value(ty.clone(), Spread::Wide, 3, random) } else { value }
     };
     let twice = |p: SegmentPredicate| (p.clone(), p);
     let mut all = vec![twice(SegmentPredicate::IsNull), twice(SegmentPredicate::IsNotNull)];
@@ -189,7 +189,7 @@ fn predicates(
     all.push((SegmentPredicate::Generic(Arc::new(Below(below))), as_compare));
     let member = pick();
     let mut bloom = BloomFilter::new(3);
-    bloom.insert(prepare::hashes(&column(ty, std::slice::from_ref(&member)))[0]);
+    bloom.insert(prepare::hashes(&column(ty.clone(), std::slice::from_ref(&member)))[0]);
     bloom.set_range(member.clone(), member.clone());
     all.push((SegmentPredicate::Bloom(Arc::new(bloom)), SegmentPredicate::Compare(Cmp::Eq, member)));
     let stored: Vec<i64> =
@@ -296,11 +296,11 @@ fn segments_read_and_filter_as_the_values_they_were_made_from() {
                 let values: Vec<Value> = (0..len)
                     .map(|row| match is_null(row, spread, null_percent, &mut random) {
                         true => Value::Null,
-                        false => random_value(ty, spread, row, &mut random),
+                        false => random_value(ty.clone(), spread, row, &mut random),
                     })
                     .collect();
                 let budget = MemoryBudget::unlimited();
-                let vector = column(ty, &values);
+                let vector = column(ty.clone(), &values);
                 let segment = match effort {
                     0 => Segment::encode_plain(&vector, &budget).unwrap(),
                     1 => Segment::encode(&vector, &budget).unwrap(),
@@ -360,10 +360,10 @@ fn overlays_read_and_filter_as_the_changed_values() {
             let mut values: Vec<Value> = (0..4500)
                 .map(|row| match is_null(row, spread, null_percent, &mut random) {
                     true => Value::Null,
-                    false => random_value(ty, spread, row, &mut random),
+                    false => random_value(ty.clone(), spread, row, &mut random),
                 })
                 .collect();
-            let mut segment = Arc::new(Segment::encode(&column(ty, &values), &budget).unwrap());
+            let mut segment = Arc::new(Segment::encode(&column(ty.clone(), &values), &budget).unwrap());
             for round in 0..5 {
                 let count = [1, 40, 60, 3, 200][round];
                 let mut rows: Vec<u32> = (0..count).map(|_| random.below(4500) as u32).collect();
@@ -373,12 +373,13 @@ fn overlays_read_and_filter_as_the_changed_values() {
                     .iter()
                     .map(|row| match random.below(4) {
                         0 => Value::Null,
-                        _ => random_value(ty, SPREADS[*row as usize % 8], *row as usize, &mut random),
+                        _ => random_value(ty.clone(), SPREADS[*row as usize % 8], *row as usize, &mut random),
                     })
                     .collect();
                 rows.iter().zip(&changes).for_each(|(row, value)| values[*row as usize] = value.clone());
-                segment =
-                    Arc::new(Segment::patched(&segment, &rows, &column(ty, &changes), &budget).unwrap());
+                segment = Arc::new(
+                    Segment::patched(&segment, &rows, &column(ty.clone(), &changes), &budget).unwrap(),
+                );
                 assert_eq!(segment.encoding_name() == "patched", round < 4);
                 assert_eq!(segment.null_count(), values.iter().filter(|v| v.is_null()).count());
                 let zone = segment.zone_map();
@@ -391,11 +392,11 @@ fn overlays_read_and_filter_as_the_changed_values() {
                 check_filters(&segment, &values, &mut random);
             }
             let image = segment.to_bytes().unwrap();
-            let back = Segment::from_bytes(ty, &image, &budget).unwrap();
+            let back = Segment::from_bytes(ty.clone(), &image, &budget).unwrap();
             check_reads(&back, &values, &mut random);
-            let one = column(ty, &[Value::Null]);
+            let one = column(ty.clone(), &[Value::Null]);
             let patched = Arc::new(Segment::patched(&segment, &[7], &one, &budget).unwrap());
-            let back = Segment::from_bytes(ty, &patched.to_bytes().unwrap(), &budget).unwrap();
+            let back = Segment::from_bytes(ty.clone(), &patched.to_bytes().unwrap(), &budget).unwrap();
             values[7] = Value::Null;
             check_reads(&back, &values, &mut random);
         }
@@ -413,7 +414,7 @@ fn check_image(segment: &Segment, values: &[Value], random: &mut Random) {
     let ty = segment.logical_type();
     let image = segment.to_bytes().unwrap();
     let budget = MemoryBudget::unlimited();
-    let back = Segment::from_bytes(ty, &image, &budget).unwrap();
+    let back = Segment::from_bytes(ty.clone(), &image, &budget).unwrap();
     assert!(budget.used() >= back.memory_size() as u64);
     assert_eq!(back.encoding_name(), segment.encoding_name());
     assert_eq!(back.null_count(), segment.null_count());
@@ -443,7 +444,7 @@ fn check_image(segment: &Segment, values: &[Value], random: &mut Random) {
             }
         }
         let budget = MemoryBudget::new(64 << 20);
-        if let Ok(other) = Segment::from_bytes(ty, &damaged, &budget) {
+        if let Ok(other) = Segment::from_bytes(ty.clone(), &damaged, &budget) {
             use_segment(&other, values, random);
         }
         assert_eq!(budget.used(), 0);

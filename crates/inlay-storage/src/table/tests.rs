@@ -38,7 +38,7 @@ fn row(id: i64, variant: u64) -> Row {
 fn batch(schema: &TableSchema, rows: &[Row]) -> Batch {
     let column = |(index, column): (usize, &ColumnSchema)| {
         let values: Vec<Value> = rows.iter().map(|r| r[index].clone()).collect();
-        Vector::from_sql_values(column.ty, &values).unwrap()
+        Vector::from_sql_values(column.ty.clone(), &values).unwrap()
     };
     Batch::new(schema.columns.iter().enumerate().map(column).collect(), rows.len())
 }

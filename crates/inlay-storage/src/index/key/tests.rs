@@ -66,6 +66,7 @@ impl Random {
                 days: (wide >> 40) as i32 % 70,
                 micros: wide as i64,
             }),
+            other => unreachable!("no random values of {other}"),
         }
     }
 }
@@ -103,7 +104,7 @@ fn compare(left: &[Value], right: &[Value]) -> Ordering {
 /// Rows of random values in one to three columns of random types, and their keys.
 fn random_rows(random: &mut Random, count: usize) -> (Vec<LogicalType>, Vec<Vec<Value>>, KeyRows) {
     let types: Vec<LogicalType> =
-        (0..1 + random.below(3)).map(|_| TYPES[random.below(TYPES.len() as u64) as usize]).collect();
+        (0..1 + random.below(3)).map(|_| TYPES[random.below(TYPES.len() as u64) as usize].clone()).collect();
     let rows: Vec<Vec<Value>> =
         (0..count).map(|_| types.iter().map(|ty| random.value(ty.clone())).collect()).collect();
     let columns: Vec<Vector> = types
