@@ -94,6 +94,8 @@ pub struct TableSchema {
     pub keys: Vec<Vec<usize>>,
     /// Column positions of the PRIMARY KEY; empty when there is none.
     pub primary_key: Vec<usize>,
+    /// Names that keys were given; others are called after their columns.
+    pub key_names: Vec<(Vec<usize>, String)>,
     /// CHECK constraints.
     pub checks: Vec<Check>,
     /// FOREIGN KEY constraints.
@@ -108,6 +110,7 @@ impl TableSchema {
             columns,
             keys: Vec::new(),
             primary_key: Vec::new(),
+            key_names: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
         }
@@ -159,6 +162,11 @@ impl TableSchema {
             out.u8(key.on_delete.number());
             out.u8(key.on_update.number());
         }
+        out.count(self.key_names.len());
+        for (key, name) in &self.key_names {
+            write_positions(key, out);
+            out.text(name);
+        }
     }
 
     /// What [`TableSchema::write`] wrote.
@@ -185,7 +193,10 @@ impl TableSchema {
             })
         };
         let foreign_keys = (0..from.count_of(6)?).map(|_| foreign_key(from)).collect::<Result<Vec<_>>>()?;
-        Ok(Self { name, columns, keys, primary_key, checks, foreign_keys })
+        let key_name =
+            |from: &mut ByteReader<'_>| Ok((read_positions(from, width)?, from.text()?.to_string()));
+        let key_names = (0..from.count_of(2)?).map(|_| key_name(from)).collect::<Result<Vec<_>>>()?;
+        Ok(Self { name, columns, keys, primary_key, key_names, checks, foreign_keys })
     }
 }
 

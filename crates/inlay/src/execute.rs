@@ -6,14 +6,14 @@
 //! - `change`: INSERT, UPDATE, DELETE, MERGE. `define`: CREATE, ALTER, DROP. `maintain`: files.
 
 use crate::connection::{Host, OpenTransaction, Parameters, Session};
-use crate::database::Database;
+use crate::database::{Database, same_name};
 use crate::names::Names;
 use crate::procedure;
 use crate::reads;
 use crate::result::{QueryResult, ResultKind};
 use crate::settings;
 use crate::transactions::{ModesExt, Transactions};
-use inlay_catalog::TableSource;
+use inlay_catalog::{DefinitionKind, MAIN, TableSource};
 use inlay_exec::{Analysis, ExecContext};
 use inlay_kernels::registry::ResolveOptions;
 use inlay_sql::binder::{self, BindContext, Databases};
@@ -25,6 +25,7 @@ use inlay_storage::store::Transaction;
 use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Rows of host objects that one statement may name; more is a loop.
@@ -160,6 +161,9 @@ impl Run<'_> {
             transactions: &self.transactions,
             found,
             variables: &self.session.variables,
+            prepared: &self.session.prepared,
+            settings: self.session.settings,
+            binds_view: AtomicBool::new(false),
             failure: Mutex::new(None),
         }
     }
@@ -171,7 +175,11 @@ impl Run<'_> {
         work: impl FnOnce(&BindContext<'_>) -> Result<T>,
     ) -> Result<T> {
         let session = self.session.settings;
-        let setting = |name: &str| settings::get(name, self.database.settings(), &session);
+        let setting = |name: &str| match name {
+            "schema" => Some(Value::Varchar(self.transactions.current_schema())),
+            "search_path" => Some(Value::Varchar(self.transactions.search_path_text())),
+            name => settings::get(name, self.database.settings(), &session),
+        };
         let run = |query: Query| {
             let (_, batches) = self.batches(query)?;
             let rows = batches.iter().flat_map(|batch| (0..batch.len()).map(move |row| (batch, row)));
@@ -268,12 +276,39 @@ impl Run<'_> {
     }
 
     fn set(&mut self, name: &str, value: Option<&Value>) -> Result<QueryResult> {
+        if matches!(name, "schema" | "search_path") {
+            return self.set_search_path(value);
+        }
         settings::set(name, value, self.database.settings(), &mut self.session.settings)?;
         let options = self.database.settings().store_options();
         for store in self.database.stores() {
             store.set_synchronous(options.synchronous);
             store.set_checkpoint_threshold(options.checkpoint_threshold);
         }
+        Ok(QueryResult::done())
+    }
+
+    /// SET search_path and SET schema: schemas of the current database in which names are looked up before `main`.
+    fn set_search_path(&mut self, value: Option<&Value>) -> Result<QueryResult> {
+        let text = value.map_or_else(String::new, Value::to_string);
+        let current = self.transactions.current(self.database);
+        let state = self.transactions.of(self.database, &current)?.state();
+        let mut schemas = Vec::new();
+        for part in text.split(',').map(|part| part.trim().trim_matches('"')).filter(|part| !part.is_empty())
+        {
+            let schema = part.strip_prefix(&format!("{current}.")).unwrap_or(part);
+            let is_user = matches!(schema, "$user" | "public" | "pg_catalog" | "temp");
+            if !same_name(schema, MAIN) && state.definition(DefinitionKind::Schema, schema).is_none() {
+                if is_user {
+                    continue;
+                }
+                let message = format!("schema \"{schema}\" does not exist; CREATE SCHEMA makes it");
+                return Err(Error::bind(message));
+            }
+            schemas.push(schema.to_string());
+        }
+        self.session.names.schemas = schemas;
+        self.transactions.set_session(&self.session.names);
         Ok(QueryResult::done())
     }
 

@@ -31,6 +31,7 @@ mod reads;
 pub mod render;
 pub mod result;
 pub mod settings;
+mod system;
 mod transactions;
 
 pub use connection::{Connection, Host, Parameters};

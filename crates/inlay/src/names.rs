@@ -1,17 +1,22 @@
 //! What names mean to a statement: tables and views of its transactions, then what the host registered.
 
 use crate::database::{Database, same_name};
+use crate::define::object::Prepared;
+use crate::settings::{self, SessionSettings};
+use crate::system;
 use crate::transactions::Transactions;
 use inlay_catalog::{
-    CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, Sequence, SequenceSchema, TableEntry,
+    CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, SYSTEM, Sequence, SequenceSchema, TableEntry,
     TableFunction, TableSource, ViewEntry, qualified,
 };
-use inlay_sql::binder::Databases;
+use inlay_kernels::registry::ResolveOptions;
+use inlay_sql::binder::{self, BindContext, Databases};
 use inlay_storage::store::{Object, ObjectId, State, Transaction, name_key};
-use inlay_types::{Error, Result, Value};
+use inlay_types::{Error, LogicalType, Result, Value};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Names as one statement sees them.
 pub(crate) struct Names<'a> {
@@ -21,19 +26,25 @@ pub(crate) struct Names<'a> {
     pub found: &'a [(String, Arc<dyn TableSource>)],
     /// SET VARIABLE, by lower-case name.
     pub variables: &'a HashMap<String, Value>,
+    /// PREPARE, by lower-case name.
+    pub prepared: &'a HashMap<String, Arc<Prepared>>,
+    /// Settings of the session.
+    pub settings: SessionSettings,
+    /// Whether a view is bound for its columns: then those of views are not asked for.
+    pub binds_view: AtomicBool,
     /// The first thing that went wrong while looking: reading a damaged file, for one.
     pub failure: Mutex<Option<Error>>,
 }
 
 impl Names<'_> {
-    fn transaction(&self, database: &str) -> Option<Arc<Transaction>> {
+    pub fn transaction(&self, database: &str) -> Option<Arc<Transaction>> {
         if !self.transactions.is_there(self.database, database) {
             return None;
         }
         self.noted(self.transactions.of(self.database, database))
     }
 
-    fn noted<T>(&self, outcome: Result<T>) -> Option<T> {
+    pub fn noted<T>(&self, outcome: Result<T>) -> Option<T> {
         outcome
             .inspect_err(|error| {
                 self.failure.lock().get_or_insert_with(|| error.clone());
@@ -54,6 +65,35 @@ impl Names<'_> {
             })),
             Object::Sequence(_) | Object::Index(_) | Object::Definition(_) => return None,
         })
+    }
+
+    /// The value of a setting.
+    pub fn setting(&self, name: &str) -> Option<Value> {
+        match name {
+            "schema" => Some(Value::Varchar(self.transactions.current_schema())),
+            "search_path" => Some(Value::Varchar(self.transactions.search_path_text())),
+            name => settings::get(name, self.database.settings(), &self.settings),
+        }
+    }
+
+    /// Names and types of the columns of a view; none of one that does not work any more.
+    pub fn view_columns(&self, database: &str, key: &str) -> Vec<(String, LogicalType)> {
+        if self.binds_view.swap(true, Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let setting = |name: &str| self.setting(name);
+        let context = BindContext {
+            catalog: self,
+            parameters: &[],
+            named_parameters: &[],
+            options: ResolveOptions { integer_division: self.settings.integer_division },
+            default_nulls_first: false,
+            setting: &setting,
+            run: None,
+        };
+        let columns = binder::view_columns(&context, database, key).unwrap_or_default();
+        self.binds_view.store(false, Ordering::Relaxed);
+        columns
     }
 
     /// Databases and what to look for in each, in order.
@@ -112,7 +152,12 @@ impl Databases for Names<'_> {
         database: Option<&str>,
         name: &str,
     ) -> Option<(String, Arc<Definition>)> {
-        self.first(database, name, |_, state, key| state.definition(kind, key).cloned())
+        let stored = self.first(database, name, |_, state, key| state.definition(kind, key).cloned());
+        let is_system = database.is_none_or(|database| same_name(database, SYSTEM));
+        stored.or_else(|| {
+            let found = is_system.then(|| system::macro_named(kind, name)).flatten();
+            found.map(|found| (SYSTEM.to_string(), found))
+        })
     }
 
     fn definitions(&self, kind: DefinitionKind, database: &str) -> Vec<Arc<Definition>> {
@@ -124,13 +169,22 @@ impl Databases for Names<'_> {
         let stored = self.first(database, name, |_, state, key| {
             state.relation(key).and_then(|object| self.entry(state, object))
         });
-        if stored.is_some() || database.is_some_and(|database| !same_name(database, &self.current())) {
+        if stored.is_some() {
             return stored;
+        }
+        if database.is_some_and(|database| same_name(database, SYSTEM)) {
+            return system::entry(self, name);
+        }
+        if database.is_some_and(|database| !same_name(database, &self.current())) {
+            return None;
         }
         let found =
             self.found.iter().find(|(known, _)| same_name(known, name)).map(|(_, source)| Arc::clone(source));
-        let source = self.database.registered(name).or(found)?;
-        Some((self.current(), CatalogEntry::Registered(source)))
+        match self.database.registered(name).or(found) {
+            Some(source) => Some((self.current(), CatalogEntry::Registered(source))),
+            None if database.is_none() => system::entry(self, name),
+            None => None,
+        }
     }
 
     fn entries(&self, database: &str) -> Vec<(String, CatalogEntry)> {
@@ -183,11 +237,13 @@ impl Databases for Names<'_> {
     }
 
     fn table_function(&self, name: &str) -> Option<Arc<dyn TableFunction>> {
-        self.database.functions().get(name.to_lowercase().as_str()).cloned()
+        let own = self.database.functions().get(name.to_lowercase().as_str()).cloned();
+        own.or_else(|| system::function(self, name))
     }
 
     fn table_function_names(&self) -> Vec<&'static str> {
-        self.database.functions().keys().copied().collect()
+        let own = self.database.functions().keys().copied();
+        own.chain(system::function_names()).collect()
     }
 }
 

@@ -112,6 +112,11 @@ pub struct SessionSettings {
     pub default_nulls_first: bool,
 }
 
+/// Whether a setting belongs to the database, not to one connection.
+pub fn is_global(name: &str) -> bool {
+    !matches!(name, "integer_division" | "default_null_order")
+}
+
 /// Gives a setting a value, or its default again (`None`).
 pub fn set(
     name: &str,

@@ -61,6 +61,11 @@ impl Transactions {
         self.session.lock().schemas.first().cloned().unwrap_or_else(|| MAIN.to_string())
     }
 
+    /// The schemas that SET search_path gave, as text.
+    pub fn search_path_text(&self) -> String {
+        self.session.lock().schemas.join(",")
+    }
+
     /// Databases and schemas in which names without them are looked up, in order.
     pub fn search_path(&self, database: &Database) -> Vec<(String, String)> {
         let current = self.current(database);

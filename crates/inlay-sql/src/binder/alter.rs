@@ -559,6 +559,7 @@ impl Binder<'_> {
             schema.columns[*only].unique = false;
         }
         schema.keys.retain(|known| known != key);
+        schema.key_names.retain(|(known, _)| known != key);
         if schema.primary_key == key {
             schema.primary_key.clear();
         }
@@ -579,8 +580,12 @@ impl Binder<'_> {
             found.clone_from(&new_name.value);
             return Ok(());
         }
-        if known.iter().any(|known| same_name(known, &name.value)) {
-            return Err(self.at(Error::unsupported("another name for a key"), name.pos));
+        drop(names);
+        let keys = schema.all_keys();
+        if let Some(key) = keys.into_iter().find(|key| same_name(&key_name(schema, key), &name.value)) {
+            schema.key_names.retain(|(named, _)| *named != key);
+            schema.key_names.push((key, new_name.value.clone()));
+            return Ok(());
         }
         Err(self.undefined_constraint(&altering.schema.name, name, &known))
     }
@@ -671,6 +676,8 @@ impl Altering {
             keys.retain(keep);
             keys.iter_mut().for_each(shift);
         }
+        schema.key_names.retain(|(key, _)| keep(key));
+        schema.key_names.iter_mut().for_each(|(key, _)| shift(key));
         schema.foreign_keys.retain(|key| {
             let reads =
                 same_name(&key.table, &own) && key.referenced.iter().any(|other| same_name(other, &name));

@@ -17,7 +17,10 @@ use inlay_types::{Error, LogicalType, Result};
 use std::sync::Arc;
 
 /// The name of a key of a table, which says its columns: `t_pkey`, `t_a_b_key`.
-pub(super) fn key_name(schema: &TableSchema, key: &[usize]) -> String {
+pub fn key_name(schema: &TableSchema, key: &[usize]) -> String {
+    if let Some((_, given)) = schema.key_names.iter().find(|(named, _)| named == key) {
+        return given.clone();
+    }
     if key == schema.primary_key.as_slice() {
         return format!("{}_pkey", bare_name(&schema.name));
     }
@@ -193,10 +196,12 @@ impl Binder<'_> {
                 let key = self.column_indexes(schema, names, table)?;
                 key.iter().for_each(|&index| schema.columns[index].not_null = true);
                 schema.primary_key.clone_from(&key);
+                self.name_key(schema, constraint, &key)?;
                 add_key(schema, key);
             }
             ConstraintKind::Unique(names) => {
                 let key = self.column_indexes(schema, names, table)?;
+                self.name_key(schema, constraint, &key)?;
                 add_key(schema, key);
             }
             ConstraintKind::Check(condition, text) => {
@@ -223,6 +228,21 @@ impl Binder<'_> {
                     on_update: *on_update,
                 });
             }
+        }
+        Ok(())
+    }
+
+    /// Notes the name that a key was given.
+    fn name_key(
+        &self,
+        schema: &mut TableSchema,
+        constraint: &ast::TableConstraint,
+        key: &[usize],
+    ) -> Result<()> {
+        if constraint.name.is_some() {
+            let name = self.constraint_name(schema, constraint, String::new())?;
+            schema.key_names.retain(|(known, _)| known != key);
+            schema.key_names.push((key.to_vec(), name));
         }
         Ok(())
     }

@@ -28,9 +28,10 @@ impl Binder<'_> {
                 if let Some(argument) = self.macro_argument(parts)? {
                     return Ok(argument);
                 }
-                match self.resolve(parts)? {
-                    Resolved::Column(id) => Ok(self.column(id)),
-                    Resolved::Entry(index) => self.entry(index),
+                match self.resolve(parts) {
+                    Ok(Resolved::Column(id)) => Ok(self.column(id)),
+                    Ok(Resolved::Entry(index)) => self.entry(index),
+                    Err(error) => self.session_value(parts).ok_or(error),
                 }
             }
             ExprKind::Literal(value) => self.literal(value, pos),

@@ -10,7 +10,22 @@ use inlay_kernels::registry::{function_names, is_aggregate, resolve_aggregate, s
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
+/// There are no users; this is what they are called.
+const USER: &str = "inlay";
+
 impl Binder<'_> {
+    /// What a name that is no column says of the session: `current_user` is written without parentheses.
+    pub(super) fn session_value(&self, parts: &[ast::Ident]) -> Option<Expr> {
+        let [name] = parts else { return None };
+        let text = match name.value.to_lowercase().as_str() {
+            "current_user" | "session_user" | "user" | "current_role" => USER.to_string(),
+            "current_catalog" => self.context.catalog.current(),
+            "current_schema" => self.context.catalog.current_schema(),
+            _ => return None,
+        };
+        Some(Expr::literal(Value::Varchar(text)))
+    }
+
     pub(super) fn function_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Expr> {
         if let Some(expanded) = self.macro_call(call, pos)? {
             return Ok(expanded);
@@ -133,6 +148,10 @@ impl Binder<'_> {
             "current_database" | "current_catalog" if arguments.is_empty() => {
                 Expr::literal(Value::Varchar(self.context.catalog.current()))
             }
+            "current_user" | "session_user" | "user" | "current_role" if arguments.is_empty() => {
+                Expr::literal(Value::Varchar(USER.into()))
+            }
+            "current_query" if arguments.is_empty() => Expr::literal(Value::Varchar(self.sql.to_string())),
             "current_schema" if arguments.is_empty() => {
                 Expr::literal(Value::Varchar(self.context.catalog.current_schema()))
             }

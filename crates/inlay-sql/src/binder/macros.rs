@@ -13,7 +13,8 @@ use crate::parser::ast::{self, FunctionCall, Ident, Literal, Pos};
 use crate::parser::object_ast::{MacroBody, MacroOverload};
 use crate::parser::parse_macro;
 use crate::plan::Expr;
-use inlay_catalog::{Definition, DefinitionKind, bare_name};
+use inlay_catalog::{Definition, DefinitionKind, SYSTEM, bare_name};
+use inlay_kernels::registry::scalar_exists;
 use inlay_types::{Error, LogicalType, Result};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -109,7 +110,10 @@ impl Binder<'_> {
     fn macro_named(&self, kind: DefinitionKind, name: &Ident) -> Option<(String, Arc<Definition>)> {
         let name = ast::ObjectName { parts: vec![name.clone()], is_string: false };
         let catalog = self.context.catalog;
-        self.looked_up(&name, |database, key| catalog.definition(kind, database, key)).ok().flatten()
+        let found =
+            self.looked_up(&name, |database, key| catalog.definition(kind, database, key)).ok().flatten();
+        // A function comes before a macro of the system that stands in for one.
+        found.filter(|(database, _)| database != SYSTEM || !scalar_exists(name.last()))
     }
 
     /// Names of macros, for hints.

@@ -47,13 +47,15 @@ mod summarize;
 mod tests;
 
 pub use databases::Databases;
+pub use define::key_name;
 pub use objects::{enum_labels, enum_text};
 pub use row::{bind_checks, bind_default, bind_generated, bind_row_expressions};
 
 use crate::parser::ast::{self, Pos};
 use crate::plan::{self, ColumnId, Columns, Expr, Plan, SharedId};
+use inlay_catalog::CatalogEntry;
 use inlay_kernels::registry::ResolveOptions;
-use inlay_types::{Error, Result, Value};
+use inlay_types::{Error, LogicalType, Result, Value};
 use scope::{CteFrame, Scope};
 use std::sync::Arc;
 
@@ -94,6 +96,20 @@ pub fn bind(statement: &ast::Statement, context: &BindContext<'_>) -> Result<pla
         )));
     }
     Binder::new(context, Arc::clone(&statement.sql)).statement(statement)
+}
+
+/// Names and types of the columns of a view.
+pub fn view_columns(
+    context: &BindContext<'_>,
+    database: &str,
+    key: &str,
+) -> Result<Vec<(String, LogicalType)>> {
+    let Some((_, CatalogEntry::View(view))) = context.catalog.resolve(Some(database), key) else {
+        return Ok(Vec::new());
+    };
+    let mut binder = Binder::new(context, Arc::from(""));
+    let bound = binder.view(database, &view, Pos::default())?;
+    Ok(bound.output.into_iter().map(|column| (column.name, binder.columns.ty(column.id))).collect())
 }
 
 /// The state of binding one statement.

@@ -1,8 +1,10 @@
 //! Statements: each kind to the file that binds it; SHOW, DESCRIBE, PRAGMA and settings here.
 
+use super::object::object_name_of;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, Ident, ObjectName, QueryBody, StatementKind};
 use crate::plan::{self, Expr, Plan};
+use inlay_catalog::DefinitionKind;
 use inlay_types::{LogicalType, Result, Value};
 
 impl Binder<'_> {
@@ -45,6 +47,11 @@ impl Binder<'_> {
             }
             StatementKind::Copy(copy) => self.copy(copy)?,
             StatementKind::Call(call) => {
+                if self.is_table_macro(&call.name.value)
+                    || self.context.catalog.table_function(&call.name.value).is_some()
+                {
+                    return self.function_rows(call.name.clone(), call.arguments.clone(), call.named.clone());
+                }
                 let (args, named) = self.constant_arguments(call)?;
                 S::Call { name: call.name.value.to_lowercase(), args, named }
             }
@@ -118,6 +125,32 @@ impl Binder<'_> {
         self.described(&star_query(table))
     }
 
+    fn is_table_macro(&self, name: &str) -> bool {
+        self.context.catalog.definition(DefinitionKind::TableMacro, None, name).is_some()
+    }
+
+    /// `SELECT * FROM name(arguments)`.
+    fn function_rows(
+        &mut self,
+        name: Ident,
+        arguments: Vec<ast::Expr>,
+        named: Vec<(Ident, ast::Expr)>,
+    ) -> Result<plan::Statement> {
+        let pos = name.pos;
+        let call = ast::FunctionCall {
+            name,
+            arguments,
+            named,
+            star: false,
+            distinct: false,
+            filter: None,
+            order_by: Vec::new(),
+        };
+        let bound =
+            self.query(&star_of(ast::TableRef::Function { call, alias: None, lateral: false }, pos))?;
+        Ok(plan::Statement::Query(self.finish(bound)))
+    }
+
     fn pragma(&mut self, name: &Ident, arguments: &[ast::Expr]) -> Result<plan::Statement> {
         let lower = name.value.to_lowercase();
         match (lower.as_str(), arguments) {
@@ -137,12 +170,29 @@ impl Binder<'_> {
                 let bound = self.shown_tables();
                 Ok(plan::Statement::Query(self.finish(bound)))
             }
-            ("table_info" | "show", [table]) => {
+            ("table_info", [table]) => {
+                let written = self.constant(table, "PRAGMA")?.to_string();
+                let known = object_name_of(&written, table.pos);
+                if self.object(&known)?.is_none() {
+                    return Err(self.at(self.undefined_object(&known), table.pos));
+                }
+                let arguments = vec![table.clone()];
+                self.function_rows(
+                    Ident { value: "pragma_table_info".into(), pos: name.pos },
+                    arguments,
+                    Vec::new(),
+                )
+            }
+            ("show", [table]) => {
                 let table_name = self.constant(table, "PRAGMA")?.to_string();
                 let ident = Ident { value: table_name, pos: table.pos };
                 let described = star_query(ObjectName { parts: vec![ident], is_string: false });
                 let bound = self.described(&described)?;
                 Ok(plan::Statement::Query(self.finish(bound)))
+            }
+            (_, arguments) if self.is_table_macro(&format!("pragma_{lower}")) => {
+                let name = Ident { value: format!("pragma_{lower}"), pos: name.pos };
+                self.function_rows(name, arguments.to_vec(), Vec::new())
             }
             (_, []) => Ok(plan::Statement::Set { name: lower, value: Some(Value::Boolean(true)) }),
             (_, arguments) => {
@@ -160,12 +210,16 @@ impl Binder<'_> {
 /// `SELECT * FROM table`.
 fn star_query(name: ObjectName) -> ast::Query {
     let pos = name.pos();
+    star_of(ast::TableRef::Table { name, alias: None }, pos)
+}
+
+fn star_of(from: ast::TableRef, pos: ast::Pos) -> ast::Query {
     let star =
         ast::SelectItem::Star { qualifier: None, exclude: vec![], replace: vec![], rename: vec![], pos };
     let select = ast::Select {
         distinct: ast::Distinct::No,
         items: vec![star],
-        from: vec![ast::TableRef::Table { name, alias: None }],
+        from: vec![from],
         filter: None,
         group_by: ast::GroupBy::Items(Vec::new()),
         having: None,

@@ -1,10 +1,11 @@
 //! DESCRIBE, SUMMARIZE and SHOW, as statements and in FROM.
 
 use super::build::Build;
+use super::scope::same_name;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{BinaryOp, Expr, Pos, Query, QueryBody, StatementKind, TableAlias, TableRef};
 use crate::plan::{self, Plan};
-use inlay_catalog::CatalogEntry;
+use inlay_catalog::{CatalogEntry, TEMPORARY, bare_name, schema_of};
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// The column that counts the columns summarized.
@@ -152,15 +153,27 @@ impl Binder<'_> {
     }
 
     pub(super) fn shown_tables(&mut self) -> Bound {
-        let names =
-            self.context.catalog.entries(&self.current_database()).into_iter().map(
-                |(key, entry)| match entry {
-                    CatalogEntry::Table(table) => table.name.clone(),
-                    CatalogEntry::View(view) => view.name.clone(),
-                    CatalogEntry::Registered(_) => key,
-                },
-            );
-        let rows = names.map(|name| vec![Value::Varchar(name)]).collect();
+        let catalog = self.context.catalog;
+        let schema = catalog.current_schema();
+        let mut names = Vec::new();
+        let entries = catalog.entries(&self.current_database()).into_iter();
+        // Those that names without a place may mean: temporary ones, and those of the current schema.
+        for (key, entry) in entries.chain(catalog.entries(TEMPORARY)) {
+            let known = match entry {
+                CatalogEntry::Table(table) => table.name.clone(),
+                CatalogEntry::View(view) => view.name.clone(),
+                CatalogEntry::Registered(_) => {
+                    names.push(key);
+                    continue;
+                }
+            };
+            if same_name(schema_of(&known), &schema) {
+                names.push(bare_name(&known).to_string());
+            }
+        }
+        names.sort_by_key(|name| name.to_lowercase());
+        names.dedup();
+        let rows = names.into_iter().map(|name| vec![Value::Varchar(name)]).collect();
         self.literal_bound(&[("name", LogicalType::Varchar)], rows)
     }
 
@@ -194,8 +207,8 @@ impl Binder<'_> {
             let (names, types) = columns.into_iter().unzip();
             rows.push(vec![
                 Value::Varchar(database.clone()),
-                Value::Varchar("main".into()),
-                Value::Varchar(name),
+                Value::Varchar(schema_of(&name).to_string()),
+                Value::Varchar(bare_name(&name).to_string()),
                 list(names),
                 list(types),
                 Value::Boolean(database == "temp"),

@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP of schemas, macros, types and materialised views; COMMENT; PREPARE and EXECUTE; variables.
 
 use super::Reader;
-use super::ast::{FunctionCall, Ident, ObjectName, OnExisting, StatementKind};
+use super::ast::{AlterAction, FunctionCall, Ident, ObjectName, OnExisting, StatementKind};
 use super::define::on_existing;
 use super::object_ast::{
     Commented, DroppedKind, MacroBody, MacroOverload, MacroParameter, ObjectStatement, RenamedKind, TypeBody,
@@ -268,6 +268,20 @@ impl Reader<'_> {
             at += 2;
         }
         let sets_schema = self.nth_word_is(at, "set") && self.nth_word_is(at + 1, "schema");
+        let renames_constraint = kind == RenamedKind::Table
+            && self.nth_word_is(at, "rename")
+            && self.nth_word_is(at + 1, "constraint")
+            && !self.nth_word_is(at + 2, "to");
+        if renames_constraint {
+            self.words(&["alter", "table"]);
+            let if_exists = self.words(&["if", "exists"]);
+            let table = self.object_name()?;
+            self.words(&["rename", "constraint"]);
+            let name = self.identifier()?;
+            self.expect_word("to")?;
+            let actions = vec![AlterAction::RenameConstraint { name, new_name: self.identifier()? }];
+            return Ok(Some(StatementKind::AlterTable { table, if_exists, actions }));
+        }
         let is_elsewhere = matches!(kind, RenamedKind::Table | RenamedKind::View | RenamedKind::Sequence);
         if is_elsewhere && !sets_schema {
             return Ok(None);

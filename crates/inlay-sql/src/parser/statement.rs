@@ -236,7 +236,7 @@ impl Reader<'_> {
     pub(super) fn describe(&mut self) -> Result<StatementKind> {
         self.parser.next_token();
         if self.at_end() {
-            return Ok(StatementKind::ShowTables);
+            return Ok(StatementKind::ShowAllTables);
         }
         Ok(StatementKind::Describe(self.table_or_query()?))
     }
@@ -258,6 +258,12 @@ impl Reader<'_> {
         }
         if self.words(&["columns", "from"]) || self.words(&["columns", "in"]) {
             return Ok(StatementKind::Describe(self.table_or_query()?));
+        }
+        for what in ["schemas", "variables"] {
+            let pos = self.pos();
+            if self.word(what) {
+                return Ok(pragma_without_arguments(&format!("show_{what}"), pos));
+            }
         }
         Ok(StatementKind::Show { name: self.setting_name()? })
     }
@@ -522,4 +528,8 @@ impl Reader<'_> {
         }
         ""
     }
+}
+
+fn pragma_without_arguments(name: &str, pos: Pos) -> StatementKind {
+    StatementKind::Pragma { name: Ident { value: name.to_string(), pos }, arguments: Vec::new() }
 }

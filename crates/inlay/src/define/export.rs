@@ -1,8 +1,10 @@
 //! EXPORT DATABASE and IMPORT DATABASE.
 //!
 //! ```text
-//! dir/schema.sql   sequences, tables (targets of foreign keys first), views (those that others read first)
-//! dir/load.sql     COPY of each table, indexes, foreign keys that go around in a circle, where sequences stand
+//! dir/schema.sql   schemas, types, sequences, macros, tables (targets of foreign keys first), views, those that others
+//!                  read first, materialised ones without their rows
+//! dir/load.sql     COPY of each table, indexes, foreign keys that go around in a circle, where sequences stand,
+//!                  REFRESH of materialised views, comments
 //! dir/t.parquet    the rows of a table, without generated columns; or .csv
 //! ```
 //! What is exported is one moment; what is imported is there at once or not at all. load.sql names the files without the
@@ -16,7 +18,7 @@ use inlay_catalog::{ColumnSchema, Table};
 use inlay_sql::parser::{ast, parse_statement, parse_statements};
 use inlay_sql::plan::Statement;
 use inlay_sql::plan::statement::ExportFormat;
-use inlay_storage::store::{IndexDefinition, Object, Sequence, View};
+use inlay_storage::store::{Definition, DefinitionKind, IndexDefinition, Object, Sequence, State, View};
 use inlay_storage::{ForeignKey, Origin};
 use inlay_types::{Error, Result, Value};
 use std::fmt::Write;
@@ -29,9 +31,36 @@ const LOAD_FILE: &str = "load.sql";
 /// Everything that a database holds, in the order in which it can be made.
 struct Contents {
     tables: Vec<Arc<Table>>,
-    views: Vec<Arc<View>>,
+    /// Views, and materialised ones.
+    views: Vec<ExportedView>,
+    definitions: Vec<Arc<Definition>>,
+    /// Statements.
+    comments: Vec<String>,
     sequences: Vec<Arc<Sequence>>,
     indexes: Vec<Arc<IndexDefinition>>,
+}
+
+/// A view, or a table that is the rows of one.
+#[derive(Clone)]
+enum ExportedView {
+    Plain(Arc<View>),
+    Materialized(Arc<Table>, Arc<Definition>),
+}
+
+impl ExportedView {
+    fn name(&self) -> &str {
+        match self {
+            Self::Plain(view) => &view.name,
+            Self::Materialized(_, definition) => &definition.name,
+        }
+    }
+
+    fn sql(&self) -> &str {
+        match self {
+            Self::Plain(view) => &view.sql,
+            Self::Materialized(_, definition) => &definition.sql,
+        }
+    }
 }
 
 /// The two scripts while they are written.
@@ -51,7 +80,7 @@ impl Run<'_> {
         options: &[(String, Value)],
     ) -> Result<QueryResult> {
         let state = self.transactions.of(self.database, database)?.state();
-        let contents = Contents::of(state.objects())?;
+        let contents = Contents::of(&state)?;
         std::fs::create_dir_all(directory).map_err(|error| Error::io("cannot create", directory, &error))?;
         let mut scripts = Scripts::default();
         contents.write_schema(&mut scripts);
@@ -81,7 +110,8 @@ impl Run<'_> {
         let given = schema.columns.iter().filter(|column| !matches!(column.origin, Origin::Computed(_)));
         let names: Vec<&str> = given.map(|column| column.name.as_str()).collect();
         let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-        let sql = format!("SELECT {columns} FROM {}.{}", quoted(database), quoted(&schema.name));
+        let (place, own) = inlay_catalog::split_name(&schema.name);
+        let sql = format!("SELECT {columns} FROM {}.{}.{}", quoted(database), quoted(place), quoted(own));
         let Statement::Query(query) = self.bind(&parse_statement(&sql)?)? else {
             return Err(Error::internal("the rows of a table are no query"));
         };
@@ -110,16 +140,18 @@ impl Run<'_> {
         let count = writer.finish()?;
         let said: Vec<String> =
             said.iter().map(|(name, value)| format!("{name} {}", option_text(value))).collect();
-        let table = quoted(&schema.name);
+        let table = text::name(&schema.name);
         Ok((format!("COPY {table} ({columns}) FROM {} ({});\n", literal(&file), said.join(", ")), count))
     }
 
     /// Carries out IMPORT DATABASE.
     pub(crate) fn import_database(&mut self, database: String, directory: &str) -> Result<QueryResult> {
         let current = self.session.names.current.replace(database);
+        let schemas = std::mem::take(&mut self.session.names.schemas);
         self.transactions.set_session(&self.session.names);
         let outcome = [SCHEMA_FILE, LOAD_FILE].iter().try_for_each(|file| self.run_script(directory, file));
         self.session.names.current = current;
+        self.session.names.schemas = schemas;
         self.transactions.set_session(&self.session.names);
         outcome.map(|()| QueryResult::done())
     }
@@ -157,18 +189,35 @@ impl Run<'_> {
 }
 
 impl Contents {
-    fn of<'a>(objects: impl Iterator<Item = &'a Object>) -> Result<Self> {
-        let mut all =
-            Self { tables: Vec::new(), views: Vec::new(), sequences: Vec::new(), indexes: Vec::new() };
-        let mut objects: Vec<&Object> = objects.collect();
+    fn of(state: &State) -> Result<Self> {
+        let mut all = Self {
+            tables: Vec::new(),
+            views: Vec::new(),
+            sequences: Vec::new(),
+            indexes: Vec::new(),
+            definitions: Vec::new(),
+            comments: Vec::new(),
+        };
+        let mut objects: Vec<&Object> = state.objects().collect();
         objects.sort_by_key(|object| object.id());
         for object in objects {
             match object {
-                Object::Table(slot) => all.tables.push(slot.table()?),
-                Object::View(view) => all.views.push(Arc::clone(view)),
+                Object::Table(slot) => {
+                    match state.definition(DefinitionKind::MaterializedView, slot.name()) {
+                        Some(view) => {
+                            all.views.push(ExportedView::Materialized(slot.table()?, Arc::clone(view)));
+                        }
+                        None => all.tables.push(slot.table()?),
+                    }
+                }
+                Object::View(view) => all.views.push(ExportedView::Plain(Arc::clone(view))),
                 Object::Sequence(sequence) => all.sequences.push(Arc::clone(sequence)),
                 Object::Index(index) => all.indexes.push(Arc::clone(index)),
-                Object::Definition(_) => {}
+                Object::Definition(definition) => match definition.kind {
+                    DefinitionKind::Comment => all.comments.extend(comment_text(state, definition)),
+                    DefinitionKind::MaterializedView => {}
+                    _ => all.definitions.push(Arc::clone(definition)),
+                },
             }
         }
         let refers = |table: &Arc<Table>, other: &Arc<Table>| {
@@ -176,7 +225,15 @@ impl Contents {
         };
         all.sequences.sort_by(|left, right| left.name.cmp(&right.name));
         all.tables = needed_first(all.tables, refers);
-        all.views = needed_first(all.views, |view, other| text::mentions(&view.sql, &other.name));
+        let mentions = |sql: &str, key: &str| text::mentions(sql, inlay_catalog::bare_name(key));
+        all.views = needed_first(all.views, |view, other| mentions(view.sql(), other.name()));
+        all.definitions = needed_first(all.definitions, |one, other| mentions(&one.sql, &other.name));
+        // Schemas before what is in them, types before macros.
+        all.definitions.sort_by_key(|definition| match definition.kind {
+            DefinitionKind::Schema => 0,
+            DefinitionKind::Type => 1,
+            _ => 2,
+        });
         Ok(all)
     }
 
@@ -203,6 +260,9 @@ impl Contents {
         let out = &mut scripts.schema;
         let mut owned = Vec::new();
         let mut names: Vec<String> = Vec::new();
+        for definition in self.definitions.iter().filter(|definition| !is_macro(definition)) {
+            let _ = writeln!(out, "{};", text::create_definition(definition));
+        }
         for table in &self.tables {
             let identities = table.schema().columns.iter().filter_map(|column| self.identity(table, column));
             owned.extend(identities.map(|sequence| sequence.id));
@@ -210,6 +270,9 @@ impl Contents {
         for sequence in self.sequences.iter().filter(|sequence| !owned.contains(&sequence.id)) {
             let _ = writeln!(out, "{};", text::create_sequence(sequence));
             names.push(sequence.name.clone());
+        }
+        for definition in self.definitions.iter().filter(|definition| is_macro(definition)) {
+            let _ = writeln!(out, "{};", text::create_definition(definition));
         }
         for (number, table) in self.tables.iter().enumerate() {
             let schema = table.schema();
@@ -228,7 +291,7 @@ impl Contents {
                     made = format!("{wanted}{number}");
                 }
                 if made != sequence.name {
-                    let (old, new) = (quoted(&made), quoted(&sequence.name));
+                    let (old, new) = (text::name(&made), quoted(inlay_catalog::bare_name(&sequence.name)));
                     let _ = writeln!(out, "ALTER SEQUENCE {old} RENAME TO {new};");
                 }
                 names.push(sequence.name.clone());
@@ -237,11 +300,19 @@ impl Contents {
         for sequence in self.sequences.iter().filter(|sequence| !owned.contains(&sequence.id)) {
             let Some((table, column)) = &sequence.owner else { continue };
             let Some(table) = self.tables.iter().find(|other| other.id() == *table) else { continue };
-            let (name, table) = (quoted(&sequence.name), quoted(&table.schema().name));
+            let (name, table) = (text::name(&sequence.name), text::name(&table.schema().name));
             let _ = writeln!(out, "ALTER SEQUENCE {name} OWNED BY {table}.{};", quoted(column));
         }
         for view in &self.views {
-            let _ = writeln!(out, "{};", text::create_view(view));
+            let made = match view {
+                ExportedView::Plain(view) => text::create_view(view),
+                ExportedView::Materialized(table, definition) => {
+                    let columns = table.schema().columns.iter().map(|column| column.name.as_str());
+                    let (name, columns) = (text::name(&definition.name), text::list(columns));
+                    format!("CREATE MATERIALIZED VIEW {name} {columns} AS {} WITH NO DATA", definition.sql)
+                }
+            };
+            let _ = writeln!(out, "{made};");
         }
     }
 
@@ -264,13 +335,19 @@ impl Contents {
     fn write_rest(&self, scripts: &mut Scripts) {
         let out = &mut scripts.load;
         for index in &self.indexes {
-            if let Some(table) = self.tables.iter().find(|table| table.id() == index.table) {
+            let materialized = self.views.iter().filter_map(|view| match view {
+                ExportedView::Materialized(table, _) => Some(table),
+                ExportedView::Plain(_) => None,
+            });
+            if let Some(table) =
+                self.tables.iter().chain(materialized).find(|table| table.id() == index.table)
+            {
                 let _ = writeln!(out, "{};", text::create_index(index, table.schema()));
             }
         }
         for (number, table) in self.tables.iter().enumerate() {
             for key in self.foreign_keys(number, false) {
-                let (name, key) = (quoted(&table.schema().name), text::foreign_key(table.schema(), key));
+                let (name, key) = (text::name(&table.schema().name), text::foreign_key(table.schema(), key));
                 let _ = writeln!(out, "ALTER TABLE {name} ADD {key};");
             }
         }
@@ -278,14 +355,54 @@ impl Contents {
             let (counter, name) = (sequence.counter(), &sequence.name);
             let next = counter.next.or(counter.last).filter(|next| *next != sequence.options.start);
             if let Some(next) = next {
-                let _ = writeln!(out, "ALTER SEQUENCE {} RESTART WITH {next};", quoted(name));
+                let _ = writeln!(out, "ALTER SEQUENCE {} RESTART WITH {next};", text::name(name));
             }
             if counter.next.is_none() {
                 // It has reached its end.
-                let _ = writeln!(out, "SELECT nextval({});", literal(&quoted(name)));
+                let _ = writeln!(out, "SELECT nextval({});", literal(&text::name(name)));
             }
         }
+        for view in &self.views {
+            if let ExportedView::Materialized(_, definition) = view {
+                let _ = writeln!(out, "REFRESH MATERIALIZED VIEW {};", text::name(&definition.name));
+            }
+        }
+        for comment in &self.comments {
+            let _ = writeln!(out, "{comment};");
+        }
     }
+}
+
+fn is_macro(definition: &Definition) -> bool {
+    matches!(definition.kind, DefinitionKind::Macro | DefinitionKind::TableMacro)
+}
+
+/// COMMENT ON, if what it is on is still there.
+fn comment_text(state: &State, comment: &Definition) -> Option<String> {
+    let text = literal(&comment.sql);
+    let Some(owner) = comment.owner else { return None };
+    let object = state.object(owner)?;
+    let name = text::name(object.name());
+    if let Some((_, column)) = comment.name.split_once('.') {
+        return Some(format!("COMMENT ON COLUMN {name}.{} IS {text}", quoted(column)));
+    }
+    let kind = match object {
+        Object::Table(_) if state.definition(DefinitionKind::MaterializedView, object.name()).is_some() => {
+            "MATERIALIZED VIEW"
+        }
+        Object::Table(_) => "TABLE",
+        Object::View(_) => "VIEW",
+        Object::Sequence(_) => "SEQUENCE",
+        Object::Index(_) => "INDEX",
+        Object::Definition(definition) => match definition.kind {
+            DefinitionKind::Schema => "SCHEMA",
+            DefinitionKind::Macro => "MACRO",
+            DefinitionKind::TableMacro => "MACRO TABLE",
+            DefinitionKind::Type => "TYPE",
+            DefinitionKind::MaterializedView | DefinitionKind::Comment => return None,
+        },
+    };
+    Some(format!("COMMENT ON {kind} {name} IS {text}"))
 }
 
 /// Items in an order in which each comes behind those it needs, as far as that goes; else in the given order.

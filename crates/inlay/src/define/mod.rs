@@ -10,7 +10,7 @@ mod index;
 pub(crate) mod object;
 mod sequence;
 mod table;
-mod text;
+pub(crate) mod text;
 mod view;
 
 use crate::database::same_name;

@@ -2,28 +2,36 @@
 
 use crate::database::same_name;
 use inlay_catalog::{ColumnSchema, TableSchema};
-use inlay_storage::store::{IndexDefinition, Sequence, SequenceOptions, View};
+use inlay_storage::store::{Definition, DefinitionKind, IndexDefinition, Sequence, SequenceOptions, View};
 use inlay_storage::{ForeignKey, Origin, ReferenceAction};
 use std::fmt::Write;
 
 /// A name that means itself whatever it consists of.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// The name of what is known by `key`, with its schema unless that is `main`.
+pub(crate) fn name(key: &str) -> String {
+    match inlay_catalog::split_name(key) {
+        (schema, own) if same_name(schema, inlay_catalog::MAIN) => quoted(own),
+        (schema, own) => format!("{}.{}", quoted(schema), quoted(own)),
+    }
+}
+
 /// Names in parentheses.
-pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("({})", names.map(quoted).collect::<Vec<_>>().join(", "))
 }
 
 /// Text as a literal.
-pub(super) fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
 /// CREATE TABLE. `keys` are the UNIQUE constraints, `foreign_keys` those that can be made with the table, and
 /// `identity` gives the sequence of an identity column.
-pub(super) fn create_table(
+pub(crate) fn create_table(
     schema: &TableSchema,
     keys: &[Vec<usize>],
     foreign_keys: &[&ForeignKey],
@@ -32,16 +40,20 @@ pub(super) fn create_table(
     let mut parts: Vec<String> = schema.columns.iter().map(|column| column_text(column, identity)).collect();
     let names =
         |positions: &[usize]| list(positions.iter().map(|&index| schema.columns[index].name.as_str()));
+    let given = |key: &[usize]| {
+        let found = schema.key_names.iter().find(|(named, _)| named == key);
+        found.map_or_else(String::new, |(_, name)| format!("CONSTRAINT {} ", quoted(name)))
+    };
     if !schema.primary_key.is_empty() {
-        parts.push(format!("PRIMARY KEY {}", names(&schema.primary_key)));
+        parts.push(format!("{}PRIMARY KEY {}", given(&schema.primary_key), names(&schema.primary_key)));
     }
-    parts.extend(keys.iter().map(|key| format!("UNIQUE {}", names(key))));
+    parts.extend(keys.iter().map(|key| format!("{}UNIQUE {}", given(key), names(key))));
     let check = |check: &inlay_storage::Check| {
         format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.condition)
     };
     parts.extend(schema.checks.iter().map(check));
     parts.extend(foreign_keys.iter().map(|key| foreign_key(schema, key)));
-    format!("CREATE TABLE {} (\n    {}\n)", quoted(&schema.name), parts.join(",\n    "))
+    format!("CREATE TABLE {} (\n    {}\n)", name(&schema.name), parts.join(",\n    "))
 }
 
 fn column_text(column: &ColumnSchema, identity: &dyn Fn(&ColumnSchema) -> Option<SequenceOptions>) -> String {
@@ -79,7 +91,7 @@ pub(super) fn foreign_key(schema: &TableSchema, key: &ForeignKey) -> String {
     let mut text = format!(
         "CONSTRAINT {} FOREIGN KEY {columns} REFERENCES {} {referenced}",
         quoted(&key.name),
-        quoted(&key.table)
+        name(&key.table)
     );
     for (event, action) in [("DELETE", key.on_delete), ("UPDATE", key.on_update)] {
         let words = match action {
@@ -100,29 +112,42 @@ fn sequence_options(options: &SequenceOptions) -> String {
 }
 
 /// CREATE SEQUENCE.
-pub(super) fn create_sequence(sequence: &Sequence) -> String {
-    format!("CREATE SEQUENCE {} {}", quoted(&sequence.name), sequence_options(&sequence.options))
+pub(crate) fn create_sequence(sequence: &Sequence) -> String {
+    format!("CREATE SEQUENCE {} {}", name(&sequence.name), sequence_options(&sequence.options))
 }
 
 /// CREATE INDEX.
-pub(super) fn create_index(index: &IndexDefinition, schema: &TableSchema) -> String {
+pub(crate) fn create_index(index: &IndexDefinition, schema: &TableSchema) -> String {
     let unique = if index.unique { "UNIQUE " } else { "" };
     let columns = list(index.columns.iter().map(|&column| schema.columns[column].name.as_str()));
-    format!("CREATE {unique}INDEX {} ON {} {columns}", quoted(&index.name), quoted(&schema.name))
+    format!(
+        "CREATE {unique}INDEX {} ON {} {columns}",
+        quoted(inlay_catalog::bare_name(&index.name)),
+        name(&schema.name)
+    )
 }
 
 /// CREATE VIEW.
-pub(super) fn create_view(view: &View) -> String {
+pub(crate) fn create_view(view: &View) -> String {
     let aliases = if view.aliases.is_empty() {
         String::new()
     } else {
         format!(" {}", list(view.aliases.iter().map(String::as_str)))
     };
-    format!("CREATE VIEW {}{aliases} AS {}", quoted(&view.name), view.sql)
+    format!("CREATE VIEW {}{aliases} AS {}", name(&view.name), view.sql)
+}
+
+/// CREATE SCHEMA, TYPE or MACRO.
+pub(super) fn create_definition(definition: &Definition) -> String {
+    match definition.kind {
+        DefinitionKind::Schema => format!("CREATE SCHEMA {}", quoted(&definition.name)),
+        DefinitionKind::Type => format!("CREATE TYPE {} AS {}", name(&definition.name), definition.sql),
+        _ => format!("CREATE MACRO {}{}", name(&definition.name), definition.sql),
+    }
 }
 
 /// Whether a text has a word.
-pub(super) fn mentions(text: &str, word: &str) -> bool {
+pub(crate) fn mentions(text: &str, word: &str) -> bool {
     let (text, word) = (text.to_lowercase(), word.to_lowercase());
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(&word).any(|(at, found)| {

@@ -1,0 +1,113 @@
+//! System tables: what there is, as rows.
+//!
+//! `inlay_tables()` and its siblings are functions in FROM, each also called `duckdb_tables()` and readable without the
+//! parentheses. They are made of the state that the statement sees, when it is bound. `information_schema`,
+//! `pg_catalog` and `sqlite_master` are views over them ([`views`]), which exist in every database and in no file.
+
+mod gather;
+mod tables;
+mod views;
+
+use crate::names::Names;
+use inlay_catalog::{
+    CatalogEntry, Definition, DefinitionKind, SYSTEM, SYSTEM_SCHEMAS, TableFunction, TableSource, ViewEntry,
+    qualified, split_name,
+};
+use inlay_formats::ColumnSource;
+use inlay_types::{Error, LogicalType, Result, Value, Vector};
+use std::sync::Arc;
+
+/// A system table.
+struct SystemTable {
+    /// Behind `inlay_` and `duckdb_`.
+    name: &'static str,
+    /// Names and types: `t`ext, `i`nteger (BIGINT), `n`umber (INTEGER), `b`oolean.
+    columns: &'static [(&'static str, char)],
+    rows: fn(&gather::Gather<'_>) -> Vec<Vec<Value>>,
+}
+
+/// A system table as a function in FROM: its rows are those of the statement that named it.
+struct SystemFunction {
+    name: &'static str,
+    source: Arc<dyn TableSource>,
+}
+
+impl TableFunction for SystemFunction {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+        if !args.is_empty() || !named.is_empty() {
+            let message = format!("inlay_{}() takes no arguments", self.name);
+            return Err(Error::invalid_argument(message));
+        }
+        Ok(Arc::clone(&self.source))
+    }
+}
+
+fn table_named(name: &str) -> Option<&'static SystemTable> {
+    let name = name.to_lowercase();
+    let own = name.strip_prefix("inlay_").or_else(|| name.strip_prefix("duckdb_"))?;
+    tables::TABLES.iter().find(|table| table.name == own)
+}
+
+fn source_of(table: &SystemTable, names: &Names<'_>) -> Result<Arc<dyn TableSource>> {
+    let rows = (table.rows)(&gather::Gather { names });
+    let mut columns = Vec::with_capacity(table.columns.len());
+    for (index, (name, ty)) in table.columns.iter().enumerate() {
+        let ty = match ty {
+            'i' => LogicalType::BigInt,
+            'n' => LogicalType::Integer,
+            'b' => LogicalType::Boolean,
+            _ => LogicalType::Varchar,
+        };
+        let values: Vec<Value> =
+            rows.iter().map(|row| row.get(index).cloned().unwrap_or(Value::Null)).collect();
+        columns.push(((*name).to_string(), Vector::from_sql_values(ty, &values)?));
+    }
+    Ok(Arc::new(ColumnSource::new(format!("inlay_{}()", table.name), columns)?))
+}
+
+/// The system table of a name, as a function.
+pub(crate) fn function(names: &Names<'_>, name: &str) -> Option<Arc<dyn TableFunction>> {
+    let table = table_named(name)?;
+    let source = names.noted(source_of(table, names))?;
+    Some(Arc::new(SystemFunction { name: table.name, source }))
+}
+
+/// The macro of the system that a name stands for.
+pub(crate) fn macro_named(kind: DefinitionKind, name: &str) -> Option<Arc<Definition>> {
+    let (name, sql) = views::find_macro(kind, name)?;
+    Some(Arc::new(Definition { id: 0, kind, name: name.to_string(), owner: None, sql: sql.to_string() }))
+}
+
+/// Names of all system functions.
+pub(crate) fn function_names() -> Vec<&'static str> {
+    tables::FUNCTION_NAMES.to_vec()
+}
+
+/// What a name stands for that nothing else has; `schema.name` for one in a schema of system tables.
+pub(crate) fn entry(names: &Names<'_>, key: &str) -> Option<(String, CatalogEntry)> {
+    let (schema, name) = split_name(key);
+    let is_system = SYSTEM_SCHEMAS.iter().any(|known| known.eq_ignore_ascii_case(schema));
+    let schemas: &[&str] = if is_system { &[schema] } else { &["main", "pg_catalog"] };
+    for schema in schemas {
+        if let Some(view) = views::find(schema, if is_system { name } else { key }) {
+            let entry = ViewEntry {
+                name: qualified(schema, &view.0.to_lowercase()),
+                aliases: Vec::new(),
+                sql: view.1.to_string(),
+            };
+            return Some((SYSTEM.to_string(), CatalogEntry::View(Arc::new(entry))));
+        }
+    }
+    let table = if is_system { None } else { table_named(key) }?;
+    let source = names.noted(source_of(table, names))?;
+    Some((SYSTEM.to_string(), CatalogEntry::Registered(source)))
+}
+
+/// Schema, name and text of each view of the system.
+pub(crate) fn all_views() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    views::VIEWS.iter().map(|(schema, name, sql)| (*schema, *name, *sql))
+}

@@ -1,0 +1,989 @@
+//! The rows of each system table.
+
+use super::SystemTable;
+use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, type_oid};
+use crate::define::text as sql;
+use crate::settings;
+use inlay_catalog::{TableSchema, bare_name};
+use inlay_kernels::function::Volatility;
+use inlay_kernels::manual;
+use inlay_sql::parser::parse_macro;
+use inlay_storage::Origin;
+use inlay_storage::store::{DefinitionKind, Object};
+use inlay_types::Value;
+
+type Rows = Vec<Vec<Value>>;
+
+/// Every system table.
+pub(super) const TABLES: &[SystemTable] = &[
+    SystemTable {
+        name: "databases",
+        columns: &[
+            ("database_name", 't'),
+            ("database_oid", 'i'),
+            ("path", 't'),
+            ("comment", 't'),
+            ("internal", 'b'),
+            ("type", 't'),
+            ("readonly", 'b'),
+        ],
+        rows: databases,
+    },
+    SystemTable {
+        name: "schemas",
+        columns: &[
+            ("oid", 'i'),
+            ("database_name", 't'),
+            ("database_oid", 'i'),
+            ("schema_name", 't'),
+            ("comment", 't'),
+            ("internal", 'b'),
+            ("sql", 't'),
+        ],
+        rows: schemas,
+    },
+    SystemTable {
+        name: "tables",
+        columns: &[
+            ("database_name", 't'),
+            ("database_oid", 'i'),
+            ("schema_name", 't'),
+            ("schema_oid", 'i'),
+            ("table_name", 't'),
+            ("table_oid", 'i'),
+            ("comment", 't'),
+            ("internal", 'b'),
+            ("temporary", 'b'),
+            ("has_primary_key", 'b'),
+            ("estimated_size", 'i'),
+            ("column_count", 'i'),
+            ("index_count", 'i'),
+            ("check_constraint_count", 'i'),
+            ("sql", 't'),
+            ("is_materialized_view", 'b'),
+        ],
+        rows: tables,
+    },
+    SystemTable {
+        name: "columns",
+        columns: &[
+            ("database_name", 't'),
+            ("database_oid", 'i'),
+            ("schema_name", 't'),
+            ("schema_oid", 'i'),
+            ("table_name", 't'),
+            ("table_oid", 'i'),
+            ("column_name", 't'),
+            ("column_index", 'n'),
+            ("comment", 't'),
+            ("internal", 'b'),
+            ("column_default", 't'),
+            ("is_nullable", 'b'),
+            ("data_type", 't'),
+            ("data_type_id", 'i'),
+            ("character_maximum_length", 'n'),
+            ("numeric_precision", 'n'),
+            ("numeric_precision_radix", 'n'),
+            ("numeric_scale", 'n'),
+            ("is_generated", 'b'),
+            ("generation_expression", 't'),
+            ("identity_generation", 't'),
+        ],
+        rows: columns,
+    },
+    SystemTable {
+        name: "views",
+        columns: &[
+            ("database_name", 't'),
+            ("database_oid", 'i'),
+            ("schema_name", 't'),
+            ("schema_oid", 'i'),
+            ("view_name", 't'),
+            ("view_oid", 'i'),
+            ("comment", 't'),
+            ("internal", 'b'),
+            ("temporary", 'b'),
+            ("column_count", 'i'),
+            ("sql", 't'),
+            ("definition", 't'),
+        ],
+        rows: views,
+    },
+    SystemTable {
+        name: "indexes",
+        columns: &[
+            ("database_name", 't'),
+            ("database_oid", 'i'),
+            ("schema_name", 't'),
+            ("schema_oid", 'i'),
+            ("index_name", 't'),
+            ("index_oid", 'i'),
+            ("table_name", 't'),
+            ("table_oid", 'i'),
+            ("comment", 't'),
+            ("is_unique", 'b'),
+            ("is_primary", 'b'),
+            ("expressions", 't'),
+            ("sql", 't'),
+        ],
+        rows: indexes,
+    },
+    SystemTable {
+        name: "constraints",
+        columns: &[
+            ("database_name", 't'),
+            ("database_oid", 'i'),
+            ("schema_name", 't'),
+            ("schema_oid", 'i'),
+            ("table_name", 't'),
+            ("table_oid", 'i'),
+            ("constraint_index", 'i'),
+            ("constraint_type", 't'),
+            ("constraint_text", 't'),
+            ("expression", 't'),
+            ("constraint_column_indexes", 't'),
+            ("constraint_column_names", 't'),
+            ("constraint_name", 't'),
+            ("referenced_table", 't'),
+            ("referenced_column_names", 't'),
+            ("constraint_oid", 'i'),
+            ("update_rule", 't'),
+            ("delete_rule", 't'),
+            ("unique_constraint_name", 't'),
+        ],
+        rows: constraints,
+    },
+    SystemTable {
+        // One row per column of a key: what information_schema.key_column_usage shows.
+        name: "key_columns",
+        columns: &[
+            ("database_name", 't'),
+            ("schema_name", 't'),
+            ("table_name", 't'),
+            ("constraint_name", 't'),
+            ("constraint_type", 't'),
+            ("column_name", 't'),
+            ("ordinal_position", 'i'),
+            ("referenced_table", 't'),
+            ("referenced_column", 't'),
+        ],
+        rows: key_columns,
+    },
+    SystemTable {
+        name: "types",
+        columns: &[
+            ("database_name", 't'),
+            ("database_oid", 'i'),
+            ("schema_name", 't'),
+            ("schema_oid", 'i'),
+            ("type_oid", 'i'),
+            ("type_name", 't'),
+            ("type_size", 'i'),
+            ("logical_type", 't'),
+            ("type_category", 't'),
+            ("comment", 't'),
+            ("internal", 'b'),
+            ("labels", 't'),
+        ],
+        rows: types,
+    },
+    SystemTable {
+        name: "sequences",
+        columns: &[
+            ("database_name", 't'),
+            ("database_oid", 'i'),
+            ("schema_name", 't'),
+            ("schema_oid", 'i'),
+            ("sequence_name", 't'),
+            ("sequence_oid", 'i'),
+            ("comment", 't'),
+            ("temporary", 'b'),
+            ("start_value", 'i'),
+            ("min_value", 'i'),
+            ("max_value", 'i'),
+            ("increment_by", 'i'),
+            ("cycle", 'b'),
+            ("last_value", 'i'),
+            ("sql", 't'),
+        ],
+        rows: sequences,
+    },
+    SystemTable {
+        name: "functions",
+        columns: &[
+            ("database_name", 't'),
+            ("database_oid", 't'),
+            ("schema_name", 't'),
+            ("function_name", 't'),
+            ("alias_of", 't'),
+            ("function_type", 't'),
+            ("description", 't'),
+            ("comment", 't'),
+            ("return_type", 't'),
+            ("parameters", 't'),
+            ("parameter_types", 't'),
+            ("macro_definition", 't'),
+            ("has_side_effects", 'b'),
+            ("internal", 'b'),
+            ("function_oid", 'i'),
+            ("examples", 't'),
+            ("stability", 't'),
+            ("signature", 't'),
+        ],
+        rows: functions,
+    },
+    SystemTable {
+        name: "settings",
+        columns: &[("name", 't'), ("value", 't'), ("description", 't'), ("input_type", 't'), ("scope", 't')],
+        rows: all_settings,
+    },
+    SystemTable {
+        name: "keywords",
+        columns: &[("keyword_name", 't'), ("keyword_category", 't')],
+        rows: keywords,
+    },
+    SystemTable {
+        name: "memory",
+        columns: &[("tag", 't'), ("memory_usage_bytes", 'i'), ("temporary_storage_bytes", 'i')],
+        rows: memory,
+    },
+    SystemTable {
+        name: "variables",
+        columns: &[("name", 't'), ("value", 't'), ("type", 't')],
+        rows: variables,
+    },
+    SystemTable {
+        name: "prepared_statements",
+        columns: &[("name", 't'), ("statement", 't')],
+        rows: prepared,
+    },
+    SystemTable {
+        name: "comments",
+        columns: &[("object_oid", 'i'), ("column_name", 't'), ("comment", 't')],
+        rows: comments,
+    },
+    SystemTable {
+        name: "enum_labels",
+        columns: &[("type_oid", 'i'), ("position", 'n'), ("label", 't')],
+        rows: labels,
+    },
+    SystemTable {
+        name: "dependencies",
+        columns: &[
+            ("classid", 'i'),
+            ("objid", 'i'),
+            ("objsubid", 'n'),
+            ("refclassid", 'i'),
+            ("refobjid", 'i'),
+            ("refobjsubid", 'n'),
+            ("deptype", 't'),
+        ],
+        rows: dependencies,
+    },
+    SystemTable {
+        name: "extensions",
+        columns: &[
+            ("extension_name", 't'),
+            ("loaded", 'b'),
+            ("installed", 'b'),
+            ("install_path", 't'),
+            ("description", 't'),
+        ],
+        rows: |_| Vec::new(),
+    },
+];
+
+/// Names of all functions of this module, for hints.
+pub(super) const FUNCTION_NAMES: &[&str] = &[
+    "inlay_databases",
+    "inlay_schemas",
+    "inlay_tables",
+    "inlay_columns",
+    "inlay_views",
+    "inlay_indexes",
+    "inlay_constraints",
+    "inlay_types",
+    "inlay_sequences",
+    "inlay_functions",
+    "inlay_settings",
+    "inlay_keywords",
+    "inlay_memory",
+    "duckdb_databases",
+    "duckdb_schemas",
+    "duckdb_tables",
+    "duckdb_columns",
+    "duckdb_views",
+    "duckdb_indexes",
+    "duckdb_constraints",
+    "duckdb_types",
+    "duckdb_sequences",
+    "duckdb_functions",
+    "duckdb_settings",
+    "duckdb_keywords",
+    "duckdb_memory",
+];
+
+fn databases(gather: &Gather<'_>) -> Rows {
+    let mut rows: Rows = Vec::new();
+    for seen in gather.databases() {
+        let comment = optional(crate::define::object::comment_on(&seen.state, None, None));
+        let internal = Value::Boolean(seen.is_temporary());
+        let (path, read_only) = (optional(seen.path.clone()), Value::Boolean(seen.is_read_only));
+        rows.push(vec![text(&seen.name), seen.oid(), path, comment, internal, text("inlay"), read_only]);
+    }
+    let (null, yes, no) = (Value::Null, Value::Boolean(true), Value::Boolean(false));
+    rows.push(vec![text("system"), Value::BigInt(0), null.clone(), null, yes, text("inlay"), no]);
+    rows
+}
+
+fn schemas(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    let row = |seen: &Seen, schema: &str, internal: bool| {
+        let definition = seen.state.definition(DefinitionKind::Schema, schema);
+        let made = definition.map(|_| format!("CREATE SCHEMA {};", sql::quoted(schema)));
+        vec![
+            Value::BigInt(seen.schema_oid(schema)),
+            text(&seen.name),
+            seen.oid(),
+            text(schema),
+            definition.map_or(Value::Null, |definition| seen.comment(definition.id, None)),
+            Value::Boolean(internal),
+            optional(made),
+        ]
+    };
+    for seen in gather.databases() {
+        let internal = seen.is_temporary();
+        rows.extend(seen.schemas().iter().map(|schema| row(&seen, schema, internal)));
+        for schema in ["information_schema", "pg_catalog"] {
+            rows.push(row(&seen, schema, true));
+        }
+    }
+    rows
+}
+
+fn create_table_text(schema: &TableSchema) -> String {
+    let mut keys = schema.all_keys();
+    keys.retain(|key| *key != schema.primary_key);
+    let foreign: Vec<_> = schema.foreign_keys.iter().collect();
+    sql::create_table(schema, &keys, &foreign, &|_| None) + ";"
+}
+
+fn tables(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for object in seen.objects() {
+            let Object::Table(slot) = object else { continue };
+            let Some(table) = gather.table(&seen, object.id()) else { continue };
+            let schema = table.schema();
+            let view = seen.state.definition(DefinitionKind::MaterializedView, slot.name());
+            let made = match view {
+                Some(view) => {
+                    format!("CREATE MATERIALIZED VIEW {} AS {};", sql::name(slot.name()), view.sql)
+                }
+                None => create_table_text(schema),
+            };
+            let mut row = seen.place(slot.name());
+            row.extend([
+                text(bare_name(slot.name())),
+                Value::BigInt(seen.object_oid(object.id())),
+                seen.comment(object.id(), None),
+                Value::Boolean(false),
+                Value::Boolean(seen.is_temporary()),
+                Value::Boolean(!schema.primary_key.is_empty()),
+                number(table.row_count()),
+                number(schema.columns.len()),
+                number(seen.state.indexes_of(object.id()).count() + schema.all_keys().len()),
+                number(schema.checks.len()),
+                text(made),
+                Value::Boolean(view.is_some()),
+            ]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn columns(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for object in seen.objects() {
+            let (id, oid) = (object.id(), Value::BigInt(seen.object_oid(object.id())));
+            let head = || {
+                let mut row = seen.place(object.name());
+                row.extend([text(bare_name(object.name())), oid.clone()]);
+                row
+            };
+            match object {
+                Object::Table(_) => {
+                    let Some(table) = gather.table(&seen, id) else { continue };
+                    for (index, column) in table.schema().columns.iter().enumerate() {
+                        let (expression, identity) = match &column.origin {
+                            Origin::Computed(expression) => (Some(expression.clone()), None),
+                            Origin::IdentityAlways => (None, Some("ALWAYS".to_string())),
+                            Origin::IdentityByDefault => (None, Some("BY DEFAULT".to_string())),
+                            Origin::Given => (None, None),
+                        };
+                        let mut row = head();
+                        row.extend([
+                            text(&column.name),
+                            small(index + 1),
+                            seen.comment(id, Some(&column.name)),
+                            Value::Boolean(false),
+                            optional(column.default.clone()),
+                            Value::Boolean(!column.not_null),
+                            text(column.ty.to_string()),
+                            Value::BigInt(type_oid(&column.ty)),
+                            Value::Null,
+                        ]);
+                        row.extend(numeric(&column.ty));
+                        row.extend([
+                            Value::Boolean(expression.is_some()),
+                            optional(expression),
+                            optional(identity),
+                        ]);
+                        rows.push(row);
+                    }
+                }
+                Object::View(view) => {
+                    for (index, (name, ty)) in
+                        gather.names.view_columns(&seen.name, &view.name).into_iter().enumerate()
+                    {
+                        let mut row = head();
+                        row.extend([
+                            text(&name),
+                            small(index + 1),
+                            seen.comment(id, Some(&name)),
+                            Value::Boolean(false),
+                            Value::Null,
+                            Value::Boolean(true),
+                            text(ty.to_string()),
+                            Value::BigInt(type_oid(&ty)),
+                            Value::Null,
+                        ]);
+                        row.extend(numeric(&ty));
+                        row.extend([Value::Boolean(false), Value::Null, Value::Null]);
+                        rows.push(row);
+                    }
+                }
+                Object::Sequence(_) | Object::Index(_) | Object::Definition(_) => {}
+            }
+        }
+    }
+    rows
+}
+
+fn views(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for object in seen.objects() {
+            let Object::View(view) = object else { continue };
+            let mut row = seen.place(&view.name);
+            row.extend([
+                text(bare_name(&view.name)),
+                Value::BigInt(seen.object_oid(view.id)),
+                seen.comment(view.id, None),
+                Value::Boolean(false),
+                Value::Boolean(seen.is_temporary()),
+                number(gather.names.view_columns(&seen.name, &view.name).len()),
+                text(sql::create_view(view) + ";"),
+                text(&view.sql),
+            ]);
+            rows.push(row);
+        }
+    }
+    for (schema, name, definition) in super::all_views() {
+        let mut row = gather.system_place(schema);
+        row.extend([
+            text(name),
+            Value::Null,
+            Value::Null,
+            Value::Boolean(true),
+            Value::Boolean(false),
+            Value::Null,
+            Value::Null,
+            text(definition),
+        ]);
+        rows.push(row);
+    }
+    rows
+}
+
+fn indexes(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for object in seen.objects() {
+            let Object::Index(index) = object else { continue };
+            let Some(table) = gather.table(&seen, index.table) else { continue };
+            let schema = table.schema();
+            let columns = index.columns.iter().filter_map(|&column| schema.columns.get(column));
+            let mut row = seen.place(&index.name);
+            row.extend([
+                text(bare_name(&index.name)),
+                Value::BigInt(seen.object_oid(index.id)),
+                text(bare_name(&schema.name)),
+                Value::BigInt(seen.object_oid(index.table)),
+                seen.comment(index.id, None),
+                Value::Boolean(index.unique),
+                Value::Boolean(false),
+                text(list(columns.map(|column| &column.name))),
+                text(sql::create_index(index, schema) + ";"),
+            ]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// A constraint of a table.
+struct Constraint {
+    kind: &'static str,
+    text: String,
+    expression: Option<String>,
+    columns: Vec<usize>,
+    name: String,
+    referenced: Option<(String, Vec<String>, &'static str, &'static str)>,
+}
+
+fn constraints_of(schema: &TableSchema) -> Vec<Constraint> {
+    let mut all = Vec::new();
+    let plain = |kind, text, columns: Vec<usize>, name| Constraint {
+        kind,
+        text,
+        expression: None,
+        columns,
+        name,
+        referenced: None,
+    };
+    let names = |columns: &[usize]| {
+        columns.iter().map(|&column| schema.columns[column].name.as_str()).collect::<Vec<_>>()
+    };
+    let bare = bare_name(&schema.name);
+    for key in schema.all_keys() {
+        let listed = names(&key).join(", ");
+        let name = inlay_sql::binder::key_name(schema, &key);
+        let (kind, written) = if key == schema.primary_key {
+            ("PRIMARY KEY", format!("PRIMARY KEY({listed})"))
+        } else {
+            ("UNIQUE", format!("UNIQUE({listed})"))
+        };
+        all.push(plain(kind, written, key, name));
+    }
+    all.sort_by_key(|constraint| constraint.kind != "PRIMARY KEY");
+    for check in &schema.checks {
+        let mentioned = |column: &usize| sql::mentions(&check.condition, &schema.columns[*column].name);
+        let columns = (0..schema.columns.len()).filter(mentioned).collect();
+        let written = format!("CHECK({})", check.condition);
+        let mut constraint = plain("CHECK", written, columns, check.name.clone());
+        constraint.expression = Some(check.condition.clone());
+        all.push(constraint);
+    }
+    for key in &schema.foreign_keys {
+        let written = format!(
+            "FOREIGN KEY ({}) REFERENCES {}({})",
+            names(&key.columns).join(", "),
+            bare_name(&key.table),
+            key.referenced.join(", ")
+        );
+        let mut constraint = plain("FOREIGN KEY", written, key.columns.clone(), key.name.clone());
+        let rule = |action| match action {
+            inlay_storage::ReferenceAction::Restrict => "NO ACTION",
+            inlay_storage::ReferenceAction::Cascade => "CASCADE",
+            inlay_storage::ReferenceAction::SetNull => "SET NULL",
+            inlay_storage::ReferenceAction::SetDefault => "SET DEFAULT",
+        };
+        constraint.referenced =
+            Some((key.table.clone(), key.referenced.clone(), rule(key.on_update), rule(key.on_delete)));
+        all.push(constraint);
+    }
+    for (index, column) in schema.columns.iter().enumerate() {
+        if column.not_null && !schema.primary_key.contains(&index) {
+            let name = format!("{bare}_{}_not_null", column.name);
+            all.push(plain("NOT NULL", "NOT NULL".to_string(), vec![index], name));
+        }
+    }
+    all
+}
+
+/// The name of the key that a foreign key refers to.
+fn referenced_key(gather: &Gather<'_>, seen: &Seen, table: &str, columns: &[String]) -> Option<String> {
+    let id = seen.state.relation(table)?.id();
+    let target = gather.table(seen, id)?;
+    let schema = target.schema();
+    let positions: Vec<usize> = columns.iter().filter_map(|column| schema.position(column)).collect();
+    let is_it = |key: &&Vec<usize>| {
+        key.len() == positions.len() && key.iter().all(|column| positions.contains(column))
+    };
+    schema.all_keys().iter().find(is_it).map(|key| inlay_sql::binder::key_name(schema, key))
+}
+
+fn constraints(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for object in seen.objects() {
+            let Object::Table(slot) = object else { continue };
+            let Some(table) = gather.table(&seen, object.id()) else { continue };
+            let schema = table.schema();
+            for (index, constraint) in constraints_of(schema).into_iter().enumerate() {
+                let columns = &constraint.columns;
+                let (target, referenced, on_update, on_delete) =
+                    constraint.referenced.clone().map_or((None, Vec::new(), None, None), |(t, c, u, d)| {
+                        (Some(t), c, Some(u.to_string()), Some(d.to_string()))
+                    });
+                let key =
+                    target.as_ref().and_then(|target| referenced_key(gather, &seen, target, &referenced));
+                let mut row = seen.place(slot.name());
+                row.extend([
+                    text(bare_name(slot.name())),
+                    Value::BigInt(seen.object_oid(object.id())),
+                    number(index),
+                    text(constraint.kind),
+                    text(constraint.text),
+                    optional(constraint.expression),
+                    text(list(columns.iter().map(ToString::to_string))),
+                    text(list(columns.iter().map(|&column| &schema.columns[column].name))),
+                    text(constraint.name),
+                    optional(target.map(|target| bare_name(&target).to_string())),
+                    text(list(&referenced)),
+                    // Constraints have no numbers of their own: made from the table's.
+                    Value::BigInt((seen.object_oid(object.id()) << 12) + index as i64),
+                    optional(on_update),
+                    optional(on_delete),
+                    optional(key),
+                ]);
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn key_columns(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for object in seen.objects() {
+            let Object::Table(slot) = object else { continue };
+            let Some(table) = gather.table(&seen, object.id()) else { continue };
+            let schema = table.schema();
+            for constraint in constraints_of(schema) {
+                if !matches!(constraint.kind, "PRIMARY KEY" | "UNIQUE" | "FOREIGN KEY") {
+                    continue;
+                }
+                for (index, &column) in constraint.columns.iter().enumerate() {
+                    let target = constraint.referenced.as_ref();
+                    rows.push(vec![
+                        text(&seen.name),
+                        text(inlay_catalog::schema_of(slot.name())),
+                        text(bare_name(slot.name())),
+                        text(&constraint.name),
+                        text(constraint.kind),
+                        text(&schema.columns[column].name),
+                        number(index + 1),
+                        optional(target.map(|target| bare_name(&target.0).to_string())),
+                        optional(target.and_then(|target| target.1.get(index).cloned())),
+                    ]);
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// Types that every database has: name, PostgreSQL's number, bytes, category.
+const TYPES: &[(&str, i64, i64, &str)] = &[
+    ("boolean", 16, 1, "BOOLEAN"),
+    ("blob", 17, 16, ""),
+    ("tinyint", 0, 1, "NUMERIC"),
+    ("smallint", 21, 2, "NUMERIC"),
+    ("integer", 23, 4, "NUMERIC"),
+    ("bigint", 20, 8, "NUMERIC"),
+    ("hugeint", 0, 16, "NUMERIC"),
+    ("utinyint", 0, 1, "NUMERIC"),
+    ("usmallint", 0, 2, "NUMERIC"),
+    ("uinteger", 0, 4, "NUMERIC"),
+    ("ubigint", 0, 8, "NUMERIC"),
+    ("uhugeint", 0, 16, "NUMERIC"),
+    ("float", 700, 4, "NUMERIC"),
+    ("double", 701, 8, "NUMERIC"),
+    ("decimal", 1700, 0, "NUMERIC"),
+    ("varchar", 1043, 16, "STRING"),
+    ("text", 25, 16, "STRING"),
+    ("date", 1082, 4, "DATETIME"),
+    ("time", 1083, 8, "DATETIME"),
+    ("timestamp", 1114, 8, "DATETIME"),
+    ("timestamp with time zone", 1184, 8, "DATETIME"),
+    ("interval", 1186, 16, "DATETIME"),
+    ("uuid", 2950, 16, ""),
+    ("json", 114, 16, "STRING"),
+    ("bit", 1560, 16, ""),
+];
+
+fn types(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for (name, oid, size, category) in TYPES {
+        let mut row = gather.system_place("main");
+        row.extend([
+            if *oid == 0 { Value::Null } else { Value::BigInt(*oid) },
+            text(*name),
+            Value::BigInt(*size),
+            text(name.to_uppercase()),
+            if category.is_empty() { Value::Null } else { text(*category) },
+            Value::Null,
+            Value::Boolean(true),
+            Value::Null,
+        ]);
+        rows.push(row);
+    }
+    for seen in gather.databases() {
+        for definition in seen.state.definitions(DefinitionKind::Type) {
+            let labels = inlay_sql::binder::enum_labels(&definition.sql);
+            let mut row = seen.place(&definition.name);
+            row.extend([
+                Value::BigInt(seen.object_oid(definition.id)),
+                text(bare_name(&definition.name)),
+                Value::Null,
+                text(if labels.is_some() { "ENUM".to_string() } else { definition.sql.to_uppercase() }),
+                Value::Null,
+                seen.comment(definition.id, None),
+                Value::Boolean(false),
+                optional(labels.map(list)),
+            ]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn labels(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for definition in seen.state.definitions(DefinitionKind::Type) {
+            let labels = inlay_sql::binder::enum_labels(&definition.sql).unwrap_or_default();
+            let oid = Value::BigInt(seen.object_oid(definition.id));
+            let row = |(index, label): (usize, String)| vec![oid.clone(), small(index + 1), text(label)];
+            rows.extend(labels.into_iter().enumerate().map(row));
+        }
+    }
+    rows
+}
+
+fn sequences(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for object in seen.objects() {
+            let Object::Sequence(sequence) = object else { continue };
+            let options = &sequence.options;
+            let mut row = seen.place(&sequence.name);
+            row.extend([
+                text(bare_name(&sequence.name)),
+                Value::BigInt(seen.object_oid(sequence.id)),
+                seen.comment(sequence.id, None),
+                Value::Boolean(seen.is_temporary()),
+                Value::BigInt(options.start),
+                Value::BigInt(options.min),
+                Value::BigInt(options.max),
+                Value::BigInt(options.increment),
+                Value::Boolean(options.cycle),
+                sequence.counter().last.map_or(Value::Null, Value::BigInt),
+                text(sql::create_sequence(sequence) + ";"),
+            ]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// The argument types and the result type of a signature such as `f(INTEGER, ...) -> BIGINT`.
+fn parts_of(signature: &str) -> (String, Option<String>) {
+    let (call, returns) = match signature.rsplit_once(" -> ") {
+        Some((call, returns)) => (call, Some(returns.to_string())),
+        None => (signature, None),
+    };
+    let inner = call.split_once('(').map_or("", |(_, rest)| rest.strip_suffix(')').unwrap_or(rest));
+    (format!("[{inner}]"), returns)
+}
+
+fn functions(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    let mut add = |place: [Value; 3], name: &str, alias_of: Option<&str>, kind: &str, about: About| {
+        let (types, returns) = parts_of(&about.signature);
+        let side_effects = about.stability == "VOLATILE";
+        let oid = Value::BigInt(rows.len() as i64 + 1);
+        let [database, database_oid, schema] = place;
+        rows.push(vec![
+            database,
+            database_oid,
+            schema,
+            text(name),
+            optional(alias_of.map(str::to_string)),
+            text(kind),
+            optional(about.description),
+            Value::Null,
+            optional(returns),
+            text(about.parameters.unwrap_or_else(|| types.clone())),
+            text(types),
+            optional(about.definition),
+            if kind.ends_with("macro") { Value::Null } else { Value::Boolean(side_effects) },
+            Value::Boolean(about.internal),
+            oid,
+            optional(about.example),
+            text(about.stability),
+            text(about.signature),
+        ]);
+    };
+    let system = || [text("system"), text("0"), text("main")];
+    for entry in manual::all() {
+        let kind = match entry.kind {
+            manual::Kind::Operator => "scalar",
+            other => other.name(),
+        };
+        let stability = match entry.volatility {
+            Volatility::Immutable => "CONSISTENT",
+            Volatility::Stable => "STABLE",
+            Volatility::Volatile => "VOLATILE",
+        };
+        let example = (!entry.example.call.is_empty()).then(|| entry.example.call.to_string());
+        for signature in &entry.signatures {
+            let about = || About {
+                signature: signature.clone(),
+                description: Some(entry.description.to_string()),
+                example: example.clone(),
+                stability: stability.to_string(),
+                internal: true,
+                ..About::default()
+            };
+            add(system(), entry.name, None, kind, about());
+            for alias in entry.aliases {
+                add(system(), alias, Some(entry.name), kind, about());
+            }
+        }
+    }
+    let known: Vec<&str> = manual::all().map(|entry| entry.name).collect();
+    let mut in_from: Vec<&str> = gather.names.database.functions().keys().copied().collect();
+    in_from.extend(FUNCTION_NAMES);
+    in_from.retain(|name| !known.contains(name));
+    in_from.sort_unstable();
+    for name in in_from {
+        let about = About { signature: format!("{name}()"), internal: true, ..About::default() };
+        add(system(), name, None, "table", about);
+    }
+    for seen in gather.databases() {
+        for (kind, shown) in [(DefinitionKind::Macro, "macro"), (DefinitionKind::TableMacro, "table_macro")] {
+            for definition in seen.state.definitions(kind) {
+                for overload in parse_macro(&definition.sql).unwrap_or_default() {
+                    let names: Vec<String> =
+                        overload.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
+                    let schema = inlay_catalog::schema_of(&definition.name);
+                    let place = [text(&seen.name), text(seen.number.to_string()), text(schema)];
+                    let about = About {
+                        signature: format!("{}({})", bare_name(&definition.name), names.join(", ")),
+                        parameters: Some(list(&names)),
+                        definition: Some(overload.text.clone()),
+                        ..About::default()
+                    };
+                    add(place, bare_name(&definition.name), None, shown, about);
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// What is said of a function.
+#[derive(Default)]
+struct About {
+    signature: String,
+    parameters: Option<String>,
+    description: Option<String>,
+    example: Option<String>,
+    definition: Option<String>,
+    stability: String,
+    internal: bool,
+}
+
+fn all_settings(gather: &Gather<'_>) -> Rows {
+    let row = |setting: &settings::Setting| {
+        let value = gather.names.setting(setting.name);
+        let ty = value.as_ref().map_or_else(|| "VARCHAR".to_string(), |v| v.logical_type().to_string());
+        let scope = if settings::is_global(setting.name) { "GLOBAL" } else { "LOCAL" };
+        vec![
+            text(setting.name),
+            optional(value.map(|value| value.to_string())),
+            text(setting.description),
+            text(ty),
+            text(scope),
+        ]
+    };
+    settings::SETTINGS.iter().map(row).collect()
+}
+
+/// Words that cannot be names without quotes.
+const RESERVED: &str = "all and any as asc between both case cast check collate column constraint create default \
+    deferrable desc distinct do else end except false fetch for foreign from group having in initially intersect into \
+    is join lateral leading limit not null offset on only or order primary qualify references returning select some \
+    symmetric table then to trailing true union unique using variadic when where window with";
+/// Words that statements use and that names may be.
+const UNRESERVED: &str = "abort add after alter always analyze attach before begin by cascade checkpoint comment commit \
+    committed concurrently conflict copy cycle data database deallocate delete detach drop each enum escape execute \
+    exists explain export extract filter first following function generated global if import increment index insert \
+    instead isolation key last level local macro materialized maxvalue merge minvalue natural next no nothing nulls of \
+    partition pivot pragma preceding prepare range read recursive refresh rename replace reset restart restrict \
+    rollback row rows savepoint schema schemas sequence serializable session set show start summarize temp temporary \
+    transaction truncate type unbounded unpivot update use vacuum value values view without work write";
+
+fn keywords(_: &Gather<'_>) -> Rows {
+    let of = |words: &'static str, category: &'static str| {
+        words.split_whitespace().map(move |word| vec![text(word), text(category)])
+    };
+    of(RESERVED, "reserved").chain(of(UNRESERVED, "unreserved")).collect()
+}
+
+fn memory(gather: &Gather<'_>) -> Rows {
+    let used = gather.names.database.budget().used();
+    vec![vec![text("DATABASE"), number(used), Value::BigInt(0)]]
+}
+
+fn variables(gather: &Gather<'_>) -> Rows {
+    let mut all: Vec<_> = gather.names.variables.iter().collect();
+    all.sort_by(|left, right| left.0.cmp(right.0));
+    let row = |(name, value): (&String, &Value)| {
+        vec![text(name), text(value.to_string()), text(value.logical_type().to_string())]
+    };
+    all.into_iter().map(row).collect()
+}
+
+fn prepared(gather: &Gather<'_>) -> Rows {
+    let mut all: Vec<_> = gather.names.prepared.iter().collect();
+    all.sort_by(|left, right| left.0.cmp(right.0));
+    all.into_iter().map(|(name, prepared)| vec![text(name), text(prepared.statement.text())]).collect()
+}
+
+fn comments(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for comment in seen.state.definitions(DefinitionKind::Comment) {
+            let Some(owner) = comment.owner else { continue };
+            let column = comment.name.split_once('.').map(|(_, column)| column.to_string());
+            rows.push(vec![Value::BigInt(seen.object_oid(owner)), optional(column), text(&comment.sql)]);
+        }
+    }
+    rows
+}
+
+fn dependencies(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for object in seen.objects() {
+            let Object::Index(index) = object else { continue };
+            rows.push(vec![
+                Value::BigInt(0),
+                Value::BigInt(seen.object_oid(index.table)),
+                Value::Integer(0),
+                Value::BigInt(0),
+                Value::BigInt(seen.object_oid(index.id)),
+                Value::Integer(0),
+                text("a"),
+            ]);
+        }
+    }
+    rows
+}

@@ -1,0 +1,508 @@
+//! System tables that are views, and system functions that are macros, over `inlay_tables()` and its siblings.
+//!
+//! Their columns are those of DuckDB, and of PostgreSQL where DuckDB leaves them out; what does not exist here is NULL,
+//! 0 or false. Numbers of schemas, tables, types and constraints fit between the tables of `pg_catalog`.
+
+use inlay_catalog::DefinitionKind;
+
+/// A view of a schema.
+pub(super) fn find(schema: &str, name: &str) -> Option<(&'static str, &'static str)> {
+    let is_it = |(s, n, _): &&(&str, &'static str, &'static str)| {
+        s.eq_ignore_ascii_case(schema) && n.eq_ignore_ascii_case(name)
+    };
+    VIEWS.iter().find(is_it).map(|(_, name, sql)| (*name, *sql))
+}
+
+/// A macro, as CREATE MACRO would hold it.
+pub(super) fn find_macro(kind: DefinitionKind, name: &str) -> Option<(&'static str, &'static str)> {
+    let macros = match kind {
+        DefinitionKind::Macro => MACROS,
+        DefinitionKind::TableMacro => TABLE_MACROS,
+        _ => return None,
+    };
+    macros.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).copied()
+}
+
+/// Schema, name and text of each view.
+pub(super) const VIEWS: &[(&str, &str, &str)] = &[
+    (
+        "main",
+        "sqlite_master",
+        "SELECT 'table' AS type, table_name AS name, table_name AS tbl_name, 0 AS rootpage, sql FROM inlay_tables()
+         WHERE NOT temporary
+         UNION ALL SELECT 'view', view_name, view_name, 0, sql FROM inlay_views() WHERE NOT internal AND NOT temporary
+         UNION ALL SELECT 'index', index_name, table_name, 0, sql FROM inlay_indexes()",
+    ),
+    (
+        "main",
+        "sqlite_schema",
+        "SELECT * FROM sqlite_master",
+    ),
+    (
+        "main",
+        "sqlite_temp_master",
+        "SELECT 'table' AS type, table_name AS name, table_name AS tbl_name, 0 AS rootpage, sql FROM inlay_tables()
+         WHERE temporary",
+    ),
+    (
+        "main",
+        "pragma_database_list",
+        "SELECT database_oid AS seq, database_name AS name, path AS file FROM inlay_databases() WHERE NOT internal",
+    ),
+    (
+        "information_schema",
+        "schemata",
+        "SELECT database_name AS catalog_name, schema_name, 'inlay' AS schema_owner,
+                CAST(NULL AS VARCHAR) AS default_character_set_catalog,
+                CAST(NULL AS VARCHAR) AS default_character_set_schema,
+                CAST(NULL AS VARCHAR) AS default_character_set_name, sql AS sql_path FROM inlay_schemas()",
+    ),
+    (
+        "information_schema",
+        "tables",
+        "SELECT database_name AS table_catalog, schema_name AS table_schema, table_name,
+                CASE WHEN temporary THEN 'LOCAL TEMPORARY' WHEN is_materialized_view THEN 'MATERIALIZED VIEW'
+                     ELSE 'BASE TABLE' END AS table_type,
+                CAST(NULL AS VARCHAR) AS self_referencing_column_name, CAST(NULL AS VARCHAR) AS reference_generation,
+                CAST(NULL AS VARCHAR) AS user_defined_type_catalog, CAST(NULL AS VARCHAR) AS user_defined_type_schema,
+                CAST(NULL AS VARCHAR) AS user_defined_type_name,
+                CASE WHEN is_materialized_view THEN 'NO' ELSE 'YES' END AS is_insertable_into, 'NO' AS is_typed,
+                CASE WHEN temporary THEN 'PRESERVE' END AS commit_action, comment AS \"TABLE_COMMENT\"
+         FROM inlay_tables()
+         UNION ALL
+         SELECT database_name, schema_name, view_name, 'VIEW', NULL, NULL, NULL, NULL, NULL, 'NO', 'NO', NULL, comment
+         FROM inlay_views() WHERE NOT internal",
+    ),
+    (
+        "information_schema",
+        "columns",
+        "SELECT database_name AS table_catalog, schema_name AS table_schema, table_name, column_name,
+                column_index AS ordinal_position, column_default,
+                CASE WHEN is_nullable THEN 'YES' ELSE 'NO' END AS is_nullable, data_type, character_maximum_length,
+                CAST(NULL AS INTEGER) AS character_octet_length, numeric_precision, numeric_precision_radix,
+                numeric_scale,
+                CASE WHEN data_type LIKE 'TIMESTAMP%' THEN 6 WHEN data_type LIKE 'TIME%' THEN 6
+                     WHEN data_type = 'DATE' THEN 0 END AS datetime_precision,
+                CAST(NULL AS VARCHAR) AS interval_type, CAST(NULL AS INTEGER) AS interval_precision,
+                CAST(NULL AS VARCHAR) AS character_set_catalog, CAST(NULL AS VARCHAR) AS character_set_schema,
+                CAST(NULL AS VARCHAR) AS character_set_name, CAST(NULL AS VARCHAR) AS collation_catalog,
+                CAST(NULL AS VARCHAR) AS collation_schema, CAST(NULL AS VARCHAR) AS collation_name,
+                CAST(NULL AS VARCHAR) AS domain_catalog, CAST(NULL AS VARCHAR) AS domain_schema,
+                CAST(NULL AS VARCHAR) AS domain_name, CAST(NULL AS VARCHAR) AS udt_catalog,
+                CAST(NULL AS VARCHAR) AS udt_schema, CAST(NULL AS VARCHAR) AS udt_name,
+                CAST(NULL AS VARCHAR) AS scope_catalog, CAST(NULL AS VARCHAR) AS scope_schema,
+                CAST(NULL AS VARCHAR) AS scope_name, CAST(NULL AS BIGINT) AS maximum_cardinality,
+                CAST(NULL AS VARCHAR) AS dtd_identifier, false AS is_self_referencing,
+                identity_generation IS NOT NULL AS is_identity, identity_generation,
+                CAST(NULL AS VARCHAR) AS identity_start, CAST(NULL AS VARCHAR) AS identity_increment,
+                CAST(NULL AS VARCHAR) AS identity_maximum, CAST(NULL AS VARCHAR) AS identity_minimum,
+                CAST(NULL AS BOOLEAN) AS identity_cycle,
+                CASE WHEN is_generated THEN 'ALWAYS' ELSE 'NEVER' END AS is_generated, generation_expression,
+                NOT is_generated AS is_updatable, comment AS \"COLUMN_COMMENT\"
+         FROM inlay_columns()",
+    ),
+    (
+        "information_schema",
+        "views",
+        "SELECT database_name AS table_catalog, schema_name AS table_schema, view_name AS table_name,
+                definition AS view_definition, 'NONE' AS check_option, 'NO' AS is_updatable,
+                'NO' AS is_insertable_into, 'NO' AS is_trigger_updatable, 'NO' AS is_trigger_deletable,
+                'NO' AS is_trigger_insertable_into FROM inlay_views() WHERE NOT internal",
+    ),
+    (
+        "information_schema",
+        "table_constraints",
+        "SELECT database_name AS constraint_catalog, schema_name AS constraint_schema, constraint_name,
+                database_name AS table_catalog, schema_name AS table_schema, table_name,
+                CASE WHEN constraint_type = 'NOT NULL' THEN 'CHECK' ELSE constraint_type END AS constraint_type,
+                'NO' AS is_deferrable, 'NO' AS initially_deferred, 'YES' AS enforced,
+                CASE WHEN constraint_type = 'UNIQUE' THEN 'YES' END AS nulls_distinct FROM inlay_constraints()",
+    ),
+    (
+        "information_schema",
+        "key_column_usage",
+        "SELECT database_name AS constraint_catalog, schema_name AS constraint_schema, constraint_name,
+                database_name AS table_catalog, schema_name AS table_schema, table_name, column_name, ordinal_position,
+                CASE WHEN constraint_type = 'FOREIGN KEY' THEN ordinal_position END AS position_in_unique_constraint
+         FROM inlay_key_columns()",
+    ),
+    (
+        "information_schema",
+        "referential_constraints",
+        "SELECT database_name AS constraint_catalog, schema_name AS constraint_schema, constraint_name,
+                database_name AS unique_constraint_catalog, schema_name AS unique_constraint_schema,
+                unique_constraint_name, 'NONE' AS match_option, update_rule, delete_rule
+         FROM inlay_constraints() WHERE constraint_type = 'FOREIGN KEY'",
+    ),
+    (
+        "information_schema",
+        "constraint_column_usage",
+        "SELECT database_name AS table_catalog, schema_name AS table_schema,
+                CASE WHEN constraint_type = 'FOREIGN KEY' THEN referenced_table ELSE table_name END AS table_name,
+                CASE WHEN constraint_type = 'FOREIGN KEY' THEN referenced_column ELSE column_name END AS column_name,
+                database_name AS constraint_catalog, schema_name AS constraint_schema, constraint_name,
+                constraint_type FROM inlay_key_columns()",
+    ),
+    (
+        "information_schema",
+        "constraint_table_usage",
+        "SELECT database_name AS table_catalog, schema_name AS table_schema, table_name,
+                database_name AS constraint_catalog, schema_name AS constraint_schema, constraint_name, constraint_type
+         FROM inlay_constraints()",
+    ),
+    (
+        "information_schema",
+        "check_constraints",
+        "SELECT database_name AS constraint_catalog, schema_name AS constraint_schema, constraint_name,
+                coalesce(expression, constraint_text) AS check_clause
+         FROM inlay_constraints() WHERE constraint_type IN ('CHECK', 'NOT NULL')",
+    ),
+    (
+        "information_schema",
+        "character_sets",
+        "SELECT CAST(NULL AS VARCHAR) AS character_set_catalog, CAST(NULL AS VARCHAR) AS character_set_schema,
+                'UTF8' AS character_set_name, 'UCS' AS character_repertoire, 'UTF8' AS form_of_use,
+                current_database() AS default_collate_catalog, 'pg_catalog' AS default_collate_schema,
+                'ucs_basic' AS default_collate_name",
+    ),
+    (
+        "information_schema",
+        "sequences",
+        "SELECT database_name AS sequence_catalog, schema_name AS sequence_schema, sequence_name,
+                'bigint' AS data_type, 64 AS numeric_precision, 2 AS numeric_precision_radix, 0 AS numeric_scale,
+                start_value, min_value AS minimum_value, max_value AS maximum_value, increment_by AS increment,
+                CASE WHEN cycle THEN 'YES' ELSE 'NO' END AS cycle_option FROM inlay_sequences()",
+    ),
+    (
+        "pg_catalog",
+        "pg_database",
+        "SELECT database_oid AS oid, database_name AS datname, 10 AS datdba, 6 AS encoding, 'C' AS datcollate,
+                'C' AS datctype, true AS datallowconn, false AS datistemplate FROM inlay_databases()
+         WHERE NOT internal",
+    ),
+    (
+        "pg_catalog",
+        "pg_namespace",
+        "SELECT oid, schema_name AS nspname, 10 AS nspowner, CAST(NULL AS VARCHAR) AS nspacl
+         FROM inlay_schemas() WHERE database_name = current_database()",
+    ),
+    (
+        "pg_catalog",
+        "pg_class",
+        "SELECT table_oid AS oid, table_name AS relname, schema_oid AS relnamespace, 0 AS reltype, 0 AS reloftype,
+                10 AS relowner, 2 AS relam, 0 AS relfilenode, 0 AS reltablespace, 0 AS relpages,
+                CAST(estimated_size AS REAL) AS reltuples, 0 AS relallvisible, 0 AS reltoastrelid,
+                index_count > 0 AS relhasindex, false AS relisshared,
+                CASE WHEN temporary THEN 't' ELSE 'p' END AS relpersistence,
+                CASE WHEN is_materialized_view THEN 'm' ELSE 'r' END AS relkind, column_count AS relnatts,
+                check_constraint_count AS relchecks, false AS relhasoids, has_primary_key AS relhaspkey,
+                false AS relhasrules, false AS relhastriggers, false AS relhassubclass, false AS relrowsecurity,
+                false AS relforcerowsecurity, true AS relispopulated, 'd' AS relreplident, false AS relispartition,
+                CAST(NULL AS VARCHAR) AS relacl, CAST(NULL AS VARCHAR) AS reloptions,
+                CAST(NULL AS VARCHAR) AS relpartbound FROM inlay_tables()
+         UNION ALL
+         SELECT view_oid, view_name, schema_oid, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, false, false,
+                CASE WHEN temporary THEN 't' ELSE 'p' END, 'v', column_count, 0, false, false, true, false, false,
+                false, false, true, 'n', false, NULL, NULL, NULL FROM inlay_views() WHERE NOT internal
+         UNION ALL
+         SELECT sequence_oid, sequence_name, schema_oid, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, false, false,
+                CASE WHEN temporary THEN 't' ELSE 'p' END, 'S', 0, 0, false, false, false, false, false, false,
+                false, true, 'n', false, NULL, NULL, NULL FROM inlay_sequences()
+         UNION ALL
+         SELECT index_oid, index_name, schema_oid, 0, 0, 10, 403, 0, 0, 0, 0, 0, 0, false, false, 'p', 'i', 0, 0,
+                false, false, false, false, false, false, false, true, 'n', false, NULL, NULL, NULL
+         FROM inlay_indexes()",
+    ),
+    (
+        "pg_catalog",
+        "pg_attribute",
+        "SELECT table_oid AS attrelid, column_name AS attname, data_type_id AS atttypid, -1 AS attstattarget,
+                -1 AS attlen, column_index AS attnum, 0 AS attndims, -1 AS attcacheoff,
+                CASE WHEN data_type LIKE 'DECIMAL%' THEN numeric_precision * 65536 + numeric_scale + 4
+                     ELSE -1 END AS atttypmod,
+                false AS attbyval, 'x' AS attstorage, 'i' AS attalign, NOT is_nullable AS attnotnull,
+                column_default IS NOT NULL OR is_generated AS atthasdef, false AS atthasmissing,
+                CASE identity_generation WHEN 'ALWAYS' THEN 'a' WHEN 'BY DEFAULT' THEN 'd' ELSE '' END AS attidentity,
+                CASE WHEN is_generated THEN 's' ELSE '' END AS attgenerated, false AS attisdropped,
+                true AS attislocal, 0 AS attinhcount, 0 AS attcollation, CAST(NULL AS VARCHAR) AS attacl,
+                CAST(NULL AS VARCHAR) AS attoptions FROM inlay_columns()",
+    ),
+    (
+        "pg_catalog",
+        "pg_attrdef",
+        "SELECT table_oid * 4096 + column_index AS oid, table_oid AS adrelid, column_index AS adnum,
+                coalesce(column_default, generation_expression) AS adbin FROM inlay_columns()
+         WHERE column_default IS NOT NULL OR is_generated",
+    ),
+    (
+        "pg_catalog",
+        "pg_type",
+        "SELECT type_oid AS oid, CASE type_name WHEN 'boolean' THEN 'bool' WHEN 'integer' THEN 'int4'
+                WHEN 'bigint' THEN 'int8' WHEN 'smallint' THEN 'int2' WHEN 'float' THEN 'float4'
+                WHEN 'double' THEN 'float8' WHEN 'decimal' THEN 'numeric' WHEN 'blob' THEN 'bytea'
+                WHEN 'timestamp with time zone' THEN 'timestamptz' ELSE type_name END AS typname,
+                CASE WHEN internal THEN 11 ELSE schema_oid END AS typnamespace, 10 AS typowner,
+                coalesce(type_size, 4) AS typlen, false AS typbyval,
+                CASE WHEN logical_type = 'ENUM' THEN 'e' WHEN internal THEN 'b' ELSE 'd' END AS typtype,
+                CASE type_category WHEN 'NUMERIC' THEN 'N' WHEN 'STRING' THEN 'S' WHEN 'DATETIME' THEN 'D'
+                     WHEN 'BOOLEAN' THEN 'B' ELSE 'U' END AS typcategory,
+                false AS typispreferred, true AS typisdefined, ',' AS typdelim, 0 AS typrelid, 0 AS typelem,
+                0 AS typarray, 'textin' AS typinput, 'textout' AS typoutput, false AS typnotnull, 0 AS typbasetype,
+                -1 AS typtypmod, 0 AS typndims, 0 AS typcollation, CAST(NULL AS VARCHAR) AS typdefault
+         FROM inlay_types() WHERE type_oid IS NOT NULL",
+    ),
+    (
+        "pg_catalog",
+        "pg_enum",
+        "SELECT type_oid * 4096 + position AS oid, type_oid AS enumtypid, position AS enumsortorder,
+                label AS enumlabel FROM inlay_enum_labels()",
+    ),
+    (
+        "pg_catalog",
+        "pg_index",
+        "SELECT index_oid AS indexrelid, table_oid AS indrelid, 1 AS indnatts, 1 AS indnkeyatts,
+                is_unique AS indisunique, is_primary AS indisprimary, false AS indisexclusion, true AS indimmediate,
+                false AS indisclustered, true AS indisvalid, false AS indcheckxmin, true AS indisready,
+                true AS indislive, false AS indisreplident, expressions AS indkey, CAST(NULL AS VARCHAR) AS indexprs,
+                CAST(NULL AS VARCHAR) AS indpred FROM inlay_indexes()",
+    ),
+    (
+        "pg_catalog",
+        "pg_indexes",
+        "SELECT schema_name AS schemaname, table_name AS tablename, index_name AS indexname,
+                CAST(NULL AS VARCHAR) AS tablespace, sql AS indexdef FROM inlay_indexes()",
+    ),
+    (
+        "pg_catalog",
+        "pg_constraint",
+        "SELECT constraint_oid AS oid, constraint_name AS conname, schema_oid AS connamespace,
+                CASE constraint_type WHEN 'PRIMARY KEY' THEN 'p' WHEN 'UNIQUE' THEN 'u' WHEN 'FOREIGN KEY' THEN 'f'
+                     WHEN 'NOT NULL' THEN 'n' ELSE 'c' END AS contype,
+                false AS condeferrable, false AS condeferred, true AS convalidated, table_oid AS conrelid,
+                0 AS contypid, 0 AS conindid, 0 AS conparentid,
+                coalesce((SELECT min(t.table_oid) FROM inlay_tables() t WHERE t.table_name = c.referenced_table
+                          AND t.database_name = c.database_name AND t.schema_name = c.schema_name), 0) AS confrelid,
+                CASE update_rule WHEN 'CASCADE' THEN 'c' WHEN 'SET NULL' THEN 'n' WHEN 'SET DEFAULT' THEN 'd'
+                     ELSE 'a' END AS confupdtype,
+                CASE delete_rule WHEN 'CASCADE' THEN 'c' WHEN 'SET NULL' THEN 'n' WHEN 'SET DEFAULT' THEN 'd'
+                     ELSE 'a' END AS confdeltype,
+                's' AS confmatchtype, true AS conislocal, 0 AS coninhcount, false AS connoinherit,
+                constraint_column_indexes AS conkey, CAST(NULL AS VARCHAR) AS confkey, expression AS conbin
+         FROM inlay_constraints() c",
+    ),
+    (
+        "pg_catalog",
+        "pg_description",
+        "SELECT m.object_oid AS objoid, 'pg_class' AS classoid, coalesce(c.column_index, 0) AS objsubid,
+                m.comment AS description FROM inlay_comments() m
+         LEFT JOIN inlay_columns() c ON c.table_oid = m.object_oid AND c.column_name = m.column_name",
+    ),
+    (
+        "pg_catalog",
+        "pg_tables",
+        "SELECT schema_name AS schemaname, table_name AS tablename, 'inlay' AS tableowner,
+                CAST(NULL AS VARCHAR) AS tablespace, index_count > 0 AS hasindexes, false AS hasrules,
+                false AS hastriggers, false AS rowsecurity FROM inlay_tables() WHERE NOT is_materialized_view",
+    ),
+    (
+        "pg_catalog",
+        "pg_views",
+        "SELECT schema_name AS schemaname, view_name AS viewname, 'inlay' AS viewowner, definition
+         FROM inlay_views() WHERE NOT internal",
+    ),
+    (
+        "pg_catalog",
+        "pg_matviews",
+        "SELECT schema_name AS schemaname, table_name AS matviewname, 'inlay' AS matviewowner,
+                CAST(NULL AS VARCHAR) AS tablespace, index_count > 0 AS hasindexes, true AS ispopulated,
+                sql AS definition FROM inlay_tables() WHERE is_materialized_view",
+    ),
+    (
+        "pg_catalog",
+        "pg_sequences",
+        "SELECT schema_name AS schemaname, sequence_name AS sequencename, 'inlay' AS sequenceowner,
+                20 AS data_type, start_value, min_value, max_value, increment_by, cycle, 1 AS cache_size, last_value
+         FROM inlay_sequences()",
+    ),
+    (
+        "pg_catalog",
+        "pg_sequence",
+        "SELECT sequence_oid AS seqrelid, 20 AS seqtypid, start_value AS seqstart, increment_by AS seqincrement,
+                max_value AS seqmax, min_value AS seqmin, 1 AS seqcache, cycle AS seqcycle FROM inlay_sequences()",
+    ),
+    (
+        "pg_catalog",
+        "pg_settings",
+        "SELECT name, value AS setting, CAST(NULL AS VARCHAR) AS unit, 'Inlay' AS category,
+                description AS short_desc, lower(input_type) AS vartype FROM inlay_settings()",
+    ),
+    (
+        "pg_catalog",
+        "pg_proc",
+        "SELECT function_oid AS oid, function_name AS proname, 11 AS pronamespace, 10 AS proowner, 12 AS prolang,
+                1 AS procost, 0 AS prorows, 0 AS provariadic,
+                CASE function_type WHEN 'aggregate' THEN 'a' WHEN 'window' THEN 'w' ELSE 'f' END AS prokind,
+                false AS prosecdef, false AS proleakproof, false AS proisstrict,
+                function_type LIKE 'table%' AS proretset,
+                CASE stability WHEN 'VOLATILE' THEN 'v' WHEN 'STABLE' THEN 's' ELSE 'i' END AS provolatile,
+                's' AS proparallel, 0 AS pronargs, 0 AS pronargdefaults, return_type AS prorettype,
+                parameter_types AS proargtypes, parameters AS proargnames, macro_definition AS prosrc,
+                function_type = 'aggregate' AS proisagg FROM inlay_functions()",
+    ),
+    (
+        "pg_catalog",
+        "pg_am",
+        "SELECT * FROM (VALUES (2, 'heap', 't'), (403, 'btree', 'i')) t(oid, amname, amtype)",
+    ),
+    (
+        "pg_catalog",
+        "pg_roles",
+        "SELECT 10 AS oid, 'inlay' AS rolname, true AS rolsuper, true AS rolinherit, true AS rolcreaterole,
+                true AS rolcreatedb, true AS rolcanlogin, -1 AS rolconnlimit",
+    ),
+    (
+        "pg_catalog",
+        "pg_user",
+        "SELECT 'inlay' AS usename, 10 AS usesysid, true AS usecreatedb, true AS usesuper",
+    ),
+    (
+        "pg_catalog",
+        "pg_tablespace",
+        "SELECT * FROM (VALUES (1663, 'pg_default', 10), (1664, 'pg_global', 10)) t(oid, spcname, spcowner)",
+    ),
+    (
+        "pg_catalog",
+        "pg_collation",
+        "SELECT * FROM (VALUES (100, 'default'), (950, 'C'), (951, 'POSIX')) t(oid, collname)",
+    ),
+    (
+        "pg_catalog",
+        "pg_depend",
+        "SELECT * FROM inlay_dependencies()",
+    ),
+    (
+        "pg_catalog",
+        "pg_prepared_statements",
+        "SELECT name, statement FROM inlay_prepared_statements()",
+    ),
+    (
+        "pg_catalog",
+        "pg_inherits",
+        "SELECT 0 AS inhrelid, 0 AS inhparent, 0 AS inhseqno WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_trigger",
+        "SELECT 0 AS oid, 0 AS tgrelid, '' AS tgname WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_extension",
+        "SELECT 0 AS oid, '' AS extname, '' AS extversion WHERE false",
+    ),
+];
+
+/// Macros that stand for system functions of PostgreSQL.
+const MACROS: &[(&str, &str)] = &[
+    ("pg_typeof", "(x) AS lower(typeof(x))"),
+    ("pg_get_userbyid", "(oid) AS 'inlay'"),
+    ("pg_table_is_visible", "(oid) AS true"),
+    ("pg_type_is_visible", "(oid) AS true"),
+    ("pg_function_is_visible", "(oid) AS true"),
+    ("has_schema_privilege", "(s, p) AS true, (u, s, p) AS true"),
+    ("has_table_privilege", "(t, p) AS true, (u, t, p) AS true"),
+    ("has_column_privilege", "(t, c, p) AS true, (u, t, c, p) AS true"),
+    ("has_database_privilege", "(d, p) AS true, (u, d, p) AS true"),
+    ("pg_is_in_recovery", "() AS false"),
+    ("pg_backend_pid", "() AS 0"),
+    ("inet_server_addr", "() AS CAST(NULL AS VARCHAR)"),
+    ("inet_client_addr", "() AS CAST(NULL AS VARCHAR)"),
+    ("pg_encoding_to_char", "(encoding) AS 'UTF8'"),
+    ("pg_get_expr", "(expression, relation) AS expression, (expression, relation, pretty) AS expression"),
+    (
+        "pg_get_viewdef",
+        "(oid) AS (SELECT v.definition FROM inlay_views() v WHERE v.view_oid = oid),
+         (oid, pretty) AS (SELECT v.definition FROM inlay_views() v WHERE v.view_oid = oid)",
+    ),
+    ("pg_get_indexdef", "(oid) AS (SELECT i.sql FROM inlay_indexes() i WHERE i.index_oid = oid)"),
+    (
+        "pg_get_constraintdef",
+        "(oid) AS (SELECT c.constraint_text FROM inlay_constraints() c WHERE c.constraint_oid = oid),
+         (oid, pretty) AS (SELECT c.constraint_text FROM inlay_constraints() c WHERE c.constraint_oid = oid)",
+    ),
+    (
+        "obj_description",
+        "(oid, catalog := 'pg_class') AS
+            (SELECT m.comment FROM inlay_comments() m WHERE m.object_oid = oid AND m.column_name IS NULL)",
+    ),
+    (
+        "col_description",
+        "(oid, number) AS
+            (SELECT c.comment FROM inlay_columns() c WHERE c.table_oid = oid AND c.column_index = number)",
+    ),
+    (
+        "format_type",
+        "(oid, modifier := NULL) AS (SELECT min(t.typname) FROM pg_catalog.pg_type t WHERE t.oid = oid)",
+    ),
+    ("current_schemas", "(implicit) AS '[' || current_schema() || ', pg_catalog]'"),
+];
+
+/// Table macros behind PRAGMA, SHOW and `pragma_...()`.
+const TABLE_MACROS: &[(&str, &str)] = &[
+    (
+        "pragma_database_list",
+        "() AS TABLE SELECT database_oid AS seq, database_name AS name, path AS file FROM inlay_databases()
+            WHERE NOT internal ORDER BY seq",
+    ),
+    (
+        "pragma_show_tables_expanded",
+        "() AS TABLE SELECT t.database_name AS database, t.schema_name AS schema, t.table_name AS name,
+            '[' || string_agg(c.column_name, ', ' ORDER BY c.column_index) || ']' AS column_names,
+            '[' || string_agg(c.data_type, ', ' ORDER BY c.column_index) || ']' AS column_types,
+            bool_or(t.temporary) AS temporary
+            FROM (SELECT database_name, schema_name, table_name, table_oid, temporary FROM inlay_tables()
+                  UNION ALL SELECT database_name, schema_name, view_name, view_oid, temporary FROM inlay_views()
+                  WHERE NOT internal) t
+            JOIN inlay_columns() c ON c.table_oid = t.table_oid
+            GROUP BY t.database_name, t.schema_name, t.table_name ORDER BY 1, 2, 3",
+    ),
+    (
+        "pragma_table_info",
+        "(name) AS TABLE SELECT c.column_index - 1 AS cid, c.column_name AS name, c.data_type AS type,
+            NOT c.is_nullable AS \"notnull\", c.column_default AS dflt_value,
+            EXISTS (SELECT 1 FROM inlay_key_columns() k WHERE k.constraint_type = 'PRIMARY KEY'
+                    AND k.database_name = c.database_name AND k.schema_name = c.schema_name
+                    AND k.table_name = c.table_name AND k.column_name = c.column_name) AS pk
+            FROM inlay_columns() c
+            WHERE lower(name) IN (lower(c.table_name), lower(c.schema_name || '.' || c.table_name),
+                                  lower(c.database_name || '.' || c.schema_name || '.' || c.table_name))
+                AND c.database_name IN (current_database(), 'temp', split_part(name, '.', 1))
+            ORDER BY cid",
+    ),
+    (
+        "pragma_version",
+        "() AS TABLE SELECT version() AS library_version, '' AS source_id, 'Inlay' AS codename",
+    ),
+    (
+        "pragma_database_size",
+        "() AS TABLE SELECT database_name, CAST(NULL AS VARCHAR) AS database_size, 4096 AS block_size,
+            (SELECT max(memory_usage_bytes) FROM inlay_memory()) AS memory_usage,
+            current_setting('memory_limit') AS memory_limit FROM inlay_databases() WHERE NOT internal",
+    ),
+    (
+        "pragma_functions",
+        "() AS TABLE SELECT function_name AS name, upper(function_type) AS type, parameter_types AS parameters,
+            return_type, has_side_effects AS side_effects FROM inlay_functions() ORDER BY 1",
+    ),
+    ("pragma_collations", "() AS TABLE SELECT collname FROM pg_catalog.pg_collation"),
+    ("pragma_platform", "() AS TABLE SELECT 'inlay' AS platform"),
+    ("pragma_user_agent", "() AS TABLE SELECT 'inlay/' || version() AS user_agent"),
+    (
+        "pragma_show_schemas",
+        "() AS TABLE SELECT database_name, schema_name,
+            database_name = current_database() AND schema_name = current_schema() AS current
+            FROM inlay_schemas() WHERE NOT internal ORDER BY 1, 2",
+    ),
+    ("pragma_show_variables", "() AS TABLE SELECT name, value, type FROM inlay_variables()"),
+    ("pragma_settings", "() AS TABLE SELECT name, value, description FROM inlay_settings()"),
+];

@@ -1,0 +1,88 @@
+//! The reference in `docs/reference`: what it shows runs, and its list of functions is made from the registry.
+//!
+//! `cargo test -p inlay --test reference -- --ignored` writes `functions.md` anew.
+
+#![expect(clippy::unwrap_used, reason = "a test program: it reports and fails")]
+
+use inlay::Database;
+use inlay_kernels::manual::{self, Category};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference")
+}
+
+#[test]
+fn every_block_of_the_statements_runs() {
+    let text = std::fs::read_to_string(folder().join("statements.md")).unwrap();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for block in text.split("```sql\n").skip(1) {
+        let block = block.split("```").next().unwrap_or("");
+        let connection = Database::open_in_memory().unwrap().connect();
+        count += 1;
+        if let Err(error) = connection.execute(block) {
+            wrong.push(format!("{block}\n{error}"));
+        }
+    }
+    assert!(wrong.is_empty() && count > 10, "{} of {count} blocks fail:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+fn functions() -> String {
+    let mut chapters: BTreeMap<Category, Vec<manual::Entry>> = BTreeMap::new();
+    let (mut names, mut overloads) = (0, 0);
+    for entry in manual::all() {
+        names += 1 + entry.aliases.len();
+        overloads += entry.signatures.len().max(1) * (1 + entry.aliases.len());
+        chapters.entry(entry.category).or_default().push(entry);
+    }
+    let mut out = String::from("# Functions\n\n");
+    let _ = writeln!(
+        out,
+        "Made from the registry by `cargo test -p inlay --test reference -- --ignored`. {names} names, {overloads} \
+         overloads. Every example is run by a test.\n"
+    );
+    for (category, mut entries) in chapters {
+        entries.sort_by_key(|entry| entry.name);
+        let _ = writeln!(out, "## {}\n", category.name());
+        let _ = writeln!(out, "| Name | Signatures | What it gives | Example |\n|---|---|---|---|");
+        for entry in entries {
+            let mut name = format!("`{}`", cell(entry.name));
+            for alias in entry.aliases {
+                let _ = write!(name, ", `{}`", cell(alias));
+            }
+            let signatures: Vec<String> =
+                entry.signatures.iter().map(|signature| format!("`{}`", cell(signature))).collect();
+            let example = match entry.example.result {
+                Some(result) => format!("`{}` is `{}`", cell(entry.example.call), cell(result)),
+                None if entry.example.call.is_empty() => String::new(),
+                None => format!("`{}`", cell(entry.example.call)),
+            };
+            let signatures = signatures.join("<br>");
+            let _ = writeln!(out, "| {name} | {signatures} | {} | {example} |", cell(entry.description));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[test]
+#[ignore = "writes docs/reference/functions.md"]
+fn write_functions() {
+    std::fs::write(folder().join("functions.md"), functions()).unwrap();
+}
+
+#[test]
+fn every_function_has_a_line() {
+    let text = functions();
+    for entry in manual::all() {
+        assert!(text.contains(&format!("`{}`", cell(entry.name))), "{}", entry.name);
+    }
+}
