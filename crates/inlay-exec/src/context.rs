@@ -2,6 +2,7 @@
 
 use crate::pool::WorkerPool;
 use crate::spill::TempSpace;
+use inlay_kernels::limits::{self, Limits};
 use inlay_types::{Interrupt, MemoryBudget, Result};
 use std::sync::Arc;
 
@@ -26,7 +27,13 @@ impl ExecContext {
     pub fn parallel(&self, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
         self.pool.parallel(self.threads, count, |task| {
             self.interrupt.check()?;
-            work(task)
+            self.limited(|| work(task))
         })
+    }
+
+    /// Runs `work` on this thread; kernels below it know what they may use.
+    pub(crate) fn limited<R>(&self, work: impl FnOnce() -> R) -> R {
+        let limits = Limits { budget: self.budget.clone(), interrupt: self.interrupt.clone() };
+        limits::with(limits, work)
     }
 }

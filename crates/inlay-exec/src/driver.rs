@@ -67,7 +67,9 @@ impl Stretch<'_> {
         if morsels == 0 {
             return Ok(());
         }
-        context.pool.parallel(context.threads, workers, |_| work(self, pipeline, context, progress, profile))
+        context.pool.parallel(context.threads, workers, |_| {
+            context.limited(|| work(self, pipeline, context, progress, profile))
+        })
     }
 }
 

@@ -16,6 +16,7 @@ pub mod equal;
 pub mod function;
 mod functions;
 pub mod hash;
+pub mod limits;
 pub mod manual;
 pub mod parse;
 pub mod registry;

@@ -1,13 +1,15 @@
-//! `greatest`, `least` and `hash`: functions of any number of values of any type.
+//! `greatest`, `least`, `hash` and others of values of any type.
 
 use super::columns::{Column, TextColumn, computed_rows};
+use crate::apply::joint_validity;
 use crate::arithmetic::kernel;
 use crate::coercion::common_argument_type;
 use crate::compare::SqlOrd;
-use crate::registry::{ArgType, Function, Overloads, Resolved};
-use inlay_types::LogicalType::{Integer, UBigInt};
+use crate::function::Volatility;
+use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved};
+use inlay_types::LogicalType::{Boolean, Integer, UBigInt, Varchar};
 use inlay_types::view::HeapBuilder;
-use inlay_types::{Bitmap, Interval, LogicalType, PhysicalType, Result, Vector, View};
+use inlay_types::{Bitmap, Error, Interval, LogicalType, PhysicalType, Result, Value, Vector, View};
 
 /// See the module documentation.
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -32,7 +34,73 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "hash('a')",
     )
     .special_nulls(),
+    Function::new(
+        "error",
+        Overloads::Typed { shown: &["error(VARCHAR) -> NULL"], resolve: resolve_error },
+        "fails with a message of your own",
+        "CASE WHEN 1 > 2 THEN error('impossible') ELSE 1 END = 1",
+    )
+    .volatile(Volatility::Volatile),
+    Function::new(
+        "constant_or_null",
+        Overloads::Typed {
+            shown: &["constant_or_null(any, any, ...) -> any"],
+            resolve: resolve_constant_or_null,
+        },
+        "the first argument unless another is NULL",
+        "constant_or_null(42, 1) = 42",
+    )
+    .special_nulls(),
+    Function::new(
+        "can_cast_implicitly",
+        Overloads::Typed { shown: &["can_cast_implicitly(any, any) -> BOOLEAN"], resolve: resolve_can_cast },
+        "whether the first argument's type becomes the second's without a CAST",
+        "can_cast_implicitly(1::INTEGER, 1::BIGINT) = true",
+    )
+    .special_nulls(),
 ];
+
+fn resolve_error(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let [message] = args else { return None };
+    if message.ty != Varchar && message.ty != LogicalType::Null {
+        return None;
+    }
+    let kernel = kernel(|args, len, out| {
+        let messages = TextColumn::of(args[0]);
+        if let Some(row) = (0..len).find(|row| !args[0].is_null(*row)) {
+            return Err(Error::invalid_argument(messages.text(row)));
+        }
+        *out = Vector::nulls(LogicalType::Null, len);
+        Ok(())
+    });
+    Some(Resolved::fallible(vec![Varchar], LogicalType::Null, kernel))
+}
+
+fn resolve_constant_or_null(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let ty = args.first().filter(|_| args.len() > 1)?.ty.clone();
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        if args.iter().any(|arg| arg.is_constant_null()) {
+            *out = Vector::nulls(returns.clone(), len);
+            return Ok(());
+        }
+        let validity = joint_validity(args, len);
+        *out = if validity.is_some() { args[0].flatten() } else { args[0].clone() };
+        out.set_validity(validity);
+        Ok(())
+    });
+    Some(Resolved::infallible(args.iter().map(|arg| arg.ty.clone()).collect(), ty, kernel))
+}
+
+fn resolve_can_cast(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let [from, to] = args else { return None };
+    let answer = Value::Boolean(crate::coercion::can_cast_implicitly(from.ty.clone(), to.ty.clone()));
+    let kernel = kernel(move |_, len, out| {
+        *out = Vector::constant(Boolean, &answer, len)?;
+        Ok(())
+    });
+    Some(Resolved::infallible(vec![from.ty.clone(), to.ty.clone()], Boolean, kernel))
+}
 
 fn resolve(args: &[ArgType], greatest: bool) -> Option<Resolved> {
     let first = args.first()?;

@@ -4,6 +4,7 @@
 //! than the rows ([`per_distinct`]). Substrings share their source's heap ([`slice_text`]).
 
 use crate::apply::{finish, joint_validity, null_argument};
+use crate::limits::Meter;
 use inlay_types::view::{HeapBuilder, INLINE_LIMIT};
 use inlay_types::{Bitmap, Buffer, Dictionary, LogicalType, Native, Result, Vector, VectorKind, View};
 
@@ -91,14 +92,35 @@ pub(crate) fn write_text(
     args: &[&Vector],
     len: usize,
     out: &mut Vector,
+    write: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    write_bytes(LogicalType::Varchar, args, len, out, write)
+}
+
+/// A BLOB of what `write` appends for each row that is not NULL.
+pub(crate) fn write_blob(
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    write: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    write_bytes(LogicalType::Blob, args, len, out, write)
+}
+
+/// Bytes of type `ty`, which is carried as views, that `write` appends for each row that is not NULL.
+pub(crate) fn write_bytes(
+    ty: LogicalType,
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
     mut write: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
-    if null_argument(args, &LogicalType::Varchar, len, out) {
+    if null_argument(args, ty, len, out) {
         return Ok(());
     }
     let rows = computed_rows(args, len);
     let validity = joint_validity(args, rows);
-    write_text_where(rows, validity.as_ref(), out, |row, text| write(row, text).map(|()| true))?;
+    write_where(ty, rows, validity.as_ref(), out, |row, text| write(row, text).map(|()| true))?;
     finish(args, rows, len, out)
 }
 
@@ -109,8 +131,19 @@ pub(crate) fn write_text_or_null(
     out: &mut Vector,
     write: impl FnMut(usize, &mut Vec<u8>) -> Result<bool>,
 ) -> Result<()> {
+    write_bytes_or_null(LogicalType::Varchar, args, len, out, write)
+}
+
+/// Like [`write_text_or_null`], for any type that is carried as views.
+pub(crate) fn write_bytes_or_null(
+    ty: LogicalType,
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    write: impl FnMut(usize, &mut Vec<u8>) -> Result<bool>,
+) -> Result<()> {
     let rows = computed_rows(args, len);
-    write_text_where(rows, None, out, write)?;
+    write_where(ty, rows, None, out, write)?;
     if rows != len {
         let one = std::mem::replace(out, Vector::empty(LogicalType::Varchar));
         return crate::apply::make_constant(&one, len, out);
@@ -118,7 +151,8 @@ pub(crate) fn write_text_or_null(
     Ok(())
 }
 
-fn write_text_where(
+fn write_where(
+    ty: LogicalType,
     rows: usize,
     validity: Option<&Bitmap>,
     out: &mut Vector,
@@ -127,7 +161,8 @@ fn write_text_where(
     let mut heap = HeapBuilder::new();
     let mut text = Vec::new();
     let mut nulls: Option<Bitmap> = None;
-    out.reset_flat(&LogicalType::Varchar, rows);
+    let mut meter = Meter::new();
+    out.reset_flat(ty, rows);
     for (row, target) in out.values_mut::<View>().iter_mut().enumerate() {
         *target = View::EMPTY;
         if validity.is_some_and(|v| !v.get(row)) {
@@ -135,6 +170,7 @@ fn write_text_where(
         }
         text.clear();
         if write(row, &mut text)? {
+            meter.add(text.len())?;
             *target = heap.push(&text);
         } else {
             nulls.get_or_insert_with(|| Bitmap::filled(rows, true)).set(row, false);
@@ -145,6 +181,22 @@ fn write_text_where(
     Ok(())
 }
 
+/// A text of each text of the first argument, once per distinct value.
+pub(crate) fn rewrite(
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    write: impl Fn(&str, &mut Vec<u8>),
+) -> Result<()> {
+    per_distinct(args, LogicalType::Varchar, len, out, |args, len, out| {
+        let source = TextColumn::of(args[0]);
+        write_text(args, len, out, |row, text| {
+            write(source.text(row), text);
+            Ok(())
+        })
+    })
+}
+
 /// A VARCHAR of parts `start .. end` of the first argument's strings, sharing their heap. Bounds are at characters.
 pub(crate) fn slice_text(
     args: &[&Vector],
@@ -153,12 +205,12 @@ pub(crate) fn slice_text(
     bounds: impl Fn(usize, &[u8]) -> (usize, usize),
 ) -> Result<()> {
     per_distinct(args, LogicalType::Varchar, len, out, |args, len, out| {
-        if null_argument(args, &LogicalType::Varchar, len, out) {
+        if null_argument(args, LogicalType::Varchar, len, out) {
             return Ok(());
         }
         let rows = computed_rows(args, len);
         let source = TextColumn::of(args[0]);
-        out.reset_flat(&LogicalType::Varchar, rows);
+        out.reset_flat(LogicalType::Varchar, rows);
         let validity = joint_validity(args, rows);
         for (row, target) in out.values_mut::<View>().iter_mut().enumerate() {
             *target = View::EMPTY;
@@ -198,7 +250,7 @@ pub(crate) fn per_distinct(
     }
     let mut distinct = vec![dictionary.values()];
     distinct.extend(others);
-    let mut values = Vector::empty(ty.clone());
+    let mut values = Vector::empty(ty);
     compute(&distinct, dictionary.values().len(), &mut values)?;
     if !values.is_flat() || values.validity().is_some() {
         values = values.flatten();
@@ -218,8 +270,8 @@ pub(crate) fn map_text<O: Native>(
     out: &mut Vector,
     f: impl Fn(&[u8]) -> O,
 ) -> Result<()> {
-    per_distinct(args, ty.clone(), len, out, |args, len, out| {
+    per_distinct(args, ty, len, out, |args, len, out| {
         let source = TextColumn::of(args[0]);
-        crate::apply::per_row(args, &ty.clone(), len, out, |row| Ok(f(source.get(row))))
+        crate::apply::per_row(args, ty, len, out, |row| Ok(f(source.get(row))))
     })
 }

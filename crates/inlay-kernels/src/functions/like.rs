@@ -1,17 +1,16 @@
-//! LIKE, ILIKE and regular expressions.
+//! LIKE, ILIKE and GLOB.
 //!
 //! A pattern is compiled once if it is constant: into a comparison, a test of prefix and suffix, or searches for the texts
 //! between `%`s; only patterns with `_` are matched character by character. Subjects in dictionaries are
 //! tested once per distinct value.
 
-use super::columns::{TextColumn, write_text};
+use super::columns::TextColumn;
 use super::find::Finder;
 use crate::apply::{per_row, predicate};
 use crate::function::ScalarKernel;
-use crate::registry::{Function, Overloads, Signature};
-use inlay_types::LogicalType::{BigInt, Boolean, Varchar};
+use crate::registry::{Function, Loop, Overloads, Signature};
+use inlay_types::LogicalType::{Boolean, Varchar};
 use inlay_types::{Error, Result, Value, Vector};
-use regex::bytes::{Regex, RegexBuilder};
 use std::sync::Arc;
 
 /// See the module documentation.
@@ -39,49 +38,26 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .aliases(&["~~*", "ilike_escape"])
     .fallible(),
     Function::new(
-        "regexp_matches",
-        Overloads::Fixed(&[
-            Signature::new(&[Varchar, Varchar], Boolean, regexp_matches).specialized(specialize_search),
-            Signature::new(&[Varchar, Varchar, Varchar], Boolean, regexp_matches)
-                .specialized(specialize_search),
-        ]),
-        "whether a regular expression occurs in a text",
-        "regexp_matches('hello', 'l+') = true",
-    )
-    .aliases(&["regexp_like"])
-    .fallible(),
-    Function::new(
-        "regexp_full_match",
-        Overloads::Fixed(&[
-            Signature::new(&[Varchar, Varchar], Boolean, regexp_full_match).specialized(specialize_full),
-            Signature::new(&[Varchar, Varchar, Varchar], Boolean, regexp_full_match)
-                .specialized(specialize_full),
-        ]),
-        "whether a regular expression fits the whole text",
-        "regexp_full_match('hello', 'h.*o') = true",
-    )
-    .aliases(&["similar", "similar to"])
-    .fallible(),
-    Function::new(
-        "regexp_replace",
-        Overloads::Fixed(&[
-            Signature::new(&[Varchar, Varchar, Varchar], Varchar, regexp_replace),
-            Signature::new(&[Varchar, Varchar, Varchar, Varchar], Varchar, regexp_replace),
-        ]),
-        "the first match (all with option 'g') replaced; \\1 stands for a group",
-        "regexp_replace('hello', 'l+', 'L') = 'heLo'",
+        "not_like_escape",
+        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar, Varchar], Boolean, not_like)]),
+        "whether a text does not fit a LIKE pattern with an escape character",
+        "not_like_escape('a%c', 'a$%c', '$') = false",
     )
     .fallible(),
     Function::new(
-        "regexp_extract",
-        Overloads::Fixed(&[
-            Signature::new(&[Varchar, Varchar], Varchar, regexp_extract),
-            Signature::new(&[Varchar, Varchar, BigInt], Varchar, regexp_extract),
-        ]),
-        "the first match or a group of it; empty if there is none",
-        "regexp_extract('hello', 'l+') = 'll'",
+        "not_ilike_escape",
+        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar, Varchar], Boolean, not_ilike)]),
+        "whether a text does not fit an ILIKE pattern with an escape character",
+        "not_ilike_escape('A%C', 'a$%c', '$') = false",
     )
     .fallible(),
+    Function::new(
+        "glob",
+        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar], Boolean, glob)]),
+        "whether a text fits a pattern of * (any text), ? (any character) and [a-z] (one of these)",
+        "'hello' GLOB 'h[a-f]*' = true",
+    )
+    .aliases(&["~~~"]),
 ];
 
 /// A compiled LIKE pattern.
@@ -239,7 +215,7 @@ fn like_any<const FOLD: bool>(args: &[&Vector], len: usize, out: &mut Vector) ->
         return match_pattern::<FOLD>(&compile(0)?, args[0], len, out);
     }
     let texts = TextColumn::of(args[0]);
-    per_row(args, &Boolean, len, out, |row| {
+    per_row(args, Boolean, len, out, |row| {
         let pattern = compile(row)?;
         let text = texts.get(row);
         Ok(u8::from(if FOLD { pattern.matches(&fold(text)) } else { pattern.matches(text) }))
@@ -289,154 +265,85 @@ fn specialize_ilike(constants: &[Option<Value>]) -> Result<Option<Arc<dyn Scalar
     specialize::<true>(constants)
 }
 
-/// Largest compiled expression, so that a pattern cannot exhaust memory.
-const REGEX_SIZE_MAX: usize = 10 << 20;
+fn negated(args: &[&Vector], len: usize, out: &mut Vector, like: Loop) -> Result<()> {
+    let mut fits = Vector::empty(Boolean);
+    like(args, len, &mut fits)?;
+    crate::boolean::not(&fits, len, out)
+}
 
-/// Compiles an expression with options as in `'i'`; `is_full`: it must fit the whole text.
-fn regex(pattern: &str, options: &str, is_full: bool) -> Result<Regex> {
-    let anchored = if is_full { format!("^(?:{pattern})$") } else { pattern.to_string() };
-    let mut builder = RegexBuilder::new(&anchored);
-    builder.size_limit(REGEX_SIZE_MAX).dot_matches_new_line(true);
-    for option in options.chars() {
-        match option {
-            'i' => builder.case_insensitive(true),
-            'c' => builder.case_insensitive(false),
-            'm' | 'n' | 'p' => builder.dot_matches_new_line(false),
-            's' => builder.dot_matches_new_line(true),
-            'g' => &mut builder,
-            other => {
-                let message =
-                    format!("regular expression option '{other}' is unknown; there are c, i, m, s and g");
-                return Err(Error::invalid_argument(message));
+fn not_like(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    negated(args, len, out, like)
+}
+
+fn not_ilike(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    negated(args, len, out, ilike)
+}
+
+fn glob(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    if args[1].is_constant() && !args[1].is_constant_null() {
+        let pattern = TextColumn::of(args[1]);
+        let pattern = pattern.get(0);
+        return predicate(args[0], len, out, |text| matches_glob(pattern, text));
+    }
+    let (texts, patterns) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
+    per_row(args, Boolean, len, out, |row| Ok(u8::from(matches_glob(patterns.get(row), texts.get(row)))))
+}
+
+/// Greedy matching that returns to the last `*` only. `\` makes the next sign a plain one.
+fn matches_glob(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut at_pattern, mut at) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        let step = match pattern.get(at_pattern) {
+            Some(b'*') => {
+                at_pattern += 1;
+                retry = Some((at_pattern, at));
+                continue;
             }
+            None if at == text.len() => return true,
+            None => None,
+            Some(_) if at == text.len() => None,
+            Some(b'?') => Some((1, character_size(text[at]).min(text.len() - at))),
+            Some(b'[') => matches_set(&pattern[at_pattern + 1..], text[at]).map(|size| (size + 1, 1)),
+            Some(b'\\') => (pattern.get(at_pattern + 1) == Some(&text[at])).then_some((2, 1)),
+            Some(byte) => (*byte == text[at]).then_some((1, 1)),
         };
-    }
-    builder.build().map_err(|error| {
-        let reason = error.to_string();
-        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_string();
-        Error::invalid_argument(format!("regular expression '{pattern}': {reason}"))
-    })
-}
-
-/// The expressions of an argument, compiled once for each run of equal ones.
-struct Regexes<'a> {
-    patterns: TextColumn<'a>,
-    options: Option<TextColumn<'a>>,
-    is_full: bool,
-    last: Option<(&'a str, &'a str, Regex)>,
-}
-
-impl<'a> Regexes<'a> {
-    fn new(patterns: &'a Vector, options: Option<&'a Vector>, is_full: bool) -> Self {
-        Self { patterns: TextColumn::of(patterns), options: options.map(TextColumn::of), is_full, last: None }
-    }
-
-    fn at(&mut self, row: usize) -> Result<&Regex> {
-        let pattern = self.patterns.text(row);
-        let options = self.options.as_ref().map_or("", |o| o.text(row));
-        if !self.last.as_ref().is_some_and(|(p, o, _)| *p == pattern && *o == options) {
-            self.last = Some((pattern, options, regex(pattern, options, self.is_full)?));
-        }
-        self.last.as_ref().map(|(_, _, regex)| regex).ok_or_else(|| Error::internal("no regular expression"))
-    }
-}
-
-fn search(args: &[&Vector], len: usize, out: &mut Vector, is_full: bool) -> Result<()> {
-    let mut regexes = Regexes::new(args[1], args.get(2).copied(), is_full);
-    if args[1..].iter().all(|a| a.is_constant() && !a.is_constant_null()) {
-        let regex = regexes.at(0)?;
-        return predicate(args[0], len, out, |text| regex.is_match(text));
-    }
-    let texts = TextColumn::of(args[0]);
-    per_row(args, &Boolean, len, out, |row| Ok(u8::from(regexes.at(row)?.is_match(texts.get(row)))))
-}
-
-fn regexp_matches(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    search(args, len, out, false)
-}
-
-fn regexp_full_match(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    search(args, len, out, true)
-}
-
-fn specialize_regex(constants: &[Option<Value>], is_full: bool) -> Result<Option<Arc<dyn ScalarKernel>>> {
-    let Some(Some(Value::Varchar(pattern))) = constants.get(1) else { return Ok(None) };
-    let options = match constants.get(2) {
-        None => "",
-        Some(Some(Value::Varchar(options))) => options,
-        Some(_) => return Ok(None),
-    };
-    let regex = regex(pattern, options, is_full)?;
-    Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
-        predicate(args[0], len, out, |text| regex.is_match(text))
-    })))
-}
-
-fn specialize_search(constants: &[Option<Value>]) -> Result<Option<Arc<dyn ScalarKernel>>> {
-    specialize_regex(constants, false)
-}
-
-fn specialize_full(constants: &[Option<Value>]) -> Result<Option<Arc<dyn ScalarKernel>>> {
-    specialize_regex(constants, true)
-}
-
-fn regexp_replace(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if crate::apply::null_argument(args, &Varchar, len, out) {
-        return Ok(());
-    }
-    let texts = TextColumn::of(args[0]);
-    let replacements = TextColumn::of(args[2]);
-    let options = args.get(3).map(|arg| TextColumn::of(arg));
-    let mut regexes = Regexes::new(args[1], args.get(3).copied(), false);
-    write_text(args, len, out, |row, text| {
-        let all = options.as_ref().is_some_and(|o| o.get(row).contains(&b'g'));
-        let replacement = dollar_groups(replacements.get(row));
-        let regex = regexes.at(row)?;
-        text.extend_from_slice(&regex.replacen(texts.get(row), usize::from(!all), replacement.as_slice()));
-        Ok(())
-    })
-}
-
-/// `\1` as `${1}`, and `$` as `$$`.
-fn dollar_groups(replacement: &[u8]) -> Vec<u8> {
-    let mut converted = Vec::with_capacity(replacement.len());
-    let mut rest = replacement.iter();
-    while let Some(&byte) = rest.next() {
-        match byte {
-            b'$' => converted.extend_from_slice(b"$$"),
-            b'\\' => match rest.next() {
-                Some(digit @ b'0'..=b'9') => converted.extend_from_slice(&[b'$', b'{', *digit, b'}']),
-                Some(other) => converted.push(*other),
-                None => converted.push(b'\\'),
-            },
-            other => converted.push(other),
+        match (step, retry) {
+            (Some((pattern_bytes, text_bytes)), _) => {
+                at_pattern += pattern_bytes;
+                at += text_bytes;
+            }
+            (None, Some((after, from))) if from < text.len() => {
+                retry = Some((after, from + 1));
+                (at_pattern, at) = (after, from + 1);
+            }
+            (None, _) => return false,
         }
     }
-    converted
 }
 
-fn regexp_extract(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if crate::apply::null_argument(args, &Varchar, len, out) {
-        return Ok(());
-    }
-    let texts = TextColumn::of(args[0]);
-    let groups = args.get(2).map(|arg| super::columns::Column::<i64>::of(arg));
-    let mut regexes = Regexes::new(args[1], None, false);
-    write_text(args, len, out, |row, text| {
-        let group = groups.as_ref().map_or(0, |g| g.get(row));
-        let regex = regexes.at(row)?;
-        let index = usize::try_from(group).ok().filter(|g| *g < regex.captures_len());
-        let index = index.ok_or_else(|| {
-            let count = regex.captures_len() - 1;
-            Error::invalid_argument(format!(
-                "regexp_extract: there is no group {group}; the expression has {count}"
-            ))
-        })?;
-        if let Some(found) = regex.captures(texts.get(row)).and_then(|c| c.get(index)) {
-            text.extend_from_slice(found.as_bytes());
+/// Whether `byte` is in the set behind `[`; gives the set's size with its `]`.
+fn matches_set(set: &[u8], byte: u8) -> Option<usize> {
+    let is_inverted = set.first() == Some(&b'!');
+    let mut at = usize::from(is_inverted);
+    let first = at;
+    let mut found = false;
+    loop {
+        let low = *set.get(at)?;
+        if low == b']' && at > first {
+            return (found != is_inverted).then_some(at + 1);
         }
-        Ok(())
-    })
+        match (set.get(at + 1), set.get(at + 2)) {
+            (Some(b'-'), Some(&high)) if high != b']' => {
+                found |= (low..=high).contains(&byte);
+                at += 3;
+            }
+            _ => {
+                found |= low == byte;
+                at += 1;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -482,7 +389,22 @@ mod tests {
     }
 
     #[test]
-    fn replacements_name_groups_with_backslashes() {
-        assert_eq!(dollar_groups(b"[\\1]$"), b"[${1}]$$");
+    fn globs() {
+        let cases = [
+            ("hello", "h*o", true),
+            ("hello", "h[!a-f]llo", false),
+            ("hello", "h[^a-f]llo", true),
+            ("a*b", "a\\*b", true),
+            ("axb", "a\\*b", false),
+            ("é", "?", true),
+            ("ab", "[]b]", false),
+            ("]", "[]b]", true),
+            ("abcabd", "*ab?", true),
+            ("", "*", true),
+            ("a", "[a", false),
+        ];
+        for (text, pattern, expected) in cases {
+            assert_eq!(matches_glob(pattern.as_bytes(), text.as_bytes()), expected, "{text} GLOB {pattern}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 macro_rules! double {
     ($f:expr) => {
         Overloads::Fixed(&[Signature::new(&[Double], Double, |args, len, out| {
-            map(args[0], &Double, len, out, $f)
+            map(args[0], Double, len, out, $f)
         })])
     };
 }
@@ -25,10 +25,10 @@ macro_rules! float_test {
     ($f:ident) => {
         Overloads::Fixed(&[
             Signature::new(&[Double], Boolean, |args, len, out| {
-                map(args[0], &Boolean, len, out, |v: f64| u8::from(v.$f()))
+                map(args[0], Boolean, len, out, |v: f64| u8::from(v.$f()))
             }),
             Signature::new(&[Real], Boolean, |args, len, out| {
-                map(args[0], &Boolean, len, out, |v: f32| u8::from(v.$f()))
+                map(args[0], Boolean, len, out, |v: f32| u8::from(v.$f()))
             }),
         ])
     };
@@ -58,16 +58,23 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     Function::new(
         "trunc",
-        typed(&["trunc(number)"], |args, _| whole(args, Rounding::Zero)),
-        "without the fraction",
-        "trunc(-1.7) = -1",
+        typed(&["trunc(number)", "trunc(number, digits)"], |args, _| resolve_round(args, Rounding::Zero)),
+        "cut off behind a number of digits behind the point",
+        "trunc(-1.79, 1) = -1.7",
     ),
     Function::new(
         "round",
-        typed(&["round(number)", "round(number, digits)"], resolve_round),
+        typed(&["round(number)", "round(number, digits)"], |args, _| resolve_round(args, Rounding::Nearest)),
         "rounded to a number of digits behind the point, half away from zero",
         "round(2.345, 2) = 2.35",
     ),
+    Function::new(
+        "round_even",
+        typed(&["round_even(number, digits)"], |args, _| resolve_round(args, Rounding::Even)),
+        "rounded to a number of digits behind the point, half to the even digit",
+        "round_even(2.345, 2) = 2.34",
+    )
+    .aliases(&["roundbankers"]),
     Function::new("sign", typed(&["sign(number) -> TINYINT"], resolve_sign), "-1, 0 or 1", "sign(-3) = -1"),
     Function::new("sqrt", double!(|v: f64| v.sqrt()), "square root; nan below 0", "sqrt(4) = 2.0"),
     Function::new("cbrt", double!(|v: f64| v.cbrt()), "cube root", "cbrt(27) = 3.0"),
@@ -78,10 +85,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "log",
         Overloads::Fixed(&[
             Signature::new(&[Double], Double, |args, len, out| {
-                map(args[0], &Double, len, out, |v: f64| v.log10())
+                map(args[0], Double, len, out, |v: f64| v.log10())
             }),
             Signature::new(&[Double, Double], Double, |args, len, out| {
-                zip_simple(args, &Double, len, out, |base: f64, v: f64| v.ln() / base.ln())
+                zip_simple(args, Double, len, out, |base: f64, v: f64| v.ln() / base.ln())
             }),
         ]),
         "logarithm to base 10, or to the base given first",
@@ -91,7 +98,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "power",
         Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
-            zip_simple(args, &Double, len, out, |base: f64, exponent: f64| base.powf(exponent))
+            zip_simple(args, Double, len, out, |base: f64, exponent: f64| base.powf(exponent))
         })]),
         "a number to a power",
         "power(2, 10) = 1024.0",
@@ -107,7 +114,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "atan2",
         Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
-            zip_simple(args, &Double, len, out, |y: f64, x: f64| y.atan2(x))
+            zip_simple(args, Double, len, out, |y: f64, x: f64| y.atan2(x))
         })]),
         "angle of a point (y, x)",
         "atan2(0, 1) = 0.0",
@@ -155,28 +162,43 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     Function::new(
         "gcd",
-        Overloads::Fixed(&[Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
-            try_zip_plain(
-                args,
-                &HugeInt,
-                len,
-                out,
-                |a: i128, b: i128| divisor(a, b),
-                |a, b| overflow("gcd", a, b),
-            )
-        })]),
+        Overloads::Fixed(&[
+            Signature::new(&[BigInt, BigInt], BigInt, |args, len, out| {
+                let in_64_bits = |a: i64, b: i64| {
+                    let (wide, failed) = divisor(i128::from(a), i128::from(b));
+                    (wide as i64, failed || i64::try_from(wide).is_err())
+                };
+                let error = |a, b| overflow("BIGINT", "gcd", i128::from(a), i128::from(b));
+                try_zip_plain(args, BigInt, len, out, in_64_bits, error)
+            }),
+            Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
+                try_zip_plain(args, HugeInt, len, out, divisor, |a, b| overflow("HUGEINT", "gcd", a, b))
+            }),
+        ]),
         "greatest common divisor",
         "gcd(12, 18) = 6",
     )
+    .aliases(&["greatest_common_divisor"])
     .fallible(),
     Function::new(
         "lcm",
-        Overloads::Fixed(&[Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
-            try_zip_plain(args, &HugeInt, len, out, multiple, |a, b| overflow("lcm", a, b))
-        })]),
+        Overloads::Fixed(&[
+            Signature::new(&[BigInt, BigInt], BigInt, |args, len, out| {
+                let in_64_bits = |a: i64, b: i64| {
+                    let (wide, failed) = multiple(i128::from(a), i128::from(b));
+                    (wide as i64, failed || i64::try_from(wide).is_err())
+                };
+                let error = |a, b| overflow("BIGINT", "lcm", i128::from(a), i128::from(b));
+                try_zip_plain(args, BigInt, len, out, in_64_bits, error)
+            }),
+            Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
+                try_zip_plain(args, HugeInt, len, out, multiple, |a, b| overflow("HUGEINT", "lcm", a, b))
+            }),
+        ]),
         "least common multiple",
         "lcm(4, 6) = 12",
     )
+    .aliases(&["least_common_multiple"])
     .fallible(),
     Function::new(
         "factorial",
@@ -188,21 +210,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
             let error = |n: i32| {
                 Error::out_of_range(format!("factorial of {n} is out of range; 0 to 33 is possible"))
             };
-            try_map(args[0], &HugeInt, len, out, product, error)
+            try_map(args[0], HugeInt, len, out, product, error)
         })]),
         "product of the numbers up to one",
         "factorial(5) = 120",
     )
     .aliases(&["!"])
     .fallible(),
-    Function::new(
-        "bit_count",
-        Overloads::Fixed(&[Signature::new(&[BigInt], TinyInt, |args, len, out| {
-            map(args[0], &TinyInt, len, out, |v: i64| v.count_ones() as i8)
-        })]),
-        "number of bits that are set",
-        "bit_count(7) = 3",
-    ),
     Function::new(
         "random",
         typed(&["random() -> DOUBLE"], resolve_random),
@@ -212,8 +226,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .volatile(Volatility::Volatile),
 ];
 
-fn overflow(function: &str, a: i128, b: i128) -> Error {
-    Error::out_of_range(format!("overflow in HUGEINT {function}: {function}({a}, {b})"))
+fn overflow(ty: &str, function: &str, a: i128, b: i128) -> Error {
+    Error::out_of_range(format!("overflow in {ty} {function}: {function}({a}, {b})"))
 }
 
 fn divisor(a: i128, b: i128) -> (i128, bool) {
@@ -241,7 +255,10 @@ enum Rounding {
     Up,
     Down,
     Zero,
+    /// Half away from zero.
     Nearest,
+    /// Half to the even digit.
+    Even,
 }
 
 impl Rounding {
@@ -251,6 +268,7 @@ impl Rounding {
             Self::Down => value.floor(),
             Self::Zero => value.trunc(),
             Self::Nearest => value.round(),
+            Self::Even => value.round_ties_even(),
         }
     }
 
@@ -264,41 +282,39 @@ impl Rounding {
                 Self::Zero => 0,
                 Self::Nearest if rest.abs() >= power - rest.abs() && rest != 0 => rest.signum(),
                 Self::Nearest => 0,
+                Self::Even if rest.abs() > power - rest.abs() => rest.signum(),
+                Self::Even if rest.abs() == power - rest.abs() && quotient % 2 != 0 => rest.signum(),
+                Self::Even => 0,
             }
     }
 }
 
 /// The type of one numeric argument; NULL and text literals count as DOUBLE.
 fn one_number(arg: &ArgType) -> Option<LogicalType> {
-    match &arg.ty {
+    match arg.ty {
         LogicalType::Null => Some(Double),
         Varchar if arg.is_literal => Some(Double),
-        ty => ty.is_numeric().then(|| ty.clone()),
+        ty => ty.is_numeric().then_some(ty),
     }
 }
 
-/// ceil, floor and trunc: decimals lose their scale, integers become doubles (as in DuckDB), floats stay.
+/// ceil and floor: decimals lose their scale, integers become doubles (as in DuckDB), floats stay.
 fn whole(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
     let [arg] = args else { return None };
     let ty = one_number(arg)?;
     match ty {
         LogicalType::Decimal { precision, scale } => {
             let returns = LogicalType::decimal(precision, 0);
-            Some(Resolved::infallible(
-                vec![ty.clone()],
-                returns.clone(),
-                rounded_decimal(ty, returns, rounding, scale, None),
-            ))
+            Some(Resolved::infallible(vec![ty], returns, rounded_decimal(ty, returns, rounding, scale, None)))
         }
         Real => {
             let float = move |v: f32| rounding.float(f64::from(v)) as f32;
-            let kernel = kernel(move |args, len, out| map(args[0], &Real, len, out, float));
+            let kernel = kernel(move |args, len, out| map(args[0], Real, len, out, float));
             Some(Resolved::infallible(vec![Real], Real, kernel))
         }
         _ => {
-            let kernel = kernel(move |args, len, out| {
-                map(args[0], &Double, len, out, move |v: f64| rounding.float(v))
-            });
+            let kernel =
+                kernel(move |args, len, out| map(args[0], Double, len, out, move |v: f64| rounding.float(v)));
             Some(Resolved::infallible(vec![Double], Double, kernel))
         }
     }
@@ -316,7 +332,7 @@ fn rounded_decimal(
     let round = move |v: i128| rounding.divide(v, power) * scale_up.unwrap_or(1);
     macro_rules! each {
         ($t:ty) => {
-            kernel(move |args, len, out| map(args[0], &to, len, out, move |v: $t| round(i128::from(v)) as $t))
+            kernel(move |args, len, out| map(args[0], to, len, out, move |v: $t| round(i128::from(v)) as $t))
         };
     }
     match from.physical() {
@@ -328,7 +344,7 @@ fn rounded_decimal(
             match small {
                 // Half away from zero in 64 bits: the common `round(decimal, n)`.
                 Some(power) => kernel(move |args, len, out| {
-                    map(args[0], &to, len, out, move |v: i64| {
+                    map(args[0], to, len, out, move |v: i64| {
                         let (quotient, rest) = (v / power, v % power);
                         let away = i64::from(rest.unsigned_abs() * 2 >= power.unsigned_abs() && rest != 0);
                         quotient + if v < 0 { -away } else { away }
@@ -341,8 +357,8 @@ fn rounded_decimal(
     }
 }
 
-/// `round(x)` and `round(x, digits)`.
-fn resolve_round(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+/// `round(x)` and `round(x, digits)` and what differs in the rounding only.
+fn resolve_round(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
     let (arg, digits) = match args {
         [arg] => (arg, None),
         [arg, digits] if digits.ty.is_integer() || digits.ty == LogicalType::Null => (arg, Some(digits)),
@@ -350,109 +366,135 @@ fn resolve_round(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     };
     let ty = one_number(arg)?;
     let known = digits.map_or(Some(0), |d| d.integer.and_then(|n| i32::try_from(n).ok()));
-    let mut arg_types = vec![ty.clone()];
+    let mut arg_types = vec![ty];
     arg_types.extend(digits.map(|_| Integer));
     match ty {
         LogicalType::Decimal { precision, scale } => {
-            let kept = known.filter(|n| *n < i32::from(scale)).map(|n| n.max(0) as u8);
-            let Some(kept) = kept.filter(|_| known.is_some_and(|n| n >= 0)) else {
-                // Not below the scale, negative, or not known yet: the scale stays, one digit more for rounding up.
+            let Some(known) = known else {
+                // Not known yet: the scale stays, one digit more for rounding up.
                 let returns = LogicalType::decimal((precision + 1).min(38), scale);
-                arg_types[0] = returns.clone();
-                return Some(Resolved::infallible(arg_types, returns, kernel(round_decimal)));
+                arg_types[0] = returns;
+                let kernel = kernel(move |args, len, out| round_decimal(args, len, out, rounding));
+                return Some(Resolved::infallible(arg_types, returns, kernel));
             };
+            let kept = known.clamp(0, i32::from(scale)) as u8;
+            let dropped = i32::from(scale).saturating_sub(known).clamp(0, 255) as u8;
+            let scale_up = (known < 0).then(|| power_of_ten(known.unsigned_abs()).unwrap_or(0));
+            let precision = if scale == 0 && known < 0 { (precision + 1).min(38) } else { precision };
             let returns = LogicalType::decimal(precision, kept);
-            let kernel = rounded_decimal(ty, returns.clone(), Rounding::Nearest, scale - kept, None);
+            arg_types[0] = LogicalType::decimal(precision, scale);
+            let kernel = rounded_decimal(arg_types[0], returns, rounding, dropped, scale_up);
             Some(Resolved::infallible(arg_types, returns, kernel))
         }
         ty if ty.is_integer() => {
-            let returns = ty.clone();
-            let wide = kernel(move |args, len, out| round_integer(&ty, args, len, out));
-            Some(Resolved::fallible(arg_types, returns, wide))
+            let wide = kernel(move |args, len, out| round_integer(ty, args, len, out, rounding));
+            Some(Resolved::fallible(arg_types, ty, wide))
         }
         Real => {
             let kernel = kernel(move |args, len, out| {
                 let values = Column::<f32>::of(args[0]);
                 let digits = args.get(1).map(|d| Column::<i32>::of(d));
-                per_row(args, &Real, len, out, |row| {
+                per_row(args, Real, len, out, |row| {
                     let digits = digits.as_ref().map_or(0, |d| d.get(row));
-                    Ok(round_float(f64::from(values.get(row)), digits) as f32)
+                    Ok(round_float(f64::from(values.get(row)), digits, rounding) as f32)
                 })
             });
             Some(Resolved::infallible(arg_types, Real, kernel))
         }
         _ => {
-            let kernel = kernel(|args, len, out| match args.get(1) {
-                None => map(args[0], &Double, len, out, |v: f64| v.round()),
-                Some(_) => zip_simple(args, &Double, len, out, round_float),
+            let kernel = kernel(move |args, len, out| match args.get(1) {
+                None => map(args[0], Double, len, out, |v: f64| rounding.float(v)),
+                Some(_) => {
+                    zip_simple(args, Double, len, out, |v: f64, digits: i32| round_float(v, digits, rounding))
+                }
             });
             Some(Resolved::infallible(arg_types, Double, kernel))
         }
     }
 }
 
-fn round_float(value: f64, digits: i32) -> f64 {
+fn power_of_ten(exponent: u32) -> Option<i128> {
+    10i128.checked_pow(exponent)
+}
+
+fn round_float(value: f64, digits: i32, rounding: Rounding) -> f64 {
     if digits == 0 {
-        return value.round();
+        return rounding.float(value);
     }
     // Multiplying by a power of ten and dividing by it again is DuckDB's way, too; infinities mean there is nothing to round.
-    let power = 10f64.powi(digits.abs());
-    let rounded = if digits > 0 { (value * power).round() / power } else { (value / power).round() * power };
-    if rounded.is_finite() { rounded } else { value }
+    let power = 10f64.powi(digits.saturating_abs());
+    let rounded = if digits > 0 {
+        rounding.float(value * power) / power
+    } else {
+        rounding.float(value / power) * power
+    };
+    match rounded.is_finite() {
+        true => rounded,
+        false if digits > 0 || !value.is_finite() => value,
+        false => 0.0,
+    }
 }
 
 /// `round(decimal, n)` where `n` is not known before: the scale stays.
-fn round_decimal(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+fn round_decimal(args: &[&Vector], len: usize, out: &mut Vector, rounding: Rounding) -> Result<()> {
     let ty = args[0].logical_type();
-    let scale = i32::from(crate::arithmetic::scale_of(ty.clone()));
+    let scale = i32::from(crate::arithmetic::scale_of(ty));
     let digits = args.get(1).map(|d| Column::<i32>::of(d));
     let round = |v: i128, row: usize| {
         let dropped = scale.saturating_sub(digits.as_ref().map_or(0, |d| d.get(row)));
         if dropped <= 0 {
             return v;
         }
-        match 10i128.checked_pow(dropped.unsigned_abs()) {
-            Some(power) => Rounding::Nearest.divide(v, power) * power,
-            None => 0,
-        }
+        power_of_ten(dropped.unsigned_abs()).map_or(0, |power| rounding.divide(v, power) * power)
     };
     match ty.physical() {
         PhysicalType::I16 => {
             let values = Column::<i16>::of(args[0]);
-            per_row(args, &ty, len, out, |row| Ok(round(values.get(row).into(), row) as i16))
+            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i16))
         }
         PhysicalType::I32 => {
             let values = Column::<i32>::of(args[0]);
-            per_row(args, &ty, len, out, |row| Ok(round(values.get(row).into(), row) as i32))
+            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i32))
         }
         PhysicalType::I64 => {
             let values = Column::<i64>::of(args[0]);
-            per_row(args, &ty, len, out, |row| Ok(round(values.get(row).into(), row) as i64))
+            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i64))
         }
         _ => {
             let values = Column::<i128>::of(args[0]);
-            per_row(args, &ty, len, out, |row| Ok(round(values.get(row), row)))
+            per_row(args, ty, len, out, |row| Ok(round(values.get(row), row)))
         }
     }
 }
 
 /// `round(integer, n)`: only negative `n` change anything.
-fn round_integer(ty: &LogicalType, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+fn round_integer(
+    ty: LogicalType,
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    rounding: Rounding,
+) -> Result<()> {
     let Some(digits) = args.get(1).filter(|d| !d.is_constant_null()) else {
-        *out = if args.len() == 1 { args[0].clone() } else { Vector::nulls(ty.clone(), len) };
+        *out = if args.len() == 1 { args[0].clone() } else { Vector::nulls(ty, len) };
         return Ok(());
     };
     let digits = Column::<i32>::of(digits);
-    let mut builder = inlay_types::VectorBuilder::new(ty.clone(), len);
+    let mut builder = inlay_types::VectorBuilder::new(ty, len);
     for row in 0..len {
         let value = args[0].get(row);
-        let Some(number) = value.as_i128().filter(|_| !args[1].is_null(row)) else {
+        if value.is_null() || args[1].is_null(row) {
             builder.push_null();
             continue;
+        }
+        let places = digits.get(row);
+        let Some(number) = value.as_i128().filter(|_| places < 0) else {
+            builder.push(&value)?;
+            continue;
         };
-        let power = 10i128.checked_pow(digits.get(row).saturating_neg().max(0).unsigned_abs());
-        let rounded = power.map_or(0, |power| Rounding::Nearest.divide(number, power).saturating_mul(power));
-        let rounded = inlay_types::Value::from_stored_i128(&ty, rounded);
+        let power = power_of_ten(places.saturating_neg().unsigned_abs());
+        let rounded = power.map_or(0, |power| rounding.divide(number, power).saturating_mul(power));
+        let rounded = inlay_types::Value::from_stored_i128(ty, rounded);
         builder
             .push(&rounded.ok_or_else(|| {
                 Error::out_of_range(format!("rounding {number} is out of range for {ty}"))
@@ -469,7 +511,7 @@ fn resolve_sign(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         ($t:ty) => {
             kernel(|args, len, out| {
                 #[allow(unused_comparisons)]
-                map(args[0], &TinyInt, len, out, |v: $t| {
+                map(args[0], TinyInt, len, out, |v: $t| {
                     i8::from(v > <$t>::default()) - i8::from(v < <$t>::default())
                 })
             })
@@ -503,7 +545,7 @@ fn resolve_random(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     let seed = crate::hash::hash_u64(clock ^ Arc::as_ptr(&state) as u64);
     let kernel = kernel(move |_, len, out| {
         let from = state.fetch_add(len as u64, Ordering::Relaxed);
-        out.reset_flat(&Double, len);
+        out.reset_flat(Double, len);
         for (index, target) in out.values_mut::<f64>().iter_mut().enumerate() {
             *target = unit(seed.wrapping_add((from + index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
         }

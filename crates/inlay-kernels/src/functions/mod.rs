@@ -3,11 +3,17 @@
 mod choose;
 mod columns;
 mod dates;
+mod encode;
 mod find;
+mod format;
 mod like;
 mod math;
+mod numbers;
 mod operators;
+mod regex;
+mod similar;
 mod strings;
+mod text_more;
 
 use crate::manual::Category;
 use crate::registry::Table;
@@ -16,8 +22,14 @@ use crate::registry::Table;
 pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Operator, functions: operators::FUNCTIONS },
     Table { category: Category::Text, functions: strings::FUNCTIONS },
+    Table { category: Category::Text, functions: text_more::FUNCTIONS },
+    Table { category: Category::Text, functions: format::FUNCTIONS },
+    Table { category: Category::Text, functions: similar::FUNCTIONS },
     Table { category: Category::Pattern, functions: like::FUNCTIONS },
+    Table { category: Category::Pattern, functions: regex::FUNCTIONS },
+    Table { category: Category::Blob, functions: encode::FUNCTIONS },
     Table { category: Category::Numeric, functions: math::FUNCTIONS },
+    Table { category: Category::Numeric, functions: numbers::FUNCTIONS },
     Table { category: Category::General, functions: choose::FUNCTIONS },
     Table { category: Category::Date, functions: dates::part::FUNCTIONS },
     Table { category: Category::Date, functions: dates::trunc::FUNCTIONS },
@@ -30,15 +42,20 @@ pub(crate) static TABLES: &[Table] = &[
 pub(crate) fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
+        next_distances(&mut row, i, *x, b);
     }
     row[b.len()]
+}
+
+/// From the distances of `a[..i]` to each start of `b` to those of `a[..=i]`, where `x` is `a[i]`.
+fn next_distances(row: &mut [usize], i: usize, x: u8, b: &[u8]) {
+    let mut diagonal = row[0];
+    row[0] = i + 1;
+    for (j, y) in b.iter().enumerate() {
+        let substituted = diagonal + usize::from(x != *y);
+        diagonal = row[j + 1];
+        row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+    }
 }
 
 #[cfg(test)]

@@ -23,7 +23,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         }),
         "sum",
         "1 + 2 = 3",
-    ),
+    )
+    .aliases(&["add"]),
     Function::new(
         "-",
         typed(
@@ -35,13 +36,15 @@ pub(super) static FUNCTIONS: &[Function] = &[
         ),
         "difference, or the negated number",
         "3 - 2 = 1",
-    ),
+    )
+    .aliases(&["subtract"]),
     Function::new(
         "*",
         typed(&["number * number", "interval * number"], |args, _| rules::resolve_binary(Op::Multiply, args)),
         "product",
         "2 * 3 = 6",
-    ),
+    )
+    .aliases(&["multiply"]),
     Function::new(
         "/",
         typed(&["number / number", "interval / number"], rules::resolve_divide),
@@ -54,7 +57,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "quotient of integers, truncated",
         "7 // 2 = 3",
     )
-    .aliases(&["divide"]),
+    .aliases(&["divide", "div"]),
     Function::new(
         "%",
         typed(&["number % number"], |args, _| rules::resolve_binary(Op::Modulo, args)),

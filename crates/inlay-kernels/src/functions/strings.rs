@@ -1,14 +1,17 @@
 //! Functions of text. Positions and lengths count characters (Unicode scalar values) from 1, as in SQL.
 
 use super::columns::{
-    Column, TextColumn, map_text, per_distinct, slice_text, write_text, write_text_or_null,
+    Column, TextColumn, map_text, per_distinct, rewrite, slice_text, write_blob, write_text,
+    write_text_or_null,
 };
 use crate::apply::per_row;
+use crate::limits::Meter;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved, Signature};
 use inlay_types::LogicalType::{BigInt, Blob, Boolean, Integer, Varchar};
 use inlay_types::{Error, Result, Vector};
 use memchr::memmem;
 use std::sync::Arc;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// See the module documentation.
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -145,7 +148,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .aliases(&["suffix"]),
     Function::new(
         "repeat",
-        Overloads::Fixed(&[Signature::new(&[Varchar, BigInt], Varchar, repeat)]),
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar, BigInt], Varchar, repeat),
+            Signature::new(&[Blob, BigInt], Blob, repeat_blob),
+        ]),
         "a text several times",
         "repeat('ab', 2) = 'abab'",
     )
@@ -176,8 +182,19 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "one part of a separated text, counted from 1 (or from the end, if negative)",
         "split_part('a,b,c', ',', 2) = 'b'",
     ),
-    Function::new("ascii", Overloads::Fixed(&CODE), "code point of the first character", "ascii('a') = 97")
-        .aliases(&["unicode", "ord"]),
+    Function::new(
+        "ascii",
+        Overloads::Fixed(&[Signature::new(&[Varchar], Integer, ascii)]),
+        "code point of the first character, 0 if there is none",
+        "ascii('Ω') = 937",
+    ),
+    Function::new(
+        "unicode",
+        Overloads::Fixed(&[Signature::new(&[Varchar], Integer, unicode)]),
+        "code point of the first character, -1 if there is none",
+        "unicode('ü') = 252",
+    )
+    .aliases(&["ord"]),
     Function::new(
         "chr",
         Overloads::Fixed(&[Signature::new(&[Integer], Varchar, chr)]),
@@ -185,31 +202,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "chr(97) = 'a'",
     )
     .fallible(),
-    Function::new(
-        "levenshtein",
-        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar], BigInt, levenshtein)]),
-        "edits between two texts",
-        "levenshtein('abc', 'abd') = 1",
-    )
-    .aliases(&["editdist3"]),
-    Function::new(
-        "hex",
-        Overloads::Fixed(&[
-            Signature::new(&[Varchar], Varchar, hex_text),
-            Signature::new(&[Blob], Varchar, hex_text),
-            Signature::new(&[BigInt], Varchar, hex_number),
-        ]),
-        "hexadecimal digits",
-        "hex(255) = 'FF'",
-    )
-    .aliases(&["to_hex"]),
 ];
 
 static LOWER: [Signature; 1] = [Signature::new(&[Varchar], Varchar, lower)];
 static UPPER: [Signature; 1] = [Signature::new(&[Varchar], Varchar, upper)];
 static REVERSE: [Signature; 1] = [Signature::new(&[Varchar], Varchar, reverse)];
 static BIT_LENGTH: [Signature; 1] = [Signature::new(&[Varchar], BigInt, bit_length)];
-static CODE: [Signature; 1] = [Signature::new(&[Varchar], Integer, code)];
 static TRIM: [Signature; 2] =
     [Signature::new(&[Varchar], Varchar, trim), Signature::new(&[Varchar, Varchar], Varchar, trim)];
 static LTRIM: [Signature; 2] =
@@ -261,21 +259,18 @@ fn bit_length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     map_text(args, BigInt, len, out, |bytes| bytes.len() as i64 * 8)
 }
 
-fn code(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+fn first_code(args: &[&Vector], len: usize, out: &mut Vector, none: i32) -> Result<()> {
     map_text(args, Integer, len, out, |bytes| {
-        std::str::from_utf8(bytes).ok().and_then(|t| t.chars().next()).map_or(0, |c| c as i32)
+        std::str::from_utf8(bytes).ok().and_then(|t| t.chars().next()).map_or(none, |c| c as i32)
     })
 }
 
-/// A text of each text of the first argument.
-fn rewrite(args: &[&Vector], len: usize, out: &mut Vector, write: fn(&str, &mut Vec<u8>)) -> Result<()> {
-    per_distinct(args, Varchar, len, out, |args, len, out| {
-        let source = TextColumn::of(args[0]);
-        write_text(args, len, out, |row, text| {
-            write(source.text(row), text);
-            Ok(())
-        })
-    })
+fn ascii(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    first_code(args, len, out, 0)
+}
+
+fn unicode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    first_code(args, len, out, -1)
 }
 
 fn lower(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
@@ -283,7 +278,7 @@ fn lower(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         if source.is_ascii() {
             text.extend(source.bytes().map(|b| b.to_ascii_lowercase()));
         } else {
-            text.extend_from_slice(source.to_lowercase().as_bytes());
+            source.chars().for_each(|c| push(lower_of(c), text));
         }
     })
 }
@@ -293,16 +288,48 @@ fn upper(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         if source.is_ascii() {
             text.extend(source.bytes().map(|b| b.to_ascii_uppercase()));
         } else {
-            text.extend_from_slice(source.to_uppercase().as_bytes());
+            source.chars().for_each(|c| push(upper_of(c), text));
         }
     })
 }
 
+/// A character's lower case where that is one character, as Unicode's simple mapping has it.
+fn lower_of(c: char) -> char {
+    let mut lower = c.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(only), None) => only,
+        // I with a dot.
+        _ if c == '\u{130}' => 'i',
+        _ => c,
+    }
+}
+
+/// A character's upper case where that is one character, as Unicode's simple mapping has it.
+fn upper_of(c: char) -> char {
+    let mut upper = c.to_uppercase();
+    match (upper.next(), upper.next(), c as u32) {
+        (Some(only), None, _) => only,
+        (_, _, 0xDF) => '\u{1E9E}',
+        // Greek letters with an iota below.
+        (_, _, 0x1F80..=0x1F87 | 0x1F90..=0x1F97 | 0x1FA0..=0x1FA7) => {
+            char::from_u32(c as u32 + 8).unwrap_or(c)
+        }
+        (_, _, 0x1FB3 | 0x1FC3 | 0x1FF3) => char::from_u32(c as u32 + 9).unwrap_or(c),
+        _ => c,
+    }
+}
+
+fn push(c: char, text: &mut Vec<u8>) {
+    text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+/// Characters as people see them keep their order inside.
 fn reverse(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     rewrite(args, len, out, |source, text| {
-        let mut encoded = [0; 4];
-        for c in source.chars().rev() {
-            text.extend_from_slice(c.encode_utf8(&mut encoded).as_bytes());
+        if source.is_ascii() {
+            text.extend(source.bytes().rev());
+        } else {
+            source.graphemes(true).rev().for_each(|g| text.extend_from_slice(g.as_bytes()));
         }
     })
 }
@@ -318,23 +345,21 @@ fn character_range(bytes: &[u8], from: usize, to: usize) -> (usize, usize) {
     (start, start + offset_of(&bytes[start..], to - from))
 }
 
+/// Characters `first .. last` that a position and a count mean. Positions count from 1; 0 is the place before the first
+/// character; negative ones count from the end. A negative count takes the characters before the position.
+pub(super) fn span(from: i64, count: Option<i64>, characters: impl FnOnce() -> i64) -> (i64, i64) {
+    let first = if from < 0 { from.saturating_add(characters()).saturating_add(1) } else { from };
+    let last = count.map_or(i64::MAX, |count| first.saturating_add(count));
+    let (first, last) = if last < first { (last, first) } else { (first, last) };
+    (first.max(1) - 1, last.max(1) - 1)
+}
+
 fn substring(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let from = Column::<i64>::of(args[1]);
     let count = args.get(2).map(|arg| Column::<i64>::of(arg));
     slice_text(args, len, out, |row, bytes| {
-        // Positions count from 1; 0 is the place before the first character; negative ones count from the end.
-        let mut first = from.get(row);
-        let characters = if first < 0 { count_characters(bytes) as i64 } else { 0 };
-        if first < 0 {
-            first = first.saturating_add(characters).saturating_add(1);
-        }
-        let last = match &count {
-            None => i64::MAX,
-            Some(count) => first.saturating_add(count.get(row)),
-        };
-        // A negative count takes the characters before the position.
-        let (first, last) = if last < first { (last, first) } else { (first, last) };
-        let (first, last) = (first.max(1) - 1, last.max(1) - 1);
+        let count = count.as_ref().map(|count| count.get(row));
+        let (first, last) = span(from.get(row), count, || count_characters(bytes) as i64);
         character_range(bytes, first as usize, last as usize)
     })
 }
@@ -430,10 +455,12 @@ fn join(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 }
 
 fn join_blobs(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    join(args, len, out)?;
-    let joined = std::mem::replace(out, Vector::empty(Blob));
-    *out = joined.reinterpret(Blob);
-    Ok(())
+    let (left, right) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
+    write_blob(args, len, out, |row, bytes| {
+        bytes.extend_from_slice(left.get(row));
+        bytes.extend_from_slice(right.get(row));
+        Ok(())
+    })
 }
 
 /// Anything, as text.
@@ -463,8 +490,10 @@ fn replace(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         write_text(args, len, out, |row, text| {
             let (source, from, to) = (source.get(row), from.get(row), to.get(row));
             let mut copied = 0;
+            let mut meter = Meter::new();
             if !from.is_empty() {
                 for at in memmem::find_iter(source, from) {
+                    meter.add(at - copied + to.len())?;
                     text.extend_from_slice(&source[copied..at]);
                     text.extend_from_slice(to);
                     copied = at + from.len();
@@ -495,7 +524,7 @@ fn translate(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn strpos(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (source, needle) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    per_row(args, &BigInt, len, out, |row| {
+    per_row(args, BigInt, len, out, |row| {
         let source = source.get(row);
         let found = memmem::find(source, needle.get(row));
         Ok(found.map_or(0, |at| count_characters(&source[..at]) as i64 + 1))
@@ -510,7 +539,7 @@ fn test(args: &[&Vector], len: usize, out: &mut Vector, holds: fn(&[u8], &[u8]) 
         return crate::apply::predicate(args[0], len, out, |bytes| holds(bytes, second));
     }
     let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    per_row(args, &Boolean, len, out, |row| Ok(u8::from(holds(first.get(row), second.get(row)))))
+    per_row(args, Boolean, len, out, |row| Ok(u8::from(holds(first.get(row), second.get(row)))))
 }
 
 fn contains(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
@@ -530,19 +559,27 @@ fn ends_with(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     test(args, len, out, |text, part| text.ends_with(part))
 }
 
+fn repeated(source: &[u8], count: i64, text: &mut Vec<u8>) -> Result<()> {
+    let count = count.max(0) as usize;
+    let size = source.len().saturating_mul(count);
+    if size > TEXT_SIZE_MAX {
+        return Err(too_long("repeat", size));
+    }
+    Meter::new().add(size)?;
+    for _ in 0..if source.is_empty() { 0 } else { count } {
+        text.extend_from_slice(source);
+    }
+    Ok(())
+}
+
 fn repeat(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (source, count) = (TextColumn::of(args[0]), Column::<i64>::of(args[1]));
-    write_text(args, len, out, |row, text| {
-        let (source, count) = (source.get(row), count.get(row).max(0) as usize);
-        let size = source.len().saturating_mul(count);
-        if size > TEXT_SIZE_MAX {
-            return Err(too_long("repeat", size));
-        }
-        for _ in 0..if source.is_empty() { 0 } else { count } {
-            text.extend_from_slice(source);
-        }
-        Ok(())
-    })
+    write_text(args, len, out, |row, text| repeated(source.get(row), count.get(row), text))
+}
+
+fn repeat_blob(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let (source, count) = (TextColumn::of(args[0]), Column::<i64>::of(args[1]));
+    write_blob(args, len, out, |row, bytes| repeated(source.get(row), count.get(row), bytes))
 }
 
 fn pad(args: &[&Vector], len: usize, out: &mut Vector, at_start: bool) -> Result<()> {
@@ -563,6 +600,7 @@ fn pad(args: &[&Vector], len: usize, out: &mut Vector, at_start: bool) -> Result
         if width > TEXT_SIZE_MAX / 4 {
             return Err(too_long("lpad or rpad", width));
         }
+        Meter::new().add(width * 4)?;
         if !at_start {
             text.extend_from_slice(source);
         }
@@ -593,11 +631,12 @@ fn split_part(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 /// The bounds of part `index` of a separated text; an empty range if there is none.
 fn part_range(bytes: &[u8], separator: &[u8], index: i64) -> (usize, usize) {
     if separator.is_empty() {
-        return if index.abs() == 1 || index == 0 { (0, bytes.len()) } else { (0, 0) };
+        // Each character is a part.
+        let (first, last) = span(index, Some(1), || count_characters(bytes) as i64);
+        return if index == 0 { (0, 0) } else { character_range(bytes, first as usize, last as usize) };
     }
-    // Part 0 is the first one, as in DuckDB.
     let wanted = match index {
-        0 => 0,
+        0 => return (0, 0),
         index if index > 0 => index - 1,
         index => memmem::find_iter(bytes, separator).count() as i64 + 1 + index,
     };
@@ -624,29 +663,6 @@ fn chr(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         let c = u32::try_from(code).ok().and_then(char::from_u32);
         let c = c.ok_or_else(|| Error::invalid_argument(format!("chr: {code} is no Unicode code point")))?;
         text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-        Ok(())
-    })
-}
-
-fn levenshtein(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    per_row(args, &BigInt, len, out, |row| Ok(super::edit_distance(first.get(row), second.get(row)) as i64))
-}
-
-fn hex_text(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let source = TextColumn::of(args[0]);
-    write_text(args, len, out, |row, text| {
-        for byte in source.get(row) {
-            text.extend([byte >> 4, byte & 15].map(|digit| b"0123456789ABCDEF"[digit as usize]));
-        }
-        Ok(())
-    })
-}
-
-fn hex_number(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let source = Column::<i64>::of(args[0]);
-    write_text(args, len, out, |row, text| {
-        text.extend_from_slice(format!("{:X}", source.get(row)).as_bytes());
         Ok(())
     })
 }

@@ -106,7 +106,10 @@ impl Binder<'_> {
     pub(super) fn cast_to(&self, expr: Expr, ty: LogicalType, pos: Pos) -> Result<Expr> {
         match expr {
             _ if expr.ty() == ty => Ok(expr),
-            // Whatever is of NULL's type has no other value.
+            // Whatever is of NULL's type has no other value; but error() must be called to fail.
+            Expr::Call { .. } if expr.ty() == LogicalType::Null => {
+                Ok(Expr::Cast { input: Box::new(expr), ty, or_null: false })
+            }
             _ if expr.ty() == LogicalType::Null => Ok(Expr::Literal { value: Value::Null, ty }),
             Expr::Literal { value: Value::Null, .. } => Ok(Expr::Literal { value: Value::Null, ty }),
             Expr::Literal { value, .. } => {

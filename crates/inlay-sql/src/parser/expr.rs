@@ -173,7 +173,10 @@ impl Context<'_, '_> {
                     trim_what.map(|what| *what).into_iter().chain(trim_characters.into_iter().flatten());
                 (name, std::iter::once(*expr).chain(what).collect())
             }
-            ast::Expr::Overlay { .. } => return Err(self.at(unsupported("OVERLAY"), pos)),
+            ast::Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                let parts = [*expr, *overlay_what, *overlay_from];
+                ("overlay", parts.into_iter().chain(overlay_for.map(|count| *count)).collect())
+            }
             ast::Expr::Array(_) | ast::Expr::CompoundFieldAccess { .. } => {
                 return Err(self.at(unsupported("a list or its subscript"), pos));
             }
