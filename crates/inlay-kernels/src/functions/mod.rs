@@ -6,6 +6,7 @@ mod dates;
 mod encode;
 mod find;
 mod format;
+mod json;
 mod like;
 mod math;
 mod numbers;
@@ -28,6 +29,7 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Pattern, functions: like::FUNCTIONS },
     Table { category: Category::Pattern, functions: regex::FUNCTIONS },
     Table { category: Category::Blob, functions: encode::FUNCTIONS },
+    Table { category: Category::Json, functions: json::FUNCTIONS },
     Table { category: Category::Numeric, functions: math::FUNCTIONS },
     Table { category: Category::Numeric, functions: numbers::FUNCTIONS },
     Table { category: Category::General, functions: choose::FUNCTIONS },

@@ -227,6 +227,10 @@ impl Context<'_, '_> {
             BinaryOperator::PGNotLikeMatch => (true, false),
             BinaryOperator::PGILikeMatch => (false, true),
             BinaryOperator::PGNotILikeMatch => (true, true),
+            BinaryOperator::Arrow | BinaryOperator::LongArrow => {
+                let name = if op == BinaryOperator::Arrow { "->" } else { "->>" };
+                return Ok(call(name, vec![self.expr(left)?, self.expr(right)?], pos));
+            }
             BinaryOperator::PGRegexIMatch | BinaryOperator::PGRegexNotIMatch => {
                 let option = Expr { kind: ExprKind::Literal(Literal::String("i".into())), pos };
                 let matched = call("regexp_matches", vec![self.expr(left)?, self.expr(right)?, option], pos);
