@@ -94,7 +94,7 @@ fn resolve_constant_or_null(args: &[ArgType], _: &ResolveOptions) -> Option<Reso
 
 fn resolve_can_cast(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     let [from, to] = args else { return None };
-    let answer = Value::Boolean(crate::coercion::can_cast_implicitly(from.ty.clone(), to.ty.clone()));
+    let answer = Value::Boolean(crate::coercion::can_cast_implicitly(&from.ty, &to.ty));
     let kernel = kernel(move |_, len, out| {
         *out = Vector::constant(Boolean, &answer, len)?;
         Ok(())

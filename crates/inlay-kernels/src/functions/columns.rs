@@ -115,7 +115,7 @@ pub(crate) fn write_bytes(
     out: &mut Vector,
     mut write: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
-    if null_argument(args, ty, len, out) {
+    if null_argument(args, &ty, len, out) {
         return Ok(());
     }
     let rows = computed_rows(args, len);
@@ -162,7 +162,7 @@ fn write_where(
     let mut text = Vec::new();
     let mut nulls: Option<Bitmap> = None;
     let mut meter = Meter::new();
-    out.reset_flat(ty, rows);
+    out.reset_flat(&ty, rows);
     for (row, target) in out.values_mut::<View>().iter_mut().enumerate() {
         *target = View::EMPTY;
         if validity.is_some_and(|v| !v.get(row)) {
@@ -205,12 +205,12 @@ pub(crate) fn slice_text(
     bounds: impl Fn(usize, &[u8]) -> (usize, usize),
 ) -> Result<()> {
     per_distinct(args, LogicalType::Varchar, len, out, |args, len, out| {
-        if null_argument(args, LogicalType::Varchar, len, out) {
+        if null_argument(args, &LogicalType::Varchar, len, out) {
             return Ok(());
         }
         let rows = computed_rows(args, len);
         let source = TextColumn::of(args[0]);
-        out.reset_flat(LogicalType::Varchar, rows);
+        out.reset_flat(&LogicalType::Varchar, rows);
         let validity = joint_validity(args, rows);
         for (row, target) in out.values_mut::<View>().iter_mut().enumerate() {
             *target = View::EMPTY;
@@ -250,7 +250,7 @@ pub(crate) fn per_distinct(
     }
     let mut distinct = vec![dictionary.values()];
     distinct.extend(others);
-    let mut values = Vector::empty(ty);
+    let mut values = Vector::empty(ty.clone());
     compute(&distinct, dictionary.values().len(), &mut values)?;
     if !values.is_flat() || values.validity().is_some() {
         values = values.flatten();
@@ -270,8 +270,8 @@ pub(crate) fn map_text<O: Native>(
     out: &mut Vector,
     f: impl Fn(&[u8]) -> O,
 ) -> Result<()> {
-    per_distinct(args, ty, len, out, |args, len, out| {
+    per_distinct(args, ty.clone(), len, out, |args, len, out| {
         let source = TextColumn::of(args[0]);
-        crate::apply::per_row(args, ty, len, out, |row| Ok(f(source.get(row))))
+        crate::apply::per_row(args, &ty, len, out, |row| Ok(f(source.get(row))))
     })
 }

@@ -402,15 +402,15 @@ fn md5_of(bytes: &[u8]) -> u128 {
 
 fn md5_number(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
-    per_row(args, UHugeInt, len, out, |row| Ok(md5_of(source.get(row))))
+    per_row(args, &UHugeInt, len, out, |row| Ok(md5_of(source.get(row))))
 }
 
 fn md5_lower(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
-    per_row(args, UBigInt, len, out, |row| Ok((md5_of(source.get(row)) >> 64) as u64))
+    per_row(args, &UBigInt, len, out, |row| Ok((md5_of(source.get(row)) >> 64) as u64))
 }
 
 fn md5_upper(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
-    per_row(args, UBigInt, len, out, |row| Ok(md5_of(source.get(row)) as u64))
+    per_row(args, &UBigInt, len, out, |row| Ok(md5_of(source.get(row)) as u64))
 }

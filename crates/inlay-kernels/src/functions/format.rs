@@ -272,7 +272,8 @@ impl<'a> Reader<'a> {
                 '#' => spec.alternate = true,
                 '0' => {
                     spec.fill = Some('0');
-                    spec.align = spec.align.or(Some(Align::Numeric));
+                    spec.align =
+                        spec.align.filter(|_| self.syntax == Syntax::Braces).or(Some(Align::Numeric));
                 }
                 _ => {}
             }

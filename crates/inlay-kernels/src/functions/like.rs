@@ -215,7 +215,7 @@ fn like_any<const FOLD: bool>(args: &[&Vector], len: usize, out: &mut Vector) ->
         return match_pattern::<FOLD>(&compile(0)?, args[0], len, out);
     }
     let texts = TextColumn::of(args[0]);
-    per_row(args, Boolean, len, out, |row| {
+    per_row(args, &Boolean, len, out, |row| {
         let pattern = compile(row)?;
         let text = texts.get(row);
         Ok(u8::from(if FOLD { pattern.matches(&fold(text)) } else { pattern.matches(text) }))
@@ -286,7 +286,7 @@ fn glob(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         return predicate(args[0], len, out, |text| matches_glob(pattern, text));
     }
     let (texts, patterns) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    per_row(args, Boolean, len, out, |row| Ok(u8::from(matches_glob(patterns.get(row), texts.get(row)))))
+    per_row(args, &Boolean, len, out, |row| Ok(u8::from(matches_glob(patterns.get(row), texts.get(row)))))
 }
 
 /// Greedy matching that returns to the last `*` only. `\` makes the next sign a plain one.

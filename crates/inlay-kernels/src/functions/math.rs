@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 macro_rules! double {
     ($f:expr) => {
         Overloads::Fixed(&[Signature::new(&[Double], Double, |args, len, out| {
-            map(args[0], Double, len, out, $f)
+            map(args[0], &Double, len, out, $f)
         })])
     };
 }
@@ -25,10 +25,10 @@ macro_rules! float_test {
     ($f:ident) => {
         Overloads::Fixed(&[
             Signature::new(&[Double], Boolean, |args, len, out| {
-                map(args[0], Boolean, len, out, |v: f64| u8::from(v.$f()))
+                map(args[0], &Boolean, len, out, |v: f64| u8::from(v.$f()))
             }),
             Signature::new(&[Real], Boolean, |args, len, out| {
-                map(args[0], Boolean, len, out, |v: f32| u8::from(v.$f()))
+                map(args[0], &Boolean, len, out, |v: f32| u8::from(v.$f()))
             }),
         ])
     };
@@ -85,10 +85,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "log",
         Overloads::Fixed(&[
             Signature::new(&[Double], Double, |args, len, out| {
-                map(args[0], Double, len, out, |v: f64| v.log10())
+                map(args[0], &Double, len, out, |v: f64| v.log10())
             }),
             Signature::new(&[Double, Double], Double, |args, len, out| {
-                zip_simple(args, Double, len, out, |base: f64, v: f64| v.ln() / base.ln())
+                zip_simple(args, &Double, len, out, |base: f64, v: f64| v.ln() / base.ln())
             }),
         ]),
         "logarithm to base 10, or to the base given first",
@@ -98,7 +98,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "power",
         Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
-            zip_simple(args, Double, len, out, |base: f64, exponent: f64| base.powf(exponent))
+            zip_simple(args, &Double, len, out, |base: f64, exponent: f64| base.powf(exponent))
         })]),
         "a number to a power",
         "power(2, 10) = 1024.0",
@@ -114,7 +114,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "atan2",
         Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
-            zip_simple(args, Double, len, out, |y: f64, x: f64| y.atan2(x))
+            zip_simple(args, &Double, len, out, |y: f64, x: f64| y.atan2(x))
         })]),
         "angle of a point (y, x)",
         "atan2(0, 1) = 0.0",
@@ -169,10 +169,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
                     (wide as i64, failed || i64::try_from(wide).is_err())
                 };
                 let error = |a, b| overflow("BIGINT", "gcd", i128::from(a), i128::from(b));
-                try_zip_plain(args, BigInt, len, out, in_64_bits, error)
+                try_zip_plain(args, &BigInt, len, out, in_64_bits, error)
             }),
             Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
-                try_zip_plain(args, HugeInt, len, out, divisor, |a, b| overflow("HUGEINT", "gcd", a, b))
+                try_zip_plain(args, &HugeInt, len, out, divisor, |a, b| overflow("HUGEINT", "gcd", a, b))
             }),
         ]),
         "greatest common divisor",
@@ -189,10 +189,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
                     (wide as i64, failed || i64::try_from(wide).is_err())
                 };
                 let error = |a, b| overflow("BIGINT", "lcm", i128::from(a), i128::from(b));
-                try_zip_plain(args, BigInt, len, out, in_64_bits, error)
+                try_zip_plain(args, &BigInt, len, out, in_64_bits, error)
             }),
             Signature::new(&[HugeInt, HugeInt], HugeInt, |args, len, out| {
-                try_zip_plain(args, HugeInt, len, out, multiple, |a, b| overflow("HUGEINT", "lcm", a, b))
+                try_zip_plain(args, &HugeInt, len, out, multiple, |a, b| overflow("HUGEINT", "lcm", a, b))
             }),
         ]),
         "least common multiple",
@@ -210,7 +210,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
             let error = |n: i32| {
                 Error::out_of_range(format!("factorial of {n} is out of range; 0 to 33 is possible"))
             };
-            try_map(args[0], HugeInt, len, out, product, error)
+            try_map(args[0], &HugeInt, len, out, product, error)
         })]),
         "product of the numbers up to one",
         "factorial(5) = 120",
@@ -291,10 +291,10 @@ impl Rounding {
 
 /// The type of one numeric argument; NULL and text literals count as DOUBLE.
 fn one_number(arg: &ArgType) -> Option<LogicalType> {
-    match arg.ty {
+    match &arg.ty {
         LogicalType::Null => Some(Double),
         Varchar if arg.is_literal => Some(Double),
-        ty => ty.is_numeric().then_some(ty),
+        ty => ty.is_numeric().then(|| ty.clone()),
     }
 }
 
@@ -305,16 +305,21 @@ fn whole(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
     match ty {
         LogicalType::Decimal { precision, scale } => {
             let returns = LogicalType::decimal(precision, 0);
-            Some(Resolved::infallible(vec![ty], returns, rounded_decimal(ty, returns, rounding, scale, None)))
+            Some(Resolved::infallible(
+                vec![ty.clone()],
+                returns.clone(),
+                rounded_decimal(ty, returns, rounding, scale, None),
+            ))
         }
         Real => {
             let float = move |v: f32| rounding.float(f64::from(v)) as f32;
-            let kernel = kernel(move |args, len, out| map(args[0], Real, len, out, float));
+            let kernel = kernel(move |args, len, out| map(args[0], &Real, len, out, float));
             Some(Resolved::infallible(vec![Real], Real, kernel))
         }
         _ => {
-            let kernel =
-                kernel(move |args, len, out| map(args[0], Double, len, out, move |v: f64| rounding.float(v)));
+            let kernel = kernel(move |args, len, out| {
+                map(args[0], &Double, len, out, move |v: f64| rounding.float(v))
+            });
             Some(Resolved::infallible(vec![Double], Double, kernel))
         }
     }
@@ -332,7 +337,7 @@ fn rounded_decimal(
     let round = move |v: i128| rounding.divide(v, power) * scale_up.unwrap_or(1);
     macro_rules! each {
         ($t:ty) => {
-            kernel(move |args, len, out| map(args[0], to, len, out, move |v: $t| round(i128::from(v)) as $t))
+            kernel(move |args, len, out| map(args[0], &to, len, out, move |v: $t| round(i128::from(v)) as $t))
         };
     }
     match from.physical() {
@@ -344,7 +349,7 @@ fn rounded_decimal(
             match small {
                 // Half away from zero in 64 bits: the common `round(decimal, n)`.
                 Some(power) => kernel(move |args, len, out| {
-                    map(args[0], to, len, out, move |v: i64| {
+                    map(args[0], &to, len, out, move |v: i64| {
                         let (quotient, rest) = (v / power, v % power);
                         let away = i64::from(rest.unsigned_abs() * 2 >= power.unsigned_abs() && rest != 0);
                         quotient + if v < 0 { -away } else { away }
@@ -366,14 +371,14 @@ fn resolve_round(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
     };
     let ty = one_number(arg)?;
     let known = digits.map_or(Some(0), |d| d.integer.and_then(|n| i32::try_from(n).ok()));
-    let mut arg_types = vec![ty];
+    let mut arg_types = vec![ty.clone()];
     arg_types.extend(digits.map(|_| Integer));
     match ty {
         LogicalType::Decimal { precision, scale } => {
             let Some(known) = known else {
                 // Not known yet: the scale stays, one digit more for rounding up.
                 let returns = LogicalType::decimal((precision + 1).min(38), scale);
-                arg_types[0] = returns;
+                arg_types[0] = returns.clone();
                 let kernel = kernel(move |args, len, out| round_decimal(args, len, out, rounding));
                 return Some(Resolved::infallible(arg_types, returns, kernel));
             };
@@ -383,18 +388,19 @@ fn resolve_round(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
             let precision = if scale == 0 && known < 0 { (precision + 1).min(38) } else { precision };
             let returns = LogicalType::decimal(precision, kept);
             arg_types[0] = LogicalType::decimal(precision, scale);
-            let kernel = rounded_decimal(arg_types[0], returns, rounding, dropped, scale_up);
+            let kernel = rounded_decimal(arg_types[0].clone(), returns.clone(), rounding, dropped, scale_up);
             Some(Resolved::infallible(arg_types, returns, kernel))
         }
         ty if ty.is_integer() => {
-            let wide = kernel(move |args, len, out| round_integer(ty, args, len, out, rounding));
-            Some(Resolved::fallible(arg_types, ty, wide))
+            let returns = ty.clone();
+            let wide = kernel(move |args, len, out| round_integer(&ty, args, len, out, rounding));
+            Some(Resolved::fallible(arg_types, returns, wide))
         }
         Real => {
             let kernel = kernel(move |args, len, out| {
                 let values = Column::<f32>::of(args[0]);
                 let digits = args.get(1).map(|d| Column::<i32>::of(d));
-                per_row(args, Real, len, out, |row| {
+                per_row(args, &Real, len, out, |row| {
                     let digits = digits.as_ref().map_or(0, |d| d.get(row));
                     Ok(round_float(f64::from(values.get(row)), digits, rounding) as f32)
                 })
@@ -403,10 +409,10 @@ fn resolve_round(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
         }
         _ => {
             let kernel = kernel(move |args, len, out| match args.get(1) {
-                None => map(args[0], Double, len, out, |v: f64| rounding.float(v)),
-                Some(_) => {
-                    zip_simple(args, Double, len, out, |v: f64, digits: i32| round_float(v, digits, rounding))
-                }
+                None => map(args[0], &Double, len, out, |v: f64| rounding.float(v)),
+                Some(_) => zip_simple(args, &Double, len, out, |v: f64, digits: i32| {
+                    round_float(v, digits, rounding)
+                }),
             });
             Some(Resolved::infallible(arg_types, Double, kernel))
         }
@@ -438,7 +444,7 @@ fn round_float(value: f64, digits: i32, rounding: Rounding) -> f64 {
 /// `round(decimal, n)` where `n` is not known before: the scale stays.
 fn round_decimal(args: &[&Vector], len: usize, out: &mut Vector, rounding: Rounding) -> Result<()> {
     let ty = args[0].logical_type();
-    let scale = i32::from(crate::arithmetic::scale_of(ty));
+    let scale = i32::from(crate::arithmetic::scale_of(ty.clone()));
     let digits = args.get(1).map(|d| Column::<i32>::of(d));
     let round = |v: i128, row: usize| {
         let dropped = scale.saturating_sub(digits.as_ref().map_or(0, |d| d.get(row)));
@@ -450,37 +456,37 @@ fn round_decimal(args: &[&Vector], len: usize, out: &mut Vector, rounding: Round
     match ty.physical() {
         PhysicalType::I16 => {
             let values = Column::<i16>::of(args[0]);
-            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i16))
+            per_row(args, &ty, len, out, |row| Ok(round(values.get(row).into(), row) as i16))
         }
         PhysicalType::I32 => {
             let values = Column::<i32>::of(args[0]);
-            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i32))
+            per_row(args, &ty, len, out, |row| Ok(round(values.get(row).into(), row) as i32))
         }
         PhysicalType::I64 => {
             let values = Column::<i64>::of(args[0]);
-            per_row(args, ty, len, out, |row| Ok(round(values.get(row).into(), row) as i64))
+            per_row(args, &ty, len, out, |row| Ok(round(values.get(row).into(), row) as i64))
         }
         _ => {
             let values = Column::<i128>::of(args[0]);
-            per_row(args, ty, len, out, |row| Ok(round(values.get(row), row)))
+            per_row(args, &ty, len, out, |row| Ok(round(values.get(row), row)))
         }
     }
 }
 
 /// `round(integer, n)`: only negative `n` change anything.
 fn round_integer(
-    ty: LogicalType,
+    ty: &LogicalType,
     args: &[&Vector],
     len: usize,
     out: &mut Vector,
     rounding: Rounding,
 ) -> Result<()> {
     let Some(digits) = args.get(1).filter(|d| !d.is_constant_null()) else {
-        *out = if args.len() == 1 { args[0].clone() } else { Vector::nulls(ty, len) };
+        *out = if args.len() == 1 { args[0].clone() } else { Vector::nulls(ty.clone(), len) };
         return Ok(());
     };
     let digits = Column::<i32>::of(digits);
-    let mut builder = inlay_types::VectorBuilder::new(ty, len);
+    let mut builder = inlay_types::VectorBuilder::new(ty.clone(), len);
     for row in 0..len {
         let value = args[0].get(row);
         if value.is_null() || args[1].is_null(row) {
@@ -511,7 +517,7 @@ fn resolve_sign(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         ($t:ty) => {
             kernel(|args, len, out| {
                 #[allow(unused_comparisons)]
-                map(args[0], TinyInt, len, out, |v: $t| {
+                map(args[0], &TinyInt, len, out, |v: $t| {
                     i8::from(v > <$t>::default()) - i8::from(v < <$t>::default())
                 })
             })
@@ -545,7 +551,7 @@ fn resolve_random(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     let seed = crate::hash::hash_u64(clock ^ Arc::as_ptr(&state) as u64);
     let kernel = kernel(move |_, len, out| {
         let from = state.fetch_add(len as u64, Ordering::Relaxed);
-        out.reset_flat(Double, len);
+        out.reset_flat(&Double, len);
         for (index, target) in out.values_mut::<f64>().iter_mut().enumerate() {
             *target = unit(seed.wrapping_add((from + index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
         }

@@ -11,7 +11,7 @@ use std::f64::consts::PI;
 macro_rules! double {
     ($f:expr) => {
         Overloads::Fixed(&[Signature::new(&[Double], Double, |args, len, out| {
-            map(args[0], Double, len, out, $f)
+            map(args[0], &Double, len, out, $f)
         })])
     };
 }
@@ -19,7 +19,7 @@ macro_rules! double {
 macro_rules! bit_count {
     ($ty:expr, $t:ty) => {
         Signature::new(&[$ty], TinyInt, |args, len, out| {
-            map(args[0], TinyInt, len, out, |v: $t| v.count_ones() as i8)
+            map(args[0], &TinyInt, len, out, |v: $t| v.count_ones() as i8)
         })
     };
 }
@@ -35,10 +35,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "nextafter",
         Overloads::Fixed(&[
             Signature::new(&[Double, Double], Double, |args, len, out| {
-                zip_simple(args, Double, len, out, next_double)
+                zip_simple(args, &Double, len, out, next_double)
             }),
             Signature::new(&[Real, Real], Real, |args, len, out| {
-                zip_simple(args, Real, len, out, next_real)
+                zip_simple(args, &Real, len, out, next_real)
             }),
         ]),
         "the next float from the first towards the second",
@@ -48,10 +48,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "signbit",
         Overloads::Fixed(&[
             Signature::new(&[Double], Boolean, |args, len, out| {
-                map(args[0], Boolean, len, out, |v: f64| u8::from(v.is_sign_negative()))
+                map(args[0], &Boolean, len, out, |v: f64| u8::from(v.is_sign_negative()))
             }),
             Signature::new(&[Real], Boolean, |args, len, out| {
-                map(args[0], Boolean, len, out, |v: f32| u8::from(v.is_sign_negative()))
+                map(args[0], &Boolean, len, out, |v: f32| u8::from(v.is_sign_negative()))
             }),
         ]),
         "whether a float has a minus sign, as -0.0 has",
@@ -60,7 +60,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "fdiv",
         Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
-            zip_simple(args, Double, len, out, |a: f64, b: f64| (a / b).floor())
+            zip_simple(args, &Double, len, out, |a: f64, b: f64| (a / b).floor())
         })]),
         "quotient of floats, rounded down",
         "fdiv(5, 2) = 2.0",
@@ -68,7 +68,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "fmod",
         Overloads::Fixed(&[Signature::new(&[Double, Double], Double, |args, len, out| {
-            zip_simple(args, Double, len, out, |a: f64, b: f64| a - b * (a / b).floor())
+            zip_simple(args, &Double, len, out, |a: f64, b: f64| a - b * (a / b).floor())
         })]),
         "remainder of floats",
         "fmod(5.5, 2) = 1.5",
@@ -82,7 +82,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
             bit_count!(BigInt, i64),
             // 128 ones are more than TINYINT holds.
             Signature::new(&[HugeInt], SmallInt, |args, len, out| {
-                map(args[0], SmallInt, len, out, |v: i128| v.count_ones() as i16)
+                map(args[0], &SmallInt, len, out, |v: i128| v.count_ones() as i16)
             }),
         ]),
         "number of bits that are set",
@@ -94,7 +94,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
             let error = |n: i32, k: i32| {
                 Error::out_of_range(format!("binom({n}, {k}) is out of range for HUGEINT, or {n} is negative"))
             };
-            try_zip_plain(args, HugeInt, len, out, binomial, error)
+            try_zip_plain(args, &HugeInt, len, out, binomial, error)
         })]),
         "ways to choose k of n things",
         "binom(5, 2) = 10",
@@ -151,7 +151,7 @@ fn binomial(n: i32, k: i32) -> (i128, bool) {
 fn width_bucket(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let [x, low, high] = [0, 1, 2].map(|arg| Column::<f64>::of(args[arg]));
     let count = Column::<i32>::of(args[3]);
-    per_row(args, Integer, len, out, |row| {
+    per_row(args, &Integer, len, out, |row| {
         let (x, low, high, count) = (x.get(row), low.get(row), high.get(row), count.get(row));
         if count <= 0 || count == i32::MAX {
             return Err(Error::out_of_range(format!(

@@ -150,7 +150,7 @@ fn search(args: &[&Vector], len: usize, out: &mut Vector, is_full: bool) -> Resu
         return predicate(args[0], len, out, |text| regex.is_match(text));
     }
     let texts = TextColumn::of(args[0]);
-    per_row(args, Boolean, len, out, |row| Ok(u8::from(regexes.at(row)?.is_match(texts.get(row)))))
+    per_row(args, &Boolean, len, out, |row| Ok(u8::from(regexes.at(row)?.is_match(texts.get(row)))))
 }
 
 fn regexp_matches(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
@@ -183,7 +183,7 @@ fn specialize_full(constants: &[Option<Value>]) -> Result<Option<Arc<dyn ScalarK
 }
 
 fn regexp_replace(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if crate::apply::null_argument(args, Varchar, len, out) {
+    if crate::apply::null_argument(args, &Varchar, len, out) {
         return Ok(());
     }
     let texts = TextColumn::of(args[0]);
@@ -262,7 +262,7 @@ impl Replacement {
 }
 
 fn regexp_extract(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if crate::apply::null_argument(args, Varchar, len, out) {
+    if crate::apply::null_argument(args, &Varchar, len, out) {
         return Ok(());
     }
     let texts = TextColumn::of(args[0]);

@@ -77,7 +77,7 @@ impl Pace {
 fn levenshtein(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     let mut pace = Pace(0);
-    per_row(args, BigInt, len, out, |row| {
+    per_row(args, &BigInt, len, out, |row| {
         let (a, b) = (first.get(row), second.get(row));
         let mut distances: Vec<usize> = (0..=b.len()).collect();
         for (i, x) in a.iter().enumerate() {
@@ -94,7 +94,7 @@ fn damerau_levenshtein(args: &[&Vector], len: usize, out: &mut Vector) -> Result
     let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     let mut pace = Pace(0);
     let mut meter = limits::Meter::new();
-    per_row(args, BigInt, len, out, |row| {
+    per_row(args, &BigInt, len, out, |row| {
         let (a, b) = (first.get(row), second.get(row));
         if a.is_empty() || b.is_empty() {
             return Ok(a.len().max(b.len()) as i64);
@@ -138,7 +138,7 @@ fn damerau_levenshtein(args: &[&Vector], len: usize, out: &mut Vector) -> Result
 
 fn hamming(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    per_row(args, BigInt, len, out, |row| {
+    per_row(args, &BigInt, len, out, |row| {
         let (a, b) = (first.get(row), second.get(row));
         if a.len() != b.len() || a.is_empty() {
             let (a, b) = (first.text(row), second.text(row));
@@ -157,7 +157,7 @@ fn jaccard(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         bytes.iter().for_each(|&b| set[usize::from(b >> 6)] |= 1 << (b & 63));
         set
     };
-    per_row(args, Double, len, out, |row| {
+    per_row(args, &Double, len, out, |row| {
         let (a, b) = (first.get(row), second.get(row));
         if a.is_empty() || b.is_empty() {
             return Err(Error::invalid_argument("jaccard compares texts that are not empty"));
@@ -207,7 +207,7 @@ fn similarity(
     let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     let cutoff = args.get(2).map(|arg| Column::<f64>::of(arg));
     let mut pace = Pace(0);
-    per_row(args, Double, len, out, |row| {
+    per_row(args, &Double, len, out, |row| {
         let similarity = measure(first.get(row), second.get(row), &mut pace)?;
         let cutoff = cutoff.as_ref().map_or(0.0, |cutoff| cutoff.get(row));
         Ok(if similarity < cutoff { 0.0 } else { similarity })

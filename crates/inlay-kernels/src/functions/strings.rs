@@ -524,7 +524,7 @@ fn translate(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn strpos(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (source, needle) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    per_row(args, BigInt, len, out, |row| {
+    per_row(args, &BigInt, len, out, |row| {
         let source = source.get(row);
         let found = memmem::find(source, needle.get(row));
         Ok(found.map_or(0, |at| count_characters(&source[..at]) as i64 + 1))
@@ -539,7 +539,7 @@ fn test(args: &[&Vector], len: usize, out: &mut Vector, holds: fn(&[u8], &[u8]) 
         return crate::apply::predicate(args[0], len, out, |bytes| holds(bytes, second));
     }
     let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    per_row(args, Boolean, len, out, |row| Ok(u8::from(holds(first.get(row), second.get(row)))))
+    per_row(args, &Boolean, len, out, |row| Ok(u8::from(holds(first.get(row), second.get(row)))))
 }
 
 fn contains(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {

@@ -218,7 +218,7 @@ fn decimal_size(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn parse_size(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
-    crate::apply::per_row(args, UBigInt, len, out, |row| {
+    crate::apply::per_row(args, &UBigInt, len, out, |row| {
         let text = source.text(row);
         size_of_text(text).ok_or_else(|| {
             Error::invalid_argument(format!(

@@ -37,6 +37,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "json_extract('{\"a\":[1,{\"b\":2}]}', '$.a[1]') = '{\"b\":2}'",
     )
     .aliases(&["json_extract_path", "->"])
+    .special_nulls()
     .fallible(),
     Function::new(
         "json_extract_string",
@@ -48,6 +49,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "json_extract_string('{\"a\":\"x\"}', '$.a') = 'x'",
     )
     .aliases(&["json_extract_path_text", "->>"])
+    .special_nulls()
     .fallible(),
     Function::new(
         "json_value",
@@ -58,6 +60,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "the part of a document at a path; NULL if it is an array or object",
         "json_value('{\"a\":1}', '$.a') = '1'",
     )
+    .special_nulls()
     .fallible(),
     Function::new(
         "json_exists",
@@ -82,6 +85,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "the type of a document or of a part: OBJECT, ARRAY, VARCHAR, UBIGINT, BIGINT, DOUBLE, BOOLEAN or NULL",
         "json_type('[1, 2]') = 'ARRAY'",
     )
+    .special_nulls()
     .fallible(),
     Function::new(
         "json_array_length",
@@ -92,6 +96,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "number of items of an array, 0 for anything else",
         "json_array_length('[1, 2, 3]') = 3",
     )
+    .special_nulls()
     .fallible(),
     Function::new(
         "json_structure",
@@ -193,13 +198,13 @@ enum Paths<'a> {
     Text(TextColumn<'a>, Option<(&'a str, Path)>),
     Index(Column<'a, i64>, Path),
     /// No argument: the whole document.
-    Whole(Path),
+    Whole,
 }
 
 impl<'a> Paths<'a> {
     fn of(args: &[&'a Vector], is_index: bool) -> Self {
         match args.get(1) {
-            None => Self::Whole(Path::index(0)),
+            None => Self::Whole,
             Some(arg) if is_index => Self::Index(Column::of(arg), Path::index(0)),
             Some(arg) => Self::Text(TextColumn::of(arg), None),
         }
@@ -208,7 +213,7 @@ impl<'a> Paths<'a> {
     /// `None`: the whole document.
     fn at(&mut self, row: usize) -> Result<Option<&Path>> {
         match self {
-            Self::Whole(_) => Ok(None),
+            Self::Whole => Ok(None),
             Self::Index(column, path) => {
                 *path = Path::index(column.get(row));
                 Ok(Some(path))
@@ -316,13 +321,13 @@ fn json_array_length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<(
         text.extend_from_slice(count.to_string().as_bytes());
         true
     })?;
-    crate::cast::cast(&lengths, UBigInt, false, out)
+    crate::cast::cast(&lengths, &UBigInt, false, out)
 }
 
 fn json_exists(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
     let mut paths = Paths::of(args, false);
-    per_row(args, Boolean, len, out, |row| {
+    per_row(args, &Boolean, len, out, |row| {
         let document = Json::parse(source.text(row))?;
         Ok(u8::from(paths.at(row)?.is_none_or(|path| !path.find(&document).is_empty())))
     })
@@ -330,7 +335,7 @@ fn json_exists(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn json_contains(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (source, part) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    per_row(args, Boolean, len, out, |row| {
+    per_row(args, &Boolean, len, out, |row| {
         let mut fuel = COMPARISONS_MAX;
         let found = Json::parse(source.text(row))?.contains(&Json::parse(part.text(row))?, &mut fuel);
         if fuel == 0 {
