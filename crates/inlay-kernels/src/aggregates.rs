@@ -1,6 +1,10 @@
 //! The table of aggregate functions: names, types and results. Their accumulators are in [`crate::aggregate`].
 
-use crate::function::{AggregateFunction, AggregateKind};
+mod quantiles;
+mod statistics;
+
+use crate::aggregate::temporal;
+use crate::function::{AggregateFunction, AggregateKind, AggregateRules};
 use crate::registry::ArgType;
 use inlay_types::LogicalType;
 use inlay_types::LogicalType::{BigInt, Boolean, Decimal, Double, HugeInt, Varchar};
@@ -12,12 +16,14 @@ pub struct Aggregate {
     pub name: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],
-    /// As shown in messages and the manual.
+    /// As shown in messages and the manual; a line each.
     pub signature: &'static str,
     /// One line: what it gives.
     pub description: &'static str,
     /// A call with its FROM and what it gives, for the manual; see [`crate::manual::Example`].
     pub example: &'static str,
+    /// Positions of arguments that must be constant: fractions, separators, numbers of values.
+    pub constants: &'static [usize],
     pub(crate) resolve: fn(&[ArgType]) -> Option<AggregateFunction>,
 }
 
@@ -27,11 +33,17 @@ impl Aggregate {
         self.example = example;
         self
     }
+
+    /// The same with arguments that must be constant.
+    const fn constants(mut self, constants: &'static [usize]) -> Self {
+        self.constants = constants;
+        self
+    }
 }
 
 /// All aggregate functions.
 pub fn all() -> impl Iterator<Item = &'static Aggregate> {
-    AGGREGATES.iter()
+    [AGGREGATES, statistics::TABLE, quantiles::TABLE].into_iter().flatten()
 }
 
 const fn aggregate(
@@ -41,7 +53,7 @@ const fn aggregate(
     description: &'static str,
     resolve: fn(&[ArgType]) -> Option<AggregateFunction>,
 ) -> Aggregate {
-    Aggregate { name, aliases, signature, description, example: "", resolve }
+    Aggregate { name, aliases, signature, description, example: "", constants: &[], resolve }
 }
 
 static AGGREGATES: &[Aggregate] = &[
@@ -57,13 +69,21 @@ static AGGREGATES: &[Aggregate] = &[
         },
     )
     .example("count(x) FROM (VALUES (1), (NULL), (3)) t(x) = 2"),
-    aggregate("sum", &[], "sum(number) -> HUGEINT, DECIMAL(38,s) or DOUBLE", "sum of all values", |args| {
-        let arg = number(args)?;
-        made("sum", AggregateKind::Sum, vec![arg.clone()], sum_type(arg))
+    aggregate("sum", &[], "sum(integer) -> HUGEINT\nsum(DECIMAL) -> DECIMAL(38,s)\nsum(float) -> DOUBLE\nsum(INTERVAL) -> INTERVAL", "sum of all values", |args| {
+        if let [arg] = args && arg.ty == LogicalType::Interval {
+            static RULES: AggregateRules = AggregateRules::new("sum of intervals", temporal::sum);
+            return declared("sum", &RULES, vec![LogicalType::Interval], LogicalType::Interval);
+        }
+        let arg = without_uhugeint(number(args)?);
+        let ty = sum_type(arg.clone());
+        made("sum", AggregateKind::Sum, vec![arg], ty)
     })
     .example("sum(x) FROM (VALUES (1), (2), (3)) t(x) = 6"),
-    aggregate("avg", &["mean"], "avg(number) -> DOUBLE", "mean of all values", |args| {
-        let arg = number(args).filter(|ty| *ty != Boolean)?;
+    aggregate("avg", &["mean"], "avg(number) -> DOUBLE\navg(DATE) -> TIMESTAMP\navg(TIMESTAMP) -> TIMESTAMP\navg(TIME) -> TIME\navg(INTERVAL) -> INTERVAL", "mean of all values", |args| {
+        if let Some(function) = temporal_average(args) {
+            return Some(function);
+        }
+        let arg = without_uhugeint(number(args).filter(|ty| *ty != Boolean)?);
         made("avg", AggregateKind::Avg, vec![arg], Double)
     })
     .example("avg(x) FROM (VALUES (1), (2), (6)) t(x) = 3.0"),
@@ -140,22 +160,11 @@ static AGGREGATES: &[Aggregate] = &[
             _ => None,
         },
     )
+    .constants(&[1])
     .example("string_agg(x, '-') FROM (VALUES ('a'), ('b')) t(x) = 'a-b'"),
-    aggregate("median", &[], "median(number) -> DOUBLE", "middle value, interpolated", |args| {
-        doubles::<1>("median", AggregateKind::Median, args)
-    })
-    .example("median(x) FROM (VALUES (1), (2), (10)) t(x) = 2.0"),
-    aggregate(
-        "quantile_cont",
-        &["percentile_cont"],
-        "quantile_cont(number, fraction) -> DOUBLE",
-        "value below which a fraction lies, interpolated",
-        |args| doubles::<2>("quantile_cont", AggregateKind::QuantileCont, args),
-    )
-    .example("quantile_cont(x, 0.5) FROM (VALUES (1), (2)) t(x) = 1.5"),
     aggregate(
         "arg_min",
-        &["min_by"],
+        &["min_by", "argmin"],
         "arg_min(value, by) -> value",
         "value of the row with the smallest `by`",
         |args| picked("arg_min", AggregateKind::ArgMin, args),
@@ -163,7 +172,7 @@ static AGGREGATES: &[Aggregate] = &[
     .example("arg_min(x, y) FROM (VALUES ('a', 2), ('b', 1)) t(x, y) = 'b'"),
     aggregate(
         "arg_max",
-        &["max_by"],
+        &["max_by", "argmax"],
         "arg_max(value, by) -> value",
         "value of the row with the largest `by`",
         |args| picked("arg_max", AggregateKind::ArgMax, args),
@@ -175,12 +184,7 @@ static AGGREGATES: &[Aggregate] = &[
         "approx_count_distinct(any) -> BIGINT",
         "number of distinct values, estimated by HyperLogLog",
         |args| match args {
-            [arg] => made(
-                "approx_count_distinct",
-                AggregateKind::ApproxCountDistinct,
-                vec![arg.ty.clone()],
-                BigInt,
-            ),
+            [arg] => made("approx_count_distinct", AggregateKind::ApproxCountDistinct, vec![arg.ty.clone()], BigInt),
             _ => None,
         },
     )
@@ -210,6 +214,31 @@ fn made(
     return_type: LogicalType,
 ) -> Option<AggregateFunction> {
     Some(AggregateFunction { name, kind, arg_types, return_type })
+}
+
+fn declared(
+    name: &'static str,
+    rules: &'static AggregateRules,
+    arg_types: Vec<LogicalType>,
+    return_type: LogicalType,
+) -> Option<AggregateFunction> {
+    made(name, AggregateKind::Declared(rules), arg_types, return_type)
+}
+
+fn temporal_average(args: &[ArgType]) -> Option<AggregateFunction> {
+    static RULES: AggregateRules = AggregateRules::new("avg of times", temporal::average);
+    let [arg] = args else { return None };
+    let ty = match &arg.ty {
+        LogicalType::Date => LogicalType::Timestamp,
+        LogicalType::Timestamp | LogicalType::Time | LogicalType::Interval => arg.ty.clone(),
+        _ => return None,
+    };
+    declared("avg", &RULES, vec![ty.clone()], ty)
+}
+
+/// Sums of UHUGEINT are sums of doubles.
+fn without_uhugeint(ty: LogicalType) -> LogicalType {
+    if ty == LogicalType::UHugeInt { Double } else { ty }
 }
 
 /// The type of a bare NULL as an argument is INTEGER.

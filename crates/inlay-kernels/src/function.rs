@@ -4,8 +4,10 @@
 //! and gets a [`ScalarFunction`] or an [`AggregateFunction`] with the exact argument types (it inserts the
 //! casts) and the return type. Everything downstream calls [`ScalarKernel::eval`].
 
+use crate::aggregate::GroupedAccumulator;
 use inlay_types::{LogicalType, Result, Value, Vector};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The loop behind a scalar function.
@@ -145,6 +147,107 @@ pub enum AggregateKind {
     BitXor,
     /// `mode`
     Mode,
+    /// Any other, known by its rules.
+    Declared(&'static AggregateRules),
+}
+
+impl AggregateKind {
+    /// Whether the result depends on the order of the rows.
+    pub fn is_order_sensitive(self) -> bool {
+        match self {
+            Self::First | Self::AnyValue | Self::StringAgg | Self::ArgMin | Self::ArgMax | Self::Mode => true,
+            Self::Declared(rules) => rules.is_order_sensitive,
+            _ => false,
+        }
+    }
+
+    /// Whether the result depends on how often a value occurs.
+    pub fn is_distinct_sensitive(self) -> bool {
+        match self {
+            Self::Min | Self::Max | Self::AnyValue | Self::First | Self::BoolAnd | Self::BoolOr => false,
+            Self::BitAnd | Self::BitOr | Self::ArgMin | Self::ArgMax | Self::ApproxCountDistinct => false,
+            Self::Declared(rules) => rules.is_distinct_sensitive,
+            _ => true,
+        }
+    }
+
+    /// Whether the result over no rows is zero; it is NULL otherwise.
+    pub fn is_zero_of_nothing(self) -> bool {
+        match self {
+            Self::Count | Self::CountStar | Self::ApproxCountDistinct => true,
+            Self::Declared(rules) => rules.is_zero_of_nothing,
+            _ => false,
+        }
+    }
+}
+
+/// Makes the accumulator of a function; the second argument is that of [`crate::aggregate::create`].
+pub type CreateAccumulator = fn(&AggregateFunction, bool) -> Result<Box<dyn GroupedAccumulator>>;
+
+/// What the optimizer and the executor must know of an aggregate function that has no name of its own among
+/// [`AggregateKind`]s.
+pub struct AggregateRules {
+    /// Tells rules apart.
+    pub name: &'static str,
+    /// See [`AggregateKind::is_order_sensitive`].
+    pub is_order_sensitive: bool,
+    /// See [`AggregateKind::is_distinct_sensitive`].
+    pub is_distinct_sensitive: bool,
+    /// See [`AggregateKind::is_zero_of_nothing`].
+    pub is_zero_of_nothing: bool,
+    /// Makes the accumulator.
+    pub create: CreateAccumulator,
+}
+
+impl AggregateRules {
+    /// A function of all values in any order that is NULL over nothing.
+    pub const fn new(name: &'static str, create: CreateAccumulator) -> Self {
+        Self {
+            name,
+            is_order_sensitive: false,
+            is_distinct_sensitive: true,
+            is_zero_of_nothing: false,
+            create,
+        }
+    }
+
+    /// The same, depending on the order of the rows.
+    pub const fn ordered(mut self) -> Self {
+        self.is_order_sensitive = true;
+        self
+    }
+
+    /// The same, not depending on how often a value occurs.
+    pub const fn idempotent(mut self) -> Self {
+        self.is_distinct_sensitive = false;
+        self
+    }
+
+    /// The same, zero over nothing.
+    pub const fn zero_of_nothing(mut self) -> Self {
+        self.is_zero_of_nothing = true;
+        self
+    }
+}
+
+impl PartialEq for AggregateRules {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for AggregateRules {}
+
+impl Hash for AggregateRules {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl fmt::Debug for AggregateRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 /// An aggregate function resolved for given argument types.

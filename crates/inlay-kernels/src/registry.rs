@@ -389,8 +389,13 @@ pub fn resolve_aggregate(name: &str, args: &[ArgType]) -> Result<AggregateFuncti
     let aggregate = aggregate(name).ok_or_else(|| unknown(name))?;
     (aggregate.resolve)(args).ok_or_else(|| Error::UndefinedFunction {
         message: format!("no function {}({})", aggregate.name, shown_types(args)),
-        candidates: vec![aggregate.signature.to_string()],
+        candidates: aggregate.signature.lines().map(str::to_string).collect(),
     })
+}
+
+/// Positions of the arguments of an aggregate (any case) that must be constant.
+pub fn constant_arguments(name: &str) -> &'static [usize] {
+    aggregate(name).map_or(&[], |aggregate| aggregate.constants)
 }
 
 fn shown_types(args: &[ArgType]) -> String {

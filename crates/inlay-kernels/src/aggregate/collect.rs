@@ -12,50 +12,97 @@ use std::sync::OnceLock;
 #[derive(Debug, Default)]
 pub(super) struct GroupRows {
     groups: Vec<u32>,
+    /// Where the rows of another morsel begin, and which.
+    runs: Vec<(u32, u32)>,
+    morsel: u32,
+    /// Rows of other workers lie among them: not in the order of morsels.
+    is_mixed: bool,
     /// Row numbers by group, and where each group begins; made at the first question.
     index: OnceLock<(Vec<u32>, Vec<u32>)>,
 }
 
 impl GroupRows {
+    /// See [`GroupedAccumulator::start_morsel`].
+    pub(super) fn start_morsel(&mut self, number: u32) {
+        self.morsel = number;
+    }
+
     pub(super) fn push(&mut self, groups: impl IntoIterator<Item = u32>) {
         self.index.take();
+        if self.runs.last().map_or(self.morsel != 0, |(_, morsel)| *morsel != self.morsel) {
+            self.runs.push((self.groups.len() as u32, self.morsel));
+        }
         self.groups.extend(groups);
     }
 
-    /// The rows of `group`, in the order of arrival.
+    /// Appends the values of `arg` that are not NULL to `values`, and their groups to the rows.
+    pub(super) fn collect(&mut self, values: &mut Column, arg: &Vector, groups: GroupIds<'_>) {
+        let rows: Vec<u32> = (0..groups.len() as u32).filter(|&row| !arg.is_null(row as usize)).collect();
+        values.append(arg, &rows);
+        self.push(rows.iter().map(|&row| groups.ids()[row as usize]));
+    }
+
+    /// The morsel of a row.
+    fn morsel_of(&self, row: u32) -> u32 {
+        let after = self.runs.partition_point(|(start, _)| *start <= row);
+        after.checked_sub(1).map_or(0, |run| self.runs[run].1)
+    }
+
+    /// The rows of `group`, in the order of the input.
     pub(super) fn rows(&self, group: u32) -> &[u32] {
-        let (offsets, rows) = self.index.get_or_init(|| {
-            let count = self.groups.iter().max().map_or(0, |&g| g as usize + 1);
-            let mut offsets = vec![0u32; count + 1];
-            self.groups.iter().for_each(|&g| offsets[g as usize + 1] += 1);
-            (0..count).for_each(|g| offsets[g + 1] += offsets[g]);
-            let mut next = offsets.clone();
-            let mut rows = vec![0u32; self.groups.len()];
-            for (row, &group) in self.groups.iter().enumerate() {
-                rows[next[group as usize] as usize] = row as u32;
-                next[group as usize] += 1;
-            }
-            (offsets, rows)
-        });
+        let (offsets, rows) = self.index.get_or_init(|| self.make_index());
         match offsets.get(group as usize + 1) {
             Some(&end) => &rows[offsets[group as usize] as usize..end as usize],
             None => &[],
         }
     }
 
+    fn make_index(&self) -> (Vec<u32>, Vec<u32>) {
+        let count = self.groups.iter().max().map_or(0, |&g| g as usize + 1);
+        let mut offsets = vec![0u32; count + 1];
+        self.groups.iter().for_each(|&g| offsets[g as usize + 1] += 1);
+        (0..count).for_each(|g| offsets[g + 1] += offsets[g]);
+        let mut next = offsets.clone();
+        let mut rows = vec![0u32; self.groups.len()];
+        for (row, &group) in self.groups.iter().enumerate() {
+            rows[next[group as usize] as usize] = row as u32;
+            next[group as usize] += 1;
+        }
+        if self.is_mixed {
+            for group in 0..count {
+                let own = &mut rows[offsets[group] as usize..offsets[group + 1] as usize];
+                if !own.is_sorted_by_key(|&row| self.morsel_of(row)) {
+                    own.sort_by_cached_key(|&row| (self.morsel_of(row), row));
+                }
+            }
+        }
+        (offsets, rows)
+    }
+
     /// Adds the rows of `other`'s groups `source` as rows of `target`; returns them in the order added.
     pub(super) fn merge(&mut self, other: &GroupRows, source: &[u32], target: &[u32]) -> Vec<u32> {
         let mut added = Vec::new();
+        let own_morsel = self.morsel;
+        self.is_mixed |= !other.runs.is_empty() || !self.runs.is_empty();
         for (&from, &to) in source.iter().zip(target) {
             let rows = other.rows(from);
             added.extend_from_slice(rows);
-            self.push(std::iter::repeat_n(to, rows.len()));
+            if other.runs.is_empty() {
+                self.morsel = 0;
+                self.push(std::iter::repeat_n(to, rows.len()));
+                continue;
+            }
+            for run in rows.chunk_by(|&a, &b| other.morsel_of(a) == other.morsel_of(b)) {
+                self.morsel = other.morsel_of(run[0]);
+                self.push(std::iter::repeat_n(to, run.len()));
+            }
         }
+        self.morsel = own_morsel;
         added
     }
 
     pub(super) fn memory_size(&self) -> usize {
-        self.groups.capacity() * 4 * if self.index.get().is_some() { 2 } else { 1 }
+        self.groups.capacity() * 4 * if self.index.get().is_some() { 2 } else { 1 } + self.runs.capacity() * 8
     }
 }
 
@@ -117,6 +164,10 @@ impl Ordered {
 
 impl GroupedAccumulator for Ordered {
     fn resize(&mut self, _groups: usize) {}
+
+    fn start_morsel(&mut self, number: u32) {
+        self.rows.start_morsel(number);
+    }
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
         let all: Vec<u32> = (0..groups.len() as u32).collect();

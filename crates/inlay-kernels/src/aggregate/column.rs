@@ -355,6 +355,22 @@ impl Column {
         vector
     }
 
+    /// Bytes of strings, those that were overwritten among them.
+    pub(super) fn heap_size(&self) -> usize {
+        if let Data::Views(_, heap) = &self.data { heap.size() } else { 0 }
+    }
+
+    /// Drops strings that were overwritten.
+    pub(super) fn compact(&mut self) {
+        if let Data::Views(views, heap) = &mut self.data {
+            self.heap.take();
+            let old = std::mem::take(heap);
+            for view in views {
+                *view = heap.push(old.bytes(view));
+            }
+        }
+    }
+
     /// Bytes held.
     pub fn memory_size(&self) -> usize {
         let data = match &self.data {

@@ -13,15 +13,24 @@ mod bits;
 mod collect;
 mod column;
 mod count;
+pub(crate) mod digest;
+pub(crate) mod doubles;
 mod extreme;
 mod fold;
+mod fractions;
+pub(crate) mod frequency;
 mod groups;
 mod hyperloglog;
-mod moments;
-mod pick;
-mod quantile;
+mod joined;
+pub(crate) mod moments;
+mod order;
+mod packing;
+pub(crate) mod pick;
+pub(crate) mod quantile;
+pub(crate) mod reservoir;
 mod strings;
 mod sum;
+pub(crate) mod temporal;
 #[cfg(test)]
 mod tests;
 
@@ -41,6 +50,10 @@ pub trait GroupedAccumulator: Send + Sync {
     /// Makes room for groups `0 .. groups`; never fewer than before. With `every_group_has_row` in [`create`], the next
     /// update or merge has a row of each group that is new.
     fn resize(&mut self, groups: usize);
+
+    /// The rows of the updates that follow belong to this morsel; those of one accumulator come in the order of morsels.
+    /// Functions that depend on the order of rows go by it when they merge.
+    fn start_morsel(&mut self, _number: u32) {}
 
     /// Adds rows: row `i` of `args` (at least `groups.len()` rows each, of any kind) to group `groups.ids()[i]`.
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()>;
@@ -94,11 +107,11 @@ pub fn create(
         | AggregateKind::Corr
         | AggregateKind::CovarPop
         | AggregateKind::CovarSamp => moments::create(function),
-        AggregateKind::StringAgg
-        | AggregateKind::Median
-        | AggregateKind::QuantileCont
-        | AggregateKind::Mode => quantile::create(function),
+        AggregateKind::StringAgg => joined::create(function),
+        AggregateKind::Median | AggregateKind::QuantileCont => quantile::continuous(function, total),
+        AggregateKind::Mode => Ok(frequency::mode(function)),
         AggregateKind::ApproxCountDistinct => Ok(hyperloglog::create()),
+        AggregateKind::Declared(rules) => (rules.create)(function, total),
     }
 }
 

@@ -10,13 +10,13 @@ use std::any::Any;
 
 /// Count, means, and sums of products of deviations, of one or two variables.
 #[derive(Clone, Copy, Default)]
-struct Moments {
-    count: f64,
-    mean_x: f64,
-    mean_y: f64,
-    xx: f64,
-    yy: f64,
-    xy: f64,
+pub(crate) struct Moments {
+    pub(super) count: f64,
+    pub(super) mean_x: f64,
+    pub(super) mean_y: f64,
+    pub(super) xx: f64,
+    pub(super) yy: f64,
+    pub(super) xy: f64,
 }
 
 impl Moments {
@@ -27,7 +27,7 @@ impl Moments {
         self.xx += delta * (x - self.mean_x);
     }
 
-    fn add_pair(&mut self, x: f64, y: f64) {
+    pub(super) fn add_pair(&mut self, x: f64, y: f64) {
         self.count += 1.0;
         let (delta_x, delta_y) = (x - self.mean_x, y - self.mean_y);
         self.mean_x += delta_x / self.count;
@@ -37,7 +37,7 @@ impl Moments {
         self.xy += delta_x * (y - self.mean_y);
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         if other.count == 0.0 {
             return;
         }

@@ -1,9 +1,10 @@
-//! `first`, `any_value`, `arg_min`, `arg_max`: one row's value is kept per group.
+//! `first`, `last`, `any_value`, `arg_min`, `arg_max` and their kin: one row's value is kept per group.
 
 use super::column::Column;
-use super::{GroupIds, GroupedAccumulator, same_kind};
+use super::order::{Comparator, Item};
+use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::{AggregateFunction, AggregateKind};
-use inlay_types::{Result, Value, Vector};
+use inlay_types::{Result, Vector};
 use std::any::Any;
 use std::cmp::Ordering;
 
@@ -12,59 +13,144 @@ use std::cmp::Ordering;
 enum Rule {
     /// The first row, NULL or not.
     First,
+    /// The last row, NULL or not.
+    Last,
     /// The first value that is not NULL.
     AnyValue,
-    /// The row with the least second argument, of those where neither is NULL.
-    Least,
-    /// The row with the greatest second argument, of those where neither is NULL.
-    Greatest,
+    /// The row with the least second argument.
+    Least(Nulls),
+    /// The row with the greatest second argument.
+    Greatest(Nulls),
 }
+
+/// Which rows `arg_min` and `arg_max` look at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    /// Those where neither argument is NULL.
+    Skipped,
+    /// Those where the second argument is not NULL.
+    Kept,
+    /// All; where the second argument is NULL only if there is no other.
+    Last,
+}
+
+/// Strings of less than this many bytes are not compacted.
+const COMPACT_MIN: usize = 1 << 18;
 
 struct Pick {
     values: Column,
     /// The second arguments of the rows kept.
-    keys: Option<Column>,
+    keys: Option<(Column, Comparator)>,
     taken: Vec<bool>,
+    /// The morsels of the rows kept.
+    morsels: Vec<u32>,
+    morsel: u32,
     rule: Rule,
+    /// The strings' size from which those that were replaced are dropped.
+    compact_at: usize,
+}
+
+fn boxed(function: &AggregateFunction, rule: Rule) -> Result<Box<dyn GroupedAccumulator>> {
+    let keys = matches!(rule, Rule::Least(_) | Rule::Greatest(_)).then(|| {
+        let ty = &function.arg_types[1];
+        (Column::new(ty.clone()), Comparator::new(ty))
+    });
+    let values = Column::new(function.arg_types[0].clone());
+    Ok(Box::new(Pick {
+        values,
+        keys,
+        taken: Vec::new(),
+        morsels: Vec::new(),
+        morsel: 0,
+        rule,
+        compact_at: COMPACT_MIN,
+    }))
 }
 
 pub(super) fn create(function: &AggregateFunction) -> Result<Box<dyn GroupedAccumulator>> {
     let rule = match function.kind {
         AggregateKind::First => Rule::First,
-        AggregateKind::ArgMin => Rule::Least,
-        AggregateKind::ArgMax => Rule::Greatest,
+        AggregateKind::ArgMin => Rule::Least(Nulls::Skipped),
+        AggregateKind::ArgMax => Rule::Greatest(Nulls::Skipped),
         _ => Rule::AnyValue,
     };
-    let keys =
-        matches!(rule, Rule::Least | Rule::Greatest).then(|| Column::new(function.arg_types[1].clone()));
-    Ok(Box::new(Pick { values: Column::new(function.arg_types[0].clone()), keys, taken: Vec::new(), rule }))
+    boxed(function, rule)
 }
 
-/// The order of a vector's row against a kept key.
-fn order(vector: &Vector, row: usize, kept: &Column, at: usize) -> Ordering {
-    if vector.logical_type().is_view() {
-        let view = match vector.as_dictionary() {
-            Some(dictionary) => &dictionary.values().views()[vector.codes()[row] as usize],
-            None => &vector.views()[if vector.is_constant() { 0 } else { row }],
-        };
-        return view.bytes(vector.heap().buffers()).cmp(kept.bytes(at));
+pub(crate) fn last(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    boxed(function, Rule::Last)
+}
+
+pub(crate) fn arg_min_null(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    boxed(f, Rule::Least(Nulls::Kept))
+}
+
+pub(crate) fn arg_max_null(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    boxed(f, Rule::Greatest(Nulls::Kept))
+}
+
+pub(crate) fn arg_min_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    boxed(f, Rule::Least(Nulls::Last))
+}
+
+pub(crate) fn arg_max_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    boxed(f, Rule::Greatest(Nulls::Last))
+}
+
+impl Rule {
+    /// Whether a key in this order to the one kept is better.
+    fn prefers(self, order: Ordering) -> bool {
+        match self {
+            Self::Least(_) => order.is_lt(),
+            Self::Greatest(_) => order.is_gt(),
+            Self::First | Self::Last | Self::AnyValue => false,
+        }
     }
-    let kept: Value = kept.to_vector(at, 1).get(0);
-    vector.get(row).total_cmp(&kept)
 }
 
 impl Pick {
-    fn wants(&self, group: usize, args: &[&Vector], row: usize) -> bool {
-        match (self.rule, &self.keys) {
-            (Rule::First, _) => !self.taken[group],
-            (Rule::Least | Rule::Greatest, Some(keys)) => {
-                if args[0].is_null(row) || args[1].is_null(row) {
+    fn compact(&mut self) {
+        let keys = |pick: &Self| pick.keys.as_ref().map_or(0, |(keys, _)| keys.heap_size());
+        if self.values.heap_size() + keys(self) > self.compact_at {
+            self.values.compact();
+            if let Some((keys, _)) = &mut self.keys {
+                keys.compact();
+            }
+            self.compact_at = COMPACT_MIN.max(2 * (self.values.heap_size() + keys(self)));
+        }
+    }
+
+    /// The order of a row's key to that of a group; NULL is the worst. `None` without keys.
+    fn order(&self, group: usize, key: Item<'_>, key_is_null: bool) -> Option<Ordering> {
+        let (keys, comparator) = self.keys.as_ref()?;
+        let worst = if self.rule.prefers(Ordering::Greater) { Ordering::Less } else { Ordering::Greater };
+        Some(match (key_is_null, keys.is_null(group)) {
+            (true, true) => Ordering::Equal,
+            (true, false) => worst,
+            (false, true) => worst.reverse(),
+            (false, false) => comparator.compare(key, Item::of_column(keys, group)),
+        })
+    }
+
+    fn wants(&self, group: usize, args: &[std::borrow::Cow<'_, Vector>], row: usize) -> bool {
+        let taken = self.taken[group];
+        match self.rule {
+            Rule::First => !taken,
+            Rule::Last => true,
+            Rule::AnyValue => !taken && !args[0].is_null(row),
+            Rule::Least(nulls) | Rule::Greatest(nulls) => {
+                let key_is_null = args[1].is_null(row);
+                let is_skipped = match nulls {
+                    Nulls::Skipped => key_is_null || args[0].is_null(row),
+                    Nulls::Kept => key_is_null,
+                    Nulls::Last => false,
+                };
+                if is_skipped {
                     return false;
                 }
-                let wanted = if self.rule == Rule::Least { Ordering::Less } else { Ordering::Greater };
-                !self.taken[group] || order(args[1], row, keys, group) == wanted
+                let order = || self.order(group, Item::of_vector(&args[1], row), key_is_null);
+                !taken || order().is_some_and(|order| self.rule.prefers(order))
             }
-            _ => !self.taken[group] && !args[0].is_null(row),
         }
     }
 }
@@ -72,23 +158,52 @@ impl Pick {
 impl GroupedAccumulator for Pick {
     fn resize(&mut self, groups: usize) {
         self.values.resize_nulls(groups);
-        if let Some(keys) = &mut self.keys {
+        if let Some((keys, _)) = &mut self.keys {
             keys.resize_nulls(groups);
         }
         self.taken.resize(groups, false);
+        self.morsels.resize(groups, 0);
+    }
+
+    fn start_morsel(&mut self, number: u32) {
+        self.morsel = number;
     }
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
+        let args: Vec<_> = args.iter().map(|arg| flat(arg)).collect();
         for (row, &group) in groups.ids().iter().enumerate() {
             let group = group as usize;
-            if self.wants(group, args, row) {
-                self.values.set(group, args[0], row);
-                if let Some(keys) = &mut self.keys {
-                    keys.set(group, args[1], row);
+            if self.wants(group, &args, row) {
+                self.values.set(group, &args[0], row);
+                if let Some((keys, _)) = &mut self.keys {
+                    keys.set(group, &args[1], row);
                 }
                 self.taken[group] = true;
+                self.morsels[group] = self.morsel;
             }
         }
+        self.compact();
+        Ok(())
+    }
+
+    fn update_one(&mut self, args: &[&Vector], len: usize, group: u32) -> Result<()> {
+        // Of all rows only one can be the last, or the first.
+        let index = group as usize;
+        let row = match self.rule {
+            Rule::First if self.taken[index] || len == 0 => return Ok(()),
+            Rule::First => 0,
+            Rule::Last if len == 0 => return Ok(()),
+            Rule::Last => len - 1,
+            Rule::AnyValue if self.taken[index] => return Ok(()),
+            _ => {
+                let ids = vec![group; len];
+                return self.update(args, GroupIds::new(&ids, index + 1));
+            }
+        };
+        self.values.set(index, args[0], row);
+        self.taken[index] = true;
+        self.morsels[index] = self.morsel;
+        self.compact();
         Ok(())
     }
 
@@ -99,20 +214,25 @@ impl GroupedAccumulator for Pick {
             if !other.taken[from] {
                 continue;
             }
+            let earlier = other.morsels[from] < self.morsels[to];
+            let order =
+                other.keys.as_ref().filter(|_| self.taken[to]).and_then(|(theirs, _)| {
+                    self.order(to, Item::of_column(theirs, from), theirs.is_null(from))
+                });
             let wanted = !self.taken[to]
-                || match (&self.keys, &other.keys) {
-                    (Some(ours), Some(theirs)) => {
-                        let order = order(&theirs.to_vector(from, 1), 0, ours, to);
-                        order == if self.rule == Rule::Least { Ordering::Less } else { Ordering::Greater }
-                    }
-                    _ => false,
+                || match order {
+                    Some(Ordering::Equal) => earlier,
+                    Some(order) => self.rule.prefers(order),
+                    None if self.rule == Rule::Last => !earlier,
+                    None => earlier,
                 };
             if wanted {
                 self.values.set_from(to, &other.values, from);
-                if let (Some(ours), Some(theirs)) = (&mut self.keys, &other.keys) {
+                if let (Some((ours, _)), Some((theirs, _))) = (&mut self.keys, &other.keys) {
                     ours.set_from(to, theirs, from);
                 }
                 self.taken[to] = true;
+                self.morsels[to] = other.morsels[from];
             }
         }
         Ok(())
@@ -123,7 +243,10 @@ impl GroupedAccumulator for Pick {
     }
 
     fn memory_size(&self) -> usize {
-        self.values.memory_size() + self.keys.as_ref().map_or(0, Column::memory_size) + self.taken.capacity()
+        self.values.memory_size()
+            + self.keys.as_ref().map_or(0, |(keys, _)| keys.memory_size())
+            + self.taken.capacity()
+            + self.morsels.capacity() * 4
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -1,183 +1,347 @@
-//! Aggregates that need all values of a group at once: `median`, `quantile_cont`, `mode`, `string_agg`.
+//! `quantile_cont`, `quantile_disc`, `median` and `mad`: all values of a group are kept and looked at in order at the end.
+//!
+//! For `n` values in order, the continuous quantile of `q` lies at position `q * (n - 1)`, between two values if need be;
+//! the discrete one is the first value that at least `q * n` values are not above. Negative fractions count from the
+//! largest value. `mad` is the median of the distances to the median.
 
 use super::bits::unsupported;
 use super::collect::GroupRows;
 use super::column::Column;
+use super::fractions::Parameter;
+use super::order::{order_bytes, order_floats};
+use super::packing::{Results, is_list};
 use super::{GroupIds, GroupedAccumulator, same_kind};
-use crate::function::{AggregateFunction, AggregateKind};
-use inlay_types::{Error, LogicalType, PhysicalType, Result, Value, Vector, VectorBuilder};
+use crate::function::AggregateFunction;
+use inlay_types::{Interval, LogicalType, Native, PhysicalType, Result, Vector};
 use std::any::Any;
-use std::collections::HashMap;
+use std::cmp::Ordering;
 
-/// Keeps the values that are not NULL, by group.
-struct Holistic {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Continuous,
+    Discrete,
+    Deviation,
+}
+
+struct Quantiles {
     values: Column,
     rows: GroupRows,
+    parameter: Parameter,
+    mode: Mode,
     function: AggregateFunction,
-    /// The second argument (fraction, separator), the same for all rows.
-    parameter: Option<Value>,
 }
 
-pub(super) fn create(function: &AggregateFunction) -> Result<Box<dyn GroupedAccumulator>> {
-    let ty = function.arg_types[0].clone();
-    let fits = match function.kind {
-        AggregateKind::Median | AggregateKind::QuantileCont => !ty.is_view() && ty != LogicalType::Interval,
-        AggregateKind::StringAgg => ty.is_view(),
-        _ => true,
-    };
-    if !fits {
-        return Err(unsupported(function));
-    }
-    let (rows, function) = (GroupRows::default(), function.clone());
-    Ok(Box::new(Holistic { values: Column::new(ty), rows, function, parameter: None }))
+pub(crate) fn continuous(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    create(f, Mode::Continuous)
 }
 
-impl Holistic {
-    fn fraction(&self) -> Result<f64> {
-        if self.function.kind == AggregateKind::Median {
-            return Ok(0.5);
+pub(crate) fn discrete(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    create(f, Mode::Discrete)
+}
+
+pub(crate) fn deviation(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    create(f, Mode::Deviation)
+}
+
+fn create(function: &AggregateFunction, mode: Mode) -> Result<Box<dyn GroupedAccumulator>> {
+    let values = Column::new(function.arg_types[0].clone());
+    let parameter = Parameter::default();
+    Ok(Box::new(Quantiles {
+        values,
+        rows: GroupRows::default(),
+        parameter,
+        mode,
+        function: function.clone(),
+    }))
+}
+
+/// A carrier whose values are in order.
+pub(super) trait Sortable: Native {
+    fn order(&self, other: &Self) -> Ordering;
+}
+
+/// A carrier with values between any two.
+trait Interpolated: Sortable {
+    /// `low + (high - low) * weight`; integers are rounded, or cut off.
+    fn between(low: Self, high: Self, weight: f64, rounds: bool) -> Self;
+    /// `|self - other|`.
+    fn distance(self, other: Self) -> Self;
+}
+
+macro_rules! sortable {
+    ($($t:ty),*) => { $(
+        impl Sortable for $t {
+            #[inline]
+            fn order(&self, other: &Self) -> Ordering {
+                self.cmp(other)
+            }
         }
-        let fraction = self.parameter.as_ref().and_then(Value::as_f64).unwrap_or(0.5);
-        if (0.0..=1.0).contains(&fraction) {
-            Ok(fraction)
-        } else {
-            Err(Error::invalid_argument(format!(
-                "the fraction of quantile_cont is {fraction}; give one from 0 to 1"
-            )))
+    )* };
+}
+sortable!(i8, i16, i32, i64, i128, u8, u16, u32, u64, u128);
+impl Sortable for f32 {
+    fn order(&self, other: &Self) -> Ordering {
+        order_floats(f64::from(*self), f64::from(*other))
+    }
+}
+impl Sortable for f64 {
+    fn order(&self, other: &Self) -> Ordering {
+        order_floats(*self, *other)
+    }
+}
+impl Sortable for Interval {
+    fn order(&self, other: &Self) -> Ordering {
+        self.order_key().cmp(&other.order_key())
+    }
+}
+
+/// `low + delta * weight` of integers, without losing digits of `low`.
+fn between_integers(low: i128, delta: i128, weight: f64, rounds: bool) -> i128 {
+    let part = delta as f64 * weight;
+    if rounds {
+        return low.saturating_add(part.round() as i128).min(low.saturating_add(delta));
+    }
+    let value = low.saturating_add(part.floor() as i128).min(low.saturating_add(delta));
+    // Cut off towards zero.
+    if value < 0 && part.fract() != 0.0 { value + 1 } else { value }
+}
+
+macro_rules! interpolated_integer {
+    ($($t:ty),*) => { $(
+        impl Interpolated for $t {
+            fn between(low: Self, high: Self, weight: f64, rounds: bool) -> Self {
+                between_integers(low as i128, high as i128 - low as i128, weight, rounds) as Self
+            }
+            fn distance(self, other: Self) -> Self {
+                self.saturating_sub(other).saturating_abs()
+            }
         }
+    )* };
+}
+interpolated_integer!(i16, i32, i64);
+impl Interpolated for i128 {
+    fn between(low: Self, high: Self, weight: f64, rounds: bool) -> Self {
+        between_integers(low, high.saturating_sub(low), weight, rounds)
+    }
+    fn distance(self, other: Self) -> Self {
+        self.saturating_sub(other).saturating_abs()
+    }
+}
+macro_rules! interpolated_float {
+    ($($t:ty),*) => { $(
+        impl Interpolated for $t {
+            fn between(low: Self, high: Self, weight: f64, _rounds: bool) -> Self {
+                if low == high { low } else { low + (high - low) * weight as $t }
+            }
+            fn distance(self, other: Self) -> Self {
+                (self - other).abs()
+            }
+        }
+    )* };
+}
+interpolated_float!(f32, f64);
+impl Interpolated for Interval {
+    fn between(low: Self, high: Self, weight: f64, _rounds: bool) -> Self {
+        let (low, high) = (low.order_key(), high.order_key());
+        interval_of_micros(between_integers(low, high - low, weight, true))
+    }
+    fn distance(self, other: Self) -> Self {
+        interval_of_micros((self.order_key() - other.order_key()).abs())
+    }
+}
+
+fn interval_of_micros(micros: i128) -> Interval {
+    const DAY: i128 = 86_400_000_000;
+    let days = (micros / DAY).clamp(i128::from(i32::MIN), i128::from(i32::MAX));
+    Interval { months: 0, days: days as i32, micros: (micros - days * DAY) as i64 }
+}
+
+/// Positions of a fraction among `n > 0` values: between two of them, and the weight of the upper one.
+fn position(fraction: f64, n: usize) -> (usize, usize, f64) {
+    let last = (n - 1) as f64;
+    let exact = if fraction < 0.0 { (1.0 + fraction) * last } else { fraction * last };
+    let below = exact.floor().clamp(0.0, last);
+    let weight = (exact - below).clamp(0.0, 1.0);
+    (below as usize, if weight > 0.0 { below as usize + 1 } else { below as usize }, weight)
+}
+
+/// The position of a discrete quantile among `n > 0` values.
+fn discrete_position(fraction: f64, n: usize) -> usize {
+    let below = (n as f64 - n as f64 * fraction.abs()).floor().clamp(0.0, n as f64) as usize;
+    let index = (n - below).max(1) - 1;
+    if fraction < 0.0 { n - 1 - index } else { index }
+}
+
+/// The value at `index` in order.
+fn nth<T: Sortable>(values: &mut [T], index: usize) -> T {
+    *values.select_nth_unstable_by(index, T::order).1
+}
+
+fn interpolate<T: Interpolated>(values: &mut [T], fraction: f64, rounds: bool) -> T {
+    let (low, high, weight) = position(fraction, values.len());
+    let (_, below, above) = values.select_nth_unstable_by(low, T::order);
+    let below = *below;
+    if high == low {
+        return below;
+    }
+    let high = above.iter().copied().min_by(T::order).unwrap_or(below);
+    T::between(below, high, weight, rounds)
+}
+
+impl Quantiles {
+    fn name(&self) -> &'static str {
+        self.function.name
     }
 
-    fn quantiles(&self, from: usize, len: usize) -> Result<Vector> {
-        let fraction = self.fraction()?;
-        let ty = self.function.return_type.clone();
-        let mut builder = VectorBuilder::new(ty.clone(), len);
-        let mut numbers = Vec::new();
+    /// Calls `result` with the values of each group that has some, and each fraction.
+    fn each<T: Native, R: Native>(
+        &self,
+        from: usize,
+        len: usize,
+        fractions: &[f64],
+        result: impl Fn(&mut [T], f64) -> R,
+    ) -> Result<Vector> {
+        let mut results = Results::new(&self.function.return_type, len);
         for group in from..from + len {
             let rows = self.rows.rows(group as u32);
             if rows.is_empty() {
-                builder.push_null();
+                results.push_null();
                 continue;
             }
-            numbers.clear();
-            numbers_of(&self.values.gather(rows), ty.clone(), &mut numbers);
-            let value = interpolate(&mut numbers, fraction);
-            match ty.physical() {
-                PhysicalType::F64 => builder.push_native(value),
-                PhysicalType::F32 => builder.push_native(value as f32),
-                PhysicalType::I16 => builder.push_native(value.round() as i16),
-                PhysicalType::I32 => builder.push_native(value.round() as i32),
-                PhysicalType::I64 => builder.push_native(value.round() as i64),
-                PhysicalType::I128 => builder.push_native(value.round() as i128),
-                _ => return Err(unsupported(&self.function)),
+            let gathered = self.values.gather(rows);
+            let mut values = gathered.values::<T>().to_vec();
+            for &fraction in fractions {
+                results.child().push_native(result(&mut values, fraction));
             }
+            results.end_row();
         }
-        Ok(builder.finish())
+        results.finish()
     }
 
-    fn modes(&self, from: usize, len: usize) -> Result<Vector> {
-        let ty = self.function.return_type.clone();
-        let mut builder = VectorBuilder::new(ty.clone(), len);
+    fn strings(&self, from: usize, len: usize, fractions: &[f64]) -> Result<Vector> {
+        let mut results = Results::new(&self.function.return_type, len);
+        let ty = &self.function.arg_types[0];
         for group in from..from + len {
-            let rows = self.rows.rows(group as u32);
-            // Value to how often it occurs and its first row; ties go to the value that came first.
-            let mut counts: HashMap<(&[u8], u64, u64), (usize, u32)> = HashMap::new();
-            for &row in rows {
-                let (head, tail) = if ty.is_view() { (0, 0) } else { self.values.words(row as usize) };
-                counts.entry((self.values.bytes(row as usize), head, tail)).or_insert((0, row)).0 += 1;
+            let mut rows = self.rows.rows(group as u32).to_vec();
+            if rows.is_empty() {
+                results.push_null();
+                continue;
             }
-            match counts.values().max_by_key(|(count, row)| (*count, std::cmp::Reverse(*row))) {
-                None => builder.push_null(),
-                Some(&(_, row)) if ty.is_view() => builder.push_bytes(self.values.bytes(row as usize)),
-                Some(&(_, row)) => builder.append(&self.values.gather(&[row])),
+            let bytes = |row: u32| self.values.bytes(row as usize);
+            for &fraction in fractions {
+                let index = discrete_position(fraction, rows.len());
+                let order = |a: &u32, b: &u32| order_bytes(ty, bytes(*a), bytes(*b));
+                let row = *rows.select_nth_unstable_by(index, order).1;
+                results.child().push_bytes(bytes(row));
             }
+            results.end_row();
         }
-        Ok(builder.finish())
+        results.finish()
     }
 
-    fn joined(&self, from: usize, len: usize) -> Result<Vector> {
-        let separator = self.parameter.as_ref().and_then(Value::as_str).unwrap_or(",").as_bytes();
-        let mut builder = VectorBuilder::new(self.function.return_type.clone(), len);
-        let mut text = Vec::new();
-        for group in from..from + len {
-            text.clear();
-            let rows = self.rows.rows(group as u32);
-            for (index, &row) in rows.iter().enumerate() {
-                if index > 0 {
-                    text.extend_from_slice(separator);
-                }
-                text.extend_from_slice(self.values.bytes(row as usize));
-            }
-            match rows.is_empty() {
-                true => builder.push_null(),
-                false => builder.push_bytes(&text),
-            }
+    fn discrete(&self, from: usize, len: usize, fractions: &[f64]) -> Result<Vector> {
+        macro_rules! of {
+            ($t:ty) => {
+                self.each(from, len, fractions, |values: &mut [$t], fraction| {
+                    let index = discrete_position(fraction, values.len());
+                    nth(values, index)
+                })
+            };
         }
-        Ok(builder.finish())
+        match self.function.arg_types[0].physical() {
+            PhysicalType::Bool | PhysicalType::U8 => of!(u8),
+            PhysicalType::I8 => of!(i8),
+            PhysicalType::I16 => of!(i16),
+            PhysicalType::I32 => of!(i32),
+            PhysicalType::I64 => of!(i64),
+            PhysicalType::I128 => of!(i128),
+            PhysicalType::U16 => of!(u16),
+            PhysicalType::U32 => of!(u32),
+            PhysicalType::U64 => of!(u64),
+            PhysicalType::U128 => of!(u128),
+            PhysicalType::F32 => of!(f32),
+            PhysicalType::F64 => of!(f64),
+            PhysicalType::Interval => of!(Interval),
+            PhysicalType::View => self.strings(from, len, fractions),
+        }
+    }
+
+    fn continuous(&self, from: usize, len: usize, fractions: &[f64]) -> Result<Vector> {
+        // Parts of decimals are cut off, parts of microseconds rounded.
+        let rounds = !matches!(self.function.arg_types[0], LogicalType::Decimal { .. });
+        macro_rules! of {
+            ($t:ty) => {
+                self.each(from, len, fractions, |v: &mut [$t], fraction| interpolate(v, fraction, rounds))
+            };
+        }
+        match self.function.arg_types[0].physical() {
+            PhysicalType::I16 => of!(i16),
+            PhysicalType::I32 => of!(i32),
+            PhysicalType::I64 => of!(i64),
+            PhysicalType::I128 => of!(i128),
+            PhysicalType::F32 => of!(f32),
+            PhysicalType::F64 => of!(f64),
+            PhysicalType::Interval => of!(Interval),
+            _ => Err(unsupported(&self.function)),
+        }
+    }
+
+    fn deviations(&self, from: usize, len: usize) -> Result<Vector> {
+        let rounds = !matches!(self.function.arg_types[0], LogicalType::Decimal { .. });
+        fn deviation<T: Interpolated>(values: &mut [T], rounds: bool) -> T {
+            let median = interpolate(values, 0.5, rounds);
+            values.iter_mut().for_each(|value| *value = value.distance(median));
+            interpolate(values, 0.5, rounds)
+        }
+        let once = [0.5];
+        macro_rules! of {
+            ($t:ty) => {
+                self.each(from, len, &once, |values: &mut [$t], _| deviation(values, rounds))
+            };
+        }
+        match self.function.arg_types[0].physical() {
+            PhysicalType::I16 => of!(i16),
+            PhysicalType::I32 => of!(i32),
+            PhysicalType::I64 if self.function.return_type == LogicalType::Interval => {
+                self.each(from, len, &once, |values: &mut [i64], _| {
+                    interval_of_micros(i128::from(deviation(values, rounds)))
+                })
+            }
+            PhysicalType::I64 => of!(i64),
+            PhysicalType::I128 => of!(i128),
+            PhysicalType::F32 => of!(f32),
+            PhysicalType::F64 => of!(f64),
+            _ => Err(unsupported(&self.function)),
+        }
     }
 }
 
-/// The numbers of a flat vector without NULLs as doubles: unscaled when the result is of a scaled type as well.
-fn numbers_of(values: &Vector, result: LogicalType, out: &mut Vec<f64>) {
-    let scale = match (values.logical_type(), result) {
-        (LogicalType::Decimal { scale, .. }, LogicalType::Real | LogicalType::Double) => {
-            10f64.powi(i32::from(scale))
-        }
-        _ => 1.0,
-    };
-    match values.physical_type() {
-        PhysicalType::F64 => out.extend_from_slice(values.values::<f64>()),
-        PhysicalType::F32 => out.extend(values.values::<f32>().iter().map(|&v| f64::from(v))),
-        PhysicalType::I32 => out.extend(values.values::<i32>().iter().map(|&v| f64::from(v) / scale)),
-        PhysicalType::I64 => out.extend(values.values::<i64>().iter().map(|&v| v as f64 / scale)),
-        _ => out.extend((0..values.len()).map(|row| values.stored_i128(row) as f64 / scale)),
-    }
-}
-
-/// The value at `fraction` of the sorted numbers, between two of them if need be.
-fn interpolate(numbers: &mut [f64], fraction: f64) -> f64 {
-    let position = fraction * (numbers.len() - 1) as f64;
-    let (below, weight) = (position.floor() as usize, position.fract());
-    // NaN sorts above all numbers, whatever its sign bit.
-    let order = |a: &f64, b: &f64| a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()));
-    let (_, low, above) = numbers.select_nth_unstable_by(below, order);
-    let low = *low;
-    if weight == 0.0 {
-        return low;
-    }
-    let high = above.iter().copied().min_by(order).unwrap_or(low);
-    low + (high - low) * weight
-}
-
-impl GroupedAccumulator for Holistic {
+impl GroupedAccumulator for Quantiles {
     fn resize(&mut self, _groups: usize) {}
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
-        if let (None, Some(parameter)) = (&self.parameter, args.get(1)) {
-            self.parameter =
-                (0..groups.len()).find(|&row| !parameter.is_null(row)).map(|row| parameter.get(row));
-        }
-        let arg = args[0];
-        let rows: Vec<u32> = (0..groups.len() as u32).filter(|&row| !arg.is_null(row as usize)).collect();
-        self.values.append(arg, &rows);
-        self.rows.push(rows.iter().map(|&row| groups.ids()[row as usize]));
+        self.parameter.learn(args.get(1), groups.len());
+        self.rows.collect(&mut self.values, args[0], groups);
         Ok(())
     }
 
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {
         let other = same_kind::<Self>(other)?;
-        if self.parameter.is_none() {
-            self.parameter.clone_from(&other.parameter);
-        }
+        self.parameter.merge(&other.parameter);
         let added = self.rows.merge(&other.rows, source, target);
         self.values.append_column(&other.values, &added);
         Ok(())
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
-        match self.function.kind {
-            AggregateKind::Mode => self.modes(from, len),
-            AggregateKind::StringAgg => self.joined(from, len),
-            _ => self.quantiles(from, len),
+        if self.mode == Mode::Deviation {
+            return self.deviations(from, len);
+        }
+        let fractions = self.parameter.fractions(self.name(), -1.0, 0.5)?;
+        debug_assert!(fractions.len() == 1 || is_list(&self.function.return_type));
+        match self.mode {
+            Mode::Continuous => self.continuous(from, len, &fractions),
+            Mode::Discrete | Mode::Deviation => self.discrete(from, len, &fractions),
         }
     }
 
@@ -187,5 +351,35 @@ impl GroupedAccumulator for Holistic {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_of_fractions() {
+        assert_eq!(position(0.5, 3), (1, 1, 0.0));
+        assert_eq!(position(0.5, 2), (0, 1, 0.5));
+        assert_eq!(position(-0.25, 3), (1, 2, 0.5));
+        assert_eq!(position(-1.0, 3), (0, 0, 0.0));
+        assert_eq!(position(1.0, 1), (0, 0, 0.0));
+        assert_eq!(
+            (discrete_position(0.5, 3), discrete_position(0.5, 4), discrete_position(0.0, 4)),
+            (1, 1, 0)
+        );
+        assert_eq!(
+            (discrete_position(1.0, 4), discrete_position(-0.25, 3), discrete_position(-1.0, 3)),
+            (3, 2, 0)
+        );
+    }
+
+    #[test]
+    fn decimals_are_cut_off_and_times_rounded() {
+        assert_eq!(i32::between(100, 103, 0.5, false), 101);
+        assert_eq!(i32::between(-103, -100, 0.5, false), -101);
+        assert_eq!(i64::between(1, 2, 0.5, true), 2);
+        assert_eq!(i64::between(i64::MIN, i64::MAX, 1.0, true), i64::MAX);
     }
 }

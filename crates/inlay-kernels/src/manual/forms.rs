@@ -62,15 +62,6 @@ pub(super) static FORMS: &[Described] = &[
         "name of the type",
         "typeof(1) = 'INTEGER'",
     ),
-    form(
-        "count_if",
-        Category::Aggregate,
-        &["count_if(BOOLEAN) -> BIGINT"],
-        "number of rows for which a condition is true",
-        "count_if(x > 1) FROM (VALUES (1), (2), (3)) t(x) = 2",
-    )
-    .aliases(&["countif"])
-    .kind(Kind::Aggregate),
     form("version", Category::System, &["version() -> VARCHAR"], "version of the engine", "version()"),
     form(
         "current_database",

@@ -192,7 +192,7 @@ pub fn all() -> impl Iterator<Item = Entry> {
         aliases: aggregate.aliases,
         kind: Kind::Aggregate,
         category: Category::Aggregate,
-        signatures: vec![aggregate.signature.to_string()],
+        signatures: aggregate.signature.lines().map(str::to_string).collect(),
         description: aggregate.description,
         example: Example::parse(aggregate.example),
         volatility: Volatility::Immutable,

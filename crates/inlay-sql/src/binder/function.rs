@@ -3,10 +3,12 @@
 use super::coerce::arg_type;
 use super::scope::Phase;
 use super::{AggregateFrame, Binder};
-use crate::parser::ast::{self, ExprKind, FunctionCall, Pos, SortOrder};
+use crate::parser::ast::{FunctionCall, Pos, SortOrder};
 use crate::plan::{AggregateExpr, CompareOp, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
-use inlay_kernels::registry::{function_names, is_aggregate, resolve_aggregate, scalar_exists};
+use inlay_kernels::registry::{
+    constant_arguments, function_names, is_aggregate, resolve_aggregate, scalar_exists,
+};
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
@@ -169,21 +171,6 @@ impl Binder<'_> {
                 };
                 Expr::literal(value)
             }
-            "count_if" | "countif" => {
-                count(1..=1)?;
-                // count_if(x) counts the rows for which x is TRUE.
-                let mut counted = call.clone();
-                let case = ExprKind::Case {
-                    operand: None,
-                    branches: vec![(
-                        arguments[0].clone(),
-                        ast::Expr { kind: ExprKind::Literal(ast::Literal::Boolean(true)), pos },
-                    )],
-                    otherwise: None,
-                };
-                counted.arguments = vec![ast::Expr { kind: case, pos }];
-                self.aggregate_call("count", &counted, pos)?
-            }
             _ => return Ok(None),
         }))
     }
@@ -225,7 +212,8 @@ impl Binder<'_> {
         if call.star && name != "count" {
             return Err(self.at(Error::bind(format!("{name}(*) does not exist; only count(*) does")), pos));
         }
-        let args = self.exprs(&call.arguments)?;
+        let mut args = self.exprs(&call.arguments)?;
+        self.fold_constants(name, &mut args, call)?;
         let types: Vec<_> = args.iter().map(arg_type).collect();
         let function = self.placed(resolve_aggregate(name, &types), pos)?;
         let args =
@@ -244,6 +232,17 @@ impl Binder<'_> {
             order_by.push(self.sort_key(expr, item.order));
         }
         Ok(AggregateExpr { function: Arc::new(function), args, distinct: call.distinct, filter, order_by })
+    }
+
+    /// Replaces arguments that must be constant by their values.
+    fn fold_constants(&self, name: &str, args: &mut [Expr], call: &FunctionCall) -> Result<()> {
+        for &index in constant_arguments(name) {
+            if let (Some(arg), Some(written)) = (args.get_mut(index), call.arguments.get(index)) {
+                let value = self.evaluate(arg, written.pos, &format!("argument {} of {name}", index + 1))?;
+                *arg = Expr::Literal { value, ty: arg.ty() };
+            }
+        }
+        Ok(())
     }
 
     /// A sort key; without NULLS FIRST or LAST the session's default holds.

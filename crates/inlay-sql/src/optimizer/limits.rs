@@ -2,7 +2,6 @@
 
 use super::rewrite::{empty_relation, take, with_stack};
 use crate::plan::{AggregateExpr, JoinKind, OrderedJoinKind, Plan, SetOpKind};
-use inlay_kernels::AggregateKind;
 
 /// Rewrites a whole plan; the order of its own rows matters.
 pub fn run(plan: &mut Plan) {
@@ -63,15 +62,7 @@ fn is_limit_over_sort(plan: &Plan) -> bool {
 }
 
 fn depends_on_order(aggregate: &AggregateExpr) -> bool {
-    let by_order = matches!(
-        aggregate.function.kind,
-        AggregateKind::First
-            | AggregateKind::AnyValue
-            | AggregateKind::StringAgg
-            | AggregateKind::ArgMin
-            | AggregateKind::ArgMax
-    );
-    by_order && aggregate.order_by.is_empty()
+    aggregate.function.kind.is_order_sensitive() && aggregate.order_by.is_empty()
 }
 
 /// Moves a limit as far down as it goes.

@@ -210,12 +210,9 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
             set
         }
         Plan::Aggregate { input, groups, aggregates } => {
-            use inlay_kernels::AggregateKind::{ApproxCountDistinct, Count, CountStar};
             let below = not_null_columns(input);
-            let counts = aggregates
-                .iter()
-                .filter(|(_, a)| matches!(a.function.kind, Count | CountStar | ApproxCountDistinct))
-                .map(|(id, _)| *id);
+            let counts =
+                aggregates.iter().filter(|(_, a)| a.function.kind.is_zero_of_nothing()).map(|(id, _)| *id);
             groups.iter().filter(|(_, e)| is_never_null(e, &below)).map(|(id, _)| *id).chain(counts).collect()
         }
         Plan::Sort { input, .. } | Plan::Limit { input, .. } | Plan::GroupLimit { input, .. } => {

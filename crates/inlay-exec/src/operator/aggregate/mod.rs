@@ -134,6 +134,14 @@ struct Worker {
     row_spill: RowSpill,
     reservation: Reservation,
     batches: u32,
+    morsel: u32,
+}
+
+/// A worker once it has seen a batch, and the morsel that it is at.
+#[derive(Default)]
+struct Local {
+    worker: Option<Worker>,
+    morsel: u32,
 }
 
 impl Worker {
@@ -148,7 +156,13 @@ impl Worker {
             row_spill: RowSpill::default(),
             reservation: aggregate.context.budget.reserve(0)?,
             batches: 0,
+            morsel: 0,
         })
+    }
+
+    fn start_morsel(&mut self, number: u32) {
+        self.morsel = number;
+        self.state.start_morsel(number);
     }
 
     fn consume(&mut self, batch: &Batch, aggregate: &HashAggregate) -> Result<()> {
@@ -174,7 +188,8 @@ impl Worker {
         {
             let pays = self.state.rows / self.state.table.len() as u64 >= REDUCTION_MIN;
             self.seal(aggregate, true)?;
-            if let (false, Some(inputs)) = (pays, &aggregate.spec.inputs) {
+            let ordered = aggregate.spec.is_order_sensitive();
+            if let (false, false, Some(inputs)) = (pays, ordered, &aggregate.spec.inputs) {
                 self.rows = Some(Rows::new(&input_types(inputs, batch)));
             }
         }
@@ -196,6 +211,7 @@ impl Worker {
     fn seal(&mut self, aggregate: &HashAggregate, keep_array: bool) -> Result<()> {
         let next = State::new(&aggregate.spec, aggregate.spec.hints.clone())?;
         let mut full = std::mem::replace(&mut self.state, next);
+        self.state.start_morsel(self.morsel);
         full.seal(keep_array);
         self.full_size += full.memory_size();
         self.full.push(full);
@@ -235,21 +251,34 @@ fn input_types(inputs: &[usize], batch: &Batch) -> Vec<LogicalType> {
 
 impl Sink for HashAggregate {
     fn local(&self) -> LocalState {
-        Box::new(None::<Worker>)
+        Box::new(Local::default())
+    }
+
+    fn start_morsel(&self, number: usize, local: &mut LocalState) {
+        if let Some(local) = local.downcast_mut::<Local>() {
+            local.morsel = u32::try_from(number).unwrap_or(u32::MAX);
+            if let Some(worker) = &mut local.worker {
+                worker.start_morsel(local.morsel);
+            }
+        }
     }
 
     fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let worker = local.downcast_mut::<Option<Worker>>().ok_or_else(wrong_state)?;
-        match worker {
+        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+        match &mut local.worker {
             Some(worker) => worker.consume(&input, self)?,
-            None => worker.insert(Worker::new(self)?).consume(&input, self)?,
+            None => {
+                let worker = local.worker.insert(Worker::new(self)?);
+                worker.start_morsel(local.morsel);
+                worker.consume(&input, self)?;
+            }
         }
         Ok(Flow::More)
     }
 
     fn combine(&self, local: LocalState) -> Result<()> {
-        let worker = local.downcast::<Option<Worker>>().map_err(|_| wrong_state())?;
-        let Some(mut worker) = *worker else { return Ok(()) };
+        let local = local.downcast::<Local>().map_err(|_| wrong_state())?;
+        let Some(mut worker) = local.worker else { return Ok(()) };
         let size = worker.memory_size();
         match worker.reservation.resize(size) {
             // What grew within the few batches since memory was asked for last; the input is at its end.

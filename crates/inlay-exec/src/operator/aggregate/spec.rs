@@ -129,7 +129,7 @@ impl Builder {
     fn aggregate(&mut self, aggregate: &AggregateExpr) -> Output {
         let function = &*aggregate.function;
         let set = self.set(aggregate.filter.as_ref());
-        let ordered = is_order_sensitive(function.kind) && !aggregate.order_by.is_empty();
+        let ordered = function.kind.is_order_sensitive() && !aggregate.order_by.is_empty();
         let inputs: Vec<&Expr> = if ordered {
             aggregate.args.iter().chain(aggregate.order_by.iter().map(|key| &key.expr)).collect()
         } else {
@@ -137,7 +137,7 @@ impl Builder {
         };
         let mut args: Vec<usize> = inputs.iter().map(|&expr| self.expr(set, expr)).collect();
         let mut distinct = None;
-        if aggregate.distinct && is_distinct_sensitive(function.kind) && !args.is_empty() {
+        if aggregate.distinct && function.kind.is_distinct_sensitive() && !args.is_empty() {
             let types = inputs.iter().map(|expr| expr.ty()).collect();
             let wanted = DistinctSet { set, args: args.clone(), types };
             let index = self.distincts.iter().position(|known| *known == wanted).unwrap_or_else(|| {
@@ -172,37 +172,6 @@ impl Builder {
     }
 }
 
-/// Whether the result depends on the order of the rows.
-fn is_order_sensitive(kind: AggregateKind) -> bool {
-    matches!(
-        kind,
-        AggregateKind::First
-            | AggregateKind::AnyValue
-            | AggregateKind::StringAgg
-            | AggregateKind::ArgMin
-            | AggregateKind::ArgMax
-            | AggregateKind::Mode
-    )
-}
-
-/// Whether the result depends on how often a value occurs.
-fn is_distinct_sensitive(kind: AggregateKind) -> bool {
-    !matches!(
-        kind,
-        AggregateKind::Min
-            | AggregateKind::Max
-            | AggregateKind::AnyValue
-            | AggregateKind::First
-            | AggregateKind::BoolAnd
-            | AggregateKind::BoolOr
-            | AggregateKind::BitAnd
-            | AggregateKind::BitOr
-            | AggregateKind::ArgMin
-            | AggregateKind::ArgMax
-            | AggregateKind::ApproxCountDistinct
-    )
-}
-
 impl Spec {
     pub(super) fn compile(options: &AggregateOptions) -> Result<Self> {
         let mut builder =
@@ -231,6 +200,15 @@ impl Spec {
             outputs,
             hints,
             input_columns: options.layout.0.len(),
+        })
+    }
+
+    /// Whether some result depends on the order of the input.
+    pub(super) fn is_order_sensitive(&self) -> bool {
+        self.slots.iter().any(|slot| match &slot.kind {
+            SlotKind::Function(function) => function.kind.is_order_sensitive(),
+            SlotKind::Ordered(..) => true,
+            SlotKind::Rows | SlotKind::Nulls => false,
         })
     }
 

@@ -87,6 +87,11 @@ impl State {
         self.accumulators.iter_mut().for_each(|accumulator| accumulator.resize(groups));
     }
 
+    /// The batches that follow belong to this morsel.
+    pub(super) fn start_morsel(&mut self, number: u32) {
+        self.accumulators.iter_mut().for_each(|accumulator| accumulator.start_morsel(number));
+    }
+
     /// Adds the rows of a batch.
     pub(super) fn consume(&mut self, batch: &Batch, scratch: &mut Scratch) -> Result<()> {
         let spec = SharedSpec::clone(&self.spec);

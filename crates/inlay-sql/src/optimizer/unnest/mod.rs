@@ -161,5 +161,8 @@ fn is_outer_only(predicate: &Expr, outer: &ColumnSet) -> bool {
 
 /// The zero that `count` has for no rows.
 fn zero_of(ty: inlay_types::LogicalType) -> Expr {
+    if ty == inlay_types::LogicalType::Double {
+        return Expr::literal(Value::Double(0.0));
+    }
     Expr::Literal { value: Value::from_stored_i128(&ty, 0).unwrap_or(Value::BigInt(0)), ty }
 }

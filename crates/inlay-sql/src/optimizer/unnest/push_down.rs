@@ -17,7 +17,6 @@ use super::super::properties::{
 use super::super::rewrite::{any_node, pass_all, pass_through, refresh, with_stack};
 use super::{as_correlated_equality, independent_join, zero_of};
 use crate::plan::{ColumnId, Columns, CompareOp, Expr, JoinKind, Plan, SetOpKind, SharedId};
-use inlay_kernels::AggregateKind;
 use inlay_types::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 
@@ -332,10 +331,7 @@ impl PushDown<'_> {
         // Without groups there is a row for each domain value, also where there is nothing to aggregate.
         let mut mended = Vec::new();
         for (id, aggregate) in &mut aggregates {
-            let is_count = matches!(
-                aggregate.function.kind,
-                AggregateKind::Count | AggregateKind::CountStar | AggregateKind::ApproxCountDistinct
-            );
+            let is_count = aggregate.function.kind.is_zero_of_nothing();
             if is_count {
                 let (raw, ty) = (self.columns.copy_of(*id), self.columns.ty(*id));
                 mended.push((

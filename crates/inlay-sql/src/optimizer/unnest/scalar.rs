@@ -10,7 +10,6 @@ use super::super::properties::free_columns;
 use super::super::rewrite::pass_all;
 use super::{independent_join, pull_up, zero_of};
 use crate::plan::{ColumnId, Columns, Expr, JoinKind, Plan};
-use inlay_kernels::AggregateKind;
 use std::collections::HashMap;
 
 /// What became of the join.
@@ -65,10 +64,7 @@ pub fn unnest(
             // A guard makes another value of every column, which then needs another identity.
             let guarded = kind != JoinKind::Inner && !layers.predicates.is_empty();
             for (id, aggregate) in aggregates {
-                let counts = matches!(
-                    aggregate.function.kind,
-                    AggregateKind::Count | AggregateKind::CountStar | AggregateKind::ApproxCountDistinct
-                );
+                let counts = aggregate.function.kind.is_zero_of_nothing();
                 if counts {
                     let raw = columns.copy_of(id);
                     let ty = columns.ty(id);

@@ -1,0 +1,275 @@
+//! `mode`, `entropy`, `histogram` and `approx_top_k`: how often each distinct value of a group occurs.
+//!
+//! All groups share one hash table of pairs of group and value, so memory follows the number of distinct pairs and not that
+//! of rows.
+
+use super::collect::GroupRows;
+use super::column::Column;
+use super::fractions::Parameter;
+use super::order::{Comparator, Item};
+use super::packing::Results;
+use super::{GroupIds, GroupedAccumulator, flat, same_kind};
+use crate::function::AggregateFunction;
+use crate::hash;
+use inlay_types::{PhysicalType, Result, Vector, VectorBuilder};
+use std::any::Any;
+use std::cmp::Reverse;
+
+/// Pairs of group and value, and how often each occurs.
+pub(super) struct Counts {
+    values: Column,
+    groups: GroupRows,
+    pair_groups: Vec<u32>,
+    counts: Vec<u64>,
+    /// When each was seen first: morsel, then row.
+    firsts: Vec<u64>,
+    hashes: Vec<u64>,
+    /// Numbers of pairs plus 1, by hash; a power of two of them, at least twice as many as pairs.
+    slots: Vec<u32>,
+    comparator: Comparator,
+    morsel: u32,
+    rows: u32,
+    scratch: Vec<u64>,
+}
+
+impl Counts {
+    pub(super) fn new(function: &AggregateFunction) -> Self {
+        let ty = &function.arg_types[0];
+        Self {
+            values: Column::new(ty.clone()),
+            groups: GroupRows::default(),
+            pair_groups: Vec::new(),
+            counts: Vec::new(),
+            firsts: Vec::new(),
+            hashes: Vec::new(),
+            slots: Vec::new(),
+            comparator: Comparator::new(ty),
+            morsel: 0,
+            rows: 0,
+            scratch: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, vector: &Vector, groups: GroupIds<'_>) {
+        let vector = flat(vector);
+        let mut hashes = std::mem::take(&mut self.scratch);
+        hashes.resize(groups.len(), 0);
+        hash::hash(&vector, groups.len(), &mut hashes);
+        for (row, &group) in groups.ids().iter().enumerate() {
+            self.rows = self.rows.saturating_add(1);
+            if !vector.is_null(row) {
+                let first = u64::from(self.morsel) << 32 | u64::from(self.rows);
+                self.count(&vector, row, group, hash::combine(hashes[row], u64::from(group)), 1, first);
+            }
+        }
+        self.scratch = hashes;
+    }
+
+    fn count(&mut self, vector: &Vector, row: usize, group: u32, hash: u64, count: u64, first: u64) {
+        if self.slots.len() < 2 * (self.counts.len() + 1) {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            let Some(pair) = (self.slots[slot] as usize).checked_sub(1) else { break };
+            let equal = || {
+                let (value, own) = (Item::of_vector(vector, row), Item::of_column(&self.values, pair));
+                self.comparator.equal(value, own)
+            };
+            if self.hashes[pair] == hash && self.pair_groups[pair] == group && equal() {
+                self.counts[pair] += count;
+                self.firsts[pair] = self.firsts[pair].min(first);
+                return;
+            }
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = self.counts.len() as u32 + 1;
+        self.values.append(vector, &[row as u32]);
+        self.groups.push([group]);
+        self.pair_groups.push(group);
+        self.counts.push(count);
+        self.firsts.push(first);
+        self.hashes.push(hash);
+    }
+
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(64);
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        for (pair, &hash) in self.hashes.iter().enumerate() {
+            let mut slot = hash as usize & (size - 1);
+            while self.slots[slot] != 0 {
+                slot = (slot + 1) & (size - 1);
+            }
+            self.slots[slot] = pair as u32 + 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Self, source: &[u32], target: &[u32]) {
+        for (&from, &to) in source.iter().zip(target) {
+            let pairs = other.groups.rows(from);
+            for part in pairs.chunks(inlay_types::VECTOR_SIZE) {
+                let values = other.values.gather(part);
+                let mut hashes = std::mem::take(&mut self.scratch);
+                hashes.resize(part.len(), 0);
+                hash::hash(&values, part.len(), &mut hashes);
+                for (row, &pair) in part.iter().enumerate() {
+                    let hash = hash::combine(hashes[row], u64::from(to));
+                    let pair = pair as usize;
+                    let first = later(other.firsts[pair], self.rows);
+                    self.count(&values, row, to, hash, other.counts[pair], first);
+                }
+                self.scratch = hashes;
+            }
+        }
+        self.rows = self.rows.saturating_add(other.rows);
+    }
+
+    fn memory_size(&self) -> usize {
+        let per_pair = self.counts.capacity() * 8 + self.firsts.capacity() * 8 + self.hashes.capacity() * 8;
+        self.values.memory_size()
+            + self.groups.memory_size()
+            + per_pair
+            + self.pair_groups.capacity() * 4
+            + self.slots.capacity() * 4
+    }
+}
+
+/// When a row was first seen that came `rows` rows later within its morsel: where morsels are not told apart, what is
+/// merged comes later.
+fn later(first: u64, rows: u32) -> u64 {
+    let row = (first as u32).saturating_add(rows);
+    first >> 32 << 32 | u64::from(row)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Question {
+    Mode,
+    Entropy,
+    #[allow(dead_code, reason = "for lists")]
+    Top,
+}
+
+struct Frequency {
+    counts: Counts,
+    question: Question,
+    parameter: Parameter,
+    function: AggregateFunction,
+}
+
+pub(super) fn mode(function: &AggregateFunction) -> Box<dyn GroupedAccumulator> {
+    boxed(function, Question::Mode)
+}
+
+pub(crate) fn entropy(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    Ok(boxed(f, Question::Entropy))
+}
+
+#[allow(dead_code, reason = "for lists")]
+pub(crate) fn top(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    Ok(boxed(f, Question::Top))
+}
+
+fn boxed(function: &AggregateFunction, question: Question) -> Box<dyn GroupedAccumulator> {
+    let (counts, parameter) = (Counts::new(function), Parameter::default());
+    Box::new(Frequency { counts, question, parameter, function: function.clone() })
+}
+
+/// Most values that `approx_top_k` gives.
+const TOP_MAX: usize = 1_000_000;
+
+impl Frequency {
+    fn entropies(&self, from: usize, len: usize) -> Vector {
+        let entropy = |group: usize| {
+            let counts: Vec<f64> =
+                self.pairs(group).iter().map(|&pair| self.counts.counts[pair as usize] as f64).collect();
+            let total: f64 = counts.iter().sum();
+            counts.iter().map(|&count| count / total * (total / count).log2()).sum::<f64>()
+        };
+        let values: Vec<f64> = (from..from + len).map(|group| entropy(group).max(0.0) + 0.0).collect();
+        Vector::from_values(inlay_types::LogicalType::Double, &values)
+    }
+
+    fn pairs(&self, group: usize) -> &[u32] {
+        self.counts.groups.rows(group as u32)
+    }
+
+    /// Most frequent first; of equally frequent ones the one that came first.
+    fn rank(&self, pair: u32) -> (Reverse<u64>, u64) {
+        (Reverse(self.counts.counts[pair as usize]), self.counts.firsts[pair as usize])
+    }
+
+    fn push(&self, builder: &mut VectorBuilder, pair: u32) {
+        if self.function.arg_types[0].physical() == PhysicalType::View {
+            builder.push_bytes(self.counts.values.bytes(pair as usize));
+        } else {
+            builder.append(&self.counts.values.gather(&[pair]));
+        }
+    }
+
+    fn modes(&self, from: usize, len: usize) -> Vector {
+        let mut builder = VectorBuilder::new(self.function.return_type.clone(), len);
+        for group in from..from + len {
+            match self.pairs(group).iter().min_by_key(|&&pair| self.rank(pair)) {
+                Some(&pair) => self.push(&mut builder, pair),
+                None => builder.push_null(),
+            }
+        }
+        builder.finish()
+    }
+
+    fn tops(&self, from: usize, len: usize) -> Result<Vector> {
+        let k = self.parameter.count(self.function.name, TOP_MAX)?;
+        let mut results = Results::new(&self.function.return_type, len);
+        for group in from..from + len {
+            let mut pairs = self.pairs(group).to_vec();
+            if pairs.is_empty() {
+                results.push_null();
+                continue;
+            }
+            pairs.sort_by_cached_key(|&pair| self.rank(pair));
+            pairs.iter().take(k).for_each(|&pair| self.push(results.child(), pair));
+            results.end_row();
+        }
+        results.finish()
+    }
+}
+
+impl GroupedAccumulator for Frequency {
+    fn resize(&mut self, _groups: usize) {}
+
+    fn start_morsel(&mut self, number: u32) {
+        self.counts.morsel = number;
+        self.counts.rows = 0;
+    }
+
+    fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
+        self.parameter.learn(args.get(1), groups.len());
+        self.counts.add(args[0], groups);
+        Ok(())
+    }
+
+    fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {
+        let other = same_kind::<Self>(other)?;
+        self.parameter.merge(&other.parameter);
+        self.counts.merge(&other.counts, source, target);
+        Ok(())
+    }
+
+    fn finish(&self, from: usize, len: usize) -> Result<Vector> {
+        match self.question {
+            Question::Mode => Ok(self.modes(from, len)),
+            Question::Entropy => Ok(self.entropies(from, len)),
+            Question::Top => self.tops(from, len),
+        }
+    }
+
+    fn memory_size(&self) -> usize {
+        self.counts.memory_size()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
