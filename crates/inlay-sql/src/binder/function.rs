@@ -3,7 +3,7 @@
 use super::coerce::arg_type;
 use super::scope::Phase;
 use super::{AggregateFrame, Binder};
-use crate::parser::ast::{FunctionCall, Pos, SortOrder};
+use crate::parser::ast::{self, FunctionCall, Pos, SortOrder};
 use crate::plan::{AggregateExpr, CompareOp, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
 use inlay_kernels::registry::{
