@@ -77,7 +77,8 @@ fn text_functions_answer_as_duckdb() {
         ("split_part", vec![text("a,b,c"), text(","), n(2)], "b"),
         ("split_part", vec![text("a,b,c"), text(","), n(3)], "c"),
         ("split_part", vec![text("a,b"), text(","), n(5)], ""),
-        ("split_part", vec![text("a,b"), text(","), n(0)], "a"),
+        ("split_part", vec![text("a,b"), text(","), n(0)], ""),
+        ("split_part", vec![text("abc"), text(""), n(2)], "b"),
         ("strpos", vec![text("héllo"), text("l")], "3"),
         ("strpos", vec![text("hello"), text("z")], "0"),
         ("repeat", vec![text("ab"), n(3)], "ababab"),
@@ -107,7 +108,7 @@ fn text_functions_answer_as_duckdb() {
         ("regexp_extract", vec![text("abc"), text("b(.)"), n(1)], "c"),
         ("regexp_extract", vec![text("abc"), text("x")], ""),
         ("levenshtein", vec![text("abc"), text("abd")], "1"),
-        ("upper", vec![text("straße")], "STRASSE"),
+        ("upper", vec![text("straße")], "STRAẞE"),
         ("hex", vec![text("abc")], "616263"),
         ("hex", vec![Value::BigInt(255)], "FF"),
         ("contains", vec![text("abc"), text("b")], "true"),
@@ -176,6 +177,69 @@ fn numbers_answer_as_duckdb() {
             "+",
             vec![text("a"), text("b")],
             "error: no operator + for (VARCHAR, VARCHAR); cast the text to the type meant",
+        ),
+    ];
+    for (name, args, expected) in cases {
+        assert_eq!(shown(name, &args), expected, "{name}({args:?})");
+    }
+}
+
+#[test]
+fn json_functions_answer_as_duckdb() {
+    let n = Value::Integer;
+    let document = || text("{\"a\":[1,2,{\"b\":null}],\"c\":\"x\\\"y\",\"d\":1.50}");
+    let cases: Vec<(&str, Vec<Value>, &str)> = vec![
+        ("json_extract", vec![document(), text("$.a[0]")], "1"),
+        ("->", vec![document(), text("a")], "[1,2,{\"b\":null}]"),
+        ("json_extract", vec![document(), text("/a/2/b")], "null"),
+        ("json_extract", vec![document(), text("$.a[#-1]")], "{\"b\":null}"),
+        ("json_extract", vec![document(), text("e")], "NULL"),
+        ("json_extract", vec![document(), text("$.d")], "1.5"),
+        ("json_extract", vec![text("[1,2,3]"), n(-1)], "3"),
+        ("json_extract", vec![text("[1,2,3]"), text("1")], "NULL"),
+        ("json_extract", vec![text("[{\"b\":1},{\"b\":2}]"), text("$[*].b")], "[1, 2]"),
+        ("json_extract", vec![Value::Null, text("a")], "NULL"),
+        ("->>", vec![document(), text("$.a[2].b")], "NULL"),
+        ("->>", vec![document(), text("c")], "x\"y"),
+        ("json_value", vec![document(), text("a")], "NULL"),
+        ("json_value", vec![document(), text("c")], "\"x\\\"y\""),
+        ("json_exists", vec![document(), text("$.a[2].b")], "true"),
+        ("json_exists", vec![document(), text("x")], "false"),
+        ("json_valid", vec![text("{a:1}")], "false"),
+        ("json_valid", vec![text("[1,]")], "true"),
+        ("json_type", vec![text("-1")], "BIGINT"),
+        ("json_type", vec![text("18446744073709551616")], "DOUBLE"),
+        ("json_type", vec![document(), text("a")], "ARRAY"),
+        ("json_array_length", vec![document(), text("a")], "3"),
+        ("json_array_length", vec![document()], "0"),
+        ("json_array_length", vec![document(), text("x")], "NULL"),
+        ("json_contains", vec![text("[1,2,[3]]"), text("3")], "true"),
+        ("json_contains", vec![text("{\"a\":1}"), text("{\"a\":2}")], "false"),
+        (
+            "json_structure",
+            vec![text("{\"a\":1,\"b\":[\"x\",null],\"f\":[],\"g\":[1,\"a\"],\"h\":[-1,2.5]}")],
+            "{\"a\":\"UBIGINT\",\"b\":[\"VARCHAR\"],\"f\":[\"NULL\"],\"g\":[\"JSON\"],\"h\":[\"DOUBLE\"]}",
+        ),
+        (
+            "json_merge_patch",
+            vec![text("{\"a\":{\"x\":1}}"), text("{\"a\":{\"y\":2}}")],
+            "{\"a\":{\"x\":1,\"y\":2}}",
+        ),
+        ("json_merge_patch", vec![text("{\"a\":1}"), text("5")], "5"),
+        (
+            "json_pretty",
+            vec![text("{\"a\":[1],\"c\":{}}")],
+            "{\n    \"a\": [\n        1\n    ],\n    \"c\": {}\n}",
+        ),
+        ("to_json", vec![text("a\"b")], "\"a\\\"b\""),
+        ("to_json", vec![n(1)], "1"),
+        ("json_array", vec![n(1), text("a"), Value::Null, Value::Boolean(true)], "[1,\"a\",null,true]"),
+        ("json_object", vec![text("a"), n(1), text("b"), Value::Null], "{\"a\":1,\"b\":null}"),
+        ("json", vec![text("{ \"a\" : [ 1 , 2 ] }")], "{\"a\":[1,2]}"),
+        (
+            "json",
+            vec![text("bad")],
+            "error: malformed JSON at byte 0: a value cannot begin like this, in 'bad'",
         ),
     ];
     for (name, args, expected) in cases {
