@@ -80,11 +80,11 @@ struct Rewriter {
 }
 
 /// Rewrites the tokens of a text.
-pub(super) fn rewrite(input: Vec<TokenWithSpan>, sql: &str) -> Rewritten {
+pub(super) fn rewrite(mut input: Vec<TokenWithSpan>, sql: &str) -> Rewritten {
     if !input.iter().any(is_of_interest) {
         return Rewritten { tokens: input, pieces: Vec::new() };
     }
-    let hexadecimal = hexadecimal_numbers(&input, sql);
+    read_hexadecimal(&mut input, sql);
     let mut rewriter = Rewriter {
         out: Vec::with_capacity(input.len() + 16),
         input,
@@ -94,9 +94,6 @@ pub(super) fn rewrite(input: Vec<TokenWithSpan>, sql: &str) -> Rewritten {
     };
     let mut index = 0;
     while index < rewriter.input.len() {
-        if hexadecimal.contains(&index) {
-            rewriter.hexadecimal(index);
-        }
         index = rewriter.step(index);
     }
     rewriter.write_aliases(index);
@@ -124,21 +121,28 @@ fn is_of_interest(token: &TokenWithSpan) -> bool {
     }
 }
 
-/// Indices of the numbers that are written `0x..`; blobs `x'..'` are the same kind of token.
-fn hexadecimal_numbers(input: &[TokenWithSpan], sql: &str) -> Vec<usize> {
-    let mut found = Vec::new();
-    let mut lines: Option<Vec<&str>> = None;
-    for (index, token) in input.iter().enumerate() {
-        if matches!(token.token, Token::HexStringLiteral(_)) {
-            let lines = lines.get_or_insert_with(|| sql.split('\n').collect());
-            let line = lines.get((token.span.start.line.max(1) - 1) as usize);
-            let column = (token.span.start.column.max(1) - 1) as usize;
-            if line.and_then(|line| line.chars().nth(column)) == Some('0') {
-                found.push(index);
+/// Makes decimal numbers of those that are written `0x..`; blobs `x'..'` are the same kind of token.
+fn read_hexadecimal(input: &mut [TokenWithSpan], sql: &str) {
+    let mut text = sql.chars();
+    let (mut line, mut column) = (1, 1);
+    for token in input {
+        let Token::HexStringLiteral(digits) = &token.token else { continue };
+        let start = token.span.start;
+        let mut first = None;
+        while (line, column) <= (start.line, start.column) {
+            first = text.next();
+            match first {
+                None => return,
+                Some('\n') => (line, column) = (line + 1, 1),
+                Some(_) => column += 1,
             }
         }
+        if first == Some('0')
+            && let Ok(value) = u128::from_str_radix(&digits.replace('_', ""), 16)
+        {
+            token.token = Token::Number(value.to_string(), false);
+        }
     }
-    found
 }
 
 fn is_word(token: &Token, text: &str) -> bool {
@@ -150,6 +154,11 @@ fn keyword(token: &Token) -> Keyword {
         Token::Word(word) if word.quote_style.is_none() => word.keyword,
         _ => Keyword::NoKeyword,
     }
+}
+
+/// The words of `INCLUDE NULLS` and `EXCLUDE NULLS`.
+fn is_nulls_clause(token: &Token) -> bool {
+    ["include", "exclude", "nulls"].iter().any(|word| is_word(token, word))
 }
 
 /// Whether a word stands in front of a query that it describes.
@@ -458,7 +467,7 @@ impl Rewriter {
                 if depth == 0 {
                     break;
                 }
-            } else if depth == 0 && matches!(token, Token::SemiColon | Token::Comma) {
+            } else if depth == 0 && !is_space(token) && !is_nulls_clause(token) {
                 return None;
             }
             end += 1;
@@ -591,15 +600,6 @@ impl Rewriter {
         self.emit(index);
         self.out.push(TokenWithSpan { token: Token::RParen, span });
         Some(index + 1)
-    }
-
-    /// `0x..` as a decimal number.
-    fn hexadecimal(&mut self, index: usize) {
-        if let Token::HexStringLiteral(digits) = self.token(index)
-            && let Ok(value) = u128::from_str_radix(&digits.replace('_', ""), 16)
-        {
-            self.input[index].token = Token::Number(value.to_string(), false);
-        }
     }
 
     /// `0b101` and `0o17`, which the tokenizer reads as 0 and a name.
