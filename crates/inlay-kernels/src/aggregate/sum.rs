@@ -399,7 +399,7 @@ impl<T: Wide> GroupedAccumulator for SumWide<T> {
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {
         let other = same_kind::<Self>(other)?;
         for (&from, &to) in source.iter().zip(target) {
-            let state = &mut self.sums.clone()[to as usize];
+            let state = &mut self.sums[to as usize];
             *state =
                 state.checked_add(other.sums[from as usize]).ok_or_else(|| overflow(&self.ty.clone()))?;
         }
