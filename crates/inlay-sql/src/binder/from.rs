@@ -230,10 +230,16 @@ impl Binder<'_> {
             return Err(self.at(Error::UndefinedFunction { message, candidates }, pos));
         };
         // A series whose ends come from the tables in front is the elements of a list per row.
-        if matches!(name.as_str(), "range" | "generate_series") && reads_columns(call) {
+        // What looks like a column inside a macro may be a parameter with a constant argument.
+        let is_of_rows = matches!(name.as_str(), "range" | "generate_series") && reads_columns(call);
+        if is_of_rows && !self.macros.is_active() {
             return self.series_of_rows(&name, call, alias);
         }
-        let (args, named) = self.constant_arguments(call)?;
+        let (args, named) = match self.constant_arguments(call) {
+            Ok(constants) => constants,
+            Err(_) if is_of_rows => return self.series_of_rows(&name, call, alias),
+            Err(error) => return Err(error),
+        };
         let source = self.placed(function.bind(&args, &named), pos)?;
         let (plan, mut columns) = self.source_plan(source);
         // The one column of a series is called as the series is.

@@ -36,6 +36,11 @@ pub(super) struct Macros {
 }
 
 impl Macros {
+    /// Whether the body of a macro is being bound.
+    pub(super) fn is_active(&self) -> bool {
+        self.active.is_some()
+    }
+
     /// Whether an argument being bound does not see a scope.
     pub(super) fn hides(&self, scope: usize) -> bool {
         self.hidden.iter().any(|(from, to)| (*from..*to).contains(&scope))
