@@ -4,6 +4,7 @@
 //! - [`csv`]: `read_csv` and COPY FROM.
 //! - [`parquet`]: `read_parquet`. [`write`]: CSV and Parquet files as targets of COPY TO.
 //! - [`series`]: `range` and `generate_series`.
+//! - [`tpcds`]: the TPC-DS data generator behind `CALL tpcds_dbgen`.
 //! - [`tpch`]: the TPC-H data generator behind `CALL tpch_dbgen`.
 //!
 //! Sources hand out morsels that workers read in parallel; see [`inlay_catalog::TableSource`].
@@ -16,6 +17,7 @@ pub mod option_text;
 pub mod parquet;
 mod paths;
 pub mod series;
+pub mod tpcds;
 pub mod tpch;
 pub mod write;
 

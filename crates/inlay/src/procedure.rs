@@ -3,12 +3,13 @@
 use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::{Table, near_names};
+use inlay_formats::tpcds::{self, TpcdsTable};
 use inlay_formats::tpch::{self, TpchTable};
 use inlay_storage::store::{Recovered, Store};
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Value, Vector};
 use std::sync::Arc;
 
-const PROCEDURES: &[&str] = &["tpch_dbgen", "recover"];
+const PROCEDURES: &[&str] = &["tpch_dbgen", "tpcds_dbgen", "recover"];
 
 /// Carries out `CALL name(args)`.
 pub(crate) fn call(
@@ -19,6 +20,7 @@ pub(crate) fn call(
 ) -> Result<QueryResult> {
     match name {
         "tpch_dbgen" | "dbgen" => tpch_dbgen(run, args, named),
+        "tpcds_dbgen" | "dsdgen" => tpcds_dbgen(run, args, named),
         "recover" => recover(run, args, named),
         _ => Err(Error::UndefinedFunction {
             message: format!("procedure {name} does not exist"),
@@ -55,26 +57,30 @@ fn recover(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Result<Q
     Ok(QueryResult::rows(names, vec![LogicalType::Varchar; 3], batches, None))
 }
 
-/// `CALL tpch_dbgen(sf := 1)`: creates and fills the eight tables of TPC-H, all or none.
-fn tpch_dbgen(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Result<QueryResult> {
+/// The argument `sf` of a generator.
+fn scale_of(procedure: &str, args: &[Value], named: &[(String, Value)]) -> Result<f64> {
     let mut scale = args.first().cloned();
     if args.len() > 1 {
-        return Err(Error::invalid_argument("tpch_dbgen takes one argument: tpch_dbgen(sf := 1)"));
+        return Err(Error::invalid_argument(format!("{procedure} takes one argument: {procedure}(sf := 1)")));
     }
     for (name, value) in named {
         match name.as_str() {
             "sf" | "scale_factor" => scale = Some(value.clone()),
             _ => {
                 return Err(Error::invalid_argument(format!(
-                    "tpch_dbgen has no argument {name}; it takes sf"
+                    "{procedure} has no argument {name}; it takes sf"
                 )));
             }
         }
     }
     let scale = scale.unwrap_or(Value::Integer(1));
     let number = scale.as_f64().or_else(|| scale.as_str().and_then(|text| text.parse().ok()));
-    let scale = number.ok_or_else(|| Error::invalid_argument(format!("sf := {scale}: expected a number")))?;
+    number.ok_or_else(|| Error::invalid_argument(format!("sf := {scale}: expected a number")))
+}
 
+/// `CALL tpch_dbgen(sf := 1)`: creates and fills the eight tables of TPC-H, all or none.
+fn tpch_dbgen(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Result<QueryResult> {
+    let scale = scale_of("tpch_dbgen", args, named)?;
     let context = run.context();
     let current = run.transactions.current(run.database);
     let transaction = run.to_change(&current)?;
@@ -86,6 +92,26 @@ fn tpch_dbgen(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Resul
     let new_table = |table: TpchTable| (table, Arc::new(transaction.new_table(table.schema())));
     let tables: Vec<(TpchTable, Arc<Table>)> = TpchTable::ALL.into_iter().map(new_table).collect();
     tpch::load(scale, &tables, context.threads, &context.interrupt)?;
+    for (_, table) in &tables {
+        transaction.enter_created(table);
+    }
+    Ok(QueryResult::done())
+}
+
+/// `CALL tpcds_dbgen(sf := 1)`: creates and fills the 24 tables of TPC-DS, all or none.
+fn tpcds_dbgen(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Result<QueryResult> {
+    let scale = scale_of("tpcds_dbgen", args, named)?;
+    let context = run.context();
+    let current = run.transactions.current(run.database);
+    let transaction = run.to_change(&current)?;
+    for table in TpcdsTable::ALL {
+        if let Some(taken) = transaction.state().relation(table.name()) {
+            return Err(Error::Duplicate { kind: taken.kind(), name: table.name().to_string() });
+        }
+    }
+    let new_table = |table: TpcdsTable| (table, Arc::new(transaction.new_table(table.schema())));
+    let tables: Vec<(TpcdsTable, Arc<Table>)> = TpcdsTable::ALL.into_iter().map(new_table).collect();
+    tpcds::load(scale, &tables, context.threads, &context.interrupt)?;
     for (_, table) in &tables {
         transaction.enter_created(table);
     }
