@@ -19,6 +19,8 @@ pub struct ExecContext {
     pub budget: MemoryBudget,
     /// Where rows go that do not fit into the budget.
     pub temp: Arc<TempSpace>,
+    /// Most rows that a source hands on at a time; [`inlay_types::VECTOR_SIZE`] but in tests.
+    pub batch_rows: usize,
 }
 
 impl ExecContext {

@@ -99,15 +99,26 @@ fn work(
                 pipeline.sink.start_morsel(number, &mut sink_local.borrow_mut());
             },
             &mut |batch| {
-                let mut sink_local = sink_local.borrow_mut();
-                let mut chain = Chain { sink: &*pipeline.sink, sink_local: &mut sink_local, spent: 0 };
-                if let Some(stages) = &mut stages {
-                    stages[stretch.first].rows += batch.len() as u64;
+                let mut push = |batch: Batch| {
+                    let mut sink_local = sink_local.borrow_mut();
+                    let mut chain = Chain { sink: &*pipeline.sink, sink_local: &mut sink_local, spent: 0 };
+                    if let Some(stages) = &mut stages {
+                        stages[stretch.first].rows += batch.len() as u64;
+                    }
+                    let later = stages.as_mut().map(|s| &mut s[stretch.first + 1..]);
+                    flow = chain.push(operators, &mut locals, later, batch)?;
+                    downstream += chain.spent;
+                    Ok(flow)
+                };
+                if batch.len() <= context.batch_rows {
+                    return push(batch);
                 }
-                let later = stages.as_mut().map(|s| &mut s[stretch.first + 1..]);
-                flow = chain.push(operators, &mut locals, later, batch)?;
-                downstream += chain.spent;
-                Ok(flow)
+                for from in (0..batch.len()).step_by(context.batch_rows) {
+                    if push(batch.slice(from, context.batch_rows.min(batch.len() - from)))? == Flow::Done {
+                        return Ok(Flow::Done);
+                    }
+                }
+                Ok(Flow::More)
             },
         )?;
         if let Some(stages) = &mut stages {

@@ -17,7 +17,7 @@ use inlay_catalog::{DefinitionKind, MAIN, TableSource};
 use inlay_exec::{Analysis, ExecContext};
 use inlay_kernels::registry::ResolveOptions;
 use inlay_sql::binder::{self, BindContext, Databases};
-use inlay_sql::optimizer;
+use inlay_sql::optimizer::{self, OptimizerContext};
 use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::{ExplainFormat, Query, TransactionModes};
 use inlay_sql::plan::{Statement, display};
@@ -320,12 +320,14 @@ impl Run<'_> {
             interrupt: self.interrupt.clone(),
             budget: self.database.budget().clone(),
             temp: self.database.settings().temp(),
+            batch_rows: self.session.settings.batch_rows(),
         }
     }
 
     /// Optimises a query and notes what it is going to read.
     pub(crate) fn optimized(&self, query: Query) -> Result<Query> {
-        let query = optimizer::optimize(query)?;
+        let enabled = !self.session.settings.optimizer_off;
+        let query = optimizer::optimize_with(query, &mut OptimizerContext { enabled, trace: None })?;
         if self.notes_reads {
             reads::note(&query, &self.transactions.all())?;
         }

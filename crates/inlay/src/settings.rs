@@ -7,7 +7,7 @@ use inlay_catalog::near_names;
 use inlay_exec::TempSpace;
 use inlay_storage::store::{AccessMode, StoreOptions};
 use inlay_storage::wal::Synchronous;
-use inlay_types::{Error, MemoryBudget, Result, Value};
+use inlay_types::{Error, MemoryBudget, Result, VECTOR_SIZE, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -44,6 +44,18 @@ pub const SETTINGS: &[Setting] = &[
         name: "max_temp_directory_size",
         description: "bytes that such rows may take on the disk, such as '100GB'",
     },
+    Setting {
+        name: "enable_optimizer",
+        description: "whether plans are optimised; answers are the same without",
+    },
+    Setting {
+        name: "disabled_optimizers",
+        description: "'all' is enable_optimizer = false; '' is everything at work",
+    },
+    Setting {
+        name: "debug_batch_rows",
+        description: "rows that a source hands on at a time, 1 to 2048; fewer are for tests",
+    },
     Setting { name: "integer_division", description: "whether / of two integers drops the fraction" },
     Setting {
         name: "default_null_order",
@@ -63,6 +75,8 @@ const ALIASES: &[(&str, &str)] = &[
 const DEFAULT_MEMORY_PERCENT: u64 = 80;
 /// The machine's memory where it cannot be found out.
 const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
+/// Largest value of debug_batch_rows.
+const MAX_BATCH_ROWS: i128 = VECTOR_SIZE as i128;
 /// More workers than this are a typing mistake.
 const THREADS_MAX: i128 = 1024;
 
@@ -110,6 +124,17 @@ pub struct SessionSettings {
     pub integer_division: bool,
     /// ORDER BY puts NULLs first.
     pub default_nulls_first: bool,
+    /// Plans run as they are bound.
+    pub optimizer_off: bool,
+    /// Rows that a source hands on at a time; 0 is the most.
+    pub batch_rows: usize,
+}
+
+impl SessionSettings {
+    /// Rows that a source hands on at a time.
+    pub fn batch_rows(&self) -> usize {
+        if self.batch_rows == 0 { VECTOR_SIZE } else { self.batch_rows }
+    }
 }
 
 /// Whether a setting belongs to the database, not to one connection.
@@ -152,6 +177,30 @@ pub fn set(
             database.temp().set_limit(limit);
         }
         "integer_division" => session.integer_division = value.map_or(Ok(false), |v| boolean_of(name, v))?,
+        "enable_optimizer" => session.optimizer_off = !value.map_or(Ok(true), |v| boolean_of(name, v))?,
+        "disabled_optimizers" => {
+            session.optimizer_off = match value.map(|v| v.to_string().trim().to_lowercase()).as_deref() {
+                None | Some("" | "none") => false,
+                Some("all") => true,
+                Some(other) => {
+                    return Err(Error::invalid_argument(format!(
+                        "disabled_optimizers = {other}: expected 'all' or ''; passes are not switched one by one"
+                    )));
+                }
+            };
+        }
+        "debug_batch_rows" => {
+            let rows = value.map(|value| value.as_i128().unwrap_or(-1));
+            session.batch_rows = match rows {
+                None => 0,
+                Some(rows @ 1..=MAX_BATCH_ROWS) => rows as usize,
+                Some(rows) => {
+                    let message =
+                        format!("debug_batch_rows = {rows}: expected a number from 1 to {VECTOR_SIZE}");
+                    return Err(Error::invalid_argument(message));
+                }
+            };
+        }
         "default_null_order" => session.default_nulls_first = value.map_or(Ok(false), nulls_first_of)?,
         other => return Err(Error::internal(format!("the setting {other} is listed but not handled"))),
     }
@@ -177,6 +226,9 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
             u64::MAX => Value::Varchar("unlimited".to_string()),
             limit => Value::Varchar(memory_text(limit)),
         },
+        "enable_optimizer" => Value::Boolean(!session.optimizer_off),
+        "disabled_optimizers" => Value::Varchar(if session.optimizer_off { "all" } else { "" }.to_string()),
+        "debug_batch_rows" => Value::BigInt(session.batch_rows() as i64),
         "integer_division" => Value::Boolean(session.integer_division),
         "default_null_order" => {
             Value::Varchar(if session.default_nulls_first { "nulls_first" } else { "nulls_last" }.to_string())

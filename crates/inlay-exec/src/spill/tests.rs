@@ -36,6 +36,7 @@ impl Drop for TestDirectory {
 /// A context with a budget of `limit` bytes that spills into `space`.
 pub(crate) fn context_with(limit: u64, threads: usize, space: &Arc<TempSpace>) -> ExecContext {
     ExecContext {
+        batch_rows: inlay_types::VECTOR_SIZE,
         pool: Arc::new(WorkerPool::new()),
         threads,
         interrupt: Interrupt::new(),

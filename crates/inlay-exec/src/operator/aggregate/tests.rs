@@ -172,6 +172,7 @@ struct Case {
 
 fn context() -> ExecContext {
     ExecContext {
+        batch_rows: inlay_types::VECTOR_SIZE,
         pool: Arc::new(WorkerPool::new()),
         threads: 2,
         interrupt: Interrupt::new(),

@@ -12,6 +12,7 @@ use std::cmp::Ordering as Order;
 
 fn context(threads: usize) -> ExecContext {
     ExecContext {
+        batch_rows: inlay_types::VECTOR_SIZE,
         pool: Arc::new(WorkerPool::new()),
         threads,
         interrupt: Interrupt::new(),
