@@ -38,6 +38,20 @@ impl RowBuffer {
         self.pieces.get().map_or(&[], Vec::as_slice)
     }
 
+    /// Number of rows.
+    pub fn len(&self) -> u64 {
+        let rows = |piece: &Piece| match piece {
+            Piece::Memory(batches) => batches.iter().map(|batch| batch.len() as u64).sum(),
+            Piece::Disk(rows) => rows.rows(),
+        };
+        self.pieces().iter().map(rows).sum()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.pieces().iter().all(|piece| piece.batches() == 0)
+    }
+
     /// The rows of a buffer that is in memory.
     pub fn batches(&self) -> &[Batch] {
         match self.pieces() {

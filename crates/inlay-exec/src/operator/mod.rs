@@ -4,9 +4,12 @@
 pub mod aggregate;
 pub mod filter;
 pub mod hash_join;
+pub mod limit_by;
 pub mod materialize;
 pub mod nested_loop_join;
 pub mod project;
+pub mod recursive;
+pub mod sample;
 pub mod set_operation;
 pub mod sort;
 pub mod sorted_join;

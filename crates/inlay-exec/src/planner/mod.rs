@@ -8,6 +8,7 @@
 mod join;
 mod leaf;
 mod ordered;
+mod recursive;
 mod set_operation;
 
 use crate::context::ExecContext;
@@ -15,8 +16,10 @@ use crate::dynamic_filter::DynamicFilter;
 use crate::expression::{Filter, Layout, Program};
 use crate::operator::aggregate::{AggregateOptions, HashAggregate};
 use crate::operator::filter::FilterOperator;
+use crate::operator::limit_by::LimitedScan;
 use crate::operator::materialize::{BufferScan, Materialize, RowBuffer};
 use crate::operator::project::Project;
+use crate::operator::sample::SampleRows;
 use crate::operator::sort::{Sort, SortOptions};
 use crate::pipeline::{Operator, Pipeline, Sink, Source};
 use inlay_sql::plan::{AggregateExpr, ColumnId, Columns, Expr, Plan, SharedId, SortKey};
@@ -200,6 +203,32 @@ impl<'a> Planner<'a> {
                 Ok(self.rescan(fragment, sink, node))
             }
             Plan::SetOp { .. } => self.lower_set_operation(node, plan),
+            Plan::LimitBy { input, counts, by } => {
+                let fragment = self.lower(input, needed, &[])?;
+                let columns = fragment.columns.clone();
+                let sink = Materialize::new(self.context);
+                let rows = (sink.buffer(), columns.len());
+                self.close(fragment, Arc::new(sink), node);
+                let wanted: Vec<ColumnId> = by.limit.iter().chain(&by.offset).copied().collect();
+                let fragment = self.lower(counts, &wanted.iter().copied().collect(), &[])?;
+                let layout = fragment.layout();
+                let positions = wanted.iter().map(|id| layout.require(*id)).collect::<Result<_>>()?;
+                let sink = Materialize::new(self.context);
+                let counts = (sink.buffer(), positions);
+                self.close(fragment, Arc::new(sink), node);
+                let limit = by.limit.map(|_| by.percent);
+                let scan = LimitedScan::new(self.context, rows, counts, limit, by.offset.is_some());
+                Ok(Fragment::new(Arc::new(scan), columns, node))
+            }
+            Plan::Sample { input, sample } => {
+                let fragment = self.lower(input, needed, &[])?;
+                let columns = fragment.columns.clone();
+                let sink = SampleRows::new(self.context, *sample);
+                let scan = BufferScan::new(vec![(sink.buffer(), (0..columns.len()).collect())]);
+                self.close(fragment, Arc::new(sink), node);
+                Ok(Fragment::new(Arc::new(scan), columns, node))
+            }
+            Plan::Recursive { .. } => self.lower_recursive(node, plan),
             Plan::With { id, definition, body } => {
                 let needed_by_all: Needed = definition.output().into_iter().collect();
                 let fragment = self.lower(definition, &needed_by_all, &[])?;

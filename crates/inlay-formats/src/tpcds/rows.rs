@@ -102,7 +102,7 @@ fn add(builder: &mut VectorBuilder, ty: &LogicalType, field: &str) -> Result<()>
             }
         }
         _ => {
-            let value = inlay_kernels::cast_value(&Value::Varchar(field.to_string()), ty.clone())?;
+            let value = inlay_kernels::cast_value(&Value::Varchar(field.to_string()), ty)?;
             builder.push(&value)?;
         }
     }

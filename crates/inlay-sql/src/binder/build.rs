@@ -96,6 +96,7 @@ impl Build {
 
     pub(super) fn select(self, items: Vec<SelectItem>, from: Vec<TableRef>) -> Select {
         Select {
+            sample: None,
             distinct: Distinct::No,
             items,
             from,
@@ -108,6 +109,7 @@ impl Build {
 
     pub(super) fn query(self, body: QueryBody) -> Query {
         Query {
+            limit_percent: false,
             ctes: Vec::new(),
             recursive: false,
             body,

@@ -50,6 +50,9 @@ impl Binder<'_> {
             TableRef::Unpivot(unpivot) => self.unpivot(unpivot),
             TableRef::Show { statement, alias } => self.shown(statement, alias.as_ref()),
             TableRef::Prepared(number) => self.read_prepared(*number),
+            TableRef::Sample { table, sample } => {
+                Ok(Plan::Sample { input: Box::new(self.table_ref(table)?), sample: *sample })
+            }
         })
     }
 
@@ -112,7 +115,10 @@ impl Binder<'_> {
                 self.add_relation(bare_name(&view.name), named_columns(&bound.output), alias)?;
                 Ok(bound.plan)
             }
-            None => self.file(name, alias),
+            None => match self.circular(name.last()).filter(|_| name.parts.len() == 1 && !name.is_string) {
+                Some(error) => Err(self.at(error, pos)),
+                None => self.file(name, alias),
+            },
         }
     }
 

@@ -37,6 +37,9 @@ impl Binder<'_> {
             let message = format!("function {name} takes no named arguments");
             return Err(self.at(Error::bind(message), argument.pos));
         }
+        if super::grouping::is_grouping(&name) {
+            return self.grouping_call(call, pos);
+        }
         if is_aggregate(&name) {
             return self.aggregate_call(&name, call, pos);
         }
@@ -212,10 +215,21 @@ impl Binder<'_> {
         if call.star && name != "count" {
             return Err(self.at(Error::bind(format!("{name}(*) does not exist; only count(*) does")), pos));
         }
-        let mut args = self.exprs(&call.arguments)?;
+        let rows = match (name, call.distinct, call.arguments.as_slice()) {
+            ("count", true, [ast::Expr { kind: ast::ExprKind::Row(items), .. }]) if !items.is_empty() => {
+                Some(items)
+            }
+            _ => None,
+        };
+        let mut args = self.exprs(rows.unwrap_or(&call.arguments))?;
         self.fold_constants(name, &mut args, call)?;
         let types: Vec<_> = args.iter().map(arg_type).collect();
-        let function = self.placed(resolve_aggregate(name, &types), pos)?;
+        // Distinct rows are counted as such: a row of NULLs is one, too.
+        let types = if rows.is_some() { Vec::new() } else { types };
+        let mut function = self.placed(resolve_aggregate(name, &types), pos)?;
+        if rows.is_some() {
+            function.arg_types = args.iter().map(Expr::ty).collect();
+        }
         let args =
             args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, ty.clone(), pos));
         let args = args.collect::<Result<Vec<_>>>()?;

@@ -26,6 +26,8 @@ mod drop;
 mod expr;
 mod from;
 mod function;
+mod grouping;
+mod limit;
 mod macros;
 mod merge;
 mod name;
@@ -33,6 +35,7 @@ mod object;
 mod objects;
 mod pivot;
 mod query;
+mod recursive;
 mod row;
 mod scope;
 mod select;
@@ -122,6 +125,8 @@ struct Binder<'a> {
     scopes: Vec<Scope>,
     /// Innermost last.
     ctes: Vec<CteFrame>,
+    /// CTEs being bound, which cannot read themselves; innermost last.
+    open_ctes: Vec<String>,
     /// Plans of CTEs that are read by shared scans, in order of definition.
     shared: Vec<Shared>,
     /// Aggregate calls whose arguments are being bound, innermost last.
@@ -176,6 +181,7 @@ impl<'a> Binder<'a> {
             columns: Columns::new(),
             scopes: Vec::new(),
             ctes: Vec::new(),
+            open_ctes: Vec::new(),
             shared: Vec::new(),
             aggregate_frames: Vec::new(),
             view_depth: 0,
@@ -206,8 +212,13 @@ impl Binder<'_> {
 
     /// Puts the shared plans around `plan`; those read once are put in place, those not read are left out.
     fn resolve_shared(&mut self, plan: Plan) -> Plan {
+        let shared = std::mem::take(&mut self.shared);
+        self.put_shared(plan, shared)
+    }
+
+    fn put_shared(&self, plan: Plan, shared: Vec<Shared>) -> Plan {
         let mut body = plan;
-        for Shared { id, definition, materialized } in std::mem::take(&mut self.shared).into_iter().rev() {
+        for Shared { id, definition, materialized } in shared.into_iter().rev() {
             match query::count_shared(&body, id) {
                 0 => {}
                 1 if !materialized => {

@@ -1,7 +1,7 @@
 //! Names of result columns that have no alias: the expression, written in the way DuckDB does.
 
 use crate::parser::ast::{
-    Expr, ExprKind, FunctionCall, Literal, Parameter, Query, QueryBody, SelectItem, TableRef, UnaryOp,
+    Expr, ExprKind, FunctionCall, Literal, Parameter, Query, QueryBody, SelectItem, UnaryOp,
 };
 
 /// Longest name; what is behind it says nothing to a reader.
@@ -19,7 +19,10 @@ pub(super) fn of_expr(expr: &Expr) -> String {
 
 /// The name of the result column of a call.
 pub(super) fn of_call(call: &FunctionCall) -> String {
-    let name = call.name.value.to_lowercase();
+    let name = match call.name.value.to_lowercase() {
+        name if super::grouping::is_grouping(&name) => "GROUPING".to_string(),
+        name => name,
+    };
     if call.star {
         return format!("{name}_star()");
     }
@@ -119,35 +122,5 @@ fn text(expr: &Expr) -> String {
         ExprKind::Position(number) => format!("#{number}"),
         ExprKind::Collate { expr, collation } => format!("{} COLLATE {collation}", text(expr)),
         ExprKind::Default => "DEFAULT".into(),
-    }
-}
-
-/// Whether some FROM of `query` names the table `name`.
-pub(super) fn mentions_table(query: &Query, name: &str) -> bool {
-    query.ctes.iter().any(|cte| mentions_table(&cte.query, name)) || body_mentions(&query.body, name)
-}
-
-fn body_mentions(body: &QueryBody, name: &str) -> bool {
-    match body {
-        QueryBody::Select(select) => select.from.iter().any(|item| item_mentions(item, name)),
-        QueryBody::Query(query) => mentions_table(query, name),
-        QueryBody::Values { .. } => false,
-        QueryBody::SetOperation { left, right, .. } => {
-            body_mentions(left, name) || body_mentions(right, name)
-        }
-    }
-}
-
-fn item_mentions(item: &TableRef, name: &str) -> bool {
-    match item {
-        TableRef::Table { name: table, .. } => {
-            table.parts.len() == 1 && table.last().eq_ignore_ascii_case(name)
-        }
-        TableRef::Function { .. } => false,
-        TableRef::Subquery { query, .. } => mentions_table(query, name),
-        TableRef::Pivot(pivot) => item_mentions(&pivot.source, name),
-        TableRef::Unpivot(unpivot) => item_mentions(&unpivot.source, name),
-        TableRef::Show { .. } | TableRef::Prepared(_) => false,
-        TableRef::Join { left, right, .. } => item_mentions(left, name) || item_mentions(right, name),
     }
 }

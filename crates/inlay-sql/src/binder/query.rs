@@ -14,6 +14,8 @@ pub(super) struct CteDef {
     pub(super) name: String,
     columns: Vec<Ident>,
     query: Rc<Query>,
+    /// `WITH RECURSIVE` was written.
+    recursive: bool,
     /// How many scopes and frames were open where it is defined: what it may refer to.
     scope_count: usize,
     frame_count: usize,
@@ -39,16 +41,8 @@ impl Binder<'_> {
     }
 
     fn query_with(&mut self, query: &Query) -> Result<Bound> {
-        if !query.ctes.is_empty() {
-            self.ctes.push(CteFrame::default());
-            for cte in &query.ctes {
-                self.define_cte(cte, query.recursive)?;
-            }
-        }
-        let limit = query.limit.as_ref().map(|limit| self.row_count(limit, "LIMIT")).transpose()?.flatten();
-        let offset =
-            query.offset.as_ref().map(|offset| self.row_count(offset, "OFFSET")).transpose()?.flatten();
-        let tail = Tail { order_by: &query.order_by, limit, offset: offset.unwrap_or(0) };
+        self.define_ctes(query)?;
+        let tail = self.tail(query)?;
         match &query.body {
             QueryBody::Select(select) => self.select(select, &tail),
             body => {
@@ -58,11 +52,22 @@ impl Binder<'_> {
         }
     }
 
+    /// Makes the WITH of a query visible.
+    pub(super) fn define_ctes(&mut self, query: &Query) -> Result<()> {
+        if !query.ctes.is_empty() {
+            self.ctes.push(CteFrame::default());
+            for cte in &query.ctes {
+                self.define_cte(cte, query.recursive)?;
+            }
+        }
+        Ok(())
+    }
+
     fn body(&mut self, body: &QueryBody) -> Result<Bound> {
         with_stack(|| match body {
             QueryBody::Select(select) => {
                 let order_by = OrderBy::Items(Vec::new());
-                self.select(select, &Tail { order_by: &order_by, limit: None, offset: 0 })
+                self.select(select, &Tail { order_by: &order_by, limit: None, offset: 0, computed: None })
             }
             QueryBody::Query(query) => self.query(query),
             QueryBody::Values { rows, pos } => self.values(rows, *pos),
@@ -75,14 +80,14 @@ impl Binder<'_> {
     }
 
     /// A side of a set operation: a bare NULL in it takes the other side's type.
-    fn operand(&mut self, body: &QueryBody) -> Result<Bound> {
+    pub(super) fn operand(&mut self, body: &QueryBody) -> Result<Bound> {
         self.keeps_null_type = true;
         let bound = self.body(body);
         self.keeps_null_type = false;
         bound
     }
 
-    fn set_operation(
+    pub(super) fn set_operation(
         &mut self,
         kind: SetOperation,
         all: bool,
@@ -226,7 +231,7 @@ impl Binder<'_> {
     }
 
     /// ORDER BY and LIMIT of a set operation or VALUES: keys are positions, names or expressions of its columns.
-    fn order_whole(&mut self, bound: Bound, tail: &Tail<'_>) -> Result<Bound> {
+    pub(super) fn order_whole(&mut self, bound: Bound, tail: &Tail<'_>) -> Result<Bound> {
         let mut scope = Scope::new();
         scope.phase = Phase::OrderBy;
         let columns =
@@ -244,16 +249,14 @@ impl Binder<'_> {
         let keys = self.whole_keys(&bound.output, tail);
         let scope = self.scopes.pop();
         let keys = keys?;
+        let is_grouping = scope.as_ref().is_some_and(|scope| !scope.groupings.is_empty());
         let (pending, aggregates) = scope.map(|scope| (scope.pending, scope.aggregates)).unwrap_or_default();
-        if !aggregates.is_empty() {
+        if is_grouping || !aggregates.is_empty() {
             return Err(Error::Grouping {
                 message: "an aggregate cannot order a set operation; select it in a subquery".into(),
             });
         }
-        Ok(Bound {
-            plan: sorted(attach(bound.plan, pending), keys, tail.limit, tail.offset),
-            output: bound.output,
-        })
+        Ok(Bound { plan: sorted(attach(bound.plan, pending), keys, tail), output: bound.output })
     }
 
     fn whole_keys(&mut self, output: &[Output], tail: &Tail<'_>) -> Result<Vec<SortKey>> {
@@ -296,15 +299,8 @@ impl Binder<'_> {
         if self.ctes.last().is_some_and(is_defined) {
             return Err(self.at(Error::bind(format!("WITH defines \"{name}\" twice")), cte.name.pos));
         }
-        if recursive && super::name::mentions_table(&cte.query, &name) {
-            return Err(self.at(
-                Error::unsupported(format!("the recursion of \"{name}\" (WITH RECURSIVE)")),
-                cte.name.pos,
-            ));
-        }
         let (scope_count, frame_count) = (self.scopes.len(), self.ctes.len());
-        let mut bound = self.query(&cte.query)?;
-        self.rename(&mut bound, &cte.columns, &name)?;
+        let bound = self.cte_query(&cte.query, &cte.columns, &name, recursive)?;
         let is_correlated = !free_columns(&bound.plan).is_empty();
         let shares = match cte.materialized {
             Some(materialized) => materialized && !is_correlated,
@@ -320,14 +316,68 @@ impl Binder<'_> {
         };
         let query = Rc::new((*cte.query).clone());
         let columns = cte.columns.clone();
-        let def = CteDef { name, columns, query, scope_count, frame_count, sharing };
+        let def = CteDef { name, columns, query, recursive, scope_count, frame_count, sharing };
         if let Some(frame) = self.ctes.last_mut() {
             frame.ctes.push(def);
         }
         Ok(())
     }
 
-    fn rename(&self, bound: &mut Bound, names: &[Ident], table: &str) -> Result<()> {
+    /// Binds the query of a CTE.
+    fn cte_query(&mut self, query: &Query, names: &[Ident], name: &str, recursive: bool) -> Result<Bound> {
+        self.open_ctes.push(name.to_string());
+        let bound = self.cte_query_inner(query, names, name, recursive);
+        self.open_ctes.pop();
+        bound
+    }
+
+    fn cte_query_inner(
+        &mut self,
+        query: &Query,
+        names: &[Ident],
+        name: &str,
+        recursive: bool,
+    ) -> Result<Bound> {
+        if recursive && let Some(bound) = self.recursive_query(query, names, name)? {
+            return Ok(bound);
+        }
+        let mut bound = self.query(query)?;
+        self.rename(&mut bound, names, name)?;
+        Ok(bound)
+    }
+
+    /// The error for a table that does not exist, if it is a CTE that reads itself in a place where it cannot.
+    pub(super) fn circular(&self, name: &str) -> Option<Error> {
+        self.open_ctes.iter().any(|open| same_name(open, name)).then(|| {
+            Error::bind(format!(
+                "circular reference to CTE \"{name}\": use WITH RECURSIVE {name} AS (first UNION ALL next), of which only \
+                 the second query may read it"
+            ))
+        })
+    }
+
+    /// Makes the rows of a shared plan visible as a CTE of the innermost WITH; it goes with [`Self::hide_cte`].
+    pub(super) fn show_cte(&mut self, name: &str, id: SharedId, output: Vec<Output>) {
+        let query = Rc::new(Query::of(QueryBody::Values { rows: Vec::new(), pos: Pos::default() }));
+        let (scope_count, frame_count) = (self.scopes.len(), self.ctes.len() + 1);
+        let sharing = Sharing::Shared { id, output };
+        let def = CteDef {
+            name: name.to_string(),
+            columns: Vec::new(),
+            query,
+            recursive: false,
+            scope_count,
+            frame_count,
+            sharing,
+        };
+        self.ctes.push(CteFrame { ctes: vec![def] });
+    }
+
+    pub(super) fn hide_cte(&mut self) {
+        self.ctes.pop();
+    }
+
+    pub(super) fn rename(&self, bound: &mut Bound, names: &[Ident], table: &str) -> Result<()> {
         if let Some(surplus) = names.get(bound.output.len()) {
             let message =
                 format!("\"{table}\" has {} columns, {} names are given", bound.output.len(), names.len());
@@ -369,9 +419,9 @@ impl Binder<'_> {
                 if let Some(bound) = bound.take() {
                     return Ok(Some(bound));
                 }
-                let (query, names) = (Rc::clone(&cte.query), cte.columns.clone());
+                let written = (Rc::clone(&cte.query), cte.columns.clone(), cte.recursive);
                 let (scope_count, frame_count) = (cte.scope_count, cte.frame_count);
-                self.rebind_cte(&query, &names, name, scope_count, (frame_count, index), pos).map(Some)
+                self.rebind_cte(written, name, scope_count, (frame_count, index), pos).map(Some)
             }
         }
     }
@@ -379,8 +429,7 @@ impl Binder<'_> {
     /// Binds a CTE's query again, with only those names visible that were so where it is defined.
     fn rebind_cte(
         &mut self,
-        query: &Query,
-        names: &[Ident],
+        (query, names, recursive): (Rc<Query>, Vec<Ident>, bool),
         name: &str,
         scope_count: usize,
         (frame_count, index): (usize, usize),
@@ -392,15 +441,13 @@ impl Binder<'_> {
             Some(frame) => frame.ctes.split_off(index.min(frame.ctes.len())),
             None => Vec::new(),
         };
-        let bound = self.query(query);
+        let bound = self.cte_query(&query, &names, name, recursive);
         if let Some(frame) = self.ctes.last_mut() {
             frame.ctes.extend(later_ctes);
         }
         self.ctes.extend(later_frames);
         self.scopes.extend(scopes);
-        let mut bound = self.placed(bound, pos)?;
-        self.rename(&mut bound, names, name)?;
-        Ok(bound)
+        self.placed(bound, pos)
     }
 }
 
@@ -416,6 +463,10 @@ fn is_costly(plan: &Plan) -> bool {
 /// How often a shared plan is read.
 pub(super) fn count_shared(plan: &Plan, wanted: SharedId) -> usize {
     let own = usize::from(matches!(plan, Plan::SharedScan { id, .. } if *id == wanted));
+    if let Plan::Recursive { initial, step, .. } = plan {
+        // A step runs many times.
+        return count_shared(initial, wanted) + 2 * count_shared(step, wanted);
+    }
     own + plan.inputs().into_iter().map(|input| count_shared(input, wanted)).sum::<usize>()
 }
 

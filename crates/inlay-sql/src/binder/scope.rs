@@ -56,6 +56,8 @@ pub(super) struct Scope {
     pub(super) aggregates: Vec<(ColumnId, AggregateExpr)>,
     /// Subqueries inside the arguments of `aggregates`.
     pub(super) aggregate_pending: Vec<Pending>,
+    /// Calls of GROUPING: the columns made and the arguments.
+    pub(super) groupings: Vec<super::grouping::GroupingCall>,
     /// Columns read behind the aggregation, with their places, to tell which one is not grouped.
     pub(super) uses: Vec<(ColumnId, Pos)>,
     /// Its result is a side of a set operation: a bare NULL stays without a type.
@@ -73,6 +75,7 @@ impl Scope {
             pending: Vec::new(),
             aggregates: Vec::new(),
             aggregate_pending: Vec::new(),
+            groupings: Vec::new(),
             uses: Vec::new(),
             keeps_null_type: false,
         }

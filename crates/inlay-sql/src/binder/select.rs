@@ -10,7 +10,7 @@ use super::{Binder, Bound, Output, name};
 use crate::parser::ast::{
     self, Distinct, ExprKind, GroupBy, Ident, Literal, OrderBy, Pos, Select, SelectItem, SortOrder,
 };
-use crate::plan::{AggregateExpr, ColumnId, Expr, Plan, SortKey};
+use crate::plan::{AggregateExpr, ColumnId, Expr, LimitBy, Plan, SortKey};
 use inlay_kernels::registry::{ArgType, resolve_aggregate};
 use inlay_types::{Error, LogicalType, Result};
 use std::collections::HashSet;
@@ -23,10 +23,13 @@ const PROJECTION_SEARCHED_MAX: usize = 256;
 const ITEMS_MAX: usize = 20_000;
 
 /// What stands behind a SELECT, already evaluated where it must be constant.
+#[derive(Clone)]
 pub(super) struct Tail<'q> {
     pub(super) order_by: &'q OrderBy,
     pub(super) limit: Option<u64>,
     pub(super) offset: u64,
+    /// Instead of both: a plan that computes them.
+    pub(super) computed: Option<(Plan, LimitBy)>,
 }
 
 /// A key of ORDER BY.
@@ -40,6 +43,8 @@ enum OrderKey {
 struct Clauses {
     /// `(column, expression)` of GROUP BY.
     groups: Vec<(ColumnId, Expr)>,
+    /// Which of `groups` each written item of GROUP BY is.
+    group_items: Vec<usize>,
     group_pending: Vec<Pending>,
     having: Vec<Expr>,
     having_pending: Vec<Pending>,
@@ -70,26 +75,40 @@ impl Binder<'_> {
 
     fn select_in_scope(&mut self, select: &Select, tail: &Tail<'_>) -> Result<Bound> {
         let mut plan = self.from(&select.from)?;
+        if let Some(sample) = select.sample {
+            plan = Plan::Sample { input: Box::new(plan), sample };
+        }
         self.expand_items(&select.items)?;
         if let Some(condition) = &select.filter {
             let expanded = self.expand_condition(condition)?;
             plan = self.filtered(plan, expanded.as_ref().unwrap_or(condition), Phase::Where, "WHERE")?;
         }
         let expanded_order = self.expand_order(tail.order_by)?;
-        let tail = &Tail { order_by: expanded_order.as_ref().unwrap_or(tail.order_by), ..*tail };
+        let tail = &Tail { order_by: expanded_order.as_ref().unwrap_or(tail.order_by), ..tail.clone() };
         let mut clauses = self.clauses(select, tail)?;
         let scope = self.scope()?;
         let aggregates = std::mem::take(&mut scope.aggregates);
         let aggregate_pending = std::mem::take(&mut scope.aggregate_pending);
-        let has_group_by = select.group_by == GroupBy::All || !clauses.groups.is_empty();
+        let groupings = std::mem::take(&mut scope.groupings);
+        let has_group_by = matches!(select.group_by, GroupBy::All | GroupBy::Sets { .. });
+        let has_group_by = has_group_by || !clauses.groups.is_empty();
+        let groupings = self.resolve_groupings(groupings, &clauses.groups, has_group_by)?;
         if has_group_by || !aggregates.is_empty() || select.having.is_some() {
             let input = attach(plan, std::mem::take(&mut clauses.group_pending));
             let input = attach(input, aggregate_pending);
             self.regroup(&input, &mut clauses)?;
-            plan = Plan::Aggregate {
-                input: Box::new(input),
-                groups: std::mem::take(&mut clauses.groups),
-                aggregates,
+            let groups = std::mem::take(&mut clauses.groups);
+            plan = match &select.group_by {
+                GroupBy::Sets { sets, .. } => {
+                    let positions =
+                        |set: &Vec<usize>| set.iter().map(|item| clauses.group_items[*item]).collect();
+                    let sets = sets.iter().map(positions).collect();
+                    self.grouping_sets(input, groups, sets, aggregates, groupings)?
+                }
+                GroupBy::Items(_) | GroupBy::All => {
+                    let plan = Plan::Aggregate { input: Box::new(input), groups, aggregates };
+                    self.without_sets(plan, groupings)
+                }
             };
         }
         plan = attach(plan, std::mem::take(&mut clauses.having_pending));
@@ -191,6 +210,7 @@ impl Binder<'_> {
     fn clauses(&mut self, select: &Select, tail: &Tail<'_>) -> Result<Clauses> {
         let mut clauses = Clauses {
             groups: Vec::new(),
+            group_items: Vec::new(),
             group_pending: Vec::new(),
             having: Vec::new(),
             having_pending: Vec::new(),
@@ -199,9 +219,11 @@ impl Binder<'_> {
             order: Vec::new(),
             item_pending: Vec::new(),
         };
-        if let GroupBy::Items(items) = &select.group_by {
-            let (groups, pending) = self.in_phase(Phase::GroupBy, |binder| binder.groups(items))?;
+        if let GroupBy::Items(items) | GroupBy::Sets { items, .. } = &select.group_by {
+            let ((groups, positions), pending) =
+                self.in_phase(Phase::GroupBy, |binder| binder.groups(items))?;
             clauses.groups = groups;
+            clauses.group_items = positions;
             clauses.group_pending = pending;
         }
         if let Some(having) = &select.having {
@@ -256,8 +278,11 @@ impl Binder<'_> {
         Ok(items)
     }
 
-    fn groups(&mut self, items: &[ast::Expr]) -> Result<Vec<(ColumnId, Expr)>> {
+    /// The grouping columns, and which of them each item is.
+    #[expect(clippy::type_complexity, reason = "a pair of lists")]
+    fn groups(&mut self, items: &[ast::Expr]) -> Result<(Vec<(ColumnId, Expr)>, Vec<usize>)> {
         let mut groups: Vec<(ColumnId, Expr)> = Vec::with_capacity(items.len());
+        let mut positions = Vec::with_capacity(items.len());
         for item in items {
             let entry = self.group_entry(item)?;
             let bound = match entry {
@@ -269,19 +294,17 @@ impl Binder<'_> {
             } else {
                 bound
             };
-            let id = match groups.iter().find(|(_, known)| *known == bound) {
-                Some((id, _)) => *id,
-                None => {
-                    let id = self.group_column(&bound, || name::of_expr(item));
-                    groups.push((id, bound));
-                    id
-                }
-            };
+            let position = groups.iter().position(|(_, known)| *known == bound).unwrap_or(groups.len());
+            if position == groups.len() {
+                let id = self.group_column(&bound, || name::of_expr(item));
+                groups.push((id, bound));
+            }
+            positions.push(position);
             if let Some(index) = entry {
-                self.scope()?.entries[index].group = Some(id);
+                self.scope()?.entries[index].group = Some(groups[position].0);
             }
         }
-        Ok(groups)
+        Ok((groups, positions))
     }
 
     fn group_column(&mut self, expr: &Expr, name: impl FnOnce() -> String) -> ColumnId {
@@ -476,7 +499,7 @@ impl Binder<'_> {
             plan = Plan::Aggregate { input: Box::new(plan), groups, aggregates: Vec::new() };
         }
         let output = ids.into_iter().zip(names).map(|(id, name)| Output { id, name }).collect();
-        Ok(Bound { plan: sorted(plan, keys, tail.limit, tail.offset), output })
+        Ok(Bound { plan: sorted(plan, keys, tail), output })
     }
 
     /// The column that has the value of `expr` behind `projection`. A column of the input passes through; an outer one
@@ -559,13 +582,18 @@ impl Binder<'_> {
             keys.push(SortKey { expr: self.column(id), ..key.clone() });
         }
         let plan = Plan::Aggregate { input: Box::new(plan), groups, aggregates };
-        Ok(Bound { plan: sorted(plan, keys, tail.limit, tail.offset), output })
+        Ok(Bound { plan: sorted(plan, keys, tail), output })
     }
 }
 
 /// `plan` in order and cut.
-pub(super) fn sorted(plan: Plan, keys: Vec<SortKey>, limit: Option<u64>, offset: u64) -> Plan {
+pub(super) fn sorted(plan: Plan, keys: Vec<SortKey>, tail: &Tail<'_>) -> Plan {
     let input = Box::new(plan);
+    let (limit, offset) = (tail.limit, tail.offset);
+    if let Some((counts, by)) = &tail.computed {
+        let rows = if keys.is_empty() { input } else { Box::new(Plan::Sort { input, keys, limit, offset }) };
+        return Plan::LimitBy { input: rows, counts: Box::new(counts.clone()), by: *by };
+    }
     if !keys.is_empty() {
         Plan::Sort { input, keys, limit, offset }
     } else if limit.is_some() || offset > 0 {

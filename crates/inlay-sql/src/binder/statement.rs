@@ -38,6 +38,10 @@ impl Binder<'_> {
                 self.rename_view(name, *if_exists, new_name)?
             }
             StatementKind::AlterSequence(alter) => self.alter_sequence(alter)?,
+            StatementKind::With { with, statement } => {
+                self.define_ctes(with)?;
+                self.statement(statement)?
+            }
             StatementKind::Insert(insert) => self.insert(insert)?,
             StatementKind::Update(update) => self.update(update)?,
             StatementKind::Delete(delete) => self.delete(delete)?,
@@ -170,6 +174,10 @@ impl Binder<'_> {
                 let bound = self.shown_tables();
                 Ok(plan::Statement::Query(self.finish(bound)))
             }
+            ("disable_optimizer", []) => Ok(plan::Statement::Set {
+                name: "enable_optimizer".to_string(),
+                value: Some(Value::Boolean(false)),
+            }),
             ("table_info", [table]) => {
                 let written = self.constant(table, "PRAGMA")?.to_string();
                 let known = object_name_of(&written, table.pos);
@@ -222,6 +230,7 @@ fn star_of(from: ast::TableRef, pos: ast::Pos) -> ast::Query {
         from: vec![from],
         filter: None,
         group_by: ast::GroupBy::Items(Vec::new()),
+        sample: None,
         having: None,
         pos,
     };
@@ -231,6 +240,7 @@ fn star_of(from: ast::TableRef, pos: ast::Pos) -> ast::Query {
         body: QueryBody::Select(Box::new(select)),
         order_by: ast::OrderBy::Items(Vec::new()),
         limit: None,
+        limit_percent: false,
         offset: None,
     }
 }

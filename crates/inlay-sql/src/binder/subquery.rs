@@ -46,6 +46,10 @@ fn collect(plan: &Plan, made: &mut HashSet<ColumnId>, read: &mut HashSet<ColumnI
             made.extend(columns);
             read.extend(left_columns.iter().chain(right_columns));
         }
+        Plan::Recursive { columns, initial_columns, step_columns, .. } => {
+            made.extend(columns);
+            read.extend(initial_columns.iter().chain(step_columns));
+        }
         // A column passes through a projection under its own id; that does not make it.
         Plan::Project { items, .. } => {
             let is_made =
@@ -67,6 +71,8 @@ fn collect(plan: &Plan, made: &mut HashSet<ColumnId>, read: &mut HashSet<ColumnI
         | Plan::Sort { .. }
         | Plan::Limit { .. }
         | Plan::GroupLimit { .. }
+        | Plan::Sample { .. }
+        | Plan::LimitBy { .. }
         | Plan::With { .. } => {}
     }
     plan.inputs().into_iter().for_each(|input| collect(input, made, read));

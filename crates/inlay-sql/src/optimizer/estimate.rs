@@ -15,8 +15,8 @@ fn visit(plan: &Plan, estimator: &mut Estimator, estimates: &mut Estimates) -> R
     let mut inputs = Vec::with_capacity(2);
     for (index, input) in plan.inputs().into_iter().enumerate() {
         let relation = visit(input, estimator, estimates);
-        if let (Plan::With { id, .. }, 0) = (plan, index) {
-            estimator.shared.insert(*id, relation.clone());
+        if index == 0 {
+            estimator.note_shared(plan, &relation);
         }
         inputs.push(relation);
     }

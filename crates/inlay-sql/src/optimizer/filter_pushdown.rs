@@ -169,7 +169,13 @@ impl PushDown<'_> {
                 let (left, right) = (Box::new(left), Box::new(right));
                 Ok(Plan::OrderedJoin { kind, left, right, conditions }.filter(above))
             }
-            Plan::Sort { .. } | Plan::Limit { .. } | Plan::GroupLimit { .. } | Plan::OrderedJoin { .. } => {
+            Plan::Sort { .. }
+            | Plan::Limit { .. }
+            | Plan::GroupLimit { .. }
+            | Plan::OrderedJoin { .. }
+            | Plan::Recursive { .. }
+            | Plan::LimitBy { .. }
+            | Plan::Sample { .. } => {
                 let plan = map_inputs(plan, &mut |input| self.push(input, Vec::new()))?;
                 Ok(plan.filter(predicates))
             }

@@ -80,7 +80,11 @@ fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
                 });
             }
         }
-        Plan::Sort { input, .. } | Plan::Limit { input, .. } | Plan::GroupLimit { input, .. } => {
+        Plan::Sort { input, .. }
+        | Plan::Limit { input, .. }
+        | Plan::Sample { input, .. }
+        | Plan::LimitBy { input, .. }
+        | Plan::GroupLimit { input, .. } => {
             dependencies(input, found);
         }
         Plan::With { body, .. } => dependencies(body, found),
@@ -89,6 +93,7 @@ fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
         | Plan::DependentJoin { .. }
         | Plan::OrderedJoin { .. }
         | Plan::SetOp { .. }
+        | Plan::Recursive { .. }
         | Plan::SharedScan { .. } => {}
     }
 }

@@ -29,7 +29,9 @@ fn rewrite_operator(plan: &mut Plan, order_matters: bool) {
             let keeps = order_matters || matches!(**input, Plan::Sort { .. }) && is_limit_over_sort(input);
             rewrite(input, keeps);
         }
-        Plan::Sort { input, .. } | Plan::GroupLimit { input, .. } => rewrite(input, false),
+        Plan::Sort { input, .. } | Plan::GroupLimit { input, .. } | Plan::Sample { input, .. } => {
+            rewrite(input, false);
+        }
         Plan::Aggregate { input, aggregates, .. } => {
             let ordered = aggregates.iter().any(|(_, a)| depends_on_order(a));
             rewrite(input, ordered);
@@ -38,7 +40,14 @@ fn rewrite_operator(plan: &mut Plan, order_matters: bool) {
             rewrite(definition, false);
             rewrite(body, order_matters);
         }
-        Plan::Join { left, right, .. } | Plan::DependentJoin { left, right, .. } => {
+        Plan::LimitBy { input, counts, .. } => {
+            let keeps = order_matters || matches!(**input, Plan::Sort { .. });
+            rewrite(input, keeps);
+            rewrite(counts, false);
+        }
+        Plan::Recursive { initial: left, step: right, .. }
+        | Plan::Join { left, right, .. }
+        | Plan::DependentJoin { left, right, .. } => {
             rewrite(left, false);
             rewrite(right, false);
         }

@@ -22,7 +22,7 @@ fn collect_made(plan: &Plan, made: &mut ColumnSet) {
     match plan {
         Plan::Scan { columns, row_id, .. } => columns.iter().map(|c| c.id).chain(*row_id).for_each(&mut add),
         Plan::Source { columns, .. } => columns.iter().map(|c| c.id).for_each(&mut add),
-        Plan::Values { columns, .. } | Plan::SetOp { columns, .. } => {
+        Plan::Values { columns, .. } | Plan::SetOp { columns, .. } | Plan::Recursive { columns, .. } => {
             columns.iter().copied().for_each(&mut add)
         }
         Plan::Project { items, .. } => {
@@ -43,6 +43,8 @@ fn collect_made(plan: &Plan, made: &mut ColumnSet) {
         | Plan::Sort { .. }
         | Plan::Limit { .. }
         | Plan::GroupLimit { .. }
+        | Plan::Sample { .. }
+        | Plan::LimitBy { .. }
         | Plan::With { .. } => {}
     }
     plan.inputs().into_iter().for_each(|input| collect_made(input, made));
@@ -52,8 +54,10 @@ fn collect_made(plan: &Plan, made: &mut ColumnSet) {
 pub fn read_columns(plan: &Plan) -> ColumnSet {
     fn collect(plan: &Plan, read: &mut ColumnSet) {
         plan.expressions().into_iter().for_each(|expr| read.add_expr(expr));
-        if let Plan::SetOp { left_columns, right_columns, .. } = plan {
-            left_columns.iter().chain(right_columns).for_each(|id| {
+        if let Plan::SetOp { left_columns: first, right_columns: second, .. }
+        | Plan::Recursive { initial_columns: first, step_columns: second, .. } = plan
+        {
+            first.iter().chain(second).for_each(|id| {
                 read.insert(*id);
             });
         }
@@ -215,9 +219,11 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
                 aggregates.iter().filter(|(_, a)| a.function.kind.is_zero_of_nothing()).map(|(id, _)| *id);
             groups.iter().filter(|(_, e)| is_never_null(e, &below)).map(|(id, _)| *id).chain(counts).collect()
         }
-        Plan::Sort { input, .. } | Plan::Limit { input, .. } | Plan::GroupLimit { input, .. } => {
-            not_null_columns(input)
-        }
+        Plan::Sort { input, .. }
+        | Plan::Limit { input, .. }
+        | Plan::Sample { input, .. }
+        | Plan::LimitBy { input, .. }
+        | Plan::GroupLimit { input, .. } => not_null_columns(input),
         Plan::SetOp { kind, left, right, left_columns, right_columns, columns, .. } => {
             let (below_left, below_right) = (not_null_columns(left), not_null_columns(right));
             let filled = |i: &usize| {
@@ -240,7 +246,7 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
             _ => ColumnSet::new(),
         },
         Plan::With { body, .. } => not_null_columns(body),
-        Plan::SharedScan { .. } => ColumnSet::new(),
+        Plan::SharedScan { .. } | Plan::Recursive { .. } => ColumnSet::new(),
     }
 }
 
@@ -270,7 +276,10 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
             };
             keys(input).iter().filter_map(renamed).collect()
         }
-        Plan::Filter { input, .. } | Plan::Sort { input, limit: None, .. } => keys(input),
+        Plan::Filter { input, .. }
+        | Plan::Sort { input, limit: None, .. }
+        | Plan::LimitBy { input, .. }
+        | Plan::Sample { input, .. } => keys(input),
         Plan::GroupLimit { input, groups, limit, .. } => {
             let mut all = keys(input);
             if limit.is_some_and(|limit| limit <= 1) {
@@ -313,7 +322,7 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
             JoinKind::Inner | JoinKind::Left | JoinKind::Full => Vec::new(),
         },
         Plan::Aggregate { groups, .. } => vec![groups.iter().map(|(id, _)| *id).collect()],
-        Plan::SetOp { all, columns, .. } => {
+        Plan::SetOp { all, columns, .. } | Plan::Recursive { all, columns, .. } => {
             if *all {
                 Vec::new()
             } else {

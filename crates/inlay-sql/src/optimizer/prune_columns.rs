@@ -92,6 +92,15 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
                 None => *plan = take(body),
             }
         }
+        Plan::LimitBy { input, counts, by } => {
+            prune(input, required, shared);
+            prune(counts, &by.limit.iter().chain(&by.offset).collect(), shared);
+        }
+        Plan::Recursive { id, initial, step, initial_columns, step_columns, .. } => {
+            prune(initial, &initial_columns.iter().collect(), shared);
+            prune(step, &step_columns.iter().collect(), shared);
+            shared.remove(id);
+        }
         Plan::SharedScan { id, columns } => {
             columns.retain(|(new, _)| required.contains(*new));
             let needed = shared.entry(*id).or_default();
@@ -110,6 +119,7 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
         | Plan::OrderedJoin { .. }
         | Plan::Sort { .. }
         | Plan::Limit { .. }
+        | Plan::Sample { .. }
         | Plan::GroupLimit { .. } => {
             let needed = with_expressions(plan, required);
             plan.inputs_mut().into_iter().for_each(|input| prune(input, &needed, shared));

@@ -99,6 +99,10 @@ pub fn rename_columns(plan: &mut Plan, map: &HashMap<ColumnId, ColumnId>) {
         Plan::SetOp { left_columns, right_columns, columns, .. } => {
             left_columns.iter_mut().chain(right_columns).chain(columns).for_each(new);
         }
+        Plan::LimitBy { by, .. } => by.limit.iter_mut().chain(&mut by.offset).for_each(new),
+        Plan::Recursive { initial_columns, step_columns, columns, .. } => {
+            initial_columns.iter_mut().chain(step_columns).chain(columns).for_each(new);
+        }
         Plan::SharedScan { columns, .. } => columns.iter_mut().for_each(|(id, from)| {
             new(id);
             new(from);
@@ -110,6 +114,7 @@ pub fn rename_columns(plan: &mut Plan, map: &HashMap<ColumnId, ColumnId>) {
         | Plan::Sort { .. }
         | Plan::Limit { .. }
         | Plan::GroupLimit { .. }
+        | Plan::Sample { .. }
         | Plan::With { .. } => {}
     }
     plan.expressions_mut().into_iter().for_each(|expr| rename_expr(expr, map));
@@ -126,7 +131,7 @@ pub fn refresh(plan: &mut Plan, columns: &mut Columns) -> HashMap<ColumnId, Colu
 }
 
 fn refresh_shared(plan: &mut Plan, columns: &mut Columns) {
-    if let Plan::With { id, body, .. } = plan {
+    if let Plan::With { id, body, .. } | Plan::Recursive { id, step: body, .. } = plan {
         let new = columns.add_shared();
         rename_shared(body, *id, new);
         *id = new;

@@ -30,6 +30,10 @@ fn inline_below(mut plan: Plan, columns: &mut Columns) -> Plan {
 
 fn count_scans(plan: &Plan, wanted: SharedId) -> usize {
     let own = usize::from(matches!(plan, Plan::SharedScan { id, .. } if *id == wanted));
+    if let Plan::Recursive { initial, step, .. } = plan {
+        // A step runs many times.
+        return count_scans(initial, wanted) + 2 * count_scans(step, wanted);
+    }
     own + plan.inputs().into_iter().map(|input| count_scans(input, wanted)).sum::<usize>()
 }
 

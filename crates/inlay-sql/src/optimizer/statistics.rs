@@ -12,14 +12,17 @@ use super::column_set::ColumnSet;
 use super::evaluate;
 use super::properties::{as_column, as_column_equality};
 use crate::plan::{
-    AggregateExpr, ColumnEstimate, ColumnId, CompareOp, Expr, JoinKind, OrderedJoinKind, Plan, ScanColumn,
-    SetOpKind, SharedId,
+    AggregateExpr, ColumnEstimate, ColumnId, CompareOp, Expr, JoinKind, OrderedJoinKind, Plan, SampleSize,
+    ScanColumn, SetOpKind, SharedId,
 };
 use inlay_catalog::TableEntry;
 use inlay_storage::TableStatistics;
 use inlay_types::{Value, Vector};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// How many rounds a recursion is believed to have.
+const RECURSION_ROUNDS: f64 = 10.0;
 
 /// Nothing is known but the number of rows.
 fn unknown(rows: f64) -> ColumnEstimate {
@@ -71,12 +74,29 @@ impl Estimator {
         let mut inputs = Vec::with_capacity(2);
         for (index, input) in plan.inputs().into_iter().enumerate() {
             let relation = self.relation(input);
-            if let (Plan::With { id, .. }, 0) = (plan, index) {
-                self.shared.insert(*id, relation.clone());
+            if index == 0 {
+                self.note_shared(plan, &relation);
             }
             inputs.push(relation);
         }
         self.operator(plan, inputs)
+    }
+
+    /// Keeps the estimate of the first input where it is what shared scans read.
+    pub fn note_shared(&mut self, plan: &Plan, first: &Relation) {
+        match plan {
+            Plan::With { id, .. } => {
+                self.shared.insert(*id, first.clone());
+            }
+            // The rows of a round are as many as those of the first.
+            Plan::Recursive { id, initial_columns, columns, .. } => {
+                let estimate = |from| first.columns.get(from).cloned().unwrap_or_else(|| unknown(first.rows));
+                let made = columns.iter().zip(initial_columns).map(|(id, from)| (*id, estimate(from)));
+                let round = Relation { columns: made.collect(), ..*first };
+                self.shared.insert(*id, round);
+            }
+            _ => {}
+        }
     }
 
     /// The estimate for the result of an operator, given those of its inputs.
@@ -142,6 +162,21 @@ impl Estimator {
             Plan::With { .. } => {
                 next();
                 next()
+            }
+            Plan::LimitBy { .. } => next(),
+            Plan::Sample { sample, .. } => {
+                let mut below = next();
+                below.rows = match sample.size {
+                    SampleSize::Percent(share) => below.rows * share / 100.0,
+                    SampleSize::Rows(rows) => below.rows.min(rows as f64),
+                };
+                below
+            }
+            Plan::Recursive { columns, .. } => {
+                let (first, rounds) = (next(), next().rows.max(1.0) * RECURSION_ROUNDS);
+                let rows = first.rows + rounds;
+                let known = columns.iter().map(|id| (*id, unknown(rows))).collect();
+                Relation { rows, base_rows: rows, columns: known }
             }
             Plan::SharedScan { id, columns } => self.shared_scan(*id, columns),
         }

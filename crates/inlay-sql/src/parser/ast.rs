@@ -114,6 +114,11 @@ pub enum StatementKind {
         new_name: Ident,
     },
     AlterSequence(Box<AlterSequence>),
+    /// `WITH` in front of INSERT, UPDATE, DELETE or MERGE: a query of which only the CTEs count.
+    With {
+        with: Box<Query>,
+        statement: Box<Statement>,
+    },
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),
@@ -528,7 +533,25 @@ pub struct Query {
     pub body: QueryBody,
     pub order_by: OrderBy,
     pub limit: Option<Expr>,
+    /// `LIMIT n%`: of the rows.
+    pub limit_percent: bool,
     pub offset: Option<Expr>,
+}
+
+impl Query {
+    /// A query that is nothing but its body.
+    pub fn of(body: QueryBody) -> Self {
+        let order_by = OrderBy::Items(Vec::new());
+        Self {
+            ctes: Vec::new(),
+            recursive: false,
+            body,
+            order_by,
+            limit: None,
+            limit_percent: false,
+            offset: None,
+        }
+    }
 }
 
 /// A common table expression.
@@ -607,6 +630,8 @@ pub struct Select {
     pub filter: Option<Expr>,
     pub group_by: GroupBy,
     pub having: Option<Expr>,
+    /// `USING SAMPLE`: of the rows of FROM.
+    pub sample: Option<Sample>,
     pub pos: Pos,
 }
 
@@ -624,6 +649,13 @@ pub enum Distinct {
 pub enum GroupBy {
     /// Expressions, aliases or ordinals; empty when there is no GROUP BY.
     Items(Vec<Expr>),
+    /// GROUPING SETS, ROLLUP and CUBE multiplied out: which of the items each set groups by.
+    Sets {
+        /// Expressions, aliases or ordinals.
+        items: Vec<Expr>,
+        /// Positions in `items`.
+        sets: Vec<Vec<usize>>,
+    },
     /// `GROUP BY ALL`.
     All,
 }
@@ -671,6 +703,11 @@ pub enum TableRef {
         kind: JoinKind,
         condition: JoinCondition,
         pos: Pos,
+    },
+    /// `table TABLESAMPLE ...`
+    Sample {
+        table: Box<TableRef>,
+        sample: Sample,
     },
     Pivot(Box<Pivot>),
     Unpivot(Box<Unpivot>),
@@ -731,6 +768,8 @@ pub struct UnpivotColumn {
     /// The name in the column of names.
     pub alias: Option<Ident>,
 }
+
+pub use crate::plan::{Sample, SampleMethod, SampleSize};
 
 /// `AS t(a, b)`.
 #[derive(Clone, Debug, PartialEq)]

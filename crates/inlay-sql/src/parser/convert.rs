@@ -23,6 +23,8 @@ pub(super) struct Context<'c, 'p> {
     pub(super) pieces: &'c Arc<[Vec<TokenWithSpan>]>,
     /// The byte at which each line starts.
     pub(super) line_starts: &'c Arc<[usize]>,
+    /// Pieces of the text that are not among the parser's tokens.
+    pub(super) lifted: &'c Arc<super::lift::Lifted>,
     /// Index of the statement's first token.
     pub(super) first_token: usize,
     /// How many of `marks` stand before the statement.

@@ -11,6 +11,9 @@ use std::any::TypeId;
 /// Binds tighter than `*`, looser than `::`.
 const PRECEDENCE_POWER: u8 = 45;
 
+/// Stands for the percent sign behind a number: the crate has no such operator, and Inlay none with this sign.
+pub(super) const PERCENT: ast::UnaryOperator = ast::UnaryOperator::DoubleAt;
+
 /// Inlay's dialect.
 #[derive(Debug)]
 pub(super) struct InlayDialect;
@@ -41,6 +44,13 @@ impl Dialect for InlayDialect {
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<ast::Expr, ParserError>> {
         match parser.peek_token_ref().token {
             Token::EscapedStringLiteral(_) => Some(parser.parse_value().map(ast::Expr::Value)),
+            // Grouping sets inside of grouping sets.
+            Token::Word(ref word) if word.keyword == Keyword::GROUPING => {
+                let [_, second, third] = parser.peek_tokens_ref::<3>().map(|token| &token.token);
+                let is_set = matches!(second, Token::Word(word) if word.keyword == Keyword::SETS)
+                    && *third == Token::LParen;
+                is_set.then(|| parse_grouping_sets(parser))
+            }
             _ => super::friendly::parse_prefix(parser),
         }
     }
@@ -58,6 +68,15 @@ impl Dialect for InlayDialect {
         let is_word =
             |token: &Token, keyword: Keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
         let [first, second, third, fourth] = parser.peek_tokens_ref::<4>().map(|token| &token.token);
+        // `LIMIT 10%`: nothing that could be divided by follows.
+        if *first == Token::Mod {
+            let ends = matches!(second, Token::EOF | Token::SemiColon | Token::RParen)
+                || [Keyword::OFFSET, Keyword::FETCH, Keyword::FOR].iter().any(|word| is_word(second, *word));
+            return ends.then(|| {
+                parser.next_token();
+                Ok(ast::Expr::UnaryOp { op: PERCENT, expr: Box::new(expr.clone()) })
+            });
+        }
         let negated = is_word(first, Keyword::NOT);
         let [operator, open, inner] = if negated { [second, third, fourth] } else { [first, second, third] };
         if !is_word(operator, Keyword::IN) || *open != Token::LParen || *inner != Token::LParen {
@@ -236,6 +255,24 @@ fn parse_in(parser: &mut Parser, expr: ast::Expr, negated: bool) -> Result<ast::
     let list = parser.parse_comma_separated(Parser::parse_expr)?;
     parser.expect_token(&Token::RParen)?;
     Ok(ast::Expr::InList { expr, list, negated })
+}
+
+fn parse_grouping_sets(parser: &mut Parser) -> Result<ast::Expr, ParserError> {
+    parser.expect_keywords(&[Keyword::GROUPING, Keyword::SETS])?;
+    parser.expect_token(&Token::LParen)?;
+    let elements = parser.parse_comma_separated(|parser| {
+        if !parser.consume_token(&Token::LParen) {
+            return Ok(vec![parser.parse_expr()?]);
+        }
+        if parser.consume_token(&Token::RParen) {
+            return Ok(Vec::new());
+        }
+        let exprs = parser.parse_comma_separated(Parser::parse_expr)?;
+        parser.expect_token(&Token::RParen)?;
+        Ok(exprs)
+    })?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(ast::Expr::GroupingSets(elements))
 }
 
 fn identity_options(parser: &mut Parser) -> Result<Vec<ast::SequenceOptions>, ParserError> {

@@ -318,7 +318,7 @@ impl Context<'_, '_> {
                     ..super::query::select_star(Vec::new(), pos)
                 };
                 let body = super::ast::QueryBody::Select(Box::new(select));
-                let query = Box::new(super::query::plain_query(body));
+                let query = Box::new(super::ast::Query::of(body));
                 Ok(ExprKind::Quantified { expr, op, all, query })
             }
         }
@@ -401,9 +401,6 @@ impl Context<'_, '_> {
         if function.over.is_some() {
             return refuse("a window function (OVER)");
         }
-        if !function.within_group.is_empty() {
-            return refuse("WITHIN GROUP");
-        }
         if function.null_treatment.is_some() {
             return refuse("IGNORE NULLS and RESPECT NULLS");
         }
@@ -449,6 +446,9 @@ impl Context<'_, '_> {
                     }
                 }
             }
+        }
+        if !function.within_group.is_empty() {
+            self.within_group(&mut call, function.within_group)?;
         }
         Ok(call)
     }

@@ -13,7 +13,9 @@ mod define;
 mod dialect;
 mod expr;
 mod friendly;
+mod grouping;
 mod guard;
+mod lift;
 mod object;
 pub mod object_ast;
 mod piece;
@@ -86,6 +88,7 @@ fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
 
 fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
     let scan = guard::scan(&tokens, sql)?;
+    let (tokens, lifted) = lift::lift(tokens, sql)?;
     let rewrite::Rewritten { tokens, pieces } = rewrite::rewrite(tokens, sql);
     let parser = Parser::new(&dialect::InlayDialect)
         .with_recursion_limit(PARSER_RECURSION_MAX)
@@ -98,6 +101,7 @@ fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
         marks: scan.marks.into(),
         line_starts,
         pieces: pieces.into(),
+        lifted: lifted.into(),
         outer: None,
     })
 }
@@ -126,6 +130,8 @@ struct Reader<'a> {
     shared_sql: Arc<str>,
     /// Places of all `?`.
     marks: Arc<[Location]>,
+    /// Pieces of the text that are not among the parser's tokens.
+    lifted: Arc<lift::Lifted>,
     /// The byte at which each line starts.
     line_starts: Arc<[usize]>,
     /// Tokens that [`rewrite`] kept aside.
@@ -145,6 +151,7 @@ impl<'a> Reader<'a> {
             marks: &self.marks,
             pieces: &self.pieces,
             line_starts: &self.line_starts,
+            lifted: &self.lifted,
             first_token,
             marks_before: match self.outer {
                 Some((before, _)) => before,

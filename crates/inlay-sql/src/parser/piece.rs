@@ -43,6 +43,7 @@ impl Context<'_, '_> {
             marks: Arc::clone(self.marks),
             line_starts: Arc::clone(self.line_starts),
             pieces: Arc::clone(self.pieces),
+            lifted: Arc::clone(self.lifted),
             outer: Some((self.marks_before, self.depth.get())),
         })
     }
@@ -285,6 +286,6 @@ impl Reader<'_> {
         }
         let pos = pos_of(self.parser.peek_token_ref().span.start);
         let select = super::query::select_star(vec![self.source()?], pos);
-        Ok(Box::new(super::query::plain_query(super::ast::QueryBody::Select(Box::new(select)))))
+        Ok(Box::new(super::ast::Query::of(super::ast::QueryBody::Select(Box::new(select)))))
     }
 }

@@ -46,9 +46,15 @@ impl Context<'_, '_> {
             }
             limit = fetch.quantity.or_else(|| Some(ast::Expr::value(ast::Value::Number("1".into(), false))));
         }
+        let mut limit_percent = false;
+        if let Some(ast::Expr::UnaryOp { op: super::dialect::PERCENT, expr }) = limit {
+            limit_percent = true;
+            limit = Some(*expr);
+        }
         Ok(Query {
             ctes,
             recursive,
+            limit_percent,
             body: self.body(*query.body)?,
             order_by: self.order_by(query.order_by)?,
             limit: limit.map(|limit| self.expr(limit)).transpose()?,
@@ -56,13 +62,13 @@ impl Context<'_, '_> {
         })
     }
 
-    fn cte(&self, cte: ast::Cte) -> Result<Cte> {
+    pub(super) fn cte(&self, cte: ast::Cte) -> Result<Cte> {
         let columns = cte.alias.columns.into_iter().map(|column| self.ident(column.name)).collect();
         Ok(Cte {
             name: self.ident(cte.alias.name),
             columns,
             query: self.query(*cte.query)?,
-            materialized: cte.materialized.map(|m| m == ast::CteAsMaterialized::Materialized),
+            materialized: self.lifted.materialized.get(&cte.closing_paren_token.0.span.start).copied(),
         })
     }
 
@@ -106,13 +112,16 @@ impl Context<'_, '_> {
                 ))))
             }
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
-                Err(unsupported("INSERT, UPDATE or DELETE inside a query"))
+                Err(unsupported(
+                    "INSERT, UPDATE, DELETE or MERGE in a WITH or subquery: make it a statement of its own",
+                ))
             }
         })
     }
 
     fn select(&self, select: ast::Select) -> Result<Select> {
         let pos = pos_of(select.select_token.0.span.start);
+        let sample = self.lifted.samples.get(&select.select_token.0.span.start).copied();
         let refuse = |feature: &str| Err(self.at(unsupported(feature), pos));
         if select.qualify.is_some() {
             return refuse("QUALIFY");
@@ -133,20 +142,14 @@ impl Context<'_, '_> {
             select.from.into_iter().map(|item| self.table_with_joins(item)).collect::<Result<Vec<_>>>()?;
         if select.flavor == ast::SelectFlavor::FromFirstNoSelect {
             let filter = select.selection.map(|filter| self.expr(filter)).transpose()?;
-            return Ok(Select { filter, ..select_star(from, pos) });
+            return Ok(Select { filter, sample, ..select_star(from, pos) });
         }
         let distinct = match select.distinct {
             None | Some(ast::Distinct::All) => Distinct::No,
             Some(ast::Distinct::Distinct) => Distinct::Rows,
             Some(ast::Distinct::On(exprs)) => Distinct::On(self.exprs(exprs)?),
         };
-        let group_by = match select.group_by {
-            ast::GroupByExpr::All(modifiers) if modifiers.is_empty() => GroupBy::All,
-            ast::GroupByExpr::Expressions(exprs, modifiers) if modifiers.is_empty() => {
-                GroupBy::Items(self.group_items(exprs)?)
-            }
-            _ => return refuse("GROUP BY ... WITH ROLLUP, CUBE or TOTALS"),
-        };
+        let group_by = self.group_by(select.group_by, pos)?;
         Ok(Select {
             distinct,
             items: select.projection.into_iter().map(|item| self.select_item(item)).collect::<Result<_>>()?,
@@ -154,20 +157,9 @@ impl Context<'_, '_> {
             filter: select.selection.map(|filter| self.expr(filter)).transpose()?,
             group_by,
             having: select.having.map(|having| self.expr(having)).transpose()?,
+            sample,
             pos,
         })
-    }
-
-    /// `GROUP BY (a, b)` is `GROUP BY a, b`.
-    fn group_items(&self, exprs: Vec<ast::Expr>) -> Result<Vec<Expr>> {
-        let mut items = Vec::with_capacity(exprs.len());
-        for expr in exprs {
-            match expr {
-                ast::Expr::Tuple(parts) => items.extend(self.exprs(parts)?),
-                other => items.push(self.expr(other)?),
-            }
-        }
-        Ok(items)
     }
 
     pub(super) fn select_item(&self, item: ast::SelectItem) -> Result<SelectItem> {
@@ -307,23 +299,22 @@ impl Context<'_, '_> {
         match factor {
             TableFactor::Table { name, alias, args, sample, with_ordinality, version, .. } => {
                 let name = self.object_name(&name)?;
-                if sample.is_some() || with_ordinality || version.is_some() {
-                    return Err(
-                        self.at(unsupported("TABLESAMPLE, WITH ORDINALITY or a table version"), name.pos())
-                    );
+                if with_ordinality || version.is_some() {
+                    return Err(self.at(unsupported("WITH ORDINALITY or a table version"), name.pos()));
                 }
                 let alias = self.table_alias(alias)?;
-                match args {
+                let table = match args {
                     Some(args) if name.last() == super::rewrite::PIECE_CALL => {
-                        self.piece(self.piece_number(&args.args)?, alias)
+                        self.piece(self.piece_number(&args.args)?, alias)?
                     }
-                    None => Ok(TableRef::Table { name, alias }),
-                    Some(args) => Ok(TableRef::Function {
+                    None => TableRef::Table { name, alias },
+                    Some(args) => TableRef::Function {
                         call: self.table_function(name, args.args)?,
                         alias,
                         lateral: false,
-                    }),
-                }
+                    },
+                };
+                Ok(self.sampled(table, sample))
             }
             TableFactor::Function { lateral, name, args, alias, with_ordinality } => {
                 let name = self.object_name(&name)?;
@@ -333,11 +324,11 @@ impl Context<'_, '_> {
                 let alias = self.table_alias(alias)?;
                 Ok(TableRef::Function { call: self.table_function(name, args)?, alias, lateral })
             }
-            TableFactor::Derived { lateral, subquery, alias, sample: None } => Ok(TableRef::Subquery {
-                query: self.query(*subquery)?,
-                alias: self.table_alias(alias)?,
-                lateral,
-            }),
+            TableFactor::Derived { lateral, subquery, alias, sample } => {
+                let query = self.query(*subquery)?;
+                let alias = self.table_alias(alias)?;
+                Ok(self.sampled(TableRef::Subquery { query, alias, lateral }, sample))
+            }
             TableFactor::NestedJoin { table_with_joins, alias } => {
                 let inner = self.table_with_joins(*table_with_joins)?;
                 match self.table_alias(alias)? {
@@ -346,7 +337,7 @@ impl Context<'_, '_> {
                     Some(alias) => {
                         let body = QueryBody::Select(Box::new(select_star(vec![inner], alias.name.pos)));
                         Ok(TableRef::Subquery {
-                            query: Box::new(plain_query(body)),
+                            query: Box::new(Query::of(body)),
                             alias: Some(alias),
                             lateral: false,
                         })
@@ -365,6 +356,22 @@ impl Context<'_, '_> {
                 self.pivot_operator(*table, number, self.table_alias(alias)?)
             }
             other => Err(unsupported(format!("{other} in FROM"))),
+        }
+    }
+
+    fn sampled(&self, table: TableRef, sample: Option<ast::TableSampleKind>) -> TableRef {
+        let sample = match sample {
+            None => return table,
+            Some(
+                ast::TableSampleKind::BeforeTableAlias(sample)
+                | ast::TableSampleKind::AfterTableAlias(sample),
+            ) => sample,
+        };
+        // What stands there is the number that `lift` put in its place.
+        let number = sample.quantity.and_then(|quantity| quantity.value.to_string().parse::<usize>().ok());
+        match number.and_then(|number| self.lifted.table_samples.get(number)) {
+            Some(sample) => TableRef::Sample { table: Box::new(table), sample: *sample },
+            None => table,
         }
     }
 
@@ -411,18 +418,6 @@ pub(super) fn name_arguments(call: &mut FunctionCall) {
     }
 }
 
-/// A query that is nothing but its body.
-pub(super) fn plain_query(body: QueryBody) -> Query {
-    Query {
-        ctes: Vec::new(),
-        recursive: false,
-        body,
-        order_by: OrderBy::Items(Vec::new()),
-        limit: None,
-        offset: None,
-    }
-}
-
 /// `SELECT * FROM from`.
 pub(super) fn select_star(from: Vec<TableRef>, pos: Pos) -> Select {
     let star = SelectItem::Star {
@@ -439,6 +434,7 @@ pub(super) fn select_star(from: Vec<TableRef>, pos: Pos) -> Select {
         filter: None,
         group_by: GroupBy::Items(Vec::new()),
         having: None,
+        sample: None,
         pos,
     }
 }
@@ -469,6 +465,7 @@ fn table_ref_pos(table: &TableRef) -> Pos {
         TableRef::Pivot(pivot) => pivot.pos,
         TableRef::Unpivot(unpivot) => unpivot.pos,
         TableRef::Show { .. } | TableRef::Prepared(_) => Pos::default(),
+        TableRef::Sample { table, .. } => table_ref_pos(table),
     }
 }
 

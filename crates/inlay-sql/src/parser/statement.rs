@@ -5,7 +5,7 @@ use super::ast::{
     ObjectStatement, Pos, Query, QueryBody, Statement, StatementKind, TableRef,
 };
 use super::convert::{pos_of, unsupported};
-use super::query::{name_arguments, plain_query, select_star};
+use super::query::{name_arguments, select_star};
 use super::{Reader, parse_error};
 use inlay_types::{Error, Result};
 use sqlparser::ast;
@@ -57,6 +57,10 @@ impl Reader<'_> {
             }
             "EXPORT" => self.export()?,
             "IMPORT" => self.import()?,
+            "WITH" if self.with_changes() => {
+                let with = self.with_clause(first_token)?;
+                StatementKind::With { with: Box::new(with), statement: Box::new(self.statement()?) }
+            }
             "(" | "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" => {
                 let query = self.parser.parse_query().map_err(|e| parse_error(&e, self.sql))?;
                 StatementKind::Query(self.context(first_token).query(*query)?)
@@ -67,6 +71,45 @@ impl Reader<'_> {
             }
         };
         Ok(self.finish(kind, first_token))
+    }
+
+    /// Whether the statement behind a WITH changes a table: its first word follows a closing parenthesis.
+    fn with_changes(&self) -> bool {
+        let (mut index, mut depth, mut behind) = (self.next_index(), 0usize, false);
+        loop {
+            match &self.parser.token_at(index).token {
+                Token::EOF | Token::SemiColon => return false,
+                Token::Whitespace(_) => {}
+                Token::LParen => depth += 1,
+                Token::RParen => {
+                    depth = depth.saturating_sub(1);
+                    behind = true;
+                }
+                Token::Word(word) if depth == 0 && behind => {
+                    use Keyword as K;
+                    match word.keyword {
+                        K::INSERT | K::UPDATE | K::DELETE | K::MERGE => return true,
+                        K::SELECT | K::FROM | K::VALUES | K::TABLE => return false,
+                        _ => {}
+                    }
+                    behind = false;
+                }
+                _ => behind = false,
+            }
+            index += 1;
+        }
+    }
+
+    /// `WITH [RECURSIVE] a AS (...), ...`
+    fn with_clause(&mut self, first_token: usize) -> Result<Query> {
+        self.parser.next_token();
+        let recursive = self.parser.parse_keyword(Keyword::RECURSIVE);
+        let ctes = self.parser.parse_comma_separated(sqlparser::parser::Parser::parse_cte);
+        let ctes = ctes.map_err(|e| parse_error(&e, self.sql))?;
+        let context = self.context(first_token);
+        let ctes = ctes.into_iter().map(|cte| context.cte(cte)).collect::<Result<_>>()?;
+        let body = QueryBody::Values { rows: Vec::new(), pos: Pos::default() };
+        Ok(Query { ctes, recursive, ..Query::of(body) })
     }
 
     fn finish(&self, kind: StatementKind, first_token: usize) -> Statement {
@@ -437,7 +480,7 @@ impl Reader<'_> {
                     };
                     select.items = columns.into_iter().map(item).collect();
                 }
-                let query = Box::new(plain_query(QueryBody::Select(Box::new(select))));
+                let query = Box::new(Query::of(QueryBody::Select(Box::new(select))));
                 Ok(StatementKind::Copy(Box::new(Copy::To { query, path, path_pos, options })))
             }
             (false, None, None) => self.syntax("a table or a query"),

@@ -239,6 +239,26 @@ impl<'a> Printer<'a> {
                 format!("{kind}{}", if *all { " All" } else { "" })
             }
             Plan::With { id: SharedId(number), .. } => format!("With shared {number}"),
+            Plan::LimitBy { by, .. } => {
+                let unit = if by.percent { "%" } else { "" };
+                details.extend(by.limit.map(|id| ("limit", format!("{}{unit}", self.name(id)))));
+                details.extend(by.offset.map(|id| ("offset", self.name(id))));
+                "Limit By".to_string()
+            }
+            Plan::Sample { sample, .. } => {
+                let size = match sample.size {
+                    super::SampleSize::Percent(share) => format!("{share}%"),
+                    super::SampleSize::Rows(rows) => format!("{rows} rows"),
+                };
+                details.push(("size", size));
+                details.extend(sample.method.map(|method| ("by", format!("{method:?}").to_lowercase())));
+                details.extend(sample.seed.map(|seed| ("seed", seed.to_string())));
+                "Sample".to_string()
+            }
+            Plan::Recursive { id: SharedId(number), all, columns, .. } => {
+                details.push(("columns", self.names(columns.iter().copied())));
+                format!("Recursive Union{} shared {number}", if *all { " All" } else { "" })
+            }
             Plan::SharedScan { id: SharedId(number), columns } => {
                 details.push(("columns", self.names(columns.iter().map(|(id, _)| *id))));
                 format!("Scan shared {number}")

@@ -163,6 +163,48 @@ pub enum SetOpKind {
     Except,
 }
 
+/// How a sample chooses rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleMethod {
+    /// Exactly as many as wanted, each combination equally likely.
+    Reservoir,
+    /// Each row by itself.
+    Bernoulli,
+    /// Each vector of rows as a whole.
+    System,
+}
+
+/// How large a sample is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SampleSize {
+    /// Of the rows, 0 to 100.
+    Percent(f64),
+    /// A number of rows.
+    Rows(u64),
+}
+
+/// TABLESAMPLE and USING SAMPLE.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Without: reservoir for a number of rows, system for a percentage.
+    pub method: Option<SampleMethod>,
+    /// How many rows.
+    pub size: SampleSize,
+    /// The same seed chooses the same rows of the same input.
+    pub seed: Option<u64>,
+}
+
+/// Where the numbers of a computed LIMIT and OFFSET are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LimitBy {
+    /// At most this many rows (BIGINT; NULL is all), or this share of them (DOUBLE, 0 to 100).
+    pub limit: Option<ColumnId>,
+    /// The limit is a share.
+    pub percent: bool,
+    /// Rows left out at the beginning (BIGINT; NULL is none).
+    pub offset: Option<ColumnId>,
+}
+
 /// An operator with its inputs.
 #[derive(Clone, Debug)]
 pub enum Plan {
@@ -316,6 +358,40 @@ pub enum Plan {
         /// The plan that reads it.
         body: Box<Plan>,
     },
+    /// The first rows in the order they come; how many is told by the one row of `counts`.
+    LimitBy {
+        /// Input.
+        input: Box<Plan>,
+        /// One row.
+        counts: Box<Plan>,
+        /// Its columns.
+        by: LimitBy,
+    },
+    /// Some rows of the input, chosen at random.
+    Sample {
+        /// Input.
+        input: Box<Plan>,
+        /// Which.
+        sample: Sample,
+    },
+    /// WITH RECURSIVE: the rows of `initial`; then those of `step`, which reads the rows of the round before by
+    /// [`Plan::SharedScan`]s of `id` (of `columns`), until a round has none.
+    Recursive {
+        /// What `step` reads.
+        id: SharedId,
+        /// Keep rows that came before already.
+        all: bool,
+        /// The first round.
+        initial: Box<Plan>,
+        /// Each further round.
+        step: Box<Plan>,
+        /// Columns of `initial`, in order.
+        initial_columns: Vec<ColumnId>,
+        /// Columns of `step`, in order.
+        step_columns: Vec<ColumnId>,
+        /// The columns made.
+        columns: Vec<ColumnId>,
+    },
     /// Reads the rows of the shared plan `id`, under new column ids.
     SharedScan {
         /// Which.
@@ -351,11 +427,15 @@ impl Plan {
         match self {
             Self::Scan { columns, row_id, .. } => columns.iter().map(|c| c.id).chain(*row_id).collect(),
             Self::Source { columns, .. } => columns.iter().map(|c| c.id).collect(),
-            Self::Values { columns, .. } | Self::SetOp { columns, .. } => columns.clone(),
+            Self::Values { columns, .. } | Self::SetOp { columns, .. } | Self::Recursive { columns, .. } => {
+                columns.clone()
+            }
             Self::Project { items, .. } => items.iter().map(|(id, _)| *id).collect(),
             Self::Filter { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
+            | Self::Sample { input, .. }
+            | Self::LimitBy { input, .. }
             | Self::GroupLimit { input, .. } => input.output(),
             Self::Join { kind, left, right, .. } | Self::DependentJoin { kind, left, right, .. } => {
                 let mut columns = left.output();
@@ -394,12 +474,15 @@ impl Plan {
             | Self::Aggregate { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
+            | Self::Sample { input, .. }
             | Self::GroupLimit { input, .. } => vec![input],
             Self::Join { left, right, .. }
             | Self::DependentJoin { left, right, .. }
             | Self::OrderedJoin { left, right, .. }
             | Self::SetOp { left, right, .. } => vec![left, right],
             Self::With { definition, body, .. } => vec![definition, body],
+            Self::Recursive { initial, step, .. } => vec![initial, step],
+            Self::LimitBy { input, counts, .. } => vec![input, counts],
         }
     }
 
@@ -414,12 +497,15 @@ impl Plan {
             | Self::Aggregate { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
+            | Self::Sample { input, .. }
             | Self::GroupLimit { input, .. } => vec![input],
             Self::Join { left, right, .. }
             | Self::DependentJoin { left, right, .. }
             | Self::OrderedJoin { left, right, .. }
             | Self::SetOp { left, right, .. } => vec![left, right],
             Self::With { definition, body, .. } => vec![definition, body],
+            Self::Recursive { initial, step, .. } => vec![initial, step],
+            Self::LimitBy { input, counts, .. } => vec![input, counts],
         }
     }
 
@@ -442,9 +528,13 @@ impl Plan {
             Self::GroupLimit { groups, keys, .. } => {
                 groups.iter().chain(keys.iter().map(|k| &k.expr)).collect()
             }
-            Self::Limit { .. } | Self::SetOp { .. } | Self::With { .. } | Self::SharedScan { .. } => {
-                Vec::new()
-            }
+            Self::Limit { .. }
+            | Self::SetOp { .. }
+            | Self::With { .. }
+            | Self::Recursive { .. }
+            | Self::Sample { .. }
+            | Self::LimitBy { .. }
+            | Self::SharedScan { .. } => Vec::new(),
         }
     }
 
@@ -467,9 +557,13 @@ impl Plan {
             Self::GroupLimit { groups, keys, .. } => {
                 groups.iter_mut().chain(keys.iter_mut().map(|k| &mut k.expr)).collect()
             }
-            Self::Limit { .. } | Self::SetOp { .. } | Self::With { .. } | Self::SharedScan { .. } => {
-                Vec::new()
-            }
+            Self::Limit { .. }
+            | Self::SetOp { .. }
+            | Self::With { .. }
+            | Self::Recursive { .. }
+            | Self::Sample { .. }
+            | Self::LimitBy { .. }
+            | Self::SharedScan { .. } => Vec::new(),
         }
     }
 }

@@ -37,6 +37,18 @@ fn order(plan: Plan, columns: &Columns, estimator: &mut Estimator) -> Result<Pla
             let body = Box::new(run(*body, columns, estimator)?);
             Ok(Plan::With { id, definition, body })
         }
+        Plan::Recursive { .. } => {
+            let mut is_first = true;
+            let shape = plan.clone();
+            map_inputs(plan, &mut |input| {
+                let input = run(input, columns, estimator)?;
+                if std::mem::take(&mut is_first) {
+                    let first = estimator.relation(&input);
+                    estimator.note_shared(&shape, &first);
+                }
+                Ok(input)
+            })
+        }
         Plan::Join { kind: JoinKind::Full, left, right, conditions, .. } => {
             let left = run(*left, columns, estimator)?;
             let right = run(*right, columns, estimator)?;

@@ -201,6 +201,14 @@ impl PushDown<'_> {
                 let (body, repr) = self.push_if(*body)?;
                 Ok((Plan::With { id, definition: Box::new(definition), body: Box::new(body) }, repr))
             }
+            Plan::Recursive { .. } => self.recursive(plan),
+            Plan::LimitBy { .. } => Err(Error::unsupported(
+                "LIMIT of a percentage or by a subquery in a correlated subquery; give a number",
+            )),
+            Plan::Sample { input, sample } => {
+                let (input, repr) = self.push_if(*input)?;
+                Ok((Plan::Sample { input: Box::new(input), sample }, repr))
+            }
             Plan::SharedScan { id, mut columns } => {
                 let mut repr = Repr::new();
                 for (outer, made) in self.shared.get(&id).cloned().unwrap_or_default() {
@@ -399,6 +407,31 @@ impl PushDown<'_> {
         }
         let (left, right) = (Box::new(left), Box::new(right));
         Ok((Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns }, repr))
+    }
+
+    /// A recursion for each row of the domain: each row carries the domain's columns, round by round.
+    fn recursive(&mut self, plan: Plan) -> Result<(Plan, Repr)> {
+        let Plan::Recursive { id, all, initial, step, mut initial_columns, mut step_columns, mut columns } =
+            plan
+        else {
+            return Err(Error::internal("not a recursion"));
+        };
+        let wanted = self.outer.clone();
+        let (initial, initial_repr) = self.push_if(*initial)?;
+        let (initial, initial_repr) = self.ensure(initial, initial_repr, &wanted);
+        let mut repr = Repr::new();
+        for outer in wanted.iter() {
+            let made = self.columns.copy_of(outer);
+            initial_columns.push(initial_repr[&outer]);
+            columns.push(made);
+            repr.insert(outer, made);
+        }
+        self.shared.insert(id, repr.clone());
+        let (step, step_repr) = self.push_if(*step)?;
+        let (step, step_repr) = self.ensure(step, step_repr, &wanted);
+        step_columns.extend(wanted.iter().map(|outer| step_repr[&outer]));
+        let (initial, step) = (Box::new(initial), Box::new(step));
+        Ok((Plan::Recursive { id, all, initial, step, initial_columns, step_columns, columns }, repr))
     }
 
     /// Literal rows over outer columns: the union of one projection of the domain per row.

@@ -1,0 +1,161 @@
+//! WITH RECURSIVE: rounds of a step over the rows of the round before.
+//!
+//! A source with one morsel per round, taken by one worker: a round is computed when it is asked for, so that LIMIT
+//! ends a recursion that would not end. Each round lowers and runs the step anew, with all workers; UNION drops the rows
+//! that are in a table of all rows so far.
+
+use super::aggregate::RowSet;
+use super::materialize::{BufferScan, Materialize, RowBuffer};
+use crate::context::ExecContext;
+use crate::driver;
+use crate::pipeline::{Flow, LocalState, Morsel, Pipeline, Sink, Source};
+use inlay_types::{Error, LogicalType, Reservation, Result};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// The pipelines of one round, and where its rows will be. The argument has the rows of the round before.
+pub type Step = dyn Fn(&Arc<RowBuffer>) -> Result<(Vec<Pipeline>, Arc<RowBuffer>, Vec<usize>)> + Send + Sync;
+
+/// Makes the rows of all rounds.
+pub struct Recursion {
+    context: ExecContext,
+    step: Box<Step>,
+    /// The first round: a buffer, and the positions of the columns in it.
+    initial: (Arc<RowBuffer>, Vec<usize>),
+    types: Vec<LogicalType>,
+    /// Keep rows that came before.
+    all: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    round: usize,
+    /// The rows of the last round, with the columns in order.
+    working: Option<Arc<RowBuffer>>,
+    seen: Option<(RowSet, Reservation)>,
+}
+
+impl Recursion {
+    /// A recursion that begins with the rows of `initial`.
+    pub fn new(
+        context: &ExecContext,
+        initial: (Arc<RowBuffer>, Vec<usize>),
+        types: Vec<LogicalType>,
+        all: bool,
+        step: Box<Step>,
+    ) -> Self {
+        Self { context: context.clone(), step, initial, types, all, state: Mutex::default() }
+    }
+
+    /// The rows of the next round; `None` when there are none.
+    fn next_round(&self, state: &mut State) -> Result<Option<Arc<RowBuffer>>> {
+        self.context.interrupt.check()?;
+        let (rows, positions) = match &state.working {
+            None => (Arc::clone(&self.initial.0), self.initial.1.clone()),
+            Some(working) => {
+                let (pipelines, rows, positions) = (self.step)(working)?;
+                for pipeline in pipelines {
+                    driver::run(&pipeline, &self.context, None)?;
+                }
+                (rows, positions)
+            }
+        };
+        let mut is_empty = true;
+        let in_order = positions.iter().enumerate().all(|(index, position)| index == *position);
+        let working = if self.all && in_order {
+            is_empty = rows.is_empty();
+            rows
+        } else {
+            self.copy(rows, positions, state, &mut is_empty)?
+        };
+        state.round += 1;
+        state.working = Some(Arc::clone(&working));
+        Ok((!is_empty).then_some(working))
+    }
+
+    /// Rows with their columns in order, without those that came before unless they are kept.
+    fn copy(
+        &self,
+        rows: Arc<RowBuffer>,
+        positions: Vec<usize>,
+        state: &mut State,
+        is_empty: &mut bool,
+    ) -> Result<Arc<RowBuffer>> {
+        if !self.all && state.seen.is_none() {
+            state.seen = Some((RowSet::new(&self.types), self.context.budget.reserve(0)?));
+        }
+        let sink = Materialize::new(&self.context);
+        let mut local = sink.local();
+        let scan = BufferScan::new(vec![(rows, positions)]);
+        scan.start(&self.context)?;
+        let mut scan_local = scan.local();
+        loop {
+            self.context.interrupt.check()?;
+            let mut push = |batch: inlay_types::Batch| {
+                let batch = match &mut state.seen {
+                    None => batch,
+                    Some((seen, reservation)) => {
+                        let new = seen.insert(batch.columns(), batch.len())?;
+                        reservation.resize(seen.memory_size() as u64)?;
+                        if new.len() == batch.len() { batch } else { batch.take(&new) }
+                    }
+                };
+                if batch.is_empty() {
+                    return Ok(Flow::More);
+                }
+                *is_empty = false;
+                sink.consume(batch, &mut local)
+            };
+            if scan.run_morsel(&mut scan_local, &mut |_| {}, &mut push)? == Morsel::Exhausted {
+                break;
+            }
+        }
+        sink.end_morsel(&mut local)?;
+        sink.combine(local)?;
+        sink.finalize(&self.context)?;
+        Ok(sink.buffer())
+    }
+}
+
+impl Source for Recursion {
+    fn start(&self, _context: &ExecContext) -> Result<usize> {
+        *self.state.lock() = State::default();
+        Ok(1)
+    }
+
+    fn local(&self) -> LocalState {
+        Box::new(())
+    }
+
+    fn run_morsel(
+        &self,
+        _local: &mut LocalState,
+        begin: &mut dyn FnMut(usize),
+        push: &mut dyn FnMut(inlay_types::Batch) -> Result<Flow>,
+    ) -> Result<Morsel> {
+        let mut state = self.state.lock();
+        let number = state.round;
+        let Some(rows) = self.next_round(&mut state)? else { return Ok(Morsel::Exhausted) };
+        drop(state);
+        begin(number);
+        let scan = BufferScan::new(vec![(rows, (0..self.types.len()).collect())]);
+        scan.start(&self.context)?;
+        let mut flow = Flow::More;
+        while flow == Flow::More {
+            let mut forward = |batch| {
+                flow = push(batch)?;
+                Ok(flow)
+            };
+            if scan.run_morsel(&mut scan.local(), &mut |_| {}, &mut forward)? == Morsel::Exhausted {
+                break;
+            }
+        }
+        Ok(Morsel::Pushed)
+    }
+}
+
+/// The error of a plan whose recursion is not one.
+pub fn not_recursive() -> Error {
+    Error::internal("not a recursion")
+}
