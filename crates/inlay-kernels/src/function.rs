@@ -262,3 +262,52 @@ pub struct AggregateFunction {
     /// Type of the result.
     pub return_type: LogicalType,
 }
+
+/// Which window function; what they compute is in the window operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WindowKind {
+    /// `row_number`
+    RowNumber,
+    /// `rank`
+    Rank,
+    /// `dense_rank`
+    DenseRank,
+    /// `percent_rank`
+    PercentRank,
+    /// `cume_dist`
+    CumeDist,
+    /// `ntile`
+    Ntile,
+    /// `lag`
+    Lag,
+    /// `lead`
+    Lead,
+    /// `first_value`
+    FirstValue,
+    /// `last_value`
+    LastValue,
+    /// `nth_value`
+    NthValue,
+    /// `fill`
+    Fill,
+}
+
+impl WindowKind {
+    /// Whether the value is that of another row, which IGNORE NULLS can choose.
+    pub fn picks_row(self) -> bool {
+        matches!(self, Self::Lag | Self::Lead | Self::FirstValue | Self::LastValue | Self::NthValue)
+    }
+}
+
+/// A window function resolved for given argument types.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowFunction {
+    /// Canonical lower-case name.
+    pub name: &'static str,
+    /// Which.
+    pub kind: WindowKind,
+    /// Exact types of the arguments; the binder casts to them.
+    pub arg_types: Vec<LogicalType>,
+    /// Type of the result.
+    pub return_type: LogicalType,
+}

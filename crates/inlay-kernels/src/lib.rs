@@ -21,12 +21,14 @@ pub mod manual;
 pub mod parse;
 pub mod registry;
 mod simd;
+pub mod windows;
 
 pub use boolean::{is_null, select_true};
 pub use cast::{can_cast, cast, cast_value};
 pub use coercion::{can_cast_implicitly, common_argument_type, common_type};
 pub use compare::{Cmp, compare, select_compare};
 pub use function::{
-    AggregateFunction, AggregateKind, NullHandling, ScalarFunction, ScalarKernel, Volatility,
+    AggregateFunction, AggregateKind, NullHandling, ScalarFunction, ScalarKernel, Volatility, WindowFunction,
+    WindowKind,
 };
 pub use registry::{ArgType, ResolveOptions, resolve_aggregate, resolve_scalar};

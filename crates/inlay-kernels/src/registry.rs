@@ -7,10 +7,11 @@
 use crate::aggregates::{self, Aggregate};
 use crate::coercion::implicit_cost;
 use crate::function::{
-    AggregateFunction, NullHandling, ScalarFunction, ScalarKernel, Specialize, Volatility,
+    AggregateFunction, NullHandling, ScalarFunction, ScalarKernel, Specialize, Volatility, WindowFunction,
 };
 use crate::functions;
 use crate::manual::{self, Category};
+use crate::windows;
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -340,6 +341,20 @@ fn aggregate(name: &str) -> Option<&'static Aggregate> {
 pub fn function_names() -> impl Iterator<Item = &'static str> {
     let callable = manual::all().filter(|entry| entry.kind.is_called_in_expressions());
     callable.flat_map(|entry| names_of(entry.name, entry.aliases))
+}
+
+/// Whether a window function of this name (any case) exists that is no aggregate.
+pub fn is_window(name: &str) -> bool {
+    windows::all().any(|w| w.is_called(name))
+}
+
+/// The window function `name` for these arguments.
+pub fn resolve_window(name: &str, args: &[ArgType]) -> Result<WindowFunction> {
+    let window = windows::all().find(|w| w.is_called(name)).ok_or_else(|| unknown(name))?;
+    window.resolve(args).ok_or_else(|| Error::UndefinedFunction {
+        message: format!("no function {}({})", window.name, shown_types(args)),
+        candidates: vec![window.signature.to_string()],
+    })
 }
 
 /// Whether an aggregate of this name (any case) exists.

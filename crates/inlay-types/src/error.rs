@@ -68,6 +68,12 @@ pub enum Error {
         /// What stands where it may not.
         message: String,
     },
+    /// 42P20. A window function stands where it may not, or its window makes no sense.
+    #[error("{message}")]
+    Windowing {
+        /// What is wrong.
+        message: String,
+    },
     /// 42P10 and other semantic errors without a class of their own.
     #[error("{message}")]
     Bind {
@@ -354,6 +360,7 @@ impl Error {
             Self::Duplicate { .. } => "42P07",
             Self::TypeMismatch { .. } => "42804",
             Self::Grouping { .. } => "42803",
+            Self::Windowing { .. } => "42P20",
             Self::Bind { .. } => "42P10",
             Self::InvalidCast { .. } => "22018",
             Self::OutOfRange { .. } => "22003",

@@ -16,4 +16,5 @@ pub mod sorted_join;
 pub mod source_scan;
 pub mod table_scan;
 pub mod values;
+pub mod window;
 pub mod zip;

@@ -1,12 +1,12 @@
 //! Everything that can be called, in one list: the manual, `inlay_functions()` and completion are made from it.
 //!
-//! Scalar functions and aggregates describe themselves in the tables of [`crate::registry`]. What the binder or the
-//! executor turns into something else (COALESCE, window functions, table functions) is described in the tables here.
+//! Scalar functions, aggregates and window functions describe themselves in the tables of [`crate::registry`]. What the binder or the
+//! executor turns into something else (COALESCE, table functions) is described in the tables here.
 
 mod forms;
 
 use crate::function::{NullHandling, Volatility};
-use crate::{aggregates, functions};
+use crate::{aggregates, functions, windows};
 
 /// What kind of call it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -198,6 +198,17 @@ pub fn all() -> impl Iterator<Item = Entry> {
         volatility: Volatility::Immutable,
         null_handling: NullHandling::Special,
     });
+    let windows = windows::all().map(|window| Entry {
+        name: window.name,
+        aliases: window.aliases,
+        kind: Kind::Window,
+        category: Category::Window,
+        signatures: vec![window.signature.to_string()],
+        description: window.description,
+        example: Example::parse(window.example),
+        volatility: Volatility::Immutable,
+        null_handling: NullHandling::Special,
+    });
     let described = forms::FORMS.iter().map(|form| Entry {
         name: form.name,
         aliases: form.aliases,
@@ -209,5 +220,5 @@ pub fn all() -> impl Iterator<Item = Entry> {
         volatility: Volatility::Stable,
         null_handling: NullHandling::Special,
     });
-    scalars.chain(aggregates).chain(described)
+    scalars.chain(aggregates).chain(windows).chain(described)
 }

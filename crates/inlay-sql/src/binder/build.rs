@@ -103,6 +103,7 @@ impl Build {
             filter: None,
             group_by: GroupBy::Items(Vec::new()),
             having: None,
+            qualify: None,
             pos: self.0,
         }
     }

@@ -106,6 +106,7 @@ impl Binder<'_> {
                 self.extract(&field.value, input, pos)
             }
             ExprKind::Function(call) => self.function_call(call, pos),
+            ExprKind::Window(call) => self.window_call(call, pos),
             ExprKind::Case { operand, branches, otherwise } => {
                 self.case(operand.as_deref(), branches, otherwise.as_deref(), pos)
             }

@@ -7,7 +7,7 @@ use crate::parser::ast::{self, FunctionCall, Pos, SortOrder};
 use crate::plan::{AggregateExpr, CompareOp, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
 use inlay_kernels::registry::{
-    constant_arguments, function_names, is_aggregate, resolve_aggregate, scalar_exists,
+    constant_arguments, function_names, is_aggregate, is_window, resolve_aggregate, scalar_exists,
 };
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
@@ -43,6 +43,10 @@ impl Binder<'_> {
         if is_aggregate(&name) {
             return self.aggregate_call(&name, call, pos);
         }
+        if is_window(&name) {
+            let message = format!("{name} is a window function: write {name}(...) OVER (ORDER BY ...)");
+            return Err(self.at(Error::Windowing { message }, pos));
+        }
         if let Some(special) = self.special_form(&name, call, pos)? {
             return Ok(special);
         }
@@ -64,7 +68,7 @@ impl Binder<'_> {
         self.call(&name, args, pos)
     }
 
-    fn undefined_function(&self, written: &str) -> Error {
+    pub(super) fn undefined_function(&self, written: &str) -> Error {
         let macros = self.macro_names(DefinitionKind::Macro);
         let mut known: Vec<&str> = function_names().collect();
         known.extend(macros.iter().map(String::as_str));
@@ -211,7 +215,12 @@ impl Binder<'_> {
         Ok(self.columns.expr(id))
     }
 
-    fn aggregate_parts(&mut self, name: &str, call: &FunctionCall, pos: Pos) -> Result<AggregateExpr> {
+    pub(super) fn aggregate_parts(
+        &mut self,
+        name: &str,
+        call: &FunctionCall,
+        pos: Pos,
+    ) -> Result<AggregateExpr> {
         if call.star && name != "count" {
             return Err(self.at(Error::bind(format!("{name}(*) does not exist; only count(*) does")), pos));
         }

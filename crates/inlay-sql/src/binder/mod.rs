@@ -48,6 +48,7 @@ mod subquery;
 mod summarize;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use databases::Databases;
 pub use define::key_name;

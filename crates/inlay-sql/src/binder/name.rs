@@ -1,7 +1,8 @@
 //! Names of result columns that have no alias: the expression, written in the way DuckDB does.
 
 use crate::parser::ast::{
-    Expr, ExprKind, FunctionCall, Literal, Parameter, Query, QueryBody, SelectItem, UnaryOp,
+    Expr, ExprKind, FrameBound, FrameExclusion, FrameUnits, FunctionCall, Literal, OrderItem, Parameter,
+    Query, QueryBody, SelectItem, UnaryOp, WindowCall, WindowFrame,
 };
 
 /// Longest name; what is behind it says nothing to a reader.
@@ -28,6 +29,78 @@ pub(super) fn of_call(call: &FunctionCall) -> String {
     }
     let distinct = if call.distinct { "DISTINCT " } else { "" };
     format!("{name}({distinct}{})", list(&call.arguments))
+}
+
+/// The name of the result column of a call with OVER.
+pub(super) fn of_window(window: &WindowCall) -> String {
+    let call = &window.call;
+    let name = call.name.value.to_lowercase();
+    let name = match name.as_str() {
+        "first" => "first_value",
+        "last" => "last_value",
+        other => other,
+    };
+    let mut out = format!("{name}({}{}", if call.distinct { "DISTINCT " } else { "" }, list(&call.arguments));
+    if !call.order_by.is_empty() {
+        out.push_str(&format!(" ORDER BY {}", order(&call.order_by)));
+    }
+    if window.ignore_nulls == Some(true) {
+        out.push_str(" IGNORE NULLS");
+    }
+    out.push(')');
+    if let Some(filter) = &call.filter {
+        out.push_str(&format!(" FILTER (WHERE {})", text(filter)));
+    }
+    let mut parts = Vec::new();
+    if !window.over.partition_by.is_empty() {
+        parts.push(format!("PARTITION BY {}", list(&window.over.partition_by)));
+    }
+    if !window.over.order_by.is_empty() {
+        parts.push(format!("ORDER BY {}", order(&window.over.order_by)));
+    }
+    parts.extend(window.over.frame.as_ref().and_then(frame));
+    format!("{out} OVER ({})", parts.join(" "))
+}
+
+fn order(items: &[OrderItem]) -> String {
+    let shown = items.iter().map(|item| {
+        let direction = if item.order.descending { " DESC" } else { "" };
+        let nulls = match item.order.nulls_first {
+            None => "",
+            Some(true) => " NULLS FIRST",
+            Some(false) => " NULLS LAST",
+        };
+        format!("{}{direction}{nulls}", text(&item.expr))
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// A frame other than the one that holds if none is written.
+fn frame(frame: &WindowFrame) -> Option<String> {
+    let bound = |bound: &FrameBound| match bound {
+        FrameBound::UnboundedPreceding => "UNBOUNDED PRECEDING".to_string(),
+        FrameBound::Preceding(offset) => format!("{} PRECEDING", text(offset)),
+        FrameBound::CurrentRow => "CURRENT ROW".to_string(),
+        FrameBound::Following(offset) => format!("{} FOLLOWING", text(offset)),
+        FrameBound::UnboundedFollowing => "UNBOUNDED FOLLOWING".to_string(),
+    };
+    let units = match frame.units {
+        FrameUnits::Rows => "ROWS",
+        FrameUnits::Range => "RANGE",
+        FrameUnits::Groups => "GROUPS",
+    };
+    let exclude = match frame.exclude {
+        FrameExclusion::NoOthers => "",
+        FrameExclusion::CurrentRow => " EXCLUDE CURRENT ROW",
+        FrameExclusion::Group => " EXCLUDE GROUP",
+        FrameExclusion::Ties => " EXCLUDE TIES",
+    };
+    let is_default = matches!(
+        (frame.units, &frame.start, &frame.end, frame.exclude),
+        (FrameUnits::Range, FrameBound::UnboundedPreceding, FrameBound::CurrentRow, FrameExclusion::NoOthers)
+    );
+    (!is_default)
+        .then(|| format!("{units} BETWEEN {} AND {}{exclude}", bound(&frame.start), bound(&frame.end)))
 }
 
 fn list(exprs: &[Expr]) -> String {
@@ -101,6 +174,7 @@ fn text(expr: &Expr) -> String {
         }
         ExprKind::Extract { field, expr } => format!("date_part('{}', {})", field.value, text(expr)),
         ExprKind::Function(call) => of_call(call),
+        ExprKind::Window(call) => of_window(call),
         ExprKind::Case { operand, branches, otherwise } => {
             let mut out = "CASE ".to_string();
             if let Some(operand) = operand {

@@ -249,6 +249,10 @@ impl Binder<'_> {
         let keys = self.whole_keys(&bound.output, tail);
         let scope = self.scopes.pop();
         let keys = keys?;
+        if scope.as_ref().is_some_and(|scope| !scope.windows.is_empty()) {
+            let message = "a window function cannot order a set operation; select it in a subquery";
+            return Err(Error::Windowing { message: message.into() });
+        }
         let is_grouping = scope.as_ref().is_some_and(|scope| !scope.groupings.is_empty());
         let (pending, aggregates) = scope.map(|scope| (scope.pending, scope.aggregates)).unwrap_or_default();
         if is_grouping || !aggregates.is_empty() {

@@ -3,7 +3,7 @@
 use super::Binder;
 use super::subquery::Pending;
 use crate::parser::ast::{self, Ident, Pos};
-use crate::plan::{AggregateExpr, ColumnId, Expr};
+use crate::plan::{AggregateExpr, ColumnId, Expr, WindowExpr};
 use inlay_catalog::near_names;
 use inlay_types::{Error, Result};
 use std::rc::Rc;
@@ -17,13 +17,20 @@ pub(super) enum Phase {
     Having,
     Select,
     OrderBy,
+    Qualify,
     /// Inside an aggregate call.
     Aggregate,
+    /// Inside a window function's call.
+    Window,
 }
 
 impl Phase {
     pub(super) fn allows_aggregates(self) -> bool {
-        matches!(self, Self::Having | Self::Select | Self::OrderBy)
+        matches!(self, Self::Having | Self::Select | Self::OrderBy | Self::Qualify | Self::Window)
+    }
+
+    pub(super) fn allows_windows(self) -> bool {
+        matches!(self, Self::Select | Self::OrderBy | Self::Qualify)
     }
 
     /// For error messages.
@@ -35,7 +42,9 @@ impl Phase {
             Self::Having => "HAVING",
             Self::Select => "SELECT",
             Self::OrderBy => "ORDER BY",
+            Self::Qualify => "QUALIFY",
             Self::Aggregate => "another aggregate's arguments",
+            Self::Window => "another window function",
         }
     }
 }
@@ -58,6 +67,9 @@ pub(super) struct Scope {
     pub(super) aggregate_pending: Vec<Pending>,
     /// Calls of GROUPING: the columns made and the arguments.
     pub(super) groupings: Vec<super::grouping::GroupingCall>,
+    pub(super) windows: Vec<(ColumnId, WindowExpr)>,
+    /// Subqueries inside the calls of `windows`.
+    pub(super) window_pending: Vec<Pending>,
     /// Columns read behind the aggregation, with their places, to tell which one is not grouped.
     pub(super) uses: Vec<(ColumnId, Pos)>,
     /// Its result is a side of a set operation: a bare NULL stays without a type.
@@ -76,6 +88,8 @@ impl Scope {
             aggregates: Vec::new(),
             aggregate_pending: Vec::new(),
             groupings: Vec::new(),
+            windows: Vec::new(),
+            window_pending: Vec::new(),
             uses: Vec::new(),
             keeps_null_type: false,
         }

@@ -40,7 +40,7 @@ enum OrderKey {
 }
 
 /// The clauses behind WHERE, bound over the columns of FROM.
-struct Clauses {
+pub(super) struct Clauses {
     /// `(column, expression)` of GROUP BY.
     groups: Vec<(ColumnId, Expr)>,
     /// Which of `groups` each written item of GROUP BY is.
@@ -52,7 +52,9 @@ struct Clauses {
     distinct_on: Vec<Expr>,
     order: Vec<(OrderKey, SortOrder)>,
     /// Of the SELECT list, DISTINCT ON and ORDER BY.
-    item_pending: Vec<Pending>,
+    pub(super) item_pending: Vec<Pending>,
+    pub(super) qualify: Vec<Expr>,
+    pub(super) qualify_pending: Vec<Pending>,
 }
 
 /// The conjuncts of a condition.
@@ -113,7 +115,7 @@ impl Binder<'_> {
         }
         plan = attach(plan, std::mem::take(&mut clauses.having_pending));
         plan = filter(plan, std::mem::take(&mut clauses.having));
-        plan = attach(plan, std::mem::take(&mut clauses.item_pending));
+        plan = self.windowed(plan, &mut clauses)?;
         self.deliver(plan, clauses, select, tail)
     }
 
@@ -218,6 +220,8 @@ impl Binder<'_> {
             distinct_on: Vec::new(),
             order: Vec::new(),
             item_pending: Vec::new(),
+            qualify: Vec::new(),
+            qualify_pending: Vec::new(),
         };
         if let GroupBy::Items(items) | GroupBy::Sets { items, .. } = &select.group_by {
             let ((groups, positions), pending) =
@@ -261,6 +265,9 @@ impl Binder<'_> {
         let (order, pending) = self.in_phase(Phase::OrderBy, |binder| binder.order(tail.order_by))?;
         clauses.order = order;
         clauses.item_pending.extend(pending);
+        if let Some(qualify) = &select.qualify {
+            (clauses.qualify, clauses.qualify_pending) = self.qualify(qualify)?;
+        }
         Ok(clauses)
     }
 
@@ -342,7 +349,8 @@ impl Binder<'_> {
     /// GROUP BY ALL: what aggregates nothing and reads something.
     fn group_by_all(&mut self, clauses: &mut Clauses) -> Result<()> {
         let scope = self.scope()?;
-        let made: HashSet<ColumnId> = scope.aggregates.iter().map(|(id, _)| *id).collect();
+        let aggregates = scope.aggregates.iter().map(|(id, _)| *id);
+        let made: HashSet<ColumnId> = aggregates.chain(scope.windows.iter().map(|(id, _)| *id)).collect();
         let subqueries = clauses.item_pending.iter().flat_map(|join| {
             let mark = match join.kind {
                 crate::plan::JoinKind::Mark(mark) => Some(mark),
@@ -417,7 +425,11 @@ impl Binder<'_> {
     /// Replaces grouping expressions behind the aggregation by the grouping columns.
     fn regroup(&mut self, input: &Plan, clauses: &mut Clauses) -> Result<()> {
         let groups = &clauses.groups;
+        let mut windows = std::mem::take(&mut self.scope()?.windows);
+        let mut window_pending = std::mem::take(&mut self.scope()?.window_pending);
         let exprs = clauses.items.iter_mut().chain(&mut clauses.having).chain(&mut clauses.distinct_on);
+        let exprs = exprs.chain(&mut clauses.qualify);
+        let exprs = exprs.chain(windows.iter_mut().flat_map(|(_, window)| window.expressions_mut()));
         let keys = clauses.order.iter_mut().filter_map(|(key, _)| match key {
             OrderKey::Expr(expr) => Some(expr),
             OrderKey::Entry(_) => None,
@@ -428,11 +440,14 @@ impl Binder<'_> {
             substitute(expr, groups);
             ungrouped = ungrouped.or_else(|| expr.columns().into_iter().find(|id| below.contains(id)));
         }
-        for join in clauses.having_pending.iter_mut().chain(&mut clauses.item_pending) {
+        let joins = clauses.having_pending.iter_mut().chain(&mut clauses.item_pending);
+        for join in joins.chain(&mut clauses.qualify_pending).chain(&mut window_pending) {
             substitute_in_plan(&mut join.plan, groups);
             join.conditions.iter_mut().for_each(|condition| substitute(condition, groups));
             ungrouped = ungrouped.or_else(|| join.dependencies().into_iter().find(|id| below.contains(id)));
         }
+        let scope = self.scope()?;
+        (scope.windows, scope.window_pending) = (windows, window_pending);
         let Some(id) = ungrouped else { return Ok(()) };
         let column = self.columns.get(id).name.clone();
         let message = format!(

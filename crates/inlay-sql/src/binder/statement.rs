@@ -232,6 +232,7 @@ fn star_of(from: ast::TableRef, pos: ast::Pos) -> ast::Query {
         group_by: ast::GroupBy::Items(Vec::new()),
         sample: None,
         having: None,
+        qualify: None,
         pos,
     };
     ast::Query {

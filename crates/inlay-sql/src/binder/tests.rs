@@ -501,8 +501,7 @@ fn the_workloads_bind() {
         queries.push(std::fs::read_to_string(format!("{tests}/tpch/queries/q{number:02}.sql")).unwrap());
     }
     let zoo = std::fs::read_to_string(format!("{tests}/zoo/queries.sql")).unwrap();
-    // Window functions are not there yet.
-    queries.extend(zoo.split("\n\n").filter(|query| !query.contains("OVER (")).map(str::to_string));
+    queries.extend(zoo.split("\n\n").map(str::to_string));
     for text in queries {
         match parse_statement(&text).and_then(|statement| bind(&statement, &context)) {
             Ok(Statement::Query(query)) => check(&query.plan, &mut Vec::new()),

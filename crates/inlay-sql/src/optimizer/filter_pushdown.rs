@@ -13,12 +13,14 @@
 
 use super::column_set::ColumnSet;
 use super::equality::EqualityClasses;
-use super::properties::{is_matched_once, is_never_null, keys, not_null_columns, output_set, rejected_nulls};
+use super::properties::{
+    as_column, is_matched_once, is_never_null, keys, not_null_columns, output_set, rejected_nulls,
+};
 use super::rewrite::{
     conjuncts_of, empty_relation, is_empty_relation, map_inputs, pass_through, split_conjuncts, take,
     with_stack,
 };
-use crate::plan::{ColumnId, Columns, Expr, JoinKind, OrderedJoinKind, Plan, SetOpKind};
+use crate::plan::{ColumnId, Columns, Expr, JoinKind, OrderedJoinKind, Plan, SetOpKind, WindowExpr};
 use inlay_types::{Result, Value};
 use std::collections::HashMap;
 
@@ -105,6 +107,23 @@ impl PushDown<'_> {
                 below.iter_mut().for_each(|p| p.substitute(&map));
                 let input = Box::new(self.push(*input, below)?);
                 Ok(Plan::Aggregate { input, groups, aggregates }.filter(above))
+            }
+            Plan::Window { input, windows } => {
+                // What is decided by the partition keys of all functions takes out whole partitions.
+                let parts = |window: &WindowExpr| window.partition.iter().filter_map(as_column).collect();
+                let mut partition: ColumnSet = windows.first().map_or(ColumnSet::new(), |(_, w)| parts(w));
+                windows.iter().for_each(|(_, w)| partition = partition.intersection(&parts(w)));
+                let passes = |p: &Expr| {
+                    let reads = ColumnSet::of(p);
+                    !reads.is_empty() && reads.is_subset(&partition) && p.is_deterministic()
+                };
+                let (below, above): (Vec<_>, Vec<_>) = predicates.into_iter().partition(passes);
+                let input = Box::new(self.push(*input, below)?);
+                if is_empty_relation(&input) {
+                    let made = windows.iter().map(|(id, _)| *id);
+                    return Ok(empty_relation(input.output().into_iter().chain(made).collect()));
+                }
+                Ok(Plan::Window { input, windows }.filter(above))
             }
             Plan::Sort { input, keys, limit: None, offset: 0 } => {
                 let input = Box::new(self.push(*input, predicates)?);

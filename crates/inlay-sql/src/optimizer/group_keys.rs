@@ -80,7 +80,8 @@ fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
                 });
             }
         }
-        Plan::Sort { input, .. }
+        Plan::Window { input, .. }
+        | Plan::Sort { input, .. }
         | Plan::Limit { input, .. }
         | Plan::Sample { input, .. }
         | Plan::LimitBy { input, .. }

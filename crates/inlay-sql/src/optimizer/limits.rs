@@ -32,6 +32,8 @@ fn rewrite_operator(plan: &mut Plan, order_matters: bool) {
         Plan::Sort { input, .. } | Plan::GroupLimit { input, .. } | Plan::Sample { input, .. } => {
             rewrite(input, false);
         }
+        // Rows that tie in a window's order are in the order of the input.
+        Plan::Window { input, .. } => rewrite(input, true),
         Plan::Aggregate { input, aggregates, .. } => {
             let ordered = aggregates.iter().any(|(_, a)| depends_on_order(a));
             rewrite(input, ordered);

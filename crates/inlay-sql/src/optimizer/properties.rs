@@ -31,6 +31,7 @@ fn collect_made(plan: &Plan, made: &mut ColumnSet) {
         Plan::Aggregate { groups, aggregates, .. } => {
             groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)).for_each(&mut add);
         }
+        Plan::Window { windows, .. } => windows.iter().map(|(id, _)| *id).for_each(&mut add),
         Plan::Join { kind: JoinKind::Mark(mark), .. }
         | Plan::DependentJoin { kind: JoinKind::Mark(mark), .. } => {
             add(*mark);
@@ -219,6 +220,10 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
                 aggregates.iter().filter(|(_, a)| a.function.kind.is_zero_of_nothing()).map(|(id, _)| *id);
             groups.iter().filter(|(_, e)| is_never_null(e, &below)).map(|(id, _)| *id).chain(counts).collect()
         }
+        Plan::Window { input, windows } => {
+            let never_null = windows.iter().filter(|(_, window)| window.is_never_null()).map(|(id, _)| *id);
+            not_null_columns(input).union(&never_null.collect())
+        }
         Plan::Sort { input, .. }
         | Plan::Limit { input, .. }
         | Plan::Sample { input, .. }
@@ -280,6 +285,11 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
         | Plan::Sort { input, limit: None, .. }
         | Plan::LimitBy { input, .. }
         | Plan::Sample { input, .. } => keys(input),
+        Plan::Window { input, windows } => {
+            let mut all = keys(input);
+            all.extend(windows.iter().filter_map(|(id, window)| numbered_key(*id, window)));
+            all
+        }
         Plan::GroupLimit { input, groups, limit, .. } => {
             let mut all = keys(input);
             if limit.is_some_and(|limit| limit <= 1) {
@@ -333,6 +343,12 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
     }
 }
 
+/// The key that a row number makes, with what it is counted within.
+fn numbered_key(id: ColumnId, window: &crate::plan::WindowExpr) -> Option<ColumnSet> {
+    window.is_row_number().then_some(())?;
+    window.partition.iter().map(as_column).chain([Some(id)]).collect()
+}
+
 /// Whether each row of `one` has at most one partner in `many`, because conditions equate a key of `many`.
 pub fn is_matched_once(one: &Plan, many: &Plan, keys_of_many: &[ColumnSet], conditions: &[Expr]) -> bool {
     if keys_of_many.is_empty() {
@@ -360,7 +376,7 @@ pub fn is_exactly_one_row(plan: &Plan) -> bool {
     match plan {
         Plan::Aggregate { groups, .. } => groups.is_empty(),
         Plan::Values { rows, .. } => rows.len() == 1,
-        Plan::Project { input, .. } => is_exactly_one_row(input),
+        Plan::Project { input, .. } | Plan::Window { input, .. } => is_exactly_one_row(input),
         Plan::Sort { input, limit, offset, .. } | Plan::Limit { input, limit, offset } => {
             *offset == 0 && *limit != Some(0) && is_exactly_one_row(input)
         }

@@ -70,6 +70,15 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
             let needed = with_expressions(plan, &ColumnSet::new());
             plan.inputs_mut().into_iter().for_each(|input| prune(input, &needed, shared));
         }
+        Plan::Window { input, windows } => {
+            windows.retain(|(id, _)| required.contains(*id));
+            if windows.is_empty() {
+                *plan = take(input);
+                return prune(plan, required, shared);
+            }
+            let needed = with_expressions(plan, required);
+            plan.inputs_mut().into_iter().for_each(|input| prune(input, &needed, shared));
+        }
         Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns } => {
             if *kind == SetOpKind::Union && *all {
                 let any = columns.iter().any(|id| required.contains(*id));

@@ -140,6 +140,13 @@ impl Estimator {
                 Relation { rows, base_rows: rows, columns }
             }
             Plan::Aggregate { groups, aggregates, .. } => aggregated(next(), groups, aggregates),
+            Plan::Window { windows, .. } => {
+                let mut below = next();
+                for (id, _) in windows {
+                    below.columns.insert(*id, unknown(below.rows));
+                }
+                below
+            }
             Plan::Sort { limit, .. } | Plan::Limit { limit, .. } => {
                 let mut below = next();
                 if let Some(limit) = limit {

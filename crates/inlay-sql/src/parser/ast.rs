@@ -632,6 +632,7 @@ pub struct Select {
     pub having: Option<Expr>,
     /// `USING SAMPLE`: of the rows of FROM.
     pub sample: Option<Sample>,
+    pub qualify: Option<Expr>,
     pub pos: Pos,
 }
 
@@ -886,6 +887,8 @@ pub enum ExprKind {
         expr: Box<Expr>,
     },
     Function(FunctionCall),
+    /// A call with OVER.
+    Window(Box<WindowCall>),
     Case {
         operand: Option<Box<Expr>>,
         branches: Vec<(Expr, Expr)>,
@@ -1067,3 +1070,45 @@ pub struct FunctionCall {
     /// `ORDER BY` inside the parentheses of an aggregate.
     pub order_by: Vec<OrderItem>,
 }
+
+/// A call with OVER: of a window function or an aggregate.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct WindowCall {
+    pub call: FunctionCall,
+    /// `IGNORE NULLS` or `RESPECT NULLS`, if written.
+    pub ignore_nulls: Option<bool>,
+    pub over: WindowSpec,
+}
+
+/// What stands behind OVER; windows that it names are put in their places.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct WindowSpec {
+    pub partition_by: Vec<Expr>,
+    pub order_by: Vec<OrderItem>,
+    pub frame: Option<WindowFrame>,
+}
+
+/// `ROWS BETWEEN ... AND ... EXCLUDE ...`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct WindowFrame {
+    pub units: FrameUnits,
+    pub start: FrameBound,
+    pub end: FrameBound,
+    pub exclude: FrameExclusion,
+}
+
+/// A bound of a frame; offsets are expressions.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "named after the SQL they stand for")]
+pub enum FrameBound {
+    UnboundedPreceding,
+    Preceding(Box<Expr>),
+    CurrentRow,
+    Following(Box<Expr>),
+    UnboundedFollowing,
+}
+
+pub use crate::plan::window::{FrameExclusion, FrameUnits};

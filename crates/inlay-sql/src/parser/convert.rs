@@ -5,7 +5,7 @@ use inlay_types::{Error, Result};
 use sqlparser::ast;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// Deepest nesting of expressions and queries in a statement (chains of AND and OR count once).
@@ -31,6 +31,8 @@ pub(super) struct Context<'c, 'p> {
     pub(super) marks_before: usize,
     /// How deep the conversion is now.
     pub(super) depth: Cell<usize>,
+    /// The WINDOW clauses of the SELECTs around, innermost last.
+    pub(super) windows: RefCell<Vec<super::window::NamedWindows>>,
 }
 
 /// Valid SQL that this version does not run.

@@ -9,6 +9,9 @@ use inlay_types::{Error, LogicalType, Result};
 use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
 use sqlparser::tokenizer::Token;
 
+/// What is wrong with `f(x IGNORE NULLS)` alone.
+const NULLS_NEED_OVER: &str = "IGNORE NULLS and RESPECT NULLS need OVER: f(x IGNORE NULLS) OVER (ORDER BY y)";
+
 impl Context<'_, '_> {
     pub(super) fn expr(&self, expr: ast::Expr) -> Result<Expr> {
         self.deeper(|| self.expr_inner(expr))
@@ -122,7 +125,7 @@ impl Context<'_, '_> {
             }
             ast::Expr::Function(function) => match self.columns_or_call(function)? {
                 Ok(columns) => columns,
-                Err(function) => ExprKind::Function(self.function(function)?),
+                Err(function) => self.call(function)?,
             },
             ast::Expr::CompoundFieldAccess { root, access_chain }
                 if access_chain
@@ -399,10 +402,10 @@ impl Context<'_, '_> {
         let pos = name.pos();
         let refuse = |feature: &str| Err(self.at(unsupported(feature), pos));
         if function.over.is_some() {
-            return refuse("a window function (OVER)");
+            return refuse("OVER in this place");
         }
         if function.null_treatment.is_some() {
-            return refuse("IGNORE NULLS and RESPECT NULLS");
+            return Err(self.at(Error::Syntax { message: NULLS_NEED_OVER.into() }, pos));
         }
         let Some(last) = name.parts.pop() else { return refuse("a call without a name") };
         // `column.f()` is `f(column)`, but `main.f()` is a function of a schema.
@@ -441,6 +444,9 @@ impl Context<'_, '_> {
                     match clause {
                         ast::FunctionArgumentClause::OrderBy(items) => {
                             call.order_by = self.order_items(items)?
+                        }
+                        ast::FunctionArgumentClause::IgnoreOrRespectNulls(_) => {
+                            return Err(self.at(Error::Syntax { message: NULLS_NEED_OVER.into() }, pos));
                         }
                         other => return refuse(&format!("{other} in a call")),
                     }

@@ -28,6 +28,7 @@ mod statement;
 mod tests;
 mod types;
 mod walk;
+mod window;
 
 pub use rename::{Renamed, rename_in_expression};
 
@@ -36,7 +37,7 @@ use convert::{Context, pos_of};
 use inlay_types::{Error, LogicalType, Result};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// `sqlparser`'s own limit; a level of ours takes several of its levels.
@@ -87,6 +88,7 @@ fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
 }
 
 fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
+    let tokens = window::arrange(tokens);
     let scan = guard::scan(&tokens, sql)?;
     let (tokens, lifted) = lift::lift(tokens, sql)?;
     let rewrite::Rewritten { tokens, pieces } = rewrite::rewrite(tokens, sql);
@@ -158,6 +160,7 @@ impl<'a> Reader<'a> {
                 None => self.marks.partition_point(|mark| *mark < statement_start),
             },
             depth: Cell::new(self.outer.map_or(0, |(_, depth)| depth)),
+            windows: RefCell::default(),
         }
     }
 

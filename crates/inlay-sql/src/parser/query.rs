@@ -51,12 +51,18 @@ impl Context<'_, '_> {
             limit_percent = true;
             limit = Some(*expr);
         }
+        // ORDER BY stands behind the SELECT whose WINDOW clause it may name.
+        let windows = match &*query.body {
+            SetExpr::Select(select) => select.named_window.clone(),
+            _ => Vec::new(),
+        };
+        let body = self.body(*query.body)?;
         Ok(Query {
             ctes,
             recursive,
             limit_percent,
-            body: self.body(*query.body)?,
-            order_by: self.order_by(query.order_by)?,
+            body,
+            order_by: self.with_windows(windows, || self.order_by(query.order_by))?,
             limit: limit.map(|limit| self.expr(limit)).transpose()?,
             offset: offset.map(|offset| self.expr(offset)).transpose()?,
         })
@@ -119,16 +125,15 @@ impl Context<'_, '_> {
         })
     }
 
-    fn select(&self, select: ast::Select) -> Result<Select> {
+    fn select(&self, mut select: ast::Select) -> Result<Select> {
+        let windows = std::mem::take(&mut select.named_window);
+        self.with_windows(windows, || self.select_inner(select))
+    }
+
+    fn select_inner(&self, select: ast::Select) -> Result<Select> {
         let pos = pos_of(select.select_token.0.span.start);
         let sample = self.lifted.samples.get(&select.select_token.0.span.start).copied();
         let refuse = |feature: &str| Err(self.at(unsupported(feature), pos));
-        if select.qualify.is_some() {
-            return refuse("QUALIFY");
-        }
-        if !select.named_window.is_empty() {
-            return refuse("WINDOW");
-        }
         if select.into.is_some() {
             return refuse("SELECT INTO");
         }
@@ -158,6 +163,7 @@ impl Context<'_, '_> {
             group_by,
             having: select.having.map(|having| self.expr(having)).transpose()?,
             sample,
+            qualify: select.qualify.map(|qualify| self.expr(qualify)).transpose()?,
             pos,
         })
     }
@@ -435,6 +441,7 @@ pub(super) fn select_star(from: Vec<TableRef>, pos: Pos) -> Select {
         group_by: GroupBy::Items(Vec::new()),
         having: None,
         sample: None,
+        qualify: None,
         pos,
     }
 }

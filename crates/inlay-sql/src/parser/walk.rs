@@ -1,6 +1,6 @@
 //! The direct parts of an expression.
 
-use super::ast::{Expr, ExprKind};
+use super::ast::{Expr, ExprKind, FrameBound, WindowCall, WindowFrame};
 
 /// The same list for reading and for rewriting.
 macro_rules! children {
@@ -41,6 +41,24 @@ macro_rules! children {
                 let keys = call.order_by.$iter().map(|item| $($reference)+ item.expr);
                 call.arguments.$iter().chain(named).chain(filter).chain(keys).collect()
             }
+            ExprKind::Window(window) => {
+                let WindowCall { call, over, .. } = $($reference)+ **window;
+                let named = call.named.$iter().map(|(_, value)| value);
+                let filter = call.filter.$option().map(|part| $($reference)+ **part);
+                let keys = call.order_by.$iter().chain(over.order_by.$iter());
+                let keys = keys.map(|item| $($reference)+ item.expr);
+                let bounds = over.frame.$option().into_iter().flat_map(|frame| {
+                    let WindowFrame { start, end, .. } = frame;
+                    [start, end].into_iter().filter_map(|bound| match bound {
+                        FrameBound::Preceding(offset) | FrameBound::Following(offset) => {
+                            Some($($reference)+ **offset)
+                        }
+                        _ => None,
+                    })
+                });
+                let arguments = call.arguments.$iter().chain(named).chain(filter);
+                arguments.chain(over.partition_by.$iter()).chain(keys).chain(bounds).collect()
+            }
             ExprKind::Case { operand, branches, otherwise } => {
                 let operand = operand.$option().map(|part| $($reference)+ **part);
                 let otherwise = otherwise.$option().map(|part| $($reference)+ **part);
@@ -66,6 +84,7 @@ impl Expr {
     pub fn list_mut(&mut self) -> Option<&mut Vec<Expr>> {
         match &mut self.kind {
             ExprKind::Function(call) => Some(&mut call.arguments),
+            ExprKind::Window(window) => Some(&mut window.call.arguments),
             ExprKind::InList { list, .. } => Some(list),
             ExprKind::Row(items) => Some(items),
             _ => None,

@@ -4,8 +4,10 @@
 //! ANALYZE does with rows and time. Columns are shown by name, with their id where a name is not unique in the query.
 
 use super::statement::Query;
+use super::window::{Frame, FrameBound, FrameExclusion, FrameUnits};
 use super::{
     AggregateExpr, ColumnId, Columns, Expr, JoinKind, OrderedJoinKind, Plan, SetOpKind, SharedId, SortKey,
+    WindowExpr,
 };
 use inlay_types::Value;
 use std::collections::{HashMap, HashSet};
@@ -210,6 +212,11 @@ impl<'a> Printer<'a> {
                 }
                 if aggregates.is_empty() { "Distinct" } else { "Aggregate" }.to_string()
             }
+            Plan::Window { windows, .. } => {
+                let list = windows.iter().map(|(id, w)| format!("{} := {}", self.name(*id), self.window(w)));
+                details.push(("aggregates", list.collect::<Vec<_>>().join(", ")));
+                "Window".to_string()
+            }
             Plan::Sort { keys, limit, offset, .. } => {
                 details.push(("keys", self.keys(keys)));
                 push_limit(&mut details, *limit, *offset);
@@ -311,6 +318,54 @@ impl<'a> Printer<'a> {
             let _ = write!(text, " FILTER (WHERE {})", self.expr(filter));
         }
         text
+    }
+
+    fn window(&self, window: &WindowExpr) -> String {
+        let list = |exprs: &[Expr]| exprs.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(", ");
+        let name = window.name();
+        let args = if name == "count_star" { "*".to_string() } else { list(&window.args) };
+        let distinct = if window.distinct { "DISTINCT " } else { "" };
+        let mut text = format!("{}({distinct}{args}", name.trim_end_matches("_star"));
+        if !window.arg_order.is_empty() {
+            let _ = write!(text, " ORDER BY {}", self.keys(&window.arg_order));
+        }
+        if window.ignore_nulls {
+            text.push_str(" IGNORE NULLS");
+        }
+        text.push(')');
+        if let Some(filter) = &window.filter {
+            let _ = write!(text, " FILTER (WHERE {})", self.expr(filter));
+        }
+        let mut over = Vec::new();
+        if !window.partition.is_empty() {
+            over.push(format!("PARTITION BY {}", list(&window.partition)));
+        }
+        if !window.order.is_empty() {
+            over.push(format!("ORDER BY {}", self.keys(&window.order)));
+        }
+        let frame = &window.frame;
+        if *frame != Frame::default_of(!window.order.is_empty()) {
+            let bound = |bound: &FrameBound| match bound {
+                FrameBound::UnboundedPreceding => "UNBOUNDED PRECEDING".to_string(),
+                FrameBound::Preceding(offset) => format!("{} PRECEDING", self.expr(offset)),
+                FrameBound::CurrentRow => "CURRENT ROW".to_string(),
+                FrameBound::Following(offset) => format!("{} FOLLOWING", self.expr(offset)),
+                FrameBound::UnboundedFollowing => "UNBOUNDED FOLLOWING".to_string(),
+            };
+            let units = match frame.units {
+                FrameUnits::Rows => "ROWS",
+                FrameUnits::Range => "RANGE",
+                FrameUnits::Groups => "GROUPS",
+            };
+            let exclude = match frame.exclude {
+                FrameExclusion::NoOthers => "",
+                FrameExclusion::CurrentRow => " EXCLUDE CURRENT ROW",
+                FrameExclusion::Group => " EXCLUDE GROUP",
+                FrameExclusion::Ties => " EXCLUDE TIES",
+            };
+            over.push(format!("{units} BETWEEN {} AND {}{exclude}", bound(&frame.start), bound(&frame.end)));
+        }
+        format!("{text} OVER ({})", over.join(" "))
     }
 
     /// An operand, in parentheses where it would be misread.

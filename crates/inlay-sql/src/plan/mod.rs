@@ -17,10 +17,12 @@ pub mod estimates;
 pub mod expr;
 pub mod object;
 pub mod statement;
+pub mod window;
 
 pub use estimates::{ColumnEstimate, Estimates};
 pub use expr::{AggregateExpr, CompareOp, Expr, SortKey};
 pub use statement::Statement;
+pub use window::WindowExpr;
 
 use inlay_catalog::{TableEntry, TableSource};
 use inlay_types::LogicalType;
@@ -297,6 +299,13 @@ pub enum Plan {
         /// The aggregated columns made.
         aggregates: Vec<(ColumnId, AggregateExpr)>,
     },
+    /// Every row of the input, with the values of window functions beside its columns.
+    Window {
+        /// Input.
+        input: Box<Plan>,
+        /// The columns made.
+        windows: Vec<(ColumnId, WindowExpr)>,
+    },
     /// Rows in order; with `limit`, the first rows behind `offset` only (top-N).
     Sort {
         /// Input.
@@ -458,6 +467,9 @@ impl Plan {
             Self::Aggregate { groups, aggregates, .. } => {
                 groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)).collect()
             }
+            Self::Window { input, windows } => {
+                input.output().into_iter().chain(windows.iter().map(|(id, _)| *id)).collect()
+            }
             Self::With { body, .. } => body.output(),
             Self::SharedScan { columns, .. } => columns.iter().map(|(id, _)| *id).collect(),
         }
@@ -472,6 +484,7 @@ impl Plan {
             Self::Project { input, .. }
             | Self::Filter { input, .. }
             | Self::Aggregate { input, .. }
+            | Self::Window { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Sample { input, .. }
@@ -495,6 +508,7 @@ impl Plan {
             Self::Project { input, .. }
             | Self::Filter { input, .. }
             | Self::Aggregate { input, .. }
+            | Self::Window { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Sample { input, .. }
@@ -524,6 +538,7 @@ impl Plan {
                 .map(|(_, e)| e)
                 .chain(aggregates.iter().flat_map(|(_, a)| a.expressions()))
                 .collect(),
+            Self::Window { windows, .. } => windows.iter().flat_map(|(_, w)| w.expressions()).collect(),
             Self::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
             Self::GroupLimit { groups, keys, .. } => {
                 groups.iter().chain(keys.iter().map(|k| &k.expr)).collect()
@@ -553,6 +568,9 @@ impl Plan {
                 .map(|(_, e)| e)
                 .chain(aggregates.iter_mut().flat_map(|(_, a)| a.expressions_mut()))
                 .collect(),
+            Self::Window { windows, .. } => {
+                windows.iter_mut().flat_map(|(_, w)| w.expressions_mut()).collect()
+            }
             Self::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
             Self::GroupLimit { groups, keys, .. } => {
                 groups.iter_mut().chain(keys.iter_mut().map(|k| &mut k.expr)).collect()

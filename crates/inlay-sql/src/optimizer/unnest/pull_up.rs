@@ -8,7 +8,7 @@ use super::super::column_set::ColumnSet;
 use super::super::properties::{as_column, is_pass_through, output_set};
 use super::super::rewrite::{pass_through, with_stack};
 use super::{as_correlated_equality, is_outer_only};
-use crate::plan::{ColumnId, Columns, CompareOp, Expr, JoinKind, Plan, SortKey};
+use crate::plan::{ColumnId, Columns, CompareOp, Expr, JoinKind, Plan, SortKey, WindowExpr};
 
 /// The plan without the correlated predicates that could be moved, and those.
 pub fn run(plan: Plan, outer: &ColumnSet, columns: &mut Columns) -> (Plan, Vec<Expr>) {
@@ -45,6 +45,12 @@ fn pull(plan: Plan, outer: &ColumnSet, columns: &mut Columns) -> (Plan, Vec<Expr
             let (input, deferred) = run(*input, outer, columns);
             let (input, groups, deferred) = group_by_keys(input, groups, deferred, outer, columns);
             (Plan::Aggregate { input: Box::new(input), groups, aggregates }, deferred)
+        }
+        Plan::Window { input, windows } => {
+            // An equality takes out whole partitions if its inner side is a partition key of every function.
+            let (input, deferred) = run(*input, outer, columns);
+            let (input, windows, deferred) = partition_by_keys(input, windows, deferred, outer);
+            (Plan::Window { input: Box::new(input), windows }, deferred)
         }
         Plan::Sort { input, keys, limit: None, offset: 0 } => {
             let (input, deferred) = run(*input, outer, columns);
@@ -134,6 +140,23 @@ pub(super) fn group_by_keys(
         deferred.push(Expr::compare(CompareOp::Eq, outer_side, columns.expr(id)));
     }
     (input, groups, deferred)
+}
+
+/// Window functions are computed for each combination of the inner sides of equalities.
+fn partition_by_keys(
+    input: Plan,
+    mut windows: Vec<(ColumnId, WindowExpr)>,
+    deferred: Vec<Expr>,
+    outer: &ColumnSet,
+) -> (Plan, Vec<(ColumnId, WindowExpr)>, Vec<Expr>) {
+    let Passing { input, equalities, outer_only: mut deferred } = passing(input, deferred, outer);
+    for (outer_side, inner_side) in equalities {
+        for (_, window) in windows.iter_mut().filter(|(_, w)| !w.partition.contains(&inner_side)) {
+            window.partition.push(inner_side.clone());
+        }
+        deferred.push(Expr::compare(CompareOp::Eq, outer_side, inner_side));
+    }
+    (input, windows, deferred)
 }
 
 /// A limit becomes one per combination of the inner sides of equalities.

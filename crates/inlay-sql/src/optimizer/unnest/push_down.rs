@@ -178,6 +178,22 @@ impl PushDown<'_> {
                 let (input, repr) = self.ensure(input, repr, &wanted);
                 Ok(self.aggregate(input, repr, groups, aggregates))
             }
+            Plan::Window { input, mut windows } => {
+                let (input, repr) = self.push_if(*input)?;
+                let wanted = self.wanted(windows.iter().flat_map(|(_, w)| w.expressions()));
+                let (input, repr) = self.ensure(input, repr, &wanted);
+                self.substitute(windows.iter_mut().flat_map(|(_, w)| w.expressions_mut()), &repr);
+                // The rows of different outer rows are different partitions.
+                for id in repr.values() {
+                    let key = self.columns.expr(*id);
+                    for (_, window) in &mut windows {
+                        if !window.partition.contains(&key) {
+                            window.partition.push(key.clone());
+                        }
+                    }
+                }
+                Ok((Plan::Window { input: Box::new(input), windows }, repr))
+            }
             Plan::Sort { input, keys, limit, offset } => {
                 self.group_limit(*input, Vec::new(), keys, limit, offset)
             }

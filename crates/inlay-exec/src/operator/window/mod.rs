@@ -1,0 +1,572 @@
+//! Window functions: values of each row computed from the rows around it.
+//!
+//! One operator computes all functions of one PARTITION BY and ORDER BY (a stage); functions of other orders are stages of
+//! their own, one behind the other. Rows and operands are collected by the workers, put into whole columns and sorted
+//! ([`order`]); what functions need to know of all rows is prepared (prefix sums, segment trees; [`aggregate`]), and the
+//! values are made while the rows are read again, a batch at a time, by all workers. Everything after the sort works on
+//! ranges of rows and not on partitions, so one large partition and many small ones are equally parallel.
+//!
+//! The rows come out in the order of the stage; rows that tie are in the order of the input, whatever the number of
+//! workers.
+//!
+//! A worker that is refused memory hands its rows to an ordinary [`Sort`], which spills. Sorted rows are then read as a
+//! stream, and some partitions at a time go the same way as above; a partition must fit into memory.
+
+mod aggregate;
+mod frames;
+mod order;
+mod picked;
+mod spec;
+mod tree;
+mod values;
+
+pub(crate) use spec::{fits_any_order, same_stage};
+
+use crate::concat::concat_columns;
+use crate::context::ExecContext;
+use crate::expression::{Layout, ProgramState};
+use crate::operator::sort::{Sort, SortOptions};
+use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
+use crate::spill::{is_refusal, rows_size};
+use frames::{Chunk, RangeKeys};
+use inlay_kernels::WindowKind;
+use inlay_sql::plan::window::WindowCallee;
+use inlay_sql::plan::{ColumnId, Expr, SortKey, WindowExpr};
+use inlay_types::{Batch, Error, LogicalType, Reservation, Result, VECTOR_SIZE, Vector};
+use order::{BLOCK_ROWS, KeyColumn, Order};
+use parking_lot::Mutex;
+use spec::{Function, Operand, Spec};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Rows per morsel of the output.
+const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
+/// Rows that are read from a sort at once, at least.
+const STREAM_ROWS: usize = 1 << 16;
+/// Bytes per row for sorting, and per row and function for what is prepared.
+const ORDER_BYTES: u64 = 72;
+const FUNCTION_BYTES: u64 = 32;
+
+/// A stage in memory: whole partitions, in order, with what is prepared for their functions.
+pub(super) struct Part {
+    /// Stored columns of all rows, in the order of the input.
+    columns: Vec<Vector>,
+    len: usize,
+    order: Order,
+    /// For small work inside of a task.
+    serial: ExecContext,
+}
+
+impl Part {
+    /// An operand's values at the places `from .. from + len`, flat.
+    fn operand(&self, operand: &Operand, from: usize, len: usize) -> Result<Vector> {
+        match operand {
+            Operand::Constant(value, ty) => Ok(Vector::constant(ty.clone(), value, len)?.flatten()),
+            Operand::Column(column) => Ok(match &self.order.rows {
+                None => self.columns[*column].slice(from, len).flatten(),
+                Some(rows) => self.columns[*column].take(&rows[from..from + len]).flatten(),
+            }),
+        }
+    }
+
+    /// An operand's values at places, flat.
+    fn at(&self, operand: &Operand, places: &[u32]) -> Result<Vector> {
+        match operand {
+            Operand::Constant(value, ty) => Ok(Vector::constant(ty.clone(), value, places.len())?.flatten()),
+            Operand::Column(column) => Ok(match &self.order.rows {
+                None => self.columns[*column].take(places).flatten(),
+                Some(rows) => {
+                    let rows: Vec<u32> = places.iter().map(|&place| rows[place as usize]).collect();
+                    self.columns[*column].take(&rows).flatten()
+                }
+            }),
+        }
+    }
+
+    /// An operand's values in order, flat.
+    fn sorted(&self, context: &ExecContext, operand: &Operand) -> Result<Vector> {
+        let (Operand::Column(column), Some(_)) = (operand, &self.order.rows) else {
+            return self.operand(operand, 0, self.len);
+        };
+        let blocks = self.len.div_ceil(BLOCK_ROWS);
+        let pieces: Vec<Mutex<Option<Vector>>> = (0..blocks).map(|_| Mutex::new(None)).collect();
+        context.parallel(blocks, |block| {
+            let from = block * BLOCK_ROWS;
+            *pieces[block].lock() = Some(self.operand(operand, from, BLOCK_ROWS.min(self.len - from))?);
+            Ok(())
+        })?;
+        let pieces: Vec<Vector> = pieces.into_iter().filter_map(Mutex::into_inner).collect();
+        let ty = self.columns[*column].logical_type().clone();
+        let whole = concat_columns(context, &[ty.clone()], &[pieces])?;
+        Ok(whole.into_iter().next().unwrap_or_else(|| Vector::empty(ty)))
+    }
+}
+
+/// What is known of a function besides the rows.
+enum Prepared {
+    Values(WindowKind, values::Picks),
+    Picked(WindowKind, picked::Ranks),
+    Aggregate(aggregate::Method),
+}
+
+/// A part with its functions prepared.
+struct Stage {
+    part: Part,
+    functions: Vec<(Prepared, Option<RangeKeys>)>,
+    _memory: Option<Reservation>,
+}
+
+/// What the planner says of a stage.
+pub struct WindowOptions {
+    /// Which column is at which position of the input's batches.
+    pub layout: Layout,
+    /// Types of the input's columns.
+    pub types: Vec<LogicalType>,
+    /// Functions of one stage.
+    pub windows: Vec<WindowExpr>,
+}
+
+/// The shared state of one stage: sink below, source above. The batches of the source have the input's columns and then
+/// the values of the functions.
+pub struct Window {
+    spec: Spec,
+    context: ExecContext,
+    collected: Mutex<BTreeMap<usize, Vec<Batch>>>,
+    reservations: Mutex<Vec<Reservation>>,
+    /// Takes the rows when memory is refused.
+    sort: Arc<Sort>,
+    spilled: Mutex<bool>,
+    stage: OnceLock<Stage>,
+    next: AtomicUsize,
+    stream: Mutex<Stream>,
+}
+
+/// Sorted rows on their way from a sort.
+struct Stream {
+    local: LocalState,
+    batches: Vec<Batch>,
+    rows: usize,
+    exhausted: bool,
+    morsels: usize,
+}
+
+struct Local {
+    state: ProgramState,
+    morsel: usize,
+    batches: BTreeMap<usize, Vec<Batch>>,
+    bytes: u64,
+    memory: Option<Reservation>,
+    /// The sort's state, once rows go there.
+    sort: Option<LocalState>,
+}
+
+impl Window {
+    /// Compiles a stage.
+    pub fn new(options: WindowOptions, context: &ExecContext) -> Result<Arc<Self>> {
+        let spec = Spec::compile(&options.layout, &options.types, &options.windows)?;
+        let ids: Vec<ColumnId> = (0..spec.types.len() as u32).map(ColumnId).collect();
+        let keys = spec.keys.iter().map(|key| SortKey {
+            expr: Expr::Column { id: ids[key.column], ty: spec.types[key.column].clone() },
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        });
+        let sort = SortOptions {
+            layout: Layout(ids.clone()),
+            types: spec.types.clone(),
+            keys: keys.collect(),
+            limit: None,
+            offset: 0,
+            group_keys: 0,
+        };
+        let sort = Sort::new(sort, context)?;
+        let stream = Stream {
+            local: Source::local(&*sort),
+            batches: Vec::new(),
+            rows: 0,
+            exhausted: false,
+            morsels: 0,
+        };
+        Ok(Arc::new(Self {
+            spec,
+            context: context.clone(),
+            collected: Mutex::default(),
+            reservations: Mutex::default(),
+            sort,
+            spilled: Mutex::new(false),
+            stage: OnceLock::new(),
+            next: AtomicUsize::new(0),
+            stream: Mutex::new(stream),
+        }))
+    }
+
+    fn needed(&self, bytes: u64, rows: u64) -> u64 {
+        2 * bytes + rows * (ORDER_BYTES + FUNCTION_BYTES * self.spec.functions.len() as u64)
+    }
+
+    /// Gives the rows collected so far to the sort.
+    fn hand_over(&self, local: &mut Local) -> Result<()> {
+        *self.spilled.lock() = true;
+        let sort = local.sort.get_or_insert_with(|| Sink::local(&*self.sort));
+        for (morsel, batches) in std::mem::take(&mut local.batches) {
+            self.sort.start_morsel(morsel, sort);
+            for batch in batches {
+                self.sort.consume(batch, sort)?;
+            }
+        }
+        (local.bytes, local.memory) = (0, None);
+        Ok(())
+    }
+
+    /// Whole columns of some batches.
+    fn columns(&self, context: &ExecContext, batches: &[Batch]) -> Result<Vec<Vector>> {
+        let pieces: Vec<Vec<Vector>> = (0..self.spec.types.len())
+            .map(|column| batches.iter().map(|batch| batch.column(column).clone()).collect())
+            .collect();
+        let columns = concat_columns(context, &self.spec.types, &pieces)?;
+        Ok(columns
+            .iter()
+            .map(|column| if column.is_constant() { column.flatten() } else { column.clone() })
+            .collect())
+    }
+
+    fn stage(&self, context: &ExecContext, batches: &[Batch], memory: Option<Reservation>) -> Result<Stage> {
+        let len = batches.iter().map(Batch::len).sum();
+        if len >= u32::MAX as usize {
+            return Err(Error::unsupported("window functions over more than 4,294,967,294 rows"));
+        }
+        let columns = self.columns(context, batches)?;
+        let keys: Vec<KeyColumn<'_>> =
+            self.spec.keys.iter().map(|key| KeyColumn::new(&columns, *key)).collect();
+        let order = order::sort(context, &keys, self.spec.partition_count, len)?;
+        drop(keys);
+        let serial = ExecContext { threads: 1, ..context.clone() };
+        let part = Part { columns, len, order, serial };
+        let mut functions = Vec::with_capacity(self.spec.functions.len());
+        for function in &self.spec.functions {
+            functions.push(self.prepare(context, &part, function)?);
+        }
+        let mut memory = memory;
+        let extra: usize = functions.iter().map(|(prepared, _)| prepared.memory_size()).sum();
+        if let Some(memory) = &mut memory
+            && extra > 0
+        {
+            memory.grow(extra as u64)?;
+        }
+        Ok(Stage { part, functions, _memory: memory })
+    }
+
+    fn prepare(
+        &self,
+        context: &ExecContext,
+        part: &Part,
+        function: &Function,
+    ) -> Result<(Prepared, Option<RangeKeys>)> {
+        let prepared = match &function.callee {
+            WindowCallee::Aggregate(callee) => {
+                Prepared::Aggregate(aggregate::prepare(context, part, function, callee)?)
+            }
+            WindowCallee::Window(callee) if !function.arg_order.is_empty() => {
+                Prepared::Picked(callee.kind, picked::Ranks::new(context, part, function)?)
+            }
+            WindowCallee::Window(callee) => {
+                let wants = function.ignore_nulls || callee.kind == WindowKind::Fill;
+                let valid = match function.args.first().filter(|_| wants) {
+                    None => None,
+                    Some(argument) => {
+                        let vector = part.sorted(context, argument)?;
+                        let key = match function.args.get(1).filter(|_| callee.kind == WindowKind::Fill) {
+                            None => None,
+                            Some(key) => Some(part.sorted(context, key)?),
+                        };
+                        let is_valid = |place: &u32| {
+                            let place = *place as usize;
+                            !vector.is_null(place) && key.as_ref().is_none_or(|key| !key.is_null(place))
+                        };
+                        Some((0..part.len as u32).filter(is_valid).collect())
+                    }
+                };
+                Prepared::Values(callee.kind, values::Picks { valid })
+            }
+        };
+        let keys = match function.frame.range_key {
+            Some(column) => {
+                let vector = part.sorted(context, &Operand::Column(column))?;
+                let key = self.spec.keys.get(self.spec.partition_count);
+                let (descending, nulls_first) = key.map_or((false, false), |k| (k.descending, k.nulls_first));
+                Some(RangeKeys::new(context, vector, descending, nulls_first)?)
+            }
+            None => None,
+        };
+        Ok((prepared, keys))
+    }
+
+    /// The rows at the places `from .. from + len` with their values.
+    fn batch(&self, stage: &Stage, from: usize, len: usize) -> Result<Batch> {
+        let part = &stage.part;
+        let chunk = Chunk::new(part, from, len);
+        let input = &part.columns[..self.spec.input_count];
+        let mut columns: Vec<Vector> = match &part.order.rows {
+            None => input.iter().map(|column| column.slice(from, len)).collect(),
+            Some(rows) => input.iter().map(|column| column.take(&rows[from..from + len])).collect(),
+        };
+        for (function, (prepared, keys)) in self.spec.functions.iter().zip(&stage.functions) {
+            let frames = if prepared.has_frames() {
+                let frames = frames::frames(part, &chunk, &function.frame, keys.as_ref())?;
+                frames::without(&chunk, frames, function.frame.exclude)
+            } else {
+                Vec::new()
+            };
+            columns.push(match (prepared, &function.callee) {
+                (Prepared::Aggregate(method), WindowCallee::Aggregate(callee)) => {
+                    aggregate::eval(part, function, callee, method, &chunk, &frames)?
+                }
+                (Prepared::Values(kind, picks), _) => {
+                    values::eval(part, function, *kind, picks, &chunk, &frames)?
+                }
+                (Prepared::Picked(kind, ranks), _) => {
+                    picked::eval(part, function, *kind, ranks, &chunk, &frames)?
+                }
+                _ => return Err(Error::internal("a window function was prepared as another")),
+            });
+        }
+        Ok(Batch::new(columns, len))
+    }
+
+    /// Reads whole partitions from the sort.
+    fn next_part(&self) -> Result<Option<(usize, Stage)>> {
+        let mut stream = self.stream.lock();
+        let mut memory = self.context.budget.reserve(0)?;
+        let end = loop {
+            self.context.interrupt.check()?;
+            if stream.exhausted {
+                break stream.rows;
+            }
+            if stream.rows >= STREAM_ROWS
+                && let Some(end) = self.last_start(&stream.batches)
+            {
+                break end;
+            }
+            let (mut pulled, mut local) = (Vec::new(), std::mem::replace(&mut stream.local, Box::new(())));
+            let morsel = self.sort.run_morsel(&mut local, &mut |_| {}, &mut |batch| {
+                pulled.push(batch);
+                Ok(Flow::More)
+            });
+            stream.local = local;
+            stream.exhausted = morsel? == Morsel::Exhausted;
+            stream.rows += pulled.iter().map(Batch::len).sum::<usize>();
+            stream.batches.append(&mut pulled);
+            let bytes: usize =
+                stream.batches.iter().map(|batch| rows_size(batch.columns(), batch.len())).sum();
+            crate::spill::resize_or_work(&mut memory, self.needed(bytes as u64, stream.rows as u64))?;
+        };
+        if end == 0 {
+            return Ok(None);
+        }
+        let (mut batches, mut rest, mut left) = (Vec::new(), Vec::new(), end);
+        for batch in std::mem::take(&mut stream.batches) {
+            let len = batch.len().min(left);
+            if len > 0 {
+                batches.push(batch.slice(0, len));
+            }
+            if len < batch.len() {
+                rest.push(batch.slice(len, batch.len() - len));
+            }
+            left -= len;
+        }
+        stream.batches = rest;
+        stream.rows -= end;
+        stream.morsels += 1;
+        let number = stream.morsels - 1;
+        drop(stream);
+        let context = ExecContext { threads: 1, ..self.context.clone() };
+        Ok(Some((number, self.stage(&context, &batches, Some(memory))?)))
+    }
+
+    /// Where the last partition begins, if another is before it.
+    fn last_start(&self, batches: &[Batch]) -> Option<usize> {
+        let keys = &self.spec.keys[..self.spec.partition_count];
+        let last = batches.last()?;
+        let same = |batch: &Batch, row: usize| {
+            keys.iter().all(|key| {
+                let (left, right) = (batch.column(key.column), last.column(key.column));
+                match (left.is_null(row), right.is_null(last.len() - 1)) {
+                    (false, false) => left.get(row).total_cmp(&right.get(last.len() - 1)).is_eq(),
+                    (left, right) => left && right,
+                }
+            })
+        };
+        let mut start: usize = batches.iter().map(Batch::len).sum();
+        for batch in batches.iter().rev() {
+            // Rows of the last partition are at the end of the batch.
+            let (mut low, mut high) = (0, batch.len());
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if same(batch, middle) { high = middle } else { low = middle + 1 }
+            }
+            start -= batch.len() - low;
+            if low > 0 {
+                return Some(start);
+            }
+        }
+        None
+    }
+}
+
+impl Prepared {
+    fn has_frames(&self) -> bool {
+        match self {
+            Self::Values(kind, _) => {
+                matches!(kind, WindowKind::FirstValue | WindowKind::LastValue | WindowKind::NthValue)
+            }
+            Self::Picked(..) => true,
+            Self::Aggregate(method) => !matches!(method, aggregate::Method::Whole(_)),
+        }
+    }
+
+    fn memory_size(&self) -> usize {
+        match self {
+            Self::Aggregate(method) => method.memory_size(),
+            Self::Values(..) | Self::Picked(..) => 0,
+        }
+    }
+}
+
+fn wrong_state() -> Error {
+    Error::internal("window state")
+}
+
+impl Sink for Window {
+    fn local(&self) -> LocalState {
+        Box::new(Local {
+            state: self.spec.program.state(),
+            morsel: 0,
+            batches: BTreeMap::new(),
+            bytes: 0,
+            memory: None,
+            sort: None,
+        })
+    }
+
+    fn start_morsel(&self, number: usize, local: &mut LocalState) {
+        if let Some(local) = local.downcast_mut::<Local>() {
+            local.morsel = number;
+            if let Some(sort) = &mut local.sort {
+                self.sort.start_morsel(number, sort);
+            }
+        }
+    }
+
+    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
+        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+        let len = input.len();
+        let computed = self.spec.program.eval_all(&mut local.state, &input)?;
+        let mut columns = input.into_columns();
+        columns.extend(computed);
+        let batch = Batch::new(columns, len);
+        if let Some(sort) = &mut local.sort {
+            return self.sort.consume(batch, sort);
+        }
+        local.bytes += self.needed(rows_size(batch.columns(), len) as u64, len as u64);
+        local.batches.entry(local.morsel).or_default().push(batch);
+        let outcome = match &mut local.memory {
+            Some(memory) => memory.resize(local.bytes),
+            None => self.context.budget.reserve(local.bytes).map(|memory| local.memory = Some(memory)),
+        };
+        match outcome {
+            Err(error) if is_refusal(&error) => self.hand_over(local)?,
+            other => other?,
+        }
+        Ok(Flow::More)
+    }
+
+    fn combine(&self, mut local: LocalState) -> Result<()> {
+        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+        if let Some(sort) = local.sort.take() {
+            return self.sort.combine(sort);
+        }
+        let mut collected = self.collected.lock();
+        for (morsel, mut batches) in std::mem::take(&mut local.batches) {
+            collected.entry(morsel).or_default().append(&mut batches);
+        }
+        self.reservations.lock().extend(local.memory.take());
+        Ok(())
+    }
+
+    fn finalize(&self, context: &ExecContext) -> Result<()> {
+        let collected = std::mem::take(&mut *self.collected.lock());
+        let mut reservations = std::mem::take(&mut *self.reservations.lock());
+        if *self.spilled.lock() {
+            // Some rows are with the sort, so all go there.
+            drop(reservations);
+            let mut sort = Sink::local(&*self.sort);
+            for (morsel, batches) in collected {
+                self.sort.start_morsel(morsel, &mut sort);
+                for batch in batches {
+                    self.sort.consume(batch, &mut sort)?;
+                }
+            }
+            self.sort.combine(sort)?;
+            self.sort.finalize(context)?;
+            return Ok(());
+        }
+        let batches: Vec<Batch> = collected.into_values().flatten().collect();
+        let bytes = reservations.iter().map(Reservation::bytes).sum();
+        let mut memory = reservations.pop();
+        reservations.clear();
+        if let Some(memory) = &mut memory {
+            memory.resize(bytes)?;
+        }
+        let stage = self.stage(context, &batches, memory)?;
+        self.stage.set(stage).map_err(|_| Error::internal("a window was finished twice"))
+    }
+}
+
+impl Source for Window {
+    fn start(&self, context: &ExecContext) -> Result<usize> {
+        self.next.store(0, Ordering::Relaxed);
+        match self.stage.get() {
+            Some(stage) => Ok(stage.part.len.div_ceil(MORSEL_ROWS)),
+            None => self.sort.start(context).map(|_| usize::MAX),
+        }
+    }
+
+    fn local(&self) -> LocalState {
+        Box::new(())
+    }
+
+    fn run_morsel(
+        &self,
+        _local: &mut LocalState,
+        begin: &mut dyn FnMut(usize),
+        push: &mut dyn FnMut(Batch) -> Result<Flow>,
+    ) -> Result<Morsel> {
+        let streamed;
+        let (number, stage, from, to) = match self.stage.get() {
+            Some(stage) => {
+                let number = self.next.fetch_add(1, Ordering::Relaxed);
+                let from = number.saturating_mul(MORSEL_ROWS);
+                (number, stage, from, stage.part.len.min(from.saturating_add(MORSEL_ROWS)))
+            }
+            None => {
+                let Some((number, stage)) = self.next_part()? else { return Ok(Morsel::Exhausted) };
+                streamed = stage;
+                (number, &streamed, 0, streamed.part.len)
+            }
+        };
+        if from >= to {
+            return Ok(Morsel::Exhausted);
+        }
+        begin(number);
+        let mut place = from;
+        while place < to {
+            self.context.interrupt.check()?;
+            let len = VECTOR_SIZE.min(to - place);
+            if push(self.batch(stage, place, len)?)? == Flow::Done {
+                break;
+            }
+            place += len;
+        }
+        Ok(Morsel::Pushed)
+    }
+}
