@@ -1,8 +1,8 @@
 //! Python values as SQL values: parameters, configuration, cells of object arrays.
 
 use crate::errors::misuse;
-use inlay::types::Interval;
 use inlay::types::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil};
+use inlay::types::{Interval, TimeTz};
 use inlay::{Parameters, Value};
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -98,6 +98,11 @@ fn temporal(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>
         return Ok(Some(Value::Date(days_of(date))));
     }
     if let Ok(time) = object.cast::<PyTime>() {
+        let offset = object.call_method0("utcoffset")?;
+        if let Ok(offset) = offset.cast::<PyDelta>() {
+            let seconds = offset.get_days() * 86_400 + offset.get_seconds();
+            return Ok(Some(Value::TimeTz(TimeTz { micros: micros_of(time), offset: seconds })));
+        }
         return Ok(Some(Value::Time(micros_of(time))));
     }
     if let Ok(delta) = object.cast::<PyDelta>() {
@@ -118,7 +123,7 @@ fn micros_of(time: &impl PyTimeAccess) -> i64 {
     seconds * MICROS_PER_SECOND + i64::from(time.get_microsecond())
 }
 
-/// A datetime; one with a time zone in UTC.
+/// A datetime; one with a time zone is a moment.
 fn timestamp(py: Python<'_>, moment: &Bound<'_, PyDateTime>) -> PyResult<Value> {
     if moment.getattr("tzinfo")?.is_none() {
         return Ok(Value::Timestamp(i64::from(days_of(moment)) * MICROS_PER_DAY + micros_of(moment)));
@@ -126,7 +131,7 @@ fn timestamp(py: Python<'_>, moment: &Bound<'_, PyDateTime>) -> PyResult<Value> 
     let utc = py.import("datetime")?.getattr("timezone")?.getattr("utc")?;
     let moment = moment.call_method1("astimezone", (utc,))?;
     let moment = moment.cast::<PyDateTime>()?;
-    Ok(Value::Timestamp(i64::from(days_of(moment)) * MICROS_PER_DAY + micros_of(moment)))
+    Ok(Value::TimestampTz(i64::from(days_of(moment)) * MICROS_PER_DAY + micros_of(moment)))
 }
 
 /// Decimals, NumPy scalars, UUIDs, and an error for everything else.

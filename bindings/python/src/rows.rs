@@ -1,13 +1,15 @@
 //! Rows as Python tuples. A column is converted a batch at a time; a dictionary's values become objects once.
 
 use inlay::Value;
-use inlay::types::datetime::{MICROS_PER_DAY, civil_from_days};
+use inlay::types::datetime::{MICROS_PER_DAY, civil_from_days, is_finite_date, is_finite_timestamp};
 use inlay::types::value::write_decimal;
-use inlay::types::{Batch, Dictionary, Interval, LogicalType, PhysicalType, Vector, VectorKind};
+use inlay::types::{Batch, Dictionary, Interval, LogicalType, PhysicalType, TimeTz, Vector, VectorKind};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyString, PyTime, PyTuple, PyType};
+use pyo3::types::{
+    PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyString, PyTime, PyTuple, PyType, PyTzInfo,
+};
 use std::ops::Range;
 
 /// Objects of the values of the dictionary seen last, made when first used.
@@ -106,7 +108,22 @@ fn at(py: Python<'_>, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
         LogicalType::Decimal { scale, .. } => decimal(py, vector.stored_i128(index), *scale),
         LogicalType::Date => date(py, vector.values::<i32>()[index]),
         LogicalType::Time => time(py, vector.values::<i64>()[index]),
-        LogicalType::Timestamp | LogicalType::TimestampTz => timestamp(py, vector.values::<i64>()[index]),
+        LogicalType::TimeTz => time_tz(py, vector.values::<i64>()[index]),
+        LogicalType::Timestamp => timestamp(py, vector.values::<i64>()[index], None),
+        LogicalType::TimestampTz => {
+            let utc = PyTzInfo::utc(py)?.to_owned();
+            timestamp(py, vector.values::<i64>()[index], Some(&utc))
+        }
+        LogicalType::TimestampS | LogicalType::TimestampMs | LogicalType::TimestampNs => {
+            let at = vector.values::<i64>()[index];
+            let micros = match vector.logical_type() {
+                _ if !is_finite_timestamp(at) => at,
+                LogicalType::TimestampS => at.saturating_mul(1_000_000),
+                LogicalType::TimestampMs => at.saturating_mul(1000),
+                _ => at.div_euclid(1000),
+            };
+            timestamp(py, micros, None)
+        }
         LogicalType::Interval => interval(py, vector.values::<Interval>()[index]),
         LogicalType::UHugeInt => vector.values::<u128>()[index].into_py_any(py),
         LogicalType::TinyInt
@@ -135,6 +152,10 @@ fn decimal(py: Python<'_>, unscaled: i128, scale: u8) -> PyResult<Py<PyAny>> {
 
 /// Dates that Python cannot hold (before year 1, after 9999) are delivered as text.
 fn date(py: Python<'_>, days: i32) -> PyResult<Py<PyAny>> {
+    if !is_finite_date(days) {
+        let class = py.get_type::<PyDate>();
+        return Ok(class.getattr(if days < 0 { "min" } else { "max" })?.unbind());
+    }
     let (year, month, day) = civil_from_days(days);
     if !(1..=9999).contains(&year) {
         return Value::Date(days).to_string().into_py_any(py);
@@ -156,13 +177,30 @@ fn time(py: Python<'_>, micros: i64) -> PyResult<Py<PyAny>> {
     Ok(PyTime::new(py, hour, minute, second, micro, None)?.into_any().unbind())
 }
 
-fn timestamp(py: Python<'_>, micros: i64) -> PyResult<Py<PyAny>> {
+/// A time of day with its offset to UTC.
+fn time_tz(py: Python<'_>, stored: i64) -> PyResult<Py<PyAny>> {
+    let time = TimeTz::from_stored(stored);
+    if !(0..MICROS_PER_DAY).contains(&time.micros) {
+        return Value::TimeTz(time).to_string().into_py_any(py);
+    }
+    let (hour, minute, second, micro) = clock(time.micros);
+    let zone = PyTzInfo::fixed_offset(py, PyDelta::new(py, 0, time.offset, 0, true)?)?;
+    Ok(PyTime::new(py, hour, minute, second, micro, Some(&zone))?.into_any().unbind())
+}
+
+/// Moments with a zone are in UTC. Infinity is the last (or first) moment that Python has, as in DuckDB.
+fn timestamp(py: Python<'_>, micros: i64, zone: Option<&Bound<'_, PyTzInfo>>) -> PyResult<Py<PyAny>> {
+    if !is_finite_timestamp(micros) {
+        let class = py.get_type::<PyDateTime>();
+        return Ok(class.getattr(if micros < 0 { "min" } else { "max" })?.unbind());
+    }
     let (year, month, day) = civil_from_days(micros.div_euclid(MICROS_PER_DAY) as i32);
     if !(1..=9999).contains(&year) {
-        return Value::Timestamp(micros).to_string().into_py_any(py);
+        let value = if zone.is_some() { Value::TimestampTz(micros) } else { Value::Timestamp(micros) };
+        return value.to_string().into_py_any(py);
     }
     let (hour, minute, second, micro) = clock(micros.rem_euclid(MICROS_PER_DAY));
-    let moment = PyDateTime::new(py, year, month as u8, day as u8, hour, minute, second, micro, None)?;
+    let moment = PyDateTime::new(py, year, month as u8, day as u8, hour, minute, second, micro, zone)?;
     Ok(moment.into_any().unbind())
 }
 

@@ -5,6 +5,7 @@
 //! - [`parquet`]: `read_parquet`. [`write`]: CSV and Parquet files as targets of COPY TO.
 //! - [`series`]: `range` and `generate_series`.
 //! - [`tpcds`]: the TPC-DS data generator behind `CALL tpcds_dbgen`.
+//! - [`zones`]: `pg_timezone_names`.
 //! - [`tpch`]: the TPC-H data generator behind `CALL tpch_dbgen`.
 //!
 //! Sources hand out morsels that workers read in parallel; see [`inlay_catalog::TableSource`].
@@ -20,6 +21,7 @@ pub mod series;
 pub mod tpcds;
 pub mod tpch;
 pub mod write;
+pub mod zones;
 
 pub use arrow_source::ArrowTable;
 pub use column_source::ColumnSource;
@@ -37,5 +39,6 @@ pub fn table_functions() -> Vec<Arc<dyn TableFunction>> {
         Arc::new(parquet::ReadParquet("parquet_scan")),
         Arc::new(series::Series::RANGE),
         Arc::new(series::Series::GENERATE_SERIES),
+        Arc::new(zones::ZoneNames),
     ]
 }

@@ -3,7 +3,9 @@
 
 use crate::morsel::{ChunkScan, Piece};
 use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource};
-use inlay_types::datetime::{MICROS_PER_DAY, add_months};
+use inlay_kernels::cast_value;
+use inlay_kernels::zone::{Zone, moved};
+use inlay_types::datetime::{is_finite_timestamp, midnight};
 use inlay_types::{Batch, Error, Interval, LogicalType, Result, VECTOR_SIZE, Value, Vector};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -28,7 +30,9 @@ impl TableFunction for Series {
     }
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        if let Some((name, _)) = named.first() {
+        // The binder names the session's zone beside timestamps with one.
+        let zone = named.iter().find(|(name, _)| name == "time_zone").map(|(_, zone)| zone.to_string());
+        if let Some((name, _)) = named.iter().find(|(name, _)| name != "time_zone") {
             return Err(Error::invalid_argument(format!("{} has no parameter \"{name}\"", self.name)));
         }
         let shown: Vec<String> = args.iter().map(Value::to_string).collect();
@@ -40,10 +44,23 @@ impl TableFunction for Series {
             _ => return Err(Error::invalid_argument(format!("{} takes 1 to 3 arguments", self.name))),
         };
         let column = |ty| vec![SourceColumn { name: self.name.to_string(), ty }];
-        if let (Some(start), Some(stop), Value::Interval(step)) = (micros(start), micros(stop), step) {
+        if let (Some(start_micros), Some(stop_micros), Value::Interval(step)) =
+            (micros(start), micros(stop), step)
+        {
+            let is_zoned = [start, stop].iter().any(|end| matches!(end, Value::TimestampTz(_)));
+            let zone = Zone::named(zone.as_deref().unwrap_or("UTC"))?;
+            // A date or timestamp beside a moment is at local time.
+            let moment = |end: &Value, micros: i64| {
+                let is_local = is_zoned && !matches!(end, Value::TimestampTz(_));
+                if is_local { zone.to_utc(micros).unwrap_or(micros) } else { micros }
+            };
+            let (start, stop) = (moment(start, start_micros), moment(stop, stop_micros));
+            let ty = if is_zoned { LogicalType::TimestampTz } else { LogicalType::Timestamp };
+            let zone = if is_zoned { zone } else { Zone::utc() };
             let source = TimeSeries {
                 description,
-                columns: column(LogicalType::Timestamp),
+                columns: column(ty),
+                zone,
                 start,
                 stop,
                 step: *step,
@@ -59,8 +76,11 @@ impl TableFunction for Series {
 
 fn micros(value: &Value) -> Option<i64> {
     match value {
-        Value::Timestamp(micros) => Some(*micros),
-        Value::Date(days) => Some(i64::from(*days) * MICROS_PER_DAY),
+        Value::Timestamp(micros) | Value::TimestampTz(micros) => Some(*micros),
+        Value::TimestampS(_) | Value::TimestampMs(_) | Value::TimestampNs(_) => {
+            micros(&cast_value(value, &LogicalType::Timestamp).ok()?)
+        }
+        Value::Date(days) => midnight(*days),
         _ => None,
     }
 }
@@ -170,6 +190,7 @@ impl SourceScan for IntegerScan {
 struct TimeSeries {
     description: String,
     columns: Vec<SourceColumn>,
+    zone: Arc<Zone>,
     start: i64,
     stop: i64,
     step: Interval,
@@ -179,6 +200,9 @@ struct TimeSeries {
 impl TimeSeries {
     fn checked(self) -> Result<Self> {
         let Interval { months, days, micros } = self.step;
+        if !is_finite_timestamp(self.start) || !is_finite_timestamp(self.stop) {
+            return Err(Error::invalid_argument("the ends of a series must be finite"));
+        }
         let forward = months > 0 || days > 0 || micros > 0;
         let backward = months < 0 || days < 0 || micros < 0;
         match (forward, backward) {
@@ -204,10 +228,7 @@ impl TimeSeries {
     }
 
     fn after(&self, time: i64) -> Option<i64> {
-        let days = i32::try_from(time.div_euclid(MICROS_PER_DAY)).ok()?;
-        let days = i64::from(add_months(days, self.step.months)?) + i64::from(self.step.days);
-        let within = time.rem_euclid(MICROS_PER_DAY);
-        days.checked_mul(MICROS_PER_DAY)?.checked_add(within)?.checked_add(self.step.micros)
+        moved(&self.zone, time, self.step)
     }
 }
 
@@ -227,6 +248,7 @@ impl TableSource for TimeSeries {
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
         let (series, width, interrupt) = (self.clone(), request.columns.len(), request.interrupt);
+        let ty = self.columns[0].ty.clone();
         let mut time = Some(self.start);
         let batches = std::iter::from_fn(move || {
             if let Err(error) = interrupt.check() {
@@ -240,7 +262,7 @@ impl TableSource for TimeSeries {
                 values.push(now);
                 time = series.after(now);
             }
-            let column = Vector::from_values(LogicalType::Timestamp, &values);
+            let column = Vector::from_values(ty.clone(), &values);
             (!values.is_empty()).then(|| Ok(Batch::new(vec![column; width], values.len())))
         });
         Ok(Box::new(OneTask(Mutex::new(Some(Box::new(batches))))))

@@ -7,8 +7,9 @@
 use crate::registry::ArgType;
 use inlay_types::LogicalType;
 use inlay_types::LogicalType::{
-    BigInt, Boolean, Date, Decimal, Double, HugeInt, Integer, Null, Real, SmallInt, Timestamp, TinyInt,
-    UBigInt, UHugeInt, UInteger, USmallInt, UTinyInt, Varchar,
+    BigInt, Boolean, Date, Decimal, Double, HugeInt, Integer, Null, Real, SmallInt, Time, TimeTz, Timestamp,
+    TimestampMs, TimestampNs, TimestampS, TimestampTz, TinyInt, UBigInt, UHugeInt, UInteger, USmallInt,
+    UTinyInt, Varchar,
 };
 use inlay_types::logical_type::DECIMAL_MAX_DIGITS;
 
@@ -19,7 +20,9 @@ pub fn common_type(a: &LogicalType, b: &LogicalType) -> Option<LogicalType> {
     }
     match (a, b) {
         (Null, other) | (other, Null) => Some(other.clone()),
-        (Date, Timestamp) | (Timestamp, Date) => Some(Timestamp),
+        _ if moment_rank(a).is_some() && moment_rank(b).is_some() => {
+            Some(if moment_rank(a) > moment_rank(b) { a.clone() } else { b.clone() })
+        }
         (Decimal { precision: p1, scale: s1 }, Decimal { precision: p2, scale: s2 }) => {
             let scale = *s1.max(s2);
             let digits = (p1 - s1).max(p2 - s2);
@@ -56,8 +59,11 @@ pub(crate) fn implicit_cost(from: &LogicalType, to: &LogicalType) -> Option<u32>
     if *from == Null {
         return Some(1);
     }
+    if let (Some(own), Some(other)) = (moment_rank(from), moment_rank(to)) {
+        return moment_cost(from, to, own, other);
+    }
     let same_family = match (from, to) {
-        (Date, Timestamp) => true,
+        (Time, TimeTz) => return Some(2),
         (Decimal { precision: p1, scale: s1 }, Decimal { precision: p2, scale: s2 }) => {
             return (s2 >= s1 && p2 - s2 >= p1 - s1).then_some(1);
         }
@@ -74,6 +80,30 @@ pub(crate) fn implicit_cost(from: &LogicalType, to: &LogicalType) -> Option<u32>
     same_family.then(|| rank(to).saturating_sub(rank(from)).max(1))
 }
 
+/// Dates and timestamps in the order in which they become one another.
+fn moment_rank(ty: &LogicalType) -> Option<u32> {
+    Some(match ty {
+        Date => 0,
+        TimestampS => 1,
+        TimestampMs => 2,
+        Timestamp => 3,
+        TimestampNs => 4,
+        TimestampTz => 5,
+        _ => return None,
+    })
+}
+
+/// Everything becomes a TIMESTAMP first; nanoseconds are not worth keeping where a function has no use for them.
+fn moment_cost(from: &LogicalType, to: &LogicalType, own: u32, other: u32) -> Option<u32> {
+    match (from, to) {
+        (TimestampNs, Timestamp) => Some(1),
+        (_, Timestamp) if own < other => Some(1),
+        (_, TimestampTz) => Some(2),
+        _ if own < other => Some(3 + other),
+        _ => None,
+    }
+}
+
 /// Widths of numeric types in the order in which overloads are preferred.
 fn rank(ty: &LogicalType) -> u32 {
     match ty {
@@ -85,8 +115,6 @@ fn rank(ty: &LogicalType) -> u32 {
         Decimal { .. } => 6,
         Real => 8,
         Double => 7,
-        Date => 1,
-        Timestamp => 2,
         Varchar => 20,
         _ => 10,
     }

@@ -22,6 +22,7 @@ pub mod parse;
 pub mod registry;
 mod simd;
 pub mod windows;
+pub mod zone;
 
 pub use boolean::{is_null, select_true};
 pub use cast::{can_cast, cast, cast_value};

@@ -10,8 +10,10 @@ use crate::function::{
     AggregateFunction, NullHandling, ScalarFunction, ScalarKernel, Specialize, Volatility, WindowFunction,
 };
 use crate::functions;
+use crate::functions::dates::zoned::{AtLocalTime, InZone, ZonedLoop};
 use crate::manual::{self, Category};
 use crate::windows;
+use crate::zone::Zone;
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,19 +29,22 @@ pub struct ArgType {
     pub is_literal: bool,
     /// The number of an integer literal.
     pub integer: Option<i128>,
+    /// The text of a string literal.
+    pub text: Option<Arc<str>>,
 }
 
 impl ArgType {
     /// An argument that is no literal.
     pub fn of(ty: LogicalType) -> Self {
-        Self { ty, is_literal: false, integer: None }
+        Self { ty, is_literal: false, integer: None, text: None }
     }
 
     /// A literal as written.
     pub fn literal(value: &Value) -> Self {
         let ty = value.logical_type();
         let integer = if ty.is_integer() { value.as_i128() } else { None };
-        Self { ty, is_literal: true, integer }
+        let text = value.as_str().map(Arc::from);
+        Self { ty, is_literal: true, integer, text }
     }
 
     /// The type this argument takes beside one of type `other`: literals adapt.
@@ -81,11 +86,21 @@ fn holds(ty: &LogicalType, number: i128) -> bool {
     }
 }
 
-/// Settings that change which function a name means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Settings that change which function a name means, or what it gives.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ResolveOptions {
     /// `/` of two integers is integer division (as in PostgreSQL), not floating-point division.
     pub integer_division: bool,
+    /// The session's time zone.
+    pub zone: Arc<Zone>,
+    /// When the transaction began, in microseconds since 1970 (UTC); the system's clock if unknown.
+    pub now: Option<i64>,
+}
+
+impl Default for ResolveOptions {
+    fn default() -> Self {
+        Self { integer_division: false, zone: Zone::utc(), now: None }
+    }
 }
 
 /// A loop as the tables hold it.
@@ -105,12 +120,52 @@ pub struct Signature {
     pub kernel: Loop,
     /// Makes a faster loop for constant arguments.
     pub specialize: Option<Specialize>,
+    /// What the loop wants with the session's time zone.
+    pub(crate) zone: ZoneUse,
+}
+
+/// What a loop wants with the session's time zone.
+#[derive(Clone, Copy)]
+pub(crate) enum ZoneUse {
+    /// Nothing.
+    None,
+    /// It is given TIMESTAMPs at local time where the signature says TIMESTAMPTZ, and gives one if that says so.
+    LocalTime,
+    /// It is given the zone.
+    Given(ZonedLoop),
 }
 
 impl Signature {
     /// An overload without variadic arguments.
     pub const fn new(args: &'static [LogicalType], returns: LogicalType, kernel: Loop) -> Self {
-        Self { args, variadic: false, returns: ManuallyDrop::new(returns), kernel, specialize: None }
+        let returns = ManuallyDrop::new(returns);
+        Self { args, variadic: false, returns, kernel, specialize: None, zone: ZoneUse::None }
+    }
+
+    /// An overload whose loop is given the session's time zone.
+    pub(crate) const fn zoned(args: &'static [LogicalType], returns: LogicalType, kernel: ZonedLoop) -> Self {
+        let mut signature =
+            Self::new(args, returns, |_, _, _| Err(Error::internal("a loop was given no zone")));
+        signature.zone = ZoneUse::Given(kernel);
+        signature
+    }
+
+    /// The same with TIMESTAMPTZ as TIMESTAMP at local time.
+    pub(crate) const fn at_local_time(mut self) -> Self {
+        self.zone = ZoneUse::LocalTime;
+        self
+    }
+
+    /// The loop for a session.
+    fn kernel_for(&self, options: &ResolveOptions) -> Arc<dyn ScalarKernel> {
+        let zone = Arc::clone(&options.zone);
+        match self.zone {
+            ZoneUse::None => Arc::new(self.kernel),
+            ZoneUse::Given(kernel) => Arc::new(InZone { zone, kernel }),
+            ZoneUse::LocalTime => {
+                Arc::new(AtLocalTime { zone, kernel: self.kernel, returns: (*self.returns).clone() })
+            }
+        }
     }
 
     /// The same with its last argument repeating.
@@ -376,7 +431,7 @@ pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) ->
         Overloads::Fixed(signatures) => cheapest(signatures, args).map(|signature| Resolved {
             arg_types: (0..args.len()).filter_map(|index| signature.arg(index).cloned()).collect(),
             return_type: (*signature.returns).clone(),
-            kernel: Arc::new(signature.kernel),
+            kernel: signature.kernel_for(options),
             can_fail: function.can_fail,
             specialize: signature.specialize,
         }),

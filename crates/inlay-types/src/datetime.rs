@@ -60,8 +60,64 @@ pub fn add_months(days: i32, months: i32) -> Option<i32> {
     Some(days_from_civil(year, month, day.min(days_in_month(year, month))))
 }
 
+/// `DATE 'infinity'`; its negative is `-infinity`.
+pub const DATE_INFINITY: i32 = i32::MAX;
+/// `TIMESTAMP 'infinity'`, of every precision; its negative is `-infinity`.
+pub const TIMESTAMP_INFINITY: i64 = i64::MAX;
+/// The first moment of a TIMESTAMP: 290309-12-22 (BC) 00:00:00.
+pub const TIMESTAMP_MIN: i64 = -9_223_372_022_400_000_000;
+/// Whether a DATE is neither infinity nor -infinity.
+#[inline(always)]
+pub const fn is_finite_date(days: i32) -> bool {
+    days != DATE_INFINITY && days != -DATE_INFINITY
+}
+
+/// Whether a TIMESTAMP, of any precision, is neither infinity nor -infinity.
+#[inline(always)]
+pub const fn is_finite_timestamp(at: i64) -> bool {
+    at != TIMESTAMP_INFINITY && at != -TIMESTAMP_INFINITY
+}
+
+/// Whether microseconds are a finite TIMESTAMP.
+#[inline(always)]
+pub const fn is_timestamp(micros: i64) -> bool {
+    micros >= TIMESTAMP_MIN && micros < TIMESTAMP_INFINITY
+}
+
+/// Whether days are a finite DATE: 5877642-06-25 (BC) to 5881580-07-10.
+#[inline(always)]
+pub const fn is_date(days: i32) -> bool {
+    days > -DATE_INFINITY && days < DATE_INFINITY
+}
+
+/// Midnight of a day; infinity stays. `None`: out of the range of TIMESTAMP.
+pub fn midnight(days: i32) -> Option<i64> {
+    match days {
+        DATE_INFINITY => Some(TIMESTAMP_INFINITY),
+        days if days == -DATE_INFINITY => Some(-TIMESTAMP_INFINITY),
+        days => i64::from(days).checked_mul(MICROS_PER_DAY).filter(|at| is_timestamp(*at)),
+    }
+}
+
+/// The day of a moment; infinity stays.
+#[inline]
+pub fn day_of(micros: i64) -> i32 {
+    match micros {
+        TIMESTAMP_INFINITY => DATE_INFINITY,
+        micros if micros == -TIMESTAMP_INFINITY => -DATE_INFINITY,
+        micros => micros.div_euclid(MICROS_PER_DAY) as i32,
+    }
+}
+
+fn write_infinity(out: &mut String, is_negative: bool) {
+    out.push_str(if is_negative { "-infinity" } else { "infinity" });
+}
+
 /// Writes `2024-02-29`; years before 1 end in ` (BC)`.
 pub fn write_date(out: &mut String, days: i32) {
+    if !is_finite_date(days) {
+        return write_infinity(out, days < 0);
+    }
     let (year, month, day) = civil_from_days(days);
     let (shown, suffix) = if year <= 0 { (1 - year, " (BC)") } else { (year, "") };
     let _ = write!(out, "{shown:04}-{month:02}-{day:02}{suffix}");
@@ -69,28 +125,58 @@ pub fn write_date(out: &mut String, days: i32) {
 
 /// Writes `23:59:59.5`; trailing zeros of the fraction are left out.
 pub fn write_time(out: &mut String, micros: i64) {
-    let seconds = micros.div_euclid(MICROS_PER_SECOND);
-    let fraction = micros.rem_euclid(MICROS_PER_SECOND);
+    write_clock(out, micros.div_euclid(MICROS_PER_SECOND), micros.rem_euclid(MICROS_PER_SECOND), 6);
+}
+
+fn write_clock(out: &mut String, seconds: i64, fraction: i64, digits: usize) {
     let _ = write!(out, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
     if fraction != 0 {
-        let text = format!("{fraction:06}");
-        let _ = write!(out, ".{}", text.trim_end_matches('0'));
+        let start = out.len();
+        let _ = write!(out, ".{fraction:0digits$}");
+        let kept = out[start..].trim_end_matches('0').len();
+        out.truncate(start + kept);
     }
 }
 
 /// Writes `2024-02-29 23:59:59.5`.
 pub fn write_timestamp(out: &mut String, micros: i64) {
-    let days = micros.div_euclid(MICROS_PER_DAY) as i32;
-    let (year, ..) = civil_from_days(days);
-    write_date(out, days);
-    if year <= 0 {
-        out.truncate(out.len() - " (BC)".len());
+    write_moment(out, micros, MICROS_PER_SECOND, 6);
+}
+
+/// Writes a timestamp of seconds, milliseconds or nanoseconds: `units` per second, with up to `digits` of a fraction.
+pub fn write_moment(out: &mut String, at: i64, units: i64, digits: usize) {
+    if !is_finite_timestamp(at) {
+        return write_infinity(out, at < 0);
     }
+    let seconds = at.div_euclid(units);
+    write_date(
+        out,
+        seconds.div_euclid(86_400).clamp(1 - i64::from(i32::MAX), i64::from(i32::MAX) - 1) as i32,
+    );
     out.push(' ');
-    write_time(out, micros.rem_euclid(MICROS_PER_DAY));
-    if year <= 0 {
-        out.push_str(" (BC)");
+    write_clock(out, seconds.rem_euclid(86_400), at.rem_euclid(units), digits);
+}
+
+/// Writes an offset to UTC: `+01`, `-03:30`, `+00:17:30` (seconds only if `with_seconds`).
+pub fn write_offset(out: &mut String, offset: i32, with_seconds: bool) {
+    let seconds = offset.unsigned_abs();
+    let _ = write!(out, "{}{:02}", if offset < 0 { '-' } else { '+' }, seconds / 3600);
+    let (minutes, rest) = (seconds / 60 % 60, if with_seconds { seconds % 60 } else { 0 });
+    if minutes != 0 || rest != 0 {
+        let _ = write!(out, ":{minutes:02}");
     }
+    if rest != 0 {
+        let _ = write!(out, ":{rest:02}");
+    }
+}
+
+/// Writes `2024-02-29 23:59:59.5+01`: a moment in UTC as clocks at `offset` show it.
+pub fn write_timestamp_tz(out: &mut String, micros: i64, offset: i32) {
+    if !is_finite_timestamp(micros) {
+        return write_infinity(out, micros < 0);
+    }
+    write_timestamp(out, micros.saturating_add(i64::from(offset) * MICROS_PER_SECOND));
+    write_offset(out, offset, false);
 }
 
 #[cfg(test)]

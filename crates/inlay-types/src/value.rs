@@ -1,6 +1,8 @@
 //! One SQL value: literals, parameters, statistics, results read one by one.
 
-use crate::datetime::{MICROS_PER_SECOND, write_date, write_time, write_timestamp};
+use crate::datetime::{
+    MICROS_PER_SECOND, write_date, write_moment, write_time, write_timestamp, write_timestamp_tz,
+};
 use crate::logical_type::{EnumType, Field};
 use crate::time_tz::TimeTz;
 use crate::{LogicalType, bit};
@@ -444,13 +446,10 @@ impl fmt::Display for Value {
             Self::Timestamp(v) => write_timestamp(&mut text, *v),
             Self::Interval(v) => return write!(f, "{v}"),
             Self::UHugeInt(v) => return write!(f, "{v}"),
-            Self::TimestampTz(v) => {
-                write_timestamp(&mut text, *v);
-                text.push_str("+00");
-            }
-            Self::TimestampS(v) => write_timestamp(&mut text, v.saturating_mul(MICROS_PER_SECOND)),
-            Self::TimestampMs(v) => write_timestamp(&mut text, v.saturating_mul(1000)),
-            Self::TimestampNs(v) => write_timestamp(&mut text, v.div_euclid(1000)),
+            Self::TimestampTz(v) => write_timestamp_tz(&mut text, *v, 0),
+            Self::TimestampS(v) => write_moment(&mut text, *v, 1, 0),
+            Self::TimestampMs(v) => write_moment(&mut text, *v, 1000, 3),
+            Self::TimestampNs(v) => write_moment(&mut text, *v, 1_000_000_000, 9),
             Self::TimeTz(v) => return write!(f, "{v}"),
             Self::Uuid(v) => write_uuid(&mut text, *v),
             Self::Bit(v) => bit::write(&mut text, v),

@@ -66,13 +66,16 @@ pub(crate) struct Session {
 /// What was begun with BEGIN.
 pub(crate) struct OpenTransaction {
     pub transactions: Arc<Transactions>,
+    /// When it was begun, in microseconds since 1970 (UTC): what `now()` gives in it.
+    pub began: i64,
     /// Why it can only be rolled back.
     pub doomed: Option<Error>,
 }
 
 impl OpenTransaction {
     pub fn new(transactions: Transactions) -> Self {
-        Self { transactions: Arc::new(transactions), doomed: None }
+        let began = inlay_kernels::zone::system_micros();
+        Self { transactions: Arc::new(transactions), began, doomed: None }
     }
 }
 

@@ -162,7 +162,7 @@ impl Run<'_> {
             found,
             variables: &self.session.variables,
             prepared: &self.session.prepared,
-            settings: self.session.settings,
+            settings: self.session.settings.clone(),
             binds_view: AtomicBool::new(false),
             failure: Mutex::new(None),
         }
@@ -174,7 +174,7 @@ impl Run<'_> {
         names: &dyn Databases,
         work: impl FnOnce(&BindContext<'_>) -> Result<T>,
     ) -> Result<T> {
-        let session = self.session.settings;
+        let session = self.session.settings.clone();
         let setting = |name: &str| match name {
             "schema" => Some(Value::Varchar(self.transactions.current_schema())),
             "search_path" => Some(Value::Varchar(self.transactions.search_path_text())),
@@ -191,11 +191,21 @@ impl Run<'_> {
             catalog: names,
             parameters: &self.parameters.positional,
             named_parameters: &self.parameters.named,
-            options: ResolveOptions { integer_division: session.integer_division },
+            options: ResolveOptions {
+                integer_division: session.integer_division,
+                zone: session.time_zone(),
+                now: Some(self.now()),
+            },
             default_nulls_first: session.default_nulls_first,
             setting: &setting,
             run: Some(&run),
         })
+    }
+
+    /// When the transaction began, or the statement if it is one of its own.
+    fn now(&self) -> i64 {
+        let open = self.session.transaction.as_ref().map(|open| open.began);
+        open.unwrap_or_else(inlay_kernels::zone::system_micros)
     }
 
     pub(crate) fn bind_in(

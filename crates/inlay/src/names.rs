@@ -86,7 +86,11 @@ impl Names<'_> {
             catalog: self,
             parameters: &[],
             named_parameters: &[],
-            options: ResolveOptions { integer_division: self.settings.integer_division },
+            options: ResolveOptions {
+                integer_division: self.settings.integer_division,
+                zone: self.settings.time_zone(),
+                now: None,
+            },
             default_nulls_first: false,
             setting: &setting,
             run: None,

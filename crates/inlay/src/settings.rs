@@ -5,6 +5,7 @@
 
 use inlay_catalog::near_names;
 use inlay_exec::TempSpace;
+use inlay_kernels::zone::Zone;
 use inlay_storage::store::{AccessMode, StoreOptions};
 use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, MemoryBudget, Result, VECTOR_SIZE, Value};
@@ -61,6 +62,10 @@ pub const SETTINGS: &[Setting] = &[
         name: "default_null_order",
         description: "where ORDER BY puts NULLs: 'nulls_last' or 'nulls_first'",
     },
+    Setting {
+        name: "timezone",
+        description: "the time zone in which TIMESTAMPTZ values are shown, read and taken apart, such as 'Europe/Amsterdam'",
+    },
 ];
 
 /// Names that other systems use for ours.
@@ -68,6 +73,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("worker_threads", "threads"),
     ("max_memory", "memory_limit"),
     ("null_order", "default_null_order"),
+    ("time_zone", "timezone"),
     ("wal_autocheckpoint", "checkpoint_threshold"),
 ];
 
@@ -118,7 +124,7 @@ impl DatabaseSettings {
 }
 
 /// Settings of a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct SessionSettings {
     /// `/` of integers drops the fraction.
     pub integer_division: bool,
@@ -128,6 +134,8 @@ pub struct SessionSettings {
     pub optimizer_off: bool,
     /// Rows that a source hands on at a time; 0 is the most.
     pub batch_rows: usize,
+    /// Where the session's clocks are, if it said so.
+    pub zone: Option<Arc<Zone>>,
 }
 
 impl SessionSettings {
@@ -135,11 +143,24 @@ impl SessionSettings {
     pub fn batch_rows(&self) -> usize {
         if self.batch_rows == 0 { VECTOR_SIZE } else { self.batch_rows }
     }
+
+    /// The session's time zone: the one that was set, or UTC.
+    pub fn time_zone(&self) -> Arc<Zone> {
+        self.zone.clone().unwrap_or_else(Zone::utc)
+    }
 }
 
 /// Whether a setting belongs to the database, not to one connection.
 pub fn is_global(name: &str) -> bool {
-    !matches!(name, "integer_division" | "default_null_order")
+    const OF_SESSION: &[&str] = &[
+        "integer_division",
+        "default_null_order",
+        "timezone",
+        "enable_optimizer",
+        "disabled_optimizers",
+        "debug_batch_rows",
+    ];
+    !OF_SESSION.contains(&name)
 }
 
 /// Gives a setting a value, or its default again (`None`).
@@ -202,6 +223,7 @@ pub fn set(
             };
         }
         "default_null_order" => session.default_nulls_first = value.map_or(Ok(false), nulls_first_of)?,
+        "timezone" => session.zone = value.map(|name| Zone::named(&name.to_string())).transpose()?,
         other => return Err(Error::internal(format!("the setting {other} is listed but not handled"))),
     }
     Ok(())
@@ -230,6 +252,7 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         "disabled_optimizers" => Value::Varchar(if session.optimizer_off { "all" } else { "" }.to_string()),
         "debug_batch_rows" => Value::BigInt(session.batch_rows() as i64),
         "integer_division" => Value::Boolean(session.integer_division),
+        "timezone" => Value::Varchar(session.time_zone().name().to_string()),
         "default_null_order" => {
             Value::Varchar(if session.default_nulls_first { "nulls_first" } else { "nulls_last" }.to_string())
         }

@@ -13,7 +13,9 @@ fn column(id: u32, ty: LogicalType) -> Expr {
 
 fn call(name: &str, args: Vec<Expr>) -> Expr {
     let types: Vec<ArgType> = args.iter().map(|arg| ArgType::of(arg.ty())).collect();
-    let function = resolve_scalar(name, &types, &ResolveOptions { integer_division: true }).unwrap();
+    let function =
+        resolve_scalar(name, &types, &ResolveOptions { integer_division: true, ..Default::default() })
+            .unwrap();
     let args = args
         .into_iter()
         .zip(&function.arg_types)

@@ -56,9 +56,9 @@ impl Op {
 }
 
 /// Resolves a binary operator; `None` when the types do not fit.
-pub(crate) fn resolve_binary(op: Op, args: &[ArgType]) -> Option<Resolved> {
+pub(crate) fn resolve_binary(op: Op, args: &[ArgType], options: &ResolveOptions) -> Option<Resolved> {
     let [left, right] = args else { return None };
-    if let Some(temporal) = temporal::resolve_binary(op, left, right) {
+    if let Some(temporal) = temporal::resolve_binary(op, left, right, options) {
         return Some(temporal);
     }
     let (left, right) = operand_types(left, right)?;
@@ -94,7 +94,7 @@ pub(crate) fn resolve_divide(args: &[ArgType], options: &ResolveOptions) -> Opti
         return None;
     }
     if options.integer_division && left.is_integer() && right.is_integer() {
-        return resolve_binary(Op::IntegerDivide, args);
+        return resolve_binary(Op::IntegerDivide, args, options);
     }
     let is_real = (left == LogicalType::Real && right != LogicalType::Double)
         || (right == LogicalType::Real && left != LogicalType::Double);

@@ -6,12 +6,14 @@
 //! not larger than the rows are converted once per distinct value.
 
 mod number;
+mod temporal;
 mod text;
 pub mod value;
 
+pub use temporal::{cast_in_zone, cast_value_in_zone};
 pub use value::cast_value;
 
-use inlay_types::datetime::MICROS_PER_DAY;
+use crate::zone::Zone;
 use inlay_types::{Bitmap, Dictionary, Error, LogicalType, Result, Value, Vector, VectorBuilder, VectorKind};
 
 /// Whether an explicit CAST from one type to the other exists.
@@ -21,10 +23,10 @@ pub fn can_cast(from: &LogicalType, to: &LogicalType) -> bool {
         _ if from == to => true,
         (Null, _) => true,
         (_, Varchar) => true,
+        _ if temporal::exists(from, to) => true,
         _ if from.is_nested() || to.is_nested() || is_without_casts(from) || is_without_casts(to) => false,
         (Varchar, to) => *to != Null,
         (Boolean, to) => to.is_numeric(),
-        (Date, Timestamp) | (Timestamp, Date | Time) => true,
         (Blob | Interval | Date | Time | Timestamp, _) => false,
         (from, to) => from.is_numeric() && (to.is_numeric() || *to == Boolean),
     }
@@ -32,12 +34,23 @@ pub fn can_cast(from: &LogicalType, to: &LogicalType) -> bool {
 
 /// Types whose values have no conversion yet but that to VARCHAR.
 fn is_without_casts(ty: &LogicalType) -> bool {
-    use LogicalType::{Bit, Enum, Json, TimeTz, TimestampMs, TimestampNs, TimestampS, TimestampTz, Uuid};
-    matches!(ty, Bit | Enum(_) | Json | TimeTz | TimestampMs | TimestampNs | TimestampS | TimestampTz | Uuid)
+    use LogicalType::{Bit, Enum, Json, TimeTz, Uuid};
+    matches!(ty, Bit | Enum(_) | Json | TimeTz | Uuid) || ty.is_timestamp()
 }
 
 /// Converts all rows of `input` to type `to`. What cannot be converted is an error, or NULL with `or_null` (TRY_CAST).
 pub fn cast(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
+    cast_with(input, to, or_null, None, out)
+}
+
+/// Like [`cast`], in a time zone.
+fn cast_with(
+    input: &Vector,
+    to: &LogicalType,
+    or_null: bool,
+    zone: Option<&Zone>,
+    out: &mut Vector,
+) -> Result<()> {
     let (from, len) = (input.logical_type(), input.len());
     if from == *to {
         *out = input.clone();
@@ -52,7 +65,9 @@ pub fn cast(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
     }
     match input.kind() {
         VectorKind::Constant => {
-            let value = match cast_value(&input.get(0), &to.clone()) {
+            let value = input.get(0);
+            let value = match temporal::value_with(&value, to, zone).unwrap_or_else(|| cast_value(&value, to))
+            {
                 Err(_) if or_null => Value::Null,
                 other => other?,
             };
@@ -61,46 +76,40 @@ pub fn cast(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
         }
         VectorKind::Dictionary(dictionary) if dictionary.values().len() <= len => {
             let mut values = Vector::empty(to.clone());
-            cast_flat(dictionary.values(), to, true, &mut values)?;
+            cast_flat(dictionary.values(), to, true, zone, &mut values)?;
             if values.validity().is_some() {
                 // Some value cannot be converted; whether a row has it is for the rows to say.
-                return cast_flat(&input.flatten(), to, or_null, out);
+                return cast_flat(&input.flatten(), to, or_null, zone, out);
             }
             let codes = input.data().clone();
             *out = Vector::dictionary(Dictionary::new(values), codes, len, input.validity().cloned());
             Ok(())
         }
-        VectorKind::Dictionary(_) => cast_flat(&input.flatten(), to, or_null, out),
-        VectorKind::Flat => cast_flat(input, to, or_null, out),
+        VectorKind::Dictionary(_) => cast_flat(&input.flatten(), to, or_null, zone, out),
+        VectorKind::Flat => cast_flat(input, to, or_null, zone, out),
     }
 }
 
 /// Neither type is that of a bare NULL, and the cast exists.
-fn cast_flat(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
-    let from = input.logical_type();
-    if from == LogicalType::Varchar {
-        return text::from_text(input, &to.clone(), or_null, out);
+fn cast_flat(
+    input: &Vector,
+    to: &LogicalType,
+    or_null: bool,
+    zone: Option<&Zone>,
+    out: &mut Vector,
+) -> Result<()> {
+    if let Some(done) = temporal::flat_with(input, to, or_null, zone, out) {
+        return done;
+    }
+    if input.logical_type() == LogicalType::Varchar {
+        return text::from_text(input, to, or_null, out);
     }
     if *to == LogicalType::Varchar {
         return text::to_text(input, out);
     }
-    match (&from, to) {
-        (LogicalType::Date, LogicalType::Timestamp) => {
-            let midnight = |days: i32| i64::from(days).overflowing_mul(MICROS_PER_DAY);
-            number::run(input, &to.clone(), or_null, out, midnight)
-        }
-        (LogicalType::Timestamp, LogicalType::Date) => {
-            number::run(input, &to.clone(), or_null, out, |at: i64| {
-                (at.div_euclid(MICROS_PER_DAY) as i32, false)
-            })
-        }
-        (LogicalType::Timestamp, LogicalType::Time) => {
-            number::run(input, &to.clone(), or_null, out, |at: i64| (at.rem_euclid(MICROS_PER_DAY), false))
-        }
-        _ => match number::cast_numbers(input, &to.clone(), or_null, out) {
-            Some(done) => done,
-            None => by_value(input, to, or_null, out),
-        },
+    match number::cast_numbers(input, to, or_null, out) {
+        Some(done) => done,
+        None => by_value(input, to, or_null, out),
     }
 }
 

@@ -33,6 +33,9 @@ pub(super) fn from_text(input: &Vector, to: &LogicalType, or_null: bool, out: &m
         LogicalType::Date => parsed(input, to, or_null, out, parse::date),
         LogicalType::Time => parsed(input, to, or_null, out, parse::time),
         LogicalType::Timestamp => parsed(input, to, or_null, out, parse::timestamp),
+        LogicalType::TimestampS => parsed(input, to, or_null, out, parse::timestamp_seconds),
+        LogicalType::TimestampMs => parsed(input, to, or_null, out, parse::timestamp_millis),
+        LogicalType::TimestampNs => parsed(input, to, or_null, out, parse::timestamp_nanos),
         LogicalType::Interval => parsed(input, to, or_null, out, parse::interval),
         LogicalType::Varchar | LogicalType::Blob => {
             let mut heap = HeapBuilder::new();

@@ -2,7 +2,6 @@
 
 use super::{can_cast, no_cast};
 use crate::parse::{self, ParseError};
-use inlay_types::datetime::MICROS_PER_DAY;
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Converts one value to type `to`; NULL stays NULL.
@@ -14,17 +13,12 @@ pub fn cast_value(value: &Value, to: &LogicalType) -> Result<Value> {
     if !can_cast(&from, to) {
         return Err(no_cast(&from, to));
     }
+    if let Some(converted) = super::temporal::value_with(value, to, None) {
+        return converted;
+    }
     match value {
         Value::Varchar(text) => from_text(text, to),
         _ if *to == LogicalType::Varchar => Ok(Value::Varchar(value.to_string())),
-        Value::Date(days) if *to == LogicalType::Timestamp => {
-            let micros = i64::from(*days).checked_mul(MICROS_PER_DAY);
-            micros.map(Value::Timestamp).ok_or_else(|| out_of_range(value, to))
-        }
-        Value::Timestamp(at) if *to == LogicalType::Date => {
-            Ok(Value::Date(at.div_euclid(MICROS_PER_DAY) as i32))
-        }
-        Value::Timestamp(at) if *to == LogicalType::Time => Ok(Value::Time(at.rem_euclid(MICROS_PER_DAY))),
         _ => number_to(value, to),
     }
 }
@@ -147,6 +141,9 @@ fn from_text(text: &str, to: &LogicalType) -> Result<Value> {
         LogicalType::Date => parse::date(bytes).map(Value::Date),
         LogicalType::Time => parse::time(bytes).map(Value::Time),
         LogicalType::Timestamp => parse::timestamp(bytes).map(Value::Timestamp),
+        LogicalType::TimestampS => parse::timestamp_seconds(bytes).map(Value::TimestampS),
+        LogicalType::TimestampMs => parse::timestamp_millis(bytes).map(Value::TimestampMs),
+        LogicalType::TimestampNs => parse::timestamp_nanos(bytes).map(Value::TimestampNs),
         LogicalType::Interval => parse::interval(bytes).map(Value::Interval),
         LogicalType::Blob => blob(bytes).map(Value::Blob),
         LogicalType::Varchar => Some(Value::Varchar(text.to_string())),

@@ -136,13 +136,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "isnan('nan'::DOUBLE) = true",
     ),
     Function::new(
-        "isinf",
-        float_test!(is_infinite),
-        "whether a float is infinite",
-        "isinf('inf'::DOUBLE) = true",
-    ),
-    Function::new("isfinite", float_test!(is_finite), "whether a float is finite", "isfinite(1.5) = true"),
-    Function::new(
         "pi",
         Overloads::Fixed(&[Signature::new(&[], Double, |_, len, out| {
             *out = Vector::constant(Double, &inlay_types::Value::Double(std::f64::consts::PI), len)?;

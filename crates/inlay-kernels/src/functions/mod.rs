@@ -2,7 +2,7 @@
 
 mod choose;
 mod columns;
-mod dates;
+pub(crate) mod dates;
 mod encode;
 mod find;
 mod format;
@@ -34,10 +34,15 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Numeric, functions: numbers::FUNCTIONS },
     Table { category: Category::General, functions: choose::FUNCTIONS },
     Table { category: Category::Date, functions: dates::part::FUNCTIONS },
+    Table { category: Category::Date, functions: dates::epoch::FUNCTIONS },
+    Table { category: Category::Date, functions: dates::names::FUNCTIONS },
     Table { category: Category::Date, functions: dates::trunc::FUNCTIONS },
     Table { category: Category::Date, functions: dates::difference::FUNCTIONS },
+    Table { category: Category::Date, functions: dates::bucket::FUNCTIONS },
     Table { category: Category::Date, functions: dates::make::FUNCTIONS },
+    Table { category: Category::Date, functions: dates::clock::FUNCTIONS },
     Table { category: Category::Date, functions: dates::format::FUNCTIONS },
+    Table { category: Category::Date, functions: dates::finite::FUNCTIONS },
 ];
 
 /// Levenshtein's distance in bytes.

@@ -17,9 +17,11 @@ const fn typed(
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "+",
-        typed(&["number + number", "date + days", "date + interval", "date + time"], |args, _| match args {
-            [arg] => rules::resolve_plus(arg),
-            _ => rules::resolve_binary(Op::Add, args),
+        typed(&["number + number", "date + days", "date + interval", "date + time"], |args, options| {
+            match args {
+                [arg] => rules::resolve_plus(arg),
+                _ => rules::resolve_binary(Op::Add, args, options),
+            }
         }),
         "sum",
         "1 + 2 = 3",
@@ -29,9 +31,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "-",
         typed(
             &["number - number", "date - date", "date - days", "date - interval", "- number"],
-            |args, _| match args {
+            |args, options| match args {
                 [_] => rules::resolve_negate(args),
-                _ => rules::resolve_binary(Op::Subtract, args),
+                _ => rules::resolve_binary(Op::Subtract, args, options),
             },
         ),
         "difference, or the negated number",
@@ -40,7 +42,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .aliases(&["subtract"]),
     Function::new(
         "*",
-        typed(&["number * number", "interval * number"], |args, _| rules::resolve_binary(Op::Multiply, args)),
+        typed(&["number * number", "interval * number"], |args, options| {
+            rules::resolve_binary(Op::Multiply, args, options)
+        }),
         "product",
         "2 * 3 = 6",
     )
@@ -53,14 +57,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     Function::new(
         "//",
-        typed(&["number // number"], |args, _| rules::resolve_binary(Op::IntegerDivide, args)),
+        typed(&["number // number"], |args, options| rules::resolve_binary(Op::IntegerDivide, args, options)),
         "quotient of integers, truncated",
         "7 // 2 = 3",
     )
     .aliases(&["divide", "div"]),
     Function::new(
         "%",
-        typed(&["number % number"], |args, _| rules::resolve_binary(Op::Modulo, args)),
+        typed(&["number % number"], |args, options| rules::resolve_binary(Op::Modulo, args, options)),
         "remainder, with the sign of the dividend",
         "-7 % 2 = -1",
     )

@@ -303,7 +303,8 @@ fn types_of_results_are_duckdbs() {
         assert_eq!(function.return_type, expected, "{name}({args:?})");
     }
     let ints = [t(Integer), t(Integer)];
-    let division = resolve_scalar("/", &ints, &ResolveOptions { integer_division: true }).unwrap();
+    let division =
+        resolve_scalar("/", &ints, &ResolveOptions { integer_division: true, ..Default::default() }).unwrap();
     assert_eq!(division.return_type, Integer);
     // No cast stands between TPC-H's columns and their product.
     let product =

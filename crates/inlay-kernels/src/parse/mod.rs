@@ -2,9 +2,15 @@
 //!
 //! All skip surrounding ASCII spaces and return `None` for what is no value.
 
+mod interval;
 mod number;
 mod temporal;
 
+pub use interval::interval;
 pub(crate) use number::trim;
 pub use number::{ParseError, boolean, decimal, double, int, real, unsigned};
-pub use temporal::{date, interval, time, timestamp};
+pub(crate) use temporal::special_date;
+pub use temporal::{
+    Suffix, date, time, time_tz, timestamp, timestamp_millis, timestamp_nanos, timestamp_seconds,
+    timestamp_tz, utc_offset_liberal,
+};

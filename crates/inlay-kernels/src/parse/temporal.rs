@@ -1,18 +1,27 @@
-//! Dates, times, timestamps and intervals from text.
+//! Dates, times and timestamps from text, as liberal as DuckDB.
 
 use super::trim;
-use inlay_types::Interval;
-use inlay_types::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, days_in_month};
+use crate::functions::dates::round_to;
+use inlay_types::TimeTz;
+use inlay_types::datetime::{
+    DATE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, days_from_civil, days_in_month,
+    is_timestamp, midnight,
+};
+use inlay_types::time_tz::MAX_OFFSET;
 
-/// `2024-02-29` (also `2024/2/29`, `-0044-03-15`, `0044-03-15 (BC)`), as days since 1970-01-01.
+/// `2024-02-29` (also `2024/2/29`, `-0044-03-15`, `0044-03-15 (BC)`, `infinity`, `epoch`), as days since 1970-01-01.
 #[inline]
 pub fn date(text: &[u8]) -> Option<i32> {
     if let Some(days) = plain_date(text) {
         return Some(days);
     }
-    let (days, rest) = date_prefix(trim(text))?;
+    let text = trim(text);
+    if let Some(days) = special_date(text) {
+        return Some(days);
+    }
+    let (days, rest) = date_prefix(text)?;
     // A time behind a date is checked and left out.
-    if rest.is_empty() || time_of_timestamp(rest).is_some() { Some(days) } else { None }
+    if rest.is_empty() || clock_and_zone(rest).is_some() { Some(days) } else { None }
 }
 
 /// Exactly `YYYY-MM-DD`, the common case.
@@ -28,13 +37,27 @@ fn plain_date(text: &[u8]) -> Option<i32> {
     civil(year as i32, digit(5) * 10 + digit(6), digit(8) * 10 + digit(9))
 }
 
+/// A word that stands for a date.
+pub(crate) fn special_date(text: &[u8]) -> Option<i32> {
+    if !text.iter().rev().take(2).all(u8::is_ascii_alphabetic) {
+        return None;
+    }
+    let (negative, word) = text.strip_prefix(b"-").map_or((false, text), |word| (true, word));
+    if word.eq_ignore_ascii_case(b"infinity") || word.eq_ignore_ascii_case(b"inf") {
+        return Some(if negative { -DATE_INFINITY } else { DATE_INFINITY });
+    }
+    (!negative && word.eq_ignore_ascii_case(b"epoch")).then_some(0)
+}
+
 fn civil(year: i32, month: u32, day: u32) -> Option<i32> {
     let exists = (1..=12).contains(&month) && day >= 1 && day <= days_in_month(year, month);
-    (exists && (-5_877_641..=5_881_580).contains(&year)).then(|| days_from_civil(year, month, day))
+    // 5877642-06-25 (BC) to 5881580-07-10 fit into 32 bits.
+    let in_range = (-5_877_641, 6, 25) <= (year, month, day) && (year, month, day) <= (5_881_580, 7, 10);
+    (exists && in_range).then(|| days_from_civil(year, month, day))
 }
 
 /// Up to `max` digits as a number, and what follows.
-fn digits(text: &[u8], max: usize) -> Option<(u32, &[u8])> {
+pub(super) fn digits(text: &[u8], max: usize) -> Option<(u32, &[u8])> {
     let count = text.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
     let number = text[..count].iter().fold(0, |n, b| n * 10 + u32::from(b - b'0'));
     (count > 0).then(|| (number, &text[count..]))
@@ -47,11 +70,15 @@ fn date_prefix(text: &[u8]) -> Option<(i32, &[u8])> {
         rest => (false, rest),
     };
     let (year, rest) = digits(rest, 7)?;
-    let (separator, rest) = rest.split_first().filter(|(b, _)| matches!(b, b'-' | b'/' | b'\\'))?;
+    let (separator, rest) = rest.split_first().filter(|(b, _)| matches!(b, b'-' | b'/' | b'\\' | b' '))?;
     let (month, rest) = digits(rest, 2)?;
     let rest = rest.strip_prefix(&[*separator])?;
     let (day, rest) = digits(rest, 2)?;
+    if rest.first().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
     let (is_bc, rest) = match rest.strip_prefix(b" (BC)") {
+        Some(_) if negative || year == 0 => return None,
         Some(rest) => (true, rest),
         None => (false, rest),
     };
@@ -59,167 +86,220 @@ fn date_prefix(text: &[u8]) -> Option<(i32, &[u8])> {
     Some((civil(if negative { -year } else { year }, month, day)?, rest))
 }
 
-/// `23:59:59.5`, `23:59`, as microseconds since midnight.
+/// `23:59:59.5`, `23:59`, as microseconds since midnight; a date before it and a zone behind it are left out.
 pub fn time(text: &[u8]) -> Option<i64> {
-    let (micros, rest) = clock(trim(text))?;
-    (rest.is_empty() && micros <= MICROS_PER_DAY).then_some(micros)
+    let text = trim(text);
+    let found = match clock_and_zone(text) {
+        Some(found) => found,
+        None => clock_and_zone(date_prefix(text)?.1)?,
+    };
+    Some(found.0 / 1000)
 }
 
-/// `HH:MM[:SS[.ffffff]]` with any number of hours, and what follows.
-fn clock(text: &[u8]) -> Option<(i64, &[u8])> {
+/// `23:59:59.5+01`; without an offset, that of `offset`. `None`: malformed.
+pub fn time_tz(text: &[u8], offset: i32) -> Option<TimeTz> {
+    let text = trim(text);
+    let (has_date, (nanos, zone)) = match clock_and_zone(text) {
+        Some(found) => (false, found),
+        None => (true, clock_and_zone(date_prefix(text)?.1)?),
+    };
+    let micros = nanos / 1000;
+    match zone {
+        Suffix::None => Some(TimeTz { micros, offset }),
+        Suffix::Offset(own) if own.abs() > MAX_OFFSET => None,
+        // A moment, shown in UTC.
+        Suffix::Offset(own) if has_date => {
+            let utc = (micros - i64::from(own) * MICROS_PER_SECOND).rem_euclid(MICROS_PER_DAY);
+            Some(TimeTz { micros: utc, offset: 0 })
+        }
+        Suffix::Offset(own) => Some(TimeTz { micros, offset: own }),
+        Suffix::Name(_) => None,
+    }
+}
+
+/// What stands behind a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suffix<'a> {
+    /// Nothing.
+    None,
+    /// An offset in seconds; `Z` is 0.
+    Offset(i32),
+    /// Something that may be the name of a zone.
+    Name(&'a [u8]),
+}
+
+/// `HH:MM[:SS[.fffffffff]]` with any number of hours, as nanoseconds, and what follows.
+pub(super) fn clock(text: &[u8]) -> Option<(i128, &[u8])> {
     let (hours, rest) = digits(text, 9)?;
     let (minutes, mut rest) = digits(rest.strip_prefix(b":")?, 2)?;
     let (mut seconds, mut fraction) = (0, 0);
     if let Some(after) = rest.strip_prefix(b":") {
-        (seconds, rest) = digits(after, 2)?;
+        // A colon at the end is forgiven, as in DuckDB.
+        if !after.is_empty() {
+            (seconds, rest) = digits(after, 2)?;
+        } else {
+            rest = after;
+        }
         if let Some(after) = rest.strip_prefix(b".") {
-            (fraction, rest) = fraction_micros(after);
+            (fraction, rest) = fraction_nanos(after);
         }
     }
     if minutes > 59 || seconds > 59 {
         return None;
     }
-    let whole = i64::from(hours) * 3600 + i64::from(minutes) * 60 + i64::from(seconds);
-    Some((whole * MICROS_PER_SECOND + fraction, rest))
+    let whole = i128::from(hours) * 3600 + i128::from(minutes) * 60 + i128::from(seconds);
+    Some((whole * 1_000_000_000 + i128::from(fraction), rest))
 }
 
-/// Digits behind a point as microseconds (further ones are cut off), and what follows.
-fn fraction_micros(text: &[u8]) -> (i64, &[u8]) {
+/// Digits behind a point as nanoseconds (further ones are cut off), and what follows.
+fn fraction_nanos(text: &[u8]) -> (i64, &[u8]) {
     let count = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    let mut micros = 0;
-    for digit in text[..count].iter().chain(std::iter::repeat(&b'0')).take(6) {
-        micros = micros * 10 + i64::from(digit - b'0');
+    let mut nanos = 0;
+    for digit in text[..count].iter().chain(std::iter::repeat(&b'0')).take(9) {
+        nanos = nanos * 10 + i64::from(digit - b'0');
     }
-    (micros, &text[count..])
+    (nanos, &text[count..])
 }
 
-/// The part of a timestamp behind the date: `T10:00:00Z`, ` 10:00`. An offset is checked and left out, as TIMESTAMP has no
-/// zone.
-fn time_of_timestamp(text: &[u8]) -> Option<i64> {
+/// Nanoseconds of a time of day, perhaps behind `T` or spaces, and its zone; to the end of the text.
+fn clock_and_zone(text: &[u8]) -> Option<(i64, Suffix<'_>)> {
     let text = match text {
-        [b'T' | b't' | b' ', rest @ ..] => trim(rest),
-        _ => return None,
+        [b'T' | b't', rest @ ..] if rest.first().is_some_and(u8::is_ascii_digit) => rest,
+        rest => trim(rest),
     };
-    if text.is_empty() {
-        return Some(0);
-    }
-    let (micros, rest) = clock(text)?;
-    if micros > MICROS_PER_DAY {
-        return None;
-    }
-    let rest = trim(rest);
-    let offset = match rest {
-        [] | b"Z" | b"z" => return Some(micros),
-        _ if rest.eq_ignore_ascii_case(b"UTC") => return Some(micros),
-        [b'+' | b'-', offset @ ..] => offset,
-        _ => return None,
-    };
-    let (_, rest) = digits(offset, 2)?;
-    let rest = match rest {
-        [] => rest,
-        [b':', minutes @ ..] => digits(minutes, 2)?.1,
-        minutes => digits(minutes, 2)?.1,
-    };
-    rest.is_empty().then_some(micros)
+    let (nanos, rest) = clock(text)?;
+    let nanos = i64::try_from(nanos).ok().filter(|nanos| *nanos <= MICROS_PER_DAY * 1000)?;
+    suffix(rest).map(|suffix| (nanos, suffix))
 }
 
-/// `2024-02-29 23:59:59.5`, `2024-02-29T23:59:59Z` or `2024-02-29`, as microseconds since 1970-01-01.
-pub fn timestamp(text: &[u8]) -> Option<i64> {
-    let (days, rest) = date_prefix(trim(text))?;
-    let time = if rest.is_empty() { 0 } else { time_of_timestamp(rest)? };
-    i64::from(days).checked_mul(MICROS_PER_DAY)?.checked_add(time)
+fn suffix(rest: &[u8]) -> Option<Suffix<'_>> {
+    let is_apart = rest.first() == Some(&b' ');
+    match trim(rest) {
+        [] => Some(Suffix::None),
+        b"Z" | b"z" => Some(Suffix::Offset(0)),
+        b"(BC)" => None,
+        word @ [b'+' | b'-', ..] => utc_offset(word).map(Suffix::Offset),
+        word => {
+            let is_name = word.iter().all(|b| b.is_ascii_alphanumeric() || b"/_-+:".contains(b));
+            (is_apart && is_name).then_some(Suffix::Name(word))
+        }
+    }
 }
 
-/// `1 year 2 months 3 days 04:05:06.5`, `90 days`, `-1 month`, `1.5 hours`, `1 day ago`.
-pub fn interval(text: &[u8]) -> Option<Interval> {
-    let mut rest = trim(text);
-    if rest.is_empty() {
-        return None;
-    }
-    let mut total = Interval::default();
-    let mut negate = false;
-    while !rest.is_empty() {
-        if rest.eq_ignore_ascii_case(b"ago") {
-            negate = true;
+/// `+01`, `-03:30`, `+0530`, `+00:17:30` in seconds.
+fn utc_offset(text: &[u8]) -> Option<i32> {
+    let (sign, rest) = text.split_first()?;
+    let two = |rest: &[u8]| -> Option<i32> {
+        let pair = rest.get(..2)?;
+        let (number, _) = digits(pair, 2).filter(|_| pair.iter().all(u8::is_ascii_digit))?;
+        Some(number as i32)
+    };
+    let mut seconds = two(rest)? * 3600;
+    let mut rest = &rest[2..];
+    for unit in [60, 1] {
+        if rest.is_empty() {
             break;
         }
-        let (negative, unsigned) = match rest {
-            [b'-', tail @ ..] => (true, trim(tail)),
-            [b'+', tail @ ..] => (false, trim(tail)),
-            tail => (false, tail),
-        };
-        if let Some((micros, tail)) = clock(unsigned) {
-            total.micros = total.micros.checked_add(if negative { -micros } else { micros })?;
-            rest = trim(tail);
-            continue;
-        }
-        let (amount, tail) = amount(unsigned)?;
-        let amount = if negative { -amount } else { amount };
-        let tail = trim(tail);
-        let length =
-            tail.iter().take_while(|b| b.is_ascii_alphabetic() || **b == b'\xC2' || **b == b'\xB5').count();
-        add_unit(&mut total, amount, &tail[..length])?;
-        rest = trim(tail[length..].strip_prefix(b",").unwrap_or(&tail[length..]));
+        let tail = rest.strip_prefix(b":").unwrap_or(rest);
+        seconds += two(tail).filter(|n| *n < 60)? * unit;
+        rest = &tail[2..];
     }
-    if negate {
-        total.months = total.months.checked_neg()?;
-        total.days = total.days.checked_neg()?;
-        total.micros = total.micros.checked_neg()?;
-    }
-    Some(total)
+    let fits = rest.is_empty() && seconds < 100 * 3600;
+    fits.then_some(if *sign == b'-' { -seconds } else { seconds })
 }
 
-/// An amount in millionths, and what follows.
-fn amount(text: &[u8]) -> Option<(i128, &[u8])> {
-    let count = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    if count == 0 || count > 18 {
-        return None;
+/// `+2`, `-3:30`, `+0530`, of less than a day, in seconds: what follows `UTC` in a zone's name.
+pub fn utc_offset_liberal(text: &[u8]) -> Option<i32> {
+    let (sign, rest) = text.split_first().filter(|(b, _)| matches!(b, b'+' | b'-'))?;
+    let mut padded = vec![*sign];
+    if rest.get(1).is_none_or(|b| *b == b':') {
+        padded.push(b'0');
     }
-    let whole = text[..count].iter().fold(0i128, |n, b| n * 10 + i128::from(b - b'0'));
-    let (fraction, rest) = match &text[count..] {
-        [b'.', rest @ ..] => fraction_micros(rest),
-        rest => (0, rest),
-    };
-    Some((whole * 1_000_000 + i128::from(fraction), rest))
+    padded.extend_from_slice(rest);
+    utc_offset(&padded).filter(|seconds| seconds.abs() < 86_400)
 }
 
-/// Adds `amount` millionths of a unit. Fractions of months become days of 30, fractions of days microseconds.
-fn add_unit(total: &mut Interval, amount: i128, unit: &[u8]) -> Option<()> {
-    const MILLION: i128 = 1_000_000;
-    let lower = unit.to_ascii_lowercase();
-    let months = match &*lower {
-        b"y" | b"yr" | b"yrs" | b"year" | b"years" => 12,
-        b"mon" | b"mons" | b"month" | b"months" => 1,
-        b"quarter" | b"quarters" => 3,
-        b"dec" | b"decs" | b"decade" | b"decades" => 120,
-        b"c" | b"cent" | b"century" | b"centuries" => 1200,
-        b"mil" | b"mils" | b"millennium" | b"millenniums" | b"millennia" => 12_000,
-        _ => 0,
+/// A timestamp as written: nanoseconds of a day's clock, its day, and the zone. `None`: malformed.
+fn moment(text: &[u8]) -> Option<(i32, i64, Suffix<'_>)> {
+    let text = trim_start(text);
+    if let Some(days) = special_date(trim(text)) {
+        return Some((days, 0, Suffix::None));
+    }
+    let (days, rest) = date_prefix(text)?;
+    if rest.is_empty() {
+        return Some((days, 0, Suffix::None));
+    }
+    let (nanos, suffix) = clock_and_zone(rest)?;
+    Some((days, nanos, suffix))
+}
+
+fn trim_start(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(text.len());
+    &text[start..]
+}
+
+/// `2024-02-29 23:59:59.5`, `2024-02-29T23:59:59Z` or `2024-02-29`, as microseconds since 1970-01-01. An offset or zone
+/// behind it is left out, as TIMESTAMP has none.
+#[inline]
+pub fn timestamp(text: &[u8]) -> Option<i64> {
+    if let Some(micros) = plain_timestamp(text) {
+        return Some(micros);
+    }
+    let (days, nanos, _) = moment(text)?;
+    at_micros(days, nanos)
+}
+
+/// Exactly `YYYY-MM-DD HH:MM:SS`, the common case.
+#[inline]
+fn plain_timestamp(text: &[u8]) -> Option<i64> {
+    let text: &[u8; 19] = text.try_into().ok()?;
+    let days = plain_date(&text[..10])?;
+    let pair = |at: usize| {
+        let (tens, ones) = (text[at].wrapping_sub(b'0'), text[at + 1].wrapping_sub(b'0'));
+        if tens > 9 || ones > 9 { i64::MAX } else { i64::from(tens * 10 + ones) }
     };
-    let days = match &*lower {
-        b"d" | b"day" | b"days" | b"dayofmonth" => 1,
-        b"w" | b"week" | b"weeks" => 7,
-        _ => 0,
-    };
-    let micros: i128 = match &*lower {
-        b"h" | b"hr" | b"hrs" | b"hour" | b"hours" => 3_600_000_000,
-        b"m" | b"min" | b"mins" | b"minute" | b"minutes" => 60_000_000,
-        b"s" | b"sec" | b"secs" | b"second" | b"seconds" => 1_000_000,
-        b"ms" | b"msec" | b"msecs" | b"millisecond" | b"milliseconds" => 1000,
-        b"us" | b"usec" | b"usecs" | b"microsecond" | b"microseconds" => 1,
-        _ => 0,
-    };
-    if months == 0 && days == 0 && micros == 0 {
+    let (hour, minute, second) = (pair(11), pair(14), pair(17));
+    let marks = text[10] == b' ' && text[13] == b':' && text[16] == b':';
+    if !marks || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    let month_amount = amount * months;
-    let day_amount = amount * days + month_amount % MILLION * 30;
-    let micro_amount =
-        amount * micros / MILLION + day_amount % MILLION * i128::from(MICROS_PER_DAY) / MILLION;
-    total.months = total.months.checked_add(i32::try_from(month_amount / MILLION).ok()?)?;
-    total.days = total.days.checked_add(i32::try_from(day_amount / MILLION).ok()?)?;
-    total.micros = total.micros.checked_add(i64::try_from(micro_amount).ok()?)?;
-    Some(())
+    Some(i64::from(days) * MICROS_PER_DAY + ((hour * 60 + minute) * 60 + second) * MICROS_PER_SECOND)
+}
+
+fn at_micros(days: i32, nanos: i64) -> Option<i64> {
+    let start = i128::from(days) * i128::from(MICROS_PER_DAY);
+    if matches!(midnight(days), Some(TIMESTAMP_INFINITY) | Some(-9_223_372_036_854_775_807)) {
+        return midnight(days);
+    }
+    i64::try_from(start + i128::from(nanos / 1000)).ok().filter(|at| is_timestamp(*at))
+}
+
+/// Like [`timestamp`], in nanoseconds.
+pub fn timestamp_nanos(text: &[u8]) -> Option<i64> {
+    let (days, nanos, _) = moment(text)?;
+    match midnight(days) {
+        Some(at) if at == TIMESTAMP_INFINITY || at == -TIMESTAMP_INFINITY => return Some(at),
+        _ => {}
+    }
+    let at = i128::from(days) * i128::from(MICROS_PER_DAY) * 1000 + i128::from(nanos);
+    i64::try_from(at).ok().filter(|at| at.unsigned_abs() < i64::MAX as u64)
+}
+
+/// Like [`timestamp`], in seconds, rounded.
+pub fn timestamp_seconds(text: &[u8]) -> Option<i64> {
+    timestamp(text).map(|at| if is_timestamp(at) { round_to(at, MICROS_PER_SECOND) } else { at })
+}
+
+/// Like [`timestamp`], in milliseconds, rounded.
+pub fn timestamp_millis(text: &[u8]) -> Option<i64> {
+    timestamp(text).map(|at| if is_timestamp(at) { round_to(at, 1000) } else { at })
+}
+
+/// Local microseconds since 1970-01-01 and the zone behind them. Special words are in UTC.
+pub fn timestamp_tz(text: &[u8]) -> Option<(i64, Suffix<'_>)> {
+    let (days, nanos, suffix) = moment(text)?;
+    let is_word = special_date(trim(text)).is_some();
+    Some((at_micros(days, nanos)?, if is_word { Suffix::Offset(0) } else { suffix }))
 }
 
 #[cfg(test)]
@@ -230,11 +310,24 @@ mod tests {
     fn dates_exist_or_are_refused() {
         assert_eq!(date(b"1970-01-02"), Some(1));
         assert_eq!(date(b" 2024/2/9 "), Some(days_from_civil(2024, 2, 9)));
+        assert_eq!(date(b"2024 2 9"), Some(days_from_civil(2024, 2, 9)));
         assert_eq!(date(b"0044-03-15 (BC)"), Some(days_from_civil(-43, 3, 15)));
         assert_eq!(date(b"2024-02-29 10:00:00"), Some(days_from_civil(2024, 2, 29)));
-        for bad in
-            ["2023-02-29", "2024-13-01", "2024-00-01", "20240101", "", "2024-01", "2024-01-01x", "2024-1-1-1"]
-        {
+        assert_eq!(date(b"-Infinity"), Some(-DATE_INFINITY));
+        assert_eq!(date(b"5881580-07-10"), Some(DATE_INFINITY - 1));
+        for bad in [
+            "2023-02-29",
+            "2024-13-01",
+            "2024-00-01",
+            "20240101",
+            "",
+            "2024-01",
+            "2024-01-01x",
+            "2024-1-1-1",
+            "5881580-07-11",
+            "2024-01-011",
+            "+infinity",
+        ] {
             assert_eq!(date(bad.as_bytes()), None, "{bad}");
         }
     }
@@ -243,25 +336,25 @@ mod tests {
     fn times_and_timestamps() {
         assert_eq!(time(b"00:00:01.5"), Some(1_500_000));
         assert_eq!(time(b"24:00:00"), Some(MICROS_PER_DAY));
-        assert_eq!(time(b"25:00"), None);
-        assert_eq!(time(b"10:60"), None);
+        assert_eq!(time(b"2024-01-01 00:00:01"), Some(1_000_000));
+        for bad in ["25:00", "10:60", "10:20:60", "10", "24:00:01"] {
+            assert_eq!(time(bad.as_bytes()), None, "{bad}");
+        }
         let noon = timestamp(b"2000-01-01 12:00").unwrap();
-        assert_eq!(timestamp(b"2000-01-01T12:00:00Z"), Some(noon));
-        assert_eq!(timestamp(b"2000-01-01 12:00:00.000000+02:00"), Some(noon));
-        assert_eq!(timestamp(b"2000-01-01 12:00 nonsense"), None);
+        for text in [
+            "2000-01-01T12:00:00Z",
+            "2000-01-01 12:00:00.000000+02:00",
+            "2000-01-01 12:00 nonsense",
+            " 2000-1-1  12:00:00 UTC ",
+        ] {
+            assert_eq!(timestamp(text.as_bytes()), Some(noon), "{text}");
+        }
         assert_eq!(timestamp(b"2000-01-01"), Some(noon - MICROS_PER_DAY / 2));
-    }
-
-    #[test]
-    fn intervals_add_their_parts() {
-        let of = |months, days, micros| Some(Interval { months, days, micros });
-        assert_eq!(interval(b"1 year 2 months 3 days 04:05:06.5"), of(14, 3, 14_706_500_000));
-        assert_eq!(interval(b"90 days"), of(0, 90, 0));
-        assert_eq!(interval(b"-1 month"), of(-1, 0, 0));
-        assert_eq!(interval(b"1.5 days"), of(0, 1, MICROS_PER_DAY / 2));
-        assert_eq!(interval(b"2 weeks ago"), of(0, -14, 0));
-        assert_eq!(interval(b"3"), None);
-        assert_eq!(interval(b"3 parsecs"), None);
-        assert_eq!(interval(b""), None);
+        for bad in ["2000-01-01 ", "2000-01-01T", "2000-01-01 10", "2000-01-01 12:00:00+2"] {
+            assert_eq!(timestamp(bad.as_bytes()), None, "{bad}");
+        }
+        assert_eq!(timestamp_tz(b"2000-01-01 12:00:00-03:30"), Some((noon, Suffix::Offset(-12_600))));
+        assert_eq!(timestamp_tz(b"2000-01-01 12:00 CET"), Some((noon, Suffix::Name(b"CET"))));
+        assert_eq!(timestamp_nanos(b"1970-01-01 00:00:00.123456789"), Some(123_456_789));
     }
 }

@@ -6,9 +6,11 @@
 use super::Binder;
 use crate::parser::ast::Pos;
 use crate::plan::{CompareOp, Expr};
+use inlay_kernels::cast::{cast_in_zone, cast_value_in_zone};
+use inlay_kernels::common_type;
 use inlay_kernels::registry::ArgType;
-use inlay_kernels::{cast_value, common_type};
 use inlay_types::{Error, LogicalType, Result, Value};
+use std::sync::Arc;
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
@@ -39,7 +41,7 @@ pub(super) fn exact(value: &Value, ty: &LogicalType) -> Option<Value> {
     }
     match (value, ty.clone()) {
         (Value::Date(days), LogicalType::Timestamp) => {
-            i64::from(*days).checked_mul(MICROS_PER_DAY).map(Value::Timestamp)
+            inlay_types::datetime::midnight(*days).map(Value::Timestamp)
         }
         (Value::Timestamp(micros), LogicalType::Date) if micros % MICROS_PER_DAY == 0 => {
             i32::try_from(micros / MICROS_PER_DAY).ok().map(Value::Date)
@@ -116,11 +118,24 @@ impl Binder<'_> {
                 if let Some(value) = exact(&value, &ty) {
                     return Ok(Expr::Literal { value, ty });
                 }
-                let value = self.placed(cast_value(&value, &ty), pos)?;
+                let value = self.placed(self.cast_literal(&value, &ty), pos)?;
                 Ok(Expr::Literal { value, ty })
             }
-            other => Ok(Expr::Cast { input: Box::new(other), ty, or_null: false }),
+            other => Ok(self.cast_of(other, ty, false)),
         }
+    }
+
+    /// The conversion of an expression, in the session's time zone where that matters.
+    pub(super) fn cast_of(&self, input: Expr, ty: LogicalType, or_null: bool) -> Expr {
+        match cast_in_zone(&input.ty(), &ty, or_null, &self.context.options.zone) {
+            Some(function) => Expr::Call { function: Arc::new(function), args: vec![input] },
+            None => Expr::Cast { input: Box::new(input), ty, or_null },
+        }
+    }
+
+    /// The conversion of a value, in the session's time zone where that matters.
+    pub(super) fn cast_literal(&self, value: &Value, ty: &LogicalType) -> Result<Value> {
+        cast_value_in_zone(value, ty, &self.context.options.zone)
     }
 
     /// A condition: BOOLEAN, or a number that counts as one.

@@ -6,7 +6,6 @@ use super::subquery::compare_op;
 use super::{Binder, with_stack};
 use crate::parser::ast::{self, BinaryOp, ExprKind, Literal, Pos, UnaryOp};
 use crate::plan::{CompareOp, Expr};
-use inlay_kernels::cast_value;
 use inlay_kernels::function::Volatility;
 use inlay_kernels::registry::resolve_scalar;
 use inlay_types::{Error, LogicalType, Result, Value};
@@ -149,7 +148,9 @@ impl Binder<'_> {
             Literal::Number(text) => self.placed(number(text), pos)?,
             Literal::String(text) => Value::Varchar(text.clone()),
             Literal::Blob(bytes) => Value::Blob(bytes.clone()),
-            Literal::Typed(ty, text) => self.placed(cast_value(&Value::Varchar(text.clone()), ty), pos)?,
+            Literal::Typed(ty, text) => {
+                self.placed(self.cast_literal(&Value::Varchar(text.clone()), ty), pos)?
+            }
         }))
     }
 
@@ -285,12 +286,12 @@ impl Binder<'_> {
             }
             if !ty.is_integer()
                 && !ty.is_decimal()
-                && let Ok(value) = cast_value(value, &ty)
+                && let Ok(value) = self.cast_literal(value, &ty)
             {
                 return Ok(Expr::Literal { value, ty });
             }
         }
-        Ok(Expr::Cast { input: Box::new(input), ty, or_null })
+        Ok(self.cast_of(input, ty, or_null))
     }
 
     fn case(

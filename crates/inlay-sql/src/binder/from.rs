@@ -241,11 +241,17 @@ impl Binder<'_> {
         if is_of_rows && !self.macros.is_active() {
             return self.series_of_rows(&name, call, alias);
         }
-        let (args, named) = match self.constant_arguments(call) {
+        let (args, mut named) = match self.constant_arguments(call) {
             Ok(constants) => constants,
             Err(_) if is_of_rows => return self.series_of_rows(&name, call, alias),
             Err(error) => return Err(error),
         };
+        // Days and months of a series of moments are those of the session's calendar.
+        let has_moment = args.iter().any(|arg| matches!(arg, Value::TimestampTz(_)));
+        if has_moment && matches!(function.name(), "range" | "generate_series") {
+            let zone = Value::Varchar(self.context.options.zone.name().to_string());
+            named.push(("time_zone".to_string(), zone));
+        }
         let source = self.placed(function.bind(&args, &named), pos)?;
         let (plan, mut columns) = self.source_plan(source);
         // The one column of a series is called as the series is.

@@ -332,6 +332,11 @@ impl Reader<'_> {
                 self.word("variable");
             }
         }
+        let time_zone = self.pos();
+        if self.words(&["time", "zone"]) {
+            let name = Ident { value: "timezone".to_string(), pos: time_zone };
+            return Ok(StatementKind::Set { name, value: Some(self.setting_value()?) });
+        }
         let name = self.setting_name()?;
         if !self.parser.consume_token(&Token::Eq) && !self.word("to") {
             return self.syntax("= or TO");

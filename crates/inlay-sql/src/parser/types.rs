@@ -5,20 +5,7 @@ use inlay_types::{Error, LogicalType, Result};
 use sqlparser::ast::{DataType, ExactNumberInfo, ObjectName, TimezoneInfo};
 
 /// Names of types that only other engines or later versions have; answered with "not available".
-const KNOWN_BUT_ABSENT: [&str; 12] = [
-    "BIT",
-    "ENUM",
-    "JSON",
-    "LIST",
-    "MAP",
-    "STRUCT",
-    "TIMESTAMP_MS",
-    "TIMESTAMP_NS",
-    "TIMESTAMP_S",
-    "TIMESTAMPTZ",
-    "TIMETZ",
-    "UUID",
-];
+const KNOWN_BUT_ABSENT: [&str; 7] = ["BIT", "ENUM", "JSON", "LIST", "MAP", "STRUCT", "UUID"];
 
 impl Context<'_, '_> {
     /// The logical type that a written type names.
@@ -83,6 +70,8 @@ impl Context<'_, '_> {
             | DataType::LongBlob => LogicalType::Blob,
             DataType::Date | DataType::Date32 => LogicalType::Date,
             DataType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => LogicalType::Time,
+            DataType::Time(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone) => LogicalType::TimeTz,
+            DataType::Timestamp(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone) => LogicalType::TimestampTz,
             DataType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
             | DataType::TimestampNtz(_)
             | DataType::Datetime(_) => LogicalType::Timestamp,
@@ -108,6 +97,11 @@ impl Context<'_, '_> {
             "UHUGEINT" | "UINT128" => LogicalType::UHugeInt,
             "BPCHAR" | "NAME" => LogicalType::Varchar,
             "TIMESTAMP_US" => LogicalType::Timestamp,
+            "TIMESTAMP_S" => LogicalType::TimestampS,
+            "TIMESTAMP_MS" => LogicalType::TimestampMs,
+            "TIMESTAMP_NS" => LogicalType::TimestampNs,
+            "TIMESTAMPTZ" | "TIMESTAMP_TZ" => LogicalType::TimestampTz,
+            "TIMETZ" => LogicalType::TimeTz,
             _ if KNOWN_BUT_ABSENT.contains(&upper.as_str()) => {
                 return Err(self.at(unsupported(format!("the type {upper}")), ident.pos()));
             }

@@ -1,16 +1,25 @@
 //! `date_diff` (boundaries crossed), `date_sub` (whole units that fit) and `age`.
+//!
+//! With time zones, days and longer units are counted by local calendars, hours and shorter ones in real time.
 
 use super::Part;
-use super::part::days_since_monday;
-use super::trunc::clock_micros;
-use crate::apply::{null_argument, per_row, zip_simple};
-use crate::arithmetic::temporal::shift;
+use super::finite::hide_infinite;
+use super::names::Days;
+use super::part::iso_week;
+use super::trunc::{clock_micros, parse_part};
+use crate::apply::{null_argument, per_row};
+use crate::arithmetic::temporal::shift_zoned;
 use crate::arithmetic::{Op, resolve_binary};
 use crate::functions::columns::{Column, TextColumn};
 use crate::registry::{Function, Overloads, Signature};
-use inlay_types::LogicalType::{BigInt, Date, Interval as IntervalType, Timestamp, Varchar};
-use inlay_types::datetime::{MICROS_PER_DAY, civil_from_days, days_in_month};
-use inlay_types::{Interval, LogicalType, Result, Vector};
+use crate::zone::Zone;
+use inlay_types::LogicalType::{
+    BigInt, Date, Interval as IntervalType, Time, Timestamp, TimestampTz, Varchar,
+};
+use inlay_types::datetime::{
+    MICROS_PER_DAY, civil_from_days, days_from_civil, days_in_month, is_finite_timestamp, midnight,
+};
+use inlay_types::{Error, Interval, Result, Vector};
 
 /// See the module documentation.
 pub(in crate::functions) static FUNCTIONS: &[Function] = &[
@@ -18,10 +27,16 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
         "date_diff",
         Overloads::Fixed(&[
             Signature::new(&[Varchar, Date, Date], BigInt, |args, len, out| {
-                difference(args, len, out, crossed)
+                difference(None, args, len, out, crossed)
             }),
             Signature::new(&[Varchar, Timestamp, Timestamp], BigInt, |args, len, out| {
-                difference(args, len, out, crossed)
+                difference(None, args, len, out, crossed)
+            }),
+            Signature::new(&[Varchar, Time, Time], BigInt, |args, len, out| {
+                clock_difference(args, len, out, |unit, from, to| to / unit - from / unit)
+            }),
+            Signature::zoned(&[Varchar, TimestampTz, TimestampTz], BigInt, |zone, args, len, out| {
+                difference(Some(zone), args, len, out, crossed)
             }),
         ]),
         "how many starts of the field lie between two moments",
@@ -33,10 +48,16 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
         "date_sub",
         Overloads::Fixed(&[
             Signature::new(&[Varchar, Date, Date], BigInt, |args, len, out| {
-                difference(args, len, out, whole)
+                difference(None, args, len, out, whole)
             }),
             Signature::new(&[Varchar, Timestamp, Timestamp], BigInt, |args, len, out| {
-                difference(args, len, out, whole)
+                difference(None, args, len, out, whole)
+            }),
+            Signature::new(&[Varchar, Time, Time], BigInt, |args, len, out| {
+                clock_difference(args, len, out, |unit, from, to| (to - from) / unit)
+            }),
+            Signature::zoned(&[Varchar, TimestampTz, TimestampTz], BigInt, |zone, args, len, out| {
+                difference(Some(zone), args, len, out, whole)
             }),
         ]),
         "how many whole units lie between two moments",
@@ -47,8 +68,12 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     Function::new(
         "date_add",
         Overloads::Typed {
-            shown: &["date_add(date, interval)", "date_add(timestamp, interval)"],
-            resolve: |args, _| resolve_binary(Op::Add, args),
+            shown: &[
+                "date_add(DATE, INTERVAL) -> TIMESTAMP",
+                "date_add(TIMESTAMP, INTERVAL) -> TIMESTAMP",
+                "date_add(TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ",
+            ],
+            resolve: |args, options| resolve_binary(Op::Add, args, options),
         },
         "a moment moved by an interval",
         "date_add(DATE '2024-01-31', INTERVAL 1 MONTH) = TIMESTAMP '2024-02-29 00:00:00'",
@@ -56,38 +81,86 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     .fallible(),
     Function::new(
         "age",
-        Overloads::Fixed(&[Signature::new(&[Timestamp, Timestamp], IntervalType, |args, len, out| {
-            zip_simple(args, &IntervalType, len, out, age)
-        })]),
-        "years, months, days and time between two moments",
+        Overloads::Typed {
+            shown: &[
+                "age(TIMESTAMP) -> INTERVAL",
+                "age(TIMESTAMPTZ) -> INTERVAL",
+                "age(TIMESTAMP, TIMESTAMP) -> INTERVAL",
+                "age(TIMESTAMPTZ, TIMESTAMPTZ) -> INTERVAL",
+            ],
+            resolve: super::clock::resolve_age,
+        },
+        "years, months, days and time between two moments, or from a moment to today",
         "age(TIMESTAMP '2024-03-01', TIMESTAMP '2024-01-31') = INTERVAL '1 month 1 day'",
     ),
 ];
 
+/// Two moments: when they are, and what local clocks show.
+#[derive(Clone, Copy)]
+struct Span<'a> {
+    zone: Option<&'a Zone>,
+    from: i64,
+    to: i64,
+    local_from: i64,
+    local_to: i64,
+}
+
 /// BIGINT of a part's name and two dates or timestamps.
 fn difference(
+    zone: Option<&Zone>,
     args: &[&Vector],
     len: usize,
     out: &mut Vector,
-    count: fn(Part, LogicalType, i64, i64) -> i64,
+    count: fn(Part, Span<'_>) -> Option<i64>,
 ) -> Result<()> {
     if null_argument(args, &BigInt, len, out) {
         return Ok(());
     }
-    let ty = args[1].logical_type();
+    let is_date = args[1].logical_type() == Date;
     let names = TextColumn::of(args[0]);
-    let constant = if args[0].is_constant() { Some(Part::parse(names.get(0))?) } else { None };
-    let part = |row: usize| constant.map_or_else(|| Part::parse(names.get(row)), Ok);
-    if ty == Date {
-        let (from, to) = (Column::<i32>::of(args[1]), Column::<i32>::of(args[2]));
-        let midnight = |days: i32| i64::from(days).saturating_mul(MICROS_PER_DAY);
-        per_row(args, &BigInt, len, out, |row| {
-            Ok(count(part(row)?, ty.clone(), midnight(from.get(row)), midnight(to.get(row))))
+    let parse = |row: usize| parse_part(names.get(row), "a difference");
+    let constant = if args[0].is_constant() { Some(parse(0)?) } else { None };
+    let [from, to] = [1, 2].map(|index| Days::of(args[index]));
+    let moment = |(days, micros): (i32, i64)| match midnight(days) {
+        Some(start) if is_date => start,
+        _ => i64::from(days).saturating_mul(MICROS_PER_DAY).saturating_add(micros),
+    };
+    per_row(args, &BigInt, len, out, |row| {
+        let part = constant.map_or_else(|| parse(row), Ok)?;
+        let (from_day, to_day) = (from.get(row), to.get(row));
+        let (from, to) = (moment(from_day), moment(to_day));
+        if !is_finite_timestamp(from) || !is_finite_timestamp(to) {
+            return Ok(0);
+        }
+        // Dates reach further than timestamps.
+        if is_date && part == Part::Day {
+            return Ok(i64::from(to_day.0) - i64::from(from_day.0));
+        }
+        let local = |at: i64| zone.and_then(|zone| zone.to_local(at)).unwrap_or(at);
+        let span = Span { zone, from, to, local_from: local(from), local_to: local(to) };
+        count(part, span).ok_or_else(|| {
+            Error::out_of_range(format!("a difference in {}s is more than 64 bits count", part.name()))
         })
-    } else {
-        let (from, to) = (Column::<i64>::of(args[1]), Column::<i64>::of(args[2]));
-        per_row(args, &BigInt, len, out, |row| Ok(count(part(row)?, ty.clone(), from.get(row), to.get(row))))
-    }
+    })?;
+    hide_infinite(args, len, out);
+    Ok(())
+}
+
+/// BIGINT of the name of a part of the clock and two times of day.
+fn clock_difference(
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    count: fn(i64, i64, i64) -> i64,
+) -> Result<()> {
+    let (from, to) = (Column::<i64>::of(args[1]), Column::<i64>::of(args[2]));
+    let names = TextColumn::of(args[0]);
+    per_row(args, &BigInt, len, out, |row| {
+        let unit = clock_micros(Part::parse(names.get(row))?).ok_or_else(|| {
+            Error::invalid_argument(format!("TIME has no {}", String::from_utf8_lossy(names.get(row))))
+        })?;
+        Ok(count(unit, from.get(row), to.get(row)))
+    })
 }
 
 fn day_of(at: i64) -> i32 {
@@ -113,55 +186,65 @@ fn part_months(part: Part) -> Option<i64> {
     })
 }
 
-fn crossed(part: Part, _: LogicalType, from: i64, to: i64) -> i64 {
+fn crossed(part: Part, span: Span<'_>) -> Option<i64> {
+    let Span { zone, local_from, local_to, .. } = span;
+    let year = |at: i64| i64::from(civil_from_days(day_of(at)).0);
+    match part {
+        Part::Millennium => return Some(year(local_to) / 1000 - year(local_from) / 1000),
+        Part::Century => return Some(year(local_to) / 100 - year(local_from) / 100),
+        Part::Decade => return Some(year(local_to) / 10 - year(local_from) / 10),
+        Part::IsoYear => {
+            let iso = |at: i64| i64::from(iso_week(day_of(at)).0);
+            return Some(iso(local_to) - iso(local_from));
+        }
+        _ => {}
+    }
     if let Some(months) = part_months(part) {
-        return month_number(to).div_euclid(months) - month_number(from).div_euclid(months);
+        return Some(month_number(local_to).div_euclid(months) - month_number(local_from).div_euclid(months));
     }
     if let Some(unit) = clock_micros(part) {
-        return to.div_euclid(unit) - from.div_euclid(unit);
+        let start = |local: i64| {
+            let start = local.div_euclid(unit).checked_mul(unit)?;
+            zone.map_or(Some(start), |zone| zone.to_utc(start))
+        };
+        return Some(start(local_to)?.checked_sub(start(local_from)?)? / unit);
     }
-    let monday = |at: i64| i64::from(day_of(at)) - i64::from(days_since_monday(day_of(at)));
-    match part {
-        Part::Week | Part::YearWeek => (monday(to) - monday(from)) / 7,
-        _ => i64::from(day_of(to)) - i64::from(day_of(from)),
-    }
+    let days = i64::from(day_of(local_to)) - i64::from(day_of(local_from));
+    Some(if matches!(part, Part::Week | Part::YearWeek) { days / 7 } else { days })
 }
 
-fn whole(part: Part, _: LogicalType, from: i64, to: i64) -> i64 {
+fn whole(part: Part, span: Span<'_>) -> Option<i64> {
     if let Some(months) = part_months(part) {
-        return whole_months(from, to) / months;
+        return Some(whole_months(span.local_from, span.local_to) / months);
     }
-    let micros = to.saturating_sub(from);
-    match (part, clock_micros(part)) {
-        (_, Some(unit)) => micros / unit,
-        (Part::Week | Part::YearWeek, None) => micros / (7 * MICROS_PER_DAY),
-        (_, None) => micros / MICROS_PER_DAY,
+    if let Some(unit) = clock_micros(part) {
+        return Some(span.to.checked_sub(span.from)? / unit);
     }
+    let days = span.local_to.checked_sub(span.local_from)? / MICROS_PER_DAY;
+    Some(if matches!(part, Part::Week | Part::YearWeek) { days / 7 } else { days })
 }
 
-/// Months that fit between two moments; negative if `to` is before `from`.
+/// Months that fit between two moments; negative if `to` is before `from`. The last day of a shorter month counts as any
+/// later day.
 fn whole_months(from: i64, to: i64) -> i64 {
     if to < from {
         return -whole_months(to, from);
     }
-    let months = month_number(to) - month_number(from);
-    let by = Interval { months: i32::try_from(months).unwrap_or(i32::MAX), days: 0, micros: 0 };
-    // The day may be clamped by adding, as in 31 January + 1 month; then the month is not whole.
-    let (_, _, from_day) = civil_from_days(day_of(from));
-    let (_, _, to_day) = civil_from_days(day_of(to));
-    match shift(from, by, 1) {
-        Some(moved)
-            if moved <= to && (to_day >= from_day || moved.rem_euclid(MICROS_PER_DAY) > 0 && moved < to) =>
-        {
-            months
-        }
-        Some(moved) if moved <= to && to_day >= from_day => months,
-        _ => (months - 1).max(0),
-    }
+    let (year, month, day) = civil_from_days(day_of(from));
+    let (to_year, to_month, to_day) = civil_from_days(day_of(to));
+    let is_last = to_day == days_in_month(to_year, to_month);
+    let later_time = from.rem_euclid(MICROS_PER_DAY) > to.rem_euclid(MICROS_PER_DAY);
+    let from = if is_last && (day > to_day || (day == to_day && later_time)) {
+        let moved = days_from_civil(year, month, to_day.min(days_in_month(year, month)));
+        i64::from(moved).saturating_mul(MICROS_PER_DAY).saturating_add(from.rem_euclid(MICROS_PER_DAY))
+    } else {
+        from
+    };
+    i64::from(age(to, from).months)
 }
 
 /// The symbolic difference, field by field, borrowing days from the month of the earlier moment (PostgreSQL's rule).
-fn age(to: i64, from: i64) -> Interval {
+pub(super) fn age(to: i64, from: i64) -> Interval {
     if to < from {
         let positive = age(from, to);
         return Interval { months: -positive.months, days: -positive.days, micros: -positive.micros };
@@ -179,4 +262,83 @@ fn age(to: i64, from: i64) -> Interval {
         months -= 1;
     }
     Interval { months, days, micros }
+}
+
+/// [`age`] by the calendar of a zone; what is less than a day is real time.
+pub(super) fn age_zoned(zone: &Zone, to: i64, from: i64) -> Interval {
+    if to < from {
+        let positive = age_zoned(zone, from, to);
+        return Interval { months: -positive.months, days: -positive.days, micros: -positive.micros };
+    }
+    let (Some(local_from), Some(local_to)) = (zone.to_local(from), zone.to_local(to)) else {
+        return age(to, from);
+    };
+    let months = i32::try_from(whole_by(zone, from, to, months_between(local_from, local_to), |months| {
+        Interval { months, days: 0, micros: 0 }
+    }))
+    .unwrap_or_default();
+    let start = shift_zoned(zone, from, Interval { months, days: 0, micros: 0 }, 1).unwrap_or(from);
+    let local_start = zone.to_local(start).unwrap_or(start);
+    let days = i32::try_from(whole_by(
+        zone,
+        start,
+        to,
+        (local_to.saturating_sub(local_start) / MICROS_PER_DAY) as i32,
+        |days| Interval { months: 0, days, micros: 0 },
+    ))
+    .unwrap_or_default();
+    let start = shift_zoned(zone, start, Interval { months: 0, days, micros: 0 }, 1).unwrap_or(start);
+    Interval { months, days, micros: to.saturating_sub(start) }
+}
+
+/// TIMESTAMPTZ minus TIMESTAMPTZ: local days, and real time less than a day.
+pub(crate) fn days_between_zoned(zone: &Zone, to: i64, from: i64) -> Interval {
+    if to < from {
+        let positive = days_between_zoned(zone, from, to);
+        return Interval { months: 0, days: -positive.days, micros: -positive.micros };
+    }
+    let (Some(local_from), Some(local_to)) = (zone.to_local(from), zone.to_local(to)) else {
+        return Interval { months: 0, days: 0, micros: to.saturating_sub(from) };
+    };
+    let guess = (local_to.saturating_sub(local_from) / MICROS_PER_DAY) as i32;
+    let day = |days| Interval { months: 0, days, micros: 0 };
+    let days = i32::try_from(whole_by(zone, from, to, guess, day)).unwrap_or_default();
+    let start = shift_zoned(zone, from, day(days), 1).unwrap_or(from);
+    Interval { months: 0, days, micros: to.saturating_sub(start) }
+}
+
+fn months_between(from: i64, to: i64) -> i32 {
+    i32::try_from(month_number(to) - month_number(from)).unwrap_or(i32::MAX)
+}
+
+/// The largest count not far above `guess` of steps that lead from `from` to `to` or before it.
+fn whole_by(zone: &Zone, from: i64, to: i64, guess: i32, step: impl Fn(i32) -> Interval) -> i64 {
+    let mut count = guess.saturating_add(1);
+    while count > 0 && shift_zoned(zone, from, step(count), 1).is_none_or(|at| at > to) {
+        count -= 1;
+        if guess - count > 3 {
+            break;
+        }
+    }
+    i64::from(count.max(0))
+}
+
+pub(super) fn ages(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    ages_by(args, len, out, age)
+}
+
+pub(super) fn ages_by(
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    age: impl Fn(i64, i64) -> Interval,
+) -> Result<()> {
+    let (to, from) = (Column::<i64>::of(args[0]), Column::<i64>::of(args[1]));
+    per_row(args, &IntervalType, len, out, |row| {
+        let (to, from) = (to.get(row), from.get(row));
+        let is_finite = is_finite_timestamp(to) && is_finite_timestamp(from);
+        Ok(if is_finite { age(to, from) } else { Interval::default() })
+    })?;
+    hide_infinite(args, len, out);
+    Ok(())
 }

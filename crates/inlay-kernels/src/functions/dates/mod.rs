@@ -1,12 +1,25 @@
 //! Functions of dates, times, timestamps and intervals.
+//!
+//! Infinite dates and timestamps have no parts: what would read one gives NULL, what moves them gives them back.
+//! Functions of TIMESTAMP WITH TIME ZONE are mostly those of TIMESTAMP at local time ([`zoned`]).
 
+pub(super) mod bucket;
 pub(super) mod civil;
+pub(super) mod clock;
 pub(super) mod difference;
+pub(super) mod epoch;
+pub(super) mod finite;
 pub(super) mod format;
 pub(super) mod make;
+pub(super) mod names;
 pub(super) mod part;
+mod strptime;
 pub(super) mod trunc;
+pub(crate) mod zoned;
 
+pub(crate) use clock::system_micros;
+pub(crate) use difference::days_between_zoned;
+pub(crate) use epoch::round_to;
 use inlay_types::{Error, Result};
 
 /// A field of a date or time, as named in `extract`, `date_part`, `date_trunc` and `date_diff`.
@@ -33,13 +46,46 @@ pub(crate) enum Part {
     Era,
     Epoch,
     Julian,
+    Timezone,
+    TimezoneHour,
+    TimezoneMinute,
 }
+
+/// One name of each part, for hints.
+const NAMES: [&str; 24] = [
+    "millennium",
+    "century",
+    "decade",
+    "year",
+    "quarter",
+    "month",
+    "week",
+    "day",
+    "hour",
+    "minute",
+    "second",
+    "millisecond",
+    "microsecond",
+    "dow",
+    "isodow",
+    "doy",
+    "isoyear",
+    "yearweek",
+    "era",
+    "epoch",
+    "julian",
+    "timezone",
+    "timezone_hour",
+    "timezone_minute",
+];
 
 impl Part {
     /// The part of a name in any case.
     pub(crate) fn parse(name: &[u8]) -> Result<Self> {
         Ok(match &*name.to_ascii_lowercase() {
-            b"millennium" | b"millennia" | b"millenniums" | b"mil" | b"mils" => Self::Millennium,
+            b"millennium" | b"millennia" | b"millenniums" | b"millenium" | b"mil" | b"mils" => {
+                Self::Millennium
+            }
             b"century" | b"centuries" | b"cent" | b"c" => Self::Century,
             b"decade" | b"decades" | b"dec" | b"decs" => Self::Decade,
             b"year" | b"years" | b"yr" | b"yrs" | b"y" => Self::Year,
@@ -50,8 +96,8 @@ impl Part {
             b"hour" | b"hours" | b"hr" | b"hrs" | b"h" => Self::Hour,
             b"minute" | b"minutes" | b"min" | b"mins" | b"m" => Self::Minute,
             b"second" | b"seconds" | b"sec" | b"secs" | b"s" => Self::Second,
-            b"millisecond" | b"milliseconds" | b"ms" | b"msec" | b"msecs" => Self::Millisecond,
-            b"microsecond" | b"microseconds" | b"us" | b"usec" | b"usecs" => Self::Microsecond,
+            b"millisecond" | b"milliseconds" | b"ms" | b"msec" | b"msecs" | b"mseconds" => Self::Millisecond,
+            b"microsecond" | b"microseconds" | b"us" | b"usec" | b"usecs" | b"useconds" => Self::Microsecond,
             b"dow" | b"dayofweek" | b"weekday" => Self::DayOfWeek,
             b"isodow" => Self::IsoDayOfWeek,
             b"doy" | b"dayofyear" => Self::DayOfYear,
@@ -60,13 +106,32 @@ impl Part {
             b"era" => Self::Era,
             b"epoch" => Self::Epoch,
             b"julian" => Self::Julian,
-            _ => {
-                let name = String::from_utf8_lossy(name);
-                let message = format!(
-                    "\"{name}\" is no part of a date; there are year, quarter, month, week, day, hour, minute, second and others"
-                );
-                return Err(Error::invalid_argument(message));
-            }
+            b"timezone" => Self::Timezone,
+            b"timezone_hour" => Self::TimezoneHour,
+            b"timezone_minute" => Self::TimezoneMinute,
+            _ => return Err(unknown_part(&String::from_utf8_lossy(name))),
         })
     }
+
+    /// Its name in `NAMES`.
+    fn name(self) -> &'static str {
+        NAMES[self as usize]
+    }
+
+    /// A part of the time of day.
+    fn is_clock(self) -> bool {
+        matches!(self, Self::Hour | Self::Minute | Self::Second | Self::Millisecond | Self::Microsecond)
+    }
+}
+
+fn unknown_part(name: &str) -> Error {
+    let lower = name.to_ascii_lowercase();
+    let near = NAMES
+        .iter()
+        .find(|known| crate::functions::edit_distance(lower.as_bytes(), known.as_bytes()) <= 2)
+        .map_or_else(
+            || "there are year, quarter, month, week, day, hour, minute, second and others".to_string(),
+            |near| format!("did you mean \"{near}\"?"),
+        );
+    Error::invalid_argument(format!("\"{name}\" is no part of a date; {near}"))
 }

@@ -2,38 +2,75 @@
 
 use super::Part;
 use super::civil::map_fields;
+use super::epoch::{epoch_seconds, julian_day};
+use super::finite::{hide_infinite, map_finite};
+use super::zoned::to_local;
 use crate::apply::{map, null_argument, per_row, undictionary};
 use crate::functions::columns::{Column, TextColumn};
 use crate::registry::{Function, Overloads, Signature};
-use inlay_types::LogicalType::{BigInt, Date, Double, Interval as IntervalType, Time, Timestamp, Varchar};
-use inlay_types::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil};
-use inlay_types::{Error, Interval, LogicalType, Result, Vector};
+use crate::zone::Zone;
+use inlay_types::LogicalType::{
+    BigInt, Date, Double, Interval as IntervalType, Time, TimeTz as TimeTzType, Timestamp, TimestampNs,
+    TimestampTz, Varchar,
+};
+use inlay_types::datetime::{
+    MICROS_PER_DAY, MICROS_PER_SECOND, civil_from_days, days_from_civil, is_finite_date, is_finite_timestamp,
+};
+use inlay_types::{Error, Interval, Result, TimeTz, Vector};
 
-/// Overloads of one part: for dates, timestamps and intervals, and times if it is a part of the clock.
+/// The loop of a part.
+macro_rules! part_of {
+    ($part:expr) => {
+        |args, len, out| date_part($part, args[0], len, out)
+    };
+}
+
+/// Overloads of one part: for dates and timestamps, and intervals and times if they have it.
 macro_rules! part {
     (calendar $part:expr) => {
         Overloads::Fixed(&[
-            Signature::new(&[Date], BigInt, |args, len, out| date_part($part, args[0], len, out)),
-            Signature::new(&[Timestamp], BigInt, |args, len, out| date_part($part, args[0], len, out)),
+            Signature::new(&[Date], BigInt, part_of!($part)),
+            Signature::new(&[Timestamp], BigInt, part_of!($part)),
+            Signature::new(&[TimestampTz], BigInt, part_of!($part)).at_local_time(),
         ])
     };
     (both $part:expr) => {
         Overloads::Fixed(&[
-            Signature::new(&[Date], BigInt, |args, len, out| date_part($part, args[0], len, out)),
-            Signature::new(&[Timestamp], BigInt, |args, len, out| date_part($part, args[0], len, out)),
-            Signature::new(&[IntervalType], BigInt, |args, len, out| date_part($part, args[0], len, out)),
+            Signature::new(&[Date], BigInt, part_of!($part)),
+            Signature::new(&[Timestamp], BigInt, part_of!($part)),
+            Signature::new(&[TimestampTz], BigInt, part_of!($part)).at_local_time(),
+            Signature::new(&[IntervalType], BigInt, part_of!($part)),
         ])
     };
     (clock $part:expr) => {
         Overloads::Fixed(&[
-            Signature::new(&[Date], BigInt, |args, len, out| date_part($part, args[0], len, out)),
-            Signature::new(&[Timestamp], BigInt, |args, len, out| date_part($part, args[0], len, out)),
-            Signature::new(&[Time], BigInt, |args, len, out| date_part($part, args[0], len, out)),
-            Signature::new(&[IntervalType], BigInt, |args, len, out| date_part($part, args[0], len, out)),
+            Signature::new(&[Date], BigInt, part_of!($part)),
+            Signature::new(&[Timestamp], BigInt, part_of!($part)),
+            Signature::new(&[TimestampTz], BigInt, part_of!($part)).at_local_time(),
+            Signature::new(&[Time], BigInt, part_of!($part)),
+            Signature::new(&[TimeTzType], BigInt, part_of!($part)),
+            Signature::new(&[IntervalType], BigInt, part_of!($part)),
         ])
     };
 }
 
+/// Overloads of a part of the offset; `timezone(x)` has more overloads, see [`super::clock`].
+macro_rules! zone_part {
+    ($of:expr) => {
+        Overloads::Fixed(&[
+            Signature::new(&[Timestamp], BigInt, |args, len, out| {
+                map_finite(args[0], &BigInt, len, out, |_: i64| 0i64)
+            }),
+            Signature::zoned(&[TimestampTz], BigInt, |zone, args, len, out| {
+                map_finite(args[0], &BigInt, len, out, |at: i64| $of(zone.offset_at(at)))
+            }),
+            Signature::new(&[Time], BigInt, |args, len, out| map(args[0], &BigInt, len, out, |_: i64| 0i64)),
+            Signature::new(&[TimeTzType], BigInt, |args, len, out| {
+                map(args[0], &BigInt, len, out, |at: i64| $of(TimeTz::from_stored(at).offset))
+            }),
+        ])
+    };
+}
 /// See the module documentation.
 pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     Function::new("year", part!(both Part::Year), "the year", "year(DATE '2024-02-29') = 2024"),
@@ -112,53 +149,47 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     )
     .aliases(&["microseconds"]),
     Function::new(
-        "epoch",
+        "nanosecond",
         Overloads::Fixed(&[
-            Signature::new(&[Date], Double, |args, len, out| {
-                map(args[0], &Double, len, out, |days: i32| f64::from(days) * 86_400.0)
+            Signature::new(&[Date], BigInt, nanosecond),
+            Signature::new(&[Timestamp], BigInt, nanosecond),
+            Signature::new(&[TimestampTz], BigInt, nanosecond).at_local_time(),
+            Signature::new(&[TimestampNs], BigInt, |args, len, out| {
+                map_finite(args[0], &BigInt, len, out, |at: i64| at.rem_euclid(60_000_000_000))
             }),
-            Signature::new(&[Timestamp], Double, seconds),
-            Signature::new(&[Time], Double, seconds),
-            Signature::new(&[IntervalType], Double, |args, len, out| {
-                map(args[0], &Double, len, out, |i: Interval| i.order_key() as f64 / 1e6)
-            }),
+            Signature::new(&[Time], BigInt, nanosecond),
+            Signature::new(&[TimeTzType], BigInt, nanosecond),
+            Signature::new(&[IntervalType], BigInt, nanosecond),
         ]),
-        "seconds since 1970, or in an interval",
-        "epoch(TIMESTAMP '1970-01-01 00:01:00') = 60.0",
+        "seconds and fraction in nanoseconds",
+        "nanosecond(TIME '10:11:12.5') = 12500000000",
+    )
+    .aliases(&["nanoseconds"]),
+    Function::new(
+        "timezone_hour",
+        zone_part!(timezone_hour_of),
+        "the hours of the offset to UTC",
+        "timezone_hour(TIMETZ '10:00:00-03:30') = -3",
     ),
     Function::new(
-        "julian",
-        Overloads::Fixed(&[
-            Signature::new(&[Date], Double, |args, len, out| {
-                map(args[0], &Double, len, out, |days: i32| f64::from(days) + JULIAN_1970)
-            }),
-            Signature::new(&[Timestamp], Double, |args, len, out| {
-                map(args[0], &Double, len, out, |at: i64| at as f64 / MICROS_PER_DAY as f64 + JULIAN_1970)
-            }),
-        ]),
-        "days since 4714-11-24 BC",
-        "julian(DATE '1970-01-01') = 2440588.0",
-    ),
-    Function::new(
-        "epoch_ms",
-        Overloads::Fixed(&[
-            Signature::new(&[Timestamp], BigInt, |args, len, out| {
-                map(args[0], &BigInt, len, out, |at: i64| at.div_euclid(1000))
-            }),
-            Signature::new(&[BigInt], Timestamp, |args, len, out| {
-                map(args[0], &Timestamp, len, out, |ms: i64| ms.saturating_mul(1000))
-            }),
-        ]),
-        "milliseconds since 1970, or the timestamp of them",
-        "epoch_ms(TIMESTAMP '1970-01-01 00:00:01') = 1000",
+        "timezone_minute",
+        zone_part!(timezone_minute_of),
+        "the minutes of the offset to UTC",
+        "timezone_minute(TIMETZ '10:00:00-03:30') = -30",
     ),
     Function::new(
         "date_part",
         Overloads::Fixed(&[
-            Signature::new(&[Varchar, Date], BigInt, named_part),
-            Signature::new(&[Varchar, Timestamp], BigInt, named_part),
-            Signature::new(&[Varchar, Time], BigInt, named_part),
-            Signature::new(&[Varchar, IntervalType], BigInt, named_part),
+            Signature::new(&[Varchar, Date], Double, |args, len, out| named_part(None, args, len, out)),
+            Signature::new(&[Varchar, Timestamp], Double, |args, len, out| named_part(None, args, len, out)),
+            Signature::zoned(&[Varchar, TimestampTz], Double, |zone, args, len, out| {
+                named_part(Some(zone), args, len, out)
+            }),
+            Signature::new(&[Varchar, Time], Double, |args, len, out| named_part(None, args, len, out)),
+            Signature::new(&[Varchar, TimeTzType], Double, |args, len, out| named_part(None, args, len, out)),
+            Signature::new(&[Varchar, IntervalType], Double, |args, len, out| {
+                named_part(None, args, len, out)
+            }),
         ]),
         "a named part; see the functions of the parts' names",
         "date_part('month', DATE '2024-02-29') = 2",
@@ -167,11 +198,18 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     .fallible(),
 ];
 
-/// The Julian day of 1970-01-01.
-const JULIAN_1970: f64 = 2_440_588.0;
+fn timezone_hour_of(offset: i32) -> i64 {
+    i64::from(offset / 3600)
+}
 
-fn seconds(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    map(args[0], &Double, len, out, |micros: i64| micros as f64 / 1e6)
+fn timezone_minute_of(offset: i32) -> i64 {
+    i64::from(offset / 60 % 60)
+}
+
+fn nanosecond(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let mut micros = Vector::empty(BigInt);
+    date_part(Part::Microsecond, args[0], len, &mut micros)?;
+    map(&micros, &BigInt, len, out, |micros: i64| micros.wrapping_mul(1000))
 }
 
 /// `part` of a date, timestamp, time or interval vector.
@@ -182,18 +220,18 @@ fn date_part(part: Part, input: &Vector, len: usize, out: &mut Vector) -> Result
             Part::Month => fields(input, len, out, |_, m, _| i64::from(m)),
             Part::Day => fields(input, len, out, |_, _, d| i64::from(d)),
             Part::Quarter => fields(input, len, out, |_, m, _| i64::from(m + 2) / 3),
-            _ => map(input, &BigInt, len, out, |days: i32| part_of_date(part, days)),
+            _ => map_finite(input, &BigInt, len, out, |days: i32| part_of_date(part, days)),
         },
-        Timestamp => match part {
-            Part::Hour | Part::Minute | Part::Second | Part::Millisecond | Part::Microsecond => {
-                map(input, &BigInt, len, out, |at: i64| part_of_time(part, at.rem_euclid(MICROS_PER_DAY)))
-            }
-            Part::Epoch => map(input, &BigInt, len, out, |at: i64| at.div_euclid(MICROS_PER_SECOND)),
-            _ => map(input, &BigInt, len, out, |at: i64| {
-                part_of_date(part, at.div_euclid(MICROS_PER_DAY) as i32)
-            }),
-        },
+        Timestamp if part.is_clock() => {
+            map_finite(input, &BigInt, len, out, |at: i64| part_of_time(part, at.rem_euclid(MICROS_PER_DAY)))
+        }
+        Timestamp => map_finite(input, &BigInt, len, out, |at: i64| {
+            part_of_date(part, at.div_euclid(MICROS_PER_DAY) as i32)
+        }),
         Time => map(input, &BigInt, len, out, |at: i64| part_of_time(part, at)),
+        TimeTzType => {
+            map(input, &BigInt, len, out, |at: i64| part_of_time(part, TimeTz::from_stored(at).micros))
+        }
         IntervalType => map(input, &BigInt, len, out, |i: Interval| part_of_interval(part, i)),
         other => Err(Error::internal(format!("part of {other}"))),
     }
@@ -213,7 +251,9 @@ fn fields(
     let rows = if input.is_constant() { 1 } else { len };
     out.reset_flat(&BigInt, rows);
     map_fields(&input.values::<i32>()[..rows], out.values_mut::<i64>(), f);
-    crate::apply::finish(&[&input], rows, len, out)
+    crate::apply::finish(&[&input], rows, len, out)?;
+    hide_infinite(&[&input], len, out);
+    Ok(())
 }
 
 /// Days since the Monday of the week of `days`, 0 to 6.
@@ -223,7 +263,7 @@ pub(super) fn days_since_monday(days: i32) -> i32 {
 }
 
 /// ISO year and week: a week belongs to the year of its Thursday.
-fn iso_week(days: i32) -> (i32, i32) {
+pub(super) fn iso_week(days: i32) -> (i32, i32) {
     let thursday = days.saturating_sub(days_since_monday(days)).saturating_add(3);
     let (year, ..) = civil_from_days(thursday);
     (year, thursday.wrapping_sub(days_from_civil(year, 1, 1)) / 7 + 1)
@@ -251,8 +291,9 @@ fn part_of_date(part: Part, days: i32) -> i64 {
         Part::DayOfYear => days.wrapping_sub(days_from_civil(year, 1, 1)).wrapping_add(1),
         Part::Era => i32::from(year > 0),
         Part::Hour | Part::Minute | Part::Second | Part::Millisecond | Part::Microsecond => 0,
+        Part::Timezone | Part::TimezoneHour | Part::TimezoneMinute => 0,
         Part::Epoch => return i64::from(days) * 86_400,
-        Part::Julian => return i64::from(days) + JULIAN_1970 as i64,
+        Part::Julian => return julian_day(days) as i64,
     })
 }
 
@@ -284,47 +325,103 @@ fn part_of_interval(part: Part, interval: Interval) -> i64 {
         Part::Month => months % 12,
         Part::Day => i64::from(interval.days),
         Part::Hour => interval.micros / (3600 * MICROS_PER_SECOND),
-        Part::Epoch => (interval.order_key() / i128::from(MICROS_PER_SECOND)) as i64,
         other => part_of_time(other, interval.micros),
     }
 }
 
-/// `date_part(name, x)`.
-fn named_part(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    if null_argument(args, &BigInt, len, out) {
+/// `date_part(name, x)` where the name is not known beforehand; those are bound as functions of their own.
+fn named_part(zone: Option<&Zone>, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    if null_argument(args, &Double, len, out) {
         return Ok(());
     }
     let names = TextColumn::of(args[0]);
-    if args[0].is_constant() {
-        return date_part(Part::parse(names.get(0))?, args[1], len, out);
-    }
     let part = |row: usize| Part::parse(names.get(row));
-    match args[1].logical_type() {
+    let local = match zone {
+        Some(zone) => to_local(zone, args[1])?,
+        None => std::borrow::Cow::Borrowed(args[1]),
+    };
+    match local.logical_type() {
         Date => {
-            let days = Column::<i32>::of(args[1]);
-            per_row(args, &BigInt, len, out, |row| Ok(part_of_date(part(row)?, days.get(row))))
+            let days = Column::<i32>::of(&local);
+            per_row(args, &Double, len, out, |row| {
+                let days = days.get(row);
+                Ok(match part(row)? {
+                    _ if !is_finite_date(days) => 0.0,
+                    Part::Julian => julian_day(days),
+                    part => part_of_date(part, days) as f64,
+                })
+            })?;
         }
         IntervalType => {
-            let values = Column::<Interval>::of(args[1]);
-            per_row(args, &BigInt, len, out, |row| Ok(part_of_interval(part(row)?, values.get(row))))
+            let values = Column::<Interval>::of(&local);
+            per_row(args, &Double, len, out, |row| {
+                let interval = values.get(row);
+                Ok(match part(row)? {
+                    Part::Epoch => epoch_seconds(interval),
+                    part if part.is_clock() || is_long(part) => part_of_interval(part, interval) as f64,
+                    part => return Err(no_part(part, "INTERVAL")),
+                })
+            })?;
         }
-        ty => {
-            let values = Column::<i64>::of(args[1]);
-            per_row(args, &BigInt, len, out, |row| {
-                Ok(part_of_moment(part(row)?, ty.clone(), values.get(row)))
-            })
+        Time | TimeTzType => {
+            let (values, is_zoned) = (Column::<i64>::of(&local), local.logical_type() == TimeTzType);
+            per_row(args, &Double, len, out, |row| {
+                let stored = values.get(row);
+                let (micros, offset) = if is_zoned {
+                    let at = TimeTz::from_stored(stored);
+                    (at.micros, at.offset)
+                } else {
+                    (stored, 0)
+                };
+                Ok(match part(row)? {
+                    Part::Epoch => micros as f64 / 1e6,
+                    Part::Timezone => f64::from(offset),
+                    Part::TimezoneHour => timezone_hour_of(offset) as f64,
+                    Part::TimezoneMinute => timezone_minute_of(offset) as f64,
+                    part if part.is_clock() => part_of_time(part, micros) as f64,
+                    part => return Err(no_part(part, "TIME")),
+                })
+            })?;
+        }
+        _ => {
+            let (values, moments) = (Column::<i64>::of(&local), Column::<i64>::of(args[1]));
+            let offset = |row: usize| zone.map_or(0, |zone| zone.offset_at(moments.get(row)));
+            per_row(args, &Double, len, out, |row| {
+                let at = values.get(row);
+                let days = at.div_euclid(MICROS_PER_DAY) as i32;
+                Ok(match part(row)? {
+                    _ if !is_finite_timestamp(at) => 0.0,
+                    Part::Epoch => moments.get(row) as f64 / 1e6,
+                    Part::Julian => {
+                        julian_day(days) + at.rem_euclid(MICROS_PER_DAY) as f64 / MICROS_PER_DAY as f64
+                    }
+                    Part::Timezone => f64::from(offset(row)),
+                    Part::TimezoneHour => timezone_hour_of(offset(row)) as f64,
+                    Part::TimezoneMinute => timezone_minute_of(offset(row)) as f64,
+                    part if part.is_clock() => part_of_time(part, at.rem_euclid(MICROS_PER_DAY)) as f64,
+                    part => part_of_date(part, days) as f64,
+                })
+            })?;
         }
     }
+    hide_infinite(&[&local], len, out);
+    Ok(())
 }
 
-fn part_of_moment(part: Part, ty: LogicalType, at: i64) -> i64 {
-    let is_clock =
-        matches!(part, Part::Hour | Part::Minute | Part::Second | Part::Millisecond | Part::Microsecond);
-    if ty == Time || is_clock {
-        part_of_time(part, at.rem_euclid(MICROS_PER_DAY))
-    } else if part == Part::Epoch {
-        at.div_euclid(MICROS_PER_SECOND)
-    } else {
-        part_of_date(part, at.div_euclid(MICROS_PER_DAY) as i32)
-    }
+/// Parts that intervals have, but of the clock.
+fn is_long(part: Part) -> bool {
+    matches!(
+        part,
+        Part::Millennium
+            | Part::Century
+            | Part::Decade
+            | Part::Year
+            | Part::Quarter
+            | Part::Month
+            | Part::Day
+    )
+}
+
+fn no_part(part: Part, of: &str) -> Error {
+    Error::invalid_argument(format!("{of} has no {}", part.name()))
 }
