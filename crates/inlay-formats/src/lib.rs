@@ -5,7 +5,7 @@
 //! - [`parquet`]: `read_parquet`. [`write`]: CSV and Parquet files as targets of COPY TO.
 //! - [`series`]: `range` and `generate_series`.
 //! - [`tpcds`]: the TPC-DS data generator behind `CALL tpcds_dbgen`.
-//! - [`zones`]: `pg_timezone_names`.
+//! - [`zones`]: the table function `pg_timezone_names`.
 //! - [`tpch`]: the TPC-H data generator behind `CALL tpch_dbgen`.
 //!
 //! Sources hand out morsels that workers read in parallel; see [`inlay_catalog::TableSource`].

@@ -91,8 +91,8 @@ fn main() -> Result<()> {
     })?;
     report("l_partkey", LogicalType::BigInt, |_| Value::BigInt(random.below(200_000) as i64))?;
     report("l_suppkey", LogicalType::BigInt, |_| Value::BigInt(random.below(10_000) as i64))?;
-    report("l_quantity", money, |_| decimal(100 * (1 + random.below(50))))?;
-    report("l_extendedprice", money, |_| decimal(90_000 + random.below(10_400_000)))?;
+    report("l_quantity", money.clone(), |_| decimal(100 * (1 + random.below(50))))?;
+    report("l_extendedprice", money.clone(), |_| decimal(90_000 + random.below(10_400_000)))?;
     report("l_discount", money, |_| decimal(random.below(11)))?;
     report("l_shipdate", LogicalType::Date, |_| Value::Date(8036 + random.below(2526) as i32))?;
     report("l_returnflag", LogicalType::Varchar, |_| {
@@ -124,14 +124,14 @@ fn main() -> Result<()> {
 /// Encodes a column, writes and reads its image, and prints a line.
 fn report(name: &str, ty: LogicalType, mut value: impl FnMut(usize) -> Value) -> Result<()> {
     let budget = MemoryBudget::unlimited();
-    let mut builder = VectorBuilder::new(ty, ROW_GROUP_SIZE);
+    let mut builder = VectorBuilder::new(ty.clone(), ROW_GROUP_SIZE);
     for row in 0..ROW_GROUP_SIZE {
         builder.push(&value(row))?;
     }
     let column: Vector = builder.finish();
     let segment = Segment::encode(&column, &budget)?;
     let (image, write) = timed(|| segment.to_bytes())?;
-    let (back, read) = timed(|| Segment::from_bytes(ty, &image, &budget))?;
+    let (back, read) = timed(|| Segment::from_bytes(ty.clone(), &image, &budget))?;
     let wrong = (0..column.len()).find(|row| back.get(*row).total_cmp(&column.get(*row)).is_ne());
     assert!(wrong.is_none() && back.encoding_name() == segment.encoding_name(), "{name}: row {wrong:?}");
     let per_second = |amount: usize, time: Duration| amount as f64 / time.as_secs_f64();

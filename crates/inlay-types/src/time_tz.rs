@@ -43,10 +43,10 @@ impl fmt::Display for TimeTz {
         let magnitude = self.offset.unsigned_abs();
         let sign = if self.offset < 0 { '-' } else { '+' };
         let _ = write!(text, "{sign}{:02}", magnitude / 3600);
-        if magnitude % 3600 != 0 {
+        if !magnitude.is_multiple_of(3600) {
             let _ = write!(text, ":{:02}", magnitude / 60 % 60);
         }
-        if magnitude % 60 != 0 {
+        if !magnitude.is_multiple_of(60) {
             let _ = write!(text, ":{:02}", magnitude % 60);
         }
         f.write_str(&text)

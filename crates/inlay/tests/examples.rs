@@ -1,6 +1,6 @@
 //! Runs the example of everything that can be called: what the manual says is what SQL answers.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test program: it reports and fails")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test program: it reports and fails")]
 
 use inlay::{Connection, Database};
 use inlay_kernels::manual;

@@ -2,7 +2,7 @@
 //!
 //! `cargo test -p inlay --test reference -- --ignored` writes `functions.md` anew.
 
-#![expect(clippy::unwrap_used, reason = "a test program: it reports and fails")]
+#![allow(clippy::unwrap_used, reason = "a test program: it reports and fails")]
 
 use inlay::Database;
 use inlay_kernels::manual::{self, Category};

@@ -102,13 +102,13 @@ impl ColumnReader {
             LogicalType::Interval => column.values::<Interval>(|_| None, inlay_kernels::parse::interval),
             _ => {
                 let text = column.text();
-                self.from_text(&text, bad)
+                self.cast_text(&text, bad)
             }
         }
     }
 
     /// Values of a type without a reader of its own: what a cast makes of the text.
-    fn from_text(&self, text: &Vector, bad: &mut Vec<u32>) -> Vector {
+    fn cast_text(&self, text: &Vector, bad: &mut Vec<u32>) -> Vector {
         let mut values = Vector::empty(self.ty.clone());
         if cast(text, &self.ty, true, &mut values).is_err() {
             values = Vector::nulls(self.ty.clone(), text.len());

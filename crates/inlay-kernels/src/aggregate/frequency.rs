@@ -71,8 +71,7 @@ impl Counts {
         }
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
-        loop {
-            let Some(pair) = (self.slots[slot] as usize).checked_sub(1) else { break };
+        while let Some(pair) = (self.slots[slot] as usize).checked_sub(1) {
             let equal = || {
                 let (value, own) = (Item::of_vector(vector, row), Item::of_column(&self.values, pair));
                 self.comparator.equal(value, own)

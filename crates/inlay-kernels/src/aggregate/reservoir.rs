@@ -158,7 +158,7 @@ impl GroupedAccumulator for Reservoir {
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
         self.fractions.learn(args.get(1), groups.len());
-        if let Some(size) = args.get(2).filter(|size| groups.len() > 0 && !size.is_null(0)) {
+        if let Some(size) = args.get(2).filter(|size| !groups.is_empty() && !size.is_null(0)) {
             let size = Value::as_i128(&size.get(0)).unwrap_or(SAMPLE_SIZE as i128);
             self.size = size.clamp(1, SAMPLE_MAX) as usize;
         }

@@ -95,11 +95,11 @@ fn merged_groups_equal_single_ones() {
             check("count", &[], groups, nulls);
             for ty in &any {
                 for name in ["count", "min", "max", "first", "any_value", "mode", "approx_count_distinct"] {
-                    check(name, &[ty.clone()], groups, nulls);
+                    check(name, std::slice::from_ref(ty), groups, nulls);
                 }
                 if ty.is_numeric() {
                     for name in ["sum", "avg", "median", "var_samp", "stddev_pop"] {
-                        check(name, &[ty.clone()], groups, nulls);
+                        check(name, std::slice::from_ref(ty), groups, nulls);
                     }
                 }
             }

@@ -178,7 +178,7 @@ pub(super) fn kernel_of<T: Checked>(op: Op, ty: LogicalType) -> Arc<dyn ScalarKe
         };
     }
     let division = move |ty: &LogicalType, a: T, b: T| {
-        if b == T::default() { Error::DivisionByZero } else { op.overflow(&ty, a, b) }
+        if b == T::default() { Error::DivisionByZero } else { op.overflow(ty, a, b) }
     };
     match op {
         Op::Add => checked!(try_zip, T::add),

@@ -35,7 +35,7 @@ pub(super) fn resolve_binary(
     let is_count = |ty: &LogicalType| {
         let is_small = |a: &&ArgType| a.ty == *ty && a.integer.is_some_and(|n| i32::try_from(n).is_ok());
         ty.is_integer() && crate::coercion::can_cast_implicitly(ty, &Integer)
-            || [left, right].iter().any(|a| is_small(a))
+            || [left, right].iter().any(is_small)
     };
     let zone = || Arc::clone(&options.zone);
     match (op, &l, &r) {

@@ -97,7 +97,7 @@ fn number_to(value: &Value, to: &LogicalType) -> Result<Value> {
                     (v >= -(2f64.powi(127)) && v < 2f64.powi(127)).then_some(v as i128)
                 }
             };
-            whole.and_then(|v| Value::from_stored_i128(&to, v)).ok_or_else(beyond)
+            whole.and_then(|v| Value::from_stored_i128(to, v)).ok_or_else(beyond)
         }
     }
 }
@@ -157,7 +157,7 @@ fn from_text(text: &str, to: &LogicalType) -> Result<Value> {
         }
         _ => {
             let number = parse::int(bytes).map_err(|error| parse_error(error, text, to))?;
-            let value = Value::from_stored_i128(&to, number);
+            let value = Value::from_stored_i128(to, number);
             return value.ok_or_else(|| parse_error(ParseError::OutOfRange, text, to));
         }
     };

@@ -416,7 +416,7 @@ fn sign(is_negative: bool, spec: &Spec) -> String {
 fn separated(digits: &str, separator: char) -> String {
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(separator);
         }
         out.push(digit);

@@ -159,7 +159,7 @@ fn bar(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
             return Err(Error::out_of_range(format!("bar: the width is 1 to {BAR_MAX}, not {width}")));
         }
         let (low, high) = (low.get(row), high.get(row));
-        if !(low < high) || !low.is_finite() || !high.is_finite() {
+        if !low.is_finite() || !high.is_finite() || low >= high {
             return Err(Error::out_of_range(format!(
                 "bar: the minimum {low} is not below the maximum {high}"
             )));
@@ -171,7 +171,7 @@ fn bar(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
             text.extend_from_slice("█".as_bytes());
         }
         let mut used = eighths / 8;
-        if eighths % 8 > 0 {
+        if !eighths.is_multiple_of(8) {
             let part = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8];
             text.extend_from_slice(part.encode_utf8(&mut [0; 4]).as_bytes());
             used += 1;

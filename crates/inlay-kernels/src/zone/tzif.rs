@@ -74,9 +74,9 @@ pub(super) fn read(data: &[u8]) -> Option<Tzif> {
         })
     };
     let mut zone = Tzif { first: kind(0)?, ..Tzif::default() };
-    for index in 0..times {
+    for (index, its) in indexes.iter().take(times).enumerate() {
         zone.times.push(i64::from_be_bytes(body.get(index * 8..index * 8 + 8)?.try_into().ok()?));
-        zone.kinds.push(kind(usize::from(indexes[index]))?);
+        zone.kinds.push(kind(usize::from(*its))?);
     }
     let rule = std::str::from_utf8(rule_text).ok()?.trim_matches('\n');
     zone.rule = Rule::parse(rule);

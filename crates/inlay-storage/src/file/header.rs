@@ -14,8 +14,8 @@ use twox_hash::XxHash3_64;
 pub(super) const HEADER_SIZE: usize = 512;
 /// Both header blocks.
 pub(super) const HEADERS_SIZE: usize = 2 * BLOCK_SIZE as usize;
-/// The format this version writes, and the newest it reads.
-pub const FORMAT_VERSION: u32 = 1;
+/// The format this version writes and reads. Version 1 came before the first release.
+pub const FORMAT_VERSION: u32 = 2;
 const MAGIC: [u8; 16] = *b"Inlay database\n\0";
 const SEED: u64 = 0x6865_6164_6572_3031;
 const CHECKED: usize = HEADER_SIZE - 8;
@@ -65,19 +65,19 @@ impl Header {
         }
         match Self::fields(checked) {
             Ok(Ok(header)) if header.generation % 2 == parity => Copy::Valid(header),
-            Ok(Err(version)) => Copy::Newer(version),
+            Ok(Err(version)) => Copy::OfVersion(version),
             _ => Copy::Damaged,
         }
     }
 
-    /// The fields, or the version number if it is a newer one, whose other fields may be others.
+    /// The fields, or the version number if it is another one, whose other fields may be others.
     fn fields(bytes: &[u8]) -> Result<std::result::Result<Self, u32>> {
         let mut reader = ByteReader::new(bytes);
         if reader.raw(16)? != MAGIC {
             return Err(Error::corrupt("no header"));
         }
         let version = reader.u32()?;
-        if version > FORMAT_VERSION {
+        if version != FORMAT_VERSION {
             return Ok(Err(version));
         }
         if u64::from(reader.u32()?) != BLOCK_SIZE {
@@ -96,7 +96,7 @@ impl Header {
 enum Copy {
     Blank,
     Damaged,
-    Newer(u32),
+    OfVersion(u32),
     Valid(Header),
 }
 
@@ -156,13 +156,8 @@ fn newest_of(blocks: &[u8], parity: u64, path: &str) -> Result<(Found, bool)> {
             Copy::Blank => blank += 1,
             Copy::Damaged => {}
             Copy::Valid(header) => valid.push(header),
-            Copy::Newer(version) => {
-                return Err(Error::Unsupported {
-                    feature: format!("\"{path}\" has format version {version}, which"),
-                    alternative: Some(format!(
-                        "this version of Inlay knows versions up to {FORMAT_VERSION}; open it with a newer one"
-                    )),
-                });
+            Copy::OfVersion(version) => {
+                return Err(other_version(version, path));
             }
         }
     }
@@ -173,6 +168,17 @@ fn newest_of(blocks: &[u8], parity: u64, path: &str) -> Result<(Found, bool)> {
         None => Found::Damaged,
     };
     Ok((found, whole))
+}
+
+/// The refusal of a database of another format.
+fn other_version(version: u32, path: &str) -> Error {
+    let alternative = if version > FORMAT_VERSION {
+        format!("this version of Inlay knows versions up to {FORMAT_VERSION}; open it with a newer one")
+    } else {
+        "EXPORT DATABASE with the Inlay that wrote it and IMPORT DATABASE with this one".to_string()
+    };
+    let feature = format!("\"{path}\" has format version {version}, which");
+    Error::Unsupported { feature, alternative: Some(alternative) }
 }
 
 /// The refusal of a file that is something else, with what it looks like.

@@ -125,7 +125,7 @@ fn bytes_of_any_pattern_are_read_without_panic() {
                 state ^= state << 13;
                 state ^= state >> 7;
                 state ^= state << 17;
-                if state % 5 == 0 {
+                if state.is_multiple_of(5) {
                     *byte = (state >> 40) as u8;
                 }
             }

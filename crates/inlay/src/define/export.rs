@@ -380,8 +380,7 @@ fn is_macro(definition: &Definition) -> bool {
 /// COMMENT ON, if what it is on is still there.
 fn comment_text(state: &State, comment: &Definition) -> Option<String> {
     let text = literal(&comment.sql);
-    let Some(owner) = comment.owner else { return None };
-    let object = state.object(owner)?;
+    let object = state.object(comment.owner?)?;
     let name = text::name(object.name());
     if let Some((_, column)) = comment.name.split_once('.') {
         return Some(format!("COMMENT ON COLUMN {name}.{} IS {text}", quoted(column)));

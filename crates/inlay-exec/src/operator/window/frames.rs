@@ -1,5 +1,7 @@
 //! Which rows each row's value is computed from: partitions, peers and frames of a stretch of rows in order.
 
+#![expect(clippy::needless_range_loop, reason = "a row is a place in several columns at once")]
+
 use super::Part;
 use super::order::{Normal, normalise};
 use super::spec::{Bound, FrameSpec, Operand};

@@ -98,7 +98,7 @@ impl Part {
         })?;
         let pieces: Vec<Vector> = pieces.into_iter().filter_map(Mutex::into_inner).collect();
         let ty = self.columns[*column].logical_type().clone();
-        let whole = concat_columns(context, &[ty.clone()], &[pieces])?;
+        let whole = concat_columns(context, std::slice::from_ref(&ty), &[pieces])?;
         Ok(whole.into_iter().next().unwrap_or_else(|| Vector::empty(ty)))
     }
 }

@@ -532,7 +532,8 @@ impl Sorter<'_> {
         let mut splitters: Vec<P> = samples.chunks(SAMPLES).skip(1).map(|chunk| chunk[0]).collect();
         splitters.dedup();
         let blocks = len.div_ceil(BLOCK_ROWS);
-        let dealt: Vec<Mutex<Vec<Vec<(P, u32)>>>> = (0..blocks).map(|_| Mutex::default()).collect();
+        type Buckets<P> = Vec<Vec<(P, u32)>>;
+        let dealt: Vec<Mutex<Buckets<P>>> = (0..blocks).map(|_| Mutex::default()).collect();
         context.parallel(blocks, |block| {
             let from = block * BLOCK_ROWS;
             let part = &prefixes[from..len.min(from + BLOCK_ROWS)];

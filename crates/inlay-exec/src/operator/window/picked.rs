@@ -3,6 +3,8 @@
 //!
 //! Frames are walked, row by row, over numbers of the order instead of values.
 
+#![expect(clippy::needless_range_loop, reason = "a row is a place in several columns at once")]
+
 use super::Part;
 use super::frames::{Chunk, Ranges};
 use super::order::{KeyColumn, sort};

@@ -25,6 +25,9 @@ pub(super) struct FloatTree {
     levels: Vec<Vec<f64>>,
 }
 
+/// Adds the rows of `(frame, begin, end)` to the states of their frames.
+pub(super) type AddRows<'a> = dyn FnMut(&mut Accumulator, &[(u32, usize, usize)]) -> Result<()> + 'a;
+
 impl FloatTree {
     pub(super) fn new(values: Vec<f64>) -> Self {
         let mut levels = vec![values];
@@ -214,7 +217,7 @@ impl StateTree {
         &self,
         frames: &Ranges,
         states: &mut Accumulator,
-        add_rows: &mut dyn FnMut(&mut Accumulator, &[(u32, usize, usize)]) -> Result<()>,
+        add_rows: &mut AddRows<'_>,
     ) -> Result<()> {
         let highest = SEGMENT_LEVELS + self.top.len();
         let mut left: Vec<Vec<(u32, usize, usize)>> = vec![Vec::new(); highest + 1];

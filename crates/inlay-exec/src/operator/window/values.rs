@@ -1,5 +1,7 @@
 //! Functions that number rows or take the value of another row: all but aggregates.
 
+#![expect(clippy::needless_range_loop, reason = "a row is a place in several columns at once")]
+
 use super::Part;
 use super::frames::{Chunk, Ranges};
 use super::spec::{Function, Operand};
@@ -183,7 +185,7 @@ fn framed(
         let mut ranges = ranges.filter(|(low, high)| low < high);
         let found = match &wanted {
             None if kind == WindowKind::FirstValue => ranges.next().map(|(low, _)| place_of(low)),
-            None => ranges.last().map(|(_, high)| place_of(high - 1)),
+            None => ranges.next_back().map(|(_, high)| place_of(high - 1)),
             Some(wanted) if wanted.is_null(row) => None,
             Some(wanted) => {
                 let mut left = usize::try_from(wanted.values::<i64>()[row] - 1).ok();

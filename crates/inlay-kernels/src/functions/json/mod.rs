@@ -220,7 +220,7 @@ impl<'a> Paths<'a> {
             }
             Self::Text(column, last) => {
                 let text = column.text(row);
-                if !last.as_ref().is_some_and(|(known, _)| *known == text) {
+                if last.as_ref().is_none_or(|(known, _)| *known != text) {
                     *last = Some((text, Path::parse(text)?));
                 }
                 Ok(last.as_ref().map(|(_, path)| path))
@@ -409,7 +409,7 @@ fn resolve_array(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
 }
 
 fn resolve_object(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
-    if args.len() % 2 != 0 {
+    if !args.len().is_multiple_of(2) {
         return None;
     }
     let plain: Vec<bool> = args.iter().map(|arg| is_plain(&arg.ty)).collect();
