@@ -6,11 +6,13 @@
 #   make test     unit tests of the crates, then everything that goes through Python
 #   make check    formatters, linters and type checkers; fast checks first
 #   make crash    kills, power cuts, damage, isolation: all of it, and files beside DuckDB and SQLite; an hour
+#   make fuzz-sql   random queries answered by Inlay and DuckDB and by Inlay in other ways     QUERIES=200000 ARGS="--seed 1"
 #   make bench    Inlay beside its peers                     SUITE=tpch SF=1 ARGS="--only inlay,duckdb --queries 1,6"
 
 PYTHON ?= python3
 SUITE ?= tpch
 SF ?= 1
+QUERIES ?= 200000
 ARGS ?=
 
 VENV := .venv
@@ -24,7 +26,7 @@ SOURCES := $(shell find crates bindings/python -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \) \
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
 
-.PHONY: setup demo test test-rust test-python bench crash check
+.PHONY: setup demo test test-rust test-python bench crash check fuzz-sql
 .DELETE_ON_ERROR:
 
 setup: $(INLAY)
@@ -72,3 +74,6 @@ bench: setup $(PEERS)
 # ARGS="--counts short --figures inserts,delete" is a quick look; only a complete run writes its page.
 crash: setup
 	$(BIN)/python -m bench reliability $(ARGS)
+
+fuzz-sql: setup
+	$(BIN)/python -m tests.fuzz --queries $(QUERIES) $(ARGS)

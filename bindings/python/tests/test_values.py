@@ -67,7 +67,10 @@ def test_parameters_come_back_as_they_went_in(con: inlay.Connection, value: Any)
         (pd.NaT, None),
         (pd.NA, None),
         (uuid.UUID(int=5), str(uuid.UUID(int=5))),
-        (MOMENT.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=2))), MOMENT - datetime.timedelta(hours=2)),
+        (
+            MOMENT.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=2))),
+            (MOMENT - datetime.timedelta(hours=2)).replace(tzinfo=datetime.timezone.utc),
+        ),
     ],
     ids=repr,
 )

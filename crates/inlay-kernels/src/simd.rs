@@ -118,8 +118,9 @@ multiversion! {
 fn pack_word(chunk: &[u8; 64]) -> u64 {
     let mut word = 0u64;
     for (index, eight) in chunk.as_chunks::<8>().0.iter().enumerate() {
-        // Each byte is 0 or 1; the product gathers the eight low bits in its highest byte.
-        let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        // The product gathers the eight low bits in its highest byte. Bytes are 0 or 1, but at NULLs they may be anything.
+        let low_bits = u64::from_le_bytes(*eight) & 0x0101_0101_0101_0101;
+        let bits = low_bits.wrapping_mul(0x0102_0408_1020_4080) >> 56;
         word |= bits << (index * 8);
     }
     word

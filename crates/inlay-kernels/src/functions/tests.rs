@@ -331,7 +331,7 @@ fn dates_answer_as_duckdb() {
         ("milliseconds", vec![timestamp("2000-01-01 00:00:01.234567")], "1234"),
         ("second", vec![timestamp("2000-01-01 00:00:01.934567")], "1"),
         ("hour", vec![date("2000-01-01")], "0"),
-        ("date_part", vec![text("month"), date("2024-02-29")], "2"),
+        ("date_part", vec![text("month"), date("2024-02-29")], "2.0"),
         ("date_trunc", vec![text("week"), date("2024-02-25")], "2024-02-19 00:00:00"),
         ("date_trunc", vec![text("quarter"), timestamp("2024-02-25 10:11:12")], "2024-01-01 00:00:00"),
         ("date_trunc", vec![text("hour"), timestamp("2024-02-25 10:11:12")], "2024-02-25 10:00:00"),
@@ -398,7 +398,12 @@ fn samples(ty: LogicalType) -> Vec<Value> {
         LogicalType::Boolean => vec![Value::Boolean(true), Value::Boolean(false)],
         LogicalType::Date => cast_all(&["2024-02-29", "1969-12-31", "0001-01-01"]),
         LogicalType::Time => cast_all(&["10:11:12.5", "00:00:00"]),
-        LogicalType::Timestamp => cast_all(&["2024-02-29 10:11:12.5", "1969-12-31 23:59:59"]),
+        LogicalType::Timestamp
+        | LogicalType::TimestampS
+        | LogicalType::TimestampMs
+        | LogicalType::TimestampNs
+        | LogicalType::TimestampTz => cast_all(&["2024-02-29 10:11:12.5", "1969-12-31 23:59:59"]),
+        LogicalType::TimeTz => cast_all(&["10:11:12.5+01", "00:00:00-02:30"]),
         LogicalType::Interval => cast_all(&["1 year 2 days 03:00:00", "-1 month"]),
         LogicalType::Double | LogicalType::Real => cast_all(&["0.5", "-2.5", "3"]),
         _ => cast_all(&["1", "3", "2"]),

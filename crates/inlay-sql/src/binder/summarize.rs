@@ -205,15 +205,21 @@ impl Binder<'_> {
             };
             let list = |texts: Vec<String>| Value::Varchar(format!("[{}]", texts.join(", ")));
             let (names, types) = columns.into_iter().unzip();
-            rows.push(vec![
-                Value::Varchar(database.clone()),
-                Value::Varchar(schema_of(&name).to_string()),
-                Value::Varchar(bare_name(&name).to_string()),
-                list(names),
-                list(types),
-                Value::Boolean(database == "temp"),
-            ]);
+            let place = (schema_of(&name).to_string(), bare_name(&name).to_string());
+            rows.push((
+                place,
+                vec![
+                    Value::Varchar(database.clone()),
+                    Value::Varchar(schema_of(&name).to_string()),
+                    Value::Varchar(bare_name(&name).to_string()),
+                    list(names),
+                    list(types),
+                    Value::Boolean(database == "temp"),
+                ],
+            ));
         }
+        rows.sort_by(|left, right| left.0.cmp(&right.0));
+        let rows = rows.into_iter().map(|(_, row)| row).collect();
         let text = LogicalType::Varchar;
         let columns = [
             ("database", text.clone()),

@@ -70,7 +70,7 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
             })
         })]),
         "the timestamp of nanoseconds since 1970",
-        "make_timestamp_ns(1500) = TIMESTAMP_NS '1970-01-01 00:00:00.0000015'",
+        "make_timestamp_ns(1500) = '1970-01-01 00:00:00.0000015'::TIMESTAMP_NS",
     )
     .fallible(),
     Function::new(

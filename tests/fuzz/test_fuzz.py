@@ -1,0 +1,40 @@
+"""A short run of the fuzzer, and that it would notice."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+pytest.importorskip("duckdb")
+
+from tests.fuzz.__main__ import text
+from tests.fuzz.compare import same
+from tests.fuzz.runner import run_schema
+
+
+@pytest.mark.parametrize("schema", range(6))
+def test_random_queries_have_one_answer(schema: int) -> None:
+    report = run_schema(2026, schema)
+    assert not report.findings, text(report.findings[0], with_tables=True)
+    assert report.outcomes["same"] > 60, report.outcomes
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ([(1, "a"), (2, None)], [(2, None), (1, "a")], True),
+        ([(0.1 + 0.2,)], [(0.3,)], True),
+        ([(Decimal("1.50"),)], [(Decimal("1.5"),)], True),
+        ([(1,), (1,), (2,)], [(1,), (2,), (2,)], False),
+        ([(True,)], [(1,)], True),
+        ([(None,)], [(0,)], False),
+        ([("1",)], [(1,)], False),
+        ([(1.0000001,)], [(1.0,)], False),
+        ([], [(None,)], False),
+    ],
+)
+def test_answers_are_compared_as_rows(
+    left: list[tuple[object, ...]], right: list[tuple[object, ...]], expected: bool
+) -> None:
+    assert same(left, right) is expected
