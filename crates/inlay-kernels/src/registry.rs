@@ -157,7 +157,7 @@ impl Signature {
     }
 
     /// The loop for a session.
-    fn kernel_for(&self, options: &ResolveOptions) -> Arc<dyn ScalarKernel> {
+    pub(crate) fn kernel_for(&self, options: &ResolveOptions) -> Arc<dyn ScalarKernel> {
         let zone = Arc::clone(&options.zone);
         match self.zone {
             ZoneUse::None => Arc::new(self.kernel),
