@@ -82,11 +82,11 @@ def sortable(value: Any) -> tuple[int, Any]:
 def same(left: Any, right: Any) -> bool:
     """Whether two values are equal, doubles nearly."""
     if isinstance(left, float) or isinstance(right, float):
-        return (
-            left is not None
-            and right is not None
-            and math.isclose(float(left), float(right), rel_tol=1e-8, abs_tol=1e-8)
-        )
+        if left is None or right is None:
+            return left is right
+        if math.isnan(left) or math.isnan(right):
+            return math.isnan(left) and math.isnan(right)
+        return math.isclose(float(left), float(right), rel_tol=1e-8, abs_tol=1e-8)
     return bool(left == right)
 
 
