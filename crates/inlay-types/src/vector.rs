@@ -28,7 +28,7 @@ impl Dictionary {
     /// A dictionary of flat, non-NULL values. Values need not be sorted, nor even distinct.
     pub fn new(values: Vector) -> Arc<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-        debug_assert!(matches!(values.kind(), VectorKind::Flat) && values.validity().is_none());
+        debug_assert!(matches!(values.kind(), VectorKind::Flat) && values.null_count() == 0);
         Arc::new(Self { values, id: NEXT_ID.fetch_add(1, Ordering::Relaxed) })
     }
 
