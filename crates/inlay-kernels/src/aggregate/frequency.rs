@@ -7,7 +7,6 @@ use super::collect::GroupRows;
 use super::column::Column;
 use super::fractions::Parameter;
 use super::order::{Comparator, Item};
-use super::packing::Results;
 use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::AggregateFunction;
 use crate::hash;
@@ -146,8 +145,6 @@ fn later(first: u64, rows: u32) -> u64 {
 enum Question {
     Mode,
     Entropy,
-    #[allow(dead_code, reason = "for lists")]
-    Top,
 }
 
 struct Frequency {
@@ -165,18 +162,10 @@ pub(crate) fn entropy(f: &AggregateFunction, _total: bool) -> Result<Box<dyn Gro
     Ok(boxed(f, Question::Entropy))
 }
 
-#[allow(dead_code, reason = "for lists")]
-pub(crate) fn top(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
-    Ok(boxed(f, Question::Top))
-}
-
 fn boxed(function: &AggregateFunction, question: Question) -> Box<dyn GroupedAccumulator> {
     let (counts, parameter) = (Counts::new(function), Parameter::default());
     Box::new(Frequency { counts, question, parameter, function: function.clone() })
 }
-
-/// Most values that `approx_top_k` gives.
-const TOP_MAX: usize = 1_000_000;
 
 impl Frequency {
     fn entropies(&self, from: usize, len: usize) -> Vector {
@@ -217,22 +206,6 @@ impl Frequency {
         }
         builder.finish()
     }
-
-    fn tops(&self, from: usize, len: usize) -> Result<Vector> {
-        let k = self.parameter.count(self.function.name, TOP_MAX)?;
-        let mut results = Results::new(&self.function.return_type, len);
-        for group in from..from + len {
-            let mut pairs = self.pairs(group).to_vec();
-            if pairs.is_empty() {
-                results.push_null();
-                continue;
-            }
-            pairs.sort_by_cached_key(|&pair| self.rank(pair));
-            pairs.iter().take(k).for_each(|&pair| self.push(results.child(), pair));
-            results.end_row();
-        }
-        results.finish()
-    }
 }
 
 impl GroupedAccumulator for Frequency {
@@ -260,7 +233,6 @@ impl GroupedAccumulator for Frequency {
         match self.question {
             Question::Mode => Ok(self.modes(from, len)),
             Question::Entropy => Ok(self.entropies(from, len)),
-            Question::Top => self.tops(from, len),
         }
     }
 
