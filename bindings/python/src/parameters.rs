@@ -2,13 +2,14 @@
 
 use crate::errors::misuse;
 use inlay::types::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil};
-use inlay::types::{Interval, TimeTz};
+use inlay::types::{Field, Interval, LogicalType, TimeTz};
 use inlay::{Parameters, Value};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat,
     PyInt, PyList, PyMapping, PyMemoryView, PyString, PyTime, PyTimeAccess, PyTuple,
 };
+use std::sync::Arc;
 
 /// Parameters of `execute`: a sequence for `?` and `$1`, a mapping for `$name`, anything else for a single `?`.
 pub fn parameters(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameters> {
@@ -66,10 +67,51 @@ pub fn value(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         let bytes = py.get_type::<PyBytes>().call1((object,))?;
         return Ok(Value::Blob(bytes.extract()?));
     }
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return list(py, object);
+    }
+    if let Ok(dict) = object.cast::<PyDict>() {
+        return structure(py, dict);
+    }
     match temporal(py, object)? {
         Some(value) => Ok(value),
         None => other(py, object),
     }
+}
+
+/// A list of values that have one type in common.
+fn list(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let items = object.try_iter()?.map(|item| value(py, &item?)).collect::<PyResult<Vec<_>>>()?;
+    let mut element = LogicalType::Null;
+    for item in &items {
+        let ty = item.logical_type();
+        element = inlay::common_type(&element, &ty)
+            .ok_or_else(|| misuse(py, format!("a list holds values of the types {element} and {ty}")))?;
+    }
+    if element == LogicalType::Null {
+        element = LogicalType::Integer;
+    }
+    let cast = |item: &Value| inlay::cast_value(item, &element);
+    let values = items.iter().map(cast).collect::<Result<Vec<_>, _>>();
+    let values = values.map_err(|error| crate::errors::exception(py, &error))?;
+    Ok(Value::List { element: Arc::new(element), values })
+}
+
+/// A dict with texts as keys is a struct.
+fn structure(py: Python<'_>, dict: &Bound<'_, PyDict>) -> PyResult<Value> {
+    let (mut fields, mut values) = (Vec::new(), Vec::new());
+    for (name, item) in dict.iter() {
+        let Ok(name) = name.extract::<String>() else {
+            return Err(misuse(py, "the keys of a dict are texts when it is used in SQL".to_string()));
+        };
+        let item = value(py, &item)?;
+        fields.push(Field::new(name, item.logical_type()));
+        values.push(item);
+    }
+    if fields.is_empty() {
+        return Err(misuse(py, "an empty dict cannot be used in SQL".to_string()));
+    }
+    Ok(Value::Struct { fields: fields.into(), values })
 }
 
 fn integer(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
@@ -140,7 +182,7 @@ fn other(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let (module, name) = (class.module()?.to_string(), class.name()?.to_string());
     match (module.as_str(), name.as_str()) {
         ("decimal", "Decimal") => decimal(py, object),
-        ("uuid", "UUID") => Ok(Value::Varchar(object.str()?.to_string())),
+        ("uuid", "UUID") => Ok(Value::Uuid(object.getattr("int")?.extract()?)),
         (_, "NAType" | "NaTType" | "MaskedConstant") => Ok(Value::Null),
         ("numpy", "datetime64" | "timedelta64") => {
             let is_nat = object.ne(object)?;

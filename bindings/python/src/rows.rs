@@ -8,7 +8,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyString, PyTime, PyTuple, PyType, PyTzInfo,
+    PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyString, PyTime, PyTuple, PyType, PyTzInfo,
 };
 use std::ops::Range;
 
@@ -139,7 +139,55 @@ fn at(py: Python<'_>, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
             PhysicalType::I64 => vector.values::<i64>()[index].into_py_any(py),
             _ => vector.stored_i128(index).into_py_any(py),
         },
-        _ => vector.value_at(index).to_string().into_py_any(py),
+        _ => object(py, &vector.value_at(index)),
+    }
+}
+
+/// A value as an object: lists and arrays as lists, structs and maps as dicts (a row without names as a tuple), a union
+/// as the value it holds, other types as columns of them give.
+fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+    match value {
+        Value::Null => Ok(py.None()),
+        Value::List { values, .. } | Value::Array { values, .. } => {
+            let items = values.iter().map(|value| object(py, value)).collect::<PyResult<Vec<_>>>()?;
+            items.into_py_any(py)
+        }
+        Value::Struct { values, .. } if value.logical_type().is_tuple() => {
+            let items = values.iter().map(|value| object(py, value)).collect::<PyResult<Vec<_>>>()?;
+            PyTuple::new(py, items)?.into_py_any(py)
+        }
+        Value::Struct { fields, values } => {
+            let dict = PyDict::new(py);
+            for (field, value) in fields.iter().zip(values) {
+                dict.set_item(&*field.name, object(py, value)?)?;
+            }
+            dict.into_py_any(py)
+        }
+        Value::Map { entries, .. } => {
+            let dict = PyDict::new(py);
+            for (key, value) in entries {
+                let key = object(py, key)?;
+                let is_hashable = key.bind(py).hash().is_ok();
+                let key = if is_hashable { key } else { key.bind(py).str()?.into_any().unbind() };
+                dict.set_item(key, object(py, value)?)?;
+            }
+            dict.into_py_any(py)
+        }
+        Value::Union { value, .. } => object(py, value),
+        Value::Uuid(number) => {
+            static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+            let arguments = PyDict::new(py);
+            arguments.set_item("int", *number)?;
+            Ok(CLASS.import(py, "uuid", "UUID")?.call((), Some(&arguments))?.unbind())
+        }
+        Value::Enum { .. } | Value::Bit(_) | Value::TimeTz(_) => value.to_string().into_py_any(py),
+        Value::TimestampS(at) => timestamp(py, at.saturating_mul(1_000_000)),
+        Value::TimestampMs(at) => timestamp(py, at.saturating_mul(1_000)),
+        Value::TimestampNs(at) => timestamp(py, at.div_euclid(1_000)),
+        other => match Vector::from_sql_values(other.logical_type(), std::slice::from_ref(other)) {
+            Ok(vector) => at(py, &vector, 0),
+            Err(error) => Err(crate::errors::exception(py, &error)),
+        },
     }
 }
 

@@ -5,13 +5,13 @@
 //! *literal* takes the other side's type is the caller's affair ([`common_argument_type`]).
 
 use crate::registry::ArgType;
-use inlay_types::LogicalType;
 use inlay_types::LogicalType::{
-    BigInt, Boolean, Date, Decimal, Double, HugeInt, Integer, Null, Real, SmallInt, Time, TimeTz, Timestamp,
-    TimestampMs, TimestampNs, TimestampS, TimestampTz, TinyInt, UBigInt, UHugeInt, UInteger, USmallInt,
-    UTinyInt, Varchar,
+    Array, BigInt, Boolean, Date, Decimal, Double, Enum, HugeInt, Integer, Json, List, Map, Null, Real,
+    SmallInt, Struct, Time, TimeTz, Timestamp, TimestampMs, TimestampNs, TimestampS, TimestampTz, TinyInt,
+    UBigInt, UHugeInt, UInteger, USmallInt, UTinyInt, Varchar,
 };
 use inlay_types::logical_type::DECIMAL_MAX_DIGITS;
+use inlay_types::{Field, LogicalType};
 
 /// The type in which values of `a` and `b` meet (in CASE, UNION, comparisons), or `None`.
 pub fn common_type(a: &LogicalType, b: &LogicalType) -> Option<LogicalType> {
@@ -23,6 +23,12 @@ pub fn common_type(a: &LogicalType, b: &LogicalType) -> Option<LogicalType> {
         _ if moment_rank(a).is_some() && moment_rank(b).is_some() => {
             Some(if moment_rank(a) > moment_rank(b) { a.clone() } else { b.clone() })
         }
+        (Array(x, n), Array(y, m)) if n == m => Some(LogicalType::array(common_type(x, y)?, *n)),
+        (List(x) | Array(x, _), List(y) | Array(y, _)) => Some(LogicalType::list(common_type(x, y)?)),
+        (Map(x), Map(y)) => Some(LogicalType::map(common_type(&x.0, &y.0)?, common_type(&x.1, &y.1)?)),
+        (Struct(x), Struct(y)) => common_struct(x, y),
+        (Enum(_), Enum(_) | Varchar) | (Varchar, Enum(_)) => Some(Varchar),
+        (Json, Varchar) | (Varchar, Json) => Some(Varchar),
         (Decimal { precision: p1, scale: s1 }, Decimal { precision: p2, scale: s2 }) => {
             let scale = *s1.max(s2);
             let digits = (p1 - s1).max(p2 - s2);
@@ -64,6 +70,13 @@ pub(crate) fn implicit_cost(from: &LogicalType, to: &LogicalType) -> Option<u32>
     }
     let same_family = match (from, to) {
         (Time, TimeTz) => return Some(2),
+        (Enum(_) | Json, Varchar) => true,
+        (List(x) | Array(x, _), List(y)) => return implicit_cost(x, y),
+        (Array(x, n), Array(y, m)) if n == m => return implicit_cost(x, y),
+        (Map(x), Map(y)) => {
+            return Some(implicit_cost(&x.0, &y.0)? + implicit_cost(&x.1, &y.1)?);
+        }
+        (Struct(x), Struct(y)) => return common_struct(x, y).filter(|common| common == to).map(|_| 1),
         (Decimal { precision: p1, scale: s1 }, Decimal { precision: p2, scale: s2 }) => {
             return (s2 >= s1 && p2 - s2 >= p1 - s1).then_some(1);
         }
@@ -118,6 +131,20 @@ fn rank(ty: &LogicalType) -> u32 {
         Varchar => 20,
         _ => 10,
     }
+}
+
+/// The struct in which two structs of the same fields meet; rows without names meet by position.
+fn common_struct(a: &[Field], b: &[Field]) -> Option<LogicalType> {
+    let same =
+        |x: &Field, y: &Field| x.name.eq_ignore_ascii_case(&y.name) || x.name.is_empty() || y.name.is_empty();
+    if a.len() != b.len() || !a.iter().zip(b).all(|(x, y)| same(x, y)) {
+        return None;
+    }
+    let field = |(x, y): (&Field, &Field)| {
+        let name = if x.name.is_empty() { &y.name } else { &x.name };
+        Some(Field::new(name.clone(), common_type(&x.ty, &y.ty)?))
+    };
+    Some(LogicalType::Struct(a.iter().zip(b).map(field).collect::<Option<_>>()?))
 }
 
 /// Width in bytes and whether signed.

@@ -8,7 +8,7 @@
 
 use crate::simd::{multiversion, pack_bits, positions};
 use inlay_types::{Bitmap, Buffer, Error, Interval, LogicalType, Native, PhysicalType, Result, VECTOR_SIZE};
-use inlay_types::{Value, Vector, VectorKind, View};
+use inlay_types::{Value, Vector, VectorKind, View, nested};
 
 /// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -424,8 +424,13 @@ fn views(question: Question, left: &Vector, right: &Vector, out: &mut [u8]) {
         }
         return;
     }
+    let (ty, is_nested) = (left.ty(), left.ty().is_nested());
     let less = |l: &View, r: &View| {
-        let order = l.compare(l_heap, r, r_heap);
+        let order = if is_nested {
+            nested::compare(ty, l.bytes(l_heap), r.bytes(r_heap))
+        } else {
+            l.compare(l_heap, r, r_heap)
+        };
         u8::from(if question.swap { order.is_gt() } else { order.is_lt() }) ^ invert
     };
     if right.is_constant() {

@@ -38,6 +38,8 @@ pub use connection::{Connection, Host, Parameters};
 pub use database::Database;
 pub use inlay_catalog::TableSource;
 pub use inlay_formats::{ArrowTable, ColumnSource};
+pub use inlay_kernels::cast_value;
+pub use inlay_kernels::coercion::common_type;
 pub use inlay_storage as storage;
 pub use inlay_types as types;
 pub use inlay_types::{Error, Result, Value};

@@ -5,7 +5,9 @@ use super::fold::{Fold, Folding};
 use super::groups::Seen;
 use super::{GroupIds, GroupedAccumulator, StringHeap, same_kind};
 use crate::function::AggregateFunction;
-use inlay_types::{Buffer, Interval, LogicalType, Native, PhysicalType, Result, Vector, VectorKind, View};
+use inlay_types::{
+    Buffer, Interval, LogicalType, Native, PhysicalType, Result, Vector, VectorKind, View, nested,
+};
 use std::any::Any;
 use std::marker::PhantomData;
 
@@ -152,7 +154,11 @@ impl ExtremeString {
     fn offer(&mut self, group: usize, view: &View, bytes: &[u8]) {
         let own = &self.views[group];
         if self.seen.get(group) {
-            let order = bytes.cmp(self.heap.bytes(own));
+            let order = if self.ty.is_nested() {
+                nested::compare(&self.ty, bytes, self.heap.bytes(own))
+            } else {
+                bytes.cmp(self.heap.bytes(own))
+            };
             if if self.greatest { order.is_le() } else { order.is_ge() } {
                 return;
             }

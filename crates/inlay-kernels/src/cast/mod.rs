@@ -5,6 +5,8 @@
 //! text round half away from zero, floats half to even; DATE becomes midnight, TIMESTAMP loses its time. Dictionaries
 //! not larger than the rows are converted once per distinct value.
 
+mod nested;
+mod nested_text;
 mod number;
 mod temporal;
 mod text;
@@ -19,12 +21,14 @@ use inlay_types::{Bitmap, Dictionary, Error, LogicalType, Result, Value, Vector,
 /// Whether an explicit CAST from one type to the other exists.
 pub fn can_cast(from: &LogicalType, to: &LogicalType) -> bool {
     use LogicalType::{Blob, Boolean, Date, Interval, Null, Time, Timestamp, Varchar};
+    let special = nested::can_cast_special(from, to);
     match (from, to) {
         _ if from == to => true,
         (Null, _) => true,
+        _ if special.is_some() => special.unwrap_or(false),
         (_, Varchar) => true,
         _ if temporal::exists(from, to) => true,
-        _ if from.is_nested() || to.is_nested() || is_without_casts(from) || is_without_casts(to) => false,
+        _ if is_without_casts(from) || is_without_casts(to) => false,
         (Varchar, to) => *to != Null,
         (Boolean, to) => to.is_numeric(),
         (Blob | Interval | Date | Time | Timestamp, _) => false,
@@ -34,8 +38,7 @@ pub fn can_cast(from: &LogicalType, to: &LogicalType) -> bool {
 
 /// Types whose values have no conversion yet but that to VARCHAR.
 fn is_without_casts(ty: &LogicalType) -> bool {
-    use LogicalType::{Bit, Enum, Json, TimeTz, Uuid};
-    matches!(ty, Bit | Enum(_) | Json | TimeTz | Uuid) || ty.is_timestamp()
+    *ty == LogicalType::TimeTz || ty.is_timestamp()
 }
 
 /// Converts all rows of `input` to type `to`. What cannot be converted is an error, or NULL with `or_null` (TRY_CAST).
@@ -98,6 +101,13 @@ fn cast_flat(
     zone: Option<&Zone>,
     out: &mut Vector,
 ) -> Result<()> {
+    if let Some(converted) = nested::cast_parts(input, to, or_null, zone) {
+        *out = converted?;
+        return Ok(());
+    }
+    if nested::can_cast_special(input.ty(), to).is_some() {
+        return by_value(input, to, or_null, out);
+    }
     if let Some(done) = temporal::flat_with(input, to, or_null, zone, out) {
         return done;
     }

@@ -13,6 +13,9 @@ pub fn cast_value(value: &Value, to: &LogicalType) -> Result<Value> {
     if !can_cast(&from, to) {
         return Err(no_cast(&from, to));
     }
+    if super::nested::can_cast_special(&from, to).is_some() {
+        return super::nested::cast_special(value, to);
+    }
     if let Some(converted) = super::temporal::value_with(value, to, None) {
         return converted;
     }

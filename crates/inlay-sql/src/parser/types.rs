@@ -1,11 +1,13 @@
 //! Type names to [`LogicalType`]: SQL's, PostgreSQL's and DuckDB's spellings.
 
 use super::convert::{Context, unsupported};
-use inlay_types::{Error, LogicalType, Result};
-use sqlparser::ast::{DataType, ExactNumberInfo, ObjectName, TimezoneInfo};
-
-/// Names of types that only other engines or later versions have; answered with "not available".
-const KNOWN_BUT_ABSENT: [&str; 7] = ["BIT", "ENUM", "JSON", "LIST", "MAP", "STRUCT", "UUID"];
+use inlay_types::{EnumType, Error, Field, LogicalType, Result};
+use sqlparser::ast::{
+    ArrayElemTypeDef, DataType, EnumMember, ExactNumberInfo, ObjectName, StructField, TimezoneInfo,
+    UnionField,
+};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 impl Context<'_, '_> {
     /// The logical type that a written type names.
@@ -76,9 +78,50 @@ impl Context<'_, '_> {
             | DataType::TimestampNtz(_)
             | DataType::Datetime(_) => LogicalType::Timestamp,
             DataType::Interval { .. } => LogicalType::Interval,
+            DataType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => LogicalType::TimestampTz,
+            DataType::Time(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => LogicalType::TimeTz,
+            DataType::Uuid => LogicalType::Uuid,
+            DataType::JSON => LogicalType::Json,
+            DataType::Bit(_) | DataType::BitVarying(_) => LogicalType::Bit,
+            DataType::Array(
+                ArrayElemTypeDef::SquareBracket(element, size) | ArrayElemTypeDef::Qualified(element, size),
+            ) => return self.list_type(element, *size),
+            DataType::Struct(fields, _) | DataType::Tuple(fields) => {
+                let field = |field: &StructField| {
+                    let name = field.field_name.as_ref().map_or("", |name| name.value.as_str());
+                    Ok(Field::new(name, self.data_type(&field.field_type)?))
+                };
+                let fields = fields.iter().map(field).collect::<Result<Vec<_>>>()?;
+                named_fields("STRUCT", &fields)?;
+                checked(LogicalType::Struct(fields.into()))?
+            }
+            DataType::Union(members) => {
+                let member = |m: &UnionField| {
+                    Ok(Field::new(m.field_name.value.as_str(), self.data_type(&m.field_type)?))
+                };
+                let members = members.iter().map(member).collect::<Result<Vec<_>>>()?;
+                named_fields("UNION", &members)?;
+                if members.len() > 256 {
+                    return Err(Error::bind("a UNION has more than 256 members"));
+                }
+                checked(LogicalType::Union(members.into()))?
+            }
+            DataType::Map(key, value, _) => {
+                checked(LogicalType::map(self.data_type(key)?, self.data_type(value)?))?
+            }
+            DataType::Enum(words, None) => enum_type(words)?,
             DataType::Custom(name, modifiers) if modifiers.is_empty() => return self.named_type(name),
             other => return Err(unsupported(format!("the type {other}"))),
         })
+    }
+
+    fn list_type(&self, element: &DataType, size: Option<u64>) -> Result<LogicalType> {
+        let element = self.data_type(element)?;
+        let Some(size) = size else { return checked(LogicalType::list(element)) };
+        match u32::try_from(size) {
+            Ok(size @ 1..=100_000) => checked(LogicalType::array(element, size)),
+            _ => Err(Error::bind(format!("the size {size} of an ARRAY is not between 1 and 100000"))),
+        }
     }
 
     fn named_type(&self, name: &ObjectName) -> Result<LogicalType> {
@@ -102,15 +145,40 @@ impl Context<'_, '_> {
             "TIMESTAMP_NS" => LogicalType::TimestampNs,
             "TIMESTAMPTZ" | "TIMESTAMP_TZ" => LogicalType::TimestampTz,
             "TIMETZ" => LogicalType::TimeTz,
-            _ if KNOWN_BUT_ABSENT.contains(&upper.as_str()) => {
-                return Err(self.at(unsupported(format!("the type {upper}")), ident.pos()));
-            }
+            "UUID" | "GUID" => LogicalType::Uuid,
+            "BIT" | "BITSTRING" => LogicalType::Bit,
+            "JSON" => LogicalType::Json,
             _ => {
                 let message = format!("type \"{ident}\" does not exist");
                 return Err(self.at(Error::bind(message), ident.pos()));
             }
         })
     }
+}
+
+fn checked(ty: LogicalType) -> Result<LogicalType> {
+    ty.check_depth()?;
+    Ok(ty)
+}
+
+/// Names of fields differ in more than case.
+fn named_fields(kind: &str, fields: &[Field]) -> Result<()> {
+    let mut seen = HashSet::new();
+    for field in fields.iter().filter(|field| !field.name.is_empty()) {
+        if !seen.insert(field.name.to_lowercase()) {
+            return Err(Error::bind(format!("{kind} has more than one field \"{}\"", field.name)));
+        }
+    }
+    Ok(())
+}
+
+fn enum_type(words: &[EnumMember]) -> Result<LogicalType> {
+    let word = |member: &EnumMember| match member {
+        EnumMember::Name(word) => Ok(word.clone()),
+        EnumMember::NamedValue(..) => Err(Error::bind("the values of an ENUM are given as texts only")),
+    };
+    let words = words.iter().map(word).collect::<Result<Vec<_>>>()?;
+    Ok(LogicalType::Enum(Arc::new(EnumType::new(words)?)))
 }
 
 fn decimal(info: &ExactNumberInfo) -> Result<LogicalType> {

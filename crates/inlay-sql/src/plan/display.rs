@@ -475,9 +475,10 @@ fn is_operator(name: &str) -> bool {
 fn literal(value: &Value) -> String {
     match value {
         Value::Varchar(text) => format!("'{}'", text.replace('\'', "''")),
-        Value::Date(_) | Value::Time(_) | Value::Timestamp(_) | Value::Interval(_) | Value::Blob(_) => {
-            format!("'{value}'")
+        Value::Null | Value::Boolean(_) | Value::Real(_) | Value::Double(_) | Value::Decimal { .. } => {
+            value.to_string()
         }
+        other if other.as_i128().is_none() && !other.logical_type().is_integer() => format!("'{value}'"),
         other => other.to_string(),
     }
 }

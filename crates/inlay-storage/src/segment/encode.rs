@@ -356,7 +356,9 @@ impl Input<'_> {
                 *max = *view;
             }
         }
-        let range = range.map(|(min, max)| (self.text(&min), self.text(&max)));
+        // Packed values have no order of bytes: their segments know no bounds.
+        let has_bounds = matches!(self.flat.ty(), LogicalType::Varchar | LogicalType::Blob);
+        let range = range.filter(|_| has_bounds).map(|(min, max)| (self.text(&min), self.text(&max)));
         self.plain(range, Vec::new())
     }
 

@@ -5,7 +5,7 @@
 //! columns) equal prefixes are settled by comparing the values.
 
 use inlay_sql::plan::SortKey;
-use inlay_types::{Batch, PhysicalType, Vector};
+use inlay_types::{Batch, PhysicalType, Vector, nested};
 use std::cmp::Ordering;
 
 /// Direction and place of NULLs of each key.
@@ -124,7 +124,10 @@ fn compare_values(
         (false, true) => return if nulls_first { Ordering::Greater } else { Ordering::Less },
         (false, false) => {}
     }
-    let ordering = if left.logical_type().is_view() {
+    let ordering = if left.ty().is_nested() {
+        let bytes = |v: &Vector, row: usize| v.views()[row].bytes(v.heap().buffers()).to_vec();
+        nested::compare(left.ty(), &bytes(left, row), &bytes(right, other_row))
+    } else if left.ty().is_view() {
         let (a, b) = (&left.views()[row], &right.views()[other_row]);
         a.compare(left.heap().buffers(), b, right.heap().buffers())
     } else {
@@ -212,6 +215,8 @@ fn normalise(column: &Vector, row: usize) -> u128 {
             let key = column.values::<inlay_types::Interval>()[row].order_key();
             (key as u128 ^ 1 << 127) >> 1
         }
+        // Nested values are compared by their parts, see `compare_values`.
+        PhysicalType::View if column.ty().is_nested() => 0,
         PhysicalType::View => {
             let bytes = column.views()[row].bytes(column.heap().buffers());
             let mut head = [0u8; 16];

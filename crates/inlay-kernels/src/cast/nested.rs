@@ -1,0 +1,229 @@
+//! Casts from, to and between nested types, ENUM, UUID, BIT and JSON.
+//!
+//! Lists, arrays, structs and maps are converted part by part, whole vectors of parts at a time; structs by the names of
+//! their fields. With `or_null` a part that cannot be converted is NULL, not the whole value, as in DuckDB.
+
+use super::{can_cast, cast_with, nested_text, no_cast};
+use inlay_types::logical_type::Field;
+use inlay_types::nested::{extract_field, pack_lists, pack_maps, pack_struct, unpack_lists, unpack_maps};
+use inlay_types::{Error, LogicalType, Result, Value, Vector, bit};
+
+/// Whether this file knows the cast; `None` when neither type is one of its own.
+pub(super) fn can_cast_special(from: &LogicalType, to: &LogicalType) -> Option<bool> {
+    use LogicalType::{Array, Bit, Enum, Json, List, Map, Struct, Union, Uuid, Varchar};
+    Some(match (from, to) {
+        (Array(_, a), Array(_, b)) if a != b => false,
+        (List(a) | Array(a, _), List(b) | Array(b, _)) => can_cast(a, b),
+        (Struct(a), Struct(b)) => sources(a, b).is_some(),
+        (Map(a), Map(b)) => can_cast(&a.0, &b.0) && can_cast(&a.1, &b.1),
+        (Enum(_), Enum(_)) => true,
+        (Varchar, to) if is_special(to) => true,
+        (from, Varchar) if is_special(from) => true,
+        (from, Bit) | (Bit, from) if from.is_integer() => true,
+        (from, Union(members)) => members.iter().any(|member| can_cast(from, &member.ty)),
+        (from, to) if is_special(from) || is_special(to) => {
+            matches!((from, to), (Json, Json) | (Uuid, Uuid) | (Bit, Bit))
+        }
+        _ => return None,
+    })
+}
+
+fn is_special(ty: &LogicalType) -> bool {
+    use LogicalType::{Bit, Enum, Json, Uuid};
+    ty.is_nested() || matches!(ty, Bit | Enum(_) | Json | Uuid)
+}
+
+/// For each field of the target the source field it is made of; `None` when nothing fits. Fields are found by name;
+/// rows without names by position.
+fn sources(from: &[Field], to: &[Field]) -> Option<Vec<Option<usize>>> {
+    let unnamed = |fields: &[Field]| fields.iter().all(|field| field.name.is_empty());
+    if unnamed(from) || unnamed(to) {
+        let fits = from.len() == to.len() && from.iter().zip(to).all(|(a, b)| can_cast(&a.ty, &b.ty));
+        return fits.then(|| (0..to.len()).map(Some).collect());
+    }
+    let source = |field: &Field| from.iter().position(|f| f.name.eq_ignore_ascii_case(&field.name));
+    let found: Vec<Option<usize>> = to.iter().map(source).collect();
+    let fits = |(at, field): (&Option<usize>, &Field)| at.is_none_or(|at| can_cast(&from[at].ty, &field.ty));
+    (found.iter().any(Option::is_some) && found.iter().zip(to).all(fits)).then_some(found)
+}
+
+/// Casts of whole vectors that go part by part; `None` for all others.
+pub(super) fn cast_parts(
+    input: &Vector,
+    to: &LogicalType,
+    or_null: bool,
+    zone: Option<&Zone>,
+) -> Option<Result<Vector>> {
+    use LogicalType::{Array, List, Map, Struct};
+    Some(match (input.ty(), to) {
+        (List(_) | Array(..), List(element) | Array(element, _)) => lists(input, element, to, or_null, zone),
+        (Struct(from), Struct(fields)) => structs(input, (from, fields), to, or_null, zone),
+        (Map(_), Map(types)) => maps(input, types, to, or_null, zone),
+        _ => return None,
+    })
+}
+
+fn lists(
+    input: &Vector,
+    element: &LogicalType,
+    to: &LogicalType,
+    or_null: bool,
+    zone: Option<&Zone>,
+) -> Result<Vector> {
+    let flat = input.flatten();
+    let (child, offsets) = unpack_lists(&flat)?;
+    let mut converted = Vector::empty(element.clone());
+    cast_with(&child, element, or_null, zone, &mut converted)?;
+    let mut validity = flat.validity().cloned();
+    if let LogicalType::Array(_, size) = to {
+        for row in (0..flat.len()).filter(|&row| !flat.is_null(row)) {
+            let count = offsets[row + 1] - offsets[row];
+            if count == *size {
+                continue;
+            }
+            if !or_null {
+                let message = format!("a list of {count} elements does not fit into an array of {size}");
+                return Err(Error::invalid_argument(message));
+            }
+            let all = || inlay_types::Bitmap::filled(flat.len(), true);
+            validity.get_or_insert_with(all).set(row, false);
+        }
+    }
+    pack_lists(to, &converted, &offsets, validity.as_ref())
+}
+
+fn structs(
+    input: &Vector,
+    (from, fields): (&[Field], &[Field]),
+    to: &LogicalType,
+    or_null: bool,
+    zone: Option<&Zone>,
+) -> Result<Vector> {
+    let found = sources(from, fields).ok_or_else(|| no_cast(input.ty(), to))?;
+    let flat = input.flatten();
+    let mut parts = Vec::with_capacity(fields.len());
+    for (at, field) in found.into_iter().zip(fields) {
+        let mut part = Vector::nulls(field.ty.clone(), flat.len());
+        if let Some(at) = at {
+            cast_with(&extract_field(&flat, at)?, &field.ty, or_null, zone, &mut part)?;
+        }
+        parts.push(part);
+    }
+    pack_struct(to, &parts.iter().collect::<Vec<_>>(), flat.len(), flat.validity())
+}
+
+fn maps(
+    input: &Vector,
+    types: &(LogicalType, LogicalType),
+    to: &LogicalType,
+    or_null: bool,
+    zone: Option<&Zone>,
+) -> Result<Vector> {
+    let flat = input.flatten();
+    let (keys, values, offsets) = unpack_maps(&flat)?;
+    let (mut k, mut v) = (Vector::empty(types.0.clone()), Vector::empty(types.1.clone()));
+    cast_with(&keys, &types.0, false, zone, &mut k)?;
+    cast_with(&values, &types.1, or_null, zone, &mut v)?;
+    pack_maps(to, &k, &v, &offsets, flat.validity())
+}
+
+fn invalid(value: &Value, to: &LogicalType) -> Error {
+    Error::InvalidCast { value: value.to_string(), to: to.to_string() }
+}
+
+/// One value, not NULL, from or to a type of this file; the cast exists.
+pub(super) fn cast_special(value: &Value, to: &LogicalType) -> Result<Value> {
+    if let Value::Varchar(text) = value {
+        return from_text(text, to);
+    }
+    if *to == LogicalType::Varchar {
+        return Ok(Value::Varchar(value.to_string()));
+    }
+    match (value, to) {
+        (Value::Enum { .. }, _) => from_text(&value.to_string(), to),
+        (Value::Bit(bits), _) => bits_to_integer(bits, to).ok_or_else(|| invalid(value, to)),
+        (_, LogicalType::Bit) => {
+            let stored = value.as_i128().ok_or_else(|| invalid(value, to))?;
+            let width = value.logical_type().physical().size() * 8;
+            Ok(Value::Bit(bit::from_bits(width, |index| stored >> (width - 1 - index) & 1 == 1)))
+        }
+        (_, LogicalType::Union(members)) => {
+            let from = value.logical_type();
+            let exact = members.iter().position(|member| member.ty == from);
+            let at = exact.or_else(|| members.iter().position(|member| can_cast(&from, &member.ty)));
+            let at = at.ok_or_else(|| no_cast(&from, to))?;
+            let value = Box::new(super::cast_value(value, &members[at].ty)?);
+            Ok(Value::Union { members: members.clone(), tag: at as u8, value })
+        }
+        _ => {
+            let one = Vector::from_sql_values(value.logical_type(), std::slice::from_ref(value))?;
+            match cast_parts(&one, to, false, None) {
+                Some(converted) => Ok(converted?.get(0)),
+                None => Err(no_cast(&value.logical_type(), to)),
+            }
+        }
+    }
+}
+
+fn bits_to_integer(bits: &[u8], to: &LogicalType) -> Option<Value> {
+    let count = bit::len(bits);
+    let width = to.physical().size() * 8;
+    if count > width {
+        return None;
+    }
+    let word = (0..count).fold(0u128, |word, index| word << 1 | u128::from(bit::get(bits, index)));
+    // A full-width string of bits is the number's two's complement.
+    let is_signed = matches!(
+        to,
+        LogicalType::TinyInt
+            | LogicalType::SmallInt
+            | LogicalType::Integer
+            | LogicalType::BigInt
+            | LogicalType::HugeInt
+    );
+    let stored = match (is_signed, width) {
+        (true, 8) => i128::from(word as i8),
+        (true, 16) => i128::from(word as i16),
+        (true, 32) => i128::from(word as i32),
+        (true, 64) => i128::from(word as i64),
+        _ => word as i128,
+    };
+    Value::from_stored_i128(to, stored)
+}
+
+/// A value of one of this file's types from its text.
+fn from_text(text: &str, to: &LogicalType) -> Result<Value> {
+    let wrong = || Error::InvalidCast { value: text.to_string(), to: to.to_string() };
+    match to {
+        LogicalType::Enum(words) => {
+            let position = words.position(text).ok_or_else(wrong)?;
+            Ok(Value::Enum { position, words: words.clone() })
+        }
+        LogicalType::Uuid => uuid(text).map(Value::Uuid).ok_or_else(wrong),
+        LogicalType::Bit => Ok(Value::Bit(bit::parse(text)?)),
+        LogicalType::Json => {
+            nested_text::check_json(text)?;
+            Ok(Value::Json(text.to_string()))
+        }
+        LogicalType::Varchar => Ok(Value::Varchar(text.to_string())),
+        _ => nested_text::parse(text, to),
+    }
+}
+
+/// 32 hexadecimal digits with hyphens between groups of four, possibly in braces.
+fn uuid(text: &str) -> Option<u128> {
+    let text = text.strip_prefix('{').map_or(Some(text), |rest| rest.strip_suffix('}'))?;
+    let mut number = 0u128;
+    let mut digits = 0;
+    for byte in text.bytes() {
+        if byte == b'-' && digits > 0 && digits % 4 == 0 {
+            continue;
+        }
+        number = number << 4 | u128::from((byte as char).to_digit(16)?);
+        digits += 1;
+        if digits > 32 {
+            return None;
+        }
+    }
+    (digits == 32).then_some(number)
+}

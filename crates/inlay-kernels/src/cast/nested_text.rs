@@ -1,0 +1,351 @@
+//! Nested values from text: `[1, NULL]`, `{'a': 1}`, `{a=1}`, `(1, x)`, `{k=v}`; and whether text is JSON.
+//!
+//! A part is cut out up to the comma or bracket that ends it, quotes and brackets inside it skipped, and converted on
+//! its own, so one reader serves all types. Depth is bounded by that of the type.
+
+use super::cast_value;
+use inlay_types::{Error, LogicalType, Result, Value};
+
+fn wrong(text: &str, to: &LogicalType) -> Error {
+    Error::InvalidCast { value: text.to_string(), to: to.to_string() }
+}
+
+/// The value of a nested type that `text` writes.
+pub(super) fn parse(text: &str, to: &LogicalType) -> Result<Value> {
+    let error = || wrong(text, to);
+    let body = |open: char, close: char| text.trim().strip_prefix(open)?.strip_suffix(close);
+    match to {
+        LogicalType::List(element) => {
+            let parts = split(body('[', ']').ok_or_else(error)?, b",").ok_or_else(error)?;
+            let values = parts.iter().map(|part| item(part, element)).collect::<Result<_>>()?;
+            Ok(Value::List { element: element.clone(), values })
+        }
+        LogicalType::Array(element, size) => {
+            let parts = split(body('[', ']').ok_or_else(error)?, b",").ok_or_else(error)?;
+            if parts.len() != *size as usize {
+                return Err(error());
+            }
+            let values = parts.iter().map(|part| item(part, element)).collect::<Result<_>>()?;
+            Ok(Value::Array { element: element.clone(), values })
+        }
+        LogicalType::Struct(fields) => {
+            let mut values = vec![Value::Null; fields.len()];
+            if let Some(body) = body('(', ')') {
+                let parts =
+                    split(body, b",").filter(|parts| parts.len() == fields.len()).ok_or_else(error)?;
+                for ((value, part), field) in values.iter_mut().zip(parts).zip(fields.iter()) {
+                    *value = item(part, &field.ty)?;
+                }
+                return Ok(Value::Struct { fields: fields.clone(), values });
+            }
+            for part in split(body('{', '}').ok_or_else(error)?, b",").ok_or_else(error)? {
+                let (name, value) = pair(part, b":=").ok_or_else(error)?;
+                let name = unquoted(name);
+                let at = fields.iter().position(|f| f.name.eq_ignore_ascii_case(&name)).ok_or_else(error)?;
+                values[at] = item(value, &fields[at].ty)?;
+            }
+            Ok(Value::Struct { fields: fields.clone(), values })
+        }
+        LogicalType::Map(types) => {
+            let mut entries = Vec::new();
+            for part in split(body('{', '}').ok_or_else(error)?, b",").ok_or_else(error)? {
+                let (key, value) = pair(part, b"=:").ok_or_else(error)?;
+                let key = item(key, &types.0)?;
+                if key.is_null() || entries.iter().any(|(other, _)| *other == key) {
+                    return Err(error());
+                }
+                entries.push((key, item(value, &types.1)?));
+            }
+            Ok(Value::Map { types: types.clone(), entries })
+        }
+        LogicalType::Union(members) => {
+            let value = Value::Varchar(text.to_string());
+            let fits = members
+                .iter()
+                .enumerate()
+                .find_map(|(at, member)| Some((at, cast_value(&value, &member.ty).ok()?)));
+            let (at, value) = fits.ok_or_else(error)?;
+            Ok(Value::Union { members: members.clone(), tag: at as u8, value: Box::new(value) })
+        }
+        _ => Err(error()),
+    }
+}
+
+/// One part as a value: NULL, quoted or plain.
+fn item(text: &str, to: &LogicalType) -> Result<Value> {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("null") {
+        return Ok(Value::Null);
+    }
+    let value = if to.is_nested() { text.to_string() } else { unquoted(text) };
+    cast_value(&Value::Varchar(value), to)
+}
+
+/// The text without the quotes around it, if there are any, and without the backslashes that protect characters.
+fn unquoted(text: &str) -> String {
+    let text = text.trim();
+    let inner = ['\'', '"'].iter().find_map(|&quote| {
+        (text.len() >= 2).then(|| text.strip_prefix(quote)?.strip_suffix(quote)).flatten()
+    });
+    let mut out = String::with_capacity(text.len());
+    let mut escaped = false;
+    for c in inner.unwrap_or(text).chars() {
+        if c == '\\' && !escaped {
+            escaped = true;
+            continue;
+        }
+        escaped = false;
+        out.push(c);
+    }
+    out
+}
+
+/// Positions of separators outside of quotes and brackets; `None` when those do not match.
+fn separators(text: &str, separators: &[u8]) -> Option<Vec<usize>> {
+    let (mut open, mut quote, mut escaped) = (Vec::new(), None, false);
+    let mut found = Vec::new();
+    for (at, &byte) in text.as_bytes().iter().enumerate() {
+        if escaped {
+            escaped = false;
+            continue;
+        }
+        match (byte, quote) {
+            (b'\\', _) => escaped = true,
+            (_, Some(end)) => quote = if byte == end { None } else { quote },
+            (b'\'' | b'"', None) => quote = Some(byte),
+            (b'[', None) => open.push(b']'),
+            (b'{', None) => open.push(b'}'),
+            (b'(', None) => open.push(b')'),
+            (b']' | b'}' | b')', None) => {
+                if open.pop() != Some(byte) {
+                    return None;
+                }
+            }
+            _ if open.is_empty() && separators.contains(&byte) => found.push(at),
+            _ => {}
+        }
+    }
+    (open.is_empty() && quote.is_none() && !escaped).then_some(found)
+}
+
+/// The parts between separators; none of a blank text.
+fn split<'a>(text: &'a str, by: &[u8]) -> Option<Vec<&'a str>> {
+    if text.trim().is_empty() {
+        return Some(Vec::new());
+    }
+    let mut parts = Vec::new();
+    let mut from = 0;
+    for at in separators(text, by)? {
+        parts.push(&text[from..at]);
+        from = at + 1;
+    }
+    parts.push(&text[from..]);
+    // An empty part is a mistake: empty text is written with quotes.
+    parts.iter().all(|part| !part.trim().is_empty()).then_some(parts)
+}
+
+/// Name and value around the first separator.
+fn pair<'a>(text: &'a str, by: &[u8]) -> Option<(&'a str, &'a str)> {
+    let at = *separators(text, by)?.first()?;
+    Some((&text[..at], &text[at + 1..]))
+}
+
+/// An error with the place when `text` is not JSON. Reads without recursion, so depth costs no stack.
+pub(super) fn check_json(text: &str) -> Result<()> {
+    let mut reader = Json { bytes: text.as_bytes(), at: 0 };
+    if reader.document().is_some() {
+        return Ok(());
+    }
+    let message = format!("malformed JSON at byte {} of {}", reader.at.min(text.len()), text.len());
+    Err(Error::invalid_argument(message))
+}
+
+struct Json<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Json<'_> {
+    fn peek(&mut self) -> Option<u8> {
+        while self.bytes.get(self.at).is_some_and(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+        self.bytes.get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+
+    fn document(&mut self) -> Option<()> {
+        // Closing brackets still owed.
+        let mut open: Vec<u8> = Vec::new();
+        loop {
+            let is_opened = match self.peek()? {
+                b'[' | b'{' => {
+                    open.push(self.bytes[self.at]);
+                    self.at += 1;
+                    true
+                }
+                _ => {
+                    self.scalar()?;
+                    false
+                }
+            };
+            if is_opened {
+                let is_object = open.last() == Some(&b'{');
+                let close = if is_object { b'}' } else { b']' };
+                if self.peek()? != close {
+                    if is_object {
+                        self.name()?;
+                    }
+                    continue;
+                }
+            }
+            // A value ended, or a bracket closes: go up while brackets close.
+            loop {
+                let Some(&kind) = open.last() else {
+                    return if self.peek().is_none() { Some(()) } else { None };
+                };
+                let close = if kind == b'{' { b'}' } else { b']' };
+                match self.peek()? {
+                    b if b == close => {
+                        self.at += 1;
+                        open.pop();
+                    }
+                    b',' => {
+                        self.at += 1;
+                        if kind == b'{' {
+                            self.name()?;
+                        }
+                        break;
+                    }
+                    _ => return None,
+                }
+            }
+        }
+    }
+
+    fn name(&mut self) -> Option<()> {
+        self.peek()?;
+        self.string()?;
+        self.take(b':')
+    }
+
+    fn scalar(&mut self) -> Option<()> {
+        match self.peek()? {
+            b'"' => self.string(),
+            b't' => self.word(b"true"),
+            b'f' => self.word(b"false"),
+            b'n' => self.word(b"null"),
+            _ => self.number(),
+        }
+    }
+
+    fn word(&mut self, word: &[u8]) -> Option<()> {
+        self.bytes[self.at..].starts_with(word).then(|| self.at += word.len())
+    }
+
+    fn string(&mut self) -> Option<()> {
+        self.take(b'"')?;
+        loop {
+            let byte = *self.bytes.get(self.at)?;
+            self.at += 1;
+            match byte {
+                b'"' => return Some(()),
+                0..=0x1F => return None,
+                b'\\' => {
+                    let escape = *self.bytes.get(self.at)?;
+                    self.at += 1;
+                    if escape == b'u' {
+                        let digits = self.bytes.get(self.at..self.at + 4)?;
+                        digits.iter().all(u8::is_ascii_hexdigit).then_some(())?;
+                        self.at += 4;
+                    } else if !b"\"\\/bfnrt".contains(&escape) {
+                        return None;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn digits(&mut self) -> Option<usize> {
+        let from = self.at;
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        (self.at > from).then_some(self.at - from)
+    }
+
+    fn number(&mut self) -> Option<()> {
+        if self.bytes.get(self.at) == Some(&b'-') {
+            self.at += 1;
+        }
+        let leading_zero = self.bytes.get(self.at) == Some(&b'0');
+        let count = self.digits()?;
+        if leading_zero && count > 1 {
+            return None;
+        }
+        if self.bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if self.bytes.get(self.at).is_some_and(|b| matches!(b, b'e' | b'E')) {
+            self.at += 1;
+            if self.bytes.get(self.at).is_some_and(|b| matches!(b, b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_told_from_what_is_not() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        for good in [
+            "1",
+            "-0.5e+3",
+            "null",
+            "[]",
+            "{}",
+            r#"{"a": [1, {"b": "\u00e9\n"}], "c": true}"#,
+            &deep,
+            " [1 ] ",
+        ] {
+            assert!(check_json(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["", "01", "1.", "[1,]", "{a: 1}", "[1", "]", r#"{"a"}"#, "1 2", "\"\\x\"", "nul", "{\"a\":1,}"]
+        {
+            assert!(check_json(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn nested_text_is_read_as_it_is_shown() {
+        let ints = LogicalType::list(LogicalType::Integer);
+        let structure = LogicalType::structure([("a", ints.clone()), ("b", LogicalType::Varchar)]);
+        let map = LogicalType::map(LogicalType::Varchar, LogicalType::Integer);
+        let cases = [
+            (&ints, "[1, NULL, 3]"),
+            (&ints, "[]"),
+            (&structure, r"{'a': [1, 2], 'b': 'it\'s'}"),
+            (&structure, "{'a': NULL, 'b': x y}"),
+            (&map, "{a=1, 'b c,'=NULL}"),
+        ];
+        for (ty, text) in cases {
+            assert_eq!(parse(text, ty).unwrap().to_string(), text);
+        }
+        assert_eq!(parse("{a=[1],b=2}", &structure).unwrap().to_string(), "{'a': [1], 'b': 2}");
+        for bad in ["[1", "1]", "[1,,2]", "[x]", "[1]]"] {
+            assert!(parse(bad, &ints).is_err(), "{bad}");
+        }
+    }
+}
