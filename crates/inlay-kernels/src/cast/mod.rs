@@ -79,8 +79,8 @@ fn cast_with(
         }
         VectorKind::Dictionary(dictionary) if dictionary.values().len() <= len => {
             let mut values = Vector::empty(to.clone());
-            cast_flat(dictionary.values(), to, true, zone, &mut values)?;
-            if values.validity().is_some() {
+            let converted = cast_flat(dictionary.values(), to, or_null, zone, &mut values);
+            if converted.is_err() || values.validity().is_some() {
                 // Some value cannot be converted; whether a row has it is for the rows to say.
                 return cast_flat(&input.flatten(), to, or_null, zone, out);
             }

@@ -4,6 +4,7 @@
 //! their fields. With `or_null` a part that cannot be converted is NULL, not the whole value, as in DuckDB.
 
 use super::{can_cast, cast_with, nested_text, no_cast};
+use crate::zone::Zone;
 use inlay_types::logical_type::Field;
 use inlay_types::nested::{extract_field, pack_lists, pack_maps, pack_struct, unpack_lists, unpack_maps};
 use inlay_types::{Error, LogicalType, Result, Value, Vector, bit};
