@@ -78,8 +78,6 @@ impl Context<'_, '_> {
             | DataType::TimestampNtz(_)
             | DataType::Datetime(_) => LogicalType::Timestamp,
             DataType::Interval { .. } => LogicalType::Interval,
-            DataType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => LogicalType::TimestampTz,
-            DataType::Time(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => LogicalType::TimeTz,
             DataType::Uuid => LogicalType::Uuid,
             DataType::JSON => LogicalType::Json,
             DataType::Bit(_) | DataType::BitVarying(_) => LogicalType::Bit,
