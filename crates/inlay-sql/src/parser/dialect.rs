@@ -130,6 +130,10 @@ impl Dialect for InlayDialect {
         true
     }
 
+    fn supports_array_typedef_with_brackets(&self) -> bool {
+        true
+    }
+
     fn supports_parens_around_table_factor(&self) -> bool {
         true
     }

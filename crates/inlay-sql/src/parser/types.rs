@@ -1,11 +1,14 @@
 //! Type names to [`LogicalType`]: SQL's, PostgreSQL's and DuckDB's spellings.
 
 use super::convert::{Context, unsupported};
+use super::dialect::InlayDialect;
 use inlay_types::{EnumType, Error, Field, LogicalType, Result};
 use sqlparser::ast::{
     ArrayElemTypeDef, DataType, EnumMember, ExactNumberInfo, ObjectName, StructField, TimezoneInfo,
     UnionField,
 };
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -109,8 +112,24 @@ impl Context<'_, '_> {
             }
             DataType::Enum(words, None) => enum_type(words)?,
             DataType::Custom(name, modifiers) if modifiers.is_empty() => return self.named_type(name),
+            // The crate reads MAP(VARCHAR, INTEGER) as a name with words behind it.
+            DataType::Custom(name, parts) if name.to_string().eq_ignore_ascii_case("map") => {
+                let [key, value] = parts.as_slice() else {
+                    return Err(Error::bind("a MAP has the types of its keys and of its values"));
+                };
+                checked(LogicalType::map(self.type_of_word(key)?, self.type_of_word(value)?))?
+            }
             other => return Err(unsupported(format!("the type {other}"))),
         })
+    }
+
+    /// The type that one word names.
+    fn type_of_word(&self, word: &str) -> Result<LogicalType> {
+        let parsed = Parser::new(&InlayDialect).try_with_sql(word).and_then(|mut parser| {
+            let parsed = parser.parse_data_type()?;
+            parser.expect_token(&Token::EOF).map(|_| parsed)
+        });
+        self.data_type(&parsed.map_err(|_| Error::bind(format!("type \"{word}\" does not exist")))?)
     }
 
     fn list_type(&self, element: &DataType, size: Option<u64>) -> Result<LogicalType> {
