@@ -181,9 +181,9 @@ fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
             Ok(CLASS.import(py, "uuid", "UUID")?.call((), Some(&arguments))?.unbind())
         }
         Value::Enum { .. } | Value::Bit(_) | Value::TimeTz(_) => value.to_string().into_py_any(py),
-        Value::TimestampS(at) => timestamp(py, at.saturating_mul(1_000_000)),
-        Value::TimestampMs(at) => timestamp(py, at.saturating_mul(1_000)),
-        Value::TimestampNs(at) => timestamp(py, at.div_euclid(1_000)),
+        Value::TimestampS(at) => timestamp(py, at.saturating_mul(1_000_000), None),
+        Value::TimestampMs(at) => timestamp(py, at.saturating_mul(1_000), None),
+        Value::TimestampNs(at) => timestamp(py, at.div_euclid(1_000), None),
         other => match Vector::from_sql_values(other.logical_type(), std::slice::from_ref(other)) {
             Ok(vector) => at(py, &vector, 0),
             Err(error) => Err(crate::errors::exception(py, &error)),
