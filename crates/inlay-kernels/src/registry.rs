@@ -31,12 +31,14 @@ pub struct ArgType {
     pub integer: Option<i128>,
     /// The text of a string literal.
     pub text: Option<Arc<str>>,
+    /// The name of `name := value`.
+    pub name: Option<Arc<str>>,
 }
 
 impl ArgType {
     /// An argument that is no literal.
     pub fn of(ty: LogicalType) -> Self {
-        Self { ty, is_literal: false, integer: None, text: None }
+        Self { ty, is_literal: false, integer: None, text: None, name: None }
     }
 
     /// A literal as written.
@@ -44,7 +46,7 @@ impl ArgType {
         let ty = value.logical_type();
         let integer = if ty.is_integer() { value.as_i128() } else { None };
         let text = value.as_str().map(Arc::from);
-        Self { ty, is_literal: true, integer, text }
+        Self { ty, is_literal: true, integer, text, name: None }
     }
 
     /// The type this argument takes beside one of type `other`: literals adapt.
@@ -264,6 +266,13 @@ pub enum Overloads {
         /// The rules.
         resolve: fn(&[ArgType], &ResolveOptions) -> Option<Resolved>,
     },
+    /// The same by rules that explain what is wrong.
+    Explained {
+        /// Signatures for messages and the manual.
+        shown: &'static [&'static str],
+        /// The rules.
+        resolve: fn(&[ArgType], &ResolveOptions) -> Result<Option<Resolved>>,
+    },
 }
 
 /// A scalar function as declared.
@@ -339,7 +348,9 @@ impl Function {
     pub fn signatures(&self) -> Vec<String> {
         match self.overloads {
             Overloads::Fixed(signatures) => signatures.iter().map(|s| s.shown(self.name)).collect(),
-            Overloads::Typed { shown, .. } => shown.iter().map(|s| (*s).to_string()).collect(),
+            Overloads::Typed { shown, .. } | Overloads::Explained { shown, .. } => {
+                shown.iter().map(|s| (*s).to_string()).collect()
+            }
         }
     }
 }
@@ -357,10 +368,14 @@ pub fn all_functions() -> impl Iterator<Item = &'static Function> {
     functions::TABLES.iter().flat_map(|table| table.functions.iter())
 }
 
-/// Functions by name and alias, in lower case.
-static SCALARS: LazyLock<HashMap<&str, &Function>> = LazyLock::new(|| {
-    let named = |f: &'static Function| names_of(f.name, f.aliases).map(move |name| (name, f));
-    all_functions().flat_map(named).collect()
+/// Functions by name and alias, in lower case. A name of texts and of lists stands in two tables: the first that fits.
+static SCALARS: LazyLock<HashMap<&str, Vec<&Function>>> = LazyLock::new(|| {
+    let mut found: HashMap<&str, Vec<&Function>> = HashMap::new();
+    for function in all_functions() {
+        names_of(function.name, function.aliases)
+            .for_each(|name| found.entry(name).or_default().push(function));
+    }
+    found
 });
 
 static AGGREGATES: LazyLock<HashMap<&str, &Aggregate>> = LazyLock::new(|| {
@@ -384,8 +399,8 @@ fn lower(name: &str) -> Cow<'_, str> {
     }
 }
 
-fn scalar(name: &str) -> Option<&'static Function> {
-    SCALARS.get(&*lower(name)).copied()
+fn scalars(name: &str) -> &'static [&'static Function] {
+    SCALARS.get(&*lower(name)).map_or(&[], Vec::as_slice)
 }
 
 fn aggregate(name: &str) -> Option<&'static Aggregate> {
@@ -419,33 +434,44 @@ pub fn is_aggregate(name: &str) -> bool {
 
 /// Whether a scalar function of this name (any case) exists.
 pub fn scalar_exists(name: &str) -> bool {
-    scalar(name).is_some()
+    !scalars(name).is_empty()
 }
 
 /// The scalar function or operator `name` for these arguments. Operators are named by their symbol; unary minus is `-`
 /// with one argument. The binder casts the arguments to the function's `arg_types`.
 pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) -> Result<Arc<ScalarFunction>> {
-    let function = scalar(name).ok_or_else(|| unknown(name))?;
-    let resolved = match function.overloads {
-        Overloads::Typed { resolve, .. } => resolve(args, options),
-        Overloads::Fixed(signatures) => cheapest(signatures, args).map(|signature| Resolved {
-            arg_types: (0..args.len()).filter_map(|index| signature.arg(index).cloned()).collect(),
-            return_type: (*signature.returns).clone(),
-            kernel: signature.kernel_for(options),
-            can_fail: function.can_fail,
-            specialize: signature.specialize,
-        }),
+    let functions = scalars(name);
+    let &[first, ..] = functions else { return Err(unknown(name)) };
+    for &function in functions {
+        if let Some(resolved) = resolve_one(function, args, options)? {
+            return Ok(Arc::new(ScalarFunction {
+                name: function.name,
+                arg_types: resolved.arg_types,
+                return_type: resolved.return_type,
+                null_handling: function.null_handling,
+                volatility: function.volatility,
+                can_fail: resolved.can_fail,
+                kernel: resolved.kernel,
+                specialize: resolved.specialize,
+            }));
+        }
+    }
+    let candidates = functions.iter().flat_map(|function| function.signatures()).collect();
+    Err(no_overload(first, args, candidates))
+}
+
+fn resolve_one(function: &Function, args: &[ArgType], options: &ResolveOptions) -> Result<Option<Resolved>> {
+    let signatures = match function.overloads {
+        Overloads::Typed { resolve, .. } => return Ok(resolve(args, options)),
+        Overloads::Explained { resolve, .. } => return resolve(args, options),
+        Overloads::Fixed(signatures) => signatures,
     };
-    let resolved = resolved.ok_or_else(|| no_overload(function, args))?;
-    Ok(Arc::new(ScalarFunction {
-        name: function.name,
-        arg_types: resolved.arg_types,
-        return_type: resolved.return_type,
-        null_handling: function.null_handling,
-        volatility: function.volatility,
-        can_fail: resolved.can_fail,
-        kernel: resolved.kernel,
-        specialize: resolved.specialize,
+    Ok(cheapest(signatures, args).map(|signature| Resolved {
+        arg_types: (0..args.len()).filter_map(|index| signature.arg(index).cloned()).collect(),
+        return_type: (*signature.returns).clone(),
+        kernel: signature.kernel_for(options),
+        can_fail: function.can_fail,
+        specialize: signature.specialize,
     }))
 }
 
@@ -491,7 +517,7 @@ fn near_names(name: &str, names: impl Iterator<Item = &'static str>) -> Vec<Stri
     near.into_iter().take(3).map(|(_, name)| name.to_string()).collect()
 }
 
-fn no_overload(function: &Function, args: &[ArgType]) -> Error {
+fn no_overload(function: &Function, args: &[ArgType], candidates: Vec<String>) -> Error {
     let types = shown_types(args);
     if function.is_operator() {
         let hint = if args.iter().any(|a| a.ty == LogicalType::Varchar) {
@@ -501,8 +527,5 @@ fn no_overload(function: &Function, args: &[ArgType]) -> Error {
         };
         return Error::type_mismatch(format!("no operator {} for ({types}){hint}", function.name));
     }
-    Error::UndefinedFunction {
-        message: format!("no function {}({types})", function.name),
-        candidates: function.signatures(),
-    }
+    Error::UndefinedFunction { message: format!("no function {}({types})", function.name), candidates }
 }

@@ -109,7 +109,7 @@ fn resolve(args: &[ArgType], greatest: bool) -> Option<Resolved> {
         let ty = common_argument_type(&meeting, arg)?;
         // As soon as one argument is no literal, neither is what they meet in.
         let is_literal = meeting.is_literal && arg.is_literal && ty == meeting.ty;
-        meeting = ArgType { ty, is_literal, integer: None, text: None };
+        meeting = ArgType { is_literal, ..ArgType::of(ty) };
     }
     let ty = if meeting.ty == LogicalType::Null { Integer } else { meeting.ty };
     let returns = ty.clone();

@@ -9,6 +9,7 @@ mod format;
 mod json;
 mod like;
 mod math;
+mod nested;
 mod numbers;
 mod operators;
 mod regex;
@@ -43,6 +44,12 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Date, functions: dates::clock::FUNCTIONS },
     Table { category: Category::Date, functions: dates::format::FUNCTIONS },
     Table { category: Category::Date, functions: dates::finite::FUNCTIONS },
+    Table { category: Category::List, functions: nested::lists::FUNCTIONS },
+    Table { category: Category::List, functions: nested::extract::FUNCTIONS },
+    Table { category: Category::List, functions: nested::slice::FUNCTIONS },
+    Table { category: Category::Struct, functions: nested::structs::FUNCTIONS },
+    Table { category: Category::Map, functions: nested::maps::FUNCTIONS },
+    Table { category: Category::Struct, functions: nested::unions::FUNCTIONS },
 ];
 
 /// Levenshtein's distance in bytes.

@@ -1,7 +1,7 @@
 //! Functions against DuckDB 2.0's answers, and every function's shapes against each other.
 
 use crate::cast::cast_value;
-use crate::registry::{ArgType, Overloads, ResolveOptions, all_functions, resolve_scalar};
+use crate::registry::{ArgType, Function, Overloads, ResolveOptions, all_functions, resolve_scalar};
 use crate::{NullHandling, ScalarFunction};
 use inlay_types::{Bitmap, Buffer, Dictionary, Interval, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
@@ -542,14 +542,41 @@ fn shaped(ty: LogicalType, values: &[Value], kind: usize) -> Vector {
     }
 }
 
+/// Functions over nested values, called as SQL would.
+#[test]
+fn nested_functions_answer_as_duckdb() {
+    let ints = |values: &[i32]| Value::List {
+        element: Arc::new(LogicalType::Integer),
+        values: values.iter().map(|v| Value::Integer(*v)).collect(),
+    };
+    let list = ints(&[4, 5, 6]);
+    let cases: Vec<(&str, Vec<Value>, &str)> = vec![
+        ("list_value", vec![Value::Integer(4), Value::Null], "[4, NULL]"),
+        ("list_value", vec![], "[]"),
+        ("list_extract", vec![list.clone(), Value::BigInt(-1)], "6"),
+        ("list_extract", vec![list.clone(), Value::BigInt(4)], "NULL"),
+        ("list_extract", vec![text("hällo"), Value::BigInt(2)], "ä"),
+        ("list_slice", vec![list.clone(), Value::BigInt(2), Value::BigInt(9)], "[5, 6]"),
+        ("list_slice", vec![text("hällo"), Value::BigInt(-4), Value::BigInt(3)], "äl"),
+        ("map", vec![list.clone(), ints(&[1, 2, 3])], "{4=1, 5=2, 6=3}"),
+        ("row", vec![Value::Integer(1), text("a string that is long")], "(1, a string that is long)"),
+    ];
+    for (name, args, expected) in cases {
+        assert_eq!(shown(name, &args), expected, "{name}({args:?})");
+    }
+}
+
 #[test]
 fn names_are_unique_and_unknown_ones_hint_at_near_ones() {
-    let mut names: Vec<&str> =
-        all_functions().flat_map(|f| std::iter::once(f.name).chain(f.aliases.iter().copied())).collect();
-    let count = names.len();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), count, "a name is declared twice");
+    // A name may stand for texts in one table and for lists in another, not twice in one.
+    for table in super::TABLES {
+        let named = |f: &'static Function| std::iter::once(f.name).chain(f.aliases.iter().copied());
+        let mut names: Vec<&str> = table.functions.iter().flat_map(named).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "a name is declared twice");
+    }
     let error =
         resolve_scalar("uper", &[ArgType::of(LogicalType::Varchar)], &ResolveOptions::default()).unwrap_err();
     assert_eq!(error.to_string(), "function \"uper\" does not exist; did you mean upper?");

@@ -27,9 +27,9 @@ pub mod unpack;
 pub mod write;
 
 pub use compare::compare;
-pub use pack::{pack_lists, pack_maps, pack_struct, pack_unions};
+pub use pack::{Parts, pack_lists, pack_maps, pack_struct, pack_unions};
 pub use read::Sequence;
-pub use unpack::{extract_field, unpack_lists, unpack_maps, unpack_struct, unpack_unions};
+pub use unpack::{extract_elements, extract_field, unpack_lists, unpack_maps, unpack_struct, unpack_unions};
 
 use crate::{LogicalType, PhysicalType};
 

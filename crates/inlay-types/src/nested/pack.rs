@@ -3,17 +3,29 @@
 use super::write::{push_fixed, push_map, push_sequence, push_struct};
 use crate::{Bitmap, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder};
 
-/// The parts of nested values: a flat vector whose rows give canonical bytes.
-struct Parts {
+/// Rows of a vector as canonical bytes, as they lie in nested values.
+pub struct Parts {
     flat: Vector,
+    is_constant: bool,
     /// Rows of fixed width in canonical form, when the vector's memory is not.
     canonical: Option<Vec<u8>>,
     width: usize,
 }
 
 impl Parts {
-    fn new(vector: &Vector) -> Self {
-        let flat = vector.flatten();
+    /// The rows of `vector`, of any kind.
+    pub fn new(vector: &Vector) -> Self {
+        Self::of(vector.flatten(), false)
+    }
+
+    /// The same, with one row standing for all rows of a constant.
+    pub fn steady(vector: &Vector) -> Self {
+        let is_constant = vector.is_constant() && !vector.is_empty();
+        let flat = if is_constant { vector.slice(0, 1).flatten() } else { vector.flatten() };
+        Self::of(flat, is_constant)
+    }
+
+    fn of(flat: Vector, is_constant: bool) -> Self {
         let physical = flat.physical_type();
         let width = physical.size();
         let is_float = matches!(physical, PhysicalType::F32 | PhysicalType::F64);
@@ -23,10 +35,12 @@ impl Parts {
             bytes.chunks_exact(width).for_each(|value| push_fixed(physical, value, &mut out));
             out
         });
-        Self { flat, canonical, width }
+        Self { flat, is_constant, canonical, width }
     }
 
-    fn get(&self, row: usize) -> Option<&[u8]> {
+    /// The canonical bytes of a row; `None` when it is NULL.
+    pub fn get(&self, row: usize) -> Option<&[u8]> {
+        let row = if self.is_constant { 0 } else { row };
         if self.flat.is_null(row) {
             return None;
         }

@@ -128,6 +128,26 @@ pub fn unpack_maps(maps: &Vector) -> Result<(Vector, Vector, Vec<u32>)> {
     Ok((keys.finish(flat.heap()), values.finish(flat.heap()), offsets))
 }
 
+/// One element of each list or array: `choose` gives its index from a row and the number of elements. NULL where the list
+/// is NULL or `choose` gives none.
+pub fn extract_elements(
+    lists: &Vector,
+    mut choose: impl FnMut(usize, usize) -> Option<usize>,
+) -> Result<Vector> {
+    let (LogicalType::List(element) | LogicalType::Array(element, _)) = lists.ty() else {
+        return Err(Error::internal(format!("an element of {}", lists.ty())));
+    };
+    let flat = lists.flatten();
+    let mut child = Builder::new(element);
+    for at in 0..flat.len() {
+        let row = row(&flat, at);
+        let sequence = Sequence::new(element, row.bytes);
+        let chosen = if flat.is_null(at) { None } else { choose(at, sequence.len()) };
+        child.push(row, chosen.filter(|&index| index < sequence.len()).and_then(|index| sequence.get(index)));
+    }
+    Ok(child.finish(flat.heap()))
+}
+
 /// Field `index` of each struct; NULL where the struct is.
 pub fn extract_field(structs: &Vector, index: usize) -> Result<Vector> {
     let LogicalType::Struct(fields) = structs.ty() else {

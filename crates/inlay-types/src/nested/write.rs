@@ -25,7 +25,7 @@ pub(super) fn push_fixed(physical: PhysicalType, bytes: &[u8], out: &mut Vec<u8>
 }
 
 /// Appends the packed sequence of `count` elements. `get` gives the canonical bytes of an element, `None` for NULL.
-pub(super) fn push_sequence<'a>(
+pub fn push_sequence<'a>(
     element: &LogicalType,
     count: usize,
     get: impl Fn(usize) -> Option<&'a [u8]> + Copy,
@@ -75,7 +75,7 @@ pub(super) fn size(bytes: usize) -> Result<u32> {
 }
 
 /// Appends the packed struct. `get` gives the canonical bytes of a field, `None` for NULL.
-pub(super) fn push_struct<'a>(
+pub fn push_struct<'a>(
     fields: &[Field],
     get: impl Fn(usize) -> Option<&'a [u8]> + Copy,
     out: &mut Vec<u8>,
@@ -150,7 +150,7 @@ pub fn push_value(ty: &LogicalType, value: &Value, out: &mut Vec<u8>) -> Result<
 }
 
 /// Appends the packed map of `count` pairs.
-pub(super) fn push_map<'a>(
+pub fn push_map<'a>(
     types: &(LogicalType, LogicalType),
     count: usize,
     key: impl Fn(usize) -> Option<&'a [u8]> + Copy,

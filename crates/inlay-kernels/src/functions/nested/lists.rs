@@ -1,0 +1,51 @@
+//! `[1, 2]`: lists from values.
+
+use super::rows::each;
+use super::{meeting_type, typed};
+use crate::arithmetic::kernel;
+use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
+use inlay_types::LogicalType;
+
+/// See the module documentation.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    typed(
+        "list_value",
+        &["list_value(any, ...) -> LIST"],
+        resolve_list,
+        "a list of the arguments",
+        "list_value(4, 5, 6) = '[4, 5, 6]'",
+    )
+    .aliases(&["list_pack"]),
+    typed(
+        "array_value",
+        &["array_value(any, ...) -> ARRAY"],
+        resolve_array,
+        "an array of fixed size of the arguments",
+        "array_value(4, 5, 6) = '[4, 5, 6]'",
+    ),
+];
+
+fn resolve_list(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let element = meeting_type(args)?;
+    let ty = LogicalType::list(element.clone());
+    resolve_as(args, element, ty)
+}
+
+fn resolve_array(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let element = meeting_type(args)?;
+    let size = u32::try_from(args.len()).ok().filter(|size| *size > 0)?;
+    let ty = LogicalType::array(element.clone(), size);
+    resolve_as(args, element, ty)
+}
+
+fn resolve_as(args: &[ArgType], element: LogicalType, ty: LogicalType) -> Option<Resolved> {
+    ty.check_depth().ok()?;
+    let (returns, types) = (ty.clone(), vec![element.clone(); args.len()]);
+    let kernel = kernel(move |args, len, out| {
+        each(args, &ty, len, out, |args, row, out| {
+            let parts: Vec<_> = (0..args.len()).map(|arg| args.get(arg, row)).collect();
+            out.push_list(&element, &parts)
+        })
+    });
+    Some(Resolved::infallible(types, returns, kernel))
+}
