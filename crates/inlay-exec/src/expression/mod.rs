@@ -10,6 +10,7 @@
 
 mod filter;
 mod in_list;
+mod lambda;
 mod lazy;
 mod merge;
 mod program;

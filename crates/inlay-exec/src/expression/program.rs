@@ -4,6 +4,7 @@
 //! program reads its input columns compactly: `inputs[i]` is the position, in the batch, of its `i`-th column.
 
 use super::in_list::InSet;
+use super::lambda::Mapping;
 use super::merge::merge_rows;
 use super::{Layout, kernel_comparison, lazy};
 use inlay_kernels::function::{ScalarKernel, Volatility};
@@ -34,6 +35,7 @@ enum Action {
     Case(LogicalType),
     /// The first argument that is not NULL.
     Coalesce(LogicalType),
+    Lambda(Box<Mapping>),
 }
 
 struct Step {
@@ -251,6 +253,7 @@ fn run_action(action: &Action, args: &[&Vector], len: usize, out: &mut Vector) -
         Action::In(set) => *out = set.contains(args[0], len),
         Action::Case(ty) => *out = choose_case(ty.clone(), args, len),
         Action::Coalesce(ty) => *out = choose_first(ty.clone(), args, len),
+        Action::Lambda(mapping) => *out = mapping.eval(args, len)?,
     }
     Ok(())
 }
@@ -407,6 +410,10 @@ impl Compiler<'_> {
                     return self.compile(&Expr::Coalesce { args, ty: ty.clone() });
                 }
                 self.step(Action::Coalesce(ty.clone()), args, false)
+            }
+            Expr::Lambda(lambda) => {
+                let mapping = Mapping::new(lambda)?;
+                self.step(Action::Lambda(Box::new(mapping)), &lambda.args, expr.is_deterministic())
             }
         }
     }

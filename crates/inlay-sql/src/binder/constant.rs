@@ -115,6 +115,7 @@ pub(super) fn evaluate(expr: &Expr) -> Result<Option<Value>> {
             }
             evaluate(otherwise)?
         }
+        Expr::Lambda(_) => return Ok(None),
         Expr::Coalesce { args, .. } => {
             for arg in args {
                 match evaluate(arg)? {

@@ -1,6 +1,7 @@
 //! Scalar expressions.
 
 use super::coerce::arg_type;
+use super::nested::fields_behind;
 use super::scope::Resolved;
 use super::subquery::compare_op;
 use super::{Binder, with_stack};
@@ -23,16 +24,7 @@ impl Binder<'_> {
     fn expr_inner(&mut self, expr: &ast::Expr) -> Result<Expr> {
         let pos = expr.pos;
         match &expr.kind {
-            ExprKind::Column(parts) => {
-                if let Some(argument) = self.macro_argument(parts)? {
-                    return Ok(argument);
-                }
-                match self.resolve(parts) {
-                    Ok(Resolved::Column(id)) => Ok(self.column(id)),
-                    Ok(Resolved::Entry(index)) => self.entry(index),
-                    Err(error) => self.session_value(parts).ok_or(error),
-                }
-            }
+            ExprKind::Column(parts) => self.named_value(parts),
             ExprKind::Literal(value) => self.literal(value, pos),
             ExprKind::Parameter(parameter) => self.parameter(parameter, pos),
             ExprKind::Unary { op, expr: inner } => {
@@ -68,6 +60,7 @@ impl Binder<'_> {
                 Ok(negate_if(*negated, self.in_list(expr, list, pos)?))
             }
             ExprKind::InSubquery { expr, query, negated } => {
+                self.not_in_lambda(pos)?;
                 Ok(negate_if(*negated, self.any(expr, BinaryOp::Equal, query, pos)?))
             }
             ExprKind::Between { expr, low, high, negated } => {
@@ -94,8 +87,10 @@ impl Binder<'_> {
                 }
                 Ok(negate_if(*negated, self.call(name, args, pos)?))
             }
-            ExprKind::Quantified { expr, op, all: false, query } => self.any(expr, *op, query, pos),
-            ExprKind::Quantified { expr, op, all: true, query } => self.all(expr, *op, query, pos),
+            ExprKind::Quantified { expr, op, all, query } => {
+                self.not_in_lambda(pos)?;
+                if *all { self.all(expr, *op, query, pos) } else { self.any(expr, *op, query, pos) }
+            }
             ExprKind::Cast { expr, data_type, try_cast } => {
                 let input = self.expr(expr)?;
                 self.explicit_cast(input, data_type.clone(), *try_cast)
@@ -105,12 +100,15 @@ impl Binder<'_> {
                 self.extract(&field.value, input, pos)
             }
             ExprKind::Function(call) => self.function_call(call, pos),
-            ExprKind::Window(call) => self.window_call(call, pos),
+            ExprKind::Window(call) => self.outside_of_lambdas(|binder| binder.window_call(call, pos)),
             ExprKind::Case { operand, branches, otherwise } => {
                 self.case(operand.as_deref(), branches, otherwise.as_deref(), pos)
             }
-            ExprKind::Exists { query, negated } => Ok(negate_if(*negated, self.exists(query, pos)?)),
-            ExprKind::Subquery(query) => self.scalar_subquery(query, pos),
+            ExprKind::Exists { query, negated } => {
+                let exists = self.outside_of_lambdas(|binder| binder.exists(query, pos))?;
+                Ok(negate_if(*negated, exists))
+            }
+            ExprKind::Subquery(query) => self.outside_of_lambdas(|binder| binder.scalar_subquery(query, pos)),
             ExprKind::Position(number) => {
                 let (_, id) = self.position(*number, pos)?;
                 self.note_use(self.scopes.len().saturating_sub(1), id, pos);
@@ -124,11 +122,47 @@ impl Binder<'_> {
                 self.collation(collation, pos)?;
                 self.expr(expr)
             }
-            ExprKind::Row(_) => Err(self.at(Error::unsupported("a row outside of a comparison or IN"), pos)),
+            ExprKind::Row(items) => {
+                let items = self.exprs(items)?;
+                self.call("row", items, pos)
+            }
+            ExprKind::Lambda { .. } => {
+                let message =
+                    "a lambda stands only behind the list of list_transform, list_filter and list_reduce";
+                Err(self.at(Error::bind(message), pos))
+            }
             ExprKind::Default => {
                 Err(self.at(Error::bind("DEFAULT is only possible as a value of INSERT or UPDATE"), pos))
             }
         }
+    }
+
+    /// What a name means: a parameter, a column, a field of either, or something of the session.
+    fn named_value(&mut self, parts: &[ast::Ident]) -> Result<Expr> {
+        if let Some(parameter) = self.lambda_parameter(parts)? {
+            return Ok(parameter);
+        }
+        if let Some((first, fields)) = parts.split_first()
+            && let Some(argument) = self.macro_argument(std::slice::from_ref(first))?
+        {
+            return fields_behind(self, argument, fields);
+        }
+        match self.resolve(parts) {
+            Ok(Resolved::Column(id)) => Ok(self.column(id)),
+            Ok(Resolved::Entry(index)) => self.entry(index),
+            Err(error) => match self.session_value(parts) {
+                Some(value) => Ok(value),
+                None => self.field_of_column(parts)?.ok_or(error),
+            },
+        }
+    }
+
+    /// Subqueries that would have to read a lambda's parameter.
+    fn not_in_lambda(&self, pos: Pos) -> Result<()> {
+        if self.lambdas.is_empty() {
+            return Ok(());
+        }
+        Err(self.at(Error::unsupported("a comparison with a subquery inside of a lambda"), pos))
     }
 
     /// An expression that must be a condition.

@@ -33,6 +33,9 @@ impl Binder<'_> {
             return Ok(expanded);
         }
         let name = call.name.value.to_lowercase();
+        if let Some(nested) = self.nested_call(&name, call, pos)? {
+            return Ok(nested);
+        }
         if let Some((argument, _)) = call.named.first() {
             let message = format!("function {name} takes no named arguments");
             return Err(self.at(Error::bind(message), argument.pos));
@@ -41,11 +44,14 @@ impl Binder<'_> {
             return self.grouping_call(call, pos);
         }
         if is_aggregate(&name) {
-            return self.aggregate_call(&name, call, pos);
+            return self.outside_of_lambdas(|binder| binder.aggregate_call(&name, call, pos));
         }
         if is_window(&name) {
             let message = format!("{name} is a window function: write {name}(...) OVER (ORDER BY ...)");
             return Err(self.at(Error::Windowing { message }, pos));
+        }
+        if let Some(lambda) = self.lambda_call(&name, call, pos)? {
+            return Ok(lambda);
         }
         if let Some(special) = self.special_form(&name, call, pos)? {
             return Ok(special);

@@ -41,6 +41,11 @@ impl Macros {
         self.active.is_some()
     }
 
+    /// The frame whose body is being bound.
+    pub(super) fn active(&self) -> Option<usize> {
+        self.active
+    }
+
     /// Whether an argument being bound does not see a scope.
     pub(super) fn hides(&self, scope: usize) -> bool {
         self.hidden.iter().any(|(from, to)| (*from..*to).contains(&scope))

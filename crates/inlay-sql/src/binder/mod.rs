@@ -27,10 +27,12 @@ mod expr;
 mod from;
 mod function;
 mod grouping;
+mod lambda;
 mod limit;
 mod macros;
 mod merge;
 mod name;
+mod nested;
 mod object;
 mod objects;
 mod pivot;
@@ -54,6 +56,7 @@ pub use databases::Databases;
 pub use define::key_name;
 pub use objects::{enum_labels, enum_text};
 pub use row::{bind_checks, bind_default, bind_generated, bind_row_expressions};
+use std::collections::HashMap;
 
 use crate::parser::ast::{self, Pos};
 use crate::plan::{self, ColumnId, Columns, Expr, Plan, SharedId};
@@ -134,6 +137,10 @@ struct Binder<'a> {
     aggregate_frames: Vec<AggregateFrame>,
     view_depth: usize,
     macros: macros::Macros,
+    /// Lambdas whose bodies are being bound, the innermost last.
+    lambdas: Vec<lambda::LambdaFrame>,
+    /// Parameters of lambdas by depth, position and type.
+    lambda_columns: HashMap<(usize, usize, LogicalType), ColumnId>,
     /// While a stored text is bound: where it is stored, which names without a place mean first.
     stored_in: Option<object::Home>,
     /// While RETURNING of MERGE is bound: the column that `merge_action()` reads.
@@ -187,6 +194,8 @@ impl<'a> Binder<'a> {
             aggregate_frames: Vec::new(),
             view_depth: 0,
             macros: macros::Macros::default(),
+            lambdas: Vec::new(),
+            lambda_columns: HashMap::new(),
             stored_in: None,
             merge_action: None,
             keeps_null_type: false,

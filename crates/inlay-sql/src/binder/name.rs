@@ -192,6 +192,10 @@ fn text(expr: &Expr) -> String {
         ExprKind::Exists { negated, .. } => format!("{}EXISTS(subquery)", not(negated)),
         ExprKind::Subquery(query) => subquery(query),
         ExprKind::Row(items) => format!("row({})", list(items)),
+        ExprKind::Lambda { params, body } => {
+            let params: Vec<&str> = params.iter().map(|param| param.value.as_str()).collect();
+            format!("(lambda {}: {})", params.join(", "), text(body))
+        }
         ExprKind::Columns(_) => "COLUMNS".into(),
         ExprKind::Position(number) => format!("#{number}"),
         ExprKind::Collate { expr, collation } => format!("{} COLLATE {collation}", text(expr)),

@@ -192,6 +192,14 @@ fn show_expr(expr: &Expr, columns: &Columns) -> String {
             format!("case {{{}; {}}}", shown.collect::<Vec<_>>().join("; "), show_expr(otherwise, columns))
         }
         Expr::Coalesce { args, .. } => format!("coalesce({})", list(args, ", ")),
+        Expr::Lambda(lambda) => {
+            format!(
+                "{}({}: {})",
+                lambda.kind.name(),
+                list(&lambda.args, ", "),
+                show_expr(&lambda.body, columns)
+            )
+        }
     }
 }
 

@@ -37,7 +37,7 @@ impl ColumnSet {
             Expr::Call { args, .. } | Expr::Coalesce { args, .. } | Expr::And(args) | Expr::Or(args) => {
                 args.iter().for_each(|arg| self.add_expr(arg));
             }
-            Expr::InList { .. } | Expr::Case { .. } => {
+            Expr::InList { .. } | Expr::Case { .. } | Expr::Lambda(_) => {
                 expr.children().into_iter().for_each(|child| self.add_expr(child));
             }
         }

@@ -73,6 +73,8 @@ pub fn vector<'a>(
             return Ok(any);
         }
         Expr::Case { branches, otherwise, ty } => return case(branches, otherwise, ty.clone(), column, len),
+        // Only the executor compiles bodies.
+        Expr::Lambda(_) => return Err(Error::internal("a lambda is no constant")),
         Expr::Coalesce { args, ty } => {
             if len == 1 {
                 for arg in args {

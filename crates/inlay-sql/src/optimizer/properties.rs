@@ -118,7 +118,8 @@ pub fn strict_columns(expr: &Expr) -> ColumnSet {
         | Expr::Call { .. }
         | Expr::IsNull(_)
         | Expr::Case { .. }
-        | Expr::Coalesce { .. } => ColumnSet::new(),
+        | Expr::Coalesce { .. }
+        | Expr::Lambda(_) => ColumnSet::new(),
     }
 }
 
@@ -159,7 +160,7 @@ pub fn is_never_null(expr: &Expr, not_null: &ColumnSet) -> bool {
                 && is_never_null(otherwise, not_null)
         }
         // A function may return NULL for arguments that are not (division by zero, say).
-        Expr::Call { .. } => false,
+        Expr::Call { .. } | Expr::Lambda(_) => false,
     }
 }
 

@@ -359,7 +359,11 @@ pub fn selectivity(predicate: &Expr, relation: &Relation) -> f64 {
         Expr::Compare { op, left, right } => compare_selectivity(*op, left, right, relation),
         Expr::Call { function, .. } if matches!(function.name, "like" | "~~" | "contains" | "ilike") => 0.1,
         Expr::Column { .. } => 0.5,
-        Expr::Call { .. } | Expr::Cast { .. } | Expr::Case { .. } | Expr::Coalesce { .. } => 0.25,
+        Expr::Call { .. }
+        | Expr::Cast { .. }
+        | Expr::Case { .. }
+        | Expr::Coalesce { .. }
+        | Expr::Lambda(_) => 0.25,
     }
 }
 

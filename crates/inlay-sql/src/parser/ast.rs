@@ -901,6 +901,11 @@ pub enum ExprKind {
     Subquery(Box<Query>),
     /// `(a, b)` or `ROW(a, b)`.
     Row(Vec<Expr>),
+    /// `lambda x, y: body`.
+    Lambda {
+        params: Vec<Ident>,
+        body: Box<Expr>,
+    },
     /// `COLUMNS(..)`: one expression per column.
     Columns(Box<Columns>),
     /// `#1`: a column of FROM, counted from 1.

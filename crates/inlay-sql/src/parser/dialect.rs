@@ -42,6 +42,9 @@ impl Dialect for InlayDialect {
 
     // The crate knows E'...' behind PostgreSQL's dialect only.
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<ast::Expr, ParserError>> {
+        if let Some(parsed) = super::nested::parse_prefix(parser) {
+            return Some(parsed);
+        }
         match parser.peek_token_ref().token {
             Token::EscapedStringLiteral(_) => Some(parser.parse_value().map(ast::Expr::Value)),
             // Grouping sets inside of grouping sets.
@@ -109,6 +112,8 @@ impl Dialect for InlayDialect {
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
         match parser.peek_token_ref().token {
             Token::Caret => Some(Ok(PRECEDENCE_POWER)),
+            // It separates, in slices, structs, maps and lambdas.
+            Token::Colon => Some(Ok(self.prec_unknown())),
             Token::CustomBinaryOperator(ref operator) if operator == super::rewrite::ALIAS_OPERATOR => {
                 Some(Ok(1))
             }
@@ -123,6 +128,13 @@ impl Dialect for InlayDialect {
                 Some(Ok(self.prec_value(Precedence::PgOther)))
             }
             _ => None,
+        }
+    }
+
+    fn prec_value(&self, precedence: Precedence) -> u8 {
+        match precedence {
+            Precedence::Colon => self.prec_unknown(),
+            other => DuckDbDialect {}.prec_value(other),
         }
     }
 

@@ -125,15 +125,11 @@ impl Context<'_, '_> {
             }
             ast::Expr::Function(function) => match self.columns_or_call(function)? {
                 Ok(columns) => columns,
-                Err(function) => self.call(function)?,
+                Err(function) => match self.comprehension_or_call(function)? {
+                    Ok(value) => return Ok(value),
+                    Err(function) => self.call(function)?,
+                },
             },
-            ast::Expr::CompoundFieldAccess { root, access_chain }
-                if access_chain
-                    .iter()
-                    .all(|access| matches!(access, ast::AccessExpr::Dot(ast::Expr::Function(_)))) =>
-            {
-                return self.call_chain(*root, access_chain);
-            }
             ast::Expr::Collate { expr, collation } => {
                 ExprKind::Collate { expr: self.boxed(*expr)?, collation: collation.to_string() }
             }
@@ -144,7 +140,12 @@ impl Context<'_, '_> {
                 let matched = call("regexp_full_match", vec![self.expr(*expr)?, self.expr(*pattern)?], pos);
                 if negated { ExprKind::Not(Box::new(matched)) } else { return Ok(matched) }
             }
-            other => return self.disguised_call(other, pos),
+            other => {
+                return match self.nested_value(other, pos)? {
+                    Ok(value) => Ok(value),
+                    Err(other) => self.disguised_call(other, pos),
+                };
+            }
         };
         Ok(Expr { kind, pos })
     }
@@ -179,12 +180,6 @@ impl Context<'_, '_> {
             ast::Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
                 let parts = [*expr, *overlay_what, *overlay_from];
                 ("overlay", parts.into_iter().chain(overlay_for.map(|count| *count)).collect())
-            }
-            ast::Expr::Array(_) | ast::Expr::CompoundFieldAccess { .. } => {
-                return Err(self.at(unsupported("a list or its subscript"), pos));
-            }
-            ast::Expr::Struct { .. } | ast::Expr::Dictionary(_) | ast::Expr::Map(_) => {
-                return Err(self.at(unsupported("a struct or map literal"), pos));
             }
             ast::Expr::GroupingSets(_) | ast::Expr::Cube(_) | ast::Expr::Rollup(_) => {
                 return Err(self.at(unsupported("GROUPING SETS, CUBE or ROLLUP"), pos));
@@ -486,7 +481,7 @@ impl Context<'_, '_> {
     }
 }
 
-fn call(name: &str, arguments: Vec<Expr>, pos: Pos) -> Expr {
+pub(super) fn call(name: &str, arguments: Vec<Expr>, pos: Pos) -> Expr {
     let name = Ident { value: name.to_string(), pos };
     let call = FunctionCall {
         name,
@@ -594,7 +589,15 @@ pub(super) fn start_of(expr: &ast::Expr) -> Pos {
             | ast::Expr::Substring { expr: inner, .. }
             | ast::Expr::Trim { expr: inner, .. }
             | ast::Expr::Collate { expr: inner, .. }
+            | ast::Expr::CompoundFieldAccess { root: inner, .. }
             | ast::Expr::AtTimeZone { timestamp: inner, .. } => inner,
+            ast::Expr::Array(array) => match array.elem.first() {
+                Some(first) => first,
+                None => return Pos::default(),
+            },
+            ast::Expr::Dictionary(fields) => {
+                return fields.first().map_or(Pos::default(), |field| pos_of(field.key.span.start));
+            }
             _ => return Pos::default(),
         };
     }

@@ -4,7 +4,7 @@
 //! [`super::rewrite`]), which become nodes of our tree here.
 
 use super::ast::{ColumnSelection, Columns, Expr, ExprKind, Ident, Literal, SelectItem};
-use super::convert::{Context, DEPTH_MAX, pos_of, unsupported};
+use super::convert::{Context, pos_of};
 use super::rewrite::{STAR_CALL, UNPACK_CALL};
 use inlay_types::{Error, Result};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr};
@@ -137,7 +137,7 @@ fn call_of(name: ast::Ident, args: Vec<FunctionArg>) -> ast::Expr {
     })
 }
 
-fn plain_call(name: &str, span: Span, args: Vec<ast::Expr>) -> ast::Expr {
+pub(super) fn plain_call(name: &str, span: Span, args: Vec<ast::Expr>) -> ast::Expr {
     let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)));
     call_of(ast::Ident::with_span(span, name), args.collect())
 }
@@ -297,25 +297,6 @@ impl Context<'_, '_> {
         let selection = ColumnSelection::Where { star: Box::new(star), parameter, condition };
         let columns = Columns { selection, unpacked: false, bare: false };
         Expr { kind: ExprKind::Columns(Box::new(columns)), pos }
-    }
-
-    /// `x.f(y).g()`: what stands in front of a point is the first argument.
-    pub(super) fn call_chain(&self, root: ast::Expr, chain: Vec<ast::AccessExpr>) -> Result<Expr> {
-        let pos = super::expr::start_of(&root);
-        if chain.len() + self.depth.get() > DEPTH_MAX {
-            return Err(super::convert::too_deep());
-        }
-        let mut value = self.expr(root)?;
-        for access in chain {
-            let ast::AccessExpr::Dot(ast::Expr::Function(function)) = access else {
-                return Err(self.at(unsupported("a list or its subscript"), pos));
-            };
-            let mut call = self.function(function)?;
-            call.arguments.insert(0, value);
-            let pos = call.name.pos;
-            value = Expr { kind: ExprKind::Function(call), pos };
-        }
-        Ok(value)
     }
 }
 

@@ -16,6 +16,7 @@ mod friendly;
 mod grouping;
 mod guard;
 mod lift;
+pub(crate) mod nested;
 mod object;
 pub mod object_ast;
 mod piece;

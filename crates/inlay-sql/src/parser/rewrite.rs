@@ -8,6 +8,7 @@
 //! | `* LIKE 'p'`, `*COLUMNS(..)` | calls of [`STAR_CALL`] and [`UNPACK_CALL`] |
 //! | `ASOF JOIN`, `POSITIONAL JOIN` | `GLOBAL JOIN`, `GLOBAL CROSS JOIN`: words no other SQL of ours has |
 //! | `PIVOT ..`, `(DESCRIBE t)` ... | a call of [`PIECE_CALL`] with the number of the tokens kept aside |
+//! | `f(l, x -> x + 1)` | `f(l, lambda x: x + 1)` for the functions that take a lambda |
 //! | `**`, `0b101`, `0xff` | `^`, numbers |
 //!
 //! One pass with a stack of its own; every token is moved a bounded number of times.
@@ -54,6 +55,8 @@ struct Level {
     empty: bool,
     /// It holds the arguments of a call.
     opened_by_call: bool,
+    /// It holds the arguments of a call that `x -> ..` is a lambda for.
+    takes_lambda: bool,
 }
 
 impl Level {
@@ -66,6 +69,7 @@ impl Level {
             first: Keyword::NoKeyword,
             empty: true,
             opened_by_call,
+            takes_lambda: false,
         }
     }
 }
@@ -107,7 +111,7 @@ pub(super) fn rewrite(mut input: Vec<TokenWithSpan>, sql: &str) -> Rewritten {
 /// Most texts have nothing to rewrite.
 fn is_of_interest(token: &TokenWithSpan) -> bool {
     match &token.token {
-        Token::Colon | Token::Mul | Token::HexStringLiteral(_) | Token::DoubleTilde => true,
+        Token::Colon | Token::Arrow | Token::Mul | Token::HexStringLiteral(_) | Token::DoubleTilde => true,
         Token::ExclamationMarkDoubleTilde => true,
         Token::Word(word) if matches!(word.keyword, Keyword::FILTER) => true,
         Token::Word(word) if word.quote_style.is_none() => {
@@ -238,6 +242,11 @@ impl Rewriter {
             self.emit(index);
             return index + 1;
         }
+        if self.level().takes_lambda
+            && let Some(next) = self.arrow_lambda(index)
+        {
+            return next;
+        }
         let next = match &token {
             Token::Word(word) if word.quote_style.is_none() => self.word(index),
             Token::Word(_) => self.prefix_alias(index),
@@ -270,7 +279,9 @@ impl Rewriter {
                     let span = self.input[index].span;
                     self.out.push(keyword_token("WHERE", Keyword::WHERE, span));
                 }
-                self.levels.push(Level::new(token.clone(), call));
+                let takes_lambda =
+                    matches!(self.before(1), Token::Word(word) if super::nested::takes_lambda(&word.value));
+                self.levels.push(Level { takes_lambda, ..Level::new(token.clone(), call) });
                 return index + 1;
             }
             token if is_closer(token) => {
@@ -526,6 +537,49 @@ impl Rewriter {
             }
             _ => None,
         }
+    }
+
+    /// `x -> ..` and `(x, y) -> ..` as an argument become `lambda x, y: ..`.
+    fn arrow_lambda(&mut self, index: usize) -> Option<usize> {
+        if !matches!(self.before(0), Token::Comma | Token::LParen) {
+            return None;
+        }
+        let mut params = Vec::new();
+        let mut at = index;
+        if *self.token(at) == Token::LParen {
+            loop {
+                at = self.significant(at + 1);
+                params.push(at);
+                if !matches!(self.token(at), Token::Word(_)) {
+                    return None;
+                }
+                at = self.significant(at + 1);
+                match self.token(at) {
+                    Token::Comma => {}
+                    Token::RParen => break,
+                    _ => return None,
+                }
+            }
+        } else if matches!(self.token(at), Token::Word(_)) {
+            params.push(at);
+        } else {
+            return None;
+        }
+        let arrow = self.significant(at + 1);
+        if *self.token(arrow) != Token::Arrow {
+            return None;
+        }
+        let span = self.input[arrow].span;
+        self.out.push(name_token("lambda", self.input[index].span));
+        for (number, param) in params.into_iter().enumerate() {
+            if number > 0 {
+                self.out.push(TokenWithSpan { token: Token::Comma, span });
+            }
+            self.emit(param);
+        }
+        self.out.push(TokenWithSpan { token: Token::Colon, span });
+        self.level().empty = false;
+        Some(arrow + 1)
     }
 
     /// The index behind the table, query or call that begins at `index`.

@@ -22,6 +22,7 @@ macro_rules! children {
             | ExprKind::Quantified { expr, .. }
             | ExprKind::Cast { expr, .. }
             | ExprKind::Collate { expr, .. }
+            | ExprKind::Lambda { body: expr, .. }
             | ExprKind::Extract { expr, .. } => vec![$($reference)+ **expr],
             ExprKind::Binary { left, right, .. } => vec![$($reference)+ **left, $($reference)+ **right],
             ExprKind::And(items) | ExprKind::Or(items) | ExprKind::Row(items) => items.$iter().collect(),

@@ -376,7 +376,8 @@ impl<'a> Printer<'a> {
             | Expr::Literal { .. }
             | Expr::Cast { .. }
             | Expr::Case { .. }
-            | Expr::Coalesce { .. } => true,
+            | Expr::Coalesce { .. }
+            | Expr::Lambda(_) => true,
             Expr::Call { function, args } => !is_operator(function.name) || args.len() == 1,
             _ => false,
         };
@@ -425,6 +426,15 @@ impl<'a> Printer<'a> {
             Expr::Coalesce { args, .. } => {
                 let args = args.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(", ");
                 format!("coalesce({args})")
+            }
+            Expr::Lambda(lambda) => {
+                let parameters: Vec<String> = lambda.parameters.iter().map(|id| self.name(*id)).collect();
+                let values = &lambda.args[..lambda.args.len() - lambda.captured.len()];
+                let mut values = values.iter().map(|value| self.expr(value));
+                let list = values.next().unwrap_or_default();
+                let rest: String = values.map(|value| format!(", {value}")).collect();
+                let body = self.expr(&lambda.body);
+                format!("{}({list}, lambda {}: {body}{rest})", lambda.kind.name(), parameters.join(", "))
             }
         }
     }

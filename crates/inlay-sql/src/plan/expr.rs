@@ -1,6 +1,6 @@
 //! Bound expressions: every name resolved, every type known, every implicit cast explicit.
 
-use super::ColumnId;
+use super::{ColumnId, Lambda, LambdaKind};
 use inlay_kernels::function::{AggregateFunction, ScalarFunction, Volatility};
 use inlay_types::{LogicalType, Value};
 use std::collections::HashMap;
@@ -141,6 +141,8 @@ pub enum Expr {
         /// Their type.
         ty: LogicalType,
     },
+    /// A function over the elements of a list.
+    Lambda(Box<Lambda>),
 }
 
 impl Expr {
@@ -178,6 +180,7 @@ impl Expr {
             | Self::Case { ty, .. }
             | Self::Coalesce { ty, .. } => ty.clone(),
             Self::Call { function, .. } => function.return_type.clone(),
+            Self::Lambda(lambda) => lambda.ty.clone(),
             Self::Compare { .. }
             | Self::And(_)
             | Self::Or(_)
@@ -194,6 +197,7 @@ impl Expr {
             Self::Call { args, .. } | Self::Coalesce { args, .. } | Self::And(args) | Self::Or(args) => {
                 args.iter().collect()
             }
+            Self::Lambda(lambda) => lambda.args.iter().collect(),
             Self::Cast { input, .. } | Self::Not(input) | Self::IsNull(input) => vec![input],
             Self::Compare { left, right, .. } => vec![left, right],
             Self::InList { input, list } => std::iter::once(&**input).chain(list).collect(),
@@ -210,6 +214,7 @@ impl Expr {
             Self::Call { args, .. } | Self::Coalesce { args, .. } | Self::And(args) | Self::Or(args) => {
                 args.iter_mut().collect()
             }
+            Self::Lambda(lambda) => lambda.args.iter_mut().collect(),
             Self::Cast { input, .. } | Self::Not(input) | Self::IsNull(input) => vec![input],
             Self::Compare { left, right, .. } => vec![left, right],
             Self::InList { input, list } => std::iter::once(&mut **input).chain(list).collect(),
@@ -255,6 +260,7 @@ impl Expr {
     pub fn is_deterministic(&self) -> bool {
         let own = match self {
             Self::Call { function, .. } => function.volatility != Volatility::Volatile,
+            Self::Lambda(lambda) => lambda.body.is_deterministic(),
             _ => true,
         };
         own && self.children().into_iter().all(Expr::is_deterministic)
@@ -264,6 +270,7 @@ impl Expr {
     pub fn can_fail(&self) -> bool {
         let own = match self {
             Self::Call { function, .. } => function.can_fail,
+            Self::Lambda(lambda) => lambda.kind == LambdaKind::Reduce || lambda.body.can_fail(),
             Self::Cast { or_null, .. } => !or_null,
             _ => false,
         };

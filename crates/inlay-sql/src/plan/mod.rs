@@ -15,12 +15,14 @@
 pub mod display;
 pub mod estimates;
 pub mod expr;
+mod lambda;
 pub mod object;
 pub mod statement;
 pub mod window;
 
 pub use estimates::{ColumnEstimate, Estimates};
 pub use expr::{AggregateExpr, CompareOp, Expr, SortKey};
+pub use lambda::{Lambda, LambdaKind};
 pub use statement::Statement;
 pub use window::WindowExpr;
 

@@ -1,0 +1,180 @@
+//! Lambdas: a program run on all elements of all lists of a batch at once.
+//!
+//! The lists are taken apart into one vector of elements; what the body reads of the row around is repeated for each of
+//! its elements. A reduction runs its body once per position: on the first elements of all lists, then on the second
+//! ones, and so on, with the rows whose lists are that long.
+
+use super::{Layout, Program};
+use inlay_kernels::boolean;
+use inlay_sql::plan::{Lambda, LambdaKind};
+use inlay_types::nested::{pack_lists, unpack_lists};
+use inlay_types::{Batch, Bitmap, Error, LogicalType, Result, Vector, VectorBuilder};
+
+/// A lambda compiled.
+pub(super) struct Mapping {
+    kind: LambdaKind,
+    has_initial: bool,
+    takes_position: bool,
+    body: Program,
+    ty: LogicalType,
+}
+
+/// The lists of a batch taken apart.
+struct Lists<'a> {
+    elements: Vector,
+    /// Where the elements of each row begin.
+    offsets: Vec<u32>,
+    validity: Option<Bitmap>,
+    captured: &'a [&'a Vector],
+    len: usize,
+}
+
+impl Mapping {
+    pub(super) fn new(lambda: &Lambda) -> Result<Self> {
+        let fixed = if lambda.kind == LambdaKind::Reduce { 2 } else { 1 };
+        let columns = lambda.parameters.iter().chain(&lambda.captured).copied().collect();
+        Ok(Self {
+            kind: lambda.kind,
+            has_initial: lambda.has_initial,
+            takes_position: lambda.parameters.len() > fixed,
+            body: Program::compile(&lambda.body, &Layout(columns))?,
+            ty: lambda.ty.clone(),
+        })
+    }
+
+    /// `args` are the list, the first value of a reduction that has one, and what the body captures.
+    pub(super) fn eval(&self, args: &[&Vector], len: usize) -> Result<Vector> {
+        let (list, rest) = args.split_first().ok_or_else(|| Error::internal("a lambda without a list"))?;
+        if len > 1 && args.iter().all(|arg| arg.is_constant()) {
+            let first: Vec<Vector> = args.iter().map(|arg| arg.slice(0, 1)).collect();
+            let one = self.eval(&first.iter().collect::<Vec<_>>(), 1)?;
+            return Vector::constant(self.ty.clone(), &one.get(0), len);
+        }
+        let (initial, captured) = match rest.split_first() {
+            Some((initial, captured)) if self.has_initial => (Some(*initial), captured),
+            _ => (None, rest),
+        };
+        let flat = list.flatten();
+        let (elements, offsets) = unpack_lists(&flat)?;
+        let lists = Lists { elements, offsets, validity: flat.validity().cloned(), captured, len };
+        match self.kind {
+            LambdaKind::Transform => {
+                let values = self.on_all(&lists)?;
+                pack_lists(&self.ty, &values, &lists.offsets, lists.validity.as_ref())
+            }
+            LambdaKind::Filter => self.filtered(&lists),
+            LambdaKind::Reduce => self.reduced(&lists, initial),
+        }
+    }
+
+    /// The body's value for each element.
+    fn on_all(&self, lists: &Lists<'_>) -> Result<Vector> {
+        let count = lists.elements.len();
+        if count == 0 {
+            return Ok(Vector::empty(self.body.types().swap_remove(0)));
+        }
+        let mut rows = Vec::with_capacity(count);
+        let mut positions: Vec<i64> = Vec::new();
+        for row in 0..lists.len {
+            let size = lists.size(row);
+            rows.extend(std::iter::repeat_n(row as u32, size));
+            if self.takes_position {
+                positions.extend(1..=size as i64);
+            }
+        }
+        let mut columns = vec![lists.elements.clone()];
+        if self.takes_position {
+            columns.push(numbers(&positions));
+        }
+        columns.extend(lists.captured.iter().map(|captured| captured.take(&rows)));
+        let mut state = self.body.state();
+        Ok(self.body.eval(&mut state, &Batch::new(columns, count))?.flatten())
+    }
+
+    fn filtered(&self, lists: &Lists<'_>) -> Result<Vector> {
+        let truth = self.on_all(lists)?;
+        let mut hits = Vec::new();
+        boolean::select_true(&truth, lists.elements.len(), None, &mut hits);
+        let kept = lists.elements.take(&hits);
+        // How many of the hits lie in front of where each row begins.
+        let mut offsets = Vec::with_capacity(lists.offsets.len());
+        let mut before = 0;
+        for &start in &lists.offsets {
+            before += hits[before..].iter().take_while(|&&hit| hit < start).count();
+            offsets.push(before as u32);
+        }
+        pack_lists(&self.ty, &kept.flatten(), &offsets, lists.validity.as_ref())
+    }
+
+    fn reduced(&self, lists: &Lists<'_>, initial: Option<&Vector>) -> Result<Vector> {
+        let skipped = usize::from(initial.is_none());
+        let is_null = |row: usize| lists.validity.as_ref().is_some_and(|validity| !validity.get(row));
+        if initial.is_none() && (0..lists.len).any(|row| lists.size(row) == 0 && !is_null(row)) {
+            let message =
+                "list_reduce of an empty list needs an initial value: list_reduce(list, lambda, value)";
+            return Err(Error::invalid_argument(message));
+        }
+        let mut rows: Vec<u32> = (0..lists.len as u32).filter(|&row| !is_null(row as usize)).collect();
+        let mut value = match initial {
+            Some(initial) => initial.take(&rows),
+            None => {
+                let firsts: Vec<u32> = rows.iter().map(|&row| lists.offsets[row as usize]).collect();
+                let mut first = Vector::empty(LogicalType::Null);
+                inlay_kernels::cast(&lists.elements.take(&firsts), &self.ty, false, &mut first)?;
+                first
+            }
+        };
+        // Per row: which of the vectors of final values holds its own, and where.
+        let mut finals: Vec<Vector> = Vec::new();
+        let mut places: Vec<Option<(usize, usize)>> = vec![None; lists.len];
+        let mut state = self.body.state();
+        let mut position = skipped;
+        while !rows.is_empty() {
+            let goes_on: Vec<bool> = rows.iter().map(|&row| lists.size(row as usize) > position).collect();
+            if goes_on.contains(&false) {
+                let done = indices_of(&goes_on, false);
+                for (index, &at) in done.iter().enumerate() {
+                    places[rows[at as usize] as usize] = Some((finals.len(), index));
+                }
+                finals.push(value.take(&done));
+                let left = indices_of(&goes_on, true);
+                value = value.take(&left);
+                rows = left.iter().map(|&at| rows[at as usize]).collect();
+                if rows.is_empty() {
+                    break;
+                }
+            }
+            let elements: Vec<u32> =
+                rows.iter().map(|&row| lists.offsets[row as usize] + position as u32).collect();
+            let mut columns = vec![value, lists.elements.take(&elements)];
+            if self.takes_position {
+                columns.push(numbers(&vec![position as i64 + 1; rows.len()]));
+            }
+            columns.extend(lists.captured.iter().map(|captured| captured.take(&rows)));
+            value = self.body.eval(&mut state, &Batch::new(columns, rows.len()))?;
+            position += 1;
+        }
+        let mut builder = VectorBuilder::new(self.ty.clone(), lists.len);
+        for place in places {
+            match place {
+                Some((part, index)) => builder.push(&finals[part].get(index))?,
+                None => builder.push_null(),
+            }
+        }
+        Ok(builder.finish())
+    }
+}
+
+impl Lists<'_> {
+    fn size(&self, row: usize) -> usize {
+        (self.offsets[row + 1] - self.offsets[row]) as usize
+    }
+}
+
+fn indices_of(flags: &[bool], wanted: bool) -> Vec<u32> {
+    (0..flags.len() as u32).filter(|&index| flags[index as usize] == wanted).collect()
+}
+
+fn numbers(values: &[i64]) -> Vector {
+    Vector::from_values(LogicalType::BigInt, values)
+}
