@@ -15,9 +15,11 @@
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface.html>.
 
 pub mod export;
+mod export_nested;
 pub mod ffi;
 pub mod field;
 pub mod import;
+mod import_nested;
 pub mod stream;
 
 pub use export::{Exporter, StringLayout};

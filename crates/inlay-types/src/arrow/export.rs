@@ -1,11 +1,12 @@
 //! Vectors as Arrow arrays. An exported array owns references to our buffers in its private data; releasing it
 //! drops them, on whatever thread the consumer is.
 
+use super::export_nested::{field_schema, nested_array};
 use super::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, FLAG_NULLABLE};
 use super::stream;
 use crate::value::Interval;
 use crate::view::View;
-use crate::{Batch, Bitmap, Buffer, Error, LogicalType, PhysicalType, Result, Vector};
+use crate::{Batch, Bitmap, Buffer, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder};
 use std::ffi::{CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -57,7 +58,9 @@ impl Exporter {
     /// schema). Batches in which such a column is not a dictionary get one of their own.
     pub fn keep_dictionaries(mut self, sample: &[Vector]) -> Self {
         for (column, vector) in self.columns.iter_mut().zip(sample) {
-            column.dictionary = vector.as_dictionary().is_some();
+            // An ENUM is a dictionary already; nested values are taken apart.
+            let plain = !column.ty.is_nested() && !matches!(column.ty, LogicalType::Enum(_));
+            column.dictionary = plain && vector.as_dictionary().is_some();
         }
         self
     }
@@ -71,12 +74,11 @@ impl Exporter {
     /// The schema of one column.
     pub fn column_schema(&self, index: usize) -> ArrowSchema {
         let column = &self.columns[index];
-        let format = format_of(&column.ty, self.strings);
         if column.dictionary {
-            let values = schema_of(&format, "", 0, Vec::new(), None);
+            let values = field_schema(&column.ty, "", self.strings);
             return schema_of("I", &column.name, FLAG_NULLABLE, Vec::new(), Some(values));
         }
-        schema_of(&format, &column.name, FLAG_NULLABLE, Vec::new(), None)
+        field_schema(&column.ty, &column.name, self.strings)
     }
 
     /// A batch as a struct array.
@@ -139,7 +141,7 @@ fn identity_dictionary(vector: &Vector) -> (Buffer, Vector) {
     (Buffer::from_vec(codes), values)
 }
 
-fn format_of(ty: &LogicalType, strings: StringLayout) -> String {
+pub(super) fn format_of(ty: &LogicalType, strings: StringLayout) -> String {
     let text = match ty {
         LogicalType::Null | LogicalType::Integer => "i",
         LogicalType::Boolean => "b",
@@ -154,7 +156,7 @@ fn format_of(ty: &LogicalType, strings: StringLayout) -> String {
         LogicalType::Real => "f",
         LogicalType::Double => "g",
         LogicalType::Decimal { precision, scale } => return format!("d:{precision},{scale}"),
-        LogicalType::Varchar | LogicalType::Json => match strings {
+        LogicalType::Varchar | LogicalType::Json | LogicalType::Uuid => match strings {
             StringLayout::View => "vu",
             StringLayout::Utf8 => "u",
             StringLayout::LargeUtf8 => "U",
@@ -165,26 +167,28 @@ fn format_of(ty: &LogicalType, strings: StringLayout) -> String {
             StringLayout::LargeUtf8 => "Z",
         },
         LogicalType::Date => "tdD",
-        LogicalType::Time => "ttu",
+        LogicalType::Time | LogicalType::TimeTz => "ttu",
         LogicalType::Timestamp => "tsu:",
         LogicalType::Interval => "tin",
         LogicalType::TimestampS => "tss:",
         LogicalType::TimestampMs => "tsm:",
         LogicalType::TimestampNs => "tsn:",
         LogicalType::TimestampTz => "tsu:UTC",
-        LogicalType::TimeTz
-        | LogicalType::Uuid
-        | LogicalType::Enum(_)
+        // Made by `field_schema`.
+        LogicalType::Enum(_)
         | LogicalType::List(_)
         | LogicalType::Array(..)
         | LogicalType::Struct(_)
         | LogicalType::Map(_)
-        | LogicalType::Union(_) => "vz",
+        | LogicalType::Union(_) => "n",
     };
     text.to_string()
 }
 
-fn flat_array(vector: &Vector, strings: StringLayout) -> Result<ArrowArray> {
+pub(super) fn flat_array(vector: &Vector, strings: StringLayout) -> Result<ArrowArray> {
+    if let Some(nested) = nested_array(vector, strings)? {
+        return Ok(nested);
+    }
     let len = vector.len();
     let null_count = vector.null_count();
     let validity = vector.validity().filter(|_| null_count > 0).map(|v| v.buffer().clone());
@@ -206,16 +210,12 @@ fn flat_array(vector: &Vector, strings: StringLayout) -> Result<ArrowArray> {
             vector.data().clone()
         }
         LogicalType::Interval => nanoseconds(vector)?,
-        LogicalType::TimeTz
-        | LogicalType::Uuid
-        | LogicalType::Enum(_)
-        | LogicalType::List(_)
-        | LogicalType::Array(..)
-        | LogicalType::Struct(_)
-        | LogicalType::Map(_)
-        | LogicalType::Union(_) => {
-            return Err(Error::unsupported(format!("a column of {} as Arrow", vector.ty())));
+        // The time on the clock; Arrow has no offset for it.
+        LogicalType::TimeTz => {
+            let micros = |&stored: &i64| crate::TimeTz::from_stored(stored).micros;
+            Buffer::from_vec(vector.values::<i64>().iter().map(micros).collect::<Vec<i64>>())
         }
+        LogicalType::Uuid => return flat_array(&texts(vector), strings),
         LogicalType::Varchar | LogicalType::Json | LogicalType::Blob | LogicalType::Bit => {
             let buffers = string_buffers(vector, strings)?;
             let buffers = std::iter::once(validity).chain(buffers.into_iter().map(Some)).collect();
@@ -224,6 +224,18 @@ fn flat_array(vector: &Vector, strings: StringLayout) -> Result<ArrowArray> {
         _ => vector.data().clone(),
     };
     Ok(array_of(len, null_count, vec![validity, Some(values)], Vec::new(), None))
+}
+
+/// The values as texts.
+fn texts(vector: &Vector) -> Vector {
+    let mut builder = VectorBuilder::new(LogicalType::Varchar, vector.len());
+    for row in 0..vector.len() {
+        match vector.is_null(row) {
+            true => builder.push_null(),
+            false => builder.push_bytes(vector.get(row).to_string().as_bytes()),
+        }
+    }
+    builder.finish()
 }
 
 fn pack_bits(bytes: &[u8]) -> Buffer {
@@ -302,7 +314,7 @@ struct ArrayContents {
     _buffers: Vec<Option<Buffer>>,
 }
 
-fn array_of(
+pub(super) fn array_of(
     len: usize,
     null_count: usize,
     buffers: Vec<Option<Buffer>>,
@@ -359,7 +371,7 @@ struct SchemaContents {
     dictionary: *mut ArrowSchema,
 }
 
-fn schema_of(
+pub(super) fn schema_of(
     format: &str,
     name: &str,
     flags: i64,

@@ -1,8 +1,10 @@
 //! What an Arrow schema says, read once into safe values.
 
 use super::ffi::ArrowSchema;
+use crate::logical_type::Field;
 use crate::{Error, LogicalType, Result};
 use std::ffi::{CStr, c_char};
+use std::sync::Arc;
 
 /// Deepest nesting of a schema that is read.
 const DEPTH_MAX: usize = 64;
@@ -62,8 +64,13 @@ pub enum ArrowType {
     Time32(TimeUnit),
     /// Time of day in 64 bits.
     Time64(TimeUnit),
-    /// A point in time; with a zone it counts from the epoch in UTC.
-    Timestamp(TimeUnit),
+    /// A time on the clock, or with `zoned` a point in time.
+    Timestamp {
+        /// What it counts.
+        unit: TimeUnit,
+        /// Whether it has a zone; then it counts from the epoch in UTC.
+        zoned: bool,
+    },
     /// A length of time.
     Duration(TimeUnit),
     /// Months.
@@ -76,6 +83,22 @@ pub enum ArrowType {
     Dictionary(Box<ArrowType>, Box<ArrowType>),
     /// A row of fields.
     Struct,
+    /// Lists of the only child behind 32-bit offsets, or 64-bit ones if `large`.
+    List {
+        /// Whether offsets have 64 bits.
+        large: bool,
+    },
+    /// Lists of so many of the only child.
+    FixedList(u32),
+    /// Lists of the only child, a struct of key and value.
+    Map,
+    /// One of the children, chosen by its position here; with `dense`, rows say where in the child.
+    Union {
+        /// The type id of each child.
+        ids: Vec<i8>,
+        /// Whether there is a buffer of places.
+        dense: bool,
+    },
     /// A type that no column can have, with its name.
     Other(String),
 }
@@ -113,7 +136,7 @@ impl ArrowField {
             ty = ArrowType::Dictionary(Box::new(ty), Box::new(values.ty));
         }
         let mut children = Vec::new();
-        if ty == ArrowType::Struct {
+        if ty.has_children() {
             for index in 0..child_count(schema.n_children)? {
                 children.push(Self::read_at(child(schema, index)?, depth + 1)?);
             }
@@ -123,14 +146,53 @@ impl ArrowField {
 
     /// The logical type that a column of this field gets; `Unsupported` names column and type when there is none.
     pub fn logical_type(&self) -> Result<LogicalType> {
-        self.ty.logical_type().map_err(|what| Error::Unsupported {
+        let ty = self.nested_type().unwrap_or_else(|| self.ty.logical_type());
+        let ty = ty.and_then(|ty| ty.check_depth().map(|()| ty).map_err(|error| error.to_string()));
+        ty.map_err(|what| Error::Unsupported {
             feature: format!("column \"{}\" of Arrow type {what}", self.name),
             alternative: Some("convert or leave out the column before passing it".to_string()),
+        })
+    }
+
+    /// The type of a column with children.
+    fn nested_type(&self) -> Option<std::result::Result<LogicalType, String>> {
+        let part = |child: &Self| child.nested_type().unwrap_or_else(|| child.ty.logical_type());
+        let fields = || -> std::result::Result<Arc<[Field]>, String> {
+            let field = |child: &Self| Ok(Field::new(child.name.as_str(), part(child)?));
+            let fields = self.children.iter().map(field).collect::<std::result::Result<Vec<_>, String>>()?;
+            let mut names: Vec<String> = fields.iter().map(|field| field.name.to_lowercase()).collect();
+            names.sort_unstable();
+            match names.windows(2).find(|pair| pair[0] == pair[1]) {
+                Some(twice) => Err(format!("struct with two fields \"{}\"", twice[0])),
+                None => Ok(fields.into()),
+            }
+        };
+        Some(match (&self.ty, self.children.as_slice()) {
+            (ArrowType::Struct, []) => Err("struct without fields".to_string()),
+            (ArrowType::Struct, _) => fields().map(LogicalType::Struct),
+            (ArrowType::List { .. }, [element]) => part(element).map(LogicalType::list),
+            (ArrowType::FixedList(size @ 1..=100_000), [element]) => {
+                part(element).map(|element| LogicalType::array(element, *size))
+            }
+            (ArrowType::Map, [entries]) => match entries.children.as_slice() {
+                [key, value] => part(key).and_then(|key| Ok(LogicalType::map(key, part(value)?))),
+                _ => Err("map without keys and values".to_string()),
+            },
+            (ArrowType::Union { ids, .. }, members) if !members.is_empty() && ids.len() == members.len() => {
+                fields().map(LogicalType::Union)
+            }
+            (other, _) if other.has_children() => Err("list, map or union that lacks its parts".to_string()),
+            _ => return None,
         })
     }
 }
 
 impl ArrowType {
+    /// Whether its values are made of those of children.
+    pub(super) fn has_children(&self) -> bool {
+        matches!(self, Self::Struct | Self::List { .. } | Self::FixedList(_) | Self::Map | Self::Union { .. })
+    }
+
     /// The logical type, or the name of a type that has none.
     fn logical_type(&self) -> std::result::Result<LogicalType, String> {
         Ok(match self {
@@ -143,7 +205,13 @@ impl ArrowType {
             Self::FixedBytes(_) => LogicalType::Blob,
             Self::Date32 | Self::Date64 => LogicalType::Date,
             Self::Time32(_) | Self::Time64(_) => LogicalType::Time,
-            Self::Timestamp(_) => LogicalType::Timestamp,
+            Self::Timestamp { zoned: true, .. } => LogicalType::TimestampTz,
+            Self::Timestamp { unit, .. } => match unit {
+                TimeUnit::Second => LogicalType::TimestampS,
+                TimeUnit::Milli => LogicalType::TimestampMs,
+                TimeUnit::Micro => LogicalType::Timestamp,
+                TimeUnit::Nano => LogicalType::TimestampNs,
+            },
             Self::Duration(_) | Self::IntervalMonths | Self::IntervalDays | Self::IntervalNano => {
                 LogicalType::Interval
             }
@@ -154,7 +222,9 @@ impl ArrowType {
                 }
                 _ => return Err("dictionary without integer codes".to_string()),
             },
-            Self::Struct => return Err("struct".to_string()),
+            Self::Struct | Self::List { .. } | Self::FixedList(_) | Self::Map | Self::Union { .. } => {
+                return Err("nested values in a dictionary".to_string());
+            }
             Self::Other(name) => return Err(name.clone()),
         })
     }
@@ -227,8 +297,10 @@ fn read_format(format: &str) -> ArrowType {
         "tiD" => ArrowType::IntervalDays,
         "tin" => ArrowType::IntervalNano,
         "+s" => ArrowType::Struct,
-        "+l" | "+L" | "+vl" | "+vL" => other("list"),
-        "+m" => other("map"),
+        "+l" => ArrowType::List { large: false },
+        "+L" => ArrowType::List { large: true },
+        "+vl" | "+vL" => other("list view"),
+        "+m" => ArrowType::Map,
         "+r" => other("run-end encoded"),
         _ => read_parametric(format).unwrap_or_else(|| other(&format!("\"{format}\""))),
     }
@@ -248,15 +320,21 @@ fn read_parametric(format: &str) -> Option<ArrowType> {
             .map(ArrowType::FixedBytes);
     }
     if let Some(unit) = format.strip_prefix("ts") {
-        return unit_of(unit).map(ArrowType::Timestamp);
+        let zoned = unit.split_once(':').is_some_and(|(_, zone)| !zone.is_empty());
+        return unit_of(unit).map(|unit| ArrowType::Timestamp { unit, zoned });
     }
     if let Some(unit) = format.strip_prefix("tD") {
         return unit_of(unit).map(ArrowType::Duration);
     }
-    if format.starts_with("+w:") {
-        return Some(ArrowType::Other("fixed-size list".to_string()));
+    if let Some(size) = format.strip_prefix("+w:") {
+        return size.parse().ok().map(ArrowType::FixedList);
     }
-    format.starts_with("+u").then(|| ArrowType::Other("union".to_string()))
+    let (dense, ids) = match format.strip_prefix("+ud:") {
+        Some(ids) => (true, ids),
+        None => (false, format.strip_prefix("+us:")?),
+    };
+    let ids = ids.split(',').map(|id| id.parse().ok()).collect::<Option<Vec<i8>>>()?;
+    Some(ArrowType::Union { ids, dense })
 }
 
 fn read_decimal(parameters: &str) -> Option<ArrowType> {

@@ -37,21 +37,7 @@ impl ArrowRecords {
                 return Err(Error::invalid_argument("Arrow record batch has rows that are NULL as a whole"));
             }
         }
-        if child_count(owner.n_children)? != field.children.len() {
-            let message =
-                format!("Arrow array has {} columns, its schema {}", owner.n_children, field.children.len());
-            return Err(Error::invalid_argument(message));
-        }
-        let mut columns = Vec::with_capacity(field.children.len());
-        for (index, field) in field.children.iter().enumerate() {
-            let missing = || malformed(&field.name, "is a NULL pointer");
-            if owner.children.is_null() {
-                return Err(missing());
-            }
-            // SAFETY: the producer promises `n_children` pointers, each NULL or an array that lives as long as `owner`.
-            let child = unsafe { (*owner.children.add(index)).as_ref() }.ok_or_else(missing)?;
-            columns.push(ArrowColumn::read(&owner, child, field, whole.offset, whole.len)?);
-        }
+        let columns = children_of(&owner, &owner, field, Some((whole.offset, whole.len)))?;
         Ok(Self { columns, len: whole.len })
     }
 
@@ -71,16 +57,48 @@ impl ArrowRecords {
     }
 }
 
-fn malformed(column: &str, what: &str) -> Error {
+/// The children of an array that `owner` keeps alive: all their rows, or a range of them.
+fn children_of(
+    owner: &Arc<ArrowArray>,
+    array: &ArrowArray,
+    field: &ArrowField,
+    range: Option<(usize, usize)>,
+) -> Result<Vec<ArrowColumn>> {
+    if child_count(array.n_children)? != field.children.len() {
+        let message =
+            format!("Arrow array has {} columns, its schema {}", array.n_children, field.children.len());
+        return Err(Error::invalid_argument(message));
+    }
+    let mut columns = Vec::with_capacity(field.children.len());
+    for (index, field) in field.children.iter().enumerate() {
+        let missing = || malformed(&field.name, "is a NULL pointer");
+        if array.children.is_null() {
+            return Err(missing());
+        }
+        // SAFETY: the producer promises `n_children` pointers, each NULL or an array that lives as long as `owner`.
+        let child = unsafe { (*array.children.add(index)).as_ref() }.ok_or_else(missing)?;
+        let (start, len) = match range {
+            Some(range) => range,
+            None => (
+                0,
+                usize::try_from(child.length).map_err(|_| malformed(&field.name, "has a negative length"))?,
+            ),
+        };
+        columns.push(ArrowColumn::read(owner, child, field, start, len)?);
+    }
+    Ok(columns)
+}
+
+pub(super) fn malformed(column: &str, what: &str) -> Error {
     Error::invalid_argument(format!("Arrow column \"{column}\" {what}"))
 }
 
 /// Where an array's buffers lie.
 #[derive(Debug)]
-struct Shape {
+pub(super) struct Shape {
     owner: Arc<ArrowArray>,
     buffers: Vec<Option<NonNull<u8>>>,
-    offset: usize,
+    pub(super) offset: usize,
     len: usize,
     null_count: i64,
 }
@@ -111,6 +129,11 @@ impl Shape {
         Ok(Self { owner: Arc::clone(owner), buffers, offset, len, null_count: array.null_count })
     }
 
+    /// Where a union's type ids lie: producers of old put a validity in front.
+    pub(super) fn first_of_union(&self, dense: bool) -> usize {
+        usize::from(self.buffers.len() > 1 + usize::from(dense))
+    }
+
     fn buffer(&self, index: usize) -> Option<NonNull<u8>> {
         self.buffers.get(index).copied().flatten()
     }
@@ -129,7 +152,7 @@ impl Shape {
     }
 
     /// Values `from .. from + len` of buffer `index`; copied when they are not aligned.
-    fn values<T: Native>(&self, index: usize, from: usize, len: usize) -> Option<Buffer> {
+    pub(super) fn values<T: Native>(&self, index: usize, from: usize, len: usize) -> Option<Buffer> {
         let width = size_of::<T>();
         let shared = self.bytes(index, from * width, len * width)?;
         if shared.is_aligned_for::<T>() {
@@ -163,14 +186,16 @@ fn shift_bits(bytes: &[u8], shift: usize, len: usize) -> Vec<u64> {
 /// One column of a host.
 #[derive(Debug)]
 pub struct ArrowColumn {
-    name: String,
-    ty: ArrowType,
+    pub(super) name: String,
+    pub(super) ty: ArrowType,
     logical: Result<LogicalType>,
-    shape: Shape,
+    pub(super) shape: Shape,
     /// Rows that a parent's offset skips.
-    start: usize,
+    pub(super) start: usize,
     len: usize,
     values: Option<Box<ArrowColumn>>,
+    /// What nested values are made of.
+    pub(super) children: Vec<ArrowColumn>,
     dictionary: OnceLock<(Arc<Dictionary>, Option<Bitmap>)>,
     heap: OnceLock<Heap>,
 }
@@ -198,10 +223,19 @@ impl ArrowColumn {
             let count = usize::try_from(dictionary.length).unwrap_or(0);
             values = Some(Box::new(Self::read(owner, dictionary, &value_field, 0, count)?));
         }
+        // Parts of structs and of sparse unions lie row by row beside them.
+        let children = match &field.ty {
+            ArrowType::Struct | ArrowType::Union { dense: false, .. } => {
+                children_of(owner, array, field, Some((shape.offset + start, len)))?
+            }
+            ty if ty.has_children() => children_of(owner, array, field, None)?,
+            _ => Vec::new(),
+        };
         Ok(Self {
             name: field.name.clone(),
             ty: field.ty.clone(),
             logical: field.logical_type(),
+            children,
             shape,
             start,
             len,
@@ -250,7 +284,7 @@ impl ArrowColumn {
     }
 
     fn validity(&self, first: usize, len: usize) -> Option<Bitmap> {
-        if self.shape.null_count == 0 || self.ty == ArrowType::Null {
+        if self.shape.null_count == 0 || matches!(self.ty, ArrowType::Null | ArrowType::Union { .. }) {
             return None;
         }
         self.shape.buffer(0)?;
@@ -258,7 +292,7 @@ impl ArrowColumn {
         if bitmap.all() { None } else { Some(bitmap) }
     }
 
-    fn missing(&self) -> Error {
+    pub(super) fn missing(&self) -> Error {
         malformed(&self.name, "lacks a buffer")
     }
 
@@ -296,13 +330,13 @@ impl ArrowColumn {
 }
 
 /// A range of a column on its way to a vector.
-struct Rows<'a> {
-    column: &'a ArrowColumn,
-    ty: LogicalType,
+pub(super) struct Rows<'a> {
+    pub(super) column: &'a ArrowColumn,
+    pub(super) ty: LogicalType,
     /// Position in the buffers.
-    first: usize,
-    len: usize,
-    validity: Option<Bitmap>,
+    pub(super) first: usize,
+    pub(super) len: usize,
+    pub(super) validity: Option<Bitmap>,
 }
 
 impl Rows<'_> {
@@ -319,9 +353,9 @@ impl Rows<'_> {
                 let carrier = self.ty.physical();
                 self.shared(carrier)
             }
-            ArrowType::Time64(TimeUnit::Micro) | ArrowType::Timestamp(TimeUnit::Micro) => {
-                self.shared(PhysicalType::I64)
-            }
+            ArrowType::Time64(TimeUnit::Micro)
+            | ArrowType::Timestamp { zoned: false, .. }
+            | ArrowType::Timestamp { unit: TimeUnit::Micro, .. } => self.shared(PhysicalType::I64),
             ArrowType::Decimal { width_bits, .. } => self.decimal(*width_bits),
             ArrowType::Offsets32(_) => self.strings::<i32>(),
             ArrowType::Offsets64(_) => self.strings::<i64>(),
@@ -339,7 +373,7 @@ impl Rows<'_> {
                 let unit = *unit;
                 self.converted::<i32, i64>(move |time| to_micros(i64::from(time), unit))
             }
-            ArrowType::Time64(unit) | ArrowType::Timestamp(unit) => {
+            ArrowType::Time64(unit) | ArrowType::Timestamp { unit, .. } => {
                 let unit = *unit;
                 self.converted::<i64, i64>(move |time| to_micros(time, unit))
             }
@@ -357,11 +391,16 @@ impl Rows<'_> {
             ArrowType::IntervalNano => self.converted::<Interval, Interval>(|value| {
                 Some(interval(value.months, value.days, value.micros / 1000))
             }),
-            ArrowType::Struct | ArrowType::Other(_) => Err(self.unreadable()),
+            ArrowType::Struct
+            | ArrowType::List { .. }
+            | ArrowType::FixedList(_)
+            | ArrowType::Map
+            | ArrowType::Union { .. } => self.nested(),
+            ArrowType::Other(_) => Err(self.unreadable()),
         }
     }
 
-    fn unreadable(&self) -> Error {
+    pub(super) fn unreadable(&self) -> Error {
         Error::internal(format!("column \"{}\" has no logical type", self.column.name))
     }
 
@@ -373,7 +412,7 @@ impl Rows<'_> {
         self.validity.as_ref().is_some_and(|v| !v.get(row))
     }
 
-    fn buffer<T: Native>(&self, index: usize) -> Result<Buffer> {
+    pub(super) fn buffer<T: Native>(&self, index: usize) -> Result<Buffer> {
         self.column.shape.values::<T>(index, self.first, self.len).ok_or_else(|| self.column.missing())
     }
 

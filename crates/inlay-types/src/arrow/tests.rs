@@ -197,10 +197,13 @@ fn other_units_and_widths_are_converted() {
     };
     let long = |value: i64| Buffer::copy_of(&[value]);
     let one = |ty| read(LogicalType::BigInt, long(-1_500), 1, ty).unwrap().get(0);
-    assert_eq!(one(ArrowType::Timestamp(TimeUnit::Milli)), Value::Timestamp(-1_500_000));
-    assert_eq!(one(ArrowType::Timestamp(TimeUnit::Nano)), Value::Timestamp(-2));
+    let stamp = |unit, zoned| ArrowType::Timestamp { unit, zoned };
+    assert_eq!(one(stamp(TimeUnit::Milli, true)), Value::TimestampTz(-1_500_000));
+    assert_eq!(one(stamp(TimeUnit::Nano, true)), Value::TimestampTz(-2));
+    assert_eq!(one(stamp(TimeUnit::Milli, false)), Value::TimestampMs(-1_500));
+    assert_eq!(one(stamp(TimeUnit::Nano, false)), Value::TimestampNs(-1_500));
     assert_eq!(one(ArrowType::Date64), Value::Date(-1));
-    let far = read(LogicalType::BigInt, long(i64::MAX), 1, ArrowType::Timestamp(TimeUnit::Second));
+    let far = read(LogicalType::BigInt, long(i64::MAX), 1, stamp(TimeUnit::Second, true));
     assert!(matches!(far, Err(Error::OutOfRange { .. })));
     let halves = Buffer::copy_of(&[0x3c00u16, 0xc000, 0x7c00, 0x0001]);
     let halves = read(LogicalType::USmallInt, halves, 4, ArrowType::Float16).unwrap();
@@ -211,4 +214,39 @@ fn other_units_and_widths_are_converted() {
     let list = ArrowField { name: "l".into(), ty: ArrowType::Other("list".into()), children: Vec::new() };
     let message = list.logical_type().unwrap_err().to_string();
     assert!(message.contains("\"l\"") && message.contains("list"), "{message}");
+}
+
+#[test]
+fn nested_values_and_enums_come_back() {
+    let mut all: Vec<(LogicalType, Vec<Value>)> = Vec::new();
+    for (ty, a, b) in crate::nested::tests::samples() {
+        let has_null = !matches!(ty, LogicalType::Union(_));
+        let null = has_null.then_some(Value::Null);
+        all.push((ty, [a.clone(), b].into_iter().chain(null).chain([a]).collect()));
+    }
+    let int = LogicalType::Integer;
+    let pair = |values: [Value; 2]| Value::List { element: int.clone().into(), values: values.into() };
+    let pairs = [pair([Value::Integer(1), Value::Null]), Value::Null, pair([Value::Null, Value::Integer(4)])];
+    all.push((LogicalType::array(int.clone(), 2), pairs.to_vec()));
+    for (ty, rows) in all {
+        for strings in [StringLayout::View, StringLayout::Utf8, StringLayout::LargeUtf8] {
+            let vector = Vector::from_sql_values(ty.clone(), &rows).unwrap();
+            let back = round_trip(&vector, strings, true);
+            assert_eq!(back.logical_type(), ty);
+            assert_eq!(values(&back), values(&vector), "{ty}");
+            // A range that begins in the middle.
+            let exporter = Exporter::new(&names(1), &[ty.clone()]).with_strings(strings);
+            let field = ArrowField::read(&exporter.schema()).unwrap();
+            let array = exporter.columns(std::slice::from_ref(&vector), vector.len()).unwrap();
+            let records = ArrowRecords::import(array, &field).unwrap();
+            let part = records.columns()[0].vector(1, 2).unwrap();
+            assert_eq!(values(&part), values(&vector)[1..3], "{ty}");
+        }
+    }
+    let words = std::sync::Arc::new(crate::logical_type::EnumType::new(["b", "a"]).unwrap());
+    let ty = LogicalType::Enum(words.clone());
+    let word = Value::Enum { words, position: 1 };
+    let vector = Vector::from_sql_values(ty, &[word, Value::Null]).unwrap();
+    let back = round_trip(&vector, StringLayout::View, false);
+    assert_eq!(values(&back), [Value::Varchar("a".into()), Value::Null]);
 }

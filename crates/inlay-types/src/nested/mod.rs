@@ -45,4 +45,4 @@ pub fn fixed_width(ty: &LogicalType) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -12,7 +12,7 @@ fn text(text: &str) -> Value {
 }
 
 /// Values of many shapes, two of each type.
-fn samples() -> Vec<(LogicalType, Value, Value)> {
+pub(crate) fn samples() -> Vec<(LogicalType, Value, Value)> {
     let (int, words) = (LogicalType::Integer, LogicalType::Varchar);
     let ints = LogicalType::list(int.clone());
     let fields: Arc<[Field]> =
