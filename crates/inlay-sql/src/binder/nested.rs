@@ -60,7 +60,11 @@ impl Binder<'_> {
                 return Err(self.at(Error::type_mismatch(message), name.pos));
             }
         };
-        self.call(function, vec![value, key], name.pos)
+        let part = self.call(function, vec![value, key], name.pos)?;
+        if ty == LogicalType::Json && part.ty() != LogicalType::Json {
+            return Ok(self.cast_of(part, LogicalType::Json, false));
+        }
+        Ok(part)
     }
 
     /// The value of a call that goes by the type of its first argument, or whose arguments have names.
@@ -96,7 +100,6 @@ impl Binder<'_> {
             }
             _ => "struct_extract",
         };
-        // Elements of JSON are counted from 0 behind the arrow and from 1 in brackets.
         self.call(function, args, pos).map(Some)
     }
 

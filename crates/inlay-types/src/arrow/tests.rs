@@ -225,7 +225,7 @@ fn nested_values_and_enums_come_back() {
         all.push((ty, [a.clone(), b].into_iter().chain(null).chain([a]).collect()));
     }
     let int = LogicalType::Integer;
-    let pair = |values: [Value; 2]| Value::List { element: int.clone().into(), values: values.into() };
+    let pair = |values: [Value; 2]| Value::Array { element: int.clone().into(), values: values.into() };
     let pairs = [pair([Value::Integer(1), Value::Null]), Value::Null, pair([Value::Null, Value::Integer(4)])];
     all.push((LogicalType::array(int.clone(), 2), pairs.to_vec()));
     for (ty, rows) in all {
