@@ -1,9 +1,10 @@
 //! The table of aggregate functions: names, types and results. Their accumulators are in [`crate::aggregate`].
 
+mod lists;
 mod quantiles;
 mod statistics;
 
-use crate::aggregate::temporal;
+use crate::aggregate::{several, temporal};
 use crate::function::{AggregateFunction, AggregateKind, AggregateRules};
 use crate::registry::ArgType;
 use inlay_types::LogicalType;
@@ -43,7 +44,7 @@ impl Aggregate {
 
 /// All aggregate functions.
 pub fn all() -> impl Iterator<Item = &'static Aggregate> {
-    [AGGREGATES, statistics::TABLE, quantiles::TABLE].into_iter().flatten()
+    [AGGREGATES, statistics::TABLE, quantiles::TABLE, lists::TABLE].into_iter().flatten()
 }
 
 const fn aggregate(
@@ -87,9 +88,17 @@ static AGGREGATES: &[Aggregate] = &[
         made("avg", AggregateKind::Avg, vec![arg], Double)
     })
     .example("avg(x) FROM (VALUES (1), (2), (6)) t(x) = 3.0"),
-    aggregate("min", &[], "min(any) -> any", "smallest value", |args| same("min", AggregateKind::Min, args))
+    aggregate("min", &[], "min(any) -> any\nmin(any, n) -> any[]", "smallest value; or the n smallest", |args| {
+        static RULES: AggregateRules = AggregateRules::new("min of several", several::min);
+        if args.len() == 2 { lists::several("min", &RULES, args) } else { same("min", AggregateKind::Min, args) }
+    })
+        .constants(&[1])
         .example("min(x) FROM (VALUES (3), (1), (2)) t(x) = 1"),
-    aggregate("max", &[], "max(any) -> any", "largest value", |args| same("max", AggregateKind::Max, args))
+    aggregate("max", &[], "max(any) -> any\nmax(any, n) -> any[]", "largest value; or the n largest", |args| {
+        static RULES: AggregateRules = AggregateRules::new("max of several", several::max);
+        if args.len() == 2 { lists::several("max", &RULES, args) } else { same("max", AggregateKind::Max, args) }
+    })
+        .constants(&[1])
         .example("max(x) FROM (VALUES (3), (1), (2)) t(x) = 3"),
     aggregate("first", &["arbitrary"], "first(any) -> any", "value of the first row, NULL or not", |args| {
         same("first", AggregateKind::First, args)
@@ -165,18 +174,32 @@ static AGGREGATES: &[Aggregate] = &[
     aggregate(
         "arg_min",
         &["min_by", "argmin"],
-        "arg_min(value, by) -> value",
-        "value of the row with the smallest `by`",
-        |args| picked("arg_min", AggregateKind::ArgMin, args),
+        "arg_min(value, by) -> value\narg_min(value, by, n) -> value[]",
+        "value of the row with the smallest `by`; or values of the n rows",
+        |args| {
+            static RULES: AggregateRules = AggregateRules::new("arg_min of several", several::arg_min).ordered();
+            match args.len() {
+                3 => lists::several("arg_min", &RULES, args),
+                _ => picked("arg_min", AggregateKind::ArgMin, args),
+            }
+        },
     )
+    .constants(&[2])
     .example("arg_min(x, y) FROM (VALUES ('a', 2), ('b', 1)) t(x, y) = 'b'"),
     aggregate(
         "arg_max",
         &["max_by", "argmax"],
-        "arg_max(value, by) -> value",
-        "value of the row with the largest `by`",
-        |args| picked("arg_max", AggregateKind::ArgMax, args),
+        "arg_max(value, by) -> value\narg_max(value, by, n) -> value[]",
+        "value of the row with the largest `by`; or values of the n rows",
+        |args| {
+            static RULES: AggregateRules = AggregateRules::new("arg_max of several", several::arg_max).ordered();
+            match args.len() {
+                3 => lists::several("arg_max", &RULES, args),
+                _ => picked("arg_max", AggregateKind::ArgMax, args),
+            }
+        },
     )
+    .constants(&[2])
     .example("arg_max(x, y) FROM (VALUES ('a', 2), ('b', 1)) t(x, y) = 'a'"),
     aggregate(
         "approx_count_distinct",

@@ -46,9 +46,21 @@ impl Parameter {
             },
         }
     }
+
+    /// The number of rows wanted, 1 to `max`; 1 if there was no row.
+    pub(super) fn count(&self, name: &str, max: usize) -> Result<usize> {
+        let Some(value) = &self.0 else { return Ok(1) };
+        let count = value.as_i128().and_then(|count| usize::try_from(count).ok());
+        count.filter(|count| (1..=max).contains(count)).ok_or_else(|| {
+            Error::invalid_argument(format!("{name} was asked for {value} values; ask for 1 to {max}"))
+        })
+    }
 }
 
 /// The elements of a list.
-fn elements(_value: &Value) -> Option<&[Value]> {
-    None
+fn elements(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::List { values, .. } => Some(values),
+        _ => None,
+    }
 }

@@ -3,14 +3,17 @@
 //! All groups share one hash table of pairs of group and value, so memory follows the number of distinct pairs and not that
 //! of rows.
 
+use super::bins::{self, Bins};
 use super::collect::GroupRows;
 use super::column::Column;
 use super::fractions::Parameter;
 use super::order::{Comparator, Item};
+use super::packing::{Results, offsets};
 use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::AggregateFunction;
 use crate::hash;
-use inlay_types::{PhysicalType, Result, Vector, VectorBuilder};
+use inlay_types::nested::pack_maps;
+use inlay_types::{Bitmap, LogicalType, PhysicalType, Result, Vector, VectorBuilder};
 use std::any::Any;
 use std::cmp::Reverse;
 
@@ -145,12 +148,20 @@ fn later(first: u64, rows: u32) -> u64 {
 enum Question {
     Mode,
     Entropy,
+    Top,
+    Histogram,
+    /// Of bins; whether they are single values.
+    Bins {
+        exact: bool,
+    },
+    Bits,
 }
 
 struct Frequency {
     counts: Counts,
     question: Question,
     parameter: Parameter,
+    second: Parameter,
     function: AggregateFunction,
 }
 
@@ -162,10 +173,34 @@ pub(crate) fn entropy(f: &AggregateFunction, _total: bool) -> Result<Box<dyn Gro
     Ok(boxed(f, Question::Entropy))
 }
 
+pub(crate) fn histogram(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    Ok(boxed(f, Question::Histogram))
+}
+
+pub(crate) fn bins(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    Ok(boxed(f, Question::Bins { exact: false }))
+}
+
+pub(crate) fn exact_bins(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    Ok(boxed(f, Question::Bins { exact: true }))
+}
+
+pub(crate) fn bitstring(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    Ok(boxed(f, Question::Bits))
+}
+
+pub(crate) fn top(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    Ok(boxed(f, Question::Top))
+}
+
 fn boxed(function: &AggregateFunction, question: Question) -> Box<dyn GroupedAccumulator> {
     let (counts, parameter) = (Counts::new(function), Parameter::default());
-    Box::new(Frequency { counts, question, parameter, function: function.clone() })
+    let second = Parameter::default();
+    Box::new(Frequency { counts, question, parameter, second, function: function.clone() })
 }
+
+/// Most values that `approx_top_k` gives.
+const TOP_MAX: usize = 1_000_000;
 
 impl Frequency {
     fn entropies(&self, from: usize, len: usize) -> Vector {
@@ -176,7 +211,7 @@ impl Frequency {
             counts.iter().map(|&count| count / total * (total / count).log2()).sum::<f64>()
         };
         let values: Vec<f64> = (from..from + len).map(|group| entropy(group).max(0.0) + 0.0).collect();
-        Vector::from_values(inlay_types::LogicalType::Double, &values)
+        Vector::from_values(LogicalType::Double, &values)
     }
 
     fn pairs(&self, group: usize) -> &[u32] {
@@ -206,6 +241,82 @@ impl Frequency {
         }
         builder.finish()
     }
+
+    fn histograms(&self, from: usize, len: usize) -> Result<Vector> {
+        let counts = &self.counts;
+        let (mut all, mut ends) = (Vec::new(), vec![0]);
+        for group in from..from + len {
+            let mut pairs = self.pairs(group).to_vec();
+            let item = |pair: u32| Item::of_column(&counts.values, pair as usize);
+            pairs.sort_by(|&a, &b| counts.comparator.compare(item(a), item(b)));
+            all.extend(pairs);
+            ends.push(all.len());
+        }
+        let empty = |group: usize| ends[group] == ends[group + 1];
+        let validity = (0..len).any(empty).then(|| Bitmap::from_fn(len, |group| !empty(group)));
+        let numbers: Vec<u64> = all.iter().map(|&pair| counts.counts[pair as usize]).collect();
+        let numbers = Vector::from_values(LogicalType::UBigInt, &numbers);
+        let keys = counts.values.gather(&all);
+        pack_maps(&self.function.return_type, &keys, &numbers, &offsets(&ends)?, validity.as_ref())
+    }
+
+    fn binned(&self, from: usize, len: usize, exact: bool) -> Result<Vector> {
+        let counts = &self.counts;
+        let bins = Bins::new(&self.function.arg_types[0], self.parameter.value(), exact)?;
+        let (mut keys, mut numbers, mut ends) = (Vec::new(), Vec::new(), vec![0]);
+        for group in from..from + len {
+            let mut filled = vec![0u64; bins.len()];
+            for &pair in self.pairs(group) {
+                filled[bins.of(Item::of_column(&counts.values, pair as usize))] +=
+                    counts.counts[pair as usize];
+            }
+            if !self.pairs(group).is_empty() {
+                // The bin for everything else is there only if something is in it.
+                let shown = bins.len() - usize::from(filled.last() == Some(&0));
+                keys.extend(0..shown as u32);
+                numbers.extend_from_slice(&filled[..shown]);
+            }
+            ends.push(keys.len());
+        }
+        let empty = |group: usize| self.pairs(from + group).is_empty();
+        let validity = (0..len).any(empty).then(|| Bitmap::from_fn(len, |group| !empty(group)));
+        let numbers = Vector::from_values(LogicalType::UBigInt, &numbers);
+        let keys = bins.keys.take(&keys);
+        pack_maps(&self.function.return_type, &keys, &numbers, &offsets(&ends)?, validity.as_ref())
+    }
+
+    fn bitstrings(&self, from: usize, len: usize) -> Result<Vector> {
+        let mut builder = VectorBuilder::new(LogicalType::Bit, len);
+        for group in from..from + len {
+            let pairs = self.pairs(group);
+            let (false, Some(low), Some(high)) =
+                (pairs.is_empty(), self.parameter.value(), self.second.value())
+            else {
+                builder.push_null();
+                continue;
+            };
+            let values = self.counts.values.gather(pairs);
+            let present: Vec<i128> = (0..pairs.len()).filter_map(|row| values.get(row).as_i128()).collect();
+            builder.push_bytes(&bins::bits(low, high, &present)?);
+        }
+        Ok(builder.finish())
+    }
+
+    fn tops(&self, from: usize, len: usize) -> Result<Vector> {
+        let k = self.parameter.count(self.function.name, TOP_MAX)?;
+        let mut results = Results::new(&self.function.return_type, len);
+        for group in from..from + len {
+            let mut pairs = self.pairs(group).to_vec();
+            if pairs.is_empty() {
+                results.push_null();
+                continue;
+            }
+            pairs.sort_by_cached_key(|&pair| self.rank(pair));
+            pairs.iter().take(k).for_each(|&pair| self.push(results.child(), pair));
+            results.end_row();
+        }
+        results.finish()
+    }
 }
 
 impl GroupedAccumulator for Frequency {
@@ -218,6 +329,7 @@ impl GroupedAccumulator for Frequency {
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
         self.parameter.learn(args.get(1), groups.len());
+        self.second.learn(args.get(2), groups.len());
         self.counts.add(args[0], groups);
         Ok(())
     }
@@ -225,6 +337,7 @@ impl GroupedAccumulator for Frequency {
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {
         let other = same_kind::<Self>(other)?;
         self.parameter.merge(&other.parameter);
+        self.second.merge(&other.second);
         self.counts.merge(&other.counts, source, target);
         Ok(())
     }
@@ -233,6 +346,10 @@ impl GroupedAccumulator for Frequency {
         match self.question {
             Question::Mode => Ok(self.modes(from, len)),
             Question::Entropy => Ok(self.entropies(from, len)),
+            Question::Top => self.tops(from, len),
+            Question::Histogram => self.histograms(from, len),
+            Question::Bins { exact } => self.binned(from, len, exact),
+            Question::Bits => self.bitstrings(from, len),
         }
     }
 

@@ -9,6 +9,7 @@
 //! [`average`]) and window functions.
 
 mod average;
+mod bins;
 mod bits;
 mod collect;
 mod column;
@@ -22,12 +23,15 @@ pub(crate) mod frequency;
 mod groups;
 mod hyperloglog;
 mod joined;
+pub(crate) mod json;
+pub(crate) mod list;
 pub(crate) mod moments;
 mod order;
 mod packing;
 pub(crate) mod pick;
 pub(crate) mod quantile;
 pub(crate) mod reservoir;
+pub(crate) mod several;
 mod strings;
 mod sum;
 pub(crate) mod temporal;

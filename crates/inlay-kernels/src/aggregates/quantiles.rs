@@ -146,5 +146,8 @@ fn with_fraction(
     if fraction.ty.is_numeric() || fraction.ty == Null {
         return declared(name, rules, vec![ty.clone(), Double], ty);
     }
-    None
+    let LogicalType::List(element) = &fraction.ty else { return None };
+    let fits = element.is_numeric() || **element == Null;
+    let fractions = LogicalType::list(Double);
+    fits.then(|| declared(name, rules, vec![ty.clone(), fractions], LogicalType::list(ty)))?
 }

@@ -4,9 +4,10 @@ mod choose;
 mod columns;
 pub(crate) mod dates;
 mod encode;
+mod enums;
 mod find;
 mod format;
-mod json;
+pub(crate) mod json;
 mod like;
 mod math;
 mod nested;
@@ -31,9 +32,11 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Pattern, functions: regex::FUNCTIONS },
     Table { category: Category::Blob, functions: encode::FUNCTIONS },
     Table { category: Category::Json, functions: json::FUNCTIONS },
+    Table { category: Category::Json, functions: json::rows::FUNCTIONS },
     Table { category: Category::Numeric, functions: math::FUNCTIONS },
     Table { category: Category::Numeric, functions: numbers::FUNCTIONS },
     Table { category: Category::General, functions: choose::FUNCTIONS },
+    Table { category: Category::General, functions: enums::FUNCTIONS },
     Table { category: Category::Date, functions: dates::part::FUNCTIONS },
     Table { category: Category::Date, functions: dates::epoch::FUNCTIONS },
     Table { category: Category::Date, functions: dates::names::FUNCTIONS },

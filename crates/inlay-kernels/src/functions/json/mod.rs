@@ -2,6 +2,7 @@
 //!
 //! A document is read into a tree once per row and call; a path that is constant is read once. What is not there is NULL.
 
+pub(super) mod rows;
 mod value;
 
 use super::columns::{Column, TextColumn, write_text, write_text_or_null};
@@ -168,6 +169,13 @@ fn json(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn json_structure(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     rewritten(args, len, out, |json, text| push(&json.structure(), text))
+}
+
+/// The types in a document that is an array, without the brackets: of its items together.
+pub(crate) fn structure_of(array: &str) -> Result<String> {
+    let mut out = String::new();
+    Json::parse(array)?.structure().write(&mut out);
+    Ok(out.get(1..out.len().saturating_sub(1)).unwrap_or_default().to_string())
 }
 
 fn json_pretty(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
@@ -352,7 +360,7 @@ const COMPARISONS_MAX: u32 = 1 << 24;
 
 /// Whether a value of the type is written without quotes.
 fn is_plain(ty: &LogicalType) -> bool {
-    ty.is_numeric() || *ty == Boolean
+    ty.is_numeric() || matches!(ty, Boolean | LogicalType::Json)
 }
 
 /// Appends a value's text as JSON.

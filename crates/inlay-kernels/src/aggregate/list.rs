@@ -1,0 +1,62 @@
+//! `list`: all values of a group, NULLs among them, in the order of the input.
+
+use super::collect::GroupRows;
+use super::column::Column;
+use super::packing::offsets;
+use super::{GroupIds, GroupedAccumulator, same_kind};
+use crate::function::AggregateFunction;
+use inlay_types::nested::pack_lists;
+use inlay_types::{Bitmap, LogicalType, Result, Vector};
+use std::any::Any;
+
+struct Listed {
+    values: Column,
+    rows: GroupRows,
+    ty: LogicalType,
+}
+
+pub(crate) fn create(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    let values = Column::new(function.arg_types[0].clone());
+    Ok(Box::new(Listed { values, rows: GroupRows::default(), ty: function.return_type.clone() }))
+}
+
+impl GroupedAccumulator for Listed {
+    fn resize(&mut self, _groups: usize) {}
+
+    fn start_morsel(&mut self, number: u32) {
+        self.rows.start_morsel(number);
+    }
+
+    fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
+        let all: Vec<u32> = (0..groups.len() as u32).collect();
+        self.values.append(args[0], &all);
+        self.rows.push(groups.ids().iter().copied());
+        Ok(())
+    }
+
+    fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {
+        let other = same_kind::<Self>(other)?;
+        let added = self.rows.merge(&other.rows, source, target);
+        self.values.append_column(&other.values, &added);
+        Ok(())
+    }
+
+    fn finish(&self, from: usize, len: usize) -> Result<Vector> {
+        let (mut rows, mut ends) = (Vec::new(), vec![0]);
+        for group in from..from + len {
+            rows.extend_from_slice(self.rows.rows(group as u32));
+            ends.push(rows.len());
+        }
+        let empty = |group: usize| ends[group] == ends[group + 1];
+        let validity = (0..len).any(empty).then(|| Bitmap::from_fn(len, |group| !empty(group)));
+        pack_lists(&self.ty, &self.values.gather(&rows), &offsets(&ends)?, validity.as_ref())
+    }
+
+    fn memory_size(&self) -> usize {
+        self.values.memory_size() + self.rows.memory_size()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
