@@ -15,6 +15,7 @@ pub mod sort;
 pub mod sorted_join;
 pub mod source_scan;
 pub mod table_scan;
+pub mod unnest;
 pub mod values;
 pub mod window;
 pub mod zip;

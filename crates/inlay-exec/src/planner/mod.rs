@@ -10,6 +10,7 @@ mod leaf;
 mod ordered;
 mod recursive;
 mod set_operation;
+mod unnest;
 mod window;
 
 use crate::context::ExecContext;
@@ -189,6 +190,7 @@ impl<'a> Planner<'a> {
                 self.lower_aggregate(node, input, groups, aggregates, incoming)
             }
             Plan::Window { input, windows } => self.lower_window(node, input, windows, needed),
+            Plan::Unnest { .. } => self.lower_unnest(node, plan, needed, incoming),
             Plan::Sort { input, keys, limit, offset } => {
                 let incoming = if limit.is_none() && *offset == 0 { incoming } else { &[] };
                 self.lower_sort(node, input, keys.clone(), 0, (*limit, *offset), needed, incoming)

@@ -171,7 +171,8 @@ impl Binder<'_> {
             AlterAction::RenameTable { new_name } => self.rename_table(altering, new_name),
             AlterAction::SetType { name, data_type, using } => {
                 let index = index(self, altering, name)?;
-                self.set_type(altering, index, data_type.clone(), using.as_ref(), name.pos)
+                let data_type = self.known_type(data_type, name.pos)?;
+                self.set_type(altering, index, data_type, using.as_ref(), name.pos)
             }
             AlterAction::SetNotNull(name) => {
                 let index = index(self, altering, name)?;

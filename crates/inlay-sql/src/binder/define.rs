@@ -98,10 +98,11 @@ impl Binder<'_> {
         if schema.columns.iter().any(|known| same_name(&known.name, name)) {
             return Err(self.at(Error::Duplicate { kind: "column", name: name.clone() }, pos));
         }
-        let mut added = ColumnSchema::new(name.clone(), column.data_type.clone());
+        let ty = self.known_type(&column.data_type, pos)?;
+        let mut added = ColumnSchema::new(name.clone(), ty.clone());
         added.not_null = column.not_null;
         if let Some((expr, text)) = &column.default {
-            self.check_default(expr, column.data_type.clone())?;
+            self.check_default(expr, ty.clone())?;
             added.default = Some(text.clone());
         }
         let options = match &column.origin {
@@ -116,7 +117,6 @@ impl Binder<'_> {
             }
             ColumnOrigin::Serial => SequenceOptions { pos, ..SequenceOptions::default() },
         };
-        let ty = column.data_type.clone();
         let largest = match ty {
             LogicalType::SmallInt => i64::from(i16::MAX),
             LogicalType::Integer => i64::from(i32::MAX),
@@ -176,7 +176,8 @@ impl Binder<'_> {
                 return Err(self.at(Error::bind(message), expr.pos));
             }
         }
-        self.assigned(value, column.data_type.clone(), expr.pos).map(drop)
+        let ty = self.known_type(&column.data_type, column.name.pos)?;
+        self.assigned(value, ty, expr.pos).map(drop)
     }
 
     /// Adds a constraint to a schema.

@@ -93,7 +93,8 @@ impl Binder<'_> {
             }
             ExprKind::Cast { expr, data_type, try_cast } => {
                 let input = self.expr(expr)?;
-                self.explicit_cast(input, data_type.clone(), *try_cast)
+                let data_type = self.known_type(data_type, pos)?;
+                self.explicit_cast(input, data_type, *try_cast)
             }
             ExprKind::Extract { field, expr } => {
                 let input = self.expr(expr)?;
@@ -183,7 +184,8 @@ impl Binder<'_> {
             Literal::String(text) => Value::Varchar(text.clone()),
             Literal::Blob(bytes) => Value::Blob(bytes.clone()),
             Literal::Typed(ty, text) => {
-                self.placed(self.cast_literal(&Value::Varchar(text.clone()), ty), pos)?
+                let ty = self.known_type(ty, pos)?;
+                self.placed(self.cast_literal(&Value::Varchar(text.clone()), &ty), pos)?
             }
         }))
     }

@@ -8,10 +8,12 @@ use crate::parser::ast::{
     FunctionCall, Ident, JoinCondition, JoinKind as WrittenJoin, ObjectName, Pos, TableAlias, TableRef,
 };
 use crate::parser::parse_statement;
-use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn};
+use crate::plan::window::{Frame, WindowCallee};
+use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, WindowExpr};
 use inlay_catalog::{
     CatalogEntry, DefinitionKind, TableEntry, TableSource, ViewEntry, bare_name, near_names,
 };
+use inlay_kernels::registry::resolve_window;
 use inlay_types::{Error, Result, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -36,7 +38,9 @@ impl Binder<'_> {
     pub(super) fn table_ref(&mut self, table: &TableRef) -> Result<Plan> {
         super::with_stack(|| match table {
             TableRef::Table { name, alias } => self.named_table(name, alias.as_ref()),
-            TableRef::Function { call, alias, .. } => self.table_function(call, alias.as_ref()),
+            TableRef::Function { call, alias, ordinality, .. } => {
+                self.table_function(call, *ordinality, alias.as_ref())
+            }
             TableRef::Subquery { query, alias, .. } => {
                 let bound = self.query(query)?;
                 let name = alias.as_ref().map_or("unnamed_subquery", |alias| alias.name.value.as_str());
@@ -220,12 +224,26 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    fn table_function(&mut self, call: &FunctionCall, alias: Option<&TableAlias>) -> Result<Plan> {
+    fn table_function(
+        &mut self,
+        call: &FunctionCall,
+        ordinality: bool,
+        alias: Option<&TableAlias>,
+    ) -> Result<Plan> {
         let name = call.name.value.to_lowercase();
         let pos = call.name.pos;
         if let Some(bound) = self.table_macro_call(call, pos)? {
             self.add_relation(&name, named_columns(&bound.output), alias)?;
             return Ok(bound.plan);
+        }
+        if super::unnest::gives_rows(&name) {
+            return self.unnest_table(&name, call, ordinality, alias);
+        }
+        if matches!(name.as_str(), "json_each" | "json_tree") {
+            return self.rows_of_structs(call, ordinality, alias);
+        }
+        if ordinality {
+            return self.numbered_rows(call, alias);
         }
         let Some(function) = self.context.catalog.table_function(&name) else {
             let macros = self.macro_names(DefinitionKind::TableMacro);
@@ -262,6 +280,35 @@ impl Binder<'_> {
         }
         self.add_relation(&name, columns, alias)?;
         Ok(plan)
+    }
+
+    /// A table function WITH ORDINALITY: its rows, numbered as they come.
+    fn numbered_rows(&mut self, call: &FunctionCall, alias: Option<&TableAlias>) -> Result<Plan> {
+        let plan = self.table_function(call, false, None)?;
+        let name = call.name.value.to_lowercase();
+        let made = self.scope()?.relations.pop().map(|relation| relation.columns).unwrap_or_default();
+        let mut columns: Vec<(String, ColumnId)> =
+            made.into_iter().map(|column| (column.name, column.id)).collect();
+        if let (Some(alias), [only], "range" | "generate_series") =
+            (alias, columns.as_mut_slice(), name.as_str())
+        {
+            only.0.clone_from(&alias.name.value);
+        }
+        let window = WindowExpr {
+            function: WindowCallee::Window(Arc::new(resolve_window("row_number", &[])?)),
+            args: Vec::new(),
+            partition: Vec::new(),
+            order: Vec::new(),
+            frame: Frame::default_of(false),
+            filter: None,
+            distinct: false,
+            ignore_nulls: false,
+            arg_order: Vec::new(),
+        };
+        let id = self.columns.add("ordinality", window.return_type());
+        columns.push(("ordinality".to_string(), id));
+        self.add_relation(&name, columns, alias)?;
+        Ok(Plan::Window { input: Box::new(plan), windows: vec![(id, window)] })
     }
 
     /// `generate_series(1, t.n)`: `(SELECT unnest(generate_series(1, t.n)))`.

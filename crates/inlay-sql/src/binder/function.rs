@@ -36,7 +36,7 @@ impl Binder<'_> {
         if let Some(nested) = self.nested_call(&name, call, pos)? {
             return Ok(nested);
         }
-        if let Some((argument, _)) = call.named.first() {
+        if let Some((argument, _)) = call.named.first().filter(|_| name != "unnest") {
             let message = format!("function {name} takes no named arguments");
             return Err(self.at(Error::bind(message), argument.pos));
         }
@@ -52,6 +52,9 @@ impl Binder<'_> {
         }
         if let Some(lambda) = self.lambda_call(&name, call, pos)? {
             return Ok(lambda);
+        }
+        if super::unnest::gives_rows(&name) {
+            return self.unnest_call(&name, call, pos);
         }
         if let Some(special) = self.special_form(&name, call, pos)? {
             return Ok(special);
@@ -238,6 +241,14 @@ impl Binder<'_> {
         };
         let mut args = self.exprs(rows.unwrap_or(&call.arguments))?;
         self.fold_constants(name, &mut args, call)?;
+        // Each row becomes a document of its own, which the aggregate joins.
+        match name {
+            "json_group_array" | "json_group_structure" if args.len() == 1 => {
+                args = vec![self.call("json_array", args, pos)?];
+            }
+            "json_group_object" if args.len() == 2 => args = vec![self.call("json_object", args, pos)?],
+            _ => {}
+        }
         let types: Vec<_> = args.iter().map(arg_type).collect();
         // Distinct rows are counted as such: a row of NULLs is one, too.
         let types = if rows.is_some() { Vec::new() } else { types };

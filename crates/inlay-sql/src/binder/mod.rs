@@ -32,6 +32,7 @@ mod limit;
 mod macros;
 mod merge;
 mod name;
+mod named_types;
 mod nested;
 mod object;
 mod objects;
@@ -50,6 +51,7 @@ mod subquery;
 mod summarize;
 #[cfg(test)]
 mod tests;
+mod unnest;
 mod window;
 
 pub use databases::Databases;

@@ -170,7 +170,8 @@ fn text(expr: &Expr) -> String {
             format!("({} {} {quantifier}({}))", text(expr), op.symbol(), subquery(query))
         }
         ExprKind::Cast { expr, data_type, try_cast } => {
-            format!("{}CAST({} AS {data_type})", if *try_cast { "TRY_" } else { "" }, text(expr))
+            let shown = crate::parser::types::shown(data_type);
+            format!("{}CAST({} AS {shown})", if *try_cast { "TRY_" } else { "" }, text(expr))
         }
         ExprKind::Extract { field, expr } => format!("date_part('{}', {})", field.value, text(expr)),
         ExprKind::Function(call) => of_call(call),

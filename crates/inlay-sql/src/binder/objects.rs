@@ -75,7 +75,7 @@ impl Binder<'_> {
             S::AlterType { name, change } => self.alter_type(name, change)?,
             S::Prepare { name, types, statement } => ObjectStatement::Prepare {
                 name: name.value.to_lowercase(),
-                types: types.clone(),
+                types: types.iter().map(|ty| self.known_type(ty, name.pos)).collect::<Result<_>>()?,
                 statement: statement.clone(),
             },
             S::Execute { name, arguments, named } => {
@@ -152,7 +152,11 @@ impl Binder<'_> {
                 }
                 (String::new(), Some(self.finish(bound)))
             }
-            TypeBody::Alias(_, text) => (text.clone(), None),
+            // What the names in it mean now is kept, so that it depends on no other type.
+            TypeBody::Alias(ty, text) => {
+                let known = self.known_type(ty, name.pos())?;
+                (if known == *ty { text.clone() } else { known.to_string() }, None)
+            }
         };
         let ObjectStatement::Define(mut bound) =
             define(database, DefinitionKind::Type, key, sql, on_existing)
@@ -164,7 +168,11 @@ impl Binder<'_> {
     }
 
     /// A definition that a statement names, or the error with near names.
-    fn definition(&self, kind: DefinitionKind, name: &ObjectName) -> Result<(String, Arc<Definition>)> {
+    pub(super) fn definition(
+        &self,
+        kind: DefinitionKind,
+        name: &ObjectName,
+    ) -> Result<(String, Arc<Definition>)> {
         let catalog = self.context.catalog;
         let found = self.looked_up(name, |database, key| catalog.definition(kind, database, key))?;
         found.ok_or_else(|| {

@@ -70,6 +70,8 @@ pub(super) struct Scope {
     pub(super) windows: Vec<(ColumnId, WindowExpr)>,
     /// Subqueries inside the calls of `windows`.
     pub(super) window_pending: Vec<Pending>,
+    /// Calls that give several rows.
+    pub(super) unnests: super::unnest::Unnests,
     /// Columns read behind the aggregation, with their places, to tell which one is not grouped.
     pub(super) uses: Vec<(ColumnId, Pos)>,
     /// Its result is a side of a set operation: a bare NULL stays without a type.
@@ -90,6 +92,7 @@ impl Scope {
             groupings: Vec::new(),
             windows: Vec::new(),
             window_pending: Vec::new(),
+            unnests: super::unnest::Unnests::default(),
             uses: Vec::new(),
             keeps_null_type: false,
         }

@@ -94,9 +94,17 @@ impl Binder<'_> {
         let groupings = std::mem::take(&mut scope.groupings);
         let has_group_by = matches!(select.group_by, GroupBy::All | GroupBy::Sets { .. });
         let has_group_by = has_group_by || !clauses.groups.is_empty();
+        if has_group_by {
+            self.group_unnests(&clauses.groups)?;
+        }
+        let earlier: Vec<&Expr> = clauses.having.iter().chain(&clauses.qualify).collect();
+        self.check_unnests(&earlier, select.pos)?;
+        let (after_unnest, pending) = self.split_by_unnests(std::mem::take(&mut clauses.item_pending))?;
+        clauses.item_pending = pending;
         let groupings = self.resolve_groupings(groupings, &clauses.groups, has_group_by)?;
         if has_group_by || !aggregates.is_empty() || select.having.is_some() {
             let input = attach(plan, std::mem::take(&mut clauses.group_pending));
+            let input = self.unnest_grouped(input)?;
             let input = attach(input, aggregate_pending);
             self.regroup(&input, &mut clauses)?;
             let groups = std::mem::take(&mut clauses.groups);
@@ -116,6 +124,7 @@ impl Binder<'_> {
         plan = attach(plan, std::mem::take(&mut clauses.having_pending));
         plan = filter(plan, std::mem::take(&mut clauses.having));
         plan = self.windowed(plan, &mut clauses)?;
+        plan = self.unnest_selected(plan, after_unnest)?;
         self.deliver(plan, clauses, select, tail)
     }
 
@@ -151,7 +160,9 @@ impl Binder<'_> {
         for item in items {
             match item {
                 SelectItem::Expr { expr, alias } => {
-                    if !self.expand_columns(expr, alias.as_ref(), &mut entries)? {
+                    if !self.expand_columns(expr, alias.as_ref(), &mut entries)?
+                        && !self.expand_unnest(expr, &mut entries)?
+                    {
                         entries.push(self.written_entry(expr, alias.as_ref())?);
                     }
                 }
@@ -429,6 +440,8 @@ impl Binder<'_> {
         let mut window_pending = std::mem::take(&mut self.scope()?.window_pending);
         let exprs = clauses.items.iter_mut().chain(&mut clauses.having).chain(&mut clauses.distinct_on);
         let exprs = exprs.chain(&mut clauses.qualify);
+        let mut lists = std::mem::take(&mut self.scope()?.unnests.selected);
+        let exprs = exprs.chain(lists.iter_mut().map(|(_, list)| list));
         let exprs = exprs.chain(windows.iter_mut().flat_map(|(_, window)| window.expressions_mut()));
         let keys = clauses.order.iter_mut().filter_map(|(key, _)| match key {
             OrderKey::Expr(expr) => Some(expr),
@@ -448,6 +461,7 @@ impl Binder<'_> {
         }
         let scope = self.scope()?;
         (scope.windows, scope.window_pending) = (windows, window_pending);
+        scope.unnests.selected = lists;
         let Some(id) = ungrouped else { return Ok(()) };
         let column = self.columns.get(id).name.clone();
         let message = format!(

@@ -150,8 +150,10 @@ impl Binder<'_> {
             filter: None,
             order_by: Vec::new(),
         };
-        let bound =
-            self.query(&star_of(ast::TableRef::Function { call, alias: None, lateral: false }, pos))?;
+        let bound = self.query(&star_of(
+            ast::TableRef::Function { call, alias: None, lateral: false, ordinality: false },
+            pos,
+        ))?;
         Ok(plan::Statement::Query(self.finish(bound)))
     }
 

@@ -125,6 +125,19 @@ impl PushDown<'_> {
                 }
                 Ok(Plan::Window { input, windows }.filter(above))
             }
+            Plan::Unnest { input, lists, ordinality, keep_empty } => {
+                let made: ColumnSet = lists.iter().map(|(id, _)| *id).chain(ordinality).collect();
+                let passes = |p: &Expr| {
+                    let reads = ColumnSet::of(p);
+                    !reads.is_empty() && !reads.intersects(&made) && p.is_deterministic()
+                };
+                let (below, above): (Vec<_>, Vec<_>) = predicates.into_iter().partition(passes);
+                let input = Box::new(self.push(*input, below)?);
+                if is_empty_relation(&input) {
+                    return Ok(empty_relation(input.output().into_iter().chain(made.iter()).collect()));
+                }
+                Ok(Plan::Unnest { input, lists, ordinality, keep_empty }.filter(above))
+            }
             Plan::Sort { input, keys, limit: None, offset: 0 } => {
                 let input = Box::new(self.push(*input, predicates)?);
                 Ok(Plan::Sort { input, keys, limit: None, offset: 0 })

@@ -81,6 +81,7 @@ fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
             }
         }
         Plan::Window { input, .. }
+        | Plan::Unnest { input, .. }
         | Plan::Sort { input, .. }
         | Plan::Limit { input, .. }
         | Plan::Sample { input, .. }

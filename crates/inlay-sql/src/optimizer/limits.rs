@@ -32,6 +32,7 @@ fn rewrite_operator(plan: &mut Plan, order_matters: bool) {
         Plan::Sort { input, .. } | Plan::GroupLimit { input, .. } | Plan::Sample { input, .. } => {
             rewrite(input, false);
         }
+        Plan::Unnest { input, .. } => rewrite(input, order_matters),
         // Rows that tie in a window's order are in the order of the input.
         Plan::Window { input, .. } => rewrite(input, true),
         Plan::Aggregate { input, aggregates, .. } => {

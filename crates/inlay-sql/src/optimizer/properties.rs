@@ -31,6 +31,9 @@ fn collect_made(plan: &Plan, made: &mut ColumnSet) {
         Plan::Aggregate { groups, aggregates, .. } => {
             groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)).for_each(&mut add);
         }
+        Plan::Unnest { lists, ordinality, .. } => {
+            lists.iter().map(|(id, _)| *id).chain(*ordinality).for_each(&mut add);
+        }
         Plan::Window { windows, .. } => windows.iter().map(|(id, _)| *id).for_each(&mut add),
         Plan::Join { kind: JoinKind::Mark(mark), .. }
         | Plan::DependentJoin { kind: JoinKind::Mark(mark), .. } => {
@@ -221,6 +224,10 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
                 aggregates.iter().filter(|(_, a)| a.function.kind.is_zero_of_nothing()).map(|(id, _)| *id);
             groups.iter().filter(|(_, e)| is_never_null(e, &below)).map(|(id, _)| *id).chain(counts).collect()
         }
+        Plan::Unnest { input, ordinality, keep_empty, .. } => {
+            let numbered = ordinality.filter(|_| !keep_empty);
+            not_null_columns(input).union(&numbered.into_iter().collect())
+        }
         Plan::Window { input, windows } => {
             let never_null = windows.iter().filter(|(_, window)| window.is_never_null()).map(|(id, _)| *id);
             not_null_columns(input).union(&never_null.collect())
@@ -275,6 +282,10 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
         Plan::Values { rows, .. } if rows.len() <= 1 => vec![ColumnSet::new()],
         Plan::Source { .. } | Plan::Values { .. } | Plan::SharedScan { .. } => Vec::new(),
         Plan::OrderedJoin { .. } => Vec::new(),
+        Plan::Unnest { input, ordinality, .. } => {
+            let numbered = |key: &ColumnSet| Some(key.union(&ColumnSet::from_iter([(*ordinality)?])));
+            keys(input).iter().filter_map(numbered).collect()
+        }
         Plan::Project { input, items } => {
             let renamed = |key: &ColumnSet| -> Option<ColumnSet> {
                 let new = |id| items.iter().find(|(_, e)| as_column(e) == Some(id)).map(|(new, _)| *new);

@@ -92,6 +92,9 @@ pub fn rename_columns(plan: &mut Plan, map: &HashMap<ColumnId, ColumnId>) {
             groups.iter_mut().for_each(|(id, _)| new(id));
             aggregates.iter_mut().for_each(|(id, _)| new(id));
         }
+        Plan::Unnest { lists, ordinality, .. } => {
+            lists.iter_mut().map(|(id, _)| id).chain(ordinality).for_each(new);
+        }
         Plan::Window { windows, .. } => windows.iter_mut().for_each(|(id, _)| new(id)),
         Plan::Join { kind: JoinKind::Mark(mark), .. }
         | Plan::DependentJoin { kind: JoinKind::Mark(mark), .. } => {

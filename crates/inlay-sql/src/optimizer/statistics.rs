@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 /// How many rounds a recursion is believed to have.
 const RECURSION_ROUNDS: f64 = 10.0;
+/// How many elements a list is believed to have.
+const UNNEST_FACTOR: f64 = 5.0;
 
 /// Nothing is known but the number of rows.
 fn unknown(rows: f64) -> ColumnEstimate {
@@ -144,6 +146,14 @@ impl Estimator {
                 let mut below = next();
                 for (id, _) in windows {
                     below.columns.insert(*id, unknown(below.rows));
+                }
+                below
+            }
+            Plan::Unnest { lists, ordinality, .. } => {
+                let mut below = next();
+                below.rows *= UNNEST_FACTOR;
+                for id in lists.iter().map(|(id, _)| *id).chain(*ordinality) {
+                    below.columns.insert(id, unknown(below.rows));
                 }
                 below
             }

@@ -692,6 +692,8 @@ pub enum TableRef {
         call: FunctionCall,
         alias: Option<TableAlias>,
         lateral: bool,
+        /// `WITH ORDINALITY`
+        ordinality: bool,
     },
     Subquery {
         query: Box<Query>,

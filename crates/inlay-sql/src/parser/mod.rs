@@ -27,7 +27,7 @@ mod session;
 mod statement;
 #[cfg(test)]
 mod tests;
-mod types;
+pub(crate) mod types;
 mod walk;
 mod window;
 

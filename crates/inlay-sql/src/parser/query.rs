@@ -305,8 +305,8 @@ impl Context<'_, '_> {
         match factor {
             TableFactor::Table { name, alias, args, sample, with_ordinality, version, .. } => {
                 let name = self.object_name(&name)?;
-                if with_ordinality || version.is_some() {
-                    return Err(self.at(unsupported("WITH ORDINALITY or a table version"), name.pos()));
+                if version.is_some() || (with_ordinality && args.is_none()) {
+                    return Err(self.at(unsupported("WITH ORDINALITY or a version of a table"), name.pos()));
                 }
                 let alias = self.table_alias(alias)?;
                 let table = match args {
@@ -318,17 +318,16 @@ impl Context<'_, '_> {
                         call: self.table_function(name, args.args)?,
                         alias,
                         lateral: false,
+                        ordinality: with_ordinality,
                     },
                 };
                 Ok(self.sampled(table, sample))
             }
             TableFactor::Function { lateral, name, args, alias, with_ordinality } => {
                 let name = self.object_name(&name)?;
-                if with_ordinality {
-                    return Err(self.at(unsupported("WITH ORDINALITY"), name.pos()));
-                }
                 let alias = self.table_alias(alias)?;
-                Ok(TableRef::Function { call: self.table_function(name, args)?, alias, lateral })
+                let call = self.table_function(name, args)?;
+                Ok(TableRef::Function { call, alias, lateral, ordinality: with_ordinality })
             }
             TableFactor::Derived { lateral, subquery, alias, sample } => {
                 let query = self.query(*subquery)?;

@@ -165,12 +165,35 @@ impl Context<'_, '_> {
             "UUID" | "GUID" => LogicalType::Uuid,
             "BIT" | "BITSTRING" => LogicalType::Bit,
             "JSON" => LogicalType::Json,
-            _ => {
-                let message = format!("type \"{ident}\" does not exist");
-                return Err(self.at(Error::bind(message), ident.pos()));
-            }
+            _ => unresolved(&ident)?,
         })
     }
+}
+
+/// The first label of what stands for a name; no label that SQL writes looks like it.
+const UNRESOLVED: &str = "\0name of a type";
+
+/// What stands for a type that only the catalog knows until the binder has looked it up: an ENUM of the parts of its name.
+fn unresolved(name: &super::ast::ObjectName) -> Result<LogicalType> {
+    let numbered = name.parts.iter().enumerate().map(|(index, part)| format!("{index}{}", part.value));
+    let labels = std::iter::once(UNRESOLVED.to_string()).chain(numbered);
+    Ok(LogicalType::Enum(Arc::new(EnumType::new(labels)?)))
+}
+
+/// The parts of the name that a type stands for, if it does.
+pub fn unresolved_name(ty: &LogicalType) -> Option<Vec<String>> {
+    let LogicalType::Enum(labels) = ty else { return None };
+    match labels.values() {
+        [first, parts @ ..] if **first == *UNRESOLVED => {
+            Some(parts.iter().map(|part| part.get(1..).unwrap_or_default().to_string()).collect())
+        }
+        _ => None,
+    }
+}
+
+/// A type as written.
+pub fn shown(ty: &LogicalType) -> String {
+    unresolved_name(ty).map_or_else(|| ty.to_string(), |parts| parts.join("."))
 }
 
 fn checked(ty: LogicalType) -> Result<LogicalType> {

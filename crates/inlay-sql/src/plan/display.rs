@@ -217,6 +217,13 @@ impl<'a> Printer<'a> {
                 details.push(("aggregates", list.collect::<Vec<_>>().join(", ")));
                 "Window".to_string()
             }
+            Plan::Unnest { lists, ordinality, keep_empty, .. } => {
+                details.push(("lists", lists.iter().map(|i| self.item(i)).collect::<Vec<_>>().join(", ")));
+                if let Some(id) = ordinality {
+                    details.push(("ordinality", self.name(*id)));
+                }
+                if *keep_empty { "Left Unnest" } else { "Unnest" }.to_string()
+            }
             Plan::Sort { keys, limit, offset, .. } => {
                 details.push(("keys", self.keys(keys)));
                 push_limit(&mut details, *limit, *offset);

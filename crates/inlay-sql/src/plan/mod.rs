@@ -308,6 +308,18 @@ pub enum Plan {
         /// The columns made.
         windows: Vec<(ColumnId, WindowExpr)>,
     },
+    /// Each row of the input once per element of its lists, with the elements beside its columns: the first elements of
+    /// all lists, then the second, and so on; a list that is shorter is filled up with NULLs. NULL has no elements.
+    Unnest {
+        /// Input.
+        input: Box<Plan>,
+        /// The columns made and the lists. Layers of lists come off until the type is that of the column.
+        lists: Vec<(ColumnId, Expr)>,
+        /// If wanted, a BIGINT column that numbers the elements of a row from 1.
+        ordinality: Option<ColumnId>,
+        /// A row whose lists have no elements stays, with NULLs.
+        keep_empty: bool,
+    },
     /// Rows in order; with `limit`, the first rows behind `offset` only (top-N).
     Sort {
         /// Input.
@@ -472,6 +484,10 @@ impl Plan {
             Self::Window { input, windows } => {
                 input.output().into_iter().chain(windows.iter().map(|(id, _)| *id)).collect()
             }
+            Self::Unnest { input, lists, ordinality, .. } => {
+                let made = lists.iter().map(|(id, _)| *id).chain(*ordinality);
+                input.output().into_iter().chain(made).collect()
+            }
             Self::With { body, .. } => body.output(),
             Self::SharedScan { columns, .. } => columns.iter().map(|(id, _)| *id).collect(),
         }
@@ -487,6 +503,7 @@ impl Plan {
             | Self::Filter { input, .. }
             | Self::Aggregate { input, .. }
             | Self::Window { input, .. }
+            | Self::Unnest { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Sample { input, .. }
@@ -511,6 +528,7 @@ impl Plan {
             | Self::Filter { input, .. }
             | Self::Aggregate { input, .. }
             | Self::Window { input, .. }
+            | Self::Unnest { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Sample { input, .. }
@@ -530,7 +548,9 @@ impl Plan {
         match self {
             Self::Scan { filters, .. } | Self::Source { filters, .. } => filters.iter().collect(),
             Self::Values { rows, .. } => rows.iter().flatten().collect(),
-            Self::Project { items, .. } => items.iter().map(|(_, e)| e).collect(),
+            Self::Project { items, .. } | Self::Unnest { lists: items, .. } => {
+                items.iter().map(|(_, e)| e).collect()
+            }
             Self::Filter { predicates, .. } => predicates.iter().collect(),
             Self::Join { conditions, .. }
             | Self::DependentJoin { conditions, .. }
@@ -560,7 +580,9 @@ impl Plan {
         match self {
             Self::Scan { filters, .. } | Self::Source { filters, .. } => filters.iter_mut().collect(),
             Self::Values { rows, .. } => rows.iter_mut().flatten().collect(),
-            Self::Project { items, .. } => items.iter_mut().map(|(_, e)| e).collect(),
+            Self::Project { items, .. } | Self::Unnest { lists: items, .. } => {
+                items.iter_mut().map(|(_, e)| e).collect()
+            }
             Self::Filter { predicates, .. } => predicates.iter_mut().collect(),
             Self::Join { conditions, .. }
             | Self::DependentJoin { conditions, .. }

@@ -1,7 +1,7 @@
 //! Unnesting: turns every dependent join into joins of independent inputs.
 //!
 //! A dependent join evaluates its right input once per row of the left one. Three ways out are tried in order, innermost
-//! dependent join first:
+//! dependent join first (and before them [`flatten`], for lists of outer columns):
 //! 1. [`scalar`]: an ungrouped aggregate (or a single row) on the right. It is grouped by the inner sides of the
 //!    equality predicates that correlate it and joined to the left; what was computed from it (`0.2 * avg(x)`,
 //!    `coalesce(sum(x), 0)`) moves above the join, where `count` of no rows is made 0 again.
@@ -15,6 +15,7 @@
 //! Called by [`super::optimize`]. Source: Neumann & Kemper, "Unnesting Arbitrary Queries", BTW 2015; ways 1 and 2 are what
 //! the paper gets from its equivalences about joining and projecting the domain away.
 
+mod flatten;
 mod pull_up;
 mod push_down;
 mod scalar;
@@ -58,6 +59,10 @@ fn unnest_join(
     if !free_columns(&right).intersects(&outer) {
         return Ok(independent_join(kind, left, right, conditions));
     }
+    let (left, right, conditions) = match flatten::run(kind, left, right, conditions, columns) {
+        Ok(plan) => return Ok(plan),
+        Err(inputs) => inputs,
+    };
     let (left, right, conditions) = match scalar::unnest(kind, left, right, conditions, &outer, columns) {
         scalar::Outcome::Done(plan) => return Ok(plan),
         scalar::Outcome::Unchanged(left, right, conditions) => (left, right, conditions),

@@ -52,6 +52,10 @@ fn pull(plan: Plan, outer: &ColumnSet, columns: &mut Columns) -> (Plan, Vec<Expr
             let (input, windows, deferred) = partition_by_keys(input, windows, deferred, outer);
             (Plan::Window { input: Box::new(input), windows }, deferred)
         }
+        Plan::Unnest { input, lists, ordinality, keep_empty } => {
+            let (input, deferred) = run(*input, outer, columns);
+            (Plan::Unnest { input: Box::new(input), lists, ordinality, keep_empty }, deferred)
+        }
         Plan::Sort { input, keys, limit: None, offset: 0 } => {
             let (input, deferred) = run(*input, outer, columns);
             (Plan::Sort { input: Box::new(input), keys, limit: None, offset: 0 }, deferred)

@@ -194,6 +194,13 @@ impl PushDown<'_> {
                 }
                 Ok((Plan::Window { input: Box::new(input), windows }, repr))
             }
+            Plan::Unnest { input, mut lists, ordinality, keep_empty } => {
+                let (input, repr) = self.push_if(*input)?;
+                let wanted = self.wanted(lists.iter().map(|(_, e)| e));
+                let (input, repr) = self.ensure(input, repr, &wanted);
+                self.substitute(lists.iter_mut().map(|(_, e)| e), &repr);
+                Ok((Plan::Unnest { input: Box::new(input), lists, ordinality, keep_empty }, repr))
+            }
             Plan::Sort { input, keys, limit, offset } => {
                 self.group_limit(*input, Vec::new(), keys, limit, offset)
             }

@@ -1,0 +1,149 @@
+//! UNNEST: each row once per element of its lists.
+//!
+//! Streaming: an input batch becomes as many batches as its elements fill. Columns of the input are repeated by position
+//! (views, not bytes), elements are views into the lists. Memory is that of one batch's elements, which lie in the input's
+//! heap already but for their views and fixed-width values.
+
+use crate::expression::{Program, ProgramState};
+use crate::pipeline::{Flow, LocalState, Operator, Push};
+use inlay_types::nested::unpack_lists;
+use inlay_types::{Batch, Bitmap, Error, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector};
+
+/// What to do.
+pub struct UnnestOptions {
+    /// Computes the lists.
+    pub lists: Program,
+    /// The types of their elements: layers of lists come off until the type is this.
+    pub elements: Vec<LogicalType>,
+    /// Which of the input's columns are handed on, in order.
+    pub passed: Vec<usize>,
+    /// Which elements are handed on behind them, in order.
+    pub made: Vec<usize>,
+    /// Whether a column behind these numbers the elements of a row.
+    pub ordinality: bool,
+    /// Whether a row without elements stays, with NULLs.
+    pub keep_empty: bool,
+}
+
+/// The operator.
+pub struct Unnest {
+    options: UnnestOptions,
+    budget: MemoryBudget,
+    interrupt: Interrupt,
+}
+
+impl Unnest {
+    /// An operator of one query.
+    pub fn new(options: UnnestOptions, budget: MemoryBudget, interrupt: Interrupt) -> Self {
+        Self { options, budget, interrupt }
+    }
+}
+
+/// All elements of one list column: row `i` has `offsets[i] .. offsets[i + 1]`.
+struct Elements {
+    child: Vector,
+    offsets: Vec<u32>,
+}
+
+impl Elements {
+    fn of(lists: &Vector, element: &LogicalType) -> Result<Self> {
+        let (mut child, mut offsets) = unpack_lists(lists)?;
+        while child.ty() != element {
+            let (inner, starts) = unpack_lists(&child)?;
+            offsets.iter_mut().for_each(|offset| *offset = starts[*offset as usize]);
+            child = inner;
+        }
+        Ok(Self { child, offsets })
+    }
+
+    fn count(&self, row: usize) -> usize {
+        (self.offsets[row + 1] - self.offsets[row]) as usize
+    }
+}
+
+/// A run of output rows: the input row of each, and which of its elements.
+#[derive(Default)]
+struct Run {
+    rows: Vec<u32>,
+    numbers: Vec<u32>,
+}
+
+impl Operator for Unnest {
+    fn local(&self) -> LocalState {
+        Box::new(self.options.lists.state())
+    }
+
+    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
+        let state = local.downcast_mut::<ProgramState>().ok_or_else(|| Error::internal("unnest state"))?;
+        let lists = self.options.lists.eval_all(state, &input)?;
+        let elements = lists
+            .iter()
+            .zip(&self.options.elements)
+            .map(|(list, element)| Elements::of(list, element))
+            .collect::<Result<Vec<_>>>()?;
+        let bytes: usize = elements.iter().map(|list| list.child.len() * 16 + list.offsets.len() * 4).sum();
+        let _reserved = self.budget.reserve(bytes as u64)?;
+        let mut run = Run::default();
+        for row in 0..input.len() {
+            let count = elements.iter().map(|list| list.count(row)).max().unwrap_or(0);
+            let count = if self.options.keep_empty { count.max(1) } else { count };
+            for number in 0..count {
+                run.rows.push(row as u32);
+                run.numbers.push(number as u32);
+                if run.rows.len() == VECTOR_SIZE {
+                    self.interrupt.check()?;
+                    if push(self.batch(&input, &elements, &run)?)? == Flow::Done {
+                        return Ok(Flow::Done);
+                    }
+                    run.rows.clear();
+                    run.numbers.clear();
+                }
+            }
+        }
+        if run.rows.is_empty() { Ok(Flow::More) } else { push(self.batch(&input, &elements, &run)?) }
+    }
+}
+
+impl Unnest {
+    fn batch(&self, input: &Batch, elements: &[Elements], run: &Run) -> Result<Batch> {
+        let options = &self.options;
+        let len = run.rows.len();
+        let mut columns: Vec<Vector> =
+            options.passed.iter().map(|&index| input.column(index).take(&run.rows)).collect();
+        columns.extend(options.made.iter().map(|&index| gathered(&elements[index], run)));
+        if options.ordinality {
+            let is_filler = |at: usize| {
+                let row = run.rows[at] as usize;
+                elements.iter().all(|list| list.count(row) <= run.numbers[at] as usize)
+            };
+            let numbers: Vec<i64> = run.numbers.iter().map(|&number| i64::from(number) + 1).collect();
+            let mut numbers = Vector::from_values(LogicalType::BigInt, &numbers);
+            if options.keep_empty && (0..len).any(is_filler) {
+                numbers.set_validity(Some(Bitmap::from_fn(len, |at| !is_filler(at))));
+                numbers.normalize_nulls();
+            }
+            columns.push(numbers);
+        }
+        Ok(Batch::new(columns, len))
+    }
+}
+
+/// The elements of a run; NULL behind the end of a list.
+fn gathered(list: &Elements, run: &Run) -> Vector {
+    let within = |at: usize| (run.numbers[at] as usize) < list.count(run.rows[at] as usize);
+    if list.child.is_empty() {
+        return Vector::nulls(list.child.logical_type(), run.rows.len());
+    }
+    let position = |at: usize| {
+        if within(at) { list.offsets[run.rows[at] as usize] + run.numbers[at] } else { 0 }
+    };
+    let positions: Vec<u32> = (0..run.rows.len()).map(position).collect();
+    let mut values = list.child.take(&positions);
+    if !(0..run.rows.len()).all(within) {
+        let validity =
+            Bitmap::from_fn(positions.len(), |at| within(at) && !list.child.is_null(positions[at] as usize));
+        values.set_validity(Some(validity));
+        values.normalize_nulls();
+    }
+    values
+}
