@@ -441,7 +441,7 @@ pub fn scalar_exists(name: &str) -> bool {
 /// with one argument. The binder casts the arguments to the function's `arg_types`.
 pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) -> Result<Arc<ScalarFunction>> {
     let functions = scalars(name);
-    let &[first, ..] = functions else { return Err(unknown(name)) };
+    let Some(last) = functions.last() else { return Err(unknown(name)) };
     for &function in functions {
         if let Some(resolved) = resolve_one(function, args, options)? {
             return Ok(Arc::new(ScalarFunction {
@@ -457,7 +457,8 @@ pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) ->
         }
     }
     let candidates = functions.iter().flat_map(|function| function.signatures()).collect();
-    Err(no_overload(first, args, candidates))
+    let called = functions.iter().find(|function| function.name == lower(name)).unwrap_or(last);
+    Err(no_overload(called, args, candidates))
 }
 
 fn resolve_one(function: &Function, args: &[ArgType], options: &ResolveOptions) -> Result<Option<Resolved>> {

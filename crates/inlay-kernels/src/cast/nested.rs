@@ -21,6 +21,7 @@ pub(super) fn can_cast_special(from: &LogicalType, to: &LogicalType) -> Option<b
         (Varchar, to) if is_special(to) => true,
         (from, Varchar) if is_special(from) => true,
         (from, Bit) | (Bit, from) if from.is_integer() => true,
+        (Json, _) | (_, Json) => true,
         (from, Union(members)) => members.iter().any(|member| can_cast(from, &member.ty)),
         (from, to) if is_special(from) || is_special(to) => {
             matches!((from, to), (Json, Json) | (Uuid, Uuid) | (Bit, Bit))
@@ -136,6 +137,16 @@ fn invalid(value: &Value, to: &LogicalType) -> Error {
 pub(super) fn cast_special(value: &Value, to: &LogicalType) -> Result<Value> {
     if let Value::Varchar(text) = value {
         return from_text(text, to);
+    }
+    match (value, to) {
+        (Value::Json(_), LogicalType::Varchar | LogicalType::Json) => {}
+        (Value::Json(text), to) => return crate::functions::json::nested::parse(text, to),
+        (value, LogicalType::Json) => {
+            let mut text = String::new();
+            crate::functions::json::nested::write(value, &mut text);
+            return Ok(Value::Json(text));
+        }
+        _ => {}
     }
     if *to == LogicalType::Varchar {
         return Ok(Value::Varchar(value.to_string()));

@@ -10,7 +10,7 @@ mod format;
 pub(crate) mod json;
 mod like;
 mod math;
-mod nested;
+pub(crate) mod nested;
 mod numbers;
 mod operators;
 mod regex;
@@ -23,6 +23,26 @@ use crate::registry::Table;
 
 /// All tables; [`crate::registry::all_functions`] chains them.
 pub(crate) static TABLES: &[Table] = &[
+    // In front, as some names are those of functions of texts that take anything.
+    Table { category: Category::List, functions: nested::lists::FUNCTIONS },
+    Table { category: Category::List, functions: nested::extract::FUNCTIONS },
+    Table { category: Category::List, functions: nested::slice::FUNCTIONS },
+    Table { category: Category::List, functions: nested::sizes::FUNCTIONS },
+    Table { category: Category::List, functions: nested::search::FUNCTIONS },
+    Table { category: Category::List, functions: nested::sort::FUNCTIONS },
+    Table { category: Category::List, functions: nested::folds::FUNCTIONS },
+    Table { category: Category::List, functions: nested::series::FUNCTIONS },
+    Table { category: Category::List, functions: nested::split::FUNCTIONS },
+    Table { category: Category::List, functions: nested::vectors::FUNCTIONS },
+    Table { category: Category::Struct, functions: nested::structs::FUNCTIONS },
+    Table { category: Category::Struct, functions: nested::fields::FUNCTIONS },
+    Table { category: Category::Struct, functions: nested::unions::FUNCTIONS },
+    Table { category: Category::Map, functions: nested::maps::FUNCTIONS },
+    Table { category: Category::Map, functions: nested::map_parts::FUNCTIONS },
+    Table { category: Category::Text, functions: nested::paths::FUNCTIONS },
+    Table { category: Category::Bit, functions: nested::bits::FUNCTIONS },
+    Table { category: Category::Uuid, functions: nested::uuids::FUNCTIONS },
+    Table { category: Category::Json, functions: json::nested::FUNCTIONS },
     Table { category: Category::Operator, functions: operators::FUNCTIONS },
     Table { category: Category::Text, functions: strings::FUNCTIONS },
     Table { category: Category::Text, functions: text_more::FUNCTIONS },
@@ -47,12 +67,6 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Date, functions: dates::clock::FUNCTIONS },
     Table { category: Category::Date, functions: dates::format::FUNCTIONS },
     Table { category: Category::Date, functions: dates::finite::FUNCTIONS },
-    Table { category: Category::List, functions: nested::lists::FUNCTIONS },
-    Table { category: Category::List, functions: nested::extract::FUNCTIONS },
-    Table { category: Category::List, functions: nested::slice::FUNCTIONS },
-    Table { category: Category::Struct, functions: nested::structs::FUNCTIONS },
-    Table { category: Category::Map, functions: nested::maps::FUNCTIONS },
-    Table { category: Category::Struct, functions: nested::unions::FUNCTIONS },
 ];
 
 /// Levenshtein's distance in bytes.

@@ -559,6 +559,16 @@ fn nested_functions_answer_as_duckdb() {
         ("list_slice", vec![list.clone(), Value::BigInt(2), Value::BigInt(9)], "[5, 6]"),
         ("list_slice", vec![text("hällo"), Value::BigInt(-4), Value::BigInt(3)], "äl"),
         ("map", vec![list.clone(), ints(&[1, 2, 3])], "{4=1, 5=2, 6=3}"),
+        ("len", vec![list.clone()], "3"),
+        ("length", vec![text("abcd")], "4"),
+        ("list_concat", vec![list.clone(), ints(&[1])], "[4, 5, 6, 1]"),
+        ("concat", vec![text("a"), text("b")], "ab"),
+        ("list_sort", vec![list.clone(), text("desc")], "[6, 5, 4]"),
+        ("list_sum", vec![list.clone()], "15"),
+        ("range", vec![Value::BigInt(3)], "[0, 1, 2]"),
+        ("string_split", vec![text("a long text, another"), text(", ")], "[a long text, another]"),
+        ("list_zip", vec![list.clone(), ints(&[1])], "[(4, 1), (5, NULL), (6, NULL)]"),
+        ("contains", vec![text("abc"), text("b")], "true"),
         ("row", vec![Value::Integer(1), text("a string that is long")], "(1, a string that is long)"),
     ];
     for (name, args, expected) in cases {

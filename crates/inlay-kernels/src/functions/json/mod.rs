@@ -2,6 +2,7 @@
 //!
 //! A document is read into a tree once per row and call; a path that is constant is read once. What is not there is NULL.
 
+pub(crate) mod nested;
 pub(super) mod rows;
 mod value;
 

@@ -1,17 +1,27 @@
-//! Functions of lists, arrays, structs, maps and unions.
+//! Functions of lists, arrays, structs, maps and unions, and of BIT and UUID, which are read alike.
 //!
 //! Arguments are read row by row as canonical bytes ([`rows`]): equal values have equal bytes, so that looking up, counting
 //! and removing duplicates compare and hash bytes whatever the type.
 
-#![allow(dead_code)] // Until the rest of the family is there.
-
+pub(crate) mod bits;
 pub(crate) mod extract;
+pub(crate) mod fields;
+pub(crate) mod folds;
 pub(crate) mod lists;
+pub(crate) mod map_parts;
 pub(crate) mod maps;
-mod rows;
+pub(crate) mod paths;
+pub(in crate::functions) mod rows;
+pub(crate) mod search;
+pub(crate) mod series;
+pub(crate) mod sizes;
 pub(crate) mod slice;
+pub(crate) mod sort;
+pub(crate) mod split;
 pub(crate) mod structs;
 pub(crate) mod unions;
+pub(crate) mod uuids;
+pub(crate) mod vectors;
 
 use crate::arithmetic::kernel;
 use crate::coercion::common_argument_type;

@@ -7,57 +7,57 @@ use inlay_types::view::HeapBuilder;
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Result, Vector, View};
 
 /// The bytes of a value; `None` for NULL.
-pub(super) type Part<'a> = Option<&'a [u8]>;
+pub(in crate::functions) type Part<'a> = Option<&'a [u8]>;
 
 /// The arguments of one call.
-pub(super) struct Args(Vec<Parts>);
+pub(in crate::functions) struct Args(Vec<Parts>);
 
 impl Args {
-    pub(super) fn of(args: &[&Vector]) -> Self {
+    pub(in crate::functions) fn of(args: &[&Vector]) -> Self {
         Self(args.iter().map(|arg| Parts::steady(arg)).collect())
     }
 
     /// The bytes of an argument in a row.
     #[inline]
-    pub(super) fn get(&self, arg: usize, row: usize) -> Part<'_> {
+    pub(in crate::functions) fn get(&self, arg: usize, row: usize) -> Part<'_> {
         self.0.get(arg)?.get(row)
     }
 
     /// A BIGINT argument in a row.
     #[inline]
-    pub(super) fn int(&self, arg: usize, row: usize) -> Option<i64> {
+    pub(in crate::functions) fn int(&self, arg: usize, row: usize) -> Option<i64> {
         self.get(arg, row).map(int)
     }
 
     /// A VARCHAR argument in a row.
-    pub(super) fn text(&self, arg: usize, row: usize) -> Option<&str> {
+    pub(in crate::functions) fn text(&self, arg: usize, row: usize) -> Option<&str> {
         self.get(arg, row).map(text)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::functions) fn len(&self) -> usize {
         self.0.len()
     }
 }
 
 /// The BIGINT in these bytes.
 #[inline]
-pub(super) fn int(bytes: &[u8]) -> i64 {
+pub(in crate::functions) fn int(bytes: &[u8]) -> i64 {
     bytes.first_chunk().map_or(0, |raw| i64::from_le_bytes(*raw))
 }
 
 /// The DOUBLE in these bytes.
 #[inline]
-pub(super) fn double(bytes: &[u8]) -> f64 {
+pub(in crate::functions) fn double(bytes: &[u8]) -> f64 {
     bytes.first_chunk().map_or(0.0, |raw| f64::from_le_bytes(*raw))
 }
 
 /// The VARCHAR in these bytes.
-pub(super) fn text(bytes: &[u8]) -> &str {
+pub(in crate::functions) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
 /// A vector being made, row by row.
-pub(super) struct Output {
+pub(in crate::functions) struct Output {
     ty: LogicalType,
     width: Option<usize>,
     raw: Vec<u8>,
@@ -70,7 +70,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn new(ty: &LogicalType) -> Self {
+    pub(in crate::functions) fn new(ty: &LogicalType) -> Self {
         Self {
             ty: ty.clone(),
             width: fixed_width(ty),
@@ -85,7 +85,7 @@ impl Output {
     }
 
     /// Appends a value of the result's type.
-    pub(super) fn push(&mut self, part: Part<'_>) -> Result<()> {
+    pub(in crate::functions) fn push(&mut self, part: Part<'_>) -> Result<()> {
         let bytes = part.unwrap_or_default();
         self.meter.add(bytes.len() + 8)?;
         match self.width {
@@ -104,7 +104,10 @@ impl Output {
     }
 
     /// Appends what `write` writes.
-    pub(super) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    pub(in crate::functions) fn push_with(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         let done = write(&mut scratch).and_then(|()| self.push(Some(&scratch)));
@@ -113,23 +116,27 @@ impl Output {
     }
 
     /// Appends a list of these elements of type `element`.
-    pub(super) fn push_list(&mut self, element: &LogicalType, parts: &[Part<'_>]) -> Result<()> {
+    pub(in crate::functions) fn push_list(
+        &mut self,
+        element: &LogicalType,
+        parts: &[Part<'_>],
+    ) -> Result<()> {
         self.push_with(|out| write::push_sequence(element, parts.len(), |index| parts[index], out))
     }
 
-    pub(super) fn push_bool(&mut self, value: bool) -> Result<()> {
+    pub(in crate::functions) fn push_bool(&mut self, value: bool) -> Result<()> {
         self.push(Some(&[u8::from(value)]))
     }
 
-    pub(super) fn push_int(&mut self, value: i64) -> Result<()> {
+    pub(in crate::functions) fn push_int(&mut self, value: i64) -> Result<()> {
         self.push(Some(&value.to_le_bytes()))
     }
 
-    pub(super) fn push_double(&mut self, value: f64) -> Result<()> {
+    pub(in crate::functions) fn push_double(&mut self, value: f64) -> Result<()> {
         self.push(Some(&value.to_le_bytes()))
     }
 
-    pub(super) fn finish(self) -> Vector {
+    pub(in crate::functions) fn finish(self) -> Vector {
         let validity = (!self.nulls.is_empty()).then(|| {
             let mut validity = Bitmap::filled(self.len, true);
             self.nulls.iter().for_each(|&row| validity.set(row as usize, false));
@@ -144,7 +151,7 @@ impl Output {
 }
 
 /// Makes `out` of what `f` appends for each row; once if all arguments are constant.
-pub(super) fn each(
+pub(in crate::functions) fn each(
     args: &[&Vector],
     ty: &LogicalType,
     len: usize,
@@ -161,7 +168,7 @@ pub(super) fn each(
 }
 
 /// The same, with NULL where an argument is.
-pub(super) fn each_known(
+pub(in crate::functions) fn each_known(
     args: &[&Vector],
     ty: &LogicalType,
     len: usize,
@@ -177,7 +184,7 @@ pub(super) fn each_known(
 }
 
 /// `made` has `rows` rows: all, or the one that stands for all.
-pub(super) fn finish(made: Vector, rows: usize, len: usize, out: &mut Vector) -> Result<()> {
+pub(in crate::functions) fn finish(made: Vector, rows: usize, len: usize, out: &mut Vector) -> Result<()> {
     if rows == len {
         *out = made;
         return Ok(());
@@ -186,7 +193,7 @@ pub(super) fn finish(made: Vector, rows: usize, len: usize, out: &mut Vector) ->
 }
 
 /// The arguments as far as they are computed: one row if all are constant.
-pub(super) fn computed(args: &[&Vector], len: usize) -> (usize, Vec<Vector>) {
+pub(in crate::functions) fn computed(args: &[&Vector], len: usize) -> (usize, Vec<Vector>) {
     let rows = computed_rows(args, len);
     (rows, args.iter().map(|arg| if rows == len { (*arg).clone() } else { arg.slice(0, rows) }).collect())
 }

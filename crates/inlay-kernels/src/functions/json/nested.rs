@@ -1,0 +1,409 @@
+//! Nested values as JSON and JSON as nested values.
+//!
+//! Lists and rows without names are arrays, structs, maps and unions are objects. Reading takes the parts that the type asks
+//! for: fields that are missing are NULL, others are passed over. Depth is bounded by that of the type.
+
+use super::value::{Json, Path, quote};
+use crate::arithmetic::kernel;
+use crate::cast::cast_value;
+use crate::functions::nested::rows::{Part, each, each_known};
+use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved};
+use inlay_types::LogicalType::{self, Varchar};
+use inlay_types::logical_type::Field;
+use inlay_types::nested::{Sequence, read::value, write::push_value};
+use inlay_types::{Error, Result, Value, Vector};
+
+/// See the module documentation.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "to_json",
+        Overloads::Typed {
+            shown: &["to_json(LIST, STRUCT, MAP or UNION) -> JSON"],
+            resolve: resolve_to_json,
+        },
+        "a nested value as JSON",
+        "to_json({'a': [1, NULL]}) = '{\"a\":[1,null]}'",
+    )
+    .aliases(&["json_quote", "row_to_json", "array_to_json"])
+    .special_nulls(),
+    Function::new(
+        "json_array",
+        Overloads::Typed {
+            shown: &["json_array(any, ...) -> JSON"],
+            resolve: |args, _| resolve_made(args, false),
+        },
+        "a JSON array of values, some of them nested",
+        "json_array([1], 'a') = '[[1],\"a\"]'",
+    )
+    .special_nulls(),
+    Function::new(
+        "json_object",
+        Overloads::Typed {
+            shown: &["json_object(key, any, ...) -> JSON"],
+            resolve: |args, _| resolve_made(args, true),
+        },
+        "a JSON object of keys and values, some of them nested",
+        "json_object('a', [1, 2]) = '{\"a\":[1,2]}'",
+    )
+    .special_nulls(),
+    Function::new(
+        "json_keys",
+        Overloads::Typed {
+            shown: &["json_keys(VARCHAR) -> VARCHAR[]", "json_keys(VARCHAR, path) -> VARCHAR[]"],
+            resolve: resolve_keys,
+        },
+        "the keys of an object",
+        "json_keys('{\"a\": 1, \"b\": 2}') = '[a, b]'",
+    )
+    .special_nulls(),
+    Function::new(
+        "json_extract",
+        Overloads::Typed {
+            shown: &["json_extract(VARCHAR, LIST of paths) -> JSON[]"],
+            resolve: |args, _| resolve_paths(args, false),
+        },
+        "the parts of a document at paths",
+        "json_extract('{\"a\": 1}', ['$.a', '$.b']) = '[1, NULL]'",
+    )
+    .aliases(&["json_extract_path", "->"])
+    .special_nulls(),
+    Function::new(
+        "json_extract_string",
+        Overloads::Typed {
+            shown: &["json_extract_string(VARCHAR, LIST of paths) -> VARCHAR[]"],
+            resolve: |args, _| resolve_paths(args, true),
+        },
+        "the parts of a document at paths, as texts without quotes",
+        "json_extract_string('{\"a\": \"x\"}', ['$.a', '$.b']) = '[x, NULL]'",
+    )
+    .aliases(&["json_extract_path_text", "->>"])
+    .special_nulls(),
+    Function::new(
+        "json_transform",
+        Overloads::Explained {
+            shown: &["json_transform(VARCHAR, structure) -> any"],
+            resolve: |args, _| resolve_transform(args, false),
+        },
+        "a document as a value of the type that a structure describes; NULL where a part does not fit",
+        "json_transform('{\"a\": [1, 2]}', '{\"a\": [\"INTEGER\"]}') = '{''a'': [1, 2]}'",
+    )
+    .aliases(&["from_json"])
+    .special_nulls(),
+    Function::new(
+        "json_transform_strict",
+        Overloads::Explained {
+            shown: &["json_transform_strict(VARCHAR, structure) -> any"],
+            resolve: |args, _| resolve_transform(args, true),
+        },
+        "a document as a value of the type that a structure describes; every part has to fit",
+        "json_transform_strict('{\"a\": 1}', '{\"a\": \"INTEGER\"}') = '{''a'': 1}'",
+    )
+    .aliases(&["from_json_strict"])
+    .special_nulls(),
+];
+
+/// Appends a value as JSON.
+pub(crate) fn write(shown: &Value, out: &mut String) {
+    let list = |values: &[Value], out: &mut String| {
+        out.push('[');
+        for (index, item) in values.iter().enumerate() {
+            out.push_str(if index > 0 { "," } else { "" });
+            write(item, out);
+        }
+        out.push(']');
+    };
+    let member = |index: usize, key: &str, item: &Value, out: &mut String| {
+        out.push_str(if index > 0 { "," } else { "" });
+        quote(key, out);
+        out.push(':');
+        write(item, out);
+    };
+    match shown {
+        Value::Null => out.push_str("null"),
+        Value::Json(text) => out.push_str(text),
+        Value::List { values, .. } | Value::Array { values, .. } => list(values, out),
+        Value::Struct { fields, values } if fields.iter().all(|field| field.name.is_empty()) => {
+            list(values, out)
+        }
+        Value::Struct { fields, values } => {
+            out.push('{');
+            for (index, (field, item)) in fields.iter().zip(values).enumerate() {
+                member(index, &field.name, item, out);
+            }
+            out.push('}');
+        }
+        Value::Map { entries, .. } => {
+            out.push('{');
+            for (index, (key, item)) in entries.iter().enumerate() {
+                member(index, &key.to_string(), item, out);
+            }
+            out.push('}');
+        }
+        Value::Union { members, tag, value } => {
+            out.push('{');
+            let name = members.get(usize::from(*tag)).map_or("", |member| &member.name);
+            member(0, name, value, out);
+            out.push('}');
+        }
+        other => {
+            let mut text = Vec::new();
+            super::push_value(&other.to_string(), super::is_plain(&other.logical_type()), &mut text);
+            out.push_str(&String::from_utf8_lossy(&text));
+        }
+    }
+}
+
+/// The value of type `ty` that a document's text describes.
+pub(crate) fn parse(text: &str, ty: &LogicalType) -> Result<Value> {
+    as_type(&Json::parse(text)?, ty, true)
+}
+
+fn text_of(json: &Json<'_>) -> String {
+    let mut text = String::new();
+    json.write(&mut text);
+    text
+}
+
+/// A part as a value of type `ty`. Where it does not fit: an error if `strict`, else NULL.
+fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value> {
+    let each = |items: &[Json<'_>], ty: &LogicalType| {
+        items.iter().map(|item| as_type(item, ty, strict)).collect::<Result<Vec<Value>>>()
+    };
+    let wrong = || Error::InvalidCast { value: text_of(json), to: ty.to_string() };
+    let found = match (ty, json) {
+        (_, Json::Null) => Ok(Value::Null),
+        (LogicalType::List(element), Json::Array(items)) => {
+            Ok(Value::List { element: element.clone(), values: each(items, element)? })
+        }
+        (LogicalType::Array(element, size), Json::Array(items)) if items.len() == *size as usize => {
+            Ok(Value::Array { element: element.clone(), values: each(items, element)? })
+        }
+        (LogicalType::Struct(fields), Json::Object(members)) => {
+            let part = |field: &Field| {
+                let found = members.iter().find(|(key, _)| **key == *field.name);
+                found.map_or(Ok(Value::Null), |(_, part)| as_type(part, &field.ty, strict))
+            };
+            Ok(Value::Struct {
+                fields: fields.clone(),
+                values: fields.iter().map(part).collect::<Result<_>>()?,
+            })
+        }
+        (LogicalType::Struct(fields), Json::Array(items)) if ty.is_tuple() && items.len() == fields.len() => {
+            let parts = items.iter().zip(fields.iter()).map(|(item, field)| as_type(item, &field.ty, strict));
+            Ok(Value::Struct { fields: fields.clone(), values: parts.collect::<Result<_>>()? })
+        }
+        (LogicalType::Map(types), Json::Object(members)) => {
+            let entry = |(key, part): &(std::borrow::Cow<'_, str>, Json<'_>)| {
+                let key = cast_value(&Value::Varchar(key.to_string()), &types.0)?;
+                Ok((key, as_type(part, &types.1, strict)?))
+            };
+            members
+                .iter()
+                .map(entry)
+                .collect::<Result<_>>()
+                .map(|entries| Value::Map { types: types.clone(), entries })
+        }
+        (LogicalType::Json, other) => Ok(Value::Json(text_of(other))),
+        (Varchar, Json::Text(text)) => Ok(Value::Varchar(text.to_string())),
+        (Varchar, other) => Ok(Value::Varchar(text_of(other))),
+        (ty, _) if ty.is_nested() => Err(wrong()),
+        (ty, Json::Text(text)) => cast_value(&Value::Varchar(text.to_string()), ty),
+        (ty, Json::Bool(flag)) => cast_value(&Value::Boolean(*flag), ty),
+        (ty, Json::Unsigned(number)) => cast_value(&Value::UBigInt(*number), ty),
+        (ty, Json::Negative(number)) => cast_value(&Value::BigInt(*number), ty),
+        (ty, Json::Real(number)) => cast_value(&Value::Double(*number), ty),
+        (_, Json::Array(_) | Json::Object(_)) => Err(wrong()),
+    };
+    if strict { found } else { Ok(found.unwrap_or(Value::Null)) }
+}
+
+fn resolve_to_json(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let [source] = args else { return None };
+    if !source.ty.is_nested() {
+        return None;
+    }
+    let ty = source.ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        each_known(args, &LogicalType::Json, len, out, |args, row, out| {
+            let mut text = String::new();
+            write(&value(&ty, args.get(0, row).unwrap_or_default()), &mut text);
+            out.push(Some(text.as_bytes()))
+        })
+    });
+    Some(Resolved::infallible(vec![source.ty.clone()], LogicalType::Json, kernel))
+}
+
+/// `json_array` and `json_object` with at least one nested argument.
+fn resolve_made(args: &[ArgType], is_object: bool) -> Option<Resolved> {
+    if !args.iter().any(|arg| arg.ty.is_nested()) || (is_object && args.len() % 2 == 1) {
+        return None;
+    }
+    let is_key = move |arg: usize| is_object && arg.is_multiple_of(2);
+    let taken = |(index, arg): (usize, &ArgType)| if is_key(index) { Varchar } else { arg.ty.clone() };
+    let types: Vec<LogicalType> = args.iter().enumerate().map(taken).collect();
+    let arg_types = types.clone();
+    let kernel = kernel(move |args, len, out| {
+        each(args, &LogicalType::Json, len, out, |args, row, out| {
+            let mut text = String::from(if is_object { "{" } else { "[" });
+            for (arg, ty) in types.iter().enumerate() {
+                match (args.get(arg, row), is_key(arg)) {
+                    (None, true) => return Err(Error::invalid_argument("json_object: a key is NULL")),
+                    (part, _) => {
+                        let separator = if is_object && !is_key(arg) { ":" } else { "," };
+                        text.push_str(if arg > 0 { separator } else { "" });
+                        write(&part.map_or(Value::Null, |bytes| value(ty, bytes)), &mut text);
+                    }
+                }
+            }
+            text.push(if is_object { '}' } else { ']' });
+            out.push(Some(text.as_bytes()))
+        })
+    });
+    Some(Resolved::fallible(arg_types, LogicalType::Json, kernel))
+}
+
+fn is_text(arg: &ArgType) -> bool {
+    matches!(arg.ty, Varchar | LogicalType::Json | LogicalType::Null)
+}
+
+fn resolve_keys(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    if !(1..=2).contains(&args.len()) || !args.iter().all(is_text) {
+        return None;
+    }
+    let ty = LogicalType::list(Varchar);
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        each_known(args, &ty, len, out, |args, row, out| {
+            let document = Json::parse(args.text(0, row).unwrap_or_default())?;
+            let path = args.text(1, row).map(Path::parse).transpose()?;
+            let part = match &path {
+                None => Some(&document),
+                Some(path) => path.find(&document).first().copied(),
+            };
+            let Some(part) = part else { return out.push(None) };
+            let keys: Vec<Part<'_>> = match part {
+                Json::Object(members) => members.iter().map(|(key, _)| Some(key.as_bytes())).collect(),
+                _ => Vec::new(),
+            };
+            out.push_list(&Varchar, &keys)
+        })
+    });
+    Some(Resolved::fallible(vec![Varchar; args.len()], returns, kernel))
+}
+
+fn resolve_paths(args: &[ArgType], is_text_wanted: bool) -> Option<Resolved> {
+    let [document, paths] = args else { return None };
+    let LogicalType::List(element) = &paths.ty else { return None };
+    if !is_text(document) || !matches!(**element, Varchar | LogicalType::Null) {
+        return None;
+    }
+    let element = if is_text_wanted { Varchar } else { LogicalType::Json };
+    let ty = LogicalType::list(element.clone());
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        each_known(args, &ty, len, out, |args, row, out| {
+            let document = Json::parse(args.text(0, row).unwrap_or_default())?;
+            let paths = Sequence::new(&Varchar, args.get(1, row).unwrap_or_default());
+            let mut texts: Vec<Option<String>> = Vec::with_capacity(paths.len());
+            for index in 0..paths.len() {
+                let path = std::str::from_utf8(paths.bytes(index)).unwrap_or_default();
+                let path = Path::parse(path)?;
+                texts.push(match path.find(&document).first() {
+                    None => None,
+                    Some(Json::Null) if is_text_wanted => None,
+                    Some(Json::Text(text)) if is_text_wanted => Some(text.to_string()),
+                    Some(part) => Some(text_of(part)),
+                });
+            }
+            let parts: Vec<Part<'_>> = texts.iter().map(|text| text.as_deref().map(str::as_bytes)).collect();
+            out.push_list(&element, &parts)
+        })
+    });
+    Some(Resolved::fallible(vec![Varchar, LogicalType::list(Varchar)], returns, kernel))
+}
+
+fn resolve_transform(args: &[ArgType], strict: bool) -> Result<Option<Resolved>> {
+    let [document, structure] = args else { return Ok(None) };
+    if !is_text(document) {
+        return Ok(None);
+    }
+    let Some(structure) = &structure.text else {
+        return Err(Error::bind("the structure of a document has to be a literal"));
+    };
+    let ty = described(&Json::parse(structure)?)?;
+    ty.check_depth()?;
+    let returns = ty.clone();
+    let kernel = kernel(move |vectors: &[&Vector], len: usize, out: &mut Vector| {
+        each_known(vectors, &ty, len, out, |args, row, out| {
+            let document = Json::parse(args.text(0, row).unwrap_or_default())?;
+            match as_type(&document, &ty, strict)? {
+                Value::Null => out.push(None),
+                found => out.push_with(|out| push_value(&ty, &found, out)),
+            }
+        })
+    });
+    Ok(Some(Resolved::fallible(vec![Varchar, Varchar], returns, kernel)))
+}
+
+/// The type that a structure describes: a name, a list of one structure, or an object of structures.
+fn described(structure: &Json<'_>) -> Result<LogicalType> {
+    match structure {
+        Json::Text(name) => named(name),
+        Json::Array(items) => match &items[..] {
+            [item] => Ok(LogicalType::list(described(item)?)),
+            _ => Err(Error::bind("a structure's array holds one structure: that of the elements")),
+        },
+        Json::Object(members) if !members.is_empty() => {
+            let field = |(key, part): &(std::borrow::Cow<'_, str>, Json<'_>)| {
+                Ok(Field::new(key.to_string(), described(part)?))
+            };
+            Ok(LogicalType::Struct(members.iter().map(field).collect::<Result<_>>()?))
+        }
+        _ => Err(Error::bind("a structure is the name of a type, an array or an object of structures")),
+    }
+}
+
+/// The type of a name as it stands in a structure.
+fn named(name: &str) -> Result<LogicalType> {
+    use LogicalType as T;
+    let upper = name.trim().to_ascii_uppercase();
+    if let Some(element) = upper.strip_suffix("[]") {
+        return Ok(LogicalType::list(named(element)?));
+    }
+    if let Some(sizes) = upper.strip_prefix("DECIMAL(").and_then(|rest| rest.strip_suffix(')')) {
+        let mut parts = sizes.split(',').map(|part| part.trim().parse::<u8>());
+        if let (Some(Ok(precision @ 1..=38)), scale, None) = (parts.next(), parts.next(), parts.next()) {
+            if let Ok(scale) = scale.unwrap_or(Ok(0))
+                && scale <= precision
+            {
+                return Ok(T::decimal(precision, scale));
+            }
+        }
+    }
+    Ok(match &*upper {
+        "BOOLEAN" | "BOOL" => T::Boolean,
+        "TINYINT" => T::TinyInt,
+        "SMALLINT" => T::SmallInt,
+        "INTEGER" | "INT" => T::Integer,
+        "BIGINT" => T::BigInt,
+        "HUGEINT" => T::HugeInt,
+        "UTINYINT" => T::UTinyInt,
+        "USMALLINT" => T::USmallInt,
+        "UINTEGER" => T::UInteger,
+        "UBIGINT" => T::UBigInt,
+        "UHUGEINT" => T::UHugeInt,
+        "FLOAT" | "REAL" => T::Real,
+        "DOUBLE" => T::Double,
+        "DECIMAL" => T::decimal(18, 3),
+        "VARCHAR" | "TEXT" | "STRING" => Varchar,
+        "DATE" => T::Date,
+        "TIME" => T::Time,
+        "TIMESTAMP" => T::Timestamp,
+        "TIMESTAMPTZ" | "TIMESTAMP WITH TIME ZONE" => T::TimestampTz,
+        "INTERVAL" => T::Interval,
+        "UUID" => T::Uuid,
+        "JSON" => T::Json,
+        "NULL" | "\"NULL\"" => T::Null,
+        _ => return Err(Error::bind(format!("a structure names the type \"{name}\", which is unknown"))),
+    })
+}
