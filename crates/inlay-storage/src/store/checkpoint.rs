@@ -55,7 +55,7 @@ impl InFile {
     }
 
     /// The indexes that the file has of the version.
-    fn indexes(&self) -> Vec<Arc<IndexHandle>> {
+    pub fn indexes(&self) -> Vec<Arc<IndexHandle>> {
         let handles = self.slot.table().map(|table| table.index_handles()).unwrap_or_default();
         handles.into_iter().filter(|handle| handle.is_published()).collect()
     }

@@ -407,7 +407,7 @@ impl IndexHandle {
         let Some(StoredIndex { home, table, root, types }) = &self.stored else {
             return Err(inlay_types::Error::internal("an index that is nowhere"));
         };
-        let store = IndexPages::new(home, *table);
+        let store = IndexPages::new(home, *table, None);
         let def = definition(&self.columns, types.clone());
         let index = Arc::new(Index::open(def, *root, store, home.budget().clone())?);
         *opened = Some(Arc::clone(&index));
@@ -431,21 +431,19 @@ impl IndexHandle {
 
     /// Writes what changed since the last time; pages that belong to nobody after an error are given back.
     pub fn flush(&self, home: &Arc<Home>, table: u64) -> Result<FlushedIndex> {
-        let root = match (self.opened(), &self.stored) {
-            (None, Some(stored)) => stored.root,
-            (None, None) => return Err(inlay_types::Error::internal("an index that is nowhere")),
-            (Some(index), _) => {
-                let pages = IndexPages::new(home, table);
-                let store: Arc<dyn PageStore> = Arc::clone(&pages) as Arc<dyn PageStore>;
-                let flushed = index.flush(&store).inspect_err(|_| pages.discard())?;
-                pages.forget();
-                return Ok(FlushedIndex {
-                    root: object_ptr(flushed.root),
-                    unused: flushed.unused.into_iter().map(|page| stored_object(home, page)).collect(),
-                });
+        match (self.opened(), &self.stored) {
+            (None, Some(stored)) => {
+                let root = object_ptr(stored.root);
+                Ok(FlushedIndex { root, is_changed: false, unused: Vec::new() })
             }
-        };
-        Ok(FlushedIndex { root: object_ptr(root), unused: Vec::new() })
+            (None, None) => Err(inlay_types::Error::internal("an index that is nowhere")),
+            (Some(index), _) => flush_to(&index, IndexPages::new(home, table, None)),
+        }
+    }
+
+    /// As [`IndexHandle::flush`], and moves pages that end behind block `limit` into holes before them.
+    pub fn flush_packed(&self, home: &Arc<Home>, table: u64, limit: u64) -> Result<FlushedIndex> {
+        flush_to(&*self.index()?, IndexPages::new(home, table, Some(limit)))
     }
 
     /// Every page, for who gives them back: they are used again when this handle is gone.
@@ -473,8 +471,21 @@ impl IndexHandle {
 #[derive(Debug)]
 pub(crate) struct FlushedIndex {
     pub root: ObjectPtr,
+    /// Whether anything was written.
+    pub is_changed: bool,
     /// Pages that the new root does not reach.
     pub unused: Vec<Arc<StoredObject>>,
+}
+
+fn flush_to(index: &Index, pages: Arc<IndexPages>) -> Result<FlushedIndex> {
+    let store: Arc<dyn PageStore> = Arc::clone(&pages) as Arc<dyn PageStore>;
+    let flushed = index.flush(&store).inspect_err(|_| pages.discard())?;
+    pages.forget();
+    Ok(FlushedIndex {
+        root: object_ptr(flushed.root),
+        is_changed: !flushed.written.is_empty(),
+        unused: flushed.unused.into_iter().map(|page| stored_object(&pages.home, page)).collect(),
+    })
 }
 
 pub(crate) fn object_ptr(page: PagePtr) -> ObjectPtr {
@@ -491,13 +502,20 @@ fn stored_object(home: &Arc<Home>, page: PagePtr) -> Arc<StoredObject> {
 struct IndexPages {
     home: Arc<Home>,
     table: u64,
+    /// Pages that end behind this block are to move in front of it.
+    limit: Option<u64>,
     /// Written since the flush began.
     written: Mutex<Vec<ObjectPtr>>,
 }
 
 impl IndexPages {
-    fn new(home: &Arc<Home>, table: u64) -> Arc<Self> {
-        Arc::new(Self { home: Arc::clone(home), table, written: Mutex::default() })
+    fn new(home: &Arc<Home>, table: u64, limit: Option<u64>) -> Arc<Self> {
+        Arc::new(Self { home: Arc::clone(home), table, limit, written: Mutex::default() })
+    }
+
+    fn note(&self, ptr: ObjectPtr) -> PagePtr {
+        self.written.lock().push(ptr);
+        PagePtr { block: ptr.block, size: ptr.size, checksum: ptr.checksum }
     }
 
     fn forget(&self) {
@@ -516,7 +534,22 @@ impl PageStore for IndexPages {
 
     fn write(&self, bytes: &[u8]) -> Result<PagePtr> {
         let ptr = self.home.file().write_object(ObjectKind::IndexPage, self.table, bytes)?;
-        self.written.lock().push(ptr);
-        Ok(PagePtr { block: ptr.block, size: ptr.size, checksum: ptr.checksum })
+        Ok(self.note(ptr))
+    }
+
+    fn is_packing(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    fn move_page(&self, page: PagePtr) -> Result<Option<PagePtr>> {
+        let ptr = object_ptr(page);
+        if self.limit.is_none_or(|limit| ptr.end() <= limit) {
+            return Ok(None);
+        }
+        // A damaged page stays where it is, for `recover`.
+        let Ok(bytes) = self.read(page) else { return Ok(None) };
+        let file = self.home.file();
+        let moved = file.write_object_below(ObjectKind::IndexPage, self.table, &bytes, ptr.block)?;
+        Ok(moved.map(|ptr| self.note(ptr)))
     }
 }

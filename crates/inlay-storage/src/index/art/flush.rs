@@ -8,7 +8,6 @@ use super::page::{self, Child, LOWER, PagePtr, PageStore, Root, UPPER};
 use super::subtree::Subtree;
 use super::{Art, Group, Place, Slot, no_such_part};
 use inlay_types::{Error, MemoryBudget, Result};
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// What a flush did.
@@ -27,7 +26,8 @@ pub struct Flushed {
 pub struct Writes {
     root: PagePtr,
     slots: Vec<(Place, PagePtr)>,
-    groups: Vec<(usize, PagePtr)>,
+    /// `None`: the group's only slot is the root now.
+    groups: Vec<(usize, Option<PagePtr>)>,
     top: Option<PagePtr>,
     written: Vec<PagePtr>,
 }
@@ -69,29 +69,33 @@ impl Art {
         self.dirty
     }
 
-    /// The first half of a flush: readers may go on meanwhile, writers not before [`Art::note_writes`].
+    /// The first half of a flush: readers may go on meanwhile, writers not before [`Art::note_writes`]. Pages that did not
+    /// change are moved if the store packs them.
     pub fn write_changes(&self, store: &Arc<dyn PageStore>) -> Result<Writes> {
-        let mut written = Vec::new();
-        let mut write = |bytes: Vec<u8>| -> Result<PagePtr> {
-            let page = store.write(&bytes)?;
-            written.push(page);
-            Ok(page)
-        };
+        let mut writer = Writer { store: &**store, written: Vec::new() };
         let (mut slots, mut groups) = (Vec::new(), Vec::new());
         let mut top_children = Vec::with_capacity(self.groups.len());
         let mut only_root = None;
         for (index, (fence, group)) in self.groups.iter().enumerate() {
-            let page = match (group.dirty, group.page) {
-                (false, Some(page)) => page,
+            let clean = group.page.filter(|_| !group.dirty);
+            let page = match clean {
+                Some(page) if !writer.store.is_packing() => page,
                 _ => {
-                    let children = self.write_slots(index, &mut slots, &mut write)?;
-                    if let ([only], 1) = (children.as_slice(), self.groups.len()) {
+                    let count_before = slots.len();
+                    let children = self.write_slots(index, &mut slots, &mut writer)?;
+                    // As long as its children stay, so does a page that is as it was.
+                    let kept = clean.filter(|_| slots.len() == count_before);
+                    if let (None, [only], 1) = (kept, children.as_slice(), self.groups.len()) {
                         only_root = Some(only.1.page);
+                        groups.push((index, None));
                         break;
                     }
-                    let page = write(page::write_children(LOWER, children.into_iter()))?;
-                    groups.push((index, page));
-                    page
+                    let new = match kept {
+                        Some(page) => writer.moved(page)?,
+                        None => Some(writer.write(&page::write_children(LOWER, children.into_iter()))?),
+                    };
+                    groups.extend(new.map(|page| (index, Some(page))));
+                    new.or(kept).ok_or_else(no_such_part)?
                 }
             };
             top_children.push((fence, Child { page, len: group.len }));
@@ -100,38 +104,32 @@ impl Art {
         let root = match (only_root, top_children.as_slice(), self.page) {
             (Some(root), ..) => root,
             (None, [only], _) => only.1.page,
-            (None, _, Some(page)) if groups.is_empty() => {
-                top = Some(page);
-                page
-            }
-            (None, ..) => {
-                let page = write(page::write_children(UPPER, top_children.into_iter()))?;
-                top = Some(page);
-                page
-            }
+            (None, _, Some(page)) if groups.is_empty() => *top.insert(writer.moved(page)?.unwrap_or(page)),
+            (None, ..) => *top.insert(writer.write(&page::write_children(UPPER, top_children.into_iter()))?),
         };
-        Ok(Writes { root, slots, groups, top, written })
+        Ok(Writes { root, slots, groups, top, written: writer.written })
     }
 
-    /// Writes the dirty slots of a group; returns all of them as children.
+    /// Writes or moves slots of a group; returns all of them as children.
     fn write_slots(
         &self,
         group: usize,
         written: &mut Vec<(Place, PagePtr)>,
-        write: &mut dyn FnMut(Vec<u8>) -> Result<PagePtr>,
+        writer: &mut Writer<'_>,
     ) -> Result<Vec<(&[u8], Child)>> {
         let slots = self.slots(group)?;
         let mut children = Vec::with_capacity(slots.len());
         for (index, (fence, slot)) in slots.iter().enumerate() {
-            let page = match (slot.dirty, slot.page) {
-                (false, Some(page)) => page,
-                _ => {
+            let clean = slot.page.filter(|_| !slot.dirty);
+            let new = match clean {
+                Some(page) => writer.moved(page)?,
+                None => {
                     let tree = slot.tree.get().ok_or_else(no_such_part)?;
-                    let page = write(page::write_entries(tree))?;
-                    written.push((Place { group, slot: index }, page));
-                    page
+                    Some(writer.write(&page::write_entries(tree))?)
                 }
             };
+            written.extend(new.map(|page| (Place { group, slot: index }, page)));
+            let page = new.or(clean).ok_or_else(no_such_part)?;
             children.push((fence, Child { page, len: slot.len }));
         }
         Ok(children)
@@ -140,7 +138,6 @@ impl Art {
     /// The second half of a flush.
     pub fn note_writes(&mut self, writes: Writes, store: &Arc<dyn PageStore>) -> Flushed {
         let mut unused = std::mem::take(&mut self.retired);
-        let mut new_groups: HashMap<usize, PagePtr> = writes.groups.into_iter().collect();
         for (place, page) in writes.slots {
             let slots = self.groups.get_mut(place.group).and_then(|group| group.slots.get_mut());
             if let Some(slot) = slots.and_then(|slots| slots.get_mut(place.slot)) {
@@ -148,20 +145,20 @@ impl Art {
                 slot.dirty = false;
             }
         }
-        for (index, group) in self.groups.iter_mut().enumerate() {
-            if let Some(page) = new_groups.remove(&index) {
-                unused.extend(group.page.replace(page));
-            } else if group.dirty {
-                // Its only slot is the root now.
-                unused.extend(group.page.take());
+        for (index, page) in writes.groups {
+            if let Some(group) = self.groups.get_mut(index) {
+                unused.extend(std::mem::replace(&mut group.page, page));
             }
-            group.dirty = false;
         }
+        self.groups.iter_mut().for_each(|group| group.dirty = false);
         if self.page != writes.top {
             unused.extend(std::mem::replace(&mut self.page, writes.top));
         }
         self.dirty = false;
-        self.store.get_or_insert_with(|| Arc::clone(store));
+        // A store that packs does so once.
+        if !store.is_packing() {
+            self.store.get_or_insert_with(|| Arc::clone(store));
+        }
         Flushed { root: writes.root, written: writes.written, unused }
     }
 
@@ -210,6 +207,26 @@ impl Art {
     fn read(&self, page: PagePtr) -> Result<Vec<u8>> {
         let store = self.store.as_ref().ok_or_else(|| Error::internal("an index page without a store"))?;
         store.read(page)
+    }
+}
+
+/// Where pages go, and those that went there.
+struct Writer<'a> {
+    store: &'a dyn PageStore,
+    written: Vec<PagePtr>,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<PagePtr> {
+        let page = self.store.write(bytes)?;
+        self.written.push(page);
+        Ok(page)
+    }
+
+    fn moved(&mut self, page: PagePtr) -> Result<Option<PagePtr>> {
+        let new = if self.store.is_packing() { self.store.move_page(page)? } else { None };
+        self.written.extend(new);
+        Ok(new)
     }
 }
 

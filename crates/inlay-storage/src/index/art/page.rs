@@ -39,6 +39,14 @@ pub trait PageStore: Send + Sync {
     fn read(&self, page: PagePtr) -> Result<Vec<u8>>;
     /// Stores a new page.
     fn write(&self, bytes: &[u8]) -> Result<PagePtr>;
+    /// Whether pages that did not change are to be asked about with [`PageStore::move_page`].
+    fn is_packing(&self) -> bool {
+        false
+    }
+    /// Stores a page a second time where it lies better, if it can; it stays where it was too.
+    fn move_page(&self, _page: PagePtr) -> Result<Option<PagePtr>> {
+        Ok(None)
+    }
 }
 
 const ENTRIES: u8 = 1;

@@ -204,3 +204,74 @@ fn a_full_disk_at_any_write_of_a_checkpoint_leaves_indexes_as_they_were() {
         assert_eq!(find(&store, table, 0, 17).unwrap().len(), 1);
     }
 }
+
+/// A database in which the pages of an index lie behind what is about to be free.
+fn with_index_at_the_end(store: &Arc<Store>) -> ObjectId {
+    let columns = ["id", "team"].map(|name| ColumnSchema::new(name, LogicalType::BigInt)).to_vec();
+    let transaction = store.begin(Default::default()).unwrap();
+    let filler = transaction.create_table(TableSchema::new("filler", columns)).unwrap();
+    let scrambled = (0..100_000i64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64));
+    filler.append(&[rows(scrambled)]).unwrap();
+    transaction.commit().unwrap();
+    let filler = filler.id();
+    store.checkpoint().unwrap();
+    let table = create(store);
+    find(store, table, 1, 5).unwrap();
+    store.checkpoint().unwrap();
+    change(store, |transaction| transaction.drop_object(filler).unwrap());
+    table
+}
+
+#[test]
+fn vacuum_moves_the_pages_of_indexes() {
+    let disk = disk();
+    let store = open(&disk);
+    let table = with_index_at_the_end(&store);
+    let blocks = |store: &Store| store.home().unwrap().file().space().block_count;
+    let before: HashSet<ObjectPtr> = store.index_pages().unwrap().into_iter().collect();
+    let size_before = blocks(&store);
+    store.vacuum().unwrap();
+    check_space(&store);
+    let after: HashSet<ObjectPtr> = store.index_pages().unwrap().into_iter().collect();
+    assert!(after.len() == before.len() && after.is_disjoint(&before), "all pages moved");
+    assert!(blocks(&store) * 2 < size_before, "{size_before} blocks became {}", blocks(&store));
+    assert!(after.iter().all(|page| page.end() <= blocks(&store)));
+    assert_eq!(find(&store, table, 1, 5).unwrap().len(), 100);
+    // What moved is not written again.
+    change(&store, |transaction| {
+        let table = transaction.table_to_write(table).unwrap();
+        table.append(&[rows(ROWS..ROWS + 3)]).unwrap();
+    });
+    store.checkpoint().unwrap();
+    check_space(&store);
+    let last: HashSet<ObjectPtr> = store.index_pages().unwrap().into_iter().collect();
+    assert!((1..=10).contains(&last.difference(&after).count()));
+    drop(store);
+    let store = open(&disk);
+    assert_eq!(find(&store, table, 0, 17).unwrap().len(), 1);
+    assert_eq!(find(&store, table, 1, ROWS / 100).unwrap().len(), 3);
+    check_space(&store);
+}
+
+#[test]
+fn a_full_disk_at_any_write_of_a_vacuum_leaves_indexes_as_they_were() {
+    for calls_before in (0..200).step_by(13) {
+        let simulated = SimulatedDisk::new(1);
+        let disk = with_database(simulated.clone());
+        let store = open(&disk);
+        let table = with_index_at_the_end(&store);
+        store.checkpoint().unwrap();
+        simulated.fail_from(simulated.calls() + calls_before, Fault::NoSpace);
+        let outcome = store.vacuum();
+        simulated.repair();
+        assert_eq!(find(&store, table, 0, 17).unwrap().len(), 1);
+        if outcome.is_err() && store.vacuum().is_ok() {
+            check_space(&store);
+        }
+        drop(store);
+        let store = open(&disk);
+        assert_eq!(find(&store, table, 0, 17).unwrap().len(), 1);
+        assert_eq!(find(&store, table, 1, 5).unwrap().len(), 100);
+        check_space(&store);
+    }
+}

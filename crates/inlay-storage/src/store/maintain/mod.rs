@@ -14,6 +14,7 @@ pub(super) use verify::verify_root;
 
 use super::Store;
 use super::checkpoint::Checkpointed;
+use super::directory::TableWrites;
 use super::object::{Object, ObjectId};
 use super::state::State;
 use crate::column::Column;
@@ -110,13 +111,20 @@ impl Store {
                 rewrite.insert(id);
             }
         }
-        let is_catalog_behind = done.catalog.as_ref().is_some_and(|catalog| catalog.ptr.end() > limit);
-        if rewrite.is_empty() && !is_catalog_behind {
-            return Ok(());
-        }
         let mut writes = std::mem::take(&mut done.unpublished);
-        match self.write_state(home, done, state, &moves.given_up(), &rewrite, &mut writes) {
-            Ok(next) => *done = next,
+        let is_catalog_behind = done.catalog.as_ref().is_some_and(|catalog| catalog.ptr.end() > limit);
+        let outcome = move_pages(home, done, limit, &mut rewrite, &mut writes).and_then(|()| {
+            if rewrite.is_empty() && !is_catalog_behind {
+                return Ok(None);
+            }
+            self.write_state(home, done, state, &moves.given_up(), &rewrite, &mut writes).map(Some)
+        });
+        match outcome {
+            Ok(Some(next)) => *done = next,
+            Ok(None) => {
+                done.unpublished = writes;
+                return Ok(());
+            }
             Err(error) => {
                 done.unpublished = writes;
                 return Err(error);
@@ -153,6 +161,33 @@ fn behind(
     found.sort_unstable_by_key(|(_, _, stored)| Reverse(stored.ptr().block));
     found.dedup_by_key(|(_, _, stored)| stored.ptr().block);
     found
+}
+
+/// Moves pages of indexes that end behind block `limit`; their tables are entered in `rewrite`, as directories name the
+/// first page.
+fn move_pages(
+    home: &Arc<Home>,
+    done: &Checkpointed,
+    limit: u64,
+    rewrite: &mut HashSet<ObjectId>,
+    writes: &mut TableWrites,
+) -> Result<()> {
+    for (id, in_file) in &done.tables {
+        for handle in in_file.indexes() {
+            let flushed = match handle.flush_packed(home, *id, limit) {
+                Ok(flushed) => flushed,
+                // An index that cannot be read is left as it is.
+                Err(Error::Corrupt { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            if flushed.is_changed {
+                rewrite.insert(*id);
+                writes.unused.extend(flushed.unused);
+                writes.indexes.push(handle);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Columns that were moved, and where they were: they go back unless the root that knows of it is published.
