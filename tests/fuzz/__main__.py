@@ -14,16 +14,17 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from tests.fuzz.runner import QUERIES_PER_SCHEMA, Finding, Report, run_schema
+from tests.fuzz.runner import BESIDE_DUCKDB, QUERIES_PER_SCHEMA, Finding, Report, run_schema
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=2_000, help="how many queries are made")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="what they are made from")
+    parser.add_argument("--first", type=int, default=0, help="the first schema, of 100 queries each, to go on with a run")
     parser.add_argument("--case", help="seed:schema:query of one case to run")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--out", type=Path, help="a file for all findings")
+    parser.add_argument("--out", type=Path, help="a file to which findings are added")
     options = parser.parse_args()
     if options.case:
         seed, schema, query = map(int, options.case.split(":"))
@@ -31,20 +32,25 @@ def main() -> int:
         print_findings(report.findings, with_tables=True)
         print(dict(report.outcomes))
         return bool(report.findings)
-    report = run(options.seed, -(-options.queries // QUERIES_PER_SCHEMA), options.processes)
+    schemas = range(options.first, options.first - (-options.queries // QUERIES_PER_SCHEMA))
+    report = run(options.seed, schemas, options.processes, options.out)
     print_report(report, options.seed)
-    if options.out:
-        options.out.write_text("\n".join(text(finding, with_tables=True) for finding in report.findings))
     return bool(report.findings)
 
 
-def run(seed: int, schemas: int, processes: int) -> Report:
-    """All schemas on several processes."""
+def run(seed: int, schemas: range, processes: int, out: Path | None) -> Report:
+    """All schemas on several processes; what they find is in the file `out` as soon as it is found."""
     report = Report()
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        for part in pool.map(run_schema, [seed] * schemas, range(schemas)):
+        for schema, part in zip(schemas, pool.map(run_schema, [seed] * len(schemas), schemas), strict=True):
             report.add(part)
+            if out:
+                with out.open("a") as file:
+                    file.writelines(text(finding, with_tables=True) + "\n" for finding in part.findings)
+            if schema % 100 == 99:
+                queries = sum(report.outcomes[outcome] for outcome in BESIDE_DUCKDB)
+                print(f"{queries} queries, {len(report.findings)} findings", flush=True)
     return report
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +31,16 @@ SETTINGS = (
     "SET threads = 1",
     "SET disabled_optimizers = 'all'",
     "SET memory_limit = '24MB'",
-    "SET debug_vector_size = 2",
+    "SET debug_batch_rows = 2",
+)
+BESIDE_DUCKDB = (
+    "same",
+    "different",
+    "both refuse",
+    "Inlay refuses",
+    "data error of Inlay",
+    "DuckDB refuses",
+    "DuckDB fails",
 )
 
 
@@ -67,7 +77,7 @@ class Case:
         self.tables: list[Table] = tables(random.Random(f"{seed}:{schema}"))
         self.script = [statement for table in self.tables for statement in table.statements()]
         self.inlay, self.duckdb = inlay.connect(), duckdb.connect()
-        self.duckdb.execute("SET threads = 1")
+        self.duckdb.execute("SET threads = 1; SET enable_progress_bar = false")
         for statement in self.script:
             self.inlay.execute(statement)
             self.duckdb.execute(statement)
@@ -91,10 +101,27 @@ def reset(setting: str) -> str:
     return f"RESET {setting.split()[1]}"
 
 
+class Watch:
+    """Interrupts what takes very long. One thread looks once a second: a timer per query costs more than most queries."""
+
+    def __init__(self) -> None:
+        self.running: tuple[Any, float] | None = None
+        threading.Thread(target=self.look, daemon=True).start()
+
+    def look(self) -> None:
+        while True:
+            time.sleep(1.0)
+            running = self.running
+            if running and time.process_time() > running[1]:
+                running[0].interrupt()
+
+
+WATCH = Watch()
+
+
 def answer(connection: Any, sql: str) -> list[Row] | str:
     """Rows, or the text of the error; a query that takes very long is interrupted."""
-    watch = threading.Timer(SECONDS_MAX, connection.interrupt)
-    watch.start()
+    WATCH.running = (connection, time.process_time() + SECONDS_MAX)
     try:
         return list(connection.execute(sql).fetchall())
     except (inlay.Error, duckdb.Error) as error:
@@ -102,7 +129,7 @@ def answer(connection: Any, sql: str) -> list[Row] | str:
     except KeyboardInterrupt:
         return "interrupted"
     finally:
-        watch.cancel()
+        WATCH.running = None
 
 
 def run_schema(seed: int, schema: int, queries: range = range(QUERIES_PER_SCHEMA)) -> Report:
