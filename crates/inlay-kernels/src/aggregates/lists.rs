@@ -64,7 +64,8 @@ pub(super) static TABLE: &[Aggregate] = &[
             binned("histogram_exact", &RULES, args)
         },
     )
-    .constants(&[1]),
+    .constants(&[1])
+    .example("histogram_exact(x, [1, 2]) FROM (VALUES (1), (1), (2)) t(x) = '{1=2, 2=1}'"),
     aggregate(
         "bitstring_agg",
         &[],
@@ -89,7 +90,8 @@ pub(super) static TABLE: &[Aggregate] = &[
             static RULES: AggregateRules = AggregateRules::new("json_group_array", json::array).ordered();
             document("json_group_array", &RULES, args)
         },
-    ),
+    )
+    .example("json_group_array(x) FROM (VALUES (1), (NULL)) t(x) = '[1,null]'"),
     aggregate(
         "json_group_object",
         &[],
@@ -99,7 +101,8 @@ pub(super) static TABLE: &[Aggregate] = &[
             static RULES: AggregateRules = AggregateRules::new("json_group_object", json::object).ordered();
             document("json_group_object", &RULES, args)
         },
-    ),
+    )
+    .example("json_group_object(k, v) FROM (VALUES ('a', 1)) t(k, v) = '{\"a\":1}'"),
     aggregate(
         "json_group_structure",
         &[],
@@ -109,7 +112,8 @@ pub(super) static TABLE: &[Aggregate] = &[
             static RULES: AggregateRules = AggregateRules::new("json_group_structure", json::structure);
             document("json_group_structure", &RULES, args)
         },
-    ),
+    )
+    .example("json_group_structure(x) FROM (VALUES (1), (2)) t(x) = '\"UBIGINT\"'"),
 ];
 
 /// A function of values and a list of bins.

@@ -114,6 +114,16 @@ pub(super) static FORMS: &[Described] = &[
         "",
     ),
     form(
+        "unnest",
+        Category::Table,
+        &[
+            "unnest(any[], recursive := false, max_depth := 1) -> any",
+            "unnest(STRUCT) -> its fields as columns",
+        ],
+        "a row for each element of a list; several lists go in lockstep. In SELECT and in FROM",
+        "unnest([1, 2]) = '1, 2'",
+    ),
+    form(
         "range",
         Category::Table,
         &["range(end)", "range(start, end)", "range(start, end, step)"],

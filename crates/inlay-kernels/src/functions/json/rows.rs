@@ -20,7 +20,7 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
             resolve: resolve_each,
         },
         "the members of an object or the items of an array; a table in FROM",
-        "",
+        "json_each('[7]')[1].key = '0'",
     )
     .special_nulls()
     .fallible(),
@@ -34,7 +34,7 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
             resolve: resolve_tree,
         },
         "a document and all parts of it; a table in FROM",
-        "",
+        "json_tree('[7]')[2].fullkey = '$[0]'",
     )
     .special_nulls()
     .fallible(),
