@@ -10,7 +10,7 @@ use crate::parser::ast::{
 };
 use crate::plan::{ColumnId, Expr};
 use inlay_catalog::near_names;
-use inlay_types::{Error, Result, Value};
+use inlay_types::{Error, Field, LogicalType, Result, Value};
 use std::rc::Rc;
 
 /// A column that a star stands for.
@@ -69,8 +69,11 @@ impl Binder<'_> {
             }
         }
         if let (false, Some(name)) = (found, qualifier) {
-            let candidates = near_names(name.last(), relations.iter().map(|relation| relation.name.as_str()));
-            return Err(self.at(Error::UndefinedTable { name: name.to_string(), candidates }, *pos));
+            if let Some(fields) = self.fields_of_column(name)? {
+                columns = fields;
+            } else {
+                return Err(self.undefined_star(name, *pos));
+            }
         }
         let replaced = replace.iter().map(|(_, name)| name);
         for name in exclude.iter().chain(replaced).chain(rename.iter().map(|(name, _)| name)) {
@@ -91,6 +94,30 @@ impl Binder<'_> {
             }
         }
         Ok(columns)
+    }
+
+    fn undefined_star(&self, name: &ast::ObjectName, pos: Pos) -> Error {
+        let relations = self.scopes.last().map_or(&[][..], |scope| &scope.relations);
+        let candidates = near_names(name.last(), relations.iter().map(|relation| relation.name.as_str()));
+        self.at(Error::UndefinedTable { name: name.to_string(), candidates }, pos)
+    }
+
+    /// `s.*` of a struct: its fields.
+    fn fields_of_column(&mut self, name: &ast::ObjectName) -> Result<Option<Vec<StarColumn>>> {
+        let pos = name.pos();
+        let whole = ast::Expr { kind: ExprKind::Column(name.parts.clone()), pos };
+        let Ok(value) = self.expr(&whole) else { return Ok(None) };
+        let LogicalType::Struct(fields) = value.ty() else { return Ok(None) };
+        let column = |field: &Field| {
+            let mut parts = name.parts.clone();
+            parts.push(Ident { value: field.name.to_string(), pos });
+            let reference = ExprKind::Column(parts);
+            let source = EntrySource::Written(Rc::new(ast::Expr { kind: reference.clone(), pos }));
+            let name = field.name.to_string();
+            StarColumn { column: name.clone(), name, source, reference }
+        };
+        let named = fields.iter().filter(|field| !field.name.is_empty());
+        Ok(Some(named.map(column).collect()))
     }
 
     /// The entries of a star behind SELECT.

@@ -8,6 +8,7 @@
 //! | `* LIKE 'p'`, `*COLUMNS(..)` | calls of [`STAR_CALL`] and [`UNPACK_CALL`] |
 //! | `ASOF JOIN`, `POSITIONAL JOIN` | `GLOBAL JOIN`, `GLOBAL CROSS JOIN`: words no other SQL of ours has |
 //! | `PIVOT ..`, `(DESCRIBE t)` ... | a call of [`PIECE_CALL`] with the number of the tokens kept aside |
+//! | `l[::2]` | `l[: :2]` |
 //! | `f(l, x -> x + 1)` | `f(l, lambda x: x + 1)` for the functions that take a lambda |
 //! | `**`, `0b101`, `0xff` | `^`, numbers |
 //!
@@ -111,7 +112,12 @@ pub(super) fn rewrite(mut input: Vec<TokenWithSpan>, sql: &str) -> Rewritten {
 /// Most texts have nothing to rewrite.
 fn is_of_interest(token: &TokenWithSpan) -> bool {
     match &token.token {
-        Token::Colon | Token::Arrow | Token::Mul | Token::HexStringLiteral(_) | Token::DoubleTilde => true,
+        Token::Colon
+        | Token::DoubleColon
+        | Token::Arrow
+        | Token::Mul
+        | Token::HexStringLiteral(_)
+        | Token::DoubleTilde => true,
         Token::ExclamationMarkDoubleTilde => true,
         Token::Word(word) if matches!(word.keyword, Keyword::FILTER) => true,
         Token::Word(word) if word.quote_style.is_none() => {
@@ -248,6 +254,12 @@ impl Rewriter {
             return next;
         }
         let next = match &token {
+            Token::DoubleColon if self.is_in_slice(index) => {
+                let span = self.input[index].span;
+                self.out.push(TokenWithSpan { token: Token::Colon, span });
+                self.out.push(TokenWithSpan { token: Token::Colon, span });
+                Some(index + 1)
+            }
             Token::Word(word) if word.quote_style.is_none() => self.word(index),
             Token::Word(_) => self.prefix_alias(index),
             Token::Mul => self.star(index),
@@ -537,6 +549,14 @@ impl Rewriter {
             }
             _ => None,
         }
+    }
+
+    /// Whether `::` stands for two bounds of a slice left out, and not for a cast.
+    fn is_in_slice(&mut self, index: usize) -> bool {
+        let next = self.token(self.significant(index + 1));
+        let ends = matches!(next, Token::Number(..) | Token::Minus | Token::RBracket);
+        let begins = *self.before(0) == Token::LBracket;
+        self.level().opener == Token::LBracket && (begins || ends)
     }
 
     /// `x -> ..` and `(x, y) -> ..` as an argument become `lambda x, y: ..`.
