@@ -15,8 +15,10 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn every_block_of_the_statements_runs() {
-    let text = std::fs::read_to_string(folder().join("statements.md")).unwrap();
+fn every_block_runs() {
+    let pages =
+        ["statements.md", "types.md"].map(|page| std::fs::read_to_string(folder().join(page)).unwrap());
+    let text = pages.join("\n");
     let mut wrong = Vec::new();
     let mut count = 0;
     for block in text.split("```sql\n").skip(1) {
