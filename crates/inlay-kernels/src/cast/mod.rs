@@ -67,6 +67,13 @@ fn cast_with(
         return Err(no_cast(&from, to));
     }
     match input.kind() {
+        // Only the parts that cannot be converted become NULL.
+        VectorKind::Constant if or_null && from.is_nested() && to.is_nested() => {
+            let mut one = Vector::empty(to.clone());
+            cast_flat(&input.slice(0, 1).flatten(), to, or_null, zone, &mut one)?;
+            *out = Vector::constant(to.clone(), &one.get(0), len)?;
+            Ok(())
+        }
         VectorKind::Constant => {
             let value = input.get(0);
             let value = match temporal::value_with(&value, to, zone).unwrap_or_else(|| cast_value(&value, to))
