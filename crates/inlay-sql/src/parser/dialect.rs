@@ -47,12 +47,25 @@ impl Dialect for InlayDialect {
         }
         match parser.peek_token_ref().token {
             Token::EscapedStringLiteral(_) => Some(parser.parse_value().map(ast::Expr::Value)),
-            // Grouping sets inside of grouping sets.
-            Token::Word(ref word) if word.keyword == Keyword::GROUPING => {
+            Token::Word(ref word) if word.quote_style.is_none() => {
+                let keyword = word.keyword;
                 let [_, second, third] = parser.peek_tokens_ref::<3>().map(|token| &token.token);
-                let is_set = matches!(second, Token::Word(word) if word.keyword == Keyword::SETS)
-                    && *third == Token::LParen;
-                is_set.then(|| parse_grouping_sets(parser))
+                match (keyword, second, third) {
+                    (Keyword::GROUPING, Token::Word(sets), Token::LParen)
+                        if sets.keyword == Keyword::SETS =>
+                    {
+                        Some(parse_sets(parser, 2).map(ast::Expr::GroupingSets))
+                    }
+                    (Keyword::CUBE, Token::LParen, _) => Some(parse_sets(parser, 1).map(ast::Expr::Cube)),
+                    (Keyword::ROLLUP, Token::LParen, _) => Some(parse_sets(parser, 1).map(ast::Expr::Rollup)),
+                    _ => super::friendly::parse_prefix(parser),
+                }
+            }
+            // `GROUP BY ()`: one group.
+            Token::LParen if parser.peek_nth_token_ref(1).token == Token::RParen => {
+                parser.advance_token();
+                parser.advance_token();
+                Some(Ok(ast::Expr::Tuple(Vec::new())))
             }
             _ => super::friendly::parse_prefix(parser),
         }
@@ -170,10 +183,6 @@ impl Dialect for InlayDialect {
         true
     }
 
-    fn supports_group_by_expr(&self) -> bool {
-        true
-    }
-
     fn supports_bitwise_shift_operators(&self) -> bool {
         true
     }
@@ -281,13 +290,18 @@ fn parse_in(parser: &mut Parser, expr: ast::Expr, negated: bool) -> Result<ast::
     Ok(ast::Expr::InList { expr, list, negated })
 }
 
-fn parse_grouping_sets(parser: &mut Parser) -> Result<ast::Expr, ParserError> {
-    parser.expect_keywords(&[Keyword::GROUPING, Keyword::SETS])?;
+/// The elements of GROUPING SETS, CUBE or ROLLUP, behind so many words.
+fn parse_sets(parser: &mut Parser, words: usize) -> Result<Vec<Vec<ast::Expr>>, ParserError> {
+    (0..words).for_each(|_| parser.advance_token());
     parser.expect_token(&Token::LParen)?;
     let elements = parser.parse_comma_separated(|parser| {
-        if !parser.consume_token(&Token::LParen) {
+        let [first, second] = parser.peek_tokens_ref::<2>().map(|token| &token.token);
+        let is_query = matches!(second, Token::Word(word) if matches!(word.keyword,
+            Keyword::SELECT | Keyword::WITH | Keyword::FROM | Keyword::VALUES));
+        if *first != Token::LParen || is_query {
             return Ok(vec![parser.parse_expr()?]);
         }
+        parser.advance_token();
         if parser.consume_token(&Token::RParen) {
             return Ok(Vec::new());
         }
@@ -296,7 +310,7 @@ fn parse_grouping_sets(parser: &mut Parser) -> Result<ast::Expr, ParserError> {
         Ok(exprs)
     })?;
     parser.expect_token(&Token::RParen)?;
-    Ok(ast::Expr::GroupingSets(elements))
+    Ok(elements)
 }
 
 fn identity_options(parser: &mut Parser) -> Result<Vec<ast::SequenceOptions>, ParserError> {
