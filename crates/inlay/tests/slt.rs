@@ -7,6 +7,10 @@
 //! ```
 //! `I` prints as `%d`, `R` as `%.3f`, `T` as text; we count as `postgresql`. In our own files a row may also be one line,
 //! its values apart by tabs. `INLAY_SLT=path` runs one file or folder instead, with the corpus' settings.
+//!
+//! Our own files give the same answers however they are computed: without the optimizer, on one and several threads, with
+//! batches of two rows, and with little memory. `INLAY_SLT_CONFIGURATIONS=share` has `configurations` run a quarter of the
+//! files in each of these, `=all` every file in each, `='tiny batches'` every file in one.
 
 #![expect(
     clippy::unwrap_used,
@@ -27,14 +31,83 @@ const FAILURES_SHOWN: usize = 8;
 #[test]
 fn sqlite_corpus() {
     match std::env::var_os("INLAY_SLT") {
-        Some(path) => run_all(Path::new(&path), CORPUS_SETTINGS),
-        None => run_all(&repository().join("tests/slt"), CORPUS_SETTINGS),
+        Some(path) => run_all(&files_below(Path::new(&path)), CORPUS_SETTINGS),
+        None => run_all(&files_below(&repository().join("tests/slt")), CORPUS_SETTINGS),
     }
 }
 
 #[test]
 fn features() {
-    run_all(&repository().join("tests/sql"), &[]);
+    run_all(&files_below(&repository().join("tests/sql")), &[]);
+}
+
+/// A way to compute answers, and the files whose subject is what it changes.
+struct Configuration {
+    name: &'static str,
+    settings: &'static [&'static str],
+    /// Ends of the paths, each with the reason.
+    exceptions: &'static [(&'static str, &'static str)],
+}
+
+const CONFIGURATIONS: &[Configuration] = &[
+    Configuration {
+        name: "no optimizer",
+        settings: &["SET disabled_optimizers = 'all'"],
+        exceptions: &[
+            ("select/explain.slt", "shows optimized plans"),
+            ("settings/settings.slt", "shows and resets the setting"),
+        ],
+    },
+    Configuration {
+        name: "one thread",
+        settings: &["SET threads = 1"],
+        exceptions: &[("settings/settings.slt", "shows and resets the setting")],
+    },
+    Configuration {
+        name: "four threads",
+        settings: &["SET threads = 4"],
+        exceptions: &[("settings/settings.slt", "shows and resets the setting")],
+    },
+    Configuration {
+        name: "tiny batches",
+        settings: &["SET debug_batch_rows = 2"],
+        exceptions: &[("settings/settings.slt", "shows and resets the setting")],
+    },
+    Configuration {
+        name: "little memory",
+        settings: &["SET memory_limit = '24MB'"],
+        exceptions: &[
+            ("settings/settings.slt", "shows and resets the setting"),
+            ("aggregate/quantiles.slt", "holds all values of a quantile of a million rows"),
+            ("aggregate/rows.slt", "holds a text and a list of 300,000 rows"),
+            ("functions/formats.slt", "makes a text of 100 MB"),
+        ],
+    },
+];
+
+/// A share is one file of this many.
+const SHARE: usize = 4;
+
+#[test]
+fn configurations() {
+    let Ok(wanted) = std::env::var("INLAY_SLT_CONFIGURATIONS") else { return };
+    let is_share = wanted == "share";
+    let all = files_below(&repository().join("tests/sql"));
+    for (number, configuration) in CONFIGURATIONS.iter().enumerate() {
+        let Configuration { name, settings, exceptions } = configuration;
+        if !is_share && wanted != "all" && wanted != *name {
+            continue;
+        }
+        let takes = |path: &Path| !exceptions.iter().any(|(end, _)| path.ends_with(end));
+        // Which file goes where stays as it is while files come and go.
+        let is_in_share = |path: &Path| {
+            let parts = path.strip_prefix(repository()).unwrap_or(path).to_string_lossy().into_owned();
+            parts.bytes().map(usize::from).sum::<usize>() % SHARE == number % SHARE
+        };
+        let files = all.iter().filter(|path| takes(path) && (!is_share || is_in_share(path)));
+        print!("{name}: ");
+        run_all(&files.cloned().collect::<Vec<_>>(), settings);
+    }
 }
 
 const CORPUS_SETTINGS: &[&str] = &["SET integer_division = true"];
@@ -43,11 +116,16 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs every file below `root`, two at a time, each in a database of its own.
-fn run_all(root: &Path, settings: &[&str]) {
+/// The test files below a folder, the largest first.
+fn files_below(root: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     collect(root, &mut files);
     files.sort_by_key(|path| std::cmp::Reverse(std::fs::metadata(path).map_or(0, |m| m.len())));
+    files
+}
+
+/// Runs files, two at a time, each in a database of its own.
+fn run_all(files: &[PathBuf], settings: &[&str]) {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let reports = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
