@@ -372,12 +372,11 @@ fn named(name: &str) -> Result<LogicalType> {
     }
     if let Some(sizes) = upper.strip_prefix("DECIMAL(").and_then(|rest| rest.strip_suffix(')')) {
         let mut parts = sizes.split(',').map(|part| part.trim().parse::<u8>());
-        if let (Some(Ok(precision @ 1..=38)), scale, None) = (parts.next(), parts.next(), parts.next()) {
-            if let Ok(scale) = scale.unwrap_or(Ok(0))
-                && scale <= precision
-            {
-                return Ok(T::decimal(precision, scale));
-            }
+        if let (Some(Ok(precision @ 1..=38)), scale, None) = (parts.next(), parts.next(), parts.next())
+            && let Ok(scale) = scale.unwrap_or(Ok(0))
+            && scale <= precision
+        {
+            return Ok(T::decimal(precision, scale));
         }
     }
     Ok(match &*upper {

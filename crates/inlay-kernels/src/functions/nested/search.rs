@@ -145,9 +145,7 @@ fn resolve_position(args: &[ArgType]) -> Option<Resolved> {
 /// Two lists whose elements meet.
 fn two_lists(args: &[ArgType]) -> Option<(LogicalType, Vec<LogicalType>)> {
     let [left, right] = args else { return None };
-    if element(&left.ty).or(element(&right.ty)).is_none() {
-        return None;
-    }
+    element(&left.ty).or(element(&right.ty))?;
     let elements = [ArgType::of(element_or_null(left)?), ArgType::of(element_or_null(right)?)];
     let element = meeting_type(&elements)?;
     let types = vec![taken_as(left, &element), taken_as(right, &element)];

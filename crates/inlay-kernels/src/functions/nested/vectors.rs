@@ -88,14 +88,7 @@ fn product(pairs: &[(f64, f64)]) -> f64 {
 fn similarity(pairs: &[(f64, f64)]) -> f64 {
     let size = |side: fn(&(f64, f64)) -> f64| pairs.iter().map(|pair| side(pair) * side(pair)).sum::<f64>();
     let cosine = product(pairs) / (size(|pair| pair.0) * size(|pair| pair.1)).sqrt();
-    // Unlike f64::clamp, these keep NaN where there is no angle.
-    if cosine > 1.0 {
-        1.0
-    } else if cosine < -1.0 {
-        -1.0
-    } else {
-        cosine
-    }
+    cosine.clamp(-1.0, 1.0)
 }
 
 /// REAL if both are lists of REAL, else DOUBLE.
