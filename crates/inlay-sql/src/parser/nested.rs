@@ -49,7 +49,7 @@ pub(super) fn parse_prefix(parser: &mut Parser) -> Option<Parsed> {
 }
 
 fn absent_bound(parser: &mut Parser) -> Parsed {
-    let span = parser.get_next_token().span;
+    let span = parser.next_token().span;
     Ok(ast::Expr::Value(ast::Value::Placeholder(ABSENT.into()).with_span(span)))
 }
 
@@ -65,7 +65,7 @@ pub(super) fn takes_lambda(name: &str) -> bool {
 }
 
 fn list(parser: &mut Parser) -> Parsed {
-    let span = parser.get_current_token().span;
+    let span = parser.peek_token_ref().span;
     parser.expect_token(&Token::LBracket)?;
     let mut elem = Vec::new();
     while !parser.consume_token(&Token::RBracket) {
@@ -227,13 +227,12 @@ impl Context<'_, '_> {
         match subscript {
             ast::Subscript::Index { index } => Ok(call(SUBSCRIPT, vec![value, self.expr(index)?], pos)),
             ast::Subscript::Slice { lower_bound, upper_bound, stride } => {
-                // The first element and the last one are where a slice without bounds begins and ends.
-                let bound =
-                    |bound: Option<ast::Expr>, default: &str| match bound.filter(|bound| !is_absent(bound)) {
-                        None => Ok(Expr { kind: ExprKind::Literal(Literal::Number(default.into())), pos }),
-                        Some(bound) => self.expr(bound),
-                    };
-                let mut arguments = vec![value, bound(lower_bound, "1")?, bound(upper_bound, "-1")?];
+                // What is left out is an empty list, as NULL gives NULL.
+                let bound = |bound: Option<ast::Expr>| match bound.filter(|bound| !is_absent(bound)) {
+                    None => Ok(call("list_value", Vec::new(), pos)),
+                    Some(bound) => self.expr(bound),
+                };
+                let mut arguments = vec![value, bound(lower_bound)?, bound(upper_bound)?];
                 arguments.extend(stride.map(|stride| self.expr(stride)).transpose()?);
                 Ok(call(SLICE, arguments, pos))
             }
