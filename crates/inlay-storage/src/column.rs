@@ -12,16 +12,22 @@ use crate::hyperloglog::HyperLogLog;
 use crate::predicate::{Prune, SegmentPredicate};
 use crate::segment::{Segment, SegmentMeta};
 use crate::zone_map::ZoneMap;
-use inlay_types::{LogicalType, Result, Value};
+use inlay_types::{Error, LogicalType, MemoryBudget, Result, Value};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
+
+/// Bytes of a segment that a scan may use although they were refused: the operators above it took all there was, and
+/// only get on if it goes on. Enough for a row group of any type but long strings.
+const PASSING_MAX: u64 = 2 << 20;
 
 /// A column of a row group. See the module documentation.
 #[derive(Debug)]
 pub struct Column {
     meta: SegmentMeta,
     segment: Mutex<Option<Arc<Segment>>>,
+    /// What scans share when there is no memory to keep the segment.
+    passing: Mutex<Weak<Segment>>,
     /// Replaced when the object moves within the file; whoever reads keeps the handle it took.
     stored: Mutex<Option<Stored>>,
     /// Whether it was asked for since the cache looked last.
@@ -43,6 +49,7 @@ impl Column {
         Arc::new(Self {
             meta: segment.meta(),
             segment: Mutex::new(Some(segment)),
+            passing: Mutex::default(),
             stored: Mutex::new(None),
             used: AtomicBool::new(true),
             in_statistics: AtomicBool::new(false),
@@ -55,6 +62,7 @@ impl Column {
         Arc::new(Self {
             meta,
             segment: Mutex::new(None),
+            passing: Mutex::default(),
             stored: Mutex::new(Some(stored)),
             used: AtomicBool::new(false),
             in_statistics: AtomicBool::new(in_statistics),
@@ -100,11 +108,32 @@ impl Column {
             return Ok(Arc::clone(segment));
         }
         let Some(stored) = self.stored() else {
-            return Err(inlay_types::Error::internal("a column that is nowhere"));
+            return Err(Error::internal("a column that is nowhere"));
         };
         let segment = Arc::new(stored.read(&self.meta)?);
         *slot = Some(Arc::clone(&segment));
         Ok(segment)
+    }
+
+    /// The segment for a scan that keeps it while it reads the row group; without memory for it, it is gone afterwards.
+    pub fn segment_to_scan(&self) -> Result<Arc<Segment>> {
+        let refusal = match self.segment() {
+            Err(error) if matches!(error.root(), Error::OutOfMemory { .. }) => error,
+            outcome => return outcome,
+        };
+        let mut passing = self.passing.lock();
+        if let Some(segment) = passing.upgrade() {
+            return Ok(segment);
+        }
+        let Some(stored) = self.stored() else { return Err(refusal) };
+        match stored.read_within(&self.meta, &MemoryBudget::new(PASSING_MAX)) {
+            Ok(segment) => {
+                let segment = Arc::new(segment);
+                *passing = Arc::downgrade(&segment);
+                Ok(segment)
+            }
+            Err(_) => Err(refusal),
+        }
     }
 
     /// The segment, if it is in memory.
@@ -165,7 +194,7 @@ impl Column {
             return Ok(());
         }
         let Some(segment) = &*slot else {
-            return Err(inlay_types::Error::internal("a column that is nowhere"));
+            return Err(Error::internal("a column that is nowhere"));
         };
         let image = segment.to_bytes()?;
         if image.len() <= inline_max {

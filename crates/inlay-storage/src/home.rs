@@ -137,11 +137,16 @@ impl Stored {
 
     /// Reads the segment.
     pub fn read(&self, meta: &SegmentMeta) -> Result<Segment> {
+        self.read_within(meta, &self.0.home.budget)
+    }
+
+    /// Reads the segment, with memory from `budget`.
+    pub fn read_within(&self, meta: &SegmentMeta, budget: &MemoryBudget) -> Result<Segment> {
         let home = &self.0.home;
         let image = home.file.read_object(ObjectKind::Segment, self.ptr())?;
         let place = || format!("{}, block {}", home.file.path().display(), self.ptr().block);
-        let segment = Segment::from_bytes(meta.ty.clone(), &image, &home.budget)
-            .map_err(|error| error.within(place()))?;
+        let segment =
+            Segment::from_bytes(meta.ty.clone(), &image, budget).map_err(|error| error.within(place()))?;
         if segment.len() != meta.len {
             let (found, wanted) = (segment.len(), meta.len);
             let message = format!("a segment of {found} rows where the table has {wanted}");

@@ -60,6 +60,11 @@ impl RowGroup {
         self.columns[index].segment()
     }
 
+    /// The segment of column `index` for a scan; see [`Column::segment_to_scan`].
+    pub fn segment_to_scan(&self, index: usize) -> Result<Arc<Segment>> {
+        self.columns[index].segment_to_scan()
+    }
+
     /// All columns.
     pub fn columns(&self) -> &[Arc<Column>] {
         &self.columns

@@ -20,7 +20,9 @@ pub fn map_inputs(mut plan: Plan, f: &mut dyn FnMut(Plan) -> Result<Plan>) -> Re
 
 /// Runs a recursive step on a stack that is large enough for any depth that the parser lets through.
 pub fn with_stack<T>(step: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(96 * 1024, 1024 * 1024, step)
+    // Frames of unoptimised builds are several times as large.
+    let factor = if cfg!(debug_assertions) { 8 } else { 1 };
+    stacker::maybe_grow(factor * 96 * 1024, factor * 1024 * 1024, step)
 }
 
 /// Adds the conjuncts of `expr` to `out`.

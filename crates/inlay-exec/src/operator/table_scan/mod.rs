@@ -276,7 +276,7 @@ fn segment_of<'a>(
     let slot = &mut segments[column];
     let segment = match slot.take() {
         Some(segment) => segment,
-        None => group.segment(column)?,
+        None => group.segment_to_scan(column)?,
     };
     Ok(slot.insert(segment))
 }

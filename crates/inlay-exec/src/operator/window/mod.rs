@@ -10,7 +10,8 @@
 //! workers.
 //!
 //! A worker that is refused memory hands its rows to an ordinary [`Sort`], which spills. Sorted rows are then read as a
-//! stream, and some partitions at a time go the same way as above; a partition must fit into memory.
+//! stream, and some partitions at a time go the same way as above: fewer when memory is refused, and a partition must
+//! fit into memory.
 
 mod aggregate;
 mod frames;
@@ -337,12 +338,16 @@ impl Window {
     fn next_part(&self) -> Result<Option<(usize, Stage)>> {
         let mut stream = self.stream.lock();
         let mut memory = self.context.budget.reserve(0)?;
+        let row_bytes = self.spec.types.iter().map(|ty| ty.physical().size() as u64).sum();
+        // All workers together are content with an eighth of the memory.
+        let per_row = self.needed(row_bytes, 1).max(1) * self.context.threads.max(1) as u64;
+        let rows_wanted = (self.context.budget.limit() / (8 * per_row)).min(STREAM_ROWS as u64) as usize;
         let end = loop {
             self.context.interrupt.check()?;
             if stream.exhausted {
                 break stream.rows;
             }
-            if stream.rows >= STREAM_ROWS
+            if stream.rows >= rows_wanted
                 && let Some(end) = self.last_start(&stream.batches)
             {
                 break end;
@@ -358,7 +363,15 @@ impl Window {
             stream.batches.append(&mut pulled);
             let bytes: usize =
                 stream.batches.iter().map(|batch| rows_size(batch.columns(), batch.len())).sum();
-            crate::spill::resize_or_work(&mut memory, self.needed(bytes as u64, stream.rows as u64))?;
+            let needed = self.needed(bytes as u64, stream.rows as u64);
+            match crate::spill::resize_or_work(&mut memory, needed) {
+                // What is complete goes first, at the price of a few batches that are not accounted for.
+                Err(error) if is_refusal(&error) => match self.last_start(&stream.batches) {
+                    Some(end) => break end,
+                    None => return Err(error),
+                },
+                outcome => outcome?,
+            }
         };
         if end == 0 {
             return Ok(None);
