@@ -98,7 +98,8 @@ impl Several {
             smaller.append_column(column, &kept);
             smaller
         };
-        self.values = kept_of(&self.values);
+        let values = kept_of(&self.values);
+        self.values = values;
         self.keys = self.keys.as_ref().map(kept_of);
         self.rows = rows;
         self.prune_at = PRUNE_MIN.max(2 * self.values.len());
@@ -112,7 +113,7 @@ impl GroupedAccumulator for Several {
     }
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
-        let count = args.last().filter(|_| groups.len() > 0);
+        let count = args.last().filter(|_| !groups.is_empty());
         if count.is_some_and(|count| count.is_null(0)) {
             let message = format!("{} was asked for NULL values; ask for 1 or more", self.function.name);
             return Err(Error::invalid_argument(message));

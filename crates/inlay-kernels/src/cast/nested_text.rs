@@ -116,11 +116,8 @@ fn separators(text: &str, separators: &[u8]) -> Option<Vec<usize>> {
             (b'[', None) => open.push(b']'),
             (b'{', None) => open.push(b'}'),
             (b'(', None) => open.push(b')'),
-            (b']' | b'}' | b')', None) => {
-                if open.pop() != Some(byte) {
-                    return None;
-                }
-            }
+            (b']' | b'}' | b')', None) if open.pop() != Some(byte) => return None,
+            (b']' | b'}' | b')', None) => {}
             _ if open.is_empty() && separators.contains(&byte) => found.push(at),
             _ => {}
         }

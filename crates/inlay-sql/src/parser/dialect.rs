@@ -290,15 +290,37 @@ fn parse_in(parser: &mut Parser, expr: ast::Expr, negated: bool) -> Result<ast::
     Ok(ast::Expr::InList { expr, list, negated })
 }
 
+/// Whether an element is a list in parentheses: no query, and nothing follows the closing one.
+fn begins_with_list(parser: &Parser) -> bool {
+    let [first, second] = parser.peek_tokens_ref::<2>().map(|token| &token.token);
+    let is_query = matches!(second, Token::Word(word) if matches!(word.keyword,
+        Keyword::SELECT | Keyword::WITH | Keyword::FROM | Keyword::VALUES));
+    if *first != Token::LParen || is_query {
+        return false;
+    }
+    let (mut depth, mut closed) = (0usize, false);
+    for ahead in 0.. {
+        match parser.peek_nth_token_no_skip(ahead).token {
+            Token::Whitespace(_) => {}
+            Token::EOF => return false,
+            token if closed => return matches!(token, Token::Comma | Token::RParen),
+            Token::LParen => depth += 1,
+            Token::RParen => {
+                depth -= 1;
+                closed = depth == 0;
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
 /// The elements of GROUPING SETS, CUBE or ROLLUP, behind so many words.
 fn parse_sets(parser: &mut Parser, words: usize) -> Result<Vec<Vec<ast::Expr>>, ParserError> {
     (0..words).for_each(|_| parser.advance_token());
     parser.expect_token(&Token::LParen)?;
     let elements = parser.parse_comma_separated(|parser| {
-        let [first, second] = parser.peek_tokens_ref::<2>().map(|token| &token.token);
-        let is_query = matches!(second, Token::Word(word) if matches!(word.keyword,
-            Keyword::SELECT | Keyword::WITH | Keyword::FROM | Keyword::VALUES));
-        if *first != Token::LParen || is_query {
+        if !begins_with_list(parser) {
             return Ok(vec![parser.parse_expr()?]);
         }
         parser.advance_token();

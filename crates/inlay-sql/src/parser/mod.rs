@@ -14,7 +14,6 @@ mod dialect;
 mod expr;
 mod friendly;
 mod grouping;
-mod grouping_items;
 mod guard;
 mod lift;
 pub(crate) mod nested;
@@ -90,7 +89,7 @@ fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
 }
 
 fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
-    let tokens = grouping_items::arrange(window::arrange(tokens));
+    let tokens = window::arrange(tokens);
     let scan = guard::scan(&tokens, sql)?;
     let (tokens, lifted) = lift::lift(tokens, sql)?;
     let rewrite::Rewritten { tokens, pieces } = rewrite::rewrite(tokens, sql);

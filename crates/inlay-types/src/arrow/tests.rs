@@ -235,7 +235,7 @@ fn nested_values_and_enums_come_back() {
             assert_eq!(back.logical_type(), ty);
             assert_eq!(values(&back), values(&vector), "{ty}");
             // A range that begins in the middle.
-            let exporter = Exporter::new(&names(1), &[ty.clone()]).with_strings(strings);
+            let exporter = Exporter::new(&names(1), std::slice::from_ref(&ty)).with_strings(strings);
             let field = ArrowField::read(&exporter.schema()).unwrap();
             let array = exporter.columns(std::slice::from_ref(&vector), vector.len()).unwrap();
             let records = ArrowRecords::import(array, &field).unwrap();

@@ -12,6 +12,7 @@ enum Above {
 }
 
 /// The join as a plan, or its inputs again.
+#[expect(clippy::result_large_err, reason = "the inputs move in and out")]
 pub(super) fn run(
     kind: JoinKind,
     left: Plan,
