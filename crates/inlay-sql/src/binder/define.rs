@@ -195,6 +195,7 @@ impl Binder<'_> {
                     return Err(self.at(Error::bind(message), constraint.pos));
                 }
                 let key = self.column_indexes(schema, names, table)?;
+                self.check_key_types(schema, &key, constraint.pos)?;
                 key.iter().for_each(|&index| schema.columns[index].not_null = true);
                 schema.primary_key.clone_from(&key);
                 self.name_key(schema, constraint, &key)?;
@@ -202,6 +203,7 @@ impl Binder<'_> {
             }
             ConstraintKind::Unique(names) => {
                 let key = self.column_indexes(schema, names, table)?;
+                self.check_key_types(schema, &key, constraint.pos)?;
                 self.name_key(schema, constraint, &key)?;
                 add_key(schema, key);
             }
@@ -231,6 +233,15 @@ impl Binder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Keys and indexes are made of columns without parts.
+    pub(super) fn check_key_types(&self, schema: &TableSchema, key: &[usize], pos: Pos) -> Result<()> {
+        let nested = key.iter().map(|&index| &schema.columns[index]).find(|column| column.ty.is_nested());
+        let Some(column) = nested else { return Ok(()) };
+        let feature = format!("a key or an index of column \"{}\" of type {}", column.name, column.ty);
+        let alternative = Some("store the part that identifies a row in a column of its own".to_string());
+        Err(self.at(Error::Unsupported { feature, alternative }, pos))
     }
 
     /// Notes the name that a key was given.
@@ -406,6 +417,7 @@ impl Binder<'_> {
                 return Err(Error::internal("a column without a name"));
             };
             positions.push(self.column_index(entry.table.schema(), column, table)?);
+            self.check_key_types(entry.table.schema(), &positions, column.pos)?;
         }
         let name = name.map_or_else(
             || format!("{}_idx", entry.name),

@@ -229,6 +229,9 @@ impl Context<'_, '_> {
                 let name = if op == BinaryOperator::Arrow { "->" } else { "->>" };
                 return Ok(call(name, vec![self.expr(left)?, self.expr(right)?], pos));
             }
+            BinaryOperator::AtArrow | BinaryOperator::ArrowAt => {
+                return Ok(call(&text, vec![self.expr(left)?, self.expr(right)?], pos));
+            }
             BinaryOperator::PGRegexIMatch | BinaryOperator::PGRegexNotIMatch => {
                 let option = Expr { kind: ExprKind::Literal(Literal::String("i".into())), pos };
                 let matched = call("regexp_matches", vec![self.expr(left)?, self.expr(right)?, option], pos);

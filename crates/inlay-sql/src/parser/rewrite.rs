@@ -8,7 +8,7 @@
 //! | `* LIKE 'p'`, `*COLUMNS(..)` | calls of [`STAR_CALL`] and [`UNPACK_CALL`] |
 //! | `ASOF JOIN`, `POSITIONAL JOIN` | `GLOBAL JOIN`, `GLOBAL CROSS JOIN`: words no other SQL of ours has |
 //! | `PIVOT ..`, `(DESCRIBE t)` ... | a call of [`PIECE_CALL`] with the number of the tokens kept aside |
-//! | `l[::2]` | `l[: :2]` |
+//! | `l[::2]` | `l[:-:2]`, where `-` is no bound |
 //! | `f(l, x -> x + 1)` | `f(l, lambda x: x + 1)` for the functions that take a lambda |
 //! | `**`, `0b101`, `0xff` | `^`, numbers |
 //!
@@ -256,8 +256,9 @@ impl Rewriter {
         let next = match &token {
             Token::DoubleColon if self.is_in_slice(index) => {
                 let span = self.input[index].span;
-                self.out.push(TokenWithSpan { token: Token::Colon, span });
-                self.out.push(TokenWithSpan { token: Token::Colon, span });
+                for token in [Token::Colon, Token::Minus, Token::Colon] {
+                    self.out.push(TokenWithSpan { token, span });
+                }
                 Some(index + 1)
             }
             Token::Word(word) if word.quote_style.is_none() => self.word(index),

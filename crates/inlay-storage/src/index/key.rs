@@ -255,7 +255,9 @@ fn push_value(value: &Value, ty: LogicalType, out: &mut Vec<u8>) -> Result<bool>
     let mismatch = || Error::internal(format!("{} for a key of {ty}", value.logical_type()));
     match (value, ty.clone()) {
         (Value::Varchar(text), LogicalType::Varchar) => push_escaped(text.as_bytes(), out),
+        (Value::Json(text), LogicalType::Json) => push_escaped(text.as_bytes(), out),
         (Value::Blob(bytes), LogicalType::Blob) => push_escaped(bytes, out),
+        (Value::Bit(bytes), LogicalType::Bit) => push_escaped(bytes, out),
         (Value::Real(v), LogicalType::Real) => out.extend_from_slice(&order_f32(*v).to_be_bytes()),
         (Value::Double(v), LogicalType::Double) => out.extend_from_slice(&order_f64(*v).to_be_bytes()),
         (Value::Interval(v), LogicalType::Interval) => out.extend_from_slice(&interval_bytes(*v)),

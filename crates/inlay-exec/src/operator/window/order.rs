@@ -7,7 +7,7 @@
 
 use super::spec::Key;
 use crate::context::ExecContext;
-use inlay_types::{Interval, PhysicalType, Result, Vector};
+use inlay_types::{Interval, PhysicalType, Result, Vector, nested};
 use parking_lot::Mutex;
 use std::cmp::Ordering;
 
@@ -64,6 +64,10 @@ pub(super) fn compare_values(vector: &Vector, left: usize, right: usize) -> Orde
         return compare_values(dictionary.values(), codes[left] as usize, codes[right] as usize);
     }
     match vector.physical_type() {
+        PhysicalType::View if vector.ty().is_nested() => {
+            let (views, heap) = (vector.views(), vector.heap().buffers());
+            nested::compare(vector.ty(), views[left].bytes(heap), views[right].bytes(heap))
+        }
         PhysicalType::View => {
             let (views, heap) = (vector.views(), vector.heap().buffers());
             views[left].compare(heap, &views[right], heap)
@@ -233,6 +237,9 @@ fn encode(context: &ExecContext, key: &KeyColumn<'_>, free: u32) -> Result<Encod
             ranks[code as usize] = rank;
         }
         return Ok(fitting(Codes::Ranks { ranks, high: rank }, u128::from(rank)));
+    }
+    if vector.ty().is_nested() {
+        return Ok(nothing);
     }
     if vector.physical_type() == PhysicalType::View {
         let longest = vector.views().iter().map(|view| view.len()).max().unwrap_or(0);

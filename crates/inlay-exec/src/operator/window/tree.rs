@@ -7,7 +7,7 @@
 //! Source: Leis, Kundhikanjana, Kemper, Neumann, "Efficient Processing of Window Functions", VLDB 2015.
 
 use super::frames::Ranges;
-use super::order::Normal;
+use super::order::{Normal, compare_values};
 use inlay_kernels::aggregate::GroupedAccumulator;
 use inlay_types::{Result, Vector};
 use std::cmp::Ordering;
@@ -96,9 +96,8 @@ impl BestKeys {
             Self::Narrow(keys) => keys[b] < keys[a],
             Self::Wide(keys) => keys[b] < keys[a],
             Self::Texts(vector, greatest) => {
-                let (views, heap) = (vector.views(), vector.heap().buffers());
                 let wanted = if *greatest { Ordering::Greater } else { Ordering::Less };
-                views[b].compare(heap, &views[a], heap) == wanted
+                compare_values(vector, b, a) == wanted
             }
         };
         if second_wins { second } else { first }

@@ -78,11 +78,11 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 type Measure = fn(&[(f64, f64)]) -> f64;
 
 fn distance(pairs: &[(f64, f64)]) -> f64 {
-    pairs.iter().map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+    pairs.iter().map(|(a, b)| (a - b) * (a - b)).fold(0.0, |sum: f64, square| sum + square).sqrt()
 }
 
 fn product(pairs: &[(f64, f64)]) -> f64 {
-    pairs.iter().map(|(a, b)| a * b).sum()
+    pairs.iter().map(|(a, b)| a * b).fold(0.0, |sum, product| sum + product)
 }
 
 fn similarity(pairs: &[(f64, f64)]) -> f64 {
