@@ -1,12 +1,17 @@
 """Writes docs/reference/coverage.md: which functions of DuckDB and PostgreSQL are there, by name.
 
 Ours are read from docs/reference/functions.md, which is made from the registry
-(`cargo test -p inlay --test reference -- --ignored`), DuckDB's from its own catalog, PostgreSQL's from the list below, after
-chapter 9 of its manual. Run with the `duckdb` package installed: `python tests/coverage.py`.
+(`cargo test -p inlay --test reference -- --ignored`), DuckDB's from its own catalog, PostgreSQL's from the list
+below, after chapter 9 of its manual. Run with the `duckdb` package installed: `python tests/coverage.py`.
 """
+
+# ruff: noqa: SIM905
+
+from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -74,49 +79,54 @@ SPELLED = {
 #: What the binder, the grammar or the readers of files know, and the registry does not.
 FORMS = set(
     """
-    list_transform list_apply list_filter list_reduce array_transform array_apply array_filter array_reduce transform apply
-    filter reduce unnest generate_subscripts regexp_split_to_table grouping current_user session_user user current_role
-    current_query current_schemas format_type read_csv read_csv_auto read_parquet parquet_scan ~* !~ !~*
-    """.split()
+list_transform list_apply list_filter list_reduce array_transform array_apply array_filter array_reduce
+transform apply filter reduce unnest generate_subscripts regexp_split_to_table grouping current_user
+session_user user current_role current_query current_schemas format_type read_csv read_csv_auto read_parquet
+parquet_scan ~* !~ !~*
+""".split()
 )
 
 #: Not functions for use in queries: collations, internals, catalogs of PostgreSQL, types that do not exist here.
 PASSED_OVER = re.compile(
-    r"^(icu_)?collate_|^__internal|^pg_|^has_|^st_|^variant_|^duckdb_|^icu_sort_key$|^json_copy_|^inet_|_external_resource|^test_|"
-    r"^(create_sort_key|write_log|parse_duckdb_log_message|stats|index_key|vector_type|alias|vertex_extract|__cast|invoke|"
-    r"map_to_pg_oid|col_description|obj_description|shobj_description|format_pg_type|get_block_size|bitstring_byte_comparable|"
-    r"timetz_byte_comparable|decimal_division|decimal_average|to_aggregate_state|finalize|combine|combine_aggr|"
-    r"json_serialize_plan|json_serialize_sql|json_deserialize_sql|is_histogram_other_bin|get_type|make_type|replace_type|cast_to_type)$"
+    r"^(icu_)?collate_|^__internal|^pg_|^has_|^st_|^variant_|^duckdb_|^icu_sort_key$|^json_copy_|^inet_"
+    r"|_external_resource|^test_|^(create_sort_key|write_log|parse_duckdb_log_message|stats|index_key|vector_type|alias"
+    r"|vertex_extract|__cast|invoke|map_to_pg_oid|col_description|obj_description|shobj_description|format_pg_type"
+    r"|get_block_size|bitstring_byte_comparable|timetz_byte_comparable|decimal_division|decimal_average"
+    r"|to_aggregate_state|finalize|combine|combine_aggr|json_serialize_plan|json_serialize_sql|json_deserialize_sql"
+    r"|is_histogram_other_bin|get_type|make_type|replace_type|cast_to_type)$"
 )
 
 #: Functions and operators of chapter 9 of PostgreSQL's manual.
 POSTGRES = """
-abs acos acosd acosh age any_value array_agg array_append array_cat array_dims array_fill array_length array_lower array_ndims
-array_position array_positions array_prepend array_remove array_replace array_sample array_shuffle array_to_json
-array_to_string array_upper ascii asin asind asinh atan atan2 atan2d atand atanh avg bit_and bit_count bit_length bit_or
-bit_xor bool_and bool_or btrim cardinality cbrt ceil ceiling char_length character_length chr clock_timestamp coalesce concat
-concat_ws convert convert_from convert_to corr cos cosd cosh cot cotd count covar_pop covar_samp cume_dist current_catalog
-current_database current_date current_query current_role current_schema current_schemas current_setting current_time
-current_timestamp current_user currval date_add date_bin date_part date_subtract date_trunc decode degrees dense_rank div encode
-enum_first enum_last enum_range erf erfc every exp extract factorial first_value floor format gcd gen_random_uuid
-generate_series generate_subscripts get_bit get_byte greatest grouping initcap isfinite json_agg json_array json_array_elements
-json_array_elements_text json_array_length json_build_array json_build_object json_each json_each_text json_exists
-json_extract_path json_extract_path_text json_object json_object_agg json_object_keys json_populate_record json_query
-json_strip_nulls json_to_record json_typeof json_value jsonb_agg jsonb_array_length jsonb_build_array jsonb_build_object
-jsonb_extract_path jsonb_extract_path_text jsonb_insert jsonb_object_keys jsonb_path_exists jsonb_path_query jsonb_pretty
-jsonb_set jsonb_strip_nulls jsonb_typeof justify_days justify_hours justify_interval lag last_value lastval lcm lead least
-left length ln localtime localtimestamp log log10 lower lpad ltrim make_date make_interval make_time make_timestamp
-make_timestamptz max md5 min min_scale mod mode normalize now nth_value ntile nullif num_nonnulls num_nulls numnode
-octet_length overlay parse_ident percent_rank percentile_cont percentile_disc pi position power quote_ident quote_literal
-quote_nullable radians random random_normal range_agg rank regexp_count regexp_instr regexp_like regexp_match regexp_matches
-regexp_replace regexp_split_to_array regexp_split_to_table regexp_substr regr_avgx regr_avgy regr_count regr_intercept regr_r2
-regr_slope regr_sxx regr_sxy regr_syy repeat replace reverse right round row_number row_to_json rpad rtrim scale session_user
+abs acos acosd acosh age any_value array_agg array_append array_cat array_dims array_fill array_length
+array_lower array_ndims array_position array_positions array_prepend array_remove array_replace array_sample
+array_shuffle array_to_json array_to_string array_upper ascii asin asind asinh atan atan2 atan2d atand atanh
+avg bit_and bit_count bit_length bit_or bit_xor bool_and bool_or btrim cardinality cbrt ceil ceiling
+char_length character_length chr clock_timestamp coalesce concat concat_ws convert convert_from convert_to
+corr cos cosd cosh cot cotd count covar_pop covar_samp cume_dist current_catalog current_database current_date
+current_query current_role current_schema current_schemas current_setting current_time current_timestamp
+current_user currval date_add date_bin date_part date_subtract date_trunc decode degrees dense_rank div encode
+enum_first enum_last enum_range erf erfc every exp extract factorial first_value floor format gcd
+gen_random_uuid generate_series generate_subscripts get_bit get_byte greatest grouping initcap isfinite
+json_agg json_array json_array_elements json_array_elements_text json_array_length json_build_array
+json_build_object json_each json_each_text json_exists json_extract_path json_extract_path_text json_object
+json_object_agg json_object_keys json_populate_record json_query json_strip_nulls json_to_record json_typeof
+json_value jsonb_agg jsonb_array_length jsonb_build_array jsonb_build_object jsonb_extract_path
+jsonb_extract_path_text jsonb_insert jsonb_object_keys jsonb_path_exists jsonb_path_query jsonb_pretty
+jsonb_set jsonb_strip_nulls jsonb_typeof justify_days justify_hours justify_interval lag last_value lastval
+lcm lead least left length ln localtime localtimestamp log log10 lower lpad ltrim make_date make_interval
+make_time make_timestamp make_timestamptz max md5 min min_scale mod mode normalize now nth_value ntile nullif
+num_nonnulls num_nulls numnode octet_length overlay parse_ident percent_rank percentile_cont percentile_disc
+pi position power quote_ident quote_literal quote_nullable radians random random_normal range_agg rank
+regexp_count regexp_instr regexp_like regexp_match regexp_matches regexp_replace regexp_split_to_array
+regexp_split_to_table regexp_substr regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx
+regr_sxy regr_syy repeat replace reverse right round row_number row_to_json rpad rtrim scale session_user
 set_bit set_byte setseed setval sha224 sha256 sha384 sha512 sign sin sind sinh split_part sqrt starts_with
-statement_timestamp stddev stddev_pop stddev_samp string_agg string_to_array string_to_table strpos substr substring sum tan
-tand tanh timeofday to_ascii to_char to_date to_hex to_json to_jsonb to_number to_timestamp transaction_timestamp translate
-trim trim_array trim_scale trunc txid_current unistr unnest upper user uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7
-var_pop var_samp variance version width_bucket xmlagg nextval
-|| ^ % @ & | # ~ << >> ~* !~ !~* ~~ ~~* ^@ @> <@ && -> ->> #> #>> !~~ !~~*
+statement_timestamp stddev stddev_pop stddev_samp string_agg string_to_array string_to_table strpos substr
+substring sum tan tand tanh timeofday to_ascii to_char to_date to_hex to_json to_jsonb to_number to_timestamp
+transaction_timestamp translate trim trim_array trim_scale trunc txid_current unistr unnest upper user
+uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7 var_pop var_samp variance version width_bucket
+xmlagg nextval || ^ % @ & | # ~ << >> ~* !~ !~* ~~ ~~* ^@ @> <@ && -> ->> #> #>> !~~ !~~*
 """.split()
 
 
@@ -127,6 +137,10 @@ def ours() -> set[str]:
     return named | FORMS
 
 
+def listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
 def section(title: str, kinds: dict[str, list[str]], known: set[str]) -> tuple[str, int, int]:
     out, there, all_names = [f"## {title}\n"], 0, 0
     for kind, names in kinds.items():
@@ -134,20 +148,20 @@ def section(title: str, kinds: dict[str, list[str]], known: set[str]) -> tuple[s
         spelled = [n for n in names if n.lower() not in known and n in SPELLED]
         missing = [n for n in names if n.lower() not in known and n not in SPELLED]
         there, all_names = there + len(have) + len(spelled), all_names + len(names)
-        shown = lambda names: ", ".join(f"`{n}`" for n in names) or "none"
         out.append(f"### {kind}: {len(have)} of {len(names)}\n")
-        out.append(f"There: {shown(have)}.\n")
+        out.append(f"There: {listed(have)}.\n")
         if spelled:
             out.append("Spelled differently:\n\n| Name | Here |\n|---|---|")
             out.extend(f"| `{n}` | {SPELLED[n]} |".replace("||", "\\|\\|") for n in spelled)
             out.append("")
-        out.append(f"Not there: {shown(missing)}.\n")
+        out.append(f"Not there: {listed(missing)}.\n")
     return "\n".join(out), there, all_names
 
 
 def main() -> None:
     known = ours()
-    rows = duckdb.sql("SELECT DISTINCT function_type, function_name FROM duckdb_functions()").fetchall()
+    sql: Any = duckdb.sql
+    rows = sql("SELECT DISTINCT function_type, function_name FROM duckdb_functions()").fetchall()
     kinds: dict[str, list[str]] = {}
     titles = {"scalar": "Scalar", "macro": "Scalar", "aggregate": "Aggregate", "table": "Table", "table_macro": "Table"}
     for kind, name in rows:
@@ -157,9 +171,9 @@ def main() -> None:
     duck, duck_there, duck_all = section(f"DuckDB {duckdb.__version__}", kinds, known)
     postgres, pg_there, pg_all = section("PostgreSQL", {"Functions and operators": sorted(set(POSTGRES))}, known)
     head = (
-        "# Coverage\n\nMade by `python tests/coverage.py` from [the list of functions](functions.md), DuckDB's catalog and "
-        "PostgreSQL's manual. Names only: overloads and options may differ. Collations, internals, functions of PostgreSQL's "
-        "catalogs and of types that do not exist here are passed over.\n\n"
+        "# Coverage\n\nMade by `python tests/coverage.py` from [the list of functions](functions.md), DuckDB's catalog "
+        "and PostgreSQL's manual. Names only: overloads and options may differ. Collations, internals, functions of "
+        "PostgreSQL's catalogs and of types that do not exist here are passed over.\n\n"
         "| | There or spelled differently | Of |\n|---|---|---|\n"
         f"| DuckDB | {duck_there} | {duck_all} |\n| PostgreSQL | {pg_there} | {pg_all} |\n"
     )

@@ -21,7 +21,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=2_000, help="how many queries are made")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="what they are made from")
-    parser.add_argument("--first", type=int, default=0, help="the first schema, of 100 queries each, to go on with a run")
+    parser.add_argument(
+        "--first", type=int, default=0, help="the first schema, of 100 queries each, to go on with a run"
+    )
     parser.add_argument("--case", help="seed:schema:query of one case to run")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, help="a file to which findings are added")

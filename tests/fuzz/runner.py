@@ -102,7 +102,7 @@ def reset(setting: str) -> str:
 
 
 class Watch:
-    """Interrupts what takes very long. One thread looks once a second: a timer per query costs more than most queries."""
+    """Interrupts what takes very long. One thread looks once a second: a timer per query costs more than a query."""
 
     def __init__(self) -> None:
         self.running: tuple[Any, float] | None = None

@@ -108,3 +108,56 @@ def test_files_keep_nested_values(tmp_path: Any) -> None:
         con.execute("CREATE TABLE t2 AS SELECT * FROM t")
     with inlay.connect(path) as con:
         assert con.execute("SELECT * FROM t2").arrow().to_pylist() == arrow_table().to_pylist()
+
+
+COLUMNS = {
+    "l": "CASE WHEN i % 7 = 0 THEN NULL ELSE [i % 5, NULL, i]::BIGINT[] END",
+    "c": "[1, 2]",
+    "a": "[i, i + 1]::INTEGER[2]",
+    "s": "{'n': i % 3, 't': CASE WHEN i % 4 = 0 THEN NULL ELSE 'a text longer than twelve ' || i END}",
+    "m": "CASE WHEN i % 9 = 0 THEN NULL ELSE MAP {'k' || (i % 11): i, 'z': NULL} END",
+    "u": "CASE WHEN i % 2 = 0 THEN union_value(n := i)::UNION(n BIGINT, s VARCHAR) END",
+    "e": "CASE i % 3 WHEN 0 THEN 'x' WHEN 1 THEN 'y' END::ENUM('y', 'x')",
+    "id": "md5(i::VARCHAR)::UUID",
+    "b": "CASE WHEN i % 5 <> 0 THEN (i % 1000)::INTEGER::BIT END",
+    "j": """('{"a": ' || i % 17 || '}')::JSON""",
+    "big": "i::HUGEINT * 1000000000000",
+    "ts": "make_timestamp(i * 1000000)::TIMESTAMP_S",
+    "tns": "make_timestamp(i)::TIMESTAMP_NS",
+    "tz": "make_timestamp(i * 1000)::TIMESTAMPTZ",
+    "iv": "to_days(i % 100)",
+}
+
+
+def checksums(con: inlay.Connection) -> list[Any]:
+    parts = [f"count({name}), min({name}::VARCHAR), max({name}::VARCHAR), bit_xor(hash({name}))" for name in COLUMNS]
+    return con.execute(f"SELECT count(*), {', '.join(parts)} FROM t").fetchall()
+
+
+def test_files_keep_every_type(tmp_path: Any) -> None:
+    path, copy = tmp_path / "types.inlay", tmp_path / "copy.inlay"
+    columns = ", ".join(f"{text} AS {name}" for name, text in COLUMNS.items())
+    with inlay.connect(path) as con:
+        con.execute(f"CREATE TABLE t AS SELECT {columns} FROM range(140000) r(i)")
+        con.execute("CREATE UNIQUE INDEX t_id ON t (id)")
+        con.execute("CREATE INDEX t_j ON t (j)")
+        made = checksums(con)
+    with inlay.connect(path) as con:
+        assert checksums(con) == made
+        wanted = con.execute("SELECT id, l, s FROM t WHERE big = 77::HUGEINT * 1000000000000").fetchone()
+        assert wanted is not None and wanted[1] is None and wanted[2]["n"] == 2
+        assert con.execute("SELECT big FROM t WHERE id = ?", [wanted[0]]).fetchall() == [(77 * 10**12,)]
+        con.execute("UPDATE t SET l = [9], s = {'n': -1, 't': 'x'}, j = 'null', e = 'y' WHERE big % 3 = 0")
+        con.execute("DELETE FROM t WHERE s.n = 1")
+        changed = checksums(con)
+        # What lies in the files now is what a kill would leave.
+        for suffix in ("", ".wal"):
+            if (path.parent / (path.name + suffix)).exists():
+                (copy.parent / (copy.name + suffix)).write_bytes((path.parent / (path.name + suffix)).read_bytes())
+        with inlay.connect(copy) as recovered:
+            assert checksums(recovered) == changed
+        con.execute("VACUUM")
+        assert checksums(con) == changed
+    with inlay.connect(path) as con:
+        assert checksums(con) == changed
+        assert con.execute("PRAGMA verify").fetchall() is not None

@@ -66,7 +66,7 @@ def test_parameters_come_back_as_they_went_in(con: inlay.Connection, value: Any)
         (pd.Timestamp(MOMENT), MOMENT),
         (pd.NaT, None),
         (pd.NA, None),
-        (uuid.UUID(int=5), str(uuid.UUID(int=5))),
+        (uuid.UUID(int=5), uuid.UUID(int=5)),
         (
             MOMENT.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=2))),
             (MOMENT - datetime.timedelta(hours=2)).replace(tzinfo=datetime.timezone.utc),

@@ -6,7 +6,7 @@
 use super::order::{FloatKey, KeyRange};
 use super::runs::Runs;
 use super::{Codes, Encoding, Segment};
-use crate::zone_map::ZoneMap;
+use crate::zone_map::{ZoneMap, has_bounds};
 use inlay_kernels::hash::hash_view;
 use inlay_types::view::HeapBuilder;
 use inlay_types::{
@@ -74,11 +74,12 @@ pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> 
             None => Input { flat: &flat, validity: validity.as_ref(), effort }.encode()?,
         }
     };
+    let range = encoded.range.filter(|_| has_bounds(&ty));
     let zone_map = ZoneMap {
         has_null: null_count > 0,
         has_value: null_count < len,
-        min: encoded.range.as_ref().map(|(min, _)| min.clone()),
-        max: encoded.range.map(|(_, max)| max),
+        min: range.as_ref().map(|(min, _)| min.clone()),
+        max: range.map(|(_, max)| max),
     };
     let mut segment = Segment {
         ty,
@@ -335,6 +336,17 @@ impl Input<'_> {
 
     fn encode_strings(&self) -> Result<Encoded> {
         let (heap, views) = (self.flat.heap().buffers(), self.flat.views());
+        // A dictionary is sorted by bytes, which is not the order of nested values and of bits.
+        let ty = self.flat.ty();
+        if !matches!(ty, LogicalType::Varchar | LogicalType::Blob | LogicalType::Json) {
+            let first = views.first().filter(|_| self.validity.is_none());
+            return match first {
+                Some(first) if views.iter().all(|view| view.equals(heap, first, heap)) => {
+                    constant(self.flat.get(0), ty.clone(), self.len())
+                }
+                _ => self.plain(None, Vec::new()),
+            };
+        }
         if self.effort != Effort::Plain
             && self.strings_repeat()
             && let Some(encoded) = self.string_dictionary()?
@@ -356,18 +368,18 @@ impl Input<'_> {
                 *max = *view;
             }
         }
-        // Packed values have no order of bytes: their segments know no bounds.
-        let has_bounds = matches!(self.flat.ty(), LogicalType::Varchar | LogicalType::Blob);
-        let range = range.filter(|_| has_bounds).map(|(min, max)| (self.text(&min), self.text(&max)));
+        let range = range.filter(|_| has_bounds(self.flat.ty()));
+        let range = range.map(|(min, max)| (self.text(&min), self.text(&max)));
         self.plain(range, Vec::new())
     }
 
     fn text(&self, view: &View) -> Value {
         let bytes = view.bytes(self.flat.heap().buffers());
-        if self.flat.logical_type() == LogicalType::Blob {
-            Value::Blob(bytes.to_vec())
-        } else {
-            Value::Varchar(String::from_utf8_lossy(bytes).into_owned())
+        let text = || String::from_utf8_lossy(bytes).into_owned();
+        match self.flat.ty() {
+            LogicalType::Blob => Value::Blob(bytes.to_vec()),
+            LogicalType::Json => Value::Json(text()),
+            _ => Value::Varchar(text()),
         }
     }
 

@@ -27,6 +27,7 @@ use super::runs::Runs;
 use super::{Codes, Encoding, Segment};
 use crate::codec::{Word, bits, floats, integers, strings};
 use crate::simd::{Lane, Lanes, with_lanes};
+use crate::zone_map::has_bounds;
 use crate::{ByteReader, ByteWriter, HyperLogLog, ZoneMap};
 use inlay_types::{
     Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, MemoryBudget, PhysicalType, Reservation, Result,
@@ -119,7 +120,8 @@ impl Segment {
         let has_value = null_count < len;
         let min = reader.option(|r| value_of(ty.clone(), r))?;
         let max = reader.option(|r| value_of(ty.clone(), r))?;
-        if min.is_some() != has_value || max.is_some() != has_value {
+        let expected = has_value && has_bounds(&ty);
+        if min.is_some() != expected || max.is_some() != expected {
             return Err(Error::corrupt("a zone map that does not fit the NULLs"));
         }
         let sketch = OnceLock::new();

@@ -1,6 +1,7 @@
 //! What is known of a segment without reading it; table directories hold it for every segment on disk.
 
 use super::Segment;
+use crate::zone_map::has_bounds;
 use crate::{ByteReader, ByteWriter, ZoneMap};
 use inlay_types::{Error, LogicalType, Result, Value};
 
@@ -44,8 +45,8 @@ impl SegmentMeta {
         let max = reader.option(ByteReader::value)?;
         let has_value = null_count < len;
         let fits = |v: &Option<Value>| match v {
-            None => !has_value,
-            Some(v) => has_value && (v.logical_type() == ty || ty == LogicalType::Null),
+            None => !has_value || !has_bounds(&ty),
+            Some(v) => has_value && has_bounds(&ty) && (v.logical_type() == ty || ty == LogicalType::Null),
         };
         if null_count > len || !fits(&min) || !fits(&max) {
             return Err(Error::corrupt("a zone map that does not fit its column"));
