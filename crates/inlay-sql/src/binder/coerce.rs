@@ -3,9 +3,9 @@
 //! A literal as written has no type of its own yet: a string takes the other side's type, a number any
 //! type that holds it exactly. That keeps columns free of casts, so that scans can filter on what is stored.
 
-use super::Binder;
+use super::{Binder, Bound, Output};
 use crate::parser::ast::Pos;
-use crate::plan::{CompareOp, Expr};
+use crate::plan::{ColumnId, CompareOp, Expr, Plan};
 use inlay_kernels::cast::{cast_in_zone, cast_value_in_zone};
 use inlay_kernels::common_type;
 use inlay_kernels::registry::ArgType;
@@ -17,6 +17,8 @@ const MICROS_PER_DAY: i64 = 86_400_000_000;
 /// What the function registry wants to know of an argument.
 pub(super) fn arg_type(expr: &Expr) -> ArgType {
     match expr {
+        // A column of NULL's type is as untyped as a NULL that is written there.
+        Expr::Column { ty: LogicalType::Null, .. } => ArgType::literal(&Value::Null),
         Expr::Literal { value: Value::Null, ty } if *ty != LogicalType::Null => ArgType::of(ty.clone()),
         Expr::Literal { value, .. } => ArgType::literal(value),
         other => ArgType::of(other.ty()),
@@ -103,7 +105,43 @@ fn meet(left: LogicalType, right: LogicalType) -> Option<LogicalType> {
     }
 }
 
+/// A column of NULL's type as the NULL that it is in all rows: what calls it needs no row.
+pub(super) fn without_null_columns(expr: Expr) -> Expr {
+    match expr {
+        Expr::Column { ty: LogicalType::Null, .. } => Expr::literal(Value::Null),
+        other => other,
+    }
+}
+
+/// The type of a column that is kept or handed out: nothing has NULL's type there.
+pub(super) fn concrete(ty: LogicalType) -> LogicalType {
+    if ty == LogicalType::Null { LogicalType::Integer } else { ty }
+}
+
 impl Binder<'_> {
+    /// `bound` as it leaves the engine: its columns of NULL's type are of INTEGER.
+    pub(super) fn with_concrete_types(&mut self, bound: Bound) -> Bound {
+        let Bound { plan, mut output } = bound;
+        let untyped = |column: &Output| self.columns.ty(column.id) == LogicalType::Null;
+        if !output.iter().any(untyped) {
+            return Bound { plan, output };
+        }
+        let mut items: Vec<(ColumnId, Expr)> = Vec::with_capacity(output.len());
+        for column in &mut output {
+            let own = self.column(column.id);
+            let item = if own.ty() == LogicalType::Null {
+                column.id = self.columns.add(column.name.clone(), LogicalType::Integer);
+                (column.id, Expr::Literal { value: Value::Null, ty: LogicalType::Integer })
+            } else {
+                (column.id, own)
+            };
+            if !items.iter().any(|(known, _)| *known == item.0) {
+                items.push(item);
+            }
+        }
+        Bound { plan: Plan::Project { input: Box::new(plan), items }, output }
+    }
+
     /// `expr` as a value of `ty`. A literal is converted now, so that a mistake is found with its place.
     pub(super) fn cast_to(&self, expr: Expr, ty: LogicalType, pos: Pos) -> Result<Expr> {
         match expr {
@@ -194,8 +232,11 @@ impl Binder<'_> {
 
 fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
     let (left_ty, right_ty) = (left.ty(), right.ty());
-    if left_ty == right_ty {
+    if left_ty == right_ty || right_ty == LogicalType::Null {
         return Some(left_ty);
+    }
+    if left_ty == LogicalType::Null {
+        return Some(right_ty);
     }
     match (literal(left), literal(right)) {
         (None, Some(value))
@@ -214,9 +255,7 @@ fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
     }
     match (left_ty.clone(), right_ty.clone()) {
         // Text is read as the other side's type, as in DuckDB, whatever the other side is.
-        (LogicalType::Varchar, other) | (other, LogicalType::Varchar) if other != LogicalType::Null => {
-            Some(other)
-        }
+        (LogicalType::Varchar, other) | (other, LogicalType::Varchar) => Some(other),
         _ => meet(left_ty, right_ty),
     }
 }

@@ -1,6 +1,7 @@
 //! CREATE TABLE, VIEW, INDEX and SEQUENCE.
 
 use super::Binder;
+use super::coerce::concrete;
 use super::object::Target;
 use super::row::positions_read;
 use super::scope::same_name;
@@ -45,7 +46,7 @@ impl Binder<'_> {
                     Some(given) => given.name.value.clone(),
                     None => column.name.clone(),
                 };
-                schema.columns.push(ColumnSchema::new(name, self.columns.ty(column.id)));
+                schema.columns.push(ColumnSchema::new(name, concrete(self.columns.ty(column.id))));
             }
             query = Some(self.finish(bound));
             unique_names(&mut schema);

@@ -1,6 +1,6 @@
 //! Scalar expressions.
 
-use super::coerce::arg_type;
+use super::coerce::{arg_type, without_null_columns};
 use super::nested::fields_behind;
 use super::scope::Resolved;
 use super::subquery::compare_op;
@@ -360,6 +360,9 @@ impl Binder<'_> {
     /// A CASE with bound parts; `values` has one more than `conditions`, for ELSE.
     pub(super) fn case_of(&self, conditions: Vec<Expr>, values: Vec<(Expr, Pos)>, pos: Pos) -> Result<Expr> {
         let ty = self.common_type_of(values.iter().map(|(value, _)| value), pos, "CASE")?;
+        if ty == LogicalType::Null {
+            return Ok(Expr::literal(Value::Null));
+        }
         let mut values = values
             .into_iter()
             .map(|(value, pos)| self.cast_to(value, ty.clone(), pos))
@@ -371,6 +374,15 @@ impl Binder<'_> {
 
     /// A call of a scalar function or operator with bound arguments.
     pub(super) fn call(&self, name: &str, args: Vec<Expr>, pos: Pos) -> Result<Expr> {
+        let args: Vec<Expr> = args.into_iter().map(without_null_columns).collect();
+        // Text behind an untyped NULL is no text yet.
+        let is_untyped = |arg: &Expr| arg.ty() == LogicalType::Null;
+        if name == "||"
+            && args.iter().any(is_untyped)
+            && args.iter().all(|arg| is_untyped(arg) || arg.ty() == LogicalType::Varchar)
+        {
+            return Ok(Expr::literal(Value::Null));
+        }
         let types: Vec<_> = args.iter().map(arg_type).collect();
         let function = self.placed(resolve_scalar(name, &types, &self.context.options), pos)?;
         let args =

@@ -1,11 +1,12 @@
 //! Calls: special forms, scalar functions and aggregates.
 
-use super::coerce::arg_type;
+use super::coerce::{arg_type, concrete, without_null_columns};
 use super::scope::Phase;
 use super::{AggregateFrame, Binder};
 use crate::parser::ast::{self, FunctionCall, Pos, SortOrder};
 use crate::plan::{AggregateExpr, CompareOp, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
+use inlay_kernels::AggregateFunction;
 use inlay_kernels::registry::{
     constant_arguments, function_names, is_aggregate, is_window, resolve_aggregate, scalar_exists,
 };
@@ -122,6 +123,9 @@ impl Binder<'_> {
                 count(if name == "coalesce" { 1..=usize::MAX } else { 2..=2 })?;
                 let args = self.exprs(arguments)?;
                 let ty = self.common_type_of(args.iter(), pos, name)?;
+                if ty == LogicalType::Null {
+                    return Ok(Some(Expr::literal(Value::Null)));
+                }
                 let args = args
                     .into_iter()
                     .zip(arguments)
@@ -203,7 +207,8 @@ impl Binder<'_> {
         self.aggregate_frames.push(AggregateFrame { scope: scope_index, deepest: None });
         let parts = self.in_phase(Phase::Aggregate, |binder| binder.aggregate_parts(name, call, pos));
         let deepest = self.aggregate_frames.pop().and_then(|frame| frame.deepest);
-        let (aggregate, pending) = parts?;
+        let (mut aggregate, pending) = parts?;
+        let is_untyped = make_concrete(&mut aggregate.function);
         let target = deepest.unwrap_or(scope_index);
         // An aggregate around this one must know how deep this one reaches.
         for frame in self.aggregate_frames.iter_mut().filter(|frame| target <= frame.scope) {
@@ -216,12 +221,16 @@ impl Binder<'_> {
         }
         let scope = &mut self.scopes[target];
         scope.aggregate_pending.extend(pending);
-        if let Some((id, _)) = scope.aggregates.iter().find(|(_, known)| *known == aggregate) {
-            return Ok(self.columns.expr(*id));
-        }
-        let id = self.columns.add(super::name::of_call(call), aggregate.function.return_type.clone());
-        scope.aggregates.push((id, aggregate));
-        Ok(self.columns.expr(id))
+        let known = scope.aggregates.iter().find(|(_, known)| *known == aggregate).map(|(id, _)| *id);
+        let id = match known {
+            Some(id) => id,
+            None => {
+                let id = self.columns.add(super::name::of_call(call), aggregate.function.return_type.clone());
+                scope.aggregates.push((id, aggregate));
+                id
+            }
+        };
+        Ok(if is_untyped { Expr::literal(Value::Null) } else { self.columns.expr(id) })
     }
 
     pub(super) fn aggregate_parts(
@@ -239,7 +248,8 @@ impl Binder<'_> {
             }
             _ => None,
         };
-        let mut args = self.exprs(rows.unwrap_or(&call.arguments))?;
+        let args = self.exprs(rows.unwrap_or(&call.arguments))?;
+        let mut args: Vec<Expr> = args.into_iter().map(without_null_columns).collect();
         self.fold_constants(name, &mut args, call)?;
         // Each row becomes a document of its own, which the aggregate joins.
         match name {
@@ -254,7 +264,13 @@ impl Binder<'_> {
         let types = if rows.is_some() { Vec::new() } else { types };
         let mut function = self.placed(resolve_aggregate(name, &types), pos)?;
         if rows.is_some() {
-            function.arg_types = args.iter().map(Expr::ty).collect();
+            function.arg_types = args.iter().map(|arg| concrete(arg.ty())).collect();
+        } else if types.first().is_some_and(|arg| arg.ty == LogicalType::Null)
+            && function.return_type == LogicalType::Integer
+            && function.arg_types.first() == Some(&LogicalType::Integer)
+        {
+            // It gives one of its values, and all of them are untyped NULLs.
+            function.return_type = LogicalType::Null;
         }
         let args =
             args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, ty.clone(), pos));
@@ -288,7 +304,7 @@ impl Binder<'_> {
     /// A sort key; without NULLS FIRST or LAST the session's default holds.
     pub(super) fn sort_key(&self, expr: Expr, order: SortOrder) -> SortKey {
         let expr = match expr {
-            Expr::Literal { value: Value::Null, ty: LogicalType::Null } => {
+            other if other.ty() == LogicalType::Null => {
                 Expr::Literal { value: Value::Null, ty: LogicalType::Integer }
             }
             other => other,
@@ -296,4 +312,13 @@ impl Binder<'_> {
         let nulls_first = order.nulls_first.unwrap_or(self.context.default_nulls_first);
         SortKey { expr, descending: order.descending, nulls_first }
     }
+}
+
+/// Lets a function that gives an untyped NULL compute INTEGERs; returns whether it is such a function.
+pub(super) fn make_concrete(function: &mut Arc<AggregateFunction>) -> bool {
+    let is_untyped = function.return_type == LogicalType::Null;
+    if is_untyped {
+        Arc::make_mut(function).return_type = LogicalType::Integer;
+    }
+    is_untyped
 }

@@ -148,7 +148,6 @@ struct Binder<'a> {
     /// While RETURNING of MERGE is bound: the column that `merge_action()` reads.
     merge_action: Option<ColumnId>,
     /// The next SELECT or VALUES is a side of a set operation: a bare NULL stays without a type.
-    keeps_null_type: bool,
     /// Sources bound ahead, until they are read.
     prepared: Vec<Option<pivot::Prepared>>,
 }
@@ -200,7 +199,6 @@ impl<'a> Binder<'a> {
             lambda_columns: HashMap::new(),
             stored_in: None,
             merge_action: None,
-            keeps_null_type: false,
             prepared: Vec::new(),
         }
     }
@@ -244,6 +242,7 @@ impl Binder<'_> {
 
     /// Completes a query of a statement.
     fn finish(&mut self, bound: Bound) -> plan::statement::Query {
+        let bound = self.with_concrete_types(bound);
         let plan = self.resolve_shared(bound.plan);
         let output = bound.output.into_iter().map(|column| (column.id, column.name)).collect();
         plan::statement::Query {

@@ -2,6 +2,7 @@
 //! [`crate::plan::object::ObjectStatement`].
 
 use super::Binder;
+use super::coerce::concrete;
 use super::object::undefined;
 use super::scope::same_name;
 use crate::parser::ast::{Ident, ObjectName, OnExisting};
@@ -44,7 +45,9 @@ impl Binder<'_> {
                 let mut schema = TableSchema::new(key, Vec::new());
                 for (index, column) in bound.output.iter().enumerate() {
                     let name = columns.get(index).map_or(&column.name, |given| &given.value);
-                    schema.columns.push(ColumnSchema::new(name.clone(), self.columns.ty(column.id)));
+                    schema
+                        .columns
+                        .push(ColumnSchema::new(name.clone(), concrete(self.columns.ty(column.id))));
                 }
                 super::define::unique_names(&mut schema);
                 let query = with_data.then(|| self.finish(bound));

@@ -63,7 +63,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn body(&mut self, body: &QueryBody) -> Result<Bound> {
+    pub(super) fn body(&mut self, body: &QueryBody) -> Result<Bound> {
         with_stack(|| match body {
             QueryBody::Select(select) => {
                 let order_by = OrderBy::Items(Vec::new());
@@ -72,19 +72,11 @@ impl Binder<'_> {
             QueryBody::Query(query) => self.query(query),
             QueryBody::Values { rows, pos } => self.values(rows, *pos),
             QueryBody::SetOperation { kind, all, by_name, left, right } => {
-                let left = self.operand(left)?;
-                let right = self.operand(right)?;
+                let left = self.body(left)?;
+                let right = self.body(right)?;
                 self.set_operation(*kind, *all, *by_name, left, right)
             }
         })
-    }
-
-    /// A side of a set operation: a bare NULL in it takes the other side's type.
-    pub(super) fn operand(&mut self, body: &QueryBody) -> Result<Bound> {
-        self.keeps_null_type = true;
-        let bound = self.body(body);
-        self.keeps_null_type = false;
-        bound
     }
 
     pub(super) fn set_operation(
@@ -114,7 +106,7 @@ impl Binder<'_> {
         for (a, b) in left.output.iter().zip(&right.output) {
             let sides = [self.column(a.id), self.column(b.id)];
             let ty = self.common_type_of(sides.iter(), Pos::default(), keyword)?;
-            types.push(if ty == LogicalType::Null { LogicalType::Integer } else { ty });
+            types.push(ty);
         }
         let (left_plan, left_columns) = self.with_types(left.plan, &left.output, &types)?;
         let (right_plan, right_columns) = self.with_types(right.plan, &right.output, &types)?;
@@ -181,7 +173,6 @@ impl Binder<'_> {
     }
 
     fn values(&mut self, rows: &[Vec<ast::Expr>], pos: Pos) -> Result<Bound> {
-        let keeps_null_type = std::mem::take(&mut self.keeps_null_type);
         let width = rows.first().map_or(0, Vec::len);
         if let Some(row) = rows.iter().find(|row| row.len() != width) {
             let message =
@@ -200,7 +191,6 @@ impl Binder<'_> {
         for index in 0..width {
             let column = bound_rows.iter().map(|row| &row[index]);
             let ty = self.common_type_of(column, rows[0][index].pos, "VALUES")?;
-            let ty = if ty == LogicalType::Null && !keeps_null_type { LogicalType::Integer } else { ty };
             for (row, written) in bound_rows.iter_mut().zip(rows) {
                 let value = std::mem::replace(&mut row[index], Expr::boolean(false));
                 row[index] = self.cast_to(value, ty.clone(), written[index].pos)?;

@@ -39,7 +39,7 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         self.define_ctes(query)?;
         let tail = self.tail(query)?;
-        let mut initial = self.operand(left)?;
+        let mut initial = self.body(left)?;
         let types: Vec<LogicalType> = initial
             .output
             .iter()
@@ -57,7 +57,7 @@ impl Binder<'_> {
         let id = self.columns.add_shared();
         let step_shared = self.shared.len();
         self.show_cte(name, id, output.clone());
-        let step = self.operand(right);
+        let step = self.body(right);
         self.hide_cte();
         let step = step?;
         let own = self.shared.split_off(step_shared);

@@ -74,8 +74,6 @@ pub(super) struct Scope {
     pub(super) unnests: super::unnest::Unnests,
     /// Columns read behind the aggregation, with their places, to tell which one is not grouped.
     pub(super) uses: Vec<(ColumnId, Pos)>,
-    /// Its result is a side of a set operation: a bare NULL stays without a type.
-    pub(super) keeps_null_type: bool,
 }
 
 impl Scope {
@@ -94,7 +92,6 @@ impl Scope {
             window_pending: Vec::new(),
             unnests: super::unnest::Unnests::default(),
             uses: Vec::new(),
-            keeps_null_type: false,
         }
     }
 

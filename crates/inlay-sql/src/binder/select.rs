@@ -12,7 +12,7 @@ use crate::parser::ast::{
 };
 use crate::plan::{AggregateExpr, ColumnId, Expr, LimitBy, Plan, SortKey};
 use inlay_kernels::registry::{ArgType, resolve_aggregate};
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::{Error, Result};
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -67,9 +67,7 @@ pub(super) fn conjuncts(condition: &ast::Expr) -> Vec<&ast::Expr> {
 
 impl Binder<'_> {
     pub(super) fn select(&mut self, select: &Select, tail: &Tail<'_>) -> Result<Bound> {
-        let mut scope = Scope::new();
-        scope.keeps_null_type = std::mem::take(&mut self.keeps_null_type);
-        self.scopes.push(scope);
+        self.scopes.push(Scope::new());
         let bound = self.select_in_scope(select, tail);
         self.scopes.pop();
         bound
@@ -286,10 +284,7 @@ impl Binder<'_> {
         let count = self.scope()?.entries.len();
         let mut items = Vec::with_capacity(count);
         for index in 0..count {
-            let mut bound = self.entry(index)?;
-            if bound.ty() == LogicalType::Null && !self.scope()?.keeps_null_type {
-                bound = self.cast_to(bound, LogicalType::Integer, Pos::default())?;
-            }
+            let bound = self.entry(index)?;
             self.scope()?.entries[index].bound = Some(bound.clone());
             items.push(bound);
         }
@@ -306,11 +301,6 @@ impl Binder<'_> {
             let bound = match entry {
                 Some(index) => self.entry(index)?,
                 None => self.expr(item)?,
-            };
-            let bound = if bound.ty() == LogicalType::Null {
-                self.cast_to(bound, LogicalType::Integer, item.pos)?
-            } else {
-                bound
             };
             let position = groups.iter().position(|(_, known)| *known == bound).unwrap_or(groups.len());
             if position == groups.len() {

@@ -4,7 +4,8 @@
 //! aggregates. One that reads another window function by its alias goes into a further such operator above.
 
 use super::Binder;
-use super::coerce::arg_type;
+use super::coerce::{arg_type, without_null_columns};
+use super::function::make_concrete;
 use super::scope::Phase;
 use super::select::{Clauses, conjuncts};
 use super::subquery::{Pending, attach, filter};
@@ -37,7 +38,17 @@ impl Binder<'_> {
             };
             return Err(self.at(Error::Windowing { message }, pos));
         }
-        let (window, pending) = self.in_phase(Phase::Window, |binder| binder.window_parts(call, pos))?;
+        let (mut window, pending) = self.in_phase(Phase::Window, |binder| binder.window_parts(call, pos))?;
+        let is_untyped = match &mut window.function {
+            WindowCallee::Aggregate(function) => make_concrete(function),
+            WindowCallee::Window(function) => {
+                let is_untyped = function.return_type == LogicalType::Null;
+                if is_untyped {
+                    Arc::make_mut(function).return_type = LogicalType::Integer;
+                }
+                is_untyped
+            }
+        };
         let name = super::name::of_window(call);
         let scope = self.scope()?;
         let has_subquery = !pending.is_empty();
@@ -47,11 +58,11 @@ impl Binder<'_> {
             && window.expressions().into_iter().all(Expr::is_deterministic)
         {
             let id = *id;
-            return Ok(self.columns.expr(id));
+            return Ok(if is_untyped { Expr::literal(Value::Null) } else { self.columns.expr(id) });
         }
         let id = self.columns.add(name, window.return_type());
         self.scope()?.windows.push((id, window));
-        Ok(self.columns.expr(id))
+        Ok(if is_untyped { Expr::literal(Value::Null) } else { self.columns.expr(id) })
     }
 
     fn window_parts(&mut self, call: &WindowCall, pos: Pos) -> Result<WindowExpr> {
@@ -72,7 +83,7 @@ impl Binder<'_> {
             None => return Err(self.at(self.undefined_function(&call.call.name.value), pos)),
         };
         for written in &call.over.partition_by {
-            let key = self.expr(written)?;
+            let key = without_null_columns(self.expr(written)?);
             // A constant parts nothing.
             if !matches!(key, Expr::Literal { .. }) && !window.partition.contains(&key) {
                 window.partition.push(key);
@@ -106,7 +117,13 @@ impl Binder<'_> {
         }
         let args = self.exprs(&written.arguments)?;
         let types: Vec<_> = args.iter().map(arg_type).collect();
-        let function = self.placed(resolve_window(name, &types), pos)?;
+        let mut function = self.placed(resolve_window(name, &types), pos)?;
+        if types.first().is_some_and(|arg| arg.ty == LogicalType::Null)
+            && function.return_type == LogicalType::Integer
+        {
+            // It gives one of its values, and all of them are untyped NULLs.
+            function.return_type = LogicalType::Null;
+        }
         if call.ignore_nulls == Some(true) && !function.kind.picks_row() {
             return Err(self.at(Error::bind(format!("IGNORE NULLS does not go with {name}")), pos));
         }

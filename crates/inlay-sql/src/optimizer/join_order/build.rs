@@ -15,7 +15,7 @@ pub fn best_tree(mut graph: Graph, columns: &Columns, estimator: &mut Estimator)
     if graph.leaves.len() > RELATION_COUNT_MAX {
         return as_found(graph);
     }
-    let constant = graph.prepare();
+    let constant = graph.prepare(columns);
     push_into_leaves(&mut graph, estimator);
     let trees = best(&graph);
     let all = all_of(graph.leaves.len());

@@ -4,7 +4,7 @@ use super::super::column_set::ColumnSet;
 use super::super::equality::EqualityClasses;
 use super::super::properties::{as_column_equality, keys, output_set};
 use super::super::statistics::Relation;
-use crate::plan::{ColumnId, Expr, JoinKind, Plan};
+use crate::plan::{ColumnId, Columns, CompareOp, Expr, JoinKind, Plan};
 
 /// A set of relations, one bit each.
 pub type RelationSet = u64;
@@ -108,7 +108,7 @@ impl Graph {
 
     /// Divides the conditions into classes and residuals and finds the neighbours. Returns conditions that read no
     /// relation at all.
-    pub fn prepare(&mut self) -> Vec<Expr> {
+    pub fn prepare(&mut self, columns: &Columns) -> Vec<Expr> {
         let mut classes = EqualityClasses::new();
         let mut constant = Vec::new();
         let mut residuals = Vec::new();
@@ -129,6 +129,7 @@ impl Graph {
             .into_iter()
             .map(|class| class.into_iter().filter_map(|id| Some((id, self.base_of(id)?))).collect())
             .collect();
+        self.equate_within(columns);
         for index in 0..self.leaves.len() {
             let Role::Attached { conditions, .. } = &self.leaves[index].role else { continue };
             // The right input's own columns are not among the leaf's for semi joins; they are no requirement either.
@@ -147,6 +148,23 @@ impl Graph {
         }
         self.find_neighbours();
         constant
+    }
+
+    /// A join compares one column of a class on each side, so two columns of one relation are made equal in the relation.
+    fn equate_within(&mut self, columns: &Columns) {
+        let mut equalities = Vec::new();
+        for class in &self.classes {
+            for (place, (id, leaf)) in class.iter().enumerate() {
+                let Some((first, _)) = class[..place].iter().find(|(_, other)| other == leaf) else {
+                    continue;
+                };
+                if !equates(&self.leaves[*leaf].plan, *first, *id) {
+                    let expr = Expr::compare(CompareOp::Eq, columns.expr(*first), columns.expr(*id));
+                    equalities.push(Residual { expr, reads: 1 << leaf });
+                }
+            }
+        }
+        self.residuals.extend(equalities);
     }
 
     fn find_neighbours(&mut self) {
@@ -168,4 +186,15 @@ impl Graph {
             }
         }
     }
+}
+
+/// Whether `plan` ends with a filter that says `a = b`.
+fn equates(plan: &Plan, a: ColumnId, b: ColumnId) -> bool {
+    let (Plan::Filter { predicates: filters, .. }
+    | Plan::Scan { filters, .. }
+    | Plan::Source { filters, .. }) = plan
+    else {
+        return false;
+    };
+    filters.iter().filter_map(as_column_equality).any(|pair| pair == (a, b) || pair == (b, a))
 }
