@@ -131,7 +131,8 @@ impl Binder<'_> {
             let own = self.column(column.id);
             let item = if own.ty() == LogicalType::Null {
                 column.id = self.columns.add(column.name.clone(), LogicalType::Integer);
-                (column.id, Expr::Literal { value: Value::Null, ty: LogicalType::Integer })
+                // No literal: what makes the column may be a call of error().
+                (column.id, Expr::Cast { input: Box::new(own), ty: LogicalType::Integer, or_null: false })
             } else {
                 (column.id, own)
             };
