@@ -5,11 +5,13 @@
 
 mod catalog;
 mod entry;
+mod files;
 mod qualified;
 mod source;
 
 pub use catalog::{Catalog, CatalogEntry, IndexEntry, TableEntry, ViewEntry, near_names};
 pub use entry::{Counter, Sequence, SequenceSchema};
+pub use files::FileAccess;
 pub use inlay_storage::store::{Definition, DefinitionKind};
 pub use inlay_storage::{ColumnSchema, Table, TableSchema};
 pub use qualified::{MAIN, SYSTEM, SYSTEM_SCHEMAS, TEMPORARY, bare_name, qualified, schema_of, split_name};

@@ -3,7 +3,8 @@
 //! - [`arrow_source`], [`column_source`]: tables over a host's record batches and columns.
 //! - [`csv`]: `read_csv` and COPY FROM.
 //! - [`parquet`]: `read_parquet`. [`write`]: CSV and Parquet files as targets of COPY TO.
-//! - [`series`]: `range` and `generate_series`.
+//! - [`whole_files`]: `read_text`, `read_blob` and `glob`.
+//! - [`series`]: `range` and `generate_series`. [`repeat`]: `repeat` and `repeat_row`.
 //! - [`tpcds`]: the TPC-DS data generator behind `CALL tpcds_dbgen`.
 //! - [`zones`]: the table function `pg_timezone_names`.
 //! - [`tpch`]: the TPC-H data generator behind `CALL tpch_dbgen`.
@@ -17,9 +18,11 @@ mod morsel;
 pub mod option_text;
 pub mod parquet;
 mod paths;
+pub mod repeat;
 pub mod series;
 pub mod tpcds;
 pub mod tpch;
+pub mod whole_files;
 pub mod write;
 pub mod zones;
 
@@ -27,16 +30,24 @@ pub use arrow_source::ArrowTable;
 pub use column_source::ColumnSource;
 pub use write::{FileWriter, open_writer};
 
-use inlay_catalog::TableFunction;
+use inlay_catalog::{FileAccess, TableFunction};
 use std::sync::Arc;
 
-/// All table functions of this crate.
-pub fn table_functions() -> Vec<Arc<dyn TableFunction>> {
+/// All table functions of this crate. Those that read files ask `access` first.
+pub fn table_functions(access: &Arc<FileAccess>) -> Vec<Arc<dyn TableFunction>> {
+    let csv = |name| Arc::new(csv::ReadCsv::new(name, access));
+    let parquet = |name| Arc::new(parquet::ReadParquet::new(name, access));
+    let whole = |kind| Arc::new(whole_files::WholeFiles::new(kind, access));
     vec![
-        Arc::new(csv::ReadCsv("read_csv")),
-        Arc::new(csv::ReadCsv("read_csv_auto")),
-        Arc::new(parquet::ReadParquet("read_parquet")),
-        Arc::new(parquet::ReadParquet("parquet_scan")),
+        csv("read_csv"),
+        csv("read_csv_auto"),
+        parquet("read_parquet"),
+        parquet("parquet_scan"),
+        whole(whole_files::Kind::Text),
+        whole(whole_files::Kind::Blob),
+        whole(whole_files::Kind::Names),
+        Arc::new(repeat::Repeat::VALUE),
+        Arc::new(repeat::Repeat::ROW),
         Arc::new(series::Series::RANGE),
         Arc::new(series::Series::GENERATE_SERIES),
         Arc::new(zones::ZoneNames),

@@ -6,7 +6,7 @@
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// The items of a list; quotes around an item and brackets around the list are taken off.
-pub(crate) fn list(text: &str) -> Vec<String> {
+pub fn list(text: &str) -> Vec<String> {
     split(unbracketed(text), &[',']).into_iter().map(|item| unquoted(item).to_string()).collect()
 }
 

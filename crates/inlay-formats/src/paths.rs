@@ -1,12 +1,30 @@
 //! Which files a path argument means: a path, a list of paths, or a pattern with `*`, `?`, `[a-z]` and `**`.
 
 use crate::option_text;
+use inlay_catalog::FileAccess;
 use inlay_types::{Error, Result, Value};
 use std::path::{Path, PathBuf};
 
-/// The files named by the arguments of a reader, patterns expanded and sorted; at least one.
-pub(crate) fn expand(function: &str, args: &[Value]) -> Result<Vec<String>> {
+/// The files named by the arguments of a reader, patterns expanded and sorted; at least one, all of them in reach.
+pub(crate) fn expand(function: &str, args: &[Value], access: &FileAccess) -> Result<Vec<String>> {
+    let paths = found(function, args, access, false)?;
+    if paths.is_empty() {
+        return Err(Error::invalid_argument(format!("{function} needs the path of a file")));
+    }
+    Ok(paths)
+}
+
+/// As [`expand`]; that nothing matches is an answer, too, and so is a path that nothing is at.
+pub(crate) fn matching(function: &str, args: &[Value], access: &FileAccess) -> Result<Vec<String>> {
+    found(function, args, access, true)
+}
+
+fn found(function: &str, args: &[Value], access: &FileAccess, may_miss: bool) -> Result<Vec<String>> {
     let mut paths = Vec::new();
+    let args = args.iter().flat_map(|arg| match arg {
+        Value::List { values, .. } => values.as_slice(),
+        one => std::slice::from_ref(one),
+    });
     for arg in args {
         let Some(text) = arg.as_str() else {
             return Err(Error::invalid_argument(format!("{function} takes paths, not {arg}")));
@@ -20,11 +38,12 @@ pub(crate) fn expand(function: &str, args: &[Value]) -> Result<Vec<String>> {
             vec![text.to_string()]
         };
         for item in items {
-            expand_one(&item, &mut paths)?;
+            let from = paths.len();
+            expand_one(&item, &mut paths, may_miss)?;
+            for path in paths.get(from..).unwrap_or_default() {
+                access.check(path)?;
+            }
         }
-    }
-    if paths.is_empty() {
-        return Err(Error::invalid_argument(format!("{function} needs the path of a file")));
     }
     Ok(paths)
 }
@@ -33,9 +52,11 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-fn expand_one(path: &str, paths: &mut Vec<String>) -> Result<()> {
+fn expand_one(path: &str, paths: &mut Vec<String>, may_miss: bool) -> Result<()> {
     if !is_pattern(path) || Path::new(path).exists() {
-        paths.push(path.to_string());
+        if !may_miss || Path::new(path).exists() {
+            paths.push(path.to_string());
+        }
         return Ok(());
     }
     let absolute = path.starts_with('/');
@@ -43,7 +64,7 @@ fn expand_one(path: &str, paths: &mut Vec<String>) -> Result<()> {
     let mut found = Vec::new();
     let start = if absolute { PathBuf::from("/") } else { PathBuf::new() };
     walk(&start, &segments, &mut found, 0);
-    if found.is_empty() {
+    if found.is_empty() && !may_miss {
         let error = std::io::Error::new(std::io::ErrorKind::NotFound, "no file matches the pattern");
         return Err(Error::io("cannot open", path, &error));
     }

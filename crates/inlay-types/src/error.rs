@@ -185,6 +185,20 @@ pub enum Error {
     /// 57014. The query was interrupted.
     #[error("query interrupted")]
     Interrupted,
+    /// 57014. The statement took longer than it may.
+    #[error("the statement ran longer than statement_timeout, which is {limit_ms} ms; it changed nothing")]
+    StatementTimeout {
+        /// The setting, in milliseconds.
+        limit_ms: u64,
+    },
+    /// 42501. A file that statements may not touch.
+    #[error(
+        "\"{path}\" is out of reach: enable_external_access is off and the path is not among the allowed ones"
+    )]
+    FileAccess {
+        /// The path as written.
+        path: String,
+    },
     /// 53200. The memory limit is reached.
     #[error(
         "out of memory: {requested} more bytes asked for, {used} of {limit} bytes in use (see memory_limit)"
@@ -334,11 +348,18 @@ impl Error {
 
     /// The same error with its place in the SQL text; an error that has a place keeps it.
     pub fn at(self, line: u32, column: u32, sql: &str) -> Self {
-        if line == 0 || matches!(self, Self::At { .. } | Self::Interrupted | Self::OutOfMemory { .. }) {
+        if line == 0 || self.is_about_the_whole() {
             return self;
         }
         let text = sql.lines().nth(line as usize - 1).unwrap_or("").to_string();
         Self::At { error: Box::new(self), place: Place { line, column, text } }
+    }
+
+    fn is_about_the_whole(&self) -> bool {
+        matches!(
+            self,
+            Self::At { .. } | Self::Interrupted | Self::StatementTimeout { .. } | Self::OutOfMemory { .. }
+        )
     }
 
     /// The error without its place.
@@ -378,7 +399,8 @@ impl Error {
             Self::Locked { .. } => "55P03",
             Self::ReadOnly { .. } => "25006",
             Self::MalformedFile { .. } => "22P04",
-            Self::Interrupted => "57014",
+            Self::Interrupted | Self::StatementTimeout { .. } => "57014",
+            Self::FileAccess { .. } => "42501",
             Self::OutOfMemory { .. } => "53200",
             Self::Unsupported { .. } => "0A000",
             Self::Closed { .. } => "08003",

@@ -4,6 +4,7 @@ use crate::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Asked while a statement runs; TRUE ends it.
 pub type InterruptPoll = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -13,6 +14,13 @@ pub type InterruptPoll = Arc<dyn Fn() -> bool + Send + Sync>;
 pub struct Interrupt {
     flag: Arc<AtomicBool>,
     poll: Option<InterruptPoll>,
+    deadline: Option<Deadline>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Deadline {
+    at: Instant,
+    limit: Duration,
 }
 
 impl fmt::Debug for Interrupt {
@@ -29,7 +37,13 @@ impl Interrupt {
 
     /// The same flag, which also goes up when `poll` says so: the host's signals, looked at by whoever checks.
     pub fn with_poll(&self, poll: InterruptPoll) -> Self {
-        Self { flag: Arc::clone(&self.flag), poll: Some(poll) }
+        Self { flag: Arc::clone(&self.flag), poll: Some(poll), deadline: self.deadline }
+    }
+
+    /// The same flag, which also counts as up once `limit` has passed from now.
+    pub fn with_deadline(&self, limit: Duration) -> Self {
+        let deadline = Instant::now().checked_add(limit).map(|at| Deadline { at, limit });
+        Self { flag: Arc::clone(&self.flag), poll: self.poll.clone(), deadline }
     }
 
     /// Asks everything that holds this flag to stop soon.
@@ -44,7 +58,13 @@ impl Interrupt {
 
     /// Whether the flag is up.
     pub fn is_set(&self) -> bool {
-        self.flag.load(Ordering::Relaxed) || self.poll.as_ref().is_some_and(|poll| self.ask(poll))
+        self.flag.load(Ordering::Relaxed)
+            || self.overdue().is_some()
+            || self.poll.as_ref().is_some_and(|poll| self.ask(poll))
+    }
+
+    fn overdue(&self) -> Option<Deadline> {
+        self.deadline.filter(|deadline| Instant::now() >= deadline.at)
     }
 
     fn ask(&self, poll: &InterruptPoll) -> bool {
@@ -55,8 +75,34 @@ impl Interrupt {
         stop
     }
 
-    /// [`Error::Interrupted`] if the flag is up.
+    /// [`Error::Interrupted`] if the flag is up, [`Error::StatementTimeout`] if the time is over.
     pub fn check(&self) -> Result<()> {
-        if self.is_set() { Err(Error::Interrupted) } else { Ok(()) }
+        if !self.is_set() {
+            return Ok(());
+        }
+        Err(match self.overdue() {
+            Some(deadline) if !self.flag.load(Ordering::Relaxed) => {
+                Error::StatementTimeout { limit_ms: deadline.limit.as_millis() as u64 }
+            }
+            _ => Error::Interrupted,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_counts_as_the_flag() {
+        let flag = Interrupt::new();
+        let (patient, hasty) =
+            (flag.with_deadline(Duration::from_secs(1000)), flag.with_deadline(Duration::ZERO));
+        patient.check().unwrap();
+        assert_eq!(hasty.check(), Err(Error::StatementTimeout { limit_ms: 0 }));
+        assert!(!flag.is_set(), "the deadline is one statement's");
+        flag.set();
+        assert_eq!(patient.check(), Err(Error::Interrupted));
+        assert_eq!(hasty.check(), Err(Error::Interrupted));
     }
 }

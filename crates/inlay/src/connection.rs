@@ -107,10 +107,10 @@ struct Shared {
 pub struct Connection(Arc<Shared>);
 
 impl Connection {
-    pub(crate) fn new(database: Database) -> Self {
+    pub(crate) fn new(database: Database, settings: SessionSettings) -> Self {
         Self(Arc::new(Shared {
             database: RwLock::new(Some(database)),
-            session: Mutex::default(),
+            session: Mutex::new(Session { settings, ..Session::default() }),
             interrupt: Interrupt::new(),
             closed: AtomicBool::new(false),
         }))
@@ -201,6 +201,8 @@ impl Connection {
         host: Option<&dyn Host>,
         interrupt: &Interrupt,
     ) -> Result<QueryResult> {
+        let limited = session.settings.timeout.map(|limit| interrupt.with_deadline(limit));
+        let interrupt = limited.as_ref().unwrap_or(interrupt);
         execute::statement(&self.database()?, session, statement, parameters, host, interrupt)
     }
 

@@ -28,6 +28,8 @@ struct Shared {
     pool: Arc<WorkerPool>,
     budget: MemoryBudget,
     settings: DatabaseSettings,
+    /// What its connections start with.
+    session: Mutex<SessionSettings>,
     disk: Arc<dyn Disk>,
     is_on_real_disk: bool,
     process: u32,
@@ -51,7 +53,7 @@ static OPEN_STORES: LazyLock<Mutex<HashMap<FileIdentity, Weak<Store>>>> = LazyLo
 pub(crate) const MEMORY: &str = "memory";
 
 /// Whether a path means a database in memory.
-fn is_memory(path: &str) -> bool {
+pub(crate) fn is_memory(path: &str) -> bool {
     matches!(path, "" | ":memory:")
 }
 
@@ -90,9 +92,7 @@ impl Database {
         let budget = MemoryBudget::unlimited();
         let settings = DatabaseSettings::new(budget.clone());
         let mut session = SessionSettings::default();
-        for (name, value) in &config {
-            settings::set(name, Some(value), &settings, &mut session)?;
-        }
+        settings::set_all(&config, &settings, &mut session)?;
         let main = if is_memory(path) {
             Attached { name: MEMORY.to_string(), path: None, store: Store::in_memory(budget.clone()) }
         } else {
@@ -103,9 +103,13 @@ impl Database {
             main,
             attached: RwLock::default(),
             registered: RwLock::default(),
-            functions: inlay_formats::table_functions().into_iter().map(|f| (f.name(), f)).collect(),
+            functions: inlay_formats::table_functions(settings.files())
+                .into_iter()
+                .map(|function| (function.name(), function))
+                .collect(),
             pool: Arc::new(WorkerPool::new()),
             settings,
+            session: Mutex::new(session),
             budget,
             disk: Arc::clone(&disk),
             is_on_real_disk,
@@ -136,15 +140,12 @@ impl Database {
     }
 
     fn configure(&self, config: &[(String, Value)]) -> Result<()> {
-        let mut session = SessionSettings::default();
-        config
-            .iter()
-            .try_for_each(|(name, value)| settings::set(name, Some(value), &self.0.settings, &mut session))
+        settings::set_all(config, &self.0.settings, &mut self.0.session.lock())
     }
 
     /// A connection of its own, with its own settings and transaction.
     pub fn connect(&self) -> Connection {
-        Connection::new(self.clone())
+        Connection::new(self.clone(), self.0.session.lock().clone())
     }
 
     /// Path of its file, or `:memory:`.

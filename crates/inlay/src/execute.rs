@@ -196,7 +196,7 @@ impl Run<'_> {
                 zone: session.time_zone(),
                 now: Some(self.now()),
             },
-            default_nulls_first: session.default_nulls_first,
+            default_order: session.default_order,
             setting: &setting,
             run: Some(&run),
         })
@@ -268,6 +268,7 @@ impl Run<'_> {
             Statement::RollbackTo(name) => self.savepoint(|transactions| transactions.rollback_to(&name)),
             Statement::Release(name) => self.savepoint(|transactions| transactions.release(&name)),
             Statement::Checkpoint { database, .. } => self.checkpoint(&database),
+            Statement::Nothing(_) => Ok(QueryResult::done()),
             Statement::Vacuum { database, .. } => self.vacuum(&database),
             Statement::Verify(target) => self.verify(target),
             Statement::Attach(attach) => self.attach(attach),
@@ -369,8 +370,14 @@ impl Run<'_> {
         QueryResult::rows(names, types, batches, Some(workers))
     }
 
+    /// An error unless statements may touch the file.
+    pub(crate) fn may_touch(&self, path: &str) -> Result<()> {
+        self.database.settings().files().check(path)
+    }
+
     fn copy_to(&self, query: Query, path: &str, options: &[(String, Value)]) -> Result<QueryResult> {
         let names: Vec<String> = query.output.iter().map(|(_, name)| name.clone()).collect();
+        self.may_touch(path)?;
         let (query, batches) = self.batches(query)?;
         let mut writer = inlay_formats::open_writer(path, &names, &output_types(&query), options)?;
         for batch in &batches {

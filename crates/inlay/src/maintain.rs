@@ -60,6 +60,7 @@ impl Run<'_> {
         if let Some(attached) = self.database.attached(path).filter(|attached| attached.path.is_some()) {
             return attached.store.verify();
         }
+        self.may_touch(path)?;
         match self.database.store_of_file(path) {
             Ok(store) => store.verify(),
             Err(Error::Corrupt { message }) => Ok(vec![message]),
@@ -71,6 +72,9 @@ impl Run<'_> {
     pub(crate) fn attach(&self, attach: Attach) -> Result<QueryResult> {
         if attach.if_not_exists && self.database.attached(&attach.name).is_some() {
             return Ok(QueryResult::done());
+        }
+        if !crate::database::is_memory(&attach.path) {
+            self.may_touch(&attach.path)?;
         }
         let access =
             if attach.read_only == Some(true) { AccessMode::ReadOnly } else { AccessMode::ReadWrite };

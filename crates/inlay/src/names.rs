@@ -91,7 +91,7 @@ impl Names<'_> {
                 zone: self.settings.time_zone(),
                 now: None,
             },
-            default_nulls_first: false,
+            default_order: Default::default(),
             setting: &setting,
             run: None,
         };

@@ -36,6 +36,7 @@ fn recover(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Result<Q
         return Err(Error::invalid_argument("recover takes two paths: recover('damaged.db', 'new.db')"));
     };
     // As connect and ATTACH take paths.
+    [damaged, target].into_iter().try_for_each(|path| run.may_touch(path))?;
     let database = run.database;
     let report = Store::recover(database.disk(), &database.path_of(damaged), &database.path_of(target))?;
     let column = |text: fn(&Recovered) -> &String| -> Result<Vector> {

@@ -1,10 +1,11 @@
 //! The reference in `docs/reference`: what it shows runs, and its list of functions is made from the registry.
 //!
-//! `cargo test -p inlay --test reference -- --ignored` writes `functions.md` anew.
+//! `cargo test -p inlay --test reference -- --ignored` writes `functions.md` and `settings.md` anew.
 
 #![allow(clippy::unwrap_used, reason = "a test program: it reports and fails")]
 
 use inlay::Database;
+use inlay::settings::Scope;
 use inlay_kernels::manual::{self, Category};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -75,16 +76,55 @@ fn functions() -> String {
     out
 }
 
-#[test]
-#[ignore = "writes docs/reference/functions.md"]
-fn write_functions() {
-    std::fs::write(folder().join("functions.md"), functions()).unwrap();
+/// What differs from machine to machine is said in words.
+fn default_of(name: &str, value: Option<String>) -> String {
+    match name {
+        "threads" => "all cores".to_string(),
+        "memory_limit" => "80 % of the memory".to_string(),
+        "temp_directory" => "the system's".to_string(),
+        _ => value
+            .filter(|value| !value.is_empty())
+            .map_or_else(String::new, |value| format!("`{}`", cell(&value))),
+    }
+}
+
+fn settings() -> String {
+    let connection = Database::open_in_memory().unwrap().connect();
+    let mut out = String::from(
+        "# Settings\n\nMade from the engine's list by `cargo test -p inlay --test reference -- --ignored`.\n\n\
+         `SET name = value` sets, `RESET name` and `RESET ALL` give the defaults back, `SHOW name`, `SHOW ALL` and \
+         `current_setting('name')` tell. What a database is opened with (`inlay.connect(path, config={...})`) is what its \
+         connections start with.\n\n| Name | Holds for | Default | What it does |\n|---|---|---|---|\n",
+    );
+    for setting in inlay::settings::SETTINGS {
+        let answer =
+            connection.execute(&format!("SELECT current_setting('{}')::VARCHAR", setting.name)).unwrap();
+        let default = default_of(setting.name, answer.value(0, 0).as_str().map(str::to_string));
+        let scope = match setting.scope {
+            Scope::Database => "the database",
+            Scope::Session => "the connection",
+        };
+        let _ = writeln!(out, "| `{}` | {scope} | {default} | {} |", setting.name, cell(setting.description));
+    }
+    out.push_str(
+        "\n`schema` and `search_path` name the schemas in which names are looked up. Settings of PostgreSQL and DuckDB that only \
+         tune those engines (`work_mem`, `preserve_insertion_order`, ...) are taken and change nothing; of those that say how \
+         text is read (`client_encoding`, `datestyle`, ...) only the value that holds here is taken.\n",
+    );
+    out
 }
 
 #[test]
-fn every_function_has_a_line() {
-    let text = functions();
-    for entry in manual::all() {
-        assert!(text.contains(&format!("`{}`", cell(entry.name))), "{}", entry.name);
+#[ignore = "writes docs/reference"]
+fn write_pages() {
+    std::fs::write(folder().join("functions.md"), functions()).unwrap();
+    std::fs::write(folder().join("settings.md"), settings()).unwrap();
+}
+
+#[test]
+fn pages_are_those_of_the_engine() {
+    for (page, made) in [("functions.md", functions()), ("settings.md", settings())] {
+        let kept = std::fs::read_to_string(folder().join(page)).unwrap();
+        assert!(kept == made, "{page} is old: cargo test -p inlay --test reference -- --ignored");
     }
 }

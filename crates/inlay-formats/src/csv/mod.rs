@@ -26,22 +26,32 @@ pub(crate) use reader::open as open_file;
 use crate::paths;
 use convert::ReadRules;
 use index::Indexer;
-use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
-use inlay_types::{Error, LogicalType, Result, Value};
+use inlay_catalog::{FileAccess, ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
+use inlay_types::{Error, Result, Value};
 use scan::{CsvScan, Plan};
 use std::sync::Arc;
 
 /// `read_csv`, under one of its names.
 #[derive(Debug)]
-pub struct ReadCsv(pub &'static str);
+pub struct ReadCsv {
+    name: &'static str,
+    access: Arc<FileAccess>,
+}
+
+impl ReadCsv {
+    /// The reader of files that `access` allows.
+    pub fn new(name: &'static str, access: &Arc<FileAccess>) -> Self {
+        Self { name, access: Arc::clone(access) }
+    }
+}
 
 impl TableFunction for ReadCsv {
     fn name(&self) -> &'static str {
-        self.0
+        self.name
     }
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        let files = paths::expand(self.0, args)?;
+        let files = paths::expand(self.name, args, &self.access)?;
         Ok(Arc::new(CsvSource::open(files, &CsvOptions::read(named)?)?))
     }
 }
@@ -90,18 +100,6 @@ impl CsvSource {
         };
         let row_count_estimate = (size as f64 / schema.mean_size.max(1.0)) as u64;
         Ok(Self { columns, plan: Arc::new(plan), row_count_estimate })
-    }
-
-    /// The source of `COPY table FROM path (options)`: its columns are those given, by position.
-    pub fn for_copy(
-        path: &str,
-        columns: &[(String, LogicalType)],
-        named: &[(String, Value)],
-    ) -> Result<Self> {
-        let mut options = CsvOptions::read(named)?;
-        options.columns = Some(columns.to_vec());
-        let files = paths::expand("COPY", &[Value::Varchar(path.to_string())])?;
-        Self::open(files, &options)
     }
 
     /// How the files separate and quote.

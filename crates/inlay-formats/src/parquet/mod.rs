@@ -12,7 +12,7 @@ use crate::paths;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
 use inlay_catalog::{
-    ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource,
+    FileAccess, ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource,
 };
 use inlay_types::arrow::{ArrowField, ArrowRecords};
 use inlay_types::{Batch, Error, Interrupt, Reservation, Result, VECTOR_SIZE, Value};
@@ -32,11 +32,21 @@ const DECODE_ROWS: usize = 4 * VECTOR_SIZE;
 
 /// `read_parquet`, under one of its names.
 #[derive(Debug)]
-pub struct ReadParquet(pub &'static str);
+pub struct ReadParquet {
+    name: &'static str,
+    access: Arc<FileAccess>,
+}
+
+impl ReadParquet {
+    /// The reader of files that `access` allows.
+    pub fn new(name: &'static str, access: &Arc<FileAccess>) -> Self {
+        Self { name, access: Arc::clone(access) }
+    }
+}
 
 impl TableFunction for ReadParquet {
     fn name(&self) -> &'static str {
-        self.0
+        self.name
     }
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
@@ -45,10 +55,15 @@ impl TableFunction for ReadParquet {
                 // Text is text here already; accepted because scripts pass it.
                 "binary_as_string" if !boolean(name, value)? => {}
                 "format" => {}
-                _ => return Err(Error::invalid_argument(format!("{} has no parameter \"{name}\"", self.0))),
+                _ => {
+                    return Err(Error::invalid_argument(format!(
+                        "{} has no parameter \"{name}\"",
+                        self.name
+                    )));
+                }
             }
         }
-        Ok(Arc::new(ParquetSource::open(paths::expand(self.0, args)?)?))
+        Ok(Arc::new(ParquetSource::open(paths::expand(self.name, args, &self.access)?)?))
     }
 }
 

@@ -73,7 +73,9 @@ fn what_is_written_reads_back() {
             ("row_group_size".to_string(), Value::Integer(3000)),
         ];
         assert_eq!(write_parquet(&path, &names, &batch.types(), parts.clone(), &options), Ok(10_000));
-        let source = ReadParquet("read_parquet").bind(&[Value::Varchar(path.clone())], &[]).unwrap();
+        let source = ReadParquet::new("read_parquet", &Arc::default())
+            .bind(&[Value::Varchar(path.clone())], &[])
+            .unwrap();
         let types: Vec<LogicalType> = source.columns().iter().map(|c| c.ty.clone()).collect();
         assert_eq!(types, batch.types());
         assert_eq!(source.row_count_estimate(), Some(10_000));
@@ -103,7 +105,8 @@ fn damaged_files_are_errors() {
     let whole = std::fs::read(&path).unwrap();
     let read = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
-        let source = ReadParquet("read_parquet").bind(&[Value::Varchar(path.clone())], &[])?;
+        let source =
+            ReadParquet::new("read_parquet", &Arc::default()).bind(&[Value::Varchar(path.clone())], &[])?;
         rows(&*source, (0..source.columns().len()).collect(), Vec::new())
     };
     assert!(read(&whole).is_ok());

@@ -1,6 +1,7 @@
 //! FROM: tables, views, files, functions, subqueries and joins.
 
 use super::object::Home;
+use super::query_function::is_query_function;
 use super::scope::{Phase, Relation, RelationColumn, find_column, same_name};
 use super::subquery::{attach, combine, filter, free_columns};
 use super::{Binder, Bound, Output, VIEW_DEPTH_MAX};
@@ -238,6 +239,11 @@ impl Binder<'_> {
         }
         if super::unnest::gives_rows(&name) {
             return self.unnest_table(&name, call, ordinality, alias);
+        }
+        if is_query_function(&name) {
+            let bound = self.query_function(&name, call)?;
+            self.add_relation(&name, named_columns(&bound.output), alias)?;
+            return Ok(bound.plan);
         }
         if matches!(name.as_str(), "json_each" | "json_tree") {
             return self.rows_of_structs(call, ordinality, alias);

@@ -309,8 +309,10 @@ impl Binder<'_> {
             }
             other => other,
         };
-        let nulls_first = order.nulls_first.unwrap_or(self.context.default_nulls_first);
-        SortKey { expr, descending: order.descending, nulls_first }
+        let default = self.context.default_order;
+        let descending = order.descending.unwrap_or(default.descending);
+        let nulls_first = order.nulls_first.unwrap_or_else(|| default.nulls.is_first(descending));
+        SortKey { expr, descending, nulls_first }
     }
 }
 

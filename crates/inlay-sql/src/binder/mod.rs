@@ -38,6 +38,7 @@ mod object;
 mod objects;
 mod pivot;
 mod query;
+mod query_function;
 mod recursive;
 mod row;
 mod scope;
@@ -74,6 +75,40 @@ const VIEW_DEPTH_MAX: usize = 64;
 const STACK_RESERVE_BYTES: usize = 128 << 10;
 const STACK_GROWTH_BYTES: usize = 4 << 20;
 
+/// What ORDER BY does when it does not say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DefaultOrder {
+    /// The largest comes first.
+    pub descending: bool,
+    /// Where NULLs go.
+    pub nulls: NullOrder,
+}
+
+/// Where NULLs go when ORDER BY does not say.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum NullOrder {
+    /// Behind everything.
+    #[default]
+    Last,
+    /// Before everything.
+    First,
+    /// As if smaller than everything: SQLite, MySQL.
+    Lowest,
+    /// As if larger than everything: PostgreSQL.
+    Highest,
+}
+
+impl NullOrder {
+    fn is_first(self, descending: bool) -> bool {
+        match self {
+            Self::Last => false,
+            Self::First => true,
+            Self::Lowest => !descending,
+            Self::Highest => descending,
+        }
+    }
+}
+
 /// Gives the rows of a query.
 pub type RunQuery<'a> = &'a dyn Fn(plan::statement::Query) -> Result<Vec<Vec<Value>>>;
 
@@ -87,8 +122,8 @@ pub struct BindContext<'a> {
     pub named_parameters: &'a [(String, Value)],
     /// Settings that change which function a name means.
     pub options: ResolveOptions,
-    /// Where NULLs go when ORDER BY does not say: before everything instead of behind it.
-    pub default_nulls_first: bool,
+    /// What ORDER BY does when it does not say.
+    pub default_order: DefaultOrder,
     /// The value of a setting (lower-case name), for `SHOW` and `current_setting`.
     pub setting: &'a dyn Fn(&str) -> Option<Value>,
     /// Runs a query that the meaning of the statement depends on, such as for the columns of a PIVOT.

@@ -64,7 +64,7 @@ pub(super) fn of_window(window: &WindowCall) -> String {
 
 fn order(items: &[OrderItem]) -> String {
     let shown = items.iter().map(|item| {
-        let direction = if item.order.descending { " DESC" } else { "" };
+        let direction = if item.order.descending == Some(true) { " DESC" } else { "" };
         let nulls = match item.order.nulls_first {
             None => "",
             Some(true) => " NULLS FIRST",

@@ -236,7 +236,7 @@ impl Binder<'_> {
         select.distinct = Distinct::Rows;
         select.filter = build.and(parts.iter().map(|part| build.is_not_null(part.clone())).collect());
         let mut query = build.query(QueryBody::Select(Box::new(select)));
-        let order = SortOrder { descending: false, nulls_first: None };
+        let order = SortOrder { descending: Some(false), nulls_first: None };
         let key = |number: usize| OrderItem { expr: build.number(number), order };
         query.order_by = OrderBy::Items((1..=parts.len()).map(key).collect());
         query.limit = Some(build.number(PIVOT_COLUMNS_MAX + 1));

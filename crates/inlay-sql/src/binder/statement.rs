@@ -78,6 +78,13 @@ impl Binder<'_> {
                 let bound = self.shown_databases();
                 S::Query(self.finish(bound))
             }
+            StatementKind::Analyze { table } => {
+                if let Some(name) = table {
+                    self.table(name)?;
+                }
+                S::Nothing("ANALYZE")
+            }
+            StatementKind::Load => S::Nothing("LOAD"),
             StatementKind::Vacuum { .. }
             | StatementKind::Attach { .. }
             | StatementKind::Detach { .. }
@@ -176,8 +183,11 @@ impl Binder<'_> {
                 let bound = self.shown_tables();
                 Ok(plan::Statement::Query(self.finish(bound)))
             }
-            ("disable_optimizer", []) => Ok(plan::Statement::Set {
-                name: "enable_optimizer".to_string(),
+            ("force_checkpoint", []) => {
+                Ok(plan::Statement::Checkpoint { database: self.context.catalog.current(), force: true })
+            }
+            (disabled, []) if disabled.starts_with("disable_") => Ok(plan::Statement::Set {
+                name: disabled.replacen("disable_", "enable_", 1),
                 value: Some(Value::Boolean(false)),
             }),
             ("table_info", [table]) => {

@@ -120,7 +120,7 @@ fn with_context<T>(attached: &Attached, inner: impl FnOnce(&BindContext<'_>) -> 
         parameters: &[],
         named_parameters: &[],
         options: ResolveOptions::default(),
-        default_nulls_first: false,
+        default_order: Default::default(),
         setting: &|_| None,
         run: None,
     })

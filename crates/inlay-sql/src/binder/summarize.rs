@@ -117,7 +117,7 @@ impl Binder<'_> {
         }
         let outer = build.select(items, vec![inner, build.numbers(columns.len(), NUMBER)]);
         let mut outer = build.query(QueryBody::Select(Box::new(outer)));
-        let order = crate::parser::ast::SortOrder { descending: false, nulls_first: None };
+        let order = crate::parser::ast::SortOrder { descending: Some(false), nulls_first: None };
         let key = crate::parser::ast::OrderItem { expr: build.column(NUMBER), order };
         outer.order_by = crate::parser::ast::OrderBy::Items(vec![key]);
         self.query(&outer)

@@ -43,7 +43,7 @@ fn bound_with(sql: &str, parameters: &[Value]) -> Result<Statement> {
         parameters,
         named_parameters: &[("name".to_string(), Value::Integer(7))],
         options: ResolveOptions::default(),
-        default_nulls_first: false,
+        default_order: Default::default(),
         setting: &|name| (name == "threads").then_some(Value::BigInt(2)),
         run: None,
     };
@@ -494,7 +494,7 @@ fn the_workloads_bind() {
         parameters: &[],
         named_parameters: &[],
         options: ResolveOptions::default(),
-        default_nulls_first: false,
+        default_order: Default::default(),
         setting: &|_| None,
         run: None,
     };

@@ -174,6 +174,12 @@ pub enum StatementKind {
         database: Option<Ident>,
         force: bool,
     },
+    /// `ANALYZE [table]`.
+    Analyze {
+        table: Option<ObjectName>,
+    },
+    /// `LOAD` and `INSTALL` of what is built in.
+    Load,
     /// `VACUUM [ANALYZE] [table]`.
     Vacuum {
         table: Option<ObjectName>,
@@ -614,9 +620,9 @@ pub struct OrderItem {
 /// Direction of a sort key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SortOrder {
-    /// `DESC`.
-    pub descending: bool,
-    /// `NULLS FIRST` or `NULLS LAST`, if written; the default is last in both directions.
+    /// TRUE for `DESC`, FALSE for `ASC`, if written.
+    pub descending: Option<bool>,
+    /// `NULLS FIRST` or `NULLS LAST`, if written.
     pub nulls_first: Option<bool>,
 }
 

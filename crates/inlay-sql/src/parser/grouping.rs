@@ -146,7 +146,7 @@ impl Context<'_, '_> {
         let (Some(fraction), true) = (call.arguments.pop(), call.arguments.is_empty()) else {
             return refuse(format!("{name} WITHIN GROUP has one argument, the fraction"));
         };
-        let fraction = match (key.order.descending, quantile) {
+        let fraction = match (key.order.descending == Some(true), quantile) {
             (false, _) => fraction,
             (true, "quantile_cont") => {
                 let one = Expr { kind: ExprKind::Literal(Literal::Number("1.0".into())), pos };

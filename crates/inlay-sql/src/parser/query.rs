@@ -447,8 +447,9 @@ pub(super) fn select_star(from: Vec<TableRef>, pos: Pos) -> Select {
 
 fn sort_order(options: &ast::OrderByOptions) -> Result<SortOrder> {
     let descending = match &options.sort {
-        None | Some(ast::OrderBySort::Asc) => false,
-        Some(ast::OrderBySort::Desc) => true,
+        None => None,
+        Some(ast::OrderBySort::Asc) => Some(false),
+        Some(ast::OrderBySort::Desc) => Some(true),
         Some(ast::OrderBySort::Using(_)) => return Err(unsupported("ORDER BY ... USING")),
     };
     Ok(SortOrder { descending, nulls_first: options.nulls_first })

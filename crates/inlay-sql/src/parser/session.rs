@@ -2,7 +2,7 @@
 
 use super::Reader;
 use super::ast::{Isolation, StatementKind, TransactionModes};
-use inlay_types::Result;
+use inlay_types::{Error, Result};
 use sqlparser::tokenizer::Token;
 
 impl Reader<'_> {
@@ -105,6 +105,46 @@ impl Reader<'_> {
         }
         let table = if self.at_end() { None } else { Some(self.object_name()?) };
         Ok(StatementKind::Vacuum { table, analyze })
+    }
+
+    /// `ANALYZE [VERBOSE] [table [(columns)]]`.
+    pub(super) fn analyze(&mut self) -> Result<StatementKind> {
+        self.parser.next_token();
+        self.word("verbose");
+        let table = if self.at_end() { None } else { Some(self.object_name()?) };
+        if self.parser.consume_token(&Token::LParen) {
+            loop {
+                self.identifier()?;
+                if !self.parser.consume_token(&Token::Comma) {
+                    break;
+                }
+            }
+            self.expect(&Token::RParen)?;
+        }
+        Ok(StatementKind::Analyze { table })
+    }
+
+    /// `LOAD extension`, `INSTALL extension [FROM repository]`: nothing to do for what is built in.
+    pub(super) fn load(&mut self) -> Result<StatementKind> {
+        const BUILT_IN: [&str; 6] = ["core_functions", "icu", "json", "parquet", "tpcds", "tpch"];
+        self.parser.next_token();
+        let pos = self.pos();
+        let name = match &self.parser.peek_token_ref().token {
+            Token::SingleQuotedString(path) => {
+                let path = path.clone();
+                self.parser.next_token();
+                path
+            }
+            _ => self.identifier()?.value,
+        };
+        if self.word("from") {
+            self.parser.next_token();
+        }
+        if BUILT_IN.contains(&name.to_lowercase().as_str()) {
+            return Ok(StatementKind::Load);
+        }
+        let message = format!("there is no extension \"{name}\"; built in are {}", BUILT_IN.join(", "));
+        Err(Error::unsupported(message).at(pos.line, pos.column, self.sql))
     }
 
     /// `ATTACH [DATABASE] [IF NOT EXISTS] 'path' [AS name] [(options)]`.

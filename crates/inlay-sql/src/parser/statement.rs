@@ -49,6 +49,8 @@ impl Reader<'_> {
             }
             "CHECKPOINT" | "FORCE" => self.checkpoint()?,
             "VACUUM" => self.vacuum()?,
+            "ANALYZE" | "ANALYSE" => self.analyze()?,
+            "INSTALL" | "LOAD" => self.load()?,
             "ATTACH" => self.attach()?,
             "DETACH" => self.detach()?,
             "USE" => {
@@ -302,7 +304,7 @@ impl Reader<'_> {
         if self.words(&["columns", "from"]) || self.words(&["columns", "in"]) {
             return Ok(StatementKind::Describe(self.table_or_query()?));
         }
-        for what in ["schemas", "variables"] {
+        for what in ["schemas", "variables", "all"] {
             let pos = self.pos();
             if self.word(what) {
                 return Ok(pragma_without_arguments(&format!("show_{what}"), pos));

@@ -167,7 +167,7 @@ fn select_extensions() {
     assert_eq!((exclude.len(), replace.len()), (2, 1));
     assert_eq!(select("SELECT a, count(*) FROM t GROUP BY ALL").group_by, GroupBy::All);
     let StatementKind::Query(query) = kind("SELECT a FROM t ORDER BY ALL DESC NULLS FIRST") else { panic!() };
-    assert_eq!(query.order_by, OrderBy::All(SortOrder { descending: true, nulls_first: Some(true) }));
+    assert_eq!(query.order_by, OrderBy::All(SortOrder { descending: Some(true), nulls_first: Some(true) }));
     assert!(
         matches!(select("SELECT DISTINCT ON (a) a, b FROM t").distinct, Distinct::On(items) if items.len() == 1)
     );

@@ -188,6 +188,8 @@ pub enum Statement {
         /// FORCE: transactions in the way are ended.
         force: bool,
     },
+    /// A statement that has nothing to do here: statistics are always kept, extensions are built in.
+    Nothing(&'static str),
     /// VACUUM
     Vacuum {
         /// Which database.
@@ -631,6 +633,7 @@ impl Statement {
             Self::Release(_) => "RELEASE SAVEPOINT",
             Self::Checkpoint { .. } => "CHECKPOINT",
             Self::Vacuum { .. } => "VACUUM",
+            Self::Nothing(kind) => kind,
             Self::Verify(_) => "PRAGMA verify",
             Self::Attach(_) => "ATTACH",
             Self::Detach { .. } => "DETACH",

@@ -79,6 +79,7 @@ impl Run<'_> {
         format: ExportFormat,
         options: &[(String, Value)],
     ) -> Result<QueryResult> {
+        self.may_touch(directory)?;
         let state = self.transactions.of(self.database, database)?.state();
         let contents = Contents::of(&state)?;
         std::fs::create_dir_all(directory).map_err(|error| Error::io("cannot create", directory, &error))?;
@@ -146,6 +147,7 @@ impl Run<'_> {
 
     /// Carries out IMPORT DATABASE.
     pub(crate) fn import_database(&mut self, database: String, directory: &str) -> Result<QueryResult> {
+        self.may_touch(directory)?;
         let current = self.session.names.current.replace(database);
         let schemas = std::mem::take(&mut self.session.names.schemas);
         self.transactions.set_session(&self.session.names);

@@ -904,7 +904,7 @@ fn all_settings(gather: &Gather<'_>) -> Rows {
     let row = |setting: &settings::Setting| {
         let value = gather.names.setting(setting.name);
         let ty = value.as_ref().map_or_else(|| "VARCHAR".to_string(), |v| v.logical_type().to_string());
-        let scope = if settings::is_global(setting.name) { "GLOBAL" } else { "LOCAL" };
+        let scope = if setting.scope == settings::Scope::Database { "GLOBAL" } else { "LOCAL" };
         vec![
             text(setting.name),
             optional(value.map(|value| value.to_string())),

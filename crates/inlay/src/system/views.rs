@@ -503,6 +503,7 @@ const TABLE_MACROS: &[(&str, &str)] = &[
             database_name = current_database() AND schema_name = current_schema() AS current
             FROM inlay_schemas() WHERE NOT internal ORDER BY 1, 2",
     ),
+    ("pragma_show_all", "() AS TABLE SELECT name, value AS setting, description FROM inlay_settings()"),
     ("pragma_show_variables", "() AS TABLE SELECT name, value, type FROM inlay_variables()"),
     ("pragma_settings", "() AS TABLE SELECT name, value, description FROM inlay_settings()"),
 ];

@@ -19,7 +19,7 @@ fn bound(catalog: &Catalog, sql: &str) -> Result<Query> {
         parameters: &[],
         named_parameters: &[],
         options: Default::default(),
-        default_nulls_first: false,
+        default_order: Default::default(),
         setting: &|_| None,
         run: None,
     };

@@ -1,72 +1,93 @@
 //! Settings: what can be set, where it holds, and how its value is written.
 //!
-//! `threads` and `memory_limit` belong to the database, the others to one connection. [`SETTINGS`] is the list that
-//! SET, SHOW, the API and error messages share.
+//! [`SETTINGS`] is the list that SET, SHOW, the API and error messages share. A setting belongs to the database or to one
+//! connection; what a database was opened with is what its connections start with.
+//!
+//! - [`values`]: sizes, times, words. [`foreign`]: settings of other systems that have nothing to set here.
 
-use inlay_catalog::near_names;
+mod foreign;
+mod values;
+
+use inlay_catalog::{FileAccess, near_names};
 use inlay_exec::TempSpace;
 use inlay_kernels::zone::Zone;
+use inlay_sql::binder::{DefaultOrder, NullOrder};
 use inlay_storage::store::{AccessMode, StoreOptions};
 use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, MemoryBudget, Result, VECTOR_SIZE, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use values::*;
 
 /// Name and meaning of a setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// Lower-case name.
     pub name: &'static str,
+    /// Whom it belongs to.
+    pub scope: Scope,
     /// What it does, for people.
     pub description: &'static str,
 }
 
+/// Whom a setting belongs to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Scope {
+    /// All connections of a database.
+    Database,
+    /// One connection.
+    Session,
+}
+
 /// Every setting.
 pub const SETTINGS: &[Setting] = &[
-    Setting { name: "threads", description: "worker threads of a query, the calling thread among them" },
-    Setting {
-        name: "memory_limit",
-        description: "bytes that tables and queries may take, such as '2GB' or '80%'",
-    },
-    Setting {
-        name: "synchronous",
-        description: "what a commit waits for: 'full' (the disk), 'normal' (the system) or 'off'",
-    },
-    Setting {
-        name: "checkpoint_threshold",
-        description: "size of the log from which on a commit makes a checkpoint, such as '16MB'",
-    },
-    Setting {
-        name: "temp_directory",
-        description: "where queries put rows that do not fit into memory_limit",
-    },
-    Setting {
-        name: "max_temp_directory_size",
-        description: "bytes that such rows may take on the disk, such as '100GB'",
-    },
-    Setting {
-        name: "enable_optimizer",
-        description: "whether plans are optimised; answers are the same without",
-    },
-    Setting {
-        name: "disabled_optimizers",
-        description: "'all' is enable_optimizer = false; '' is everything at work",
-    },
-    Setting {
-        name: "debug_batch_rows",
-        description: "rows that a source hands on at a time, 1 to 2048; fewer are for tests",
-    },
-    Setting { name: "integer_division", description: "whether / of two integers drops the fraction" },
-    Setting {
-        name: "default_null_order",
-        description: "where ORDER BY puts NULLs: 'nulls_last' or 'nulls_first'",
-    },
-    Setting {
-        name: "timezone",
-        description: "the time zone in which TIMESTAMPTZ values are shown, read and taken apart, such as 'Europe/Amsterdam'",
-    },
+    of_database("threads", "worker threads of a query, the calling thread among them"),
+    of_database("memory_limit", "bytes that tables and queries may take, such as '2GB' or '80%'"),
+    of_database("synchronous", "what a commit waits for: 'full' (the disk), 'normal' (the system) or 'off'"),
+    of_database(
+        "checkpoint_threshold",
+        "size of the log from which on a commit makes a checkpoint, such as '16MB'",
+    ),
+    of_database("temp_directory", "where queries put rows that do not fit into memory_limit"),
+    of_database("max_temp_directory_size", "bytes that such rows may take on the disk, such as '100GB'"),
+    of_database(
+        "enable_external_access",
+        "whether statements may read and write files; once off it stays off",
+    ),
+    of_database(
+        "allowed_directories",
+        "directories in reach though enable_external_access is off, such as ['/data']",
+    ),
+    of_database("allowed_paths", "files in reach though enable_external_access is off"),
+    of_database("lock_configuration", "whether settings are fixed; once on it stays on"),
+    of_session(
+        "statement_timeout",
+        "how long a statement may take, in milliseconds or as '5s'; 0 is as long as it likes",
+    ),
+    of_session("enable_optimizer", "whether plans are optimised; answers are the same without"),
+    of_session("disabled_optimizers", "'all' is enable_optimizer = false; '' is everything at work"),
+    of_session("debug_batch_rows", "rows that a source hands on at a time, 1 to 2048; fewer are for tests"),
+    of_session("integer_division", "whether / of two integers drops the fraction"),
+    of_session("default_order", "how ORDER BY sorts unless it says: 'asc' or 'desc'"),
+    of_session(
+        "default_null_order",
+        "where ORDER BY puts NULLs: 'nulls_last', 'nulls_first', 'postgres' (largest) or 'sqlite' (smallest)",
+    ),
+    of_session(
+        "timezone",
+        "the time zone in which TIMESTAMPTZ values are shown, read and taken apart, such as 'Europe/Amsterdam'",
+    ),
 ];
+
+const fn of_database(name: &'static str, description: &'static str) -> Setting {
+    Setting { name, scope: Scope::Database, description }
+}
+
+const fn of_session(name: &'static str, description: &'static str) -> Setting {
+    Setting { name, scope: Scope::Session, description }
+}
 
 /// Names that other systems use for ours.
 const ALIASES: &[(&str, &str)] = &[
@@ -93,6 +114,8 @@ pub struct DatabaseSettings {
     budget: MemoryBudget,
     stores: Mutex<StoreOptions>,
     temp: Mutex<Arc<TempSpace>>,
+    files: Arc<FileAccess>,
+    is_locked: AtomicBool,
 }
 
 impl DatabaseSettings {
@@ -104,12 +127,19 @@ impl DatabaseSettings {
             budget,
             stores: Mutex::default(),
             temp: Mutex::default(),
+            files: Arc::default(),
+            is_locked: AtomicBool::new(false),
         }
     }
 
     /// Where rows go that do not fit into memory.
     pub fn temp(&self) -> Arc<TempSpace> {
         Arc::clone(&self.temp.lock())
+    }
+
+    /// Which files statements may touch.
+    pub fn files(&self) -> &Arc<FileAccess> {
+        &self.files
     }
 
     /// How files are opened and written.
@@ -128,8 +158,12 @@ impl DatabaseSettings {
 pub struct SessionSettings {
     /// `/` of integers drops the fraction.
     pub integer_division: bool,
-    /// ORDER BY puts NULLs first.
-    pub default_nulls_first: bool,
+    /// What ORDER BY does when it does not say.
+    pub default_order: DefaultOrder,
+    /// How long a statement may take.
+    pub timeout: Option<Duration>,
+    /// What it was told of other systems' settings.
+    foreign: foreign::Told,
     /// Plans run as they are bound.
     pub optimizer_off: bool,
     /// Rows that a source hands on at a time; 0 is the most.
@@ -150,27 +184,31 @@ impl SessionSettings {
     }
 }
 
-/// Whether a setting belongs to the database, not to one connection.
-pub fn is_global(name: &str) -> bool {
-    const OF_SESSION: &[&str] = &[
-        "integer_division",
-        "default_null_order",
-        "timezone",
-        "enable_optimizer",
-        "disabled_optimizers",
-        "debug_batch_rows",
-    ];
-    !OF_SESSION.contains(&name)
-}
-
-/// Gives a setting a value, or its default again (`None`).
+/// Gives a setting a value, or its default again (`None`). `all` are the connection's.
 pub fn set(
     name: &str,
     value: Option<&Value>,
     database: &DatabaseSettings,
     session: &mut SessionSettings,
 ) -> Result<()> {
+    if database.is_locked.load(Ordering::Relaxed) {
+        let message = format!("{name} cannot be set: lock_configuration fixed the settings");
+        return Err(Error::invalid_argument(message));
+    }
+    if name.eq_ignore_ascii_case("all") && value.is_none() {
+        *session = SessionSettings::default();
+        return Ok(());
+    }
+    if let Some(outcome) = foreign::set(name, value, &mut session.foreign) {
+        return outcome;
+    }
     match canonical(name)? {
+        own if is_of_files(own) => set_files(own, value, database)?,
+        "statement_timeout" => session.timeout = value.map_or(Ok(None), timeout_of)?,
+        "lock_configuration" => {
+            let lock = value.map_or(Ok(false), |value| boolean_of(name, value))?;
+            database.is_locked.store(lock, Ordering::Relaxed);
+        }
         "threads" => {
             let threads = value.map_or(Ok(default_threads()), threads_of)?;
             database.threads.store(threads, Ordering::Relaxed);
@@ -189,6 +227,9 @@ pub fn set(
             database.stores.lock().checkpoint_threshold = bytes;
         }
         "temp_directory" => {
+            if let Some(directory) = value {
+                database.files.check(&directory.to_string())?;
+            }
             let limit = Some(database.temp().limit());
             let directory = value.map_or_else(std::env::temp_dir, |value| value.to_string().into());
             *database.temp.lock() = Arc::new(TempSpace::new(directory, limit));
@@ -222,7 +263,10 @@ pub fn set(
                 }
             };
         }
-        "default_null_order" => session.default_nulls_first = value.map_or(Ok(false), nulls_first_of)?,
+        "default_order" => session.default_order.descending = value.map_or(Ok(false), direction_of)?,
+        "default_null_order" => {
+            session.default_order.nulls = value.map_or(Ok(NullOrder::Last), null_order_of)?;
+        }
         "timezone" => session.zone = value.map(|name| Zone::named(&name.to_string())).transpose()?,
         other => return Err(Error::internal(format!("the setting {other} is listed but not handled"))),
     }
@@ -231,7 +275,17 @@ pub fn set(
 
 /// The value of a setting.
 pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -> Option<Value> {
-    Some(match canonical(name).ok()? {
+    let Ok(own) = canonical(name) else { return foreign::get(name, &session.foreign) };
+    let list = |items: Vec<String>| Value::Varchar(format!("[{}]", items.join(", ")));
+    Some(match own {
+        "enable_external_access" => Value::Boolean(database.files.is_unrestricted()),
+        "allowed_directories" => list(database.files.directories()),
+        "allowed_paths" => list(database.files.files()),
+        "lock_configuration" => Value::Boolean(database.is_locked.load(Ordering::Relaxed)),
+        "statement_timeout" => Value::BigInt(session.timeout.map_or(0, |limit| limit.as_millis() as i64)),
+        "default_order" => {
+            Value::Varchar(if session.default_order.descending { "desc" } else { "asc" }.to_string())
+        }
         "threads" => Value::BigInt(database.threads() as i64),
         "memory_limit" => Value::Varchar(memory_text(database.budget.limit())),
         "synchronous" => Value::Varchar(
@@ -253,21 +307,52 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         "debug_batch_rows" => Value::BigInt(session.batch_rows() as i64),
         "integer_division" => Value::Boolean(session.integer_division),
         "timezone" => Value::Varchar(session.time_zone().name().to_string()),
-        "default_null_order" => {
-            Value::Varchar(if session.default_nulls_first { "nulls_first" } else { "nulls_last" }.to_string())
-        }
+        "default_null_order" => Value::Varchar(null_order_text(session.default_order.nulls).to_string()),
         _ => return None,
     })
+}
+
+fn is_of_files(name: &str) -> bool {
+    matches!(name, "enable_external_access" | "allowed_directories" | "allowed_paths")
+}
+
+/// What files statements may touch. It can be narrowed, not widened: SQL that is run later does not get out.
+fn set_files(name: &str, value: Option<&Value>, database: &DatabaseSettings) -> Result<()> {
+    let files = &database.files;
+    if name == "enable_external_access" {
+        let enabled = value.map_or(Ok(true), |value| boolean_of(name, value))?;
+        return match (enabled, files.is_unrestricted()) {
+            (false, _) => {
+                files.restrict();
+                Ok(())
+            }
+            (true, true) => Ok(()),
+            (true, false) => Err(Error::invalid_argument(
+                "enable_external_access cannot be switched on again; open the database with it instead",
+            )),
+        };
+    }
+    if !files.is_unrestricted() {
+        let message = format!("{name} has to be set before enable_external_access is switched off");
+        return Err(Error::invalid_argument(message));
+    }
+    let paths = value.map(texts_of).unwrap_or_default();
+    if name == "allowed_paths" {
+        files.allow_files(&paths)
+    } else {
+        files.allow_directories(&paths)
+    }
+    Ok(())
 }
 
 fn canonical(name: &str) -> Result<&'static str> {
     let lower = name.to_lowercase();
     let name = ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(lower.as_str(), |(_, own)| own);
     SETTINGS.iter().find(|setting| setting.name == name).map(|setting| setting.name).ok_or_else(|| {
-        let known: Vec<&str> = SETTINGS.iter().map(|s| s.name).collect();
-        let near = near_names(name, known.iter().copied());
+        let own = SETTINGS.iter().map(|setting| setting.name);
+        let near = near_names(name, own.clone().chain(foreign::names()));
         let hint = match near.as_slice() {
-            [] => format!("settings are {}", known.join(", ")),
+            [] => format!("settings are {}", own.collect::<Vec<_>>().join(", ")),
             near => format!("did you mean {}?", near.join(" or ")),
         };
         Error::invalid_argument(format!("setting \"{lower}\" does not exist; {hint}"))
@@ -276,6 +361,22 @@ fn canonical(name: &str) -> Result<&'static str> {
 
 /// Settings by name.
 type Settings = Vec<(String, Value)>;
+
+/// Gives settings their values, those that forbid others at the end.
+pub fn set_all(
+    config: &[(String, Value)],
+    database: &DatabaseSettings,
+    session: &mut SessionSettings,
+) -> Result<()> {
+    let rank = |name: &str| match name.to_lowercase().as_str() {
+        "enable_external_access" => 1,
+        "lock_configuration" => 2,
+        _ => 0,
+    };
+    let mut ordered: Vec<&(String, Value)> = config.iter().collect();
+    ordered.sort_by_key(|(name, _)| rank(name));
+    ordered.into_iter().try_for_each(|(name, value)| set(name, Some(value), database, session))
+}
 
 /// What a configuration says of `access_mode`, and the rest of it.
 pub fn access_of(config: &[(String, Value)]) -> Result<(Option<AccessMode>, Settings)> {
@@ -294,86 +395,6 @@ pub fn access_of(config: &[(String, Value)]) -> Result<(Option<AccessMode>, Sett
         },
     };
     Ok((access, others))
-}
-
-fn synchronous_of(value: &Value) -> Result<Synchronous> {
-    match value.to_string().to_lowercase().as_str() {
-        "full" | "on" | "2" => Ok(Synchronous::Full),
-        "normal" | "1" => Ok(Synchronous::Normal),
-        "off" | "0" => Ok(Synchronous::Off),
-        _ => {
-            let message = format!("synchronous = {value}: expected full, normal or off");
-            Err(Error::invalid_argument(message))
-        }
-    }
-}
-
-fn threads_of(value: &Value) -> Result<usize> {
-    let number = value.as_i128().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
-    match number {
-        Some(count @ 1..=THREADS_MAX) => Ok(count as usize),
-        _ => Err(Error::invalid_argument(format!(
-            "threads = {value}: expected a number from 1 to {THREADS_MAX}"
-        ))),
-    }
-}
-
-fn boolean_of(name: &str, value: &Value) -> Result<bool> {
-    let text = value.to_string().to_lowercase();
-    match text.as_str() {
-        "true" | "on" | "1" | "yes" => Ok(true),
-        "false" | "off" | "0" | "no" => Ok(false),
-        _ => Err(Error::invalid_argument(format!("{name} = {value}: expected true or false"))),
-    }
-}
-
-fn nulls_first_of(value: &Value) -> Result<bool> {
-    match value.to_string().to_lowercase().replace([' ', '_'], "").as_str() {
-        "nullsfirst" | "first" => Ok(true),
-        "nullslast" | "last" => Ok(false),
-        _ => Err(Error::invalid_argument(format!(
-            "default_null_order = {value}: expected nulls_first or nulls_last"
-        ))),
-    }
-}
-
-/// Bytes of `'2GB'`, `'512MiB'`, `'80%'`, or of a plain number.
-fn memory_of(name: &str, value: &Value) -> Result<u64> {
-    if let Some(bytes) = value.as_i128() {
-        return u64::try_from(bytes).ok().filter(|b| *b > 0).ok_or_else(|| not_memory(name, value));
-    }
-    let text = value.to_string();
-    let text = text.trim();
-    let unit_start = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit_start);
-    let number: f64 = number.parse().map_err(|_| not_memory(name, value))?;
-    let scale = match unit.trim().to_lowercase().as_str() {
-        "" | "b" | "byte" | "bytes" => 1.0,
-        "k" | "kb" => 1e3,
-        "m" | "mb" => 1e6,
-        "g" | "gb" => 1e9,
-        "t" | "tb" => 1e12,
-        "kib" => 1024.0,
-        "mib" => 1_048_576.0,
-        "gib" => 1_073_741_824.0,
-        "tib" => 1_099_511_627_776.0,
-        "%" => machine_memory() as f64 / 100.0,
-        _ => return Err(not_memory(name, value)),
-    };
-    let bytes = number * scale;
-    if bytes >= 1.0 && bytes < u64::MAX as f64 { Ok(bytes as u64) } else { Err(not_memory(name, value)) }
-}
-
-fn not_memory(name: &str, value: &Value) -> Error {
-    Error::invalid_argument(format!("{name} = {value}: expected a size such as '2GB', '512MiB' or '80%'"))
-}
-
-fn memory_text(bytes: u64) -> String {
-    let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match units.iter().find(|(size, _)| bytes >= *size) {
-        Some((size, unit)) => format!("{:.1} {unit}", bytes as f64 / *size as f64),
-        None => format!("{bytes} bytes"),
-    }
 }
 
 fn default_threads() -> usize {

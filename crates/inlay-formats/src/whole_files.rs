@@ -1,0 +1,168 @@
+//! `read_text` and `read_blob`: a row for each file with all that it holds. `glob`: the names of files.
+//!
+//! A file is opened when its row is read, and only read if its content is asked for.
+
+use crate::paths;
+use inlay_catalog::{
+    FileAccess, ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource,
+};
+use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, Value, Vector};
+use std::fs::Metadata;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::UNIX_EPOCH;
+
+/// What a function gives of files.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// Content as text.
+    Text,
+    /// Content as bytes.
+    Blob,
+    /// Names alone.
+    Names,
+}
+
+/// One of the three functions.
+#[derive(Debug)]
+pub struct WholeFiles {
+    kind: Kind,
+    access: Arc<FileAccess>,
+}
+
+impl WholeFiles {
+    /// The function over files that `access` allows.
+    pub fn new(kind: Kind, access: &Arc<FileAccess>) -> Self {
+        Self { kind, access: Arc::clone(access) }
+    }
+}
+
+impl TableFunction for WholeFiles {
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Text => "read_text",
+            Kind::Blob => "read_blob",
+            Kind::Names => "glob",
+        }
+    }
+
+    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+        if let Some((name, _)) = named.first() {
+            return Err(Error::invalid_argument(format!("{} has no parameter \"{name}\"", self.name())));
+        }
+        let column = |(name, ty): (&str, LogicalType)| SourceColumn { name: name.to_string(), ty };
+        let (paths, columns) = match self.kind {
+            Kind::Names => {
+                (paths::matching(self.name(), args, &self.access)?, vec![("file", LogicalType::Varchar)])
+            }
+            kind => {
+                let content = if kind == Kind::Text { LogicalType::Varchar } else { LogicalType::Blob };
+                let columns = vec![
+                    ("filename", LogicalType::Varchar),
+                    ("content", content),
+                    ("size", LogicalType::BigInt),
+                    ("last_modified", LogicalType::TimestampTz),
+                ];
+                (paths::expand(self.name(), args, &self.access)?, columns)
+            }
+        };
+        let columns = columns.into_iter().map(column).collect();
+        Ok(Arc::new(Files { name: self.name(), kind: self.kind, paths: paths.into(), columns }))
+    }
+}
+
+/// Files as rows.
+#[derive(Clone, Debug)]
+struct Files {
+    name: &'static str,
+    kind: Kind,
+    paths: Arc<[String]>,
+    columns: Vec<SourceColumn>,
+}
+
+impl TableSource for Files {
+    fn description(&self) -> String {
+        let shown: Vec<String> = self.paths.iter().take(3).map(|path| format!("'{path}'")).collect();
+        let more = if self.paths.len() > 3 { ", ..." } else { "" };
+        format!("{}({}{more})", self.name, shown.join(", "))
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn row_count_estimate(&self) -> Option<u64> {
+        Some(self.paths.len() as u64)
+    }
+
+    fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
+        Ok(Box::new(FilesScan { files: self.clone(), request, next: AtomicUsize::new(0) }))
+    }
+}
+
+struct FilesScan {
+    files: Files,
+    request: ScanRequest,
+    next: AtomicUsize,
+}
+
+impl SourceScan for FilesScan {
+    fn next_task(&self) -> Result<Option<SourceTask>> {
+        self.request.interrupt.check()?;
+        let Some(path) = self.files.paths.get(self.next.fetch_add(1, Ordering::Relaxed)).cloned() else {
+            return Ok(None);
+        };
+        let (kind, types) = (self.files.kind, self.files.columns.iter().map(|column| column.ty.clone()));
+        let (types, request) = (types.collect::<Vec<_>>(), self.request.clone());
+        Ok(Some(Box::new(std::iter::once_with(move || {
+            let file = Opened { path: &path, kind, budget: &request.budget };
+            let columns = request.columns.iter().map(|&index| {
+                let value = file.value(index)?;
+                Vector::from_sql_values(types[index].clone(), &[value])
+            });
+            Ok(Batch::new(columns.collect::<Result<_>>()?, 1))
+        }))))
+    }
+}
+
+struct Opened<'a> {
+    path: &'a str,
+    kind: Kind,
+    budget: &'a MemoryBudget,
+}
+
+impl Opened<'_> {
+    fn value(&self, column: usize) -> Result<Value> {
+        Ok(match column {
+            0 => Value::Varchar(self.path.to_string()),
+            1 => self.content()?,
+            2 => Value::BigInt(self.metadata()?.len() as i64),
+            _ => {
+                let modified = self.metadata()?.modified().ok();
+                let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                since.map_or(Value::Null, |since| Value::TimestampTz(since.as_micros() as i64))
+            }
+        })
+    }
+
+    fn metadata(&self) -> Result<Metadata> {
+        std::fs::metadata(self.path).map_err(|error| Error::io("cannot read", self.path, &error))
+    }
+
+    fn content(&self) -> Result<Value> {
+        // What is read is copied once into the vector.
+        let _held = self.budget.reserve(self.metadata()?.len().saturating_mul(2))?;
+        let bytes = std::fs::read(self.path).map_err(|error| Error::io("cannot read", self.path, &error))?;
+        if self.kind == Kind::Blob {
+            return Ok(Value::Blob(bytes));
+        }
+        String::from_utf8(bytes).map(Value::Varchar).map_err(|error| Error::MalformedFile {
+            path: self.path.to_string(),
+            line: None,
+            message: format!(
+                "byte {} is not UTF-8 text; read_blob reads any file",
+                error.utf8_error().valid_up_to()
+            ),
+        })
+    }
+}
