@@ -4,8 +4,10 @@
 //! parentheses. They are made of the state that the statement sees, when it is bound. `information_schema`,
 //! `pg_catalog` and `sqlite_master` are views over them ([`views`]), which exist in every database and in no file.
 
+mod constraints;
 mod gather;
 mod tables;
+mod types;
 mod views;
 
 use crate::names::Names;
@@ -17,13 +19,15 @@ use inlay_formats::ColumnSource;
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 
+type Rows = Vec<Vec<Value>>;
+
 /// A system table.
 struct SystemTable {
     /// Behind `inlay_` and `duckdb_`.
     name: &'static str,
     /// Names and types: `t`ext, `i`nteger (BIGINT), `n`umber (INTEGER), `b`oolean.
     columns: &'static [(&'static str, char)],
-    rows: fn(&gather::Gather<'_>) -> Vec<Vec<Value>>,
+    rows: fn(&gather::Gather<'_>) -> Rows,
 }
 
 /// A system table as a function in FROM: its rows are those of the statement that named it.
@@ -84,7 +88,7 @@ pub(crate) fn macro_named(kind: DefinitionKind, name: &str) -> Option<Arc<Defini
 
 /// Names of all system functions.
 pub(crate) fn function_names() -> Vec<&'static str> {
-    tables::FUNCTION_NAMES.to_vec()
+    tables::FUNCTION_NAMES.iter().map(String::as_str).collect()
 }
 
 /// What a name stands for that nothing else has; `schema.name` for one in a schema of system tables.

@@ -1,7 +1,9 @@
 //! The rows of each system table.
 
-use super::SystemTable;
+use super::constraints::{constraints, key_columns};
 use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, type_oid};
+use super::types::{labels, types};
+use super::{Rows, SystemTable};
 use crate::define::text as sql;
 use crate::settings;
 use inlay_catalog::{TableSchema, bare_name};
@@ -11,8 +13,7 @@ use inlay_sql::parser::parse_macro;
 use inlay_storage::Origin;
 use inlay_storage::store::{DefinitionKind, Object};
 use inlay_types::Value;
-
-type Rows = Vec<Vec<Value>>;
+use std::sync::LazyLock;
 
 /// Every system table.
 pub(super) const TABLES: &[SystemTable] = &[
@@ -294,34 +295,10 @@ pub(super) const TABLES: &[SystemTable] = &[
 ];
 
 /// Names of all functions of this module, for hints.
-pub(super) const FUNCTION_NAMES: &[&str] = &[
-    "inlay_databases",
-    "inlay_schemas",
-    "inlay_tables",
-    "inlay_columns",
-    "inlay_views",
-    "inlay_indexes",
-    "inlay_constraints",
-    "inlay_types",
-    "inlay_sequences",
-    "inlay_functions",
-    "inlay_settings",
-    "inlay_keywords",
-    "inlay_memory",
-    "duckdb_databases",
-    "duckdb_schemas",
-    "duckdb_tables",
-    "duckdb_columns",
-    "duckdb_views",
-    "duckdb_indexes",
-    "duckdb_constraints",
-    "duckdb_types",
-    "duckdb_sequences",
-    "duckdb_functions",
-    "duckdb_settings",
-    "duckdb_keywords",
-    "duckdb_memory",
-];
+pub(super) static FUNCTION_NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let names = |table: &SystemTable| [format!("inlay_{}", table.name), format!("duckdb_{}", table.name)];
+    TABLES.iter().flat_map(names).collect()
+});
 
 fn databases(gather: &Gather<'_>) -> Rows {
     let mut rows: Rows = Vec::new();
@@ -534,238 +511,6 @@ fn indexes(gather: &Gather<'_>) -> Rows {
     rows
 }
 
-/// A constraint of a table.
-struct Constraint {
-    kind: &'static str,
-    text: String,
-    expression: Option<String>,
-    columns: Vec<usize>,
-    name: String,
-    referenced: Option<(String, Vec<String>, &'static str, &'static str)>,
-}
-
-fn constraints_of(schema: &TableSchema) -> Vec<Constraint> {
-    let mut all = Vec::new();
-    let plain = |kind, text, columns: Vec<usize>, name| Constraint {
-        kind,
-        text,
-        expression: None,
-        columns,
-        name,
-        referenced: None,
-    };
-    let names = |columns: &[usize]| {
-        columns.iter().map(|&column| schema.columns[column].name.as_str()).collect::<Vec<_>>()
-    };
-    let bare = bare_name(&schema.name);
-    for key in schema.all_keys() {
-        let listed = names(&key).join(", ");
-        let name = inlay_sql::binder::key_name(schema, &key);
-        let (kind, written) = if key == schema.primary_key {
-            ("PRIMARY KEY", format!("PRIMARY KEY({listed})"))
-        } else {
-            ("UNIQUE", format!("UNIQUE({listed})"))
-        };
-        all.push(plain(kind, written, key, name));
-    }
-    all.sort_by_key(|constraint| constraint.kind != "PRIMARY KEY");
-    for check in &schema.checks {
-        let mentioned = |column: &usize| sql::mentions(&check.condition, &schema.columns[*column].name);
-        let columns = (0..schema.columns.len()).filter(mentioned).collect();
-        let written = format!("CHECK({})", check.condition);
-        let mut constraint = plain("CHECK", written, columns, check.name.clone());
-        constraint.expression = Some(check.condition.clone());
-        all.push(constraint);
-    }
-    for key in &schema.foreign_keys {
-        let written = format!(
-            "FOREIGN KEY ({}) REFERENCES {}({})",
-            names(&key.columns).join(", "),
-            bare_name(&key.table),
-            key.referenced.join(", ")
-        );
-        let mut constraint = plain("FOREIGN KEY", written, key.columns.clone(), key.name.clone());
-        let rule = |action| match action {
-            inlay_storage::ReferenceAction::Restrict => "NO ACTION",
-            inlay_storage::ReferenceAction::Cascade => "CASCADE",
-            inlay_storage::ReferenceAction::SetNull => "SET NULL",
-            inlay_storage::ReferenceAction::SetDefault => "SET DEFAULT",
-        };
-        constraint.referenced =
-            Some((key.table.clone(), key.referenced.clone(), rule(key.on_update), rule(key.on_delete)));
-        all.push(constraint);
-    }
-    for (index, column) in schema.columns.iter().enumerate() {
-        if column.not_null && !schema.primary_key.contains(&index) {
-            let name = format!("{bare}_{}_not_null", column.name);
-            all.push(plain("NOT NULL", "NOT NULL".to_string(), vec![index], name));
-        }
-    }
-    all
-}
-
-/// The name of the key that a foreign key refers to.
-fn referenced_key(gather: &Gather<'_>, seen: &Seen, table: &str, columns: &[String]) -> Option<String> {
-    let id = seen.state.relation(table)?.id();
-    let target = gather.table(seen, id)?;
-    let schema = target.schema();
-    let positions: Vec<usize> = columns.iter().filter_map(|column| schema.position(column)).collect();
-    let is_it = |key: &&Vec<usize>| {
-        key.len() == positions.len() && key.iter().all(|column| positions.contains(column))
-    };
-    schema.all_keys().iter().find(is_it).map(|key| inlay_sql::binder::key_name(schema, key))
-}
-
-fn constraints(gather: &Gather<'_>) -> Rows {
-    let mut rows = Vec::new();
-    for seen in gather.databases() {
-        for object in seen.objects() {
-            let Object::Table(slot) = object else { continue };
-            let Some(table) = gather.table(&seen, object.id()) else { continue };
-            let schema = table.schema();
-            for (index, constraint) in constraints_of(schema).into_iter().enumerate() {
-                let columns = &constraint.columns;
-                let (target, referenced, on_update, on_delete) =
-                    constraint.referenced.clone().map_or((None, Vec::new(), None, None), |(t, c, u, d)| {
-                        (Some(t), c, Some(u.to_string()), Some(d.to_string()))
-                    });
-                let key =
-                    target.as_ref().and_then(|target| referenced_key(gather, &seen, target, &referenced));
-                let mut row = seen.place(slot.name());
-                row.extend([
-                    text(bare_name(slot.name())),
-                    Value::BigInt(seen.object_oid(object.id())),
-                    number(index),
-                    text(constraint.kind),
-                    text(constraint.text),
-                    optional(constraint.expression),
-                    text(list(columns.iter().map(ToString::to_string))),
-                    text(list(columns.iter().map(|&column| &schema.columns[column].name))),
-                    text(constraint.name),
-                    optional(target.map(|target| bare_name(&target).to_string())),
-                    text(list(&referenced)),
-                    // Constraints have no numbers of their own: made from the table's.
-                    Value::BigInt((seen.object_oid(object.id()) << 12) + index as i64),
-                    optional(on_update),
-                    optional(on_delete),
-                    optional(key),
-                ]);
-                rows.push(row);
-            }
-        }
-    }
-    rows
-}
-
-fn key_columns(gather: &Gather<'_>) -> Rows {
-    let mut rows = Vec::new();
-    for seen in gather.databases() {
-        for object in seen.objects() {
-            let Object::Table(slot) = object else { continue };
-            let Some(table) = gather.table(&seen, object.id()) else { continue };
-            let schema = table.schema();
-            for constraint in constraints_of(schema) {
-                if !matches!(constraint.kind, "PRIMARY KEY" | "UNIQUE" | "FOREIGN KEY") {
-                    continue;
-                }
-                for (index, &column) in constraint.columns.iter().enumerate() {
-                    let target = constraint.referenced.as_ref();
-                    rows.push(vec![
-                        text(&seen.name),
-                        text(inlay_catalog::schema_of(slot.name())),
-                        text(bare_name(slot.name())),
-                        text(&constraint.name),
-                        text(constraint.kind),
-                        text(&schema.columns[column].name),
-                        number(index + 1),
-                        optional(target.map(|target| bare_name(&target.0).to_string())),
-                        optional(target.and_then(|target| target.1.get(index).cloned())),
-                    ]);
-                }
-            }
-        }
-    }
-    rows
-}
-
-/// Types that every database has: name, PostgreSQL's number, bytes, category.
-const TYPES: &[(&str, i64, i64, &str)] = &[
-    ("boolean", 16, 1, "BOOLEAN"),
-    ("blob", 17, 16, ""),
-    ("tinyint", 0, 1, "NUMERIC"),
-    ("smallint", 21, 2, "NUMERIC"),
-    ("integer", 23, 4, "NUMERIC"),
-    ("bigint", 20, 8, "NUMERIC"),
-    ("hugeint", 0, 16, "NUMERIC"),
-    ("utinyint", 0, 1, "NUMERIC"),
-    ("usmallint", 0, 2, "NUMERIC"),
-    ("uinteger", 0, 4, "NUMERIC"),
-    ("ubigint", 0, 8, "NUMERIC"),
-    ("uhugeint", 0, 16, "NUMERIC"),
-    ("float", 700, 4, "NUMERIC"),
-    ("double", 701, 8, "NUMERIC"),
-    ("decimal", 1700, 0, "NUMERIC"),
-    ("varchar", 1043, 16, "STRING"),
-    ("text", 25, 16, "STRING"),
-    ("date", 1082, 4, "DATETIME"),
-    ("time", 1083, 8, "DATETIME"),
-    ("timestamp", 1114, 8, "DATETIME"),
-    ("timestamp with time zone", 1184, 8, "DATETIME"),
-    ("interval", 1186, 16, "DATETIME"),
-    ("uuid", 2950, 16, ""),
-    ("json", 114, 16, "STRING"),
-    ("bit", 1560, 16, ""),
-];
-
-fn types(gather: &Gather<'_>) -> Rows {
-    let mut rows = Vec::new();
-    for (name, oid, size, category) in TYPES {
-        let mut row = gather.system_place("main");
-        row.extend([
-            if *oid == 0 { Value::Null } else { Value::BigInt(*oid) },
-            text(*name),
-            Value::BigInt(*size),
-            text(name.to_uppercase()),
-            if category.is_empty() { Value::Null } else { text(*category) },
-            Value::Null,
-            Value::Boolean(true),
-            Value::Null,
-        ]);
-        rows.push(row);
-    }
-    for seen in gather.databases() {
-        for definition in seen.state.definitions(DefinitionKind::Type) {
-            let labels = inlay_sql::binder::enum_labels(&definition.sql);
-            let mut row = seen.place(&definition.name);
-            row.extend([
-                Value::BigInt(seen.object_oid(definition.id)),
-                text(bare_name(&definition.name)),
-                Value::Null,
-                text(if labels.is_some() { "ENUM".to_string() } else { definition.sql.to_uppercase() }),
-                Value::Null,
-                seen.comment(definition.id, None),
-                Value::Boolean(false),
-                optional(labels.map(list)),
-            ]);
-            rows.push(row);
-        }
-    }
-    rows
-}
-
-fn labels(gather: &Gather<'_>) -> Rows {
-    let mut rows = Vec::new();
-    for seen in gather.databases() {
-        for definition in seen.state.definitions(DefinitionKind::Type) {
-            let labels = inlay_sql::binder::enum_labels(&definition.sql).unwrap_or_default();
-            let oid = Value::BigInt(seen.object_oid(definition.id));
-            let row = |(index, label): (usize, String)| vec![oid.clone(), small(index + 1), text(label)];
-            rows.extend(labels.into_iter().enumerate().map(row));
-        }
-    }
-    rows
-}
-
 fn sequences(gather: &Gather<'_>) -> Rows {
     let mut rows = Vec::new();
     for seen in gather.databases() {
@@ -859,7 +604,7 @@ fn functions(gather: &Gather<'_>) -> Rows {
     }
     let known: Vec<&str> = manual::all().map(|entry| entry.name).collect();
     let mut in_from: Vec<&str> = gather.names.database.functions().keys().copied().collect();
-    in_from.extend(FUNCTION_NAMES);
+    in_from.extend(FUNCTION_NAMES.iter().map(String::as_str));
     in_from.retain(|name| !known.contains(name));
     in_from.sort_unstable();
     for name in in_from {

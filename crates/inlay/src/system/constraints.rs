@@ -1,0 +1,162 @@
+//! Rows of `inlay_constraints()` and `inlay_key_columns()`: what tables promise, each constraint once.
+
+use super::Rows;
+use super::gather::{Gather, Seen, list, number, optional, text};
+use crate::define::text as sql;
+use inlay_catalog::{TableSchema, bare_name};
+use inlay_storage::store::Object;
+use inlay_types::Value;
+
+/// A constraint of a table.
+struct Constraint {
+    kind: &'static str,
+    text: String,
+    expression: Option<String>,
+    columns: Vec<usize>,
+    name: String,
+    referenced: Option<(String, Vec<String>, &'static str, &'static str)>,
+}
+
+fn constraints_of(schema: &TableSchema) -> Vec<Constraint> {
+    let mut all = Vec::new();
+    let plain = |kind, text, columns: Vec<usize>, name| Constraint {
+        kind,
+        text,
+        expression: None,
+        columns,
+        name,
+        referenced: None,
+    };
+    let names = |columns: &[usize]| {
+        columns.iter().map(|&column| schema.columns[column].name.as_str()).collect::<Vec<_>>()
+    };
+    let bare = bare_name(&schema.name);
+    for key in schema.all_keys() {
+        let listed = names(&key).join(", ");
+        let name = inlay_sql::binder::key_name(schema, &key);
+        let (kind, written) = if key == schema.primary_key {
+            ("PRIMARY KEY", format!("PRIMARY KEY({listed})"))
+        } else {
+            ("UNIQUE", format!("UNIQUE({listed})"))
+        };
+        all.push(plain(kind, written, key, name));
+    }
+    all.sort_by_key(|constraint| constraint.kind != "PRIMARY KEY");
+    for check in &schema.checks {
+        let mentioned = |column: &usize| sql::mentions(&check.condition, &schema.columns[*column].name);
+        let columns = (0..schema.columns.len()).filter(mentioned).collect();
+        let written = format!("CHECK({})", check.condition);
+        let mut constraint = plain("CHECK", written, columns, check.name.clone());
+        constraint.expression = Some(check.condition.clone());
+        all.push(constraint);
+    }
+    for key in &schema.foreign_keys {
+        let written = format!(
+            "FOREIGN KEY ({}) REFERENCES {}({})",
+            names(&key.columns).join(", "),
+            bare_name(&key.table),
+            key.referenced.join(", ")
+        );
+        let mut constraint = plain("FOREIGN KEY", written, key.columns.clone(), key.name.clone());
+        let rule = |action| match action {
+            inlay_storage::ReferenceAction::Restrict => "NO ACTION",
+            inlay_storage::ReferenceAction::Cascade => "CASCADE",
+            inlay_storage::ReferenceAction::SetNull => "SET NULL",
+            inlay_storage::ReferenceAction::SetDefault => "SET DEFAULT",
+        };
+        constraint.referenced =
+            Some((key.table.clone(), key.referenced.clone(), rule(key.on_update), rule(key.on_delete)));
+        all.push(constraint);
+    }
+    for (index, column) in schema.columns.iter().enumerate() {
+        if column.not_null && !schema.primary_key.contains(&index) {
+            let name = format!("{bare}_{}_not_null", column.name);
+            all.push(plain("NOT NULL", "NOT NULL".to_string(), vec![index], name));
+        }
+    }
+    all
+}
+
+/// The name of the key that a foreign key refers to.
+fn referenced_key(gather: &Gather<'_>, seen: &Seen, table: &str, columns: &[String]) -> Option<String> {
+    let id = seen.state.relation(table)?.id();
+    let target = gather.table(seen, id)?;
+    let schema = target.schema();
+    let positions: Vec<usize> = columns.iter().filter_map(|column| schema.position(column)).collect();
+    let is_it = |key: &&Vec<usize>| {
+        key.len() == positions.len() && key.iter().all(|column| positions.contains(column))
+    };
+    schema.all_keys().iter().find(is_it).map(|key| inlay_sql::binder::key_name(schema, key))
+}
+
+pub(super) fn constraints(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for object in seen.objects() {
+            let Object::Table(slot) = object else { continue };
+            let Some(table) = gather.table(&seen, object.id()) else { continue };
+            let schema = table.schema();
+            for (index, constraint) in constraints_of(schema).into_iter().enumerate() {
+                let columns = &constraint.columns;
+                let (target, referenced, on_update, on_delete) =
+                    constraint.referenced.clone().map_or((None, Vec::new(), None, None), |(t, c, u, d)| {
+                        (Some(t), c, Some(u.to_string()), Some(d.to_string()))
+                    });
+                let key =
+                    target.as_ref().and_then(|target| referenced_key(gather, &seen, target, &referenced));
+                let mut row = seen.place(slot.name());
+                row.extend([
+                    text(bare_name(slot.name())),
+                    Value::BigInt(seen.object_oid(object.id())),
+                    number(index),
+                    text(constraint.kind),
+                    text(constraint.text),
+                    optional(constraint.expression),
+                    text(list(columns.iter().map(ToString::to_string))),
+                    text(list(columns.iter().map(|&column| &schema.columns[column].name))),
+                    text(constraint.name),
+                    optional(target.map(|target| bare_name(&target).to_string())),
+                    text(list(&referenced)),
+                    // Constraints have no numbers of their own: made from the table's.
+                    Value::BigInt((seen.object_oid(object.id()) << 12) + index as i64),
+                    optional(on_update),
+                    optional(on_delete),
+                    optional(key),
+                ]);
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+pub(super) fn key_columns(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for object in seen.objects() {
+            let Object::Table(slot) = object else { continue };
+            let Some(table) = gather.table(&seen, object.id()) else { continue };
+            let schema = table.schema();
+            for constraint in constraints_of(schema) {
+                if !matches!(constraint.kind, "PRIMARY KEY" | "UNIQUE" | "FOREIGN KEY") {
+                    continue;
+                }
+                for (index, &column) in constraint.columns.iter().enumerate() {
+                    let target = constraint.referenced.as_ref();
+                    rows.push(vec![
+                        text(&seen.name),
+                        text(inlay_catalog::schema_of(slot.name())),
+                        text(bare_name(slot.name())),
+                        text(&constraint.name),
+                        text(constraint.kind),
+                        text(&schema.columns[column].name),
+                        number(index + 1),
+                        optional(target.map(|target| bare_name(&target.0).to_string())),
+                        optional(target.and_then(|target| target.1.get(index).cloned())),
+                    ]);
+                }
+            }
+        }
+    }
+    rows
+}
