@@ -6,7 +6,7 @@
 
 use crate::database::Database;
 use crate::define::object::Prepared;
-use crate::execute;
+use crate::execute::{self, Given};
 use crate::result::QueryResult;
 use crate::settings::SessionSettings;
 use crate::transactions::{ModesExt, SessionNames, Transactions};
@@ -203,7 +203,7 @@ impl Connection {
     ) -> Result<QueryResult> {
         let limited = session.settings.timeout.map(|limit| interrupt.with_deadline(limit));
         let interrupt = limited.as_ref().unwrap_or(interrupt);
-        execute::statement(&self.database()?, session, statement, parameters, host, interrupt)
+        execute::statement(&self.database()?, session, statement, Given { parameters, host, interrupt })
     }
 
     fn guarded<T>(

@@ -40,12 +40,18 @@ const RETRY_PAUSE_MAX: Duration = Duration::from_millis(5);
 pub(crate) struct Run<'a> {
     pub database: &'a Database,
     pub session: &'a mut Session,
-    pub parameters: &'a Parameters,
-    pub host: Option<&'a dyn Host>,
-    pub interrupt: &'a Interrupt,
+    pub given: Given<'a>,
     pub transactions: Arc<Transactions>,
     /// Whether what is read is noted, to be checked at commit.
     pub notes_reads: bool,
+}
+
+/// What a statement is given besides its text.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub parameters: &'a Parameters,
+    pub host: Option<&'a dyn Host>,
+    pub interrupt: &'a Interrupt,
 }
 
 /// Carries out a parsed statement.
@@ -53,40 +59,23 @@ pub(crate) fn statement(
     database: &Database,
     session: &mut Session,
     statement: &ast::Statement,
-    parameters: &Parameters,
-    host: Option<&dyn Host>,
-    interrupt: &Interrupt,
+    given: Given<'_>,
 ) -> Result<QueryResult> {
     if let Some(open) = &session.transaction {
-        return in_transaction(
-            database,
-            Arc::clone(&open.transactions),
-            session,
-            statement,
-            parameters,
-            host,
-            interrupt,
-        );
+        let transactions = Arc::clone(&open.transactions);
+        return in_transaction(database, session, statement, given, transactions);
     }
     let notes_reads = changes_database(&statement.kind);
     let (start, mut pause) = (Instant::now(), RETRY_PAUSE_MIN);
     loop {
         let transactions = Arc::new(Transactions::new(session.modes.options()?, &session.names));
-        let run = Run {
-            database,
-            session,
-            parameters,
-            host,
-            interrupt,
-            transactions: Arc::clone(&transactions),
-            notes_reads,
-        };
+        let run = Run { database, session, given, transactions: Arc::clone(&transactions), notes_reads };
         let outcome =
             run.statement(statement).and_then(|answer| transactions.commit(database).map(|()| answer));
         match outcome {
             Err(Error::Conflict { .. }) if start.elapsed() < RETRY_MAX => {
                 drop(transactions);
-                interrupt.check()?;
+                given.interrupt.check()?;
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(RETRY_PAUSE_MAX);
             }
@@ -97,12 +86,10 @@ pub(crate) fn statement(
 
 fn in_transaction(
     database: &Database,
-    transactions: Arc<Transactions>,
     session: &mut Session,
     statement: &ast::Statement,
-    parameters: &Parameters,
-    host: Option<&dyn Host>,
-    interrupt: &Interrupt,
+    given: Given<'_>,
+    transactions: Arc<Transactions>,
 ) -> Result<QueryResult> {
     let ends = matches!(statement.kind, ast::StatementKind::Commit | ast::StatementKind::Rollback);
     if let Some(reason) = session.transaction.as_ref().and_then(|open| open.doomed.as_ref()).filter(|_| !ends)
@@ -110,15 +97,7 @@ fn in_transaction(
         return Err(transaction_state(&format!("the transaction can only be rolled back, because {reason}")));
     }
     let is_change = changes_database(&statement.kind);
-    let run = Run {
-        database,
-        session,
-        parameters,
-        host,
-        interrupt,
-        transactions: Arc::clone(&transactions),
-        notes_reads: true,
-    };
+    let run = Run { database, session, given, transactions: Arc::clone(&transactions), notes_reads: true };
     let outcome = if is_change {
         transactions.statement(|| run.statement(statement))
     } else {
@@ -140,7 +119,7 @@ impl Run<'_> {
     pub(crate) fn bind(&self, statement: &ast::Statement) -> Result<Statement> {
         let mut found: Vec<(String, Arc<dyn TableSource>)> = Vec::new();
         let mut outcome = self.bind_in(&found, statement);
-        let Some(host) = self.host else { return outcome };
+        let Some(host) = self.given.host else { return outcome };
         while let Err(error) = &outcome {
             let Error::UndefinedTable { name, .. } = error.root() else { break };
             let name = name.clone();
@@ -189,8 +168,8 @@ impl Run<'_> {
         };
         work(&BindContext {
             catalog: names,
-            parameters: &self.parameters.positional,
-            named_parameters: &self.parameters.named,
+            parameters: &self.given.parameters.positional,
+            named_parameters: &self.given.parameters.named,
             options: ResolveOptions {
                 integer_division: session.integer_division,
                 zone: session.time_zone(),
@@ -328,7 +307,7 @@ impl Run<'_> {
         ExecContext {
             pool: Arc::clone(self.database.pool()),
             threads: self.database.settings().threads(),
-            interrupt: self.interrupt.clone(),
+            interrupt: self.given.interrupt.clone(),
             budget: self.database.budget().clone(),
             temp: self.database.settings().temp(),
             batch_rows: self.session.settings.batch_rows(),
@@ -381,7 +360,7 @@ impl Run<'_> {
         let (query, batches) = self.batches(query)?;
         let mut writer = inlay_formats::open_writer(path, &names, &output_types(&query), options)?;
         for batch in &batches {
-            self.interrupt.check()?;
+            self.given.interrupt.check()?;
             writer.write(batch)?;
         }
         Ok(QueryResult::changed(writer.finish()?))

@@ -57,7 +57,7 @@ impl RowWriter<'_> {
     /// Brings everything that follows from the changes to an end, and checks the foreign keys.
     pub fn finish(mut self) -> Result<()> {
         while let Some(lost) = self.lost.pop_front() {
-            self.run.interrupt.check()?;
+            self.run.given.interrupt.check()?;
             self.follow(lost)?;
         }
         for lost in std::mem::take(&mut self.restricted) {

@@ -83,7 +83,7 @@ impl Run<'_> {
         }
         let mut converted: Vec<(i64, Arc<Column>)> = Vec::new();
         for group in table.snapshot().row_groups() {
-            self.interrupt.check()?;
+            self.given.interrupt.check()?;
             let values = values_of_group(&program, group, ty.clone())?;
             converted.push((group.row_id_start(), table.converted_column(&values)?));
         }
@@ -101,7 +101,7 @@ impl Run<'_> {
         read.dedup();
         let checks = Checks::new(checks, table.schema(), &read)?;
         for group in table.snapshot().row_groups() {
-            self.interrupt.check()?;
+            self.given.interrupt.check()?;
             let mut live = Vec::new();
             group.live_rows(0..group.len(), &mut live);
             let column = |&column: &usize| Ok(group.segment(column)?.gather(&live));

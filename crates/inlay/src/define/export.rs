@@ -135,7 +135,7 @@ impl Run<'_> {
         let names: Vec<String> = names.into_iter().map(str::to_string).collect();
         let mut writer = inlay_formats::open_writer(&path, &names, &output_types(&query), &said)?;
         for batch in &batches {
-            self.interrupt.check()?;
+            self.given.interrupt.check()?;
             writer.write(batch)?;
         }
         let count = writer.finish()?;
@@ -164,7 +164,7 @@ impl Run<'_> {
         let text =
             std::fs::read_to_string(&path).map_err(|error| Error::io("cannot read", &*shown, &error))?;
         for mut statement in parse_statements(&text)? {
-            self.interrupt.check()?;
+            self.given.interrupt.check()?;
             use ast::StatementKind as Kind;
             match &mut statement.kind {
                 Kind::Copy(copy) => {

@@ -2,7 +2,7 @@
 
 use crate::connection::Parameters;
 use crate::database::same_name;
-use crate::execute::Run;
+use crate::execute::{Given, Run};
 use crate::result::QueryResult;
 use inlay_kernels::cast_value;
 use inlay_sql::binder::enum_text;
@@ -109,7 +109,7 @@ impl Run<'_> {
         let mut labels: Vec<String> = Vec::new();
         let mut known = std::collections::HashSet::new();
         for batch in &batches {
-            self.interrupt.check()?;
+            self.given.interrupt.check()?;
             for row in 0..batch.len() {
                 let value = batch.column(0).get(row);
                 if value.is_null() {
@@ -197,9 +197,7 @@ impl Run<'_> {
         let run = Run {
             database: self.database,
             session: &mut *self.session,
-            parameters: &parameters,
-            host: self.host,
-            interrupt: self.interrupt,
+            given: Given { parameters: &parameters, ..self.given },
             transactions: Arc::clone(&self.transactions),
             notes_reads: self.notes_reads,
         };

@@ -46,8 +46,14 @@ pub(super) fn run(
                 let plan = Plan::Unnest { input, lists, ordinality, keep_empty };
                 return Ok(rebuild(plan, above, &kept, columns).filter(conditions));
             }
-            // `fits` lets nothing else pass.
-            other => return Ok(other),
+            // `fits` lets nothing else pass; if it did, the join stays as it was.
+            other => {
+                let right = above.into_iter().rev().fold(other, |plan, step| match step {
+                    Above::Filter(predicates) => plan.filter(predicates),
+                    Above::Project(items) => plan.project(items),
+                });
+                return Err((left, right, conditions));
+            }
         }
     }
 }
