@@ -6,13 +6,15 @@
 #   make test     unit tests of the crates, then everything that goes through Python
 #   make check    formatters, linters and type checkers; fast checks first
 #   make crash    kills, power cuts, damage, isolation: all of it, and files beside DuckDB and SQLite; an hour
-#   make fuzz-sql   random queries answered by Inlay and DuckDB and by Inlay in other ways     QUERIES=200000 ARGS="--seed 1"
+#   make fuzz-sql  random queries answered by Inlay and DuckDB and by Inlay in other ways     QUERIES=200000 ARGS="--seed 1"
+#   make fuzz-text SQL text of any shape, guided by coverage (cargo fuzz, nightly Rust)       MINUTES=60
 #   make bench    Inlay beside its peers                     SUITE=tpch SF=1 ARGS="--only inlay,duckdb --queries 1,6"
 
 PYTHON ?= python3
 SUITE ?= tpch
 SF ?= 1
 QUERIES ?= 200000
+MINUTES ?= 60
 ARGS ?=
 
 VENV := .venv
@@ -26,7 +28,7 @@ SOURCES := $(shell find crates bindings/python -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \) \
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
 
-.PHONY: setup demo test test-rust test-python bench crash check fuzz-sql
+.PHONY: setup demo test test-rust test-python bench crash check fuzz-sql fuzz-text
 .DELETE_ON_ERROR:
 
 setup: $(INLAY)
@@ -77,3 +79,9 @@ crash: setup
 
 fuzz-sql: setup
 	$(BIN)/python -m tests.fuzz --queries $(QUERIES) $(ARGS)
+
+# Crashes land in fuzz/artifacts; `cargo fuzz tmin` makes them small.
+fuzz-text: $(TOOLS)
+	$(BIN)/python fuzz/seeds.py
+	cargo +nightly fuzz run sql -- -max_total_time=$$(($(MINUTES) * 60)) -dict=fuzz/sql.dict -max_len=4000 -timeout=20 \
+		-rss_limit_mb=4096
