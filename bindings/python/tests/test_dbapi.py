@@ -249,3 +249,24 @@ def test_a_forked_child_gets_an_error(con: inlay.Connection) -> None:
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert con.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("x + 1", "(x + 1)"),
+        ("-x", "(-(x))"),
+        ("x NOT IN (1, 2)", "(NOT (x IN (1, 2)))"),
+        ("x NOT BETWEEN 1 AND 2", "(NOT (x BETWEEN 1 AND 2))"),
+        ("[x][1]", "list_value(x)[1]"),
+        ("[x][1:]", "list_value(x)[1:]"),
+        ("[x][:2:1]", "list_value(x)[:2:1]"),
+        ("{'a': x}", "struct_pack(a := x)"),
+        ("count(*) FILTER (WHERE x > 1)", "count_star() FILTER (WHERE (x > 1))"),
+        ("string_agg(x, ',' ORDER BY x DESC)", "string_agg(x, ',' ORDER BY x DESC)"),
+        ("current_date", "current_date"),
+    ],
+)
+def test_columns_without_alias_are_named_by_their_text(con: inlay.Connection, expression: str, name: str) -> None:
+    con.execute(f"SELECT {expression} FROM (VALUES (1)) v(x) GROUP BY ALL")
+    assert con.description[0][0] == name

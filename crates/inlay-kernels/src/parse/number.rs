@@ -1,5 +1,7 @@
 //! Booleans, integers, decimals and floats from text.
 
+use std::borrow::Cow;
+
 /// Why a text is no number of the wanted type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
@@ -33,13 +35,37 @@ pub fn boolean(text: &[u8]) -> Option<bool> {
     }
 }
 
-/// An integer of up to 128 bits. A fraction is rounded half away from zero, an exponent is applied (`1.5e3`).
+/// An integer of up to 128 bits. A fraction is rounded half away from zero, an exponent is applied (`1.5e3`); digits may be
+/// grouped (`1_000`) and hexadecimal or binary (`0x1F`, `0b101`).
 #[inline]
 pub fn int(text: &[u8]) -> Result<i128, ParseError> {
     match short_int(text) {
         Some(number) => Ok(i128::from(number)),
-        None => scaled(trim(text), 0),
+        None => match text {
+            [b'0', b'x' | b'X', digits @ ..] => of_radix(digits, 16),
+            [b'0', b'b' | b'B', digits @ ..] => of_radix(digits, 2),
+            _ => scaled(trim(text), 0),
+        },
     }
+}
+
+/// Digits of another radix, without sign, perhaps in groups.
+fn of_radix(digits: &[u8], radix: u32) -> Result<i128, ParseError> {
+    let mut number = 0i128;
+    let mut is_behind_digit = false;
+    for &byte in digits {
+        match char::from(byte).to_digit(radix) {
+            Some(digit) => {
+                let grown =
+                    number.checked_mul(i128::from(radix)).and_then(|n| n.checked_add(i128::from(digit)));
+                number = grown.ok_or(ParseError::OutOfRange)?;
+                is_behind_digit = true;
+            }
+            None if byte == b'_' && is_behind_digit => is_behind_digit = false,
+            None => return Err(ParseError::Malformed),
+        }
+    }
+    if is_behind_digit { Ok(number) } else { Err(ParseError::Malformed) }
 }
 
 /// A plain integer of at most 18 digits, the common case.
@@ -128,7 +154,7 @@ fn scaled(text: &[u8], scale: u8) -> Result<i128, ParseError> {
                 }
             }
             b'.' if !in_fraction => in_fraction = true,
-            b'_' if digits > 0 && !tail.is_empty() => {}
+            b'_' if digits > 0 && matches!(tail, [b'0'..=b'9', ..]) => {}
             _ => break,
         }
         rest = tail;
@@ -178,13 +204,26 @@ pub fn unsigned(text: &[u8]) -> Result<u128, ParseError> {
 /// A DOUBLE; also `inf`, `infinity`, `nan` in any case.
 #[inline]
 pub fn double(text: &[u8]) -> Option<f64> {
-    fast_float2::parse(text).or_else(|_| fast_float2::parse(trim(text))).ok()
+    fast_float2::parse(text).or_else(|_| fast_float2::parse(&*ungrouped(trim(text)))).ok()
+}
+
+/// The text without `_` between digits.
+fn ungrouped(text: &[u8]) -> Cow<'_, [u8]> {
+    let is_group = |at: usize| {
+        let digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
+        digit(at.checked_sub(1)) && digit(Some(at + 1))
+    };
+    if !text.contains(&b'_') {
+        return Cow::Borrowed(text);
+    }
+    let kept = text.iter().enumerate().filter(|&(at, &byte)| byte != b'_' || !is_group(at));
+    Cow::Owned(kept.map(|(_, &byte)| byte).collect())
 }
 
 /// A REAL; also `inf`, `infinity`, `nan` in any case.
 #[inline]
 pub fn real(text: &[u8]) -> Option<f32> {
-    fast_float2::parse(text).or_else(|_| fast_float2::parse(trim(text))).ok()
+    fast_float2::parse(text).or_else(|_| fast_float2::parse(&*ungrouped(trim(text)))).ok()
 }
 
 #[cfg(test)]

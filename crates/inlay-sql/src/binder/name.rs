@@ -24,11 +24,49 @@ pub(super) fn of_call(call: &FunctionCall) -> String {
         name if super::grouping::is_grouping(&name) => "GROUPING".to_string(),
         name => name,
     };
-    if call.star {
-        return format!("{name}_star()");
+    if let Some(shown) = operator(&name, &call.arguments) {
+        return shown;
     }
-    let distinct = if call.distinct { "DISTINCT " } else { "" };
-    format!("{name}({distinct}{})", list(&call.arguments))
+    let mut out = match call.star {
+        true => format!("{name}_star()"),
+        false => format!("{name}({}{})", if call.distinct { "DISTINCT " } else { "" }, arguments(call)),
+    };
+    if let Some(filter) = &call.filter {
+        out.push_str(&format!(" FILTER (WHERE {})", text(filter)));
+    }
+    out
+}
+
+/// Calls that are written otherwise.
+fn operator(name: &str, arguments: &[Expr]) -> Option<String> {
+    // An end that is left out of a slice is an empty list.
+    let end = |expr: &Expr| match &expr.kind {
+        ExprKind::Function(call) if call.name.value == "list_value" && call.arguments.is_empty() => {
+            String::new()
+        }
+        _ => text(expr),
+    };
+    Some(match (name, arguments) {
+        ("[]", [value, index]) => format!("{}[{}]", text(value), text(index)),
+        ("[:]", [value, from, to]) => format!("{}[{}:{}]", text(value), end(from), end(to)),
+        ("[:]", [value, from, to, step]) => {
+            format!("{}[{}:{}:{}]", text(value), end(from), end(to), text(step))
+        }
+        ("->" | "->>", [left, right]) => format!("({} {name} {})", text(left), text(right)),
+        ("current_date" | "current_time" | "current_timestamp" | "localtime" | "localtimestamp", []) => {
+            name.into()
+        }
+        _ => return None,
+    })
+}
+
+fn arguments(call: &FunctionCall) -> String {
+    let named = call.named.iter().map(|(name, value)| format!("{} := {}", name.value, text(value)));
+    let mut out = call.arguments.iter().map(text).chain(named).collect::<Vec<_>>().join(", ");
+    if !call.order_by.is_empty() {
+        out.push_str(&format!(" ORDER BY {}", order(&call.order_by)));
+    }
+    out
 }
 
 /// The name of the result column of a call with OVER.
@@ -40,10 +78,7 @@ pub(super) fn of_window(window: &WindowCall) -> String {
         "last" => "last_value",
         other => other,
     };
-    let mut out = format!("{name}({}{}", if call.distinct { "DISTINCT " } else { "" }, list(&call.arguments));
-    if !call.order_by.is_empty() {
-        out.push_str(&format!(" ORDER BY {}", order(&call.order_by)));
-    }
+    let mut out = format!("{name}({}{}", if call.distinct { "DISTINCT " } else { "" }, arguments(call));
     if window.ignore_nulls == Some(true) {
         out.push_str(" IGNORE NULLS");
     }
@@ -122,6 +157,10 @@ fn subquery(query: &Query) -> String {
     }
 }
 
+fn negation(negated: bool, shown: String) -> String {
+    if negated { format!("(NOT {shown})") } else { shown }
+}
+
 fn text(expr: &Expr) -> String {
     let not = |negated: &bool| if *negated { "NOT " } else { "" };
     match &expr.kind {
@@ -142,7 +181,7 @@ fn text(expr: &Expr) -> String {
                 UnaryOp::Plus => "+",
                 UnaryOp::BitNot => "~",
             };
-            format!("{symbol}({})", text(expr))
+            format!("({symbol}({}))", text(expr))
         }
         ExprKind::Binary { op, left, right } => format!("({} {} {})", text(left), op.symbol(), text(right)),
         ExprKind::And(items) => joined(items, " AND "),
@@ -153,13 +192,13 @@ fn text(expr: &Expr) -> String {
             format!("({} IS {}{})", text(expr), not(negated), if *value { "TRUE" } else { "FALSE" })
         }
         ExprKind::InList { expr, list: items, negated } => {
-            format!("({} {}IN ({}))", text(expr), not(negated), list(items))
+            negation(*negated, format!("({} IN ({}))", text(expr), list(items)))
         }
         ExprKind::InSubquery { expr, query, negated } => {
-            format!("({} {}IN ({}))", text(expr), not(negated), subquery(query))
+            negation(*negated, format!("({} IN ({}))", text(expr), subquery(query)))
         }
         ExprKind::Between { expr, low, high, negated } => {
-            format!("({} {}BETWEEN {} AND {})", text(expr), not(negated), text(low), text(high))
+            negation(*negated, format!("({} BETWEEN {} AND {})", text(expr), text(low), text(high)))
         }
         ExprKind::Like { expr, pattern, negated, case_insensitive, .. } => {
             let operator = if *case_insensitive { "ILIKE" } else { "LIKE" };
