@@ -111,6 +111,7 @@ impl Build {
     pub(super) fn query(self, body: QueryBody) -> Query {
         Query {
             limit_percent: false,
+            with_ties: false,
             ctes: Vec::new(),
             recursive: false,
             body,

@@ -456,7 +456,7 @@ impl Binder<'_> {
         let name = alias.map_or_else(|| bare_name(&table.name).to_string(), |alias| alias.value.clone());
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
         let mut scope = Scope::new();
-        scope.relations.push(Relation { name, columns });
+        scope.relations.push(Relation { name, columns, row_id: Some(row_id) });
         self.scopes.push(scope);
         (plan, row_id, ids)
     }

@@ -122,8 +122,10 @@ impl Binder<'_> {
 
     /// The entries of a star behind SELECT.
     pub(super) fn expand_star(&mut self, star: &SelectItem, entries: &mut Vec<Entry>) -> Result<()> {
-        for StarColumn { name, source, .. } in self.star_columns(star)? {
-            entries.push(Entry { name, is_alias: false, source, bound: None, group: None });
+        for StarColumn { column, name, source, .. } in self.star_columns(star)? {
+            // ORDER BY may use the name that RENAME gives.
+            let is_alias = column != name;
+            entries.push(Entry { name, is_alias, source, bound: None, group: None });
         }
         Ok(())
     }

@@ -89,6 +89,11 @@ impl Binder<'_> {
     pub(super) fn copy_options(&mut self, options: &[ast::CopyOption]) -> Result<Vec<(String, Value)>> {
         let mut values = Vec::with_capacity(options.len());
         for option in options {
+            // PostgreSQL's old form: `COPY t TO 'file' CSV HEADER`.
+            if option.value.is_none() && option.name.value.eq_ignore_ascii_case("csv") {
+                values.push(("format".to_string(), Value::Varchar("csv".to_string())));
+                continue;
+            }
             let value = match &option.value {
                 None => Value::Boolean(true),
                 Some(value) => self.constant(value, "an option of COPY")?,

@@ -153,7 +153,10 @@ impl Binder<'_> {
             Ok(Resolved::Entry(index)) => self.entry(index),
             Err(error) => match self.session_value(parts) {
                 Some(value) => Ok(value),
-                None => self.field_of_column(parts)?.ok_or(error),
+                None => match self.field_of_column(parts)? {
+                    Some(field) => Ok(field),
+                    None => self.row_of_table(parts)?.ok_or(error),
+                },
             },
         }
     }

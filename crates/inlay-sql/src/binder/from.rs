@@ -90,7 +90,7 @@ impl Binder<'_> {
             return Err(self.at(Error::bind(message), pos));
         }
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
-        scope.relations.push(Relation { name, columns });
+        scope.relations.push(Relation { name, columns, row_id: None });
         Ok(())
     }
 
@@ -110,8 +110,12 @@ impl Binder<'_> {
         };
         match found {
             Some((_, CatalogEntry::Table(entry))) => {
-                let (plan, columns) = self.scan(&entry, None);
+                let row_id = self.wanted_row_id();
+                let (plan, columns) = self.scan(&entry, row_id);
                 self.add_relation(bare_name(&entry.name), columns, alias)?;
+                if let Some(relation) = self.scope()?.relations.last_mut() {
+                    relation.row_id = row_id;
+                }
                 Ok(plan)
             }
             Some((_, CatalogEntry::Registered(source))) => self.source(name.last(), source, alias),
@@ -236,6 +240,13 @@ impl Binder<'_> {
         if let Some(bound) = self.table_macro_call(call, pos)? {
             self.add_relation(&name, named_columns(&bound.output), alias)?;
             return Ok(bound.plan);
+        }
+        if let Some(schema) = super::macros::receiver(call) {
+            let schema = schema.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
+            let message = format!("table function \"{schema}.{}\" does not exist", call.name.value);
+            let known = self.macro_names(DefinitionKind::TableMacro);
+            let candidates = near_names(&name, known.iter().map(String::as_str));
+            return Err(self.at(Error::UndefinedFunction { message, candidates }, pos));
         }
         if super::unnest::gives_rows(&name) {
             return self.unnest_table(&name, call, ordinality, alias);

@@ -155,6 +155,11 @@ impl Binder<'_> {
                 let ty = self.expr(&arguments[0])?.ty();
                 Expr::literal(Value::Varchar(ty.to_string()))
             }
+            "alias" => {
+                count(1..=1)?;
+                self.expr(&arguments[0])?;
+                Expr::literal(Value::Varchar(super::name::of_expr(&arguments[0])))
+            }
             "version" if arguments.is_empty() => {
                 Expr::literal(Value::Varchar(concat!("v", env!("CARGO_PKG_VERSION")).into()))
             }

@@ -3,19 +3,28 @@
 
 use super::Binder;
 use super::scope::{Phase, Scope};
-use super::select::Tail;
+use super::select::{Tail, sorted};
 use super::subquery::attach;
 use crate::parser::ast::{self, ExprKind, Query};
-use crate::plan::{ColumnId, Expr, LimitBy, Plan};
+use crate::plan::window::{Frame, WindowCallee};
+use crate::plan::{ColumnId, CompareOp, Expr, LimitBy, Plan, SortKey, WindowExpr};
 use inlay_kernels::cast_value;
+use inlay_kernels::registry::resolve_window;
 use inlay_types::{Error, LogicalType, Result, Value};
+use std::sync::Arc;
 
 impl Binder<'_> {
     /// What stands behind the body of a query.
     pub(super) fn tail<'q>(&mut self, query: &'q Query) -> Result<Tail<'q>> {
         let parts = || query.limit.iter().chain(&query.offset);
-        let mut tail = Tail { order_by: &query.order_by, limit: None, offset: 0, computed: None };
-        if !query.limit_percent && !parts().any(has_subquery) {
+        let mut tail = Tail {
+            order_by: &query.order_by,
+            limit: None,
+            offset: 0,
+            with_ties: query.with_ties,
+            computed: None,
+        };
+        if query.with_ties || !query.limit_percent && !parts().any(has_subquery) {
             let limit = query.limit.as_ref().map(|limit| self.row_count(limit, "LIMIT")).transpose()?;
             let offset = query.offset.as_ref().map(|offset| self.row_count(offset, "OFFSET")).transpose()?;
             tail.limit = limit.flatten();
@@ -52,6 +61,29 @@ impl Binder<'_> {
         }
         tail.computed = Some((attach(Plan::single_row(), pending).project(items), by));
         Ok(tail)
+    }
+
+    /// `plan` in order and cut. The rows up to the last one and those that tie with it are those of a small enough rank.
+    pub(super) fn cut(&mut self, plan: Plan, keys: Vec<SortKey>, tail: &Tail<'_>) -> Result<Plan> {
+        let Some(limit) = tail.limit.filter(|_| tail.with_ties) else { return Ok(sorted(plan, keys, tail)) };
+        let window = WindowExpr {
+            function: WindowCallee::Window(Arc::new(resolve_window("rank", &[])?)),
+            args: Vec::new(),
+            partition: Vec::new(),
+            order: keys.clone(),
+            frame: Frame::default_of(!keys.is_empty()),
+            filter: None,
+            distinct: false,
+            ignore_nulls: false,
+            arg_order: Vec::new(),
+        };
+        let last = i64::try_from(limit.saturating_add(tail.offset)).unwrap_or(i64::MAX);
+        let id = self.columns.add("rank", window.return_type());
+        let within = Expr::compare(CompareOp::LtEq, self.column(id), Expr::literal(Value::BigInt(last)));
+        // No row is the last one of none.
+        let within = if limit == 0 { Expr::boolean(false) } else { within };
+        let ranked = Plan::Window { input: Box::new(plan), windows: vec![(id, window)] };
+        Ok(sorted(ranked.filter(vec![within]), keys, &Tail { limit: None, with_ties: false, ..tail.clone() }))
     }
 
     fn check_percent(&self, value: &Value, query: &Query) -> Result<()> {

@@ -78,9 +78,12 @@ struct Argument {
 impl Binder<'_> {
     /// The value of a call, if it is one of a macro.
     pub(super) fn macro_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Option<Expr>> {
-        let Some((database, definition)) = self.macro_named(DefinitionKind::Macro, &call.name) else {
-            return Ok(None);
+        let qualified = self.qualified_macro(DefinitionKind::Macro, call);
+        let (call, found) = match &qualified {
+            Some((call, found)) => (call, Some(found.clone())),
+            None => (call, self.macro_named(DefinitionKind::Macro, vec![call.name.clone()])),
         };
+        let Some((database, definition)) = found else { return Ok(None) };
         if call.star || call.distinct || call.filter.is_some() || !call.order_by.is_empty() {
             let message =
                 format!("{} is a macro: *, DISTINCT, FILTER and ORDER BY do not go with it", call.name.value);
@@ -97,9 +100,13 @@ impl Binder<'_> {
 
     /// The rows of a call in FROM, if it is one of a table macro. It sees neither the scopes nor the CTEs around it.
     pub(super) fn table_macro_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Option<Bound>> {
-        let Some((database, definition)) = self.macro_named(DefinitionKind::TableMacro, &call.name) else {
-            return Ok(None);
+        let qualified = self.qualified_macro(DefinitionKind::TableMacro, call);
+        let (call, found) = match &qualified {
+            Some((call, found)) => (call, Some(found.clone())),
+            None if receiver(call).is_some() => (call, None),
+            None => (call, self.macro_named(DefinitionKind::TableMacro, vec![call.name.clone()])),
         };
+        let Some((database, definition)) = found else { return Ok(None) };
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
         let frames = std::mem::take(&mut self.aggregate_frames);
@@ -117,8 +124,26 @@ impl Binder<'_> {
         self.placed(bound, pos).map(Some)
     }
 
-    fn macro_named(&self, kind: DefinitionKind, name: &Ident) -> Option<(String, Arc<Definition>)> {
-        let name = ast::ObjectName { parts: vec![name.clone()], is_string: false };
+    /// The macro of `schema.f()`, which is read as `f(schema)`, and the call without the schema.
+    fn qualified_macro(
+        &mut self,
+        kind: DefinitionKind,
+        call: &FunctionCall,
+    ) -> Option<(FunctionCall, (String, Arc<Definition>))> {
+        let schema = receiver(call)?;
+        let parts = schema.iter().chain([&call.name]).cloned().collect();
+        let found = self.macro_named(kind, parts)?;
+        // A column comes first.
+        if kind == DefinitionKind::Macro && self.resolve(schema).is_ok() {
+            return None;
+        }
+        let mut call = call.clone();
+        call.arguments.remove(0);
+        Some((call, found))
+    }
+
+    fn macro_named(&self, kind: DefinitionKind, parts: Vec<Ident>) -> Option<(String, Arc<Definition>)> {
+        let name = ast::ObjectName { parts, is_string: false };
         let catalog = self.context.catalog;
         let found =
             self.looked_up(&name, |database, key| catalog.definition(kind, database, key)).ok().flatten();
@@ -354,4 +379,12 @@ fn signature(name: &str, overload: &MacroOverload) -> String {
         text
     };
     format!("{name}({})", overload.parameters.iter().map(parameter).collect::<Vec<_>>().join(", "))
+}
+
+/// What stands before the dot in front of a function's name.
+pub(super) fn receiver(call: &FunctionCall) -> Option<&[Ident]> {
+    match call.arguments.first() {
+        Some(ast::Expr { kind: ast::ExprKind::Column(parts), pos }) if *pos < call.name.pos => Some(parts),
+        _ => None,
+    }
 }

@@ -48,7 +48,7 @@ impl Binder<'_> {
         let (target_plan, columns) = self.scan(&table, Some(row_id));
         let target: Vec<ColumnId> = columns.iter().map(|(_, id)| *id).collect();
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
-        self.scope()?.relations.push(Relation { name: name.to_string(), columns });
+        self.scope()?.relations.push(Relation { name: name.to_string(), columns, row_id: Some(row_id) });
         let conjuncts = super::select::conjuncts(&merge.on);
         let (conditions, pending) = self.in_phase(Phase::From, |binder| {
             conjuncts.into_iter().map(|one| binder.condition(one, "ON")).collect::<Result<Vec<_>>>()

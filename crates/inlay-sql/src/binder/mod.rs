@@ -53,6 +53,7 @@ mod summarize;
 #[cfg(test)]
 mod tests;
 mod unnest;
+mod whole_row;
 mod window;
 
 pub use databases::Databases;

@@ -22,12 +22,14 @@ pub(super) fn of_expr(expr: &Expr) -> String {
 pub(super) fn of_call(call: &FunctionCall) -> String {
     let name = match call.name.value.to_lowercase() {
         name if super::grouping::is_grouping(&name) => "GROUPING".to_string(),
+        name if name == "coalesce" => "COALESCE".to_string(),
         name => name,
     };
     if let Some(shown) = operator(&name, &call.arguments) {
         return shown;
     }
-    let mut out = match call.star {
+    let counts_rows = call.star || name == "count" && call.arguments.is_empty();
+    let mut out = match counts_rows {
         true => format!("{name}_star()"),
         false => format!("{name}({}{})", if call.distinct { "DISTINCT " } else { "" }, arguments(call)),
     };
@@ -167,7 +169,7 @@ fn text(expr: &Expr) -> String {
         ExprKind::Column(parts) => parts.last().map(|part| part.value.clone()).unwrap_or_default(),
         ExprKind::Literal(literal) => match literal {
             Literal::Null => "NULL".into(),
-            Literal::Boolean(value) => format!("CAST('{}' AS BOOLEAN)", if *value { "t" } else { "f" }),
+            Literal::Boolean(value) => value.to_string(),
             Literal::Number(text) => text.clone(),
             Literal::String(text) => format!("'{text}'"),
             Literal::Blob(bytes) => format!("<{} bytes>", bytes.len()),
@@ -217,16 +219,15 @@ fn text(expr: &Expr) -> String {
         ExprKind::Window(call) => of_window(call),
         ExprKind::Case { operand, branches, otherwise } => {
             let mut out = "CASE ".to_string();
-            if let Some(operand) = operand {
-                out.push_str(&format!(" {}", text(operand)));
-            }
             for (when, then) in branches {
-                out.push_str(&format!(" WHEN ({}) THEN ({})", text(when), text(then)));
+                let when = match operand {
+                    Some(operand) => format!("({} = {})", text(operand), text(when)),
+                    None => text(when),
+                };
+                out.push_str(&format!(" WHEN ({when}) THEN ({})", text(then)));
             }
-            if let Some(otherwise) = otherwise {
-                out.push_str(&format!(" ELSE {}", text(otherwise)));
-            }
-            out.push_str(" END");
+            let otherwise = otherwise.as_ref().map_or_else(|| "NULL".to_string(), |value| text(value));
+            out.push_str(&format!(" ELSE {otherwise} END"));
             out
         }
         ExprKind::Exists { negated, .. } => format!("{}EXISTS(subquery)", not(negated)),

@@ -1,7 +1,7 @@
 //! Queries around SELECT: WITH, VALUES, set operations, ORDER BY and LIMIT of a whole.
 
 use super::scope::{CteFrame, Entry, EntrySource, Phase, Relation, RelationColumn, Scope, same_name};
-use super::select::{Tail, sorted};
+use super::select::Tail;
 use super::subquery::{attach, free_columns};
 use super::{Binder, Bound, Output, Shared, with_stack};
 use crate::parser::ast::{self, ExprKind, Ident, Literal, OrderBy, Pos, Query, QueryBody, SetOperation};
@@ -67,7 +67,10 @@ impl Binder<'_> {
         with_stack(|| match body {
             QueryBody::Select(select) => {
                 let order_by = OrderBy::Items(Vec::new());
-                self.select(select, &Tail { order_by: &order_by, limit: None, offset: 0, computed: None })
+                self.select(
+                    select,
+                    &Tail { order_by: &order_by, limit: None, offset: 0, with_ties: false, computed: None },
+                )
             }
             QueryBody::Query(query) => self.query(query),
             QueryBody::Values { rows, pos } => self.values(rows, *pos),
@@ -226,7 +229,7 @@ impl Binder<'_> {
         scope.phase = Phase::OrderBy;
         let columns =
             bound.output.iter().map(|column| RelationColumn::new(column.name.clone(), column.id)).collect();
-        scope.relations.push(Relation { name: String::new(), columns });
+        scope.relations.push(Relation { name: String::new(), columns, row_id: None });
         let entry = |column: &Output| Entry {
             name: column.name.clone(),
             is_alias: true,
@@ -250,7 +253,7 @@ impl Binder<'_> {
                 message: "an aggregate cannot order a set operation; select it in a subquery".into(),
             });
         }
-        Ok(Bound { plan: sorted(attach(bound.plan, pending), keys, tail), output: bound.output })
+        Ok(Bound { plan: self.cut(attach(bound.plan, pending), keys, tail)?, output: bound.output })
     }
 
     fn whole_keys(&mut self, output: &[Output], tail: &Tail<'_>) -> Result<Vec<SortKey>> {

@@ -116,7 +116,7 @@ impl Binder<'_> {
                 column.hidden = rows.qualified_only;
                 columns.push(column);
             }
-            scope.relations.push(Relation { name: rows.name.to_string(), columns });
+            scope.relations.push(Relation { name: rows.name.to_string(), columns, row_id: None });
         }
         self.scopes.push(scope);
         let result = inner(self, &Positions::new(ids.into_iter()));

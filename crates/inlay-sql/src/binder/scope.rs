@@ -95,7 +95,7 @@ impl Scope {
         }
     }
 
-    fn visible(&self) -> &[Relation] {
+    pub(super) fn visible(&self) -> &[Relation] {
         self.relations.get(self.visible_from..).unwrap_or(&[])
     }
 }
@@ -106,6 +106,8 @@ pub(super) struct Relation {
     /// Its alias or name.
     pub(super) name: String,
     pub(super) columns: Vec<RelationColumn>,
+    /// What `rowid` means, if the statement speaks of it and the table has no such column.
+    pub(super) row_id: Option<ColumnId>,
 }
 
 /// A column of a [`Relation`].
@@ -286,6 +288,17 @@ pub(super) fn find_column(relations: &[Relation], parts: &[Ident]) -> Result<Opt
                 _ => found = Some((id, &relation.name)),
             }
         }
+    }
+    if let (None, "rowid") = (found, column.value.to_ascii_lowercase().as_str()) {
+        let meant = |relation: &&Relation| table.is_none_or(|table| same_name(&relation.name, &table.value));
+        let mut ids = relations.iter().filter(meant).filter_map(|relation| relation.row_id);
+        let first = ids.next();
+        if ids.next().is_some() {
+            let candidates =
+                relations.iter().map(|relation| format!("\"{}\".rowid", relation.name)).collect();
+            return Err(Error::Ambiguous { name: column.value.clone(), candidates });
+        }
+        return Ok(first);
     }
     Ok(found.map(|(id, _)| id))
 }

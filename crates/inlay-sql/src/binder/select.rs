@@ -28,6 +28,8 @@ pub(super) struct Tail<'q> {
     pub(super) order_by: &'q OrderBy,
     pub(super) limit: Option<u64>,
     pub(super) offset: u64,
+    /// Rows that tie with the last one come, too.
+    pub(super) with_ties: bool,
     /// Instead of both: a plan that computes them.
     pub(super) computed: Option<(Plan, LimitBy)>,
 }
@@ -518,7 +520,7 @@ impl Binder<'_> {
             plan = Plan::Aggregate { input: Box::new(plan), groups, aggregates: Vec::new() };
         }
         let output = ids.into_iter().zip(names).map(|(id, name)| Output { id, name }).collect();
-        Ok(Bound { plan: sorted(plan, keys, tail), output })
+        Ok(Bound { plan: self.cut(plan, keys, tail)?, output })
     }
 
     /// The column that has the value of `expr` behind `projection`. A column of the input passes through; an outer one
@@ -601,7 +603,7 @@ impl Binder<'_> {
             keys.push(SortKey { expr: self.column(id), ..key.clone() });
         }
         let plan = Plan::Aggregate { input: Box::new(plan), groups, aggregates };
-        Ok(Bound { plan: sorted(plan, keys, tail), output })
+        Ok(Bound { plan: self.cut(plan, keys, tail)?, output })
     }
 }
 

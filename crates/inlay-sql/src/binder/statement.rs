@@ -254,6 +254,7 @@ fn star_of(from: ast::TableRef, pos: ast::Pos) -> ast::Query {
         order_by: ast::OrderBy::Items(Vec::new()),
         limit: None,
         limit_percent: false,
+        with_ties: false,
         offset: None,
     }
 }

@@ -541,6 +541,8 @@ pub struct Query {
     pub limit: Option<Expr>,
     /// `LIMIT n%`: of the rows.
     pub limit_percent: bool,
+    /// `FETCH FIRST n ROWS WITH TIES`: rows that ORDER BY does not tell from the last one come, too.
+    pub with_ties: bool,
     pub offset: Option<Expr>,
 }
 
@@ -555,6 +557,7 @@ impl Query {
             order_by,
             limit: None,
             limit_percent: false,
+            with_ties: false,
             offset: None,
         }
     }

@@ -407,13 +407,8 @@ impl Context<'_, '_> {
         }
         let Some(last) = name.parts.pop() else { return refuse("a call without a name") };
         // `column.f()` is `f(column)`, but `main.f()` is a function of a schema.
-        let is_schema = |part: &Ident| {
-            ["main", "pg_catalog", "information_schema", "system"]
-                .iter()
-                .any(|schema| part.value.eq_ignore_ascii_case(schema))
-        };
         let receiver = std::mem::take(&mut name.parts);
-        let receiver = if receiver.first().is_some_and(is_schema) || receiver.is_empty() {
+        let receiver = if receiver.first().is_some_and(is_system_schema) || receiver.is_empty() {
             None
         } else {
             Some(Expr { kind: ExprKind::Column(receiver), pos })
@@ -604,4 +599,10 @@ pub(super) fn start_of(expr: &ast::Expr) -> Pos {
             _ => return Pos::default(),
         };
     }
+}
+
+/// A schema of which no name needs to be looked up there.
+pub(super) fn is_system_schema(part: &Ident) -> bool {
+    let schemas = ["main", "pg_catalog", "information_schema", "system"];
+    schemas.iter().any(|schema| part.value.eq_ignore_ascii_case(schema))
 }

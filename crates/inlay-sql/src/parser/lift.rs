@@ -221,6 +221,7 @@ impl Lifter<'_> {
     /// `method (size) [REPEATABLE (seed)]` or `size [(method [, seed])]`.
     fn sample(&mut self) -> Result<Sample> {
         let mut sample = Sample { method: None, size: SampleSize::Rows(0), seed: None };
+        let start = self.at;
         if matches!(self.peek(), Some(Token::Word(_))) {
             sample.method = Some(self.method()?);
             self.expect(&Token::LParen)?;
@@ -250,13 +251,17 @@ impl Lifter<'_> {
             sample.seed = Some(self.seed()?);
             self.expect(&Token::RParen)?;
         }
-        if matches!(
-            (sample.method, sample.size),
-            (Some(SampleMethod::Bernoulli | SampleMethod::System), SampleSize::Rows(_))
-        ) {
-            return Err(self.error(
-                "a sample of a number of rows is taken with reservoir; bernoulli and system take a percentage",
-            ));
+        // As in PostgreSQL, these take a percentage.
+        let says_rows = self.tokens[start..self.at].iter().any(|token| is_word(token, "ROWS"));
+        if let (Some(SampleMethod::Bernoulli | SampleMethod::System), SampleSize::Rows(number)) =
+            (sample.method, sample.size)
+        {
+            if says_rows || number > 100 {
+                return Err(self.error(
+                    "a sample of a number of rows is taken with reservoir; bernoulli and system take a percentage",
+                ));
+            }
+            sample.size = SampleSize::Percent(number as f64);
         }
         // What follows must not run into the token before.
         Ok(sample)

@@ -24,6 +24,7 @@ mod query;
 mod rename;
 mod rewrite;
 mod session;
+mod spelling;
 mod statement;
 #[cfg(test)]
 mod tests;
@@ -89,7 +90,7 @@ fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
 }
 
 fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
-    let tokens = window::arrange(tokens);
+    let tokens = window::arrange(spelling::merge_using(tokens));
     let scan = guard::scan(&tokens, sql)?;
     let (tokens, lifted) = lift::lift(tokens, sql)?;
     let rewrite::Rewritten { tokens, pieces } = rewrite::rewrite(tokens, sql);

@@ -5,7 +5,7 @@ use super::ast::{
     OrderItem, Pos, Query, QueryBody, Select, SelectItem, SetOperation, SortOrder, TableRef,
 };
 use super::convert::{Context, pos_of, unsupported};
-use super::expr::start_of;
+use super::expr::{is_system_schema, start_of};
 use inlay_types::{Error, Result};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, SetExpr, TableFactor};
 
@@ -40,13 +40,19 @@ impl Context<'_, '_> {
             Some(ast::LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
             Some(_) => return Err(self.at(unsupported("LIMIT BY"), pos)),
         };
+        let (mut limit_percent, mut with_ties) = (false, false);
         if let Some(fetch) = query.fetch {
-            if fetch.percent || fetch.with_ties || limit.is_some() {
-                return Err(self.at(unsupported("FETCH with PERCENT, WITH TIES or beside LIMIT"), pos));
+            if limit.is_some() {
+                return Err(self.at(unsupported("FETCH beside LIMIT"), pos));
             }
+            (limit_percent, with_ties) = (fetch.percent, fetch.with_ties);
             limit = fetch.quantity.or_else(|| Some(ast::Expr::value(ast::Value::Number("1".into(), false))));
         }
-        let mut limit_percent = false;
+        if with_ties && (limit_percent || query.order_by.is_none()) {
+            let message =
+                "FETCH ... WITH TIES takes a number of rows and needs ORDER BY, which tells what ties";
+            return Err(self.at(Error::bind(message), pos));
+        }
         if let Some(ast::Expr::UnaryOp { op: super::dialect::PERCENT, expr }) = limit {
             limit_percent = true;
             limit = Some(*expr);
@@ -61,6 +67,7 @@ impl Context<'_, '_> {
             ctes,
             recursive,
             limit_percent,
+            with_ties,
             body,
             order_by: self.with_windows(windows, || self.order_by(query.order_by))?,
             limit: limit.map(|limit| self.expr(limit)).transpose()?,
@@ -386,10 +393,10 @@ impl Context<'_, '_> {
         mut name: super::ast::ObjectName,
         arguments: Vec<ast::FunctionArg>,
     ) -> Result<FunctionCall> {
-        let name =
+        let last =
             name.parts.pop().ok_or_else(|| Error::Syntax { message: "a function name is missing".into() })?;
         let mut call = FunctionCall {
-            name,
+            name: last,
             arguments: Vec::new(),
             named: Vec::new(),
             star: false,
@@ -401,6 +408,11 @@ impl Context<'_, '_> {
             self.function_argument(argument, &mut call)?;
         }
         name_arguments(&mut call);
+        // As in `column.f()`, which cannot be meant here, the binder finds the schema in front of the name.
+        if !name.parts.is_empty() && !name.parts.first().is_some_and(is_system_schema) {
+            let pos = name.pos();
+            call.arguments.insert(0, Expr { kind: ExprKind::Column(name.parts), pos });
+        }
         Ok(call)
     }
 }

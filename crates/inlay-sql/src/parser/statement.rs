@@ -34,13 +34,23 @@ impl Reader<'_> {
             "SET" => self.set()?,
             "RESET" => {
                 self.parser.next_token();
-                StatementKind::Set { name: self.setting_name()?, value: None }
+                let [_, second] = self.parser.peek_tokens_ref::<2>();
+                if matches!(second.token, Token::Word(_)) {
+                    let _ = self.word("session") || self.word("global") || self.word("local");
+                }
+                if self.words(&["time", "zone"]) {
+                    let name = Ident { value: "timezone".to_string(), pos: self.pos() };
+                    StatementKind::Set { name, value: None }
+                } else {
+                    StatementKind::Set { name: self.setting_name()?, value: None }
+                }
             }
             "PRAGMA" => self.pragma()?,
             "CALL" => self.call()?,
             "COPY" => self.copy()?,
             "INSERT" => self.insert()?,
             "TRUNCATE" => self.truncate()?,
+            "CREATE" if self.starts_recursive_view() => self.recursive_view()?,
             "CREATE" if self.starts_create_sequence() => self.create_sequence()?,
             "ALTER" if self.second_word_is("VIEW") => self.rename_view()?,
             "ALTER" if self.second_word_is("SEQUENCE") => self.alter_sequence()?,

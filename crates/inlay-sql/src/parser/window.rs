@@ -12,7 +12,7 @@ use super::convert::{Context, pos_of};
 use inlay_types::{Error, Result};
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
 /// Windows of one WINDOW clause, in order.
 pub(super) type NamedWindows = Vec<(String, WindowSpec)>;
@@ -93,7 +93,9 @@ impl Context<'_, '_> {
             ast::WindowType::WindowSpec(spec) => self.window_spec(spec)?,
         };
         let ignore_nulls = treatment.map(|treatment| treatment == ast::NullTreatment::IgnoreNulls);
-        let call = self.function(function)?;
+        let mut call = self.function(function)?;
+        // The star that `arrange` wrote.
+        call.star &= call.order_by.is_empty() || call.name.value.eq_ignore_ascii_case("count");
         Ok(ExprKind::Window(Box::new(WindowCall { call, ignore_nulls, over })))
     }
 
@@ -202,6 +204,10 @@ pub(super) fn arrange(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         }
         match word(token) {
             Some("ORDER") => {
+                if opens_arguments(&out) {
+                    out.push(TokenWithSpan { token: Token::Mul, span: token.span });
+                    out.push(TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span: token.span });
+                }
                 let at = out.len();
                 if let Some((_, order)) = open.last_mut() {
                     order.get_or_insert(at);
@@ -235,6 +241,20 @@ pub(super) fn arrange(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         index += 1;
     }
     out
+}
+
+/// Whether the last parenthesis in `out` is just open behind a function's name: in `rank(ORDER BY x)`, which the crate
+/// reads with a star in front.
+fn opens_arguments(out: &[TokenWithSpan]) -> bool {
+    let mut solid = out.iter().rev().filter(|token| !matches!(token.token, Token::Whitespace(_)));
+    if solid.next().is_none_or(|token| token.token != Token::LParen) {
+        return false;
+    }
+    const RANKS: [&str; 6] = ["rank", "dense_rank", "percent_rank", "cume_dist", "row_number", "rank_dense"];
+    solid.next().is_some_and(|token| match &token.token {
+        Token::Word(word) => RANKS.iter().any(|name| word.value.eq_ignore_ascii_case(name)),
+        _ => false,
+    })
 }
 
 fn word(token: &TokenWithSpan) -> Option<&'static str> {

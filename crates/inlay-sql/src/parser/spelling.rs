@@ -1,0 +1,150 @@
+//! Other spellings of what there is: CREATE RECURSIVE VIEW, and MERGE ... USING (columns).
+
+use super::Reader;
+use super::ast::{CreateView, StatementKind};
+use super::define::on_existing;
+use inlay_types::Result;
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+
+impl Reader<'_> {
+    /// Tells `CREATE [OR REPLACE] [TEMP] RECURSIVE VIEW` from other CREATEs.
+    pub(super) fn starts_recursive_view(&self) -> bool {
+        let after_replace = if self.nth_word_is(1, "or") { 3 } else { 1 };
+        let is_temporary = ["temp", "temporary"].iter().any(|word| self.nth_word_is(after_replace, word));
+        self.nth_word_is(after_replace + usize::from(is_temporary), "recursive")
+    }
+
+    /// `CREATE RECURSIVE VIEW v (a, b) AS query` as `CREATE VIEW v AS WITH RECURSIVE v (a, b) AS (query) FROM v`.
+    pub(super) fn recursive_view(&mut self) -> Result<StatementKind> {
+        self.parser.next_token();
+        let or_replace = self.words(&["or", "replace"]);
+        let temporary = self.word("temp") || self.word("temporary");
+        self.word("recursive");
+        self.expect_word("view")?;
+        let if_not_exists = self.words(&["if", "not", "exists"]);
+        let name = self.object_name()?;
+        self.expect(&Token::LParen)?;
+        let mut columns = Vec::new();
+        loop {
+            columns.push(format!("\"{}\"", self.identifier()?.value.replace('"', "\"\"")));
+            if !self.parser.consume_token(&Token::Comma) {
+                break;
+            }
+        }
+        self.expect(&Token::RParen)?;
+        self.expect_word("as")?;
+        let start = self.offset(self.pos());
+        // Read once here for the places of its mistakes, and again as a part of the whole.
+        self.parsed_query()?;
+        let body = self.sql.get(start..self.offset(self.end_pos())).unwrap_or_default();
+        let own = format!("\"{}\"", name.last().replace('"', "\"\""));
+        let query_text =
+            format!("WITH RECURSIVE {own} ({}) AS ({body}) SELECT * FROM {own}", columns.join(", "));
+        let StatementKind::Query(query) = super::parse_statement(&query_text)?.kind else {
+            return self.syntax("a query");
+        };
+        let on_existing = on_existing(or_replace, if_not_exists);
+        let view = CreateView { name, temporary, on_existing, columns: Vec::new(), query, query_text };
+        Ok(StatementKind::CreateView(Box::new(view)))
+    }
+}
+
+/// Writes `MERGE INTO t USING s USING (a, b)` as `... ON t.a = s.a AND t.b = s.b`, which the crate reads.
+pub(super) fn merge_using(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut at = 0;
+    while let Some(merge) = (at..tokens.len()).find(|&index| is_keyword(&tokens[index], Keyword::MERGE)) {
+        at = merge + 1;
+        let Some(first) = next_using(&tokens, at) else { continue };
+        let Some(second) = next_using(&tokens, first + 1) else { continue };
+        let (Some(target), Some(source)) = (name_before(&tokens, first), name_before(&tokens, second)) else {
+            continue;
+        };
+        let Some((columns, end)) = names_in_parentheses(&tokens, second + 1) else { continue };
+        let condition = condition(&target, &source, &columns, &tokens[second]);
+        at = second + condition.len();
+        tokens.splice(second..=end, condition);
+    }
+    tokens
+}
+
+fn is_keyword(token: &TokenWithSpan, keyword: Keyword) -> bool {
+    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword)
+}
+
+/// The next USING of the statement, outside of parentheses and before its first WHEN.
+fn next_using(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for (index, token) in tokens.iter().enumerate().skip(from) {
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            Token::SemiColon => return None,
+            _ if depth > 0 => {}
+            _ if is_keyword(token, Keyword::WHEN) || is_keyword(token, Keyword::ON) => return None,
+            _ if is_keyword(token, Keyword::USING) => return Some(index),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The table or alias that ends before `index`; `(a, b)` behind an alias is passed over.
+fn name_before(tokens: &[TokenWithSpan], index: usize) -> Option<Word> {
+    let mut depth = 0usize;
+    for token in tokens[..index].iter().rev() {
+        match &token.token {
+            Token::Whitespace(_) => {}
+            Token::RParen => depth += 1,
+            Token::LParen => depth = depth.checked_sub(1)?,
+            _ if depth > 0 => {}
+            Token::Word(word) => return Some(word.clone()),
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// `(a, b)` and the index of its end.
+fn names_in_parentheses(tokens: &[TokenWithSpan], from: usize) -> Option<(Vec<TokenWithSpan>, usize)> {
+    let mut names = Vec::new();
+    let solid = tokens.iter().enumerate().skip(from);
+    let mut solid = solid.filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
+    if solid.next()?.1.token != Token::LParen {
+        return None;
+    }
+    loop {
+        let (_, name) = solid.next()?;
+        if !matches!(name.token, Token::Word(_)) {
+            return None;
+        }
+        names.push(name.clone());
+        match solid.next()? {
+            (end, token) if token.token == Token::RParen => return Some((names, end)),
+            (_, token) if token.token == Token::Comma => {}
+            _ => return None,
+        }
+    }
+}
+
+fn condition(
+    target: &Word,
+    source: &Word,
+    columns: &[TokenWithSpan],
+    place: &TokenWithSpan,
+) -> Vec<TokenWithSpan> {
+    let at = |token: Token| TokenWithSpan { token, span: place.span };
+    let mut out = Vec::with_capacity(columns.len() * 8);
+    for (index, column) in columns.iter().enumerate() {
+        out.push(at(Token::make_keyword(if index == 0 { "ON" } else { "AND" })));
+        for (side, name) in [target, source].into_iter().enumerate() {
+            if side == 1 {
+                out.push(at(Token::Eq));
+            }
+            out.push(TokenWithSpan { token: Token::Word(name.clone()), span: column.span });
+            out.push(TokenWithSpan { token: Token::Period, span: column.span });
+            out.push(column.clone());
+        }
+    }
+    out
+}
