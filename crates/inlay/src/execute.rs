@@ -494,7 +494,7 @@ fn changes_database(kind: &ast::StatementKind) -> bool {
             | Kind::Savepoint(_)
             | Kind::RollbackTo(_)
             | Kind::Release(_)
-            | Kind::ShowTables
+            | Kind::ShowTables { .. }
             | Kind::Show { .. }
             | Kind::Describe(_)
     )

@@ -290,19 +290,18 @@ impl Binder<'_> {
             }
             ColumnSelection::Names(names) => {
                 let known = self.star_columns(&star)?;
-                let mut selected = Vec::new();
                 for name in names {
-                    match known.iter().find(|column| same_name(&column.column, &name.value)) {
-                        Some(column) => selected.push(column.clone()),
-                        None => {
-                            let known = known.iter().map(|column| column.column.as_str());
-                            let candidates = near_names(&name.value, known);
-                            let error = Error::UndefinedColumn { name: name.value.clone(), candidates };
-                            return Err(self.at(error, name.pos));
-                        }
+                    if !known.iter().any(|column| same_name(&column.column, &name.value)) {
+                        let known = known.iter().map(|column| column.column.as_str());
+                        let candidates = near_names(&name.value, known);
+                        let error = Error::UndefinedColumn { name: name.value.clone(), candidates };
+                        return Err(self.at(error, name.pos));
                     }
                 }
-                return Ok(selected);
+                // In the order of the table, as in DuckDB.
+                let is_named =
+                    |column: &StarColumn| names.iter().any(|name| same_name(&column.column, &name.value));
+                return Ok(known.into_iter().filter(is_named).collect());
             }
             ColumnSelection::Where { star, parameter, condition } => {
                 let mut selected = Vec::new();

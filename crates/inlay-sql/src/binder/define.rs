@@ -41,6 +41,12 @@ impl Binder<'_> {
         let mut sequences = Vec::new();
         if let Some(source) = &create.query {
             let bound = self.query(source)?;
+            if let Some(surplus) = create.columns.get(bound.output.len()) {
+                let (names, columns) = (create.columns.len(), bound.output.len());
+                let message =
+                    format!("table \"{}\" gets {columns} columns, {names} names are given", create.name);
+                return Err(self.at(Error::bind(message), surplus.name.pos));
+            }
             for (index, column) in bound.output.iter().enumerate() {
                 let name = match create.columns.get(index) {
                     Some(given) => given.name.value.clone(),

@@ -1,11 +1,12 @@
 //! Schemas, macros, types, materialised views, comments, prepared statements, variables: see
 //! [`crate::plan::object::ObjectStatement`].
 
-use super::Binder;
+use super::build::Build;
 use super::coerce::concrete;
 use super::object::undefined;
 use super::scope::same_name;
-use crate::parser::ast::{Ident, ObjectName, OnExisting};
+use super::{Binder, with_stack};
+use crate::parser::ast::{Expr, ExprKind, Ident, ObjectName, OnExisting, QueryBody};
 use crate::parser::object_ast::{self as ast, Commented, DroppedKind, RenamedKind, TypeBody, TypeChange};
 use crate::plan;
 use crate::plan::object::{CommentTarget, Define, ObjectStatement};
@@ -94,8 +95,21 @@ impl Binder<'_> {
                 ObjectStatement::Deallocate { name: name.as_ref().map(|name| name.value.to_lowercase()) }
             }
             S::SetVariable { name, value } => {
-                let value = value.as_ref().map(|value| self.constant(value, "the value of a variable"));
-                ObjectStatement::SetVariable { name: name.value.to_lowercase(), value: value.transpose()? }
+                let name = name.value.to_lowercase();
+                match value {
+                    Some(value) if with_stack(|| has_query(value)) => {
+                        let build = Build(value.pos);
+                        let select = build.select(vec![build.item(value.clone(), name.clone())], Vec::new());
+                        let bound = self.query(&build.query(QueryBody::Select(Box::new(select))))?;
+                        let query = Some(Box::new(self.finish(bound)));
+                        ObjectStatement::SetVariable { name, value: None, query }
+                    }
+                    _ => {
+                        let value =
+                            value.as_ref().map(|value| self.constant(value, "the value of a variable"));
+                        ObjectStatement::SetVariable { name, value: value.transpose()?, query: None }
+                    }
+                }
             }
         };
         Ok(plan::Statement::Object(Box::new(bound)))
@@ -668,4 +682,9 @@ pub fn enum_labels(text: &str) -> Option<Vec<String>> {
         rest = quoted[end..].trim_start().trim_start_matches(',').trim_start();
     }
     rest.is_empty().then_some(labels)
+}
+
+fn has_query(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InSubquery { .. })
+        || expr.children().into_iter().any(has_query)
 }

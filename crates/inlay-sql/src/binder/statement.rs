@@ -93,8 +93,8 @@ impl Binder<'_> {
             | StatementKind::ImportDatabase { .. }
             | StatementKind::Checkpoint { .. } => self.database_statement(&statement.kind)?,
             StatementKind::Object(object) => self.object_statement(object)?,
-            StatementKind::ShowTables => {
-                let bound = self.shown_tables();
+            StatementKind::ShowTables { of } => {
+                let bound = self.shown_tables(of.as_ref())?;
                 S::Query(self.finish(bound))
             }
             StatementKind::ShowAllTables => {
@@ -180,7 +180,7 @@ impl Binder<'_> {
                 Ok(plan::Statement::Query(self.finish(bound)))
             }
             ("show_tables", []) => {
-                let bound = self.shown_tables();
+                let bound = self.shown_tables(None)?;
                 Ok(plan::Statement::Query(self.finish(bound)))
             }
             ("force_checkpoint", []) => {

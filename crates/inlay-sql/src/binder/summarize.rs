@@ -1,11 +1,14 @@
 //! DESCRIBE, SUMMARIZE and SHOW, as statements and in FROM.
 
 use super::build::Build;
+use super::object::undefined;
 use super::scope::same_name;
 use super::{Binder, Bound, Output};
-use crate::parser::ast::{BinaryOp, Expr, Pos, Query, QueryBody, StatementKind, TableAlias, TableRef};
+use crate::parser::ast::{
+    BinaryOp, Expr, ObjectName, Pos, Query, QueryBody, StatementKind, TableAlias, TableRef,
+};
 use crate::plan::{self, Plan};
-use inlay_catalog::{CatalogEntry, TEMPORARY, bare_name, schema_of};
+use inlay_catalog::{CatalogEntry, MAIN, TEMPORARY, bare_name, near_names, schema_of};
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// The column that counts the columns summarized.
@@ -17,7 +20,7 @@ impl Binder<'_> {
         let (bound, name) = match statement {
             StatementKind::Describe(query) => (self.described(query)?, "describe"),
             StatementKind::Summarize(query) => (self.summarized(query)?, "summarize"),
-            StatementKind::ShowTables => (self.shown_tables(), "show_tables"),
+            StatementKind::ShowTables { of } => (self.shown_tables(of.as_ref())?, "show_tables"),
             StatementKind::ShowAllTables => (self.all_tables()?, "show_tables"),
             StatementKind::ShowDatabases => (self.shown_databases(), "show_databases"),
             StatementKind::Show { name } => (self.shown_setting(name)?, "show"),
@@ -152,13 +155,26 @@ impl Binder<'_> {
         Ok(self.literal_bound(&names.map(|name| (name, LogicalType::Varchar)), rows))
     }
 
-    pub(super) fn shown_tables(&mut self) -> Bound {
+    pub(super) fn shown_tables(&mut self, of: Option<&ObjectName>) -> Result<Bound> {
         let catalog = self.context.catalog;
-        let schema = catalog.current_schema();
-        let mut names = Vec::new();
-        let entries = catalog.entries(&self.current_database()).into_iter();
         // Those that names without a place may mean: temporary ones, and those of the current schema.
-        for (key, entry) in entries.chain(catalog.entries(TEMPORARY)) {
+        let (database, schema, temporary) = match of.map(|name| (name, name.parts.as_slice())) {
+            None => (self.current_database(), catalog.current_schema(), catalog.entries(TEMPORARY)),
+            Some((_, [one])) if self.known_database(one).is_ok() => {
+                (self.known_database(one)?, MAIN.to_string(), Vec::new())
+            }
+            Some((name, _)) => {
+                let (database, schema) = self.schema_name(name)?;
+                let known = self.schema_names(&database);
+                if !known.iter().any(|known| same_name(known, &schema)) {
+                    let near = near_names(&schema, known.iter().map(String::as_str));
+                    return Err(self.at(Error::bind(undefined("schema", &schema, &near)), name.pos()));
+                }
+                (database, schema, Vec::new())
+            }
+        };
+        let mut names = Vec::new();
+        for (key, entry) in catalog.entries(&database).into_iter().chain(temporary) {
             let known = match entry {
                 CatalogEntry::Table(table) => table.name.clone(),
                 CatalogEntry::View(view) => view.name.clone(),
@@ -174,7 +190,7 @@ impl Binder<'_> {
         names.sort_by_key(|name| name.to_lowercase());
         names.dedup();
         let rows = names.into_iter().map(|name| vec![Value::Varchar(name)]).collect();
-        self.literal_bound(&[("name", LogicalType::Varchar)], rows)
+        Ok(self.literal_bound(&[("name", LogicalType::Varchar)], rows))
     }
 
     /// SHOW ALL TABLES; names and types of columns stand beside each other in one text.

@@ -157,7 +157,9 @@ pub enum StatementKind {
     Savepoint(Ident),
     RollbackTo(Ident),
     Release(Ident),
-    ShowTables,
+    ShowTables {
+        of: Option<ObjectName>,
+    },
     ShowDatabases,
     /// `SHOW setting`.
     Show {

@@ -90,7 +90,7 @@ fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
 }
 
 fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
-    let tokens = window::arrange(spelling::merge_using(tokens));
+    let tokens = window::arrange(spelling::respell(tokens));
     let scan = guard::scan(&tokens, sql)?;
     let (tokens, lifted) = lift::lift(tokens, sql)?;
     let rewrite::Rewritten { tokens, pieces } = rewrite::rewrite(tokens, sql);

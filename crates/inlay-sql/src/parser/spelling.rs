@@ -1,11 +1,11 @@
-//! Other spellings of what there is: CREATE RECURSIVE VIEW, and MERGE ... USING (columns).
+//! Other spellings of what there is: CREATE RECURSIVE VIEW, MERGE ... USING (columns), CREATE TABLE t (x, y) AS.
 
 use super::Reader;
 use super::ast::{CreateView, StatementKind};
 use super::define::on_existing;
 use inlay_types::Result;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
 impl Reader<'_> {
     /// Tells `CREATE [OR REPLACE] [TEMP] RECURSIVE VIEW` from other CREATEs.
@@ -50,8 +50,74 @@ impl Reader<'_> {
     }
 }
 
+/// Rewrites the tokens of what the crate does not read.
+pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    name_columns(merge_using(pivots(tokens)))
+}
+
+fn is_word(token: &TokenWithSpan, expected: &str) -> bool {
+    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected))
+}
+
+fn is_blank(token: &TokenWithSpan) -> bool {
+    matches!(token.token, Token::Whitespace(_))
+}
+
+/// PIVOT_WIDER and PIVOT_LONGER are PIVOT and UNPIVOT.
+fn pivots(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    for index in 0..tokens.len() {
+        let keyword = match () {
+            () if is_word(&tokens[index], "pivot_wider") => "PIVOT",
+            () if is_word(&tokens[index], "pivot_longer") => "UNPIVOT",
+            () => continue,
+        };
+        let before = tokens[..index].iter().rev().find(|token| !is_blank(token));
+        let begins = before.is_none_or(|token| {
+            matches!(token.token, Token::LParen | Token::SemiColon) || is_keyword(token, Keyword::AS)
+        });
+        if begins {
+            tokens[index].token = Token::make_keyword(keyword);
+        }
+    }
+    tokens
+}
+
+/// In `CREATE TABLE t (x, y) AS query` the crate wants types behind the names. What stands there is not looked at.
+fn name_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut at = 0;
+    while let Some(table) = (at..tokens.len()).find(|&index| is_keyword(&tokens[index], Keyword::TABLE)) {
+        at = table + 1;
+        let Some(open) = (at..tokens.len()).find(|&index| tokens[index].token == Token::LParen) else {
+            break;
+        };
+        // CREATE ... TABLE [IF NOT EXISTS] name (
+        let behind = tokens[at..open].iter().filter(|token| !is_blank(token));
+        if behind.clone().any(|token| !matches!(token.token, Token::Word(_) | Token::Period)) {
+            continue;
+        }
+        let Some((names, end)) = names_in_parentheses(&tokens, open) else { continue };
+        let next = tokens[end + 1..].iter().find(|token| !is_blank(token));
+        if !next.is_some_and(|token| is_keyword(token, Keyword::AS)) {
+            continue;
+        }
+        let mut list = Vec::with_capacity(names.len() * 4);
+        for name in names {
+            let span = name.span;
+            if !list.is_empty() {
+                list.push(TokenWithSpan { token: Token::Comma, span });
+            }
+            list.push(name);
+            list.push(TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span });
+            list.push(TokenWithSpan { token: Token::make_keyword("INTEGER"), span });
+        }
+        at = open + 1 + list.len();
+        tokens.splice(open + 1..end, list);
+    }
+    tokens
+}
+
 /// Writes `MERGE INTO t USING s USING (a, b)` as `... ON t.a = s.a AND t.b = s.b`, which the crate reads.
-pub(super) fn merge_using(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+fn merge_using(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut at = 0;
     while let Some(merge) = (at..tokens.len()).find(|&index| is_keyword(&tokens[index], Keyword::MERGE)) {
         at = merge + 1;

@@ -303,7 +303,8 @@ impl Reader<'_> {
     pub(super) fn show(&mut self) -> Result<StatementKind> {
         self.parser.next_token();
         if self.word("tables") {
-            return Ok(StatementKind::ShowTables);
+            let of = if self.word("from") || self.word("in") { Some(self.object_name()?) } else { None };
+            return Ok(StatementKind::ShowTables { of });
         }
         if self.word("databases") {
             return Ok(StatementKind::ShowDatabases);

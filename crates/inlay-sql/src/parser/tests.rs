@@ -262,7 +262,7 @@ fn utility_statements() {
     assert!(
         matches!(kind("PRAGMA table_info('t')"), StatementKind::Pragma { arguments, .. } if arguments.len() == 1)
     );
-    assert!(matches!(kind("SHOW TABLES"), StatementKind::ShowTables));
+    assert!(matches!(kind("SHOW TABLES"), StatementKind::ShowTables { of: None }));
     assert!(matches!(kind("DESCRIBE t"), StatementKind::Describe(_)));
     assert!(matches!(kind("DESCRIBE SELECT 1"), StatementKind::Describe(_)));
     assert!(matches!(kind("BEGIN TRANSACTION"), StatementKind::Begin(_)));

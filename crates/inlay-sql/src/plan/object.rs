@@ -89,6 +89,8 @@ pub enum ObjectStatement {
         name: String,
         /// Its value; `None` forgets it.
         value: Option<Value>,
+        /// Instead of the value: a query that gives it.
+        query: Option<Box<Query>>,
     },
 }
 

@@ -67,7 +67,11 @@ impl Run<'_> {
                 Some(_) => Ok(QueryResult::done()),
                 None => Err(self.no_prepared(&name)),
             },
-            S::SetVariable { name, value } => {
+            S::SetVariable { name, value, query } => {
+                let value = match query {
+                    Some(query) => Some(self.one_value(*query)?),
+                    None => value,
+                };
                 match value {
                     Some(value) => drop(self.session.variables.insert(name, value)),
                     None => drop(self.session.variables.remove(&name)),
@@ -101,6 +105,13 @@ impl Run<'_> {
         let definition = Definition { id, kind, name, owner: None, sql };
         transaction.put(Object::Definition(Arc::new(definition)))?;
         Ok(QueryResult::done())
+    }
+
+    /// The value of a query of one row and one column.
+    fn one_value(&self, query: inlay_sql::plan::statement::Query) -> Result<inlay_types::Value> {
+        let (_, batches) = self.batches(query)?;
+        let first = batches.iter().find(|batch| !batch.is_empty());
+        Ok(first.map_or(inlay_types::Value::Null, |batch| batch.column(0).get(0)))
     }
 
     /// The labels that a query gives: texts, each once, in order, without NULL.
