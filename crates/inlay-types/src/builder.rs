@@ -107,6 +107,17 @@ impl VectorBuilder {
         self.push_bit(true);
     }
 
+    /// Appends `head` with `tail` behind it as one VARCHAR or BLOB value.
+    ///
+    /// Panics for other types.
+    #[inline]
+    pub fn push_pair(&mut self, head: &[u8], tail: &[u8]) {
+        let Storage::Views(views, heap) = &mut self.storage else { panic_type(&self.ty) };
+        let view = heap.push_pair(head, tail);
+        views.push(view);
+        self.push_bit(true);
+    }
+
     /// Appends a value of the type's carrier.
     ///
     /// Panics when the width differs from the carrier's, and for VARCHAR and BLOB.

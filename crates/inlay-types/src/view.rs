@@ -199,6 +199,25 @@ impl HeapBuilder {
         View::new(bytes, self.done.len() as u32, offset)
     }
 
+    /// Stores `head` with `tail` behind it and returns the view of both.
+    #[inline]
+    pub fn push_pair(&mut self, head: &[u8], tail: &[u8]) -> View {
+        let size = head.len() + tail.len();
+        if size <= INLINE_LIMIT {
+            let mut both = [0; INLINE_LIMIT];
+            both[..head.len()].copy_from_slice(head);
+            both[head.len()..size].copy_from_slice(tail);
+            return View::inline(&both[..size]);
+        }
+        if self.open.len() + size > HEAP_BUFFER_SIZE.max(self.open.capacity()) && !self.open.is_empty() {
+            self.close();
+        }
+        let offset = self.open.len();
+        self.open.extend_from_slice(head);
+        self.open.extend_from_slice(tail);
+        View::new(&self.open[offset..], self.done.len() as u32, offset as u32)
+    }
+
     fn close(&mut self) {
         let mut full = std::mem::take(&mut self.open);
         full.shrink_to_fit();

@@ -59,6 +59,10 @@ impl GroupRows {
 
     fn make_index(&self) -> (Vec<u32>, Vec<u32>) {
         let count = self.groups.iter().max().map_or(0, |&g| g as usize + 1);
+        if count == 1 && !self.is_mixed {
+            let len = self.groups.len() as u32;
+            return (vec![0, len], (0..len).collect());
+        }
         let mut offsets = vec![0u32; count + 1];
         self.groups.iter().for_each(|&g| offsets[g as usize + 1] += 1);
         (0..count).for_each(|g| offsets[g + 1] += offsets[g]);

@@ -594,3 +594,90 @@ fn names_are_unique_and_unknown_ones_hint_at_near_ones() {
         .unwrap_err();
     assert!(error.to_string().starts_with("no function upper(INTEGER)"), "{error}");
 }
+
+/// Loops over elements of fixed width, on rows of all shapes at once, against the general loops row by row.
+#[test]
+fn lists_of_numbers_answer_by_rows_as_alone() {
+    let list = |values: &[Option<i32>]| Value::List {
+        element: Arc::new(LogicalType::Integer),
+        values: values.iter().map(|value| value.map_or(Value::Null, Value::Integer)).collect(),
+    };
+    let lists = [
+        list(&[Some(1), Some(2), Some(3)]),
+        Value::Null,
+        list(&[]),
+        list(&[Some(3), None]),
+        list(&[None]),
+        list(&[Some(9); 30]),
+    ];
+    let ty = LogicalType::list(LogicalType::Integer);
+    let vector = Vector::from_sql_values(ty.clone(), &lists).unwrap();
+    let contained = |list: &Value, wanted: &Value| match (list, wanted) {
+        (Value::Null, _) | (_, Value::Null) => Value::Null,
+        (Value::List { values, .. }, wanted) => Value::Boolean(values.contains(wanted)),
+        _ => unreachable!("a list"),
+    };
+    let number = |value: i64| if value < 0 { Value::Null } else { Value::BigInt(value) };
+    let contains = resolve_scalar(
+        "list_contains",
+        &[ArgType::of(ty.clone()), ArgType::of(LogicalType::Integer)],
+        &ResolveOptions::default(),
+    )
+    .unwrap();
+    let wanted = [3, 3, 3, 7, 7, 9].map(Value::Integer);
+    let flat = Vector::from_sql_values(LogicalType::Integer, &wanted).unwrap();
+    let mut with_null = wanted.clone();
+    with_null[5] = Value::Null;
+    let nulls = Vector::from_sql_values(LogicalType::Integer, &with_null).unwrap();
+    let constant = Vector::constant(LogicalType::Integer, &Value::Integer(3), 6).unwrap();
+    let null = Vector::constant(LogicalType::Integer, &Value::Null, 6).unwrap();
+    let mut out = Vector::empty(LogicalType::Null);
+    for (second, values) in [
+        (&flat, wanted.clone()),
+        (&nulls, with_null),
+        (&constant, [3; 6].map(Value::Integer)),
+        (&null, [const { Value::Null }; 6]),
+    ] {
+        contains.kernel.eval(&[&vector, second], 6, &mut out).unwrap();
+        for row in 0..6 {
+            assert_eq!(out.get(row), contained(&lists[row], &values[row]), "row {row}");
+        }
+    }
+    let one = Vector::constant(ty.clone(), &lists[0], 6).unwrap();
+    contains.kernel.eval(&[&one, &flat], 6, &mut out).unwrap();
+    assert_eq!((0..6).filter(|&row| out.get(row) == Value::Boolean(true)).count(), 3);
+    let len = resolve_scalar("len", &[ArgType::of(ty.clone())], &ResolveOptions::default()).unwrap();
+    len.kernel.eval(&[&vector], 6, &mut out).unwrap();
+    for (row, size) in [3, -1, 0, 2, 1, 30].into_iter().enumerate() {
+        assert_eq!(out.get(row), number(size), "row {row}");
+    }
+    let twice = resolve_scalar(
+        "list_concat",
+        &[ArgType::of(ty.clone()), ArgType::of(ty.clone())],
+        &ResolveOptions::default(),
+    )
+    .unwrap();
+    twice.kernel.eval(&[&vector, &vector], 6, &mut out).unwrap();
+    for (row, shown) in
+        ["[1, 2, 3, 1, 2, 3]", "NULL", "[]", "[3, NULL, 3, NULL]", "[NULL, NULL]"].iter().enumerate()
+    {
+        assert_eq!(out.get(row).to_string(), *shown, "row {row}");
+    }
+    let slice = resolve_scalar(
+        "list_slice",
+        &[ArgType::of(ty), ArgType::of(LogicalType::BigInt), ArgType::of(LogicalType::BigInt)],
+        &ResolveOptions::default(),
+    )
+    .unwrap();
+    let bound = |at: i64| Vector::constant(LogicalType::BigInt, &Value::BigInt(at), 6).unwrap();
+    for (from, to, expected) in [
+        (2, 3, ["[2, 3]", "NULL", "[]", "[NULL]", "[]", "[9, 9]"]),
+        (-2, -1, ["[2, 3]", "NULL", "[]", "[3, NULL]", "[NULL]", "[9, 9]"]),
+        (5, 1, ["[]", "NULL", "[]", "[]", "[]", "[]"]),
+        (0, 1, ["[1]", "NULL", "[]", "[3]", "[NULL]", "[9]"]),
+    ] {
+        slice.kernel.eval(&[&vector, &bound(from), &bound(to)], 6, &mut out).unwrap();
+        let shown: Vec<String> = (0..6).map(|row| out.get(row).to_string()).collect();
+        assert_eq!(shown, expected, "[{from}:{to}]");
+    }
+}

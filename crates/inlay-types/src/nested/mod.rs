@@ -20,6 +20,7 @@
 //! [`read`] and [`write`] deal with single values, [`compare`] orders them, [`text`] shows them.
 
 pub mod compare;
+mod fixed;
 pub mod pack;
 pub mod read;
 pub mod text;
@@ -27,6 +28,7 @@ pub mod unpack;
 pub mod write;
 
 pub use compare::compare;
+pub use fixed::{find_fixed, lengths};
 pub use pack::{Parts, pack_lists, pack_maps, pack_struct, pack_unions};
 pub use read::Sequence;
 pub use unpack::{extract_elements, extract_field, unpack_lists, unpack_maps, unpack_struct, unpack_unions};

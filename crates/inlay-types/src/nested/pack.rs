@@ -105,16 +105,33 @@ pub fn pack_lists(
             && offsets.last().is_none_or(|&end| end as usize <= child.len()),
     )?;
     let parts = Parts::new(child);
+    if parts.run(0, 0).is_some() {
+        return pack_runs(ty, &parts, offsets, validity);
+    }
     build(ty, rows(offsets), validity, |row, out| {
         let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
         check(from <= to)?;
-        if let Some(run) = parts.run(from, to) {
-            out.extend_from_slice(&((to - from) as u32).to_le_bytes());
-            out.extend_from_slice(run);
-            return Ok(());
-        }
         push_sequence(element, to - from, |index| parts.get(from + index), out)
     })
+}
+
+/// Lists of elements of fixed width without NULLs.
+fn pack_runs(ty: &LogicalType, parts: &Parts, offsets: &[u32], validity: Option<&Bitmap>) -> Result<Vector> {
+    let mut builder = VectorBuilder::new(ty.clone(), rows(offsets));
+    for row in 0..rows(offsets) {
+        let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
+        check(from <= to)?;
+        match parts.run(from, to) {
+            Some(run) if validity.is_none_or(|validity| validity.get(row)) => {
+                let count = i32::try_from(to - from);
+                let count =
+                    count.map_err(|_| Error::out_of_range("a list has more than 2,147,483,647 elements"))?;
+                builder.push_pair(&count.to_le_bytes(), run);
+            }
+            _ => builder.push_null(),
+        }
+    }
+    Ok(builder.finish())
 }
 
 /// Structs of type `ty` from one vector per field, of `len` rows each.

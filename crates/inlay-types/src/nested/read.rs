@@ -132,6 +132,14 @@ impl StructLayout {
         Self { places, ends: offset, others }
     }
 
+    /// Offset and width of a field of fixed width.
+    pub(super) fn fixed(&self, index: usize) -> Option<(usize, usize)> {
+        match self.places.get(index)? {
+            Place::Fixed(offset, width) => Some((*offset, *width)),
+            Place::Other(_) => None,
+        }
+    }
+
     /// The packed bytes of a field; `None` when it is NULL.
     pub fn field<'a>(&self, bytes: &'a [u8], index: usize) -> Option<&'a [u8]> {
         if !bit_at(bytes, index) {

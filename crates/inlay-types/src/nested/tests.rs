@@ -144,3 +144,138 @@ fn shown_as_duckdb_shows_them() {
     let ty = LogicalType::structure([("a b", LogicalType::Integer), ("c", LogicalType::decimal(4, 1))]);
     assert_eq!(ty.to_string(), "STRUCT(\"a b\" INTEGER, c DECIMAL(4,1))");
 }
+
+/// Three values of each type of fixed width.
+fn numbers() -> Vec<(LogicalType, [Value; 3])> {
+    vec![
+        (LogicalType::Boolean, [Value::Boolean(true), Value::Boolean(false), Value::Boolean(true)]),
+        (LogicalType::TinyInt, [Value::TinyInt(-1), Value::TinyInt(0), Value::TinyInt(7)]),
+        (LogicalType::SmallInt, [Value::SmallInt(-300), Value::SmallInt(0), Value::SmallInt(300)]),
+        (LogicalType::Integer, [Value::Integer(i32::MIN), Value::Integer(0), Value::Integer(70_000)]),
+        (LogicalType::Date, [Value::Date(-1), Value::Date(0), Value::Date(20_000)]),
+        (LogicalType::BigInt, [Value::BigInt(i64::MIN), Value::BigInt(0), Value::BigInt(1 << 40)]),
+        (LogicalType::Double, [Value::Double(-0.5), Value::Double(0.0), Value::Double(f64::INFINITY)]),
+        (LogicalType::HugeInt, [Value::HugeInt(i128::MIN), Value::HugeInt(0), Value::HugeInt(1 << 100)]),
+    ]
+}
+
+#[test]
+fn parts_of_fixed_width_are_those_of_the_values() {
+    for (ty, [a, b, c]) in numbers() {
+        let rows = [
+            vec![a.clone(), b.clone(), c.clone()],
+            vec![],
+            vec![b.clone(), Value::Null, c.clone()],
+            vec![Value::Null],
+            vec![c.clone(); 20],
+        ];
+        let mut lists: Vec<Value> = rows.iter().map(|row| list(&ty, row.clone())).collect();
+        lists.insert(1, Value::Null);
+        let mut rows: Vec<Option<Vec<Value>>> = rows.into_iter().map(Some).collect();
+        rows.insert(1, None);
+        // With and without lists that have NULLs, which are read in another way.
+        for chosen in [vec![0, 1, 2, 3, 4, 5], vec![0, 1, 2, 5], vec![0, 2, 5]] {
+            let lists: Vec<Value> = chosen.iter().map(|&row| lists[row].clone()).collect();
+            let rows: Vec<Option<Vec<Value>>> = chosen.iter().map(|&row| rows[row].clone()).collect();
+            let vector = Vector::from_sql_values(LogicalType::list(ty.clone()), &lists).unwrap();
+            check_lists(&ty, &vector, &rows, &c);
+        }
+    }
+}
+
+fn check_lists(ty: &LogicalType, vector: &Vector, rows: &[Option<Vec<Value>>], wanted: &Value) {
+    let at = |row: usize, index: usize| -> Value {
+        rows[row].as_ref().and_then(|row| row.get(index)).cloned().unwrap_or(Value::Null)
+    };
+    for index in 0..4 {
+        let chosen = extract_elements(vector, |_, _| Some(index)).unwrap();
+        assert_eq!(chosen.len(), rows.len());
+        (0..rows.len()).for_each(|row| assert_eq!(chosen.get(row), at(row, index), "{ty} {row} {index}"));
+    }
+    let last = extract_elements(vector, |_, count| count.checked_sub(1)).unwrap();
+    let none = extract_elements(vector, |_, _| None).unwrap();
+    assert_eq!(none.null_count(), rows.len());
+    let (elements, offsets) = unpack_lists(vector).unwrap();
+    let sizes = lengths(ty, vector);
+    let needle = Vector::from_sql_values(ty.clone(), &vec![wanted.clone(); rows.len()]).unwrap();
+    let needles = Parts::new(&needle);
+    let mut places = Vec::new();
+    find_fixed(ty, vector, |row| needles.get(row), |_, place| places.push(place));
+    for (row, values) in rows.iter().enumerate() {
+        let values = values.clone().unwrap_or_default();
+        assert_eq!(last.get(row), values.last().cloned().unwrap_or(Value::Null));
+        assert_eq!(sizes[row], values.len() as i64);
+        let own: Vec<Value> = (offsets[row]..offsets[row + 1]).map(|i| elements.get(i as usize)).collect();
+        assert_eq!(own, values);
+        assert_eq!(places[row], values.iter().position(|value| value == wanted), "{ty} {row}");
+    }
+    let again = pack_lists(vector.ty(), &elements, &offsets, vector.validity()).unwrap();
+    (0..rows.len()).for_each(|row| assert_eq!(again.get(row), vector.get(row)));
+}
+
+#[test]
+fn fields_of_fixed_width_are_those_of_the_values() {
+    let types = numbers();
+    let fields: Arc<[Field]> = types.iter().map(|(ty, _)| Field::new("f", ty.clone())).collect();
+    let value = |choice: usize| Value::Struct {
+        fields: fields.clone(),
+        values: types
+            .iter()
+            .enumerate()
+            .map(
+                |(at, (_, values))| {
+                    if (at + choice).is_multiple_of(4) { Value::Null } else { values[choice].clone() }
+                },
+            )
+            .collect(),
+    };
+    let rows = [value(0), Value::Null, value(1), value(2)];
+    let vector = Vector::from_sql_values(LogicalType::Struct(fields.clone()), &rows).unwrap();
+    for index in 0..fields.len() {
+        let found = extract_field(&vector, index).unwrap();
+        for (row, whole) in rows.iter().enumerate() {
+            let part =
+                if let Value::Struct { values, .. } = whole { values[index].clone() } else { Value::Null };
+            assert_eq!(found.get(row), part, "{index} {row}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_fixed_width_of_damaged_bytes_are_some_values() {
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u8
+    };
+    for (ty, [wanted, ..]) in numbers() {
+        let mut builder = crate::VectorBuilder::new(LogicalType::list(ty.clone()), 64);
+        for size in 0..64 {
+            let bytes: Vec<u8> =
+                (0..size).map(|at| if at == 3 { next() & 0x80 } else { next() % 9 }).collect();
+            builder.push_bytes(&bytes);
+        }
+        let vector = builder.finish();
+        let (elements, offsets) = unpack_lists(&vector).unwrap();
+        assert_eq!(elements.len(), offsets[64] as usize);
+        assert_eq!(lengths(&ty, &vector).iter().sum::<i64>(), elements.len() as i64);
+        let one = Vector::from_sql_values(ty.clone(), &[wanted]).unwrap();
+        let parts = Parts::new(&one);
+        let mut found = 0;
+        find_fixed(&ty, &vector, |_| parts.get(0), |_, _| found += 1);
+        assert_eq!(found, 64);
+        let _ = extract_elements(&vector, |_, count| count.checked_sub(1)).unwrap();
+    }
+}
+
+#[test]
+fn pairs_of_bytes_are_stored_as_one() {
+    let mut builder = crate::VectorBuilder::new(LogicalType::Blob, 4);
+    let rows: [(&[u8], &[u8]); 4] =
+        [(b"", b""), (b"1234", b"56789012"), (b"1234", b"567890123"), (b"abcdefghijklmnopqrstuvwxyz", b"")];
+    rows.iter().for_each(|(head, tail)| builder.push_pair(head, tail));
+    let vector = builder.finish();
+    for (row, (head, tail)) in rows.iter().enumerate() {
+        assert_eq!(vector.get(row), Value::Blob([*head, *tail].concat()));
+    }
+}

@@ -1,7 +1,7 @@
 //! Vectors of the parts of nested values. Strings in them are views into the heap of the nested vector.
 
-use super::fixed_width;
 use super::read::{Sequence, StructLayout, map_parts, union_parts};
+use super::{fixed, fixed_width};
 use crate::view::INLINE_LIMIT;
 use crate::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector, View};
 
@@ -92,9 +92,16 @@ pub fn unpack_lists(lists: &Vector) -> Result<(Vector, Vec<u32>)> {
         return Err(Error::internal(format!("{} unpacked as lists", lists.ty())));
     };
     let flat = lists.flatten();
-    let mut child = Builder::new(element);
     let mut offsets = Vec::with_capacity(flat.len() + 1);
     offsets.push(0);
+    if let Some((child, ends)) = fixed_width(element).and_then(|width| fixed::elements(&flat, element, width))
+    {
+        for end in ends {
+            offsets.push(super::write::size(end)?);
+        }
+        return Ok((child, offsets));
+    }
+    let mut child = Builder::new(element);
     for index in 0..flat.len() {
         if !flat.is_null(index) {
             let row = row(&flat, index);
@@ -138,6 +145,9 @@ pub fn extract_elements(
         return Err(Error::internal(format!("an element of {}", lists.ty())));
     };
     let flat = lists.flatten();
+    if let Some(width) = fixed_width(element) {
+        return Ok(fixed::element(&flat, element, width, &mut choose));
+    }
     let mut child = Builder::new(element);
     for at in 0..flat.len() {
         let row = row(&flat, at);
@@ -158,6 +168,9 @@ pub fn extract_field(structs: &Vector, index: usize) -> Result<Vector> {
     };
     let layout = StructLayout::new(fields);
     let flat = structs.flatten();
+    if let Some((offset, width)) = layout.fixed(index) {
+        return Ok(fixed::field(&flat, &field.ty, index, offset, width));
+    }
     let mut child = Builder::new(&field.ty);
     for at in 0..flat.len() {
         let row = row(&flat, at);

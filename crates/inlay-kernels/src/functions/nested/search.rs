@@ -1,14 +1,14 @@
 //! What is in a list: elements looked for, lists as sets, elements chosen by position or by truth.
 
 use super::maps::all;
-use super::rows::{Part, each, each_known};
+use super::rows::{Args, Part, computed, each, each_known, finish};
 use super::{element, element_or_null, meeting_element, meeting_type, taken_as, typed};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Integer, UBigInt};
 use inlay_types::logical_type::Field;
-use inlay_types::nested::{Sequence, compare, write};
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::nested::{Sequence, compare, find_fixed, fixed_width, write};
+use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector};
 use std::collections::HashSet;
 
 /// See the module documentation.
@@ -118,6 +118,9 @@ fn resolve_contains(args: &[ArgType]) -> Option<Resolved> {
     }
     let (element, types) = list_and_value(args)?;
     let kernel = kernel(move |args, len, out| {
+        if fixed_width(&element).is_some() {
+            return contains_fixed(&element, args, len, out);
+        }
         each_known(args, &Boolean, len, out, |args, row, out| {
             let list = Sequence::new(&element, args.get(0, row).unwrap_or_default());
             let value = args.get(1, row);
@@ -125,6 +128,18 @@ fn resolve_contains(args: &[ArgType]) -> Option<Resolved> {
         })
     });
     Some(Resolved::infallible(types, Boolean, kernel))
+}
+
+/// `list_contains` of elements of fixed width, by their bytes.
+fn contains_fixed(element: &LogicalType, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let (rows, taken) = computed(args, len);
+    let wanted = Args::of(args);
+    let mut hits = vec![0u8; rows];
+    find_fixed(element, &taken[0], |row| wanted.get(1, row), |row, hit| hits[row] = u8::from(hit.is_some()));
+    let is_null = |row: usize| taken[0].is_null(row) || wanted.get(1, row).is_none();
+    let has_nulls = taken.iter().any(|arg| arg.is_constant_null() || arg.validity().is_some());
+    let validity = has_nulls.then(|| Bitmap::from_fn(rows, |row| !is_null(row)));
+    finish(Vector::flat(Boolean, rows, Buffer::from_vec(hits), validity, Heap::default()), rows, len, out)
 }
 
 fn resolve_position(args: &[ArgType]) -> Option<Resolved> {

@@ -1,14 +1,14 @@
 //! How many elements, and lists put together, cut and repeated.
 
 use super::maps::all;
-use super::rows::{Args, Output, Part, each, each_known};
+use super::rows::{Args, Output, Part, computed, each, each_known, finish};
 use super::{element, element_or_null, is_integer, meeting_element, meeting_type, taken_as, typed};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, Resolved};
 use inlay_types::LogicalType::{BigInt, UBigInt};
-use inlay_types::nested::Sequence;
 use inlay_types::nested::read::map_parts;
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::nested::{Sequence, lengths};
+use inlay_types::{Buffer, Error, Heap, LogicalType, Result, Vector};
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -135,6 +135,13 @@ fn resolve_len(args: &[ArgType], ty: LogicalType) -> Option<Resolved> {
     types.extend(dimension.map(|_| BigInt));
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
+        if let ([list], Some(element)) = (args, element(&inner)) {
+            let (rows, taken) = computed(&[list], len);
+            let flat = taken[0].flatten();
+            let counts = Buffer::from_vec(lengths(element, &flat));
+            let made = Vector::flat(ty.clone(), rows, counts, flat.validity().cloned(), Heap::default());
+            return finish(made, rows, len, out);
+        }
         each_known(args, &ty, len, out, |args, row, out| {
             if args.int(1, row).is_some_and(|dimension| dimension != 1) {
                 return Err(Error::unsupported("array_length of a dimension other than 1"));
@@ -164,6 +171,15 @@ fn resolve_concat(args: &[ArgType], strict: bool) -> Option<Resolved> {
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each(args, &ty, len, out, |args, row, out| {
+            if let Some(count) = plain_elements(args, &element, row) {
+                return out.push_with(|out| {
+                    out.extend_from_slice(&count.to_le_bytes());
+                    let lists = (0..args.len())
+                        .filter_map(|arg| Sequence::new(&element, args.get(arg, row)?).fixed());
+                    lists.for_each(|run| out.extend_from_slice(run));
+                    Ok(())
+                });
+            }
             let lists: Vec<Part<'_>> = (0..args.len()).map(|arg| args.get(arg, row)).collect();
             if lists.iter().all(Option::is_none) || (strict && lists.contains(&None)) {
                 return out.push(None);
@@ -173,6 +189,17 @@ fn resolve_concat(args: &[ArgType], strict: bool) -> Option<Resolved> {
         })
     });
     Some(Resolved::infallible(types, returns, kernel))
+}
+
+/// How many elements the arguments of a row have together, if all are lists of fixed width without NULLs.
+fn plain_elements(args: &Args, element: &LogicalType, row: usize) -> Option<u32> {
+    let mut count = 0;
+    for arg in 0..args.len() {
+        let list = Sequence::new(element, args.get(arg, row)?);
+        list.fixed().filter(|_| list.has_no_nulls())?;
+        count += list.len();
+    }
+    u32::try_from(count).ok().filter(|count| *count <= i32::MAX as u32)
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -60,8 +60,20 @@ fn resolve(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
             match &element {
                 Some(element) => {
                     let source = Sequence::new(element, source);
-                    let parts: Vec<_> =
-                        places(first, last, step, source.len())?.map(|index| source.get(index)).collect();
+                    let mut places = places(first, last, step, source.len())?;
+                    if let (Bound::Absent | Bound::At(1), Some(run), true) =
+                        (step, source.fixed(), source.has_no_nulls())
+                    {
+                        let width = run.len() / source.len().max(1);
+                        let count = places.size_hint().0;
+                        let from = places.next().unwrap_or(0);
+                        return out.push_with(|out| {
+                            out.extend_from_slice(&(count as u32).to_le_bytes());
+                            out.extend_from_slice(&run[from * width..(from + count) * width]);
+                            Ok(())
+                        });
+                    }
+                    let parts: Vec<_> = places.map(|index| source.get(index)).collect();
                     out.push_list(element, &parts)
                 }
                 None => out.push(Some(slice_text(source, first, last)?)),
