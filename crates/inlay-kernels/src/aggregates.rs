@@ -253,7 +253,9 @@ fn temporal_average(args: &[ArgType]) -> Option<AggregateFunction> {
     let [arg] = args else { return None };
     let ty = match &arg.ty {
         LogicalType::Date => LogicalType::Timestamp,
-        LogicalType::Timestamp | LogicalType::Time | LogicalType::Interval => arg.ty.clone(),
+        LogicalType::Timestamp | LogicalType::TimestampTz | LogicalType::Time | LogicalType::Interval => {
+            arg.ty.clone()
+        }
         _ => return None,
     };
     declared("avg", &RULES, vec![ty.clone()], ty)

@@ -76,7 +76,8 @@ pub(crate) fn implicit_cost(from: &LogicalType, to: &LogicalType) -> Option<u32>
         (Map(x), Map(y)) => {
             return Some(implicit_cost(&x.0, &y.0)? + implicit_cost(&x.1, &y.1)?);
         }
-        (Struct(x), Struct(y)) => return common_struct(x, y).filter(|common| common == to).map(|_| 1),
+        // Every field of the source is one of the target's.
+        (Struct(x), Struct(y)) => return common_struct(y, x).filter(|common| common == to).map(|_| 1),
         (Decimal { precision: p1, scale: s1 }, Decimal { precision: p2, scale: s2 }) => {
             return (s2 >= s1 && p2 - s2 >= p1 - s1).then_some(1);
         }
@@ -133,18 +134,30 @@ fn rank(ty: &LogicalType) -> u32 {
     }
 }
 
-/// The struct in which two structs of the same fields meet; rows without names meet by position.
+/// The struct in which two structs meet: the fields of both by name, those of the first in front; rows without names meet
+/// by position.
 fn common_struct(a: &[Field], b: &[Field]) -> Option<LogicalType> {
-    let same =
-        |x: &Field, y: &Field| x.name.eq_ignore_ascii_case(&y.name) || x.name.is_empty() || y.name.is_empty();
-    if a.len() != b.len() || !a.iter().zip(b).all(|(x, y)| same(x, y)) {
-        return None;
+    let unnamed = |fields: &[Field]| fields.iter().all(|field| field.name.is_empty());
+    if unnamed(a) || unnamed(b) {
+        let field = |(x, y): (&Field, &Field)| {
+            let name = if x.name.is_empty() { &y.name } else { &x.name };
+            Some(Field::new(name.clone(), common_type(&x.ty, &y.ty)?))
+        };
+        let fields = || a.iter().zip(b).map(field).collect::<Option<_>>();
+        return if a.len() == b.len() { Some(Struct(fields()?)) } else { None };
     }
-    let field = |(x, y): (&Field, &Field)| {
-        let name = if x.name.is_empty() { &y.name } else { &x.name };
-        Some(Field::new(name.clone(), common_type(&x.ty, &y.ty)?))
-    };
-    Some(LogicalType::Struct(a.iter().zip(b).map(field).collect::<Option<_>>()?))
+    let named =
+        |fields: &[Field], name: &str| fields.iter().position(|field| field.name.eq_ignore_ascii_case(name));
+    let mut fields = Vec::with_capacity(a.len());
+    for x in a {
+        let ty = match named(b, &x.name) {
+            Some(at) => common_type(&x.ty, &b[at].ty)?,
+            None => x.ty.clone(),
+        };
+        fields.push(Field::new(x.name.clone(), ty));
+    }
+    fields.extend(b.iter().filter(|y| named(a, &y.name).is_none()).cloned());
+    Some(Struct(fields.into()))
 }
 
 /// Width in bytes and whether signed.

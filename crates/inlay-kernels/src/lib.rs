@@ -32,4 +32,5 @@ pub use function::{
     AggregateFunction, AggregateKind, NullHandling, ScalarFunction, ScalarKernel, Volatility, WindowFunction,
     WindowKind,
 };
+pub use functions::collation::{LOCALES, locale_of};
 pub use registry::{ArgType, ResolveOptions, resolve_aggregate, resolve_scalar};

@@ -117,7 +117,7 @@ pub(super) static TABLE: &[Aggregate] = &[
 fn continuous_type(ty: &LogicalType) -> Option<LogicalType> {
     match ty {
         ty if ty.is_integer() => Some(Double),
-        Real | Double | Decimal { .. } | Timestamp | Time => Some(ty.clone()),
+        Real | Double | Decimal { .. } | Timestamp | LogicalType::TimestampTz | Time => Some(ty.clone()),
         Date => Some(Timestamp),
         _ => None,
     }

@@ -68,7 +68,7 @@ fn cast_with(
     }
     match input.kind() {
         // Only the parts that cannot be converted become NULL.
-        VectorKind::Constant if or_null && from.is_nested() && to.is_nested() => {
+        VectorKind::Constant if or_null && to.is_nested() => {
             let mut one = Vector::empty(to.clone());
             cast_flat(&input.slice(0, 1).flatten(), to, or_null, zone, &mut one)?;
             *out = Vector::constant(to.clone(), &one.get(0), len)?;
@@ -134,7 +134,12 @@ fn cast_flat(
 fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
     let mut builder = VectorBuilder::new(to.clone(), input.len());
     for row in 0..input.len() {
-        match cast_value(&input.get(row), &to.clone()) {
+        let value = input.get(row);
+        let converted = match nested::parts_or_null(&value, to).filter(|_| or_null) {
+            Some(parts) => Ok(parts),
+            None => cast_value(&value, to),
+        };
+        match converted {
             Ok(value) => builder.push(&value)?,
             Err(_) if or_null => builder.push_null(),
             Err(error) => return Err(error),

@@ -65,6 +65,19 @@ pub(super) fn cast_parts(
     })
 }
 
+/// A nested value of text or JSON with NULL for the parts that cannot be converted; `None` for all other casts.
+pub(super) fn parts_or_null(value: &Value, to: &LogicalType) -> Option<Value> {
+    match value {
+        Value::Varchar(text) if to.is_nested() => {
+            Some(nested_text::parse_or_null(text, to).unwrap_or(Value::Null))
+        }
+        Value::Json(text) if to.is_nested() => {
+            Some(crate::functions::json::nested::parse_or_null(text, to).unwrap_or(Value::Null))
+        }
+        _ => None,
+    }
+}
+
 fn lists(
     input: &Vector,
     element: &LogicalType,
@@ -124,9 +137,27 @@ fn maps(
     let flat = input.flatten();
     let (keys, values, offsets) = unpack_maps(&flat)?;
     let (mut k, mut v) = (Vector::empty(types.0.clone()), Vector::empty(types.1.clone()));
-    cast_with(&keys, &types.0, false, zone, &mut k)?;
     cast_with(&values, &types.1, or_null, zone, &mut v)?;
-    pack_maps(to, &k, &v, &offsets, flat.validity())
+    match cast_with(&keys, &types.0, false, zone, &mut k) {
+        Ok(()) => pack_maps(to, &k, &v, &offsets, flat.validity()),
+        Err(_) if or_null && flat.len() > 1 => map_by_map(&flat, types, to, zone),
+        Err(_) if or_null => Ok(Vector::nulls(to.clone(), flat.len())),
+        Err(error) => Err(error),
+    }
+}
+
+/// A key cannot be NULL: a map with a key that cannot be converted is NULL as a whole.
+fn map_by_map(
+    flat: &Vector,
+    types: &(LogicalType, LogicalType),
+    to: &LogicalType,
+    zone: Option<&Zone>,
+) -> Result<Vector> {
+    let mut builder = inlay_types::VectorBuilder::new(to.clone(), flat.len());
+    for row in 0..flat.len() {
+        builder.append(&maps(&flat.slice(row, 1), types, to, true, zone)?);
+    }
+    Ok(builder.finish())
 }
 
 fn invalid(value: &Value, to: &LogicalType) -> Error {

@@ -4,6 +4,7 @@
 //! its own, so one reader serves all types. Depth is bounded by that of the type.
 
 use super::cast_value;
+use inlay_types::logical_type::Field;
 use inlay_types::{Error, LogicalType, Result, Value};
 
 fn wrong(text: &str, to: &LogicalType) -> Error {
@@ -12,73 +13,101 @@ fn wrong(text: &str, to: &LogicalType) -> Error {
 
 /// The value of a nested type that `text` writes.
 pub(super) fn parse(text: &str, to: &LogicalType) -> Result<Value> {
-    let error = || wrong(text, to);
-    let body = |open: char, close: char| text.trim().strip_prefix(open)?.strip_suffix(close);
-    match to {
-        LogicalType::List(element) => {
-            let parts = split(body('[', ']').ok_or_else(error)?, b",").ok_or_else(error)?;
-            let values = parts.iter().map(|part| item(part, element)).collect::<Result<_>>()?;
-            Ok(Value::List { element: element.clone(), values })
-        }
-        LogicalType::Array(element, size) => {
-            let parts = split(body('[', ']').ok_or_else(error)?, b",").ok_or_else(error)?;
-            if parts.len() != *size as usize {
-                return Err(error());
-            }
-            let values = parts.iter().map(|part| item(part, element)).collect::<Result<_>>()?;
-            Ok(Value::Array { element: element.clone(), values })
-        }
-        LogicalType::Struct(fields) => {
-            let mut values = vec![Value::Null; fields.len()];
-            if let Some(body) = body('(', ')') {
-                let parts =
-                    split(body, b",").filter(|parts| parts.len() == fields.len()).ok_or_else(error)?;
-                for ((value, part), field) in values.iter_mut().zip(parts).zip(fields.iter()) {
-                    *value = item(part, &field.ty)?;
-                }
-                return Ok(Value::Struct { fields: fields.clone(), values });
-            }
-            for part in split(body('{', '}').ok_or_else(error)?, b",").ok_or_else(error)? {
-                let (name, value) = pair(part, b":=").ok_or_else(error)?;
-                let name = unquoted(name);
-                let at = fields.iter().position(|f| f.name.eq_ignore_ascii_case(&name)).ok_or_else(error)?;
-                values[at] = item(value, &fields[at].ty)?;
-            }
-            Ok(Value::Struct { fields: fields.clone(), values })
-        }
-        LogicalType::Map(types) => {
-            let mut entries = Vec::new();
-            for part in split(body('{', '}').ok_or_else(error)?, b",").ok_or_else(error)? {
-                let (key, value) = pair(part, b"=:").ok_or_else(error)?;
-                let key = item(key, &types.0)?;
-                if key.is_null() || entries.iter().any(|(other, _)| *other == key) {
-                    return Err(error());
-                }
-                entries.push((key, item(value, &types.1)?));
-            }
-            Ok(Value::Map { types: types.clone(), entries })
-        }
-        LogicalType::Union(members) => {
-            let value = Value::Varchar(text.to_string());
-            let fits = members
-                .iter()
-                .enumerate()
-                .find_map(|(at, member)| Some((at, cast_value(&value, &member.ty).ok()?)));
-            let (at, value) = fits.ok_or_else(error)?;
-            Ok(Value::Union { members: members.clone(), tag: at as u8, value: Box::new(value) })
-        }
-        _ => Err(error()),
-    }
+    Reading { or_null: false }.parse(text, to)
 }
 
-/// One part as a value: NULL, quoted or plain.
-fn item(text: &str, to: &LogicalType) -> Result<Value> {
-    let text = text.trim();
-    if text.eq_ignore_ascii_case("null") {
-        return Ok(Value::Null);
+/// The same with NULL for each part that cannot be converted, as in DuckDB; `None` where the text has not the form.
+pub(super) fn parse_or_null(text: &str, to: &LogicalType) -> Option<Value> {
+    Reading { or_null: true }.parse(text, to).ok()
+}
+
+/// What becomes of parts that cannot be converted.
+#[derive(Clone, Copy)]
+struct Reading {
+    or_null: bool,
+}
+
+impl Reading {
+    fn parse(self, text: &str, to: &LogicalType) -> Result<Value> {
+        let error = || wrong(text, to);
+        let body = |open: char, close: char| text.trim().strip_prefix(open)?.strip_suffix(close);
+        match to {
+            LogicalType::List(element) => {
+                let parts = split(body('[', ']').ok_or_else(error)?, b",").ok_or_else(error)?;
+                let values = parts.iter().map(|part| self.item(part, element)).collect::<Result<_>>()?;
+                Ok(Value::List { element: element.clone(), values })
+            }
+            LogicalType::Array(element, size) => {
+                let parts = split(body('[', ']').ok_or_else(error)?, b",").ok_or_else(error)?;
+                if parts.len() != *size as usize {
+                    return Err(error());
+                }
+                let values = parts.iter().map(|part| self.item(part, element)).collect::<Result<_>>()?;
+                Ok(Value::Array { element: element.clone(), values })
+            }
+            LogicalType::Struct(fields) => self.structure(text, fields, to),
+            LogicalType::Map(types) => {
+                let mut entries = Vec::new();
+                for part in split(body('{', '}').ok_or_else(error)?, b",").ok_or_else(error)? {
+                    let (key, value) = pair(part, b"=:").ok_or_else(error)?;
+                    let key = Self { or_null: false }.item(key, &types.0)?;
+                    if key.is_null() || entries.iter().any(|(other, _)| *other == key) {
+                        return Err(error());
+                    }
+                    entries.push((key, self.item(value, &types.1)?));
+                }
+                Ok(Value::Map { types: types.clone(), entries })
+            }
+            LogicalType::Union(members) => {
+                let value = Value::Varchar(text.to_string());
+                let fits = members
+                    .iter()
+                    .enumerate()
+                    .find_map(|(at, member)| Some((at, cast_value(&value, &member.ty).ok()?)));
+                let (at, value) = fits.ok_or_else(error)?;
+                Ok(Value::Union { members: members.clone(), tag: at as u8, value: Box::new(value) })
+            }
+            _ => Err(error()),
+        }
     }
-    let value = if to.is_nested() { text.to_string() } else { unquoted(text) };
-    cast_value(&Value::Varchar(value), to)
+
+    fn structure(self, text: &str, fields: &std::sync::Arc<[Field]>, to: &LogicalType) -> Result<Value> {
+        let error = || wrong(text, to);
+        let body = |open: char, close: char| text.trim().strip_prefix(open)?.strip_suffix(close);
+        let mut values = vec![Value::Null; fields.len()];
+        if let Some(body) = body('(', ')') {
+            let body = if fields.len() == 1 { body.strip_suffix(',').unwrap_or(body) } else { body };
+            let parts = split(body, b",").ok_or_else(error)?;
+            if parts.len() != fields.len() && !(self.or_null && parts.len() < fields.len()) {
+                return Err(error());
+            }
+            for ((value, part), field) in values.iter_mut().zip(parts).zip(fields.iter()) {
+                *value = self.item(part, &field.ty)?;
+            }
+            return Ok(Value::Struct { fields: fields.clone(), values });
+        }
+        for part in split(body('{', '}').ok_or_else(error)?, b",").ok_or_else(error)? {
+            let (name, value) = pair(part, b":=").ok_or_else(error)?;
+            let name = unquoted(name);
+            let at = fields.iter().position(|f| f.name.eq_ignore_ascii_case(&name)).ok_or_else(error)?;
+            values[at] = self.item(value, &fields[at].ty)?;
+        }
+        Ok(Value::Struct { fields: fields.clone(), values })
+    }
+
+    /// One part as a value: NULL, quoted or plain.
+    fn item(self, text: &str, to: &LogicalType) -> Result<Value> {
+        let text = text.trim();
+        if text.eq_ignore_ascii_case("null") {
+            return Ok(Value::Null);
+        }
+        let found = if to.is_nested() {
+            self.parse(text, to)
+        } else {
+            cast_value(&Value::Varchar(unquoted(text)), to)
+        };
+        if self.or_null { Ok(found.unwrap_or(Value::Null)) } else { found }
+    }
 }
 
 /// The text without the quotes around it, if there are any, and without the backslashes that protect characters.

@@ -9,7 +9,7 @@ use inlay_types::LogicalType::{BigInt, Blob, HugeInt, Integer, UBigInt, UHugeInt
 use inlay_types::{Error, Native, Result, Vector};
 use md5::{Digest, Md5};
 use sha1::Sha1;
-use sha2::Sha256;
+use sha2::{Sha224, Sha256, Sha384, Sha512};
 use std::fmt::{Binary, UpperHex};
 
 const fn of_text(returns: inlay_types::LogicalType, f: Loop) -> Signature {
@@ -127,6 +127,24 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Overloads::Fixed(&[of_text(Varchar, sha256), of_blob(Varchar, sha256)]),
         "SHA-256 digest in hexadecimal digits",
         "sha256('hello') = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'",
+    ),
+    Function::new(
+        "sha224",
+        Overloads::Fixed(&[of_text(Varchar, digest::<Sha224>), of_blob(Varchar, digest::<Sha224>)]),
+        "SHA-224 digest in hexadecimal digits",
+        "left(sha224('hello'), 8) = 'ea09ae9c'",
+    ),
+    Function::new(
+        "sha384",
+        Overloads::Fixed(&[of_text(Varchar, digest::<Sha384>), of_blob(Varchar, digest::<Sha384>)]),
+        "SHA-384 digest in hexadecimal digits",
+        "left(sha384('hello'), 8) = '59e17487'",
+    ),
+    Function::new(
+        "sha512",
+        Overloads::Fixed(&[of_text(Varchar, digest::<Sha512>), of_blob(Varchar, digest::<Sha512>)]),
+        "SHA-512 digest in hexadecimal digits",
+        "left(sha512('hello'), 8) = '9b71d224'",
     ),
 ];
 

@@ -148,7 +148,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "even",
         double!(|v: f64| {
             let magnitude = v.abs().ceil();
-            (magnitude + magnitude % 2.0).copysign(v)
+            if magnitude.is_infinite() { v } else { (magnitude + magnitude % 2.0).copysign(v) }
         }),
         "the next even number away from zero",
         "even(2.9) = 4.0",

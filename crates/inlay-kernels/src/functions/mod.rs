@@ -1,10 +1,13 @@
 //! The SQL functions, one file per family, each with its table.
 
 mod choose;
+pub(crate) mod collation;
 mod columns;
 pub(crate) mod dates;
+mod degrees;
 mod encode;
 mod enums;
+mod files;
 mod find;
 mod format;
 pub(crate) mod json;
@@ -42,12 +45,16 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Text, functions: nested::paths::FUNCTIONS },
     Table { category: Category::Bit, functions: nested::bits::FUNCTIONS },
     Table { category: Category::Uuid, functions: nested::uuids::FUNCTIONS },
+    Table { category: Category::Json, functions: json::parts::FUNCTIONS },
+    Table { category: Category::Json, functions: json::modify::FUNCTIONS },
     Table { category: Category::Json, functions: json::nested::FUNCTIONS },
     Table { category: Category::Operator, functions: operators::FUNCTIONS },
     Table { category: Category::Text, functions: strings::FUNCTIONS },
     Table { category: Category::Text, functions: text_more::FUNCTIONS },
     Table { category: Category::Text, functions: format::FUNCTIONS },
     Table { category: Category::Text, functions: similar::FUNCTIONS },
+    Table { category: Category::Text, functions: files::FUNCTIONS },
+    Table { category: Category::Text, functions: collation::FUNCTIONS },
     Table { category: Category::Pattern, functions: like::FUNCTIONS },
     Table { category: Category::Pattern, functions: regex::FUNCTIONS },
     Table { category: Category::Blob, functions: encode::FUNCTIONS },
@@ -55,6 +62,7 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Json, functions: json::rows::FUNCTIONS },
     Table { category: Category::Numeric, functions: math::FUNCTIONS },
     Table { category: Category::Numeric, functions: numbers::FUNCTIONS },
+    Table { category: Category::Numeric, functions: degrees::FUNCTIONS },
     Table { category: Category::General, functions: choose::FUNCTIONS },
     Table { category: Category::General, functions: enums::FUNCTIONS },
     Table { category: Category::Date, functions: dates::part::FUNCTIONS },

@@ -97,6 +97,11 @@ fn meet(left: LogicalType, right: LogicalType) -> Option<LogicalType> {
     match (left.clone(), right.clone()) {
         _ if left == right => Some(left),
         (LogicalType::Null, other) | (other, LogicalType::Null) => Some(other),
+        (LogicalType::Json, LogicalType::Varchar) | (LogicalType::Varchar, LogicalType::Json) => {
+            Some(LogicalType::Varchar)
+        }
+        // Everything can be written as a document.
+        (LogicalType::Json, _) | (_, LogicalType::Json) => Some(LogicalType::Json),
         // Everything can be shown as text.
         (LogicalType::Varchar, other) | (other, LogicalType::Varchar) if other != LogicalType::Blob => {
             Some(LogicalType::Varchar)
@@ -214,16 +219,25 @@ impl Binder<'_> {
             let message = format!("{place} mixes the types {left} and {right}: convert one with CAST");
             self.at(Error::type_mismatch(message), pos)
         };
+        // Decimals meet in the digits of both, as 1.5 and 0.00 in DECIMAL(3,2). Not for IN, which only compares: there the
+        // column stays free of casts.
+        let is_decimal = |ty: &LogicalType| matches!(ty, LogicalType::Decimal { .. });
+        let widens =
+            |own: &LogicalType, ty: &LogicalType| place != "IN" && (is_decimal(own) || is_decimal(ty));
         let mut ty = LogicalType::Null;
-        for expr in exprs.clone().filter(|expr| literal(expr).is_none()) {
+        // A NULL that was cast has the type of the cast.
+        let is_open = |expr: &&'e Expr| literal(expr).is_some_and(|value| !value.is_null());
+        for expr in exprs.clone().filter(|expr| !is_open(expr)) {
             ty = meet(ty.clone(), expr.ty()).ok_or_else(|| refuse(ty, expr.ty()))?;
         }
         for value in exprs.filter_map(literal).filter(|value| !value.is_null()) {
             let own = value.logical_type();
-            let adapts = matches!(value, Value::Varchar(_)) && ty != LogicalType::Null;
+            // Beside documents a text stays what it is: it may be no document.
+            let is_text = matches!(value, Value::Varchar(_)) && ty != LogicalType::Json;
+            let adapts = is_text && ty != LogicalType::Null;
             if ty == LogicalType::Null {
                 ty = own;
-            } else if !adapts && exact(value, &ty.clone()).is_none() {
+            } else if !adapts && (widens(&own, &ty) || exact(value, &ty.clone()).is_none()) {
                 ty = meet(ty.clone(), own.clone()).ok_or_else(|| refuse(ty, own))?;
             }
         }
@@ -239,6 +253,11 @@ fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
     if left_ty == LogicalType::Null {
         return Some(right_ty);
     }
+    // A document compares with a text as it is written; beside anything else it is read as that.
+    match (&left_ty, &right_ty) {
+        (LogicalType::Json, other) | (other, LogicalType::Json) => return Some(other.clone()),
+        _ => {}
+    }
     match (literal(left), literal(right)) {
         (None, Some(value))
             if !value.is_null() && (is_string_literal(right) || exact(value, &left_ty.clone()).is_some()) =>
@@ -250,8 +269,8 @@ fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
         {
             return Some(right_ty);
         }
-        (Some(Value::Varchar(_)), Some(_)) => return Some(right_ty),
-        (Some(_), Some(Value::Varchar(_))) => return Some(left_ty),
+        (Some(Value::Varchar(_)), Some(other)) if !other.is_null() => return Some(right_ty),
+        (Some(other), Some(Value::Varchar(_))) if !other.is_null() => return Some(left_ty),
         _ => {}
     }
     match (left_ty.clone(), right_ty.clone()) {

@@ -362,7 +362,11 @@ impl Binder<'_> {
 
     /// A CASE with bound parts; `values` has one more than `conditions`, for ELSE.
     pub(super) fn case_of(&self, conditions: Vec<Expr>, values: Vec<(Expr, Pos)>, pos: Pos) -> Result<Expr> {
-        let ty = self.common_type_of(values.iter().map(|(value, _)| value), pos, "CASE")?;
+        // Fields that only some values have follow those of ELSE, as in DuckDB.
+        let is_nested = values.iter().any(|(value, _)| value.ty().is_nested());
+        let front = values.last().filter(|_| is_nested);
+        let ty =
+            self.common_type_of(front.into_iter().chain(&values).map(|(value, _)| value), pos, "CASE")?;
         if ty == LogicalType::Null {
             return Ok(Expr::literal(Value::Null));
         }

@@ -182,6 +182,7 @@ impl Binder<'_> {
             "current_schema" if arguments.is_empty() => {
                 Expr::literal(Value::Varchar(self.context.catalog.current_schema()))
             }
+            "regexp_extract" if arguments.len() >= 3 => self.regexp_extract(arguments, pos)?,
             "getvariable" => {
                 count(1..=1)?;
                 let name = self.constant(&arguments[0], "the name of a variable")?.to_string();
@@ -256,6 +257,7 @@ impl Binder<'_> {
         let args = self.exprs(rows.unwrap_or(&call.arguments))?;
         let mut args: Vec<Expr> = args.into_iter().map(without_null_columns).collect();
         self.fold_constants(name, &mut args, call)?;
+        let name = self.collated_aggregate(name, &mut args, call)?;
         // Each row becomes a document of its own, which the aggregate joins.
         match name {
             "json_group_array" | "json_group_structure" if args.len() == 1 => {
@@ -289,10 +291,36 @@ impl Binder<'_> {
         };
         let mut order_by = Vec::with_capacity(call.order_by.len());
         for item in &call.order_by {
-            let expr = self.expr(&item.expr)?;
+            let expr = self.collated_expr(&item.expr)?;
             order_by.push(self.sort_key(expr, item.order));
         }
         Ok(AggregateExpr { function: Arc::new(function), args, distinct: call.distinct, filter, order_by })
+    }
+
+    /// `min(x COLLATE de)` is the value of the least key, `count(DISTINCT x COLLATE de)` counts keys.
+    fn collated_aggregate<'n>(
+        &self,
+        name: &'n str,
+        args: &mut Vec<Expr>,
+        call: &FunctionCall,
+    ) -> Result<&'n str> {
+        let ([written], [value]) = (call.arguments.as_slice(), args.as_slice()) else { return Ok(name) };
+        let collation = self.collation_of(&[written])?;
+        if collation.is_none() {
+            return Ok(name);
+        }
+        let key = self.collated(value.clone(), &collation, written.pos)?;
+        Ok(match name {
+            "min" | "max" => {
+                args.push(key);
+                if name == "min" { "arg_min" } else { "arg_max" }
+            }
+            "count" => {
+                *args = vec![key];
+                name
+            }
+            _ => name,
+        })
     }
 
     /// Replaces arguments that must be constant by their values.

@@ -40,6 +40,7 @@ mod pivot;
 mod query;
 mod query_function;
 mod recursive;
+mod regex;
 mod row;
 mod scope;
 mod select;

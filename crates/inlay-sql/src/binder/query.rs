@@ -283,7 +283,7 @@ impl Binder<'_> {
                     }
                 }
                 ExprKind::Literal(_) => continue,
-                _ => self.expr(&item.expr)?,
+                _ => self.collated_expr(&item.expr)?,
             };
             keys.push(self.sort_key(expr, item.order));
         }

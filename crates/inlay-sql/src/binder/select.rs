@@ -302,7 +302,7 @@ impl Binder<'_> {
             let entry = self.group_entry(item)?;
             let bound = match entry {
                 Some(index) => self.entry(index)?,
-                None => self.expr(item)?,
+                None => self.collated_expr(item)?,
             };
             let position = groups.iter().position(|(_, known)| *known == bound).unwrap_or(groups.len());
             if position == groups.len() {
@@ -415,9 +415,7 @@ impl Binder<'_> {
                 Ok(self.find_alias(parts).map(OrderKey::Entry))
             }
             _ => {
-                let bound = self.expr(expr)?;
-                let collation = self.collation_of(&[expr])?;
-                let bound = self.collated(bound, &collation, expr.pos)?;
+                let bound = self.collated_expr(expr)?;
                 let entries = &self.scope()?.entries;
                 let same = entries.iter().position(|entry| entry.bound.as_ref() == Some(&bound));
                 Ok(Some(same.map_or(OrderKey::Expr(bound), OrderKey::Entry)))

@@ -83,14 +83,14 @@ impl Binder<'_> {
             None => return Err(self.at(self.undefined_function(&call.call.name.value), pos)),
         };
         for written in &call.over.partition_by {
-            let key = without_null_columns(self.expr(written)?);
+            let key = without_null_columns(self.collated_expr(written)?);
             // A constant parts nothing.
             if !matches!(key, Expr::Literal { .. }) && !window.partition.contains(&key) {
                 window.partition.push(key);
             }
         }
         for item in &call.over.order_by {
-            let expr = self.expr(&item.expr)?;
+            let expr = self.collated_expr(&item.expr)?;
             window.order.push(self.sort_key(expr, item.order));
         }
         window.frame = self.frame(call, &window.order, pos)?;
@@ -136,7 +136,7 @@ impl Binder<'_> {
         }
         let mut arg_order = Vec::with_capacity(written.order_by.len());
         for item in &written.order_by {
-            let expr = self.expr(&item.expr)?;
+            let expr = self.collated_expr(&item.expr)?;
             arg_order.push(self.sort_key(expr, item.order));
         }
         Ok(WindowExpr {

@@ -23,7 +23,8 @@ pub fn write(out: &mut String, value: &Value) {
                 comma(out, index);
                 write(out, value);
             }
-            out.push(')');
+            // As in Python: brackets around one value alone mean nothing.
+            out.push_str(if values.len() == 1 { ",)" } else { ")" });
         }
         Value::Struct { fields, values } => {
             out.push('{');

@@ -243,6 +243,7 @@ pub(super) const TABLES: &[SystemTable] = &[
         columns: &[("keyword_name", 't'), ("keyword_category", 't')],
         rows: keywords,
     },
+    SystemTable { name: "collations", columns: &[("collname", 't')], rows: collations },
     SystemTable {
         name: "memory",
         columns: &[("tag", 't'), ("memory_usage_bytes", 'i'), ("temporary_storage_bytes", 'i')],
@@ -680,6 +681,13 @@ fn keywords(_: &Gather<'_>) -> Rows {
         words.split_whitespace().map(move |word| vec![text(word), text(category)])
     };
     of(RESERVED, "reserved").chain(of(UNRESERVED, "unreserved")).collect()
+}
+
+fn collations(_: &Gather<'_>) -> Rows {
+    let steps = ["icu_noaccent", "nfc", "noaccent", "nocase"];
+    let mut names: Vec<&str> = inlay_kernels::LOCALES.iter().copied().chain(steps).collect();
+    names.sort_unstable();
+    names.into_iter().map(|name| vec![text(name)]).collect()
 }
 
 fn memory(gather: &Gather<'_>) -> Rows {

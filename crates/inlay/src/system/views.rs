@@ -373,7 +373,8 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
     (
         "pg_catalog",
         "pg_collation",
-        "SELECT * FROM (VALUES (100, 'default'), (950, 'C'), (951, 'POSIX')) t(oid, collname)",
+        "SELECT * FROM (VALUES (100, 'default'), (950, 'C'), (951, 'POSIX')) t(oid, collname)
+            UNION ALL SELECT 12000 + row_number() OVER (ORDER BY collname), collname FROM inlay_collations()",
     ),
     (
         "pg_catalog",
@@ -494,7 +495,7 @@ const TABLE_MACROS: &[(&str, &str)] = &[
         "() AS TABLE SELECT function_name AS name, upper(function_type) AS type, parameter_types AS parameters,
             return_type, has_side_effects AS side_effects FROM inlay_functions() ORDER BY 1",
     ),
-    ("pragma_collations", "() AS TABLE SELECT collname FROM pg_catalog.pg_collation"),
+    ("pragma_collations", "() AS TABLE SELECT collname FROM inlay_collations() ORDER BY 1"),
     ("pragma_platform", "() AS TABLE SELECT 'inlay' AS platform"),
     ("pragma_user_agent", "() AS TABLE SELECT 'inlay/' || version() AS user_agent"),
     (

@@ -264,31 +264,9 @@ pub(super) fn age(to: i64, from: i64) -> Interval {
     Interval { months, days, micros }
 }
 
-/// [`age`] by the calendar of a zone; what is less than a day is real time.
+/// [`age`] by the clocks of a zone, as in DuckDB and PostgreSQL.
 pub(super) fn age_zoned(zone: &Zone, to: i64, from: i64) -> Interval {
-    if to < from {
-        let positive = age_zoned(zone, from, to);
-        return Interval { months: -positive.months, days: -positive.days, micros: -positive.micros };
-    }
-    let (Some(local_from), Some(local_to)) = (zone.to_local(from), zone.to_local(to)) else {
-        return age(to, from);
-    };
-    let months = i32::try_from(whole_by(zone, from, to, months_between(local_from, local_to), |months| {
-        Interval { months, days: 0, micros: 0 }
-    }))
-    .unwrap_or_default();
-    let start = shift_zoned(zone, from, Interval { months, days: 0, micros: 0 }, 1).unwrap_or(from);
-    let local_start = zone.to_local(start).unwrap_or(start);
-    let days = i32::try_from(whole_by(
-        zone,
-        start,
-        to,
-        (local_to.saturating_sub(local_start) / MICROS_PER_DAY) as i32,
-        |days| Interval { months: 0, days, micros: 0 },
-    ))
-    .unwrap_or_default();
-    let start = shift_zoned(zone, start, Interval { months: 0, days, micros: 0 }, 1).unwrap_or(start);
-    Interval { months, days, micros: to.saturating_sub(start) }
+    age(zone.to_local(to).unwrap_or(to), zone.to_local(from).unwrap_or(from))
 }
 
 /// TIMESTAMPTZ minus TIMESTAMPTZ: local days, and real time less than a day.
@@ -305,10 +283,6 @@ pub(crate) fn days_between_zoned(zone: &Zone, to: i64, from: i64) -> Interval {
     let days = i32::try_from(whole_by(zone, from, to, guess, day)).unwrap_or_default();
     let start = shift_zoned(zone, from, day(days), 1).unwrap_or(from);
     Interval { months: 0, days, micros: to.saturating_sub(start) }
-}
-
-fn months_between(from: i64, to: i64) -> i32 {
-    i32::try_from(month_number(to) - month_number(from)).unwrap_or(i32::MAX)
 }
 
 /// The largest count not far above `guess` of steps that lead from `from` to `to` or before it.

@@ -51,7 +51,7 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
                 map(args[0], &BigInt, len, out, |at: i64| TimeTz::from_stored(at).micros / 1000)
             }),
             Signature::new(&[IntervalType], BigInt, |args, len, out| {
-                map(args[0], &BigInt, len, out, |i: Interval| (epoch_micros(i) / 1000) as i64)
+                map(args[0], &BigInt, len, out, |i: Interval| (plain_micros(i) / 1000) as i64)
             }),
             Signature::new(&[BigInt], Timestamp, from_millis),
         ]),
@@ -177,12 +177,18 @@ fn out_of_nanos(what: &str) -> Error {
 
 fn scaled_interval(args: &[&Vector], len: usize, out: &mut Vector, unit: i128) -> Result<()> {
     let product = move |interval: Interval| {
-        let value = epoch_micros(interval) * unit;
+        let value = plain_micros(interval) * unit;
         (value as i64, i64::try_from(value).is_err())
     };
     try_map(args[0], &BigInt, len, out, product, |interval| {
         Error::out_of_range(format!("{interval} is more than 64 bits count in this unit"))
     })
+}
+
+/// Microseconds in an interval of months of 30 days, years too: DuckDB counts seconds and smaller units differently.
+fn plain_micros(interval: Interval) -> i128 {
+    let days = i128::from(interval.months) * 30 + i128::from(interval.days);
+    days * i128::from(MICROS_PER_DAY) + i128::from(interval.micros)
 }
 
 /// Microseconds in an interval; a year has 365.25 days, a month 30.

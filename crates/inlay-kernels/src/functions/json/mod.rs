@@ -2,15 +2,17 @@
 //!
 //! A document is read into a tree once per row and call; a path that is constant is read once. What is not there is NULL.
 
+pub(super) mod modify;
 pub(crate) mod nested;
+pub(super) mod parts;
 pub(super) mod rows;
 mod value;
 
-use super::columns::{Column, TextColumn, write_text, write_text_or_null};
+use super::columns::{Column, TextColumn, write_bytes, write_bytes_or_null};
 use crate::apply::{joint_validity, per_row};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved, Signature};
-use inlay_types::LogicalType::{BigInt, Boolean, UBigInt, Varchar};
+use inlay_types::LogicalType::{BigInt, Boolean, Json as JsonType, UBigInt, Varchar};
 use inlay_types::{Error, LogicalType, Result, Vector};
 use value::{Json, Path, quote};
 
@@ -18,7 +20,7 @@ use value::{Json, Path, quote};
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "json",
-        Overloads::Fixed(&[Signature::new(&[Varchar], Varchar, json)]),
+        Overloads::Fixed(&[Signature::new(&[Varchar], JsonType, json)]),
         "a document, checked and without spaces",
         "json('{ \"a\": [1, 2] }') = '{\"a\":[1,2]}'",
     )
@@ -32,8 +34,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "json_extract",
         Overloads::Fixed(&[
-            Signature::new(&[Varchar, Varchar], Varchar, extract_json),
-            Signature::new(&[Varchar, BigInt], Varchar, extract_json_item),
+            Signature::new(&[Varchar, Varchar], JsonType, extract_json),
+            Signature::new(&[Varchar, BigInt], JsonType, extract_json_item),
         ]),
         "the part of a document at a path ($.key[0], /key/0), a key or an index; a list for paths with *",
         "json_extract('{\"a\":[1,{\"b\":2}]}', '$.a[1]') = '{\"b\":2}'",
@@ -102,7 +104,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .fallible(),
     Function::new(
         "json_structure",
-        Overloads::Fixed(&[Signature::new(&[Varchar], Varchar, json_structure)]),
+        Overloads::Fixed(&[Signature::new(&[Varchar], JsonType, json_structure)]),
         "the types in a document",
         "json_structure('{\"a\":[1,2.5]}') = '{\"a\":[\"DOUBLE\"]}'",
     )
@@ -116,28 +118,29 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .fallible(),
     Function::new(
         "json_merge_patch",
-        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar], Varchar, json_merge_patch)]),
+        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar], JsonType, json_merge_patch).variadic()]),
         "a document with the members of another, and without those that are null there",
         "json_merge_patch('{\"a\":1,\"b\":2}', '{\"a\":null,\"c\":3}') = '{\"b\":2,\"c\":3}'",
     )
+    .special_nulls()
     .fallible(),
     Function::new(
         "to_json",
-        Overloads::Typed { shown: &["to_json(any) -> VARCHAR"], resolve: resolve_to_json },
+        Overloads::Typed { shown: &["to_json(any) -> JSON"], resolve: resolve_to_json },
         "a value as JSON",
         "to_json('a\"b') = '\"a\\\"b\"'",
     )
     .aliases(&["json_quote"]),
     Function::new(
         "json_array",
-        Overloads::Typed { shown: &["json_array(any, ...) -> VARCHAR"], resolve: resolve_array },
+        Overloads::Typed { shown: &["json_array(any, ...) -> JSON"], resolve: resolve_array },
         "an array of the arguments",
         "json_array(1, 'a', NULL) = '[1,\"a\",null]'",
     )
     .special_nulls(),
     Function::new(
         "json_object",
-        Overloads::Typed { shown: &["json_object(key, any, ...) -> VARCHAR"], resolve: resolve_object },
+        Overloads::Typed { shown: &["json_object(key, any, ...) -> JSON"], resolve: resolve_object },
         "an object of keys and values by turns",
         "json_object('a', 1, 'b', 'x') = '{\"a\":1,\"b\":\"x\"}'",
     )
@@ -152,24 +155,25 @@ fn push(json: &Json<'_>, text: &mut Vec<u8>) {
 
 /// A text of each document.
 fn rewritten(
+    ty: LogicalType,
     args: &[&Vector],
     len: usize,
     out: &mut Vector,
     write: impl Fn(Json<'_>, &mut Vec<u8>),
 ) -> Result<()> {
     let source = TextColumn::of(args[0]);
-    write_text(args, len, out, |row, text| {
+    write_bytes(ty, args, len, out, |row, text| {
         write(Json::parse(source.text(row))?, text);
         Ok(())
     })
 }
 
 fn json(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    rewritten(args, len, out, |json, text| push(&json, text))
+    rewritten(JsonType, args, len, out, |json, text| push(&json, text))
 }
 
 fn json_structure(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    rewritten(args, len, out, |json, text| push(&json.structure(), text))
+    rewritten(JsonType, args, len, out, |json, text| push(&json.structure(), text))
 }
 
 /// The types in a document that is an array, without the brackets: of its items together.
@@ -180,7 +184,7 @@ pub(crate) fn structure_of(array: &str) -> Result<String> {
 }
 
 fn json_pretty(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    rewritten(args, len, out, |json, text| {
+    rewritten(Varchar, args, len, out, |json, text| {
         let mut pretty = String::new();
         json.write_pretty(0, &mut pretty);
         text.extend_from_slice(pretty.as_bytes());
@@ -193,12 +197,19 @@ fn json_valid(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     })
 }
 
+/// NULL is a document that is not known: a patch that follows it still says everything, one that is NULL nothing.
 fn json_merge_patch(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let (source, patch) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    write_text(args, len, out, |row, text| {
-        let merged = Json::parse(source.text(row))?.merged(Json::parse(patch.text(row))?);
-        push(&merged, text);
-        Ok(())
+    let columns: Vec<TextColumn<'_>> = args.iter().map(|arg| TextColumn::of(arg)).collect();
+    write_bytes_or_null(JsonType, args, len, out, |row, text| {
+        let mut merged: Option<Json<'_>> = None;
+        for (arg, column) in args.iter().zip(&columns) {
+            merged = match (arg.is_null(row), merged) {
+                (true, _) => None,
+                (false, None) => Some(Json::parse(column.text(row))?),
+                (false, Some(document)) => Some(document.merged(Json::parse(column.text(row))?)),
+            };
+        }
+        Ok(merged.map(|document| push(&document, text)).is_some())
     })
 }
 
@@ -240,6 +251,7 @@ impl<'a> Paths<'a> {
 
 /// A text made of the part that the path of each row leads to; NULL where `write` says so or there is none.
 fn part_text(
+    ty: LogicalType,
     args: &[&Vector],
     len: usize,
     out: &mut Vector,
@@ -249,7 +261,7 @@ fn part_text(
     let source = TextColumn::of(args[0]);
     let mut paths = Paths::of(args, is_index);
     let validity = joint_validity(args, len);
-    write_text_or_null(args, len, out, |row, text| {
+    write_bytes_or_null(ty, args, len, out, |row, text| {
         if validity.as_ref().is_some_and(|v| !v.get(row)) {
             return Ok(false);
         }
@@ -293,31 +305,31 @@ fn write_scalar(json: &Json<'_>, text: &mut Vec<u8>) -> bool {
 }
 
 fn extract_json(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(args, len, out, false, write_json)
+    part_text(JsonType, args, len, out, false, write_json)
 }
 
 fn extract_json_item(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(args, len, out, true, write_json)
+    part_text(JsonType, args, len, out, true, write_json)
 }
 
 fn extract_text(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(args, len, out, false, write_plain)
+    part_text(Varchar, args, len, out, false, write_plain)
 }
 
 fn extract_text_item(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(args, len, out, true, write_plain)
+    part_text(Varchar, args, len, out, true, write_plain)
 }
 
 fn json_value(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(args, len, out, false, write_scalar)
+    part_text(Varchar, args, len, out, false, write_scalar)
 }
 
 fn json_value_item(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(args, len, out, true, write_scalar)
+    part_text(Varchar, args, len, out, true, write_scalar)
 }
 
 fn json_type(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(args, len, out, false, |json, text| {
+    part_text(Varchar, args, len, out, false, |json, text| {
         text.extend_from_slice(json.type_name().as_bytes());
         true
     })
@@ -325,7 +337,7 @@ fn json_type(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn json_array_length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let mut lengths = Vector::empty(Varchar);
-    part_text(args, len, &mut lengths, false, |json, text| {
+    part_text(Varchar, args, len, &mut lengths, false, |json, text| {
         let count = if let Json::Array(items) = json { items.len() } else { 0 };
         text.extend_from_slice(count.to_string().as_bytes());
         true
@@ -381,25 +393,42 @@ fn push_value(value: &str, plain: bool, text: &mut Vec<u8>) {
     }
 }
 
+/// The type as which a value is written: fractions as DOUBLE, everything else as its text.
+fn written_as(ty: &LogicalType) -> LogicalType {
+    match ty {
+        LogicalType::Real | LogicalType::Decimal { .. } => LogicalType::Double,
+        _ => Varchar,
+    }
+}
+
+/// The texts of an argument, and where needed the vector that holds them.
+fn texts(arg: &Vector) -> Result<Vector> {
+    let mut texts = Vector::empty(Varchar);
+    crate::cast::cast(arg, &Varchar, false, &mut texts)?;
+    Ok(texts)
+}
+
 fn resolve_to_json(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     let [arg] = args else { return None };
     let plain = is_plain(&arg.ty);
     let kernel = kernel(move |args, len, out| {
-        let source = TextColumn::of(args[0]);
-        write_text(args, len, out, |row, text| {
+        let texts = texts(args[0])?;
+        let source = TextColumn::of(&texts);
+        write_bytes(JsonType, args, len, out, |row, text| {
             push_value(source.text(row), plain, text);
             Ok(())
         })
     });
-    Some(Resolved::infallible(vec![Varchar], Varchar, kernel))
+    Some(Resolved::infallible(vec![written_as(&arg.ty)], JsonType, kernel))
 }
 
 fn resolve_array(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     let plain: Vec<bool> = args.iter().map(|arg| is_plain(&arg.ty)).collect();
-    let types = vec![Varchar; args.len()];
+    let types = args.iter().map(|arg| written_as(&arg.ty)).collect();
     let kernel = kernel(move |args, len, out| {
-        let columns: Vec<TextColumn> = args.iter().map(|arg| TextColumn::of(arg)).collect();
-        write_text_or_null(args, len, out, |row, text| {
+        let texts = args.iter().map(|arg| texts(arg)).collect::<Result<Vec<Vector>>>()?;
+        let columns: Vec<TextColumn<'_>> = texts.iter().map(TextColumn::of).collect();
+        write_bytes_or_null(JsonType, args, len, out, |row, text| {
             text.push(b'[');
             for (index, column) in columns.iter().enumerate() {
                 if index > 0 {
@@ -414,7 +443,7 @@ fn resolve_array(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
             Ok(true)
         })
     });
-    Some(Resolved::infallible(types, Varchar, kernel))
+    Some(Resolved::infallible(types, JsonType, kernel))
 }
 
 fn resolve_object(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
@@ -422,10 +451,12 @@ fn resolve_object(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         return None;
     }
     let plain: Vec<bool> = args.iter().map(|arg| is_plain(&arg.ty)).collect();
-    let types = vec![Varchar; args.len()];
+    let taken = |(index, arg): (usize, &ArgType)| if index % 2 == 0 { Varchar } else { written_as(&arg.ty) };
+    let types = args.iter().enumerate().map(taken).collect();
     let kernel = kernel(move |args, len, out| {
-        let columns: Vec<TextColumn> = args.iter().map(|arg| TextColumn::of(arg)).collect();
-        write_text_or_null(args, len, out, |row, text| {
+        let texts = args.iter().map(|arg| texts(arg)).collect::<Result<Vec<Vector>>>()?;
+        let columns: Vec<TextColumn<'_>> = texts.iter().map(TextColumn::of).collect();
+        write_bytes_or_null(JsonType, args, len, out, |row, text| {
             text.push(b'{');
             for (index, column) in columns.iter().enumerate() {
                 let is_key = index % 2 == 0;
@@ -442,5 +473,5 @@ fn resolve_object(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
             Ok(true)
         })
     });
-    Some(Resolved::fallible(types, Varchar, kernel))
+    Some(Resolved::fallible(types, JsonType, kernel))
 }

@@ -10,7 +10,7 @@ use crate::functions::nested::rows::{Part, each, each_known};
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{self, Varchar};
 use inlay_types::logical_type::Field;
-use inlay_types::nested::{Sequence, read::value, write::push_value};
+use inlay_types::nested::{read::value, write::push_value};
 use inlay_types::{Error, Result, Value, Vector};
 
 /// See the module documentation.
@@ -55,28 +55,6 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "the keys of an object",
         "json_keys('{\"a\": 1, \"b\": 2}') = '[a, b]'",
     )
-    .special_nulls(),
-    Function::new(
-        "json_extract",
-        Overloads::Typed {
-            shown: &["json_extract(VARCHAR, LIST of paths) -> JSON[]"],
-            resolve: |args, _| resolve_paths(args, false),
-        },
-        "the parts of a document at paths",
-        "json_extract('{\"a\": 1}', ['$.a', '$.b']) = '[1, NULL]'",
-    )
-    .aliases(&["json_extract_path", "->"])
-    .special_nulls(),
-    Function::new(
-        "json_extract_string",
-        Overloads::Typed {
-            shown: &["json_extract_string(VARCHAR, LIST of paths) -> VARCHAR[]"],
-            resolve: |args, _| resolve_paths(args, true),
-        },
-        "the parts of a document at paths, as texts without quotes",
-        "json_extract_string('{\"a\": \"x\"}', ['$.a', '$.b']) = '[x, NULL]'",
-    )
-    .aliases(&["json_extract_path_text", "->>"])
     .special_nulls(),
     Function::new(
         "json_transform",
@@ -158,7 +136,12 @@ pub(crate) fn parse(text: &str, ty: &LogicalType) -> Result<Value> {
     as_type(&Json::parse(text)?, ty, true)
 }
 
-fn text_of(json: &Json<'_>) -> String {
+/// The same with NULL for parts that do not fit.
+pub(crate) fn parse_or_null(text: &str, ty: &LogicalType) -> Result<Value> {
+    as_type(&Json::parse(text)?, ty, false)
+}
+
+pub(super) fn text_of(json: &Json<'_>) -> String {
     let mut text = String::new();
     json.write(&mut text);
     text
@@ -262,7 +245,7 @@ fn resolve_made(args: &[ArgType], is_object: bool) -> Option<Resolved> {
     Some(Resolved::fallible(arg_types, LogicalType::Json, kernel))
 }
 
-fn is_text(arg: &ArgType) -> bool {
+pub(super) fn is_text(arg: &ArgType) -> bool {
     matches!(arg.ty, Varchar | LogicalType::Json | LogicalType::Null)
 }
 
@@ -289,37 +272,6 @@ fn resolve_keys(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         })
     });
     Some(Resolved::fallible(vec![Varchar; args.len()], returns, kernel))
-}
-
-fn resolve_paths(args: &[ArgType], is_text_wanted: bool) -> Option<Resolved> {
-    let [document, paths] = args else { return None };
-    let LogicalType::List(element) = &paths.ty else { return None };
-    if !is_text(document) || !matches!(**element, Varchar | LogicalType::Null) {
-        return None;
-    }
-    let element = if is_text_wanted { Varchar } else { LogicalType::Json };
-    let ty = LogicalType::list(element.clone());
-    let returns = ty.clone();
-    let kernel = kernel(move |args, len, out| {
-        each_known(args, &ty, len, out, |args, row, out| {
-            let document = Json::parse(args.text(0, row).unwrap_or_default())?;
-            let paths = Sequence::new(&Varchar, args.get(1, row).unwrap_or_default());
-            let mut texts: Vec<Option<String>> = Vec::with_capacity(paths.len());
-            for index in 0..paths.len() {
-                let path = std::str::from_utf8(paths.bytes(index)).unwrap_or_default();
-                let path = Path::parse(path)?;
-                texts.push(match path.find(&document).first() {
-                    None => None,
-                    Some(Json::Null) if is_text_wanted => None,
-                    Some(Json::Text(text)) if is_text_wanted => Some(text.to_string()),
-                    Some(part) => Some(text_of(part)),
-                });
-            }
-            let parts: Vec<Part<'_>> = texts.iter().map(|text| text.as_deref().map(str::as_bytes)).collect();
-            out.push_list(&element, &parts)
-        })
-    });
-    Some(Resolved::fallible(vec![Varchar, LogicalType::list(Varchar)], returns, kernel))
 }
 
 fn resolve_transform(args: &[ArgType], strict: bool) -> Result<Option<Resolved>> {

@@ -451,10 +451,12 @@ impl<'a> Reader<'a> {
 
 /// A step of a path.
 #[derive(Debug, PartialEq)]
-enum Step {
+pub(super) enum Step {
     Key(String),
     /// From the end, if negative.
     Index(i64),
+    /// As many items before the end: `[#-1]` is the last one, `[#]` behind it.
+    End(i64),
     /// All members or items.
     All,
     /// This part and all parts of it.
@@ -473,6 +475,16 @@ impl Path {
     /// The path of an array's item.
     pub(super) fn index(index: i64) -> Self {
         Self { steps: vec![Step::Index(index)], is_pointer: false }
+    }
+
+    /// Its steps from the whole document on.
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Whether keys may be numbers of items.
+    pub(super) fn is_pointer(&self) -> bool {
+        self.is_pointer
     }
 
     /// Whether it may lead to several parts.
@@ -535,8 +547,12 @@ impl Path {
                         ("*", _) => Step::All,
                         (_, Some(key)) => Step::Key(key.to_string()),
                         (number, None) => {
-                            let number = number.strip_prefix('#').unwrap_or(number);
-                            Step::Index(number.parse().map_err(|_| wrong())?)
+                            let read = |number: &str| number.parse::<i64>().map_err(|_| wrong());
+                            match number.strip_prefix('#') {
+                                None => Step::Index(read(number)?),
+                                Some("") => Step::End(0),
+                                Some(back) => Step::End(read(back)?.saturating_neg()),
+                            }
                         }
                     });
                 }
@@ -570,6 +586,10 @@ impl Path {
             (Step::Index(index), Json::Array(items)) => {
                 let index = if *index < 0 { index.saturating_add(items.len() as i64) } else { *index };
                 next.extend(usize::try_from(index).ok().and_then(|index| items.get(index)));
+            }
+            (Step::End(back), Json::Array(items)) => {
+                let index = usize::try_from((items.len() as i64).saturating_sub(*back));
+                next.extend(index.ok().and_then(|index| items.get(index)));
             }
             (Step::All, Json::Array(items)) => next.extend(items),
             (Step::All, Json::Object(members)) => next.extend(members.iter().map(|(_, value)| value)),

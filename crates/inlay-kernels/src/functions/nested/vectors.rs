@@ -133,6 +133,10 @@ fn resolve(args: &[ArgType], measure: Measure) -> Option<Resolved> {
         each_known(args, &ty, len, out, |args, row, out| {
             let pairs =
                 pairs(&ty, args.get(0, row).unwrap_or_default(), args.get(1, row).unwrap_or_default())?;
+            // There is no angle between vectors of nothing.
+            if pairs.is_empty() && measure(&pairs).is_nan() {
+                return out.push(None);
+            }
             match ty {
                 Real => out.push(Some(&(measure(&pairs) as f32).to_le_bytes())),
                 _ => out.push_double(measure(&pairs)),
