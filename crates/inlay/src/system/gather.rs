@@ -38,6 +38,12 @@ pub(super) fn list<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String 
     format!("[{}]", items.join(", "))
 }
 
+/// A list of texts.
+pub(super) fn texts(items: Vec<String>) -> Value {
+    let values = items.into_iter().map(Value::Varchar).collect();
+    Value::List { element: Arc::new(inlay_types::LogicalType::Varchar), values }
+}
+
 /// A database as the statement sees it.
 pub(super) struct Seen {
     pub name: String,

@@ -64,6 +64,7 @@ fn source_of(table: &SystemTable, names: &Names<'_>) -> Result<Arc<dyn TableSour
             'i' => LogicalType::BigInt,
             'n' => LogicalType::Integer,
             'b' => LogicalType::Boolean,
+            'l' => LogicalType::list(LogicalType::Varchar),
             _ => LogicalType::Varchar,
         };
         let values: Vec<Value> =

@@ -1,7 +1,7 @@
 //! The rows of each system table.
 
 use super::constraints::{constraints, key_columns};
-use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, type_oid};
+use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, texts, type_oid};
 use super::types::{labels, types};
 use super::{Rows, SystemTable};
 use crate::define::text as sql;
@@ -221,14 +221,17 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("description", 't'),
             ("comment", 't'),
             ("return_type", 't'),
-            ("parameters", 't'),
-            ("parameter_types", 't'),
+            ("parameters", 'l'),
+            ("parameter_types", 'l'),
+            ("varargs", 't'),
             ("macro_definition", 't'),
             ("has_side_effects", 'b'),
             ("internal", 'b'),
+            ("extension_name", 't'),
             ("function_oid", 'i'),
-            ("examples", 't'),
+            ("examples", 'l'),
             ("stability", 't'),
+            ("categories", 'l'),
             ("signature", 't'),
         ],
         rows: functions,
@@ -538,20 +541,52 @@ fn sequences(gather: &Gather<'_>) -> Rows {
     rows
 }
 
-/// The argument types and the result type of a signature such as `f(INTEGER, ...) -> BIGINT`.
-fn parts_of(signature: &str) -> (String, Option<String>) {
+/// What a signature such as `f(INTEGER, start, ...) -> BIGINT` says.
+struct Parts {
+    parameters: Vec<String>,
+    types: Vec<String>,
+    /// The type of the arguments that `...` stands for.
+    varargs: Option<String>,
+    returns: Option<String>,
+}
+
+fn parts_of(signature: &str) -> Parts {
     let (call, returns) = match signature.rsplit_once(" -> ") {
         Some((call, returns)) => (call, Some(returns.to_string())),
         None => (signature, None),
     };
     let inner = call.split_once('(').map_or("", |(_, rest)| rest.strip_suffix(')').unwrap_or(rest));
-    (format!("[{inner}]"), returns)
+    let mut items: Vec<String> = Vec::new();
+    let mut depth = 0i32;
+    for piece in inner.split(',') {
+        match items.last_mut() {
+            // A comma inside of a type's brackets.
+            Some(last) if depth > 0 => *last = format!("{last},{piece}"),
+            _ => items.push(piece.trim().to_string()),
+        }
+        depth += piece.matches(['(', '[']).count() as i32 - piece.matches([')', ']']).count() as i32;
+    }
+    items.retain(|item| !item.is_empty());
+    let repeats = items.last().is_some_and(|item| item == "...");
+    items.truncate(items.len() - usize::from(repeats));
+    // Types are written in capitals, what has any type by its role.
+    let is_type = |item: &str| item.starts_with(|c: char| c.is_ascii_uppercase());
+    let ty = |item: &String| if is_type(item) { item.clone() } else { "ANY".to_string() };
+    let name = |(index, item): (usize, &String)| {
+        if is_type(item) || item == "any" { format!("col{index}") } else { item.clone() }
+    };
+    Parts {
+        parameters: items.iter().enumerate().map(name).collect(),
+        types: items.iter().map(ty).collect(),
+        varargs: items.last().filter(|_| repeats).map(ty),
+        returns,
+    }
 }
 
 fn functions(gather: &Gather<'_>) -> Rows {
     let mut rows = Vec::new();
     let mut add = |place: [Value; 3], name: &str, alias_of: Option<&str>, kind: &str, about: About| {
-        let (types, returns) = parts_of(&about.signature);
+        let parts = parts_of(&about.signature);
         let side_effects = about.stability == "VOLATILE";
         let oid = Value::BigInt(rows.len() as i64 + 1);
         let [database, database_oid, schema] = place;
@@ -564,15 +599,18 @@ fn functions(gather: &Gather<'_>) -> Rows {
             text(kind),
             optional(about.description),
             Value::Null,
-            optional(returns),
-            text(about.parameters.unwrap_or_else(|| types.clone())),
-            text(types),
+            optional(parts.returns),
+            texts(about.parameters.unwrap_or(parts.parameters)),
+            texts(parts.types),
+            optional(parts.varargs),
             optional(about.definition),
             if kind.ends_with("macro") { Value::Null } else { Value::Boolean(side_effects) },
             Value::Boolean(about.internal),
+            Value::Null,
             oid,
-            optional(about.example),
+            texts(about.example.into_iter().collect()),
             text(about.stability),
+            texts(about.category.into_iter().collect()),
             text(about.signature),
         ]);
     };
@@ -594,6 +632,7 @@ fn functions(gather: &Gather<'_>) -> Rows {
                 description: Some(entry.description.to_string()),
                 example: example.clone(),
                 stability: stability.to_string(),
+                category: Some(entry.category.name().to_string()),
                 internal: true,
                 ..About::default()
             };
@@ -622,7 +661,7 @@ fn functions(gather: &Gather<'_>) -> Rows {
                     let place = [text(&seen.name), text(seen.number.to_string()), text(schema)];
                     let about = About {
                         signature: format!("{}({})", bare_name(&definition.name), names.join(", ")),
-                        parameters: Some(list(&names)),
+                        parameters: Some(names),
                         definition: Some(overload.text.clone()),
                         ..About::default()
                     };
@@ -638,7 +677,8 @@ fn functions(gather: &Gather<'_>) -> Rows {
 #[derive(Default)]
 struct About {
     signature: String,
-    parameters: Option<String>,
+    parameters: Option<Vec<String>>,
+    category: Option<String>,
     description: Option<String>,
     example: Option<String>,
     definition: Option<String>,
