@@ -8,7 +8,7 @@ use crate::apply::per_row;
 use crate::limits::Meter;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved, Signature};
 use inlay_types::LogicalType::{BigInt, Blob, Boolean, Integer, Varchar};
-use inlay_types::{Error, Result, Vector};
+use inlay_types::{Error, LogicalType, Result, Vector};
 use memchr::memmem;
 use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
@@ -479,7 +479,7 @@ fn resolve_concat(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     if left.ty == Blob && right.ty == Blob {
         return Some(Resolved::infallible(vec![Blob, Blob], Blob, Arc::new(join_blobs)));
     }
-    let is_text = |arg: &ArgType| matches!(arg.ty, Varchar | inlay_types::LogicalType::Null);
+    let is_text = |arg: &ArgType| matches!(arg.ty, Varchar | LogicalType::Json | LogicalType::Null);
     (is_text(left) || is_text(right))
         .then(|| Resolved::infallible(vec![Varchar, Varchar], Varchar, Arc::new(join)))
 }

@@ -41,7 +41,7 @@ fn type_of(formats: &[Format]) -> LogicalType {
 /// `strptime(text, format)`; a format that is a literal decides the type.
 pub(super) fn resolve(args: &[ArgType], options: &ResolveOptions, or_null: bool) -> Option<Resolved> {
     let [text, format] = args else { return None };
-    let is_text = |arg: &ArgType| matches!(arg.ty, Varchar | Null);
+    let is_text = |arg: &ArgType| matches!(arg.ty, Varchar | LogicalType::Json | Null);
     if !is_text(text) || !is_text(format) {
         return None;
     }

@@ -94,7 +94,7 @@ fn is_integer(arg: &ArgType) -> bool {
 }
 
 fn is_text(arg: &ArgType) -> bool {
-    matches!(arg.ty, LogicalType::Varchar | LogicalType::Null)
+    matches!(arg.ty, LogicalType::Varchar | LogicalType::Json | LogicalType::Null)
 }
 
 /// The names of fields, for errors.
