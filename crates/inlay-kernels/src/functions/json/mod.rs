@@ -385,7 +385,8 @@ fn push_value(value: &str, plain: bool, text: &mut Vec<u8>) {
         other => other,
     };
     if plain {
-        text.extend_from_slice(special.as_bytes());
+        // Exponents have no sign in documents, as where they are read and written again.
+        text.extend_from_slice(special.replace("e+", "e").as_bytes());
     } else {
         let mut quoted = String::new();
         quote(value, &mut quoted);

@@ -319,16 +319,16 @@ fn patch_diff(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 fn difference<'a>(old: Json<'a>, new: Json<'a>) -> Json<'a> {
     let (Json::Object(before), Json::Object(after)) = (&old, &new) else { return new };
     let mut changes = Vec::new();
-    for (key, value) in before {
-        match after.iter().find(|(name, _)| name == key) {
-            None => changes.push((key.clone(), Json::Null)),
-            Some((_, other)) if other == value => {}
-            Some((_, other)) => changes.push((key.clone(), difference(value.clone(), other.clone()))),
+    for (key, _) in before {
+        if !after.iter().any(|(name, _)| name == key) {
+            changes.push((key.clone(), Json::Null));
         }
     }
     for (key, value) in after {
-        if !before.iter().any(|(name, _)| name == key) {
-            changes.push((key.clone(), value.clone()));
+        match before.iter().find(|(name, _)| name == key) {
+            None => changes.push((key.clone(), value.clone())),
+            Some((_, old)) if old == value => {}
+            Some((_, old)) => changes.push((key.clone(), difference(old.clone(), value.clone()))),
         }
     }
     Json::Object(changes)
