@@ -276,12 +276,27 @@ fn key(name: &str) -> String {
     name.to_lowercase()
 }
 
+/// The longest name, in bytes, that near names are looked for, and how many names are looked at.
+const NAME_SIZE_MAX: usize = 256;
+const NAMES_MAX: usize = 20_000;
+
 /// Up to three of `known` that a user who wrote `name` may have meant, nearest first.
 pub fn near_names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    // Nobody mistypes a name this long, and the distance of long names takes long.
+    if name.len() > NAME_SIZE_MAX {
+        return Vec::new();
+    }
     let name = name.to_lowercase();
-    let limit = (name.chars().count() / 3).max(1);
-    let mut near: Vec<(usize, &str)> =
-        known.map(|k| (edit_distance(&name, &k.to_lowercase()), k)).filter(|(d, _)| *d <= limit).collect();
+    let size = name.chars().count();
+    let limit = (size / 3).max(1);
+    let may_be_near =
+        |known: &str| known.len() <= NAME_SIZE_MAX && known.chars().count().abs_diff(size) <= limit;
+    let mut near: Vec<(usize, &str)> = known
+        .take(NAMES_MAX)
+        .filter(|known| may_be_near(known))
+        .map(|known| (edit_distance(&name, &known.to_lowercase()), known))
+        .filter(|(distance, _)| *distance <= limit)
+        .collect();
     near.sort_unstable();
     near.dedup();
     near.into_iter().take(3).map(|(_, k)| format!("\"{k}\"")).collect()

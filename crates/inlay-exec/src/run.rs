@@ -8,7 +8,7 @@ use crate::planner::{PhysicalPlan, Planner, RESULT_NODE};
 use crate::profile::PipelineProfile;
 use inlay_sql::plan::ColumnId;
 use inlay_sql::plan::statement::Query;
-use inlay_types::{Batch, Result};
+use inlay_types::{Batch, Error, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ pub fn execute(query: &Query, context: &ExecContext) -> Result<Vec<Batch>> {
     let PhysicalPlan { pipelines, result, positions } = lower(query, context)?;
     // Each pipeline is dropped as soon as it is through, and with the last that uses it an operator's memory.
     for pipeline in pipelines {
-        driver::run(&pipeline, context, None)?;
+        driver::run(&pipeline, context, None).map_err(|error| named(error, query))?;
     }
     Ok(deliver(result, &positions))
 }
@@ -54,7 +54,7 @@ pub fn execute_into(
     let estimate = |node| query.estimates.rows(node);
     let planner = Planner::new(context, &query.columns, &estimate);
     for pipeline in planner.plan_into(&query.plan, &output, make_sink)? {
-        driver::run(&pipeline, context, None)?;
+        driver::run(&pipeline, context, None).map_err(|error| named(error, query))?;
     }
     Ok(())
 }
@@ -66,7 +66,7 @@ pub fn analyze(query: &Query, context: &ExecContext) -> Result<Analysis> {
     let mut analysis = Analysis::default();
     for pipeline in pipelines {
         let profile = PipelineProfile::new(&pipeline);
-        driver::run(&pipeline, context, Some(&profile))?;
+        driver::run(&pipeline, context, Some(&profile)).map_err(|error| named(error, query))?;
         let stages = profile.stages();
         let sink = stages.len() - 1;
         for (index, (stage, &node)) in stages.iter().zip(&pipeline.nodes).enumerate() {
@@ -83,6 +83,12 @@ pub fn analyze(query: &Query, context: &ExecContext) -> Result<Analysis> {
     analysis.rows = deliver(result, &positions).iter().map(|batch| batch.len() as u64).sum();
     analysis.total = started.elapsed();
     Ok(analysis)
+}
+
+/// The error with the names of the columns of the row that it tells of.
+fn named(error: Error, query: &Query) -> Error {
+    let is_known = |id: u32| (id as usize) < query.columns.len();
+    error.with_row_names(|id| is_known(id).then(|| query.columns.get(ColumnId(id)).name.clone()))
 }
 
 fn lower(query: &Query, context: &ExecContext) -> Result<PhysicalPlan> {

@@ -43,7 +43,7 @@ fn current() -> Option<Limits> {
 }
 
 /// Whether the statement goes on.
-pub(crate) fn check() -> Result<()> {
+pub fn check() -> Result<()> {
     CURRENT.with(|current| current.borrow().as_ref().map_or(Ok(()), |limits| limits.interrupt.check()))
 }
 

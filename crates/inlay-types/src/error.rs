@@ -243,6 +243,14 @@ pub enum Error {
         /// What did not hold.
         message: String,
     },
+    /// Any of the above with the row that it happened in.
+    #[error("{error}{}", in_row(row))]
+    InRow {
+        /// The error itself.
+        error: Box<Error>,
+        /// What the expression that failed read of the row.
+        row: Vec<RowValue>,
+    },
     /// Any of the above with its place in the SQL text.
     #[error("{error}\n{place}")]
     At {
@@ -251,6 +259,17 @@ pub enum Error {
         /// Line, text and caret.
         place: Place,
     },
+}
+
+/// A value of the row that an expression failed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowValue {
+    /// The number of the column in the plan.
+    pub column: u32,
+    /// Its name; empty while only its number is known.
+    pub name: String,
+    /// The value as SQL shows it.
+    pub value: String,
 }
 
 /// A place in SQL text.
@@ -282,6 +301,15 @@ fn hint(candidates: &[String]) -> String {
         [one] => format!("; did you mean {one}?"),
         many => format!("; did you mean one of {}?", many.join(", ")),
     }
+}
+
+fn in_row(row: &[RowValue]) -> String {
+    let named: Vec<String> = row
+        .iter()
+        .filter(|value| !value.name.is_empty())
+        .map(|value| format!("{} = {}", value.name, value.value))
+        .collect();
+    if named.is_empty() { String::new() } else { format!("; in the row with {}", named.join(", ")) }
 }
 
 /// The way around a failed conversion to a type (`to` may also name a text format, which TRY_CAST does not know).
@@ -362,10 +390,40 @@ impl Error {
         )
     }
 
-    /// The error without its place.
+    /// The same error with its place, whose text is not at hand; see [`Error::in_text`].
+    pub fn at_place(self, line: u32, column: u32) -> Self {
+        self.at(line, column, "")
+    }
+
+    /// Puts the text of the statement's line into a place that lacks it.
+    pub fn in_text(self, sql: &str) -> Self {
+        match self {
+            Self::At { error, place } if place.text.is_empty() => error.at(place.line, place.column, sql),
+            other => other,
+        }
+    }
+
+    /// Gives the columns of the row their names, and drops the row if there are none.
+    pub fn with_row_names(self, name: impl Fn(u32) -> Option<String>) -> Self {
+        match self {
+            Self::At { error, place } => Self::At { error: Box::new(error.with_row_names(name)), place },
+            Self::InRow { error, mut row } => {
+                row.retain_mut(|value| {
+                    if value.name.is_empty() {
+                        value.name = name(value.column).unwrap_or_default();
+                    }
+                    !value.name.is_empty()
+                });
+                if row.is_empty() { *error } else { Self::InRow { error, row } }
+            }
+            other => other,
+        }
+    }
+
+    /// The error without its place and row.
     pub fn root(&self) -> &Error {
         match self {
-            Self::At { error, .. } => error.root(),
+            Self::At { error, .. } | Self::InRow { error, .. } => error.root(),
             other => other,
         }
     }
@@ -407,7 +465,7 @@ impl Error {
             Self::Conflict { .. } => "40001",
             Self::TransactionState { .. } => "25000",
             Self::Internal { .. } => "XX000",
-            Self::At { error, .. } => error.sqlstate(),
+            Self::At { error, .. } | Self::InRow { error, .. } => error.sqlstate(),
         }
     }
 }

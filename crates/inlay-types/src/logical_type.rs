@@ -207,6 +207,9 @@ pub const DECIMAL_I32_DIGITS: u8 = 9;
 pub const DECIMAL_I64_DIGITS: u8 = 18;
 /// How deep types may lie in one another.
 pub const MAX_NESTING: usize = 200;
+
+/// Most fields of a struct and members of a union: each is looked for by name among the others.
+pub const MAX_FIELDS: usize = 10_000;
 /// Largest precision of a DECIMAL.
 pub const DECIMAL_MAX_DIGITS: u8 = 38;
 
@@ -349,6 +352,12 @@ impl LogicalType {
 
     /// An error when the type is nested more than [`MAX_NESTING`] deep.
     pub fn check_depth(&self) -> Result<()> {
+        if let Self::Struct(fields) | Self::Union(fields) = self
+            && fields.len() > MAX_FIELDS
+        {
+            let message = format!("{} fields of a type are above the limit of {MAX_FIELDS}", fields.len());
+            return Err(Error::bind(message));
+        }
         if self.depth() <= MAX_NESTING {
             return Ok(());
         }

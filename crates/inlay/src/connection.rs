@@ -14,6 +14,7 @@ use inlay_catalog::TableSource;
 use inlay_exec::pool::panic_message;
 use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::TransactionModes;
+use inlay_sql::with_statement_stack;
 use inlay_types::{Error, Interrupt, Result, Value};
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
@@ -221,7 +222,8 @@ impl Connection {
             None => self.0.interrupt.clone(),
         };
         let in_transaction = session.transaction.is_some();
-        catch_unwind(AssertUnwindSafe(|| work(&mut session, &interrupt))).unwrap_or_else(|panic| {
+        let on_enough_stack = || with_statement_stack(|| work(&mut session, &interrupt));
+        catch_unwind(AssertUnwindSafe(on_enough_stack)).unwrap_or_else(|panic| {
             if !in_transaction {
                 session.transaction = None;
             }

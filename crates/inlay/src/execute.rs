@@ -112,7 +112,7 @@ fn in_transaction(
 impl Run<'_> {
     pub(crate) fn statement(mut self, statement: &ast::Statement) -> Result<QueryResult> {
         let bound = self.bind(statement)?;
-        self.bound(bound)
+        self.bound(bound).map_err(|error| error.in_text(&statement.sql))
     }
 
     /// Binds; table names that nothing has are looked for in the host.

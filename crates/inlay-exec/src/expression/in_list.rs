@@ -1,7 +1,12 @@
 //! `x IN (literals)`: a hash set of the literals, looked up row by row.
 
-use inlay_types::{Bitmap, LogicalType, Value, Vector};
+use inlay_types::{Bitmap, LogicalType, PhysicalType, Value, Vector};
 use std::collections::HashSet;
+
+/// Bits that are equal for equal numbers.
+fn bits(number: f64) -> u64 {
+    if number.is_nan() { f64::NAN.to_bits() } else { (number + 0.0).to_bits() }
+}
 
 /// The non-NULL literals of an IN list.
 #[derive(Debug)]
@@ -14,12 +19,14 @@ pub struct InSet {
 enum Members {
     /// Types carried as integers, as stored.
     Integers(HashSet<i128>),
+    /// Bits of DOUBLE, and of REAL as DOUBLE; NaN equals NaN, and 0 equals -0.
+    Floats(HashSet<u64>),
     /// VARCHAR and BLOB.
     Bytes(HashSet<Vec<u8>>),
 }
 
 impl InSet {
-    /// A set of `values`, each NULL or of type `ty`; `None` for types without a set (floats, intervals).
+    /// A set of `values`, each NULL or of type `ty`; `None` for types without a set (intervals).
     pub fn new(ty: LogicalType, values: &[&Value]) -> Option<Self> {
         let has_null = values.iter().any(|v| v.is_null());
         let present = values.iter().filter(|v| !v.is_null());
@@ -30,7 +37,14 @@ impl InSet {
                 _ => None,
             });
             Members::Bytes(bytes.collect::<Option<_>>()?)
-        } else if ty.is_float() || matches!(ty, LogicalType::Interval | LogicalType::UHugeInt) {
+        } else if ty.is_float() {
+            let numbers = present.map(|v| match v {
+                Value::Double(number) => Some(bits(*number)),
+                Value::Real(number) => Some(bits(f64::from(*number))),
+                _ => None,
+            });
+            Members::Floats(numbers.collect::<Option<_>>()?)
+        } else if matches!(ty, LogicalType::Interval | LogicalType::UHugeInt) {
             return None;
         } else {
             Members::Integers(present.map(|v| v.as_stored_i128()).collect::<Option<_>>()?)
@@ -46,6 +60,16 @@ impl InSet {
             Members::Integers(set) => {
                 for (row, hit) in found.iter_mut().enumerate() {
                     *hit = u8::from(set.contains(&flat.stored_i128(row)));
+                }
+            }
+            Members::Floats(set) if flat.physical_type() == PhysicalType::F32 => {
+                for (hit, number) in found.iter_mut().zip(flat.values::<f32>()) {
+                    *hit = u8::from(set.contains(&bits(f64::from(*number))));
+                }
+            }
+            Members::Floats(set) => {
+                for (hit, number) in found.iter_mut().zip(flat.values::<f64>()) {
+                    *hit = u8::from(set.contains(&bits(*number)));
                 }
             }
             Members::Bytes(set) => {

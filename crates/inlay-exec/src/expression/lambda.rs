@@ -5,10 +5,13 @@
 //! ones, and so on, with the rows whose lists are that long.
 
 use super::{Layout, Program};
-use inlay_kernels::boolean;
+use inlay_kernels::{boolean, limits};
 use inlay_sql::plan::{Lambda, LambdaKind};
 use inlay_types::nested::{pack_lists, unpack_lists};
 use inlay_types::{Batch, Bitmap, Error, LogicalType, Result, Vector, VectorBuilder};
+
+/// After how many elements a reduction looks at the interrupt flag.
+const CHECKED_EVERY: usize = 256;
 
 /// A lambda compiled.
 pub(super) struct Mapping {
@@ -73,9 +76,11 @@ impl Mapping {
         if count == 0 {
             return Ok(Vector::empty(self.body.types().swap_remove(0)));
         }
-        let mut rows = Vec::with_capacity(count);
+        let mut rows = Vec::new();
         let mut positions: Vec<i64> = Vec::new();
-        for row in 0..lists.len {
+        let repeats = !lists.captured.is_empty() || self.takes_position;
+        let repeated = if repeats { lists.len } else { 0 };
+        for row in 0..repeated {
             let size = lists.size(row);
             rows.extend(std::iter::repeat_n(row as u32, size));
             if self.takes_position {
@@ -130,6 +135,9 @@ impl Mapping {
         let mut state = self.body.state();
         let mut position = skipped;
         while !rows.is_empty() {
+            if position.is_multiple_of(CHECKED_EVERY) {
+                limits::check()?;
+            }
             let goes_on: Vec<bool> = rows.iter().map(|&row| lists.size(row as usize) > position).collect();
             if goes_on.contains(&false) {
                 let done = indices_of(&goes_on, false);

@@ -8,11 +8,13 @@
 //! evaluate all branches eagerly, which is fast and almost always fine; when a step fails, [`lazy`] evaluates
 //! the expression again, branch by branch on exactly the rows that reach it, and decides whether the error is real.
 
+mod failure;
 mod filter;
 mod in_list;
 mod lambda;
 mod lazy;
 mod merge;
+mod numbering;
 mod program;
 
 pub use filter::{Filter, FilterState};

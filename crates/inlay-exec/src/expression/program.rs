@@ -6,16 +6,17 @@
 use super::in_list::InSet;
 use super::lambda::Mapping;
 use super::merge::merge_rows;
-use super::{Layout, kernel_comparison, lazy};
+use super::numbering::{Known, Operator};
+use super::{Layout, failure, kernel_comparison, lazy};
 use inlay_kernels::function::{ScalarKernel, Volatility};
 use inlay_kernels::{Cmp, boolean, cast, compare};
-use inlay_sql::plan::Expr;
+use inlay_sql::plan::{Expr, Place};
 use inlay_types::{Batch, Bitmap, Dictionary, LogicalType, Result, VECTOR_SIZE, Value, Vector};
 use std::sync::Arc;
 
 /// Where a step finds an argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operand {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Operand {
     Column(usize),
     Register(usize),
     Constant(usize),
@@ -44,6 +45,8 @@ struct Step {
     out: usize,
     /// Whether the step may run once per distinct value of a dictionary argument.
     per_value: bool,
+    /// Where the expression is written.
+    place: Place,
 }
 
 /// One or more expressions compiled for batches of one layout.
@@ -55,6 +58,8 @@ pub struct Program {
     steps: Vec<Step>,
     registers: usize,
     results: Vec<Operand>,
+    /// Whether errors tell of the row by the columns' numbers in the plan.
+    tells_row: bool,
 }
 
 /// Scratch of one worker for one program.
@@ -64,12 +69,14 @@ pub struct ProgramState {
     constants_len: usize,
     /// Per step: the dictionary of the last argument, and the values computed for it.
     memo: Vec<Option<(u64, Arc<Dictionary>)>>,
+    /// The step that failed last.
+    failed: Option<usize>,
 }
 
 struct Compiler<'a> {
     layout: &'a Layout,
     program: Program,
-    known: Vec<(Expr, Operand)>,
+    known: Known,
 }
 
 impl Program {
@@ -88,13 +95,68 @@ impl Program {
             steps: Vec::new(),
             registers: 0,
             results: Vec::new(),
+            tells_row: true,
         };
-        let mut compiler = Compiler { layout, program, known: Vec::new() };
+        let mut compiler = Compiler { layout, program, known: Known::default() };
         for expr in exprs {
             let operand = compiler.expr(expr)?;
             compiler.program.results.push(operand);
         }
-        Ok(compiler.program)
+        let mut program = compiler.program;
+        program.share_registers();
+        Ok(program)
+    }
+
+    /// Gives a register to another step once its last reader has run, so that memory is that of the values needed at
+    /// one time, however many steps there are.
+    fn share_registers(&mut self) {
+        let mut last_use = vec![0; self.registers];
+        for (index, step) in self.steps.iter().enumerate() {
+            last_use[step.out] = index;
+            step.args.iter().for_each(|arg| {
+                if let Operand::Register(register) = arg {
+                    last_use[*register] = index;
+                }
+            });
+        }
+        for result in &self.results {
+            if let Operand::Register(register) = result {
+                last_use[*register] = usize::MAX;
+            }
+        }
+        let mut places = vec![0; self.registers];
+        let (mut free, mut count): (Vec<usize>, usize) = (Vec::new(), 0);
+        for (index, step) in self.steps.iter_mut().enumerate() {
+            let own = step.out;
+            places[own] = free.pop().unwrap_or_else(|| {
+                count += 1;
+                count - 1
+            });
+            step.out = places[own];
+            let mut read: Vec<usize> = Vec::with_capacity(step.args.len());
+            for arg in &mut step.args {
+                if let Operand::Register(register) = arg {
+                    read.push(*register);
+                    *register = places[*register];
+                }
+            }
+            read.sort_unstable();
+            read.dedup();
+            // A step does not write where it reads, so these are free behind it only.
+            free.extend(read.into_iter().filter(|&register| last_use[register] == index).map(|r| places[r]));
+        }
+        for result in &mut self.results {
+            if let Operand::Register(register) = result {
+                *register = places[*register];
+            }
+        }
+        self.registers = count;
+    }
+
+    /// The same over rows whose columns have numbers of their own: errors do not tell of the row.
+    pub fn over_rows(mut self) -> Self {
+        self.tells_row = false;
+        self
     }
 
     /// The types of the results.
@@ -127,6 +189,7 @@ impl Program {
             constants: self.constants.iter().map(constant).collect(),
             constants_len: VECTOR_SIZE,
             memo: self.steps.iter().map(|_| None).collect(),
+            failed: None,
         }
     }
 
@@ -146,7 +209,7 @@ impl Program {
     pub fn eval_on(&self, state: &mut ProgramState, columns: &[&Vector], len: usize) -> Result<Vector> {
         match self.run(state, columns, len) {
             Ok(()) => Ok(self.result(0, state, columns)),
-            Err(error) => self.eval_lazily(0, columns, len, error),
+            Err(error) => self.eval_lazily(0, columns, len, self.placed(error, state)),
         }
     }
 
@@ -160,7 +223,10 @@ impl Program {
         let count = self.results.len();
         match self.run(state, columns, len) {
             Ok(()) => Ok((0..count).map(|i| self.result(i, state, columns)).collect()),
-            Err(error) => (0..count).map(|i| self.eval_lazily(i, columns, len, error.clone())).collect(),
+            Err(error) => {
+                let error = self.placed(error, state);
+                (0..count).map(|i| self.eval_lazily(i, columns, len, error.clone())).collect()
+            }
         }
     }
 
@@ -176,10 +242,25 @@ impl Program {
         error: inlay_types::Error,
     ) -> Result<Vector> {
         if self.exprs.len() == 1 && !lazy::is_conditional(&self.exprs[index]) {
-            return Err(error);
+            let explained = self.tells_row && self.exprs[index].is_deterministic();
+            return Err(if explained { failure::explained(self, columns, len, error) } else { error });
         }
         let columns = columns.iter().map(|&c| c.clone()).collect();
-        lazy::eval(&self.exprs[index], &self.input_layout, &Batch::new(columns, len))
+        let value = lazy::eval(&self.exprs[index], &self.input_layout, &Batch::new(columns, len));
+        value.map_err(|error| if self.tells_row { error } else { error.with_row_names(|_| None) })
+    }
+
+    /// The error of the step that failed last, with its place.
+    pub(super) fn placed(&self, error: inlay_types::Error, state: &ProgramState) -> inlay_types::Error {
+        match state.failed.and_then(|failed| self.steps.get(failed)) {
+            Some(step) if failure::is_of_values(&error) => error.at_place(step.place.line, step.place.column),
+            _ => error,
+        }
+    }
+
+    /// The columns read.
+    pub(super) fn input_layout(&self) -> &Layout {
+        &self.input_layout
     }
 
     fn operand<'a>(&self, operand: Operand, state: &'a ProgramState, columns: &[&'a Vector]) -> &'a Vector {
@@ -193,7 +274,7 @@ impl Program {
         }
     }
 
-    fn run(&self, state: &mut ProgramState, columns: &[&Vector], len: usize) -> Result<()> {
+    pub(super) fn run(&self, state: &mut ProgramState, columns: &[&Vector], len: usize) -> Result<()> {
         if state.constants_len != len {
             for (constant, (value, ty)) in state.constants.iter_mut().zip(&self.constants) {
                 *constant = if len <= constant.len() {
@@ -213,7 +294,10 @@ impl Program {
             let (outcome, memo) = self.run_step(step, state, columns, len, memo, &mut out);
             state.memo[index] = memo;
             state.registers[step.out] = Some(out);
-            outcome?;
+            if outcome.is_err() {
+                state.failed = Some(index);
+                return outcome;
+            }
         }
         Ok(())
     }
@@ -342,80 +426,109 @@ const BRANCHES_MAX: usize = 200;
 
 impl Compiler<'_> {
     fn expr(&mut self, expr: &Expr) -> Result<Operand> {
-        if let Some((_, operand)) = self.known.iter().find(|(known, _)| known == expr) {
-            return Ok(*operand);
-        }
-        let operand = self.compile(expr)?;
-        if expr.is_deterministic() {
-            self.known.push((expr.clone(), operand));
-        }
-        Ok(operand)
-    }
-
-    fn compile(&mut self, expr: &Expr) -> Result<Operand> {
         match expr {
             Expr::Column { id, .. } => {
-                let position = self.layout.require(*id)?;
+                if let Some(known) = self.known.column(*id) {
+                    return Ok(known);
+                }
+                let position = self.known.position(self.layout, *id)?;
                 self.program.inputs.push(position);
                 self.program.input_layout.0.push(*id);
-                Ok(Operand::Column(self.program.inputs.len() - 1))
+                let operand = Operand::Column(self.program.inputs.len() - 1);
+                self.known.add_column(*id, operand);
+                Ok(operand)
             }
             Expr::Literal { value, ty } => {
+                if let Some(known) = self.known.literal(value, ty) {
+                    return Ok(known);
+                }
                 Vector::constant(ty.clone(), value, 1)?;
                 self.program.constants.push((value.clone(), ty.clone()));
-                Ok(Operand::Constant(self.program.constants.len() - 1))
+                let operand = Operand::Constant(self.program.constants.len() - 1);
+                self.known.add_literal(value, ty, operand);
+                Ok(operand)
             }
-            Expr::Call { function, args } => {
-                let constants: Vec<Option<Value>> = args
-                    .iter()
-                    .map(|arg| if let Expr::Literal { value, .. } = arg { Some(value.clone()) } else { None })
-                    .collect();
-                let special = match function.specialize {
-                    Some(specialize) => specialize(&constants)?,
-                    None => None,
+            Expr::Call { function, args, place } => {
+                let operands = self.all(args)?;
+                let is_volatile = function.volatility == Volatility::Volatile;
+                let operator = (!is_volatile).then(|| Operator::Call(Arc::clone(function)));
+                let action = || {
+                    let constants: Vec<Option<Value>> =
+                        args.iter()
+                            .map(|arg| {
+                                if let Expr::Literal { value, .. } = arg { Some(value.clone()) } else { None }
+                            })
+                            .collect();
+                    let special = match function.specialize {
+                        Some(specialize) => specialize(&constants)
+                            .map_err(|error| error.at_place(place.line, place.column))?,
+                        None => None,
+                    };
+                    Ok(Action::Call(special.unwrap_or_else(|| Arc::clone(&function.kernel))))
                 };
-                let kernel = special.unwrap_or_else(|| Arc::clone(&function.kernel));
-                let per_value = function.volatility != Volatility::Volatile;
-                self.step(Action::Call(kernel), args, per_value)
+                self.shared_step(operator, operands, !is_volatile, *place, action)
             }
-            Expr::Cast { input, ty, or_null } => {
-                self.step(Action::Cast(ty.clone(), *or_null), std::slice::from_ref(&**input), true)
+            Expr::Cast { input, ty, or_null, place } => {
+                let operands = vec![self.expr(input)?];
+                let operator = Some(Operator::Cast(ty.clone(), *or_null));
+                self.shared_step(operator, operands, true, *place, || Ok(Action::Cast(ty.clone(), *or_null)))
             }
             Expr::Compare { op, left, right } => {
-                let args = [self.expr(left)?, self.expr(right)?];
-                Ok(self.push(Action::Compare(kernel_comparison(*op)), args.to_vec(), true))
+                let operands = vec![self.expr(left)?, self.expr(right)?];
+                let op = kernel_comparison(*op);
+                self.plain_step(Some(Operator::Compare(op)), operands, true, Action::Compare(op))
             }
-            Expr::And(args) => self.fold(args, || Action::And),
-            Expr::Or(args) => self.fold(args, || Action::Or),
-            Expr::Not(input) => self.step(Action::Not, std::slice::from_ref(&**input), false),
-            Expr::IsNull(input) => self.step(Action::IsNull, std::slice::from_ref(&**input), false),
+            Expr::And(args) => self.fold(args, || (Operator::And, Action::And)),
+            Expr::Or(args) => self.fold(args, || (Operator::Or, Action::Or)),
+            Expr::Not(input) => {
+                let operands = vec![self.expr(input)?];
+                self.plain_step(Some(Operator::Not), operands, false, Action::Not)
+            }
+            Expr::IsNull(input) => {
+                let operands = vec![self.expr(input)?];
+                self.plain_step(Some(Operator::IsNull), operands, false, Action::IsNull)
+            }
             Expr::InList { input, list } => self.in_list(input, list),
-            Expr::Case { branches, otherwise, ty } => {
-                if branches.len() > BRANCHES_MAX {
-                    return self.compile(&nested_case(branches, otherwise, ty.clone()));
-                }
-                let mut args = Vec::with_capacity(branches.len() * 2 + 1);
-                for (condition, value) in branches {
-                    args.push(self.expr(condition)?);
-                    args.push(self.expr(value)?);
-                }
-                args.push(self.expr(otherwise)?);
-                Ok(self.push(Action::Case(ty.clone()), args, false))
-            }
+            Expr::Case { branches, otherwise, ty } => self.case(branches, otherwise, ty),
             Expr::Coalesce { args, ty } => {
                 if args.len() > BRANCHES_MAX {
                     let (head, tail) = args.split_at(BRANCHES_MAX - 1);
                     let rest = Expr::Coalesce { args: tail.to_vec(), ty: ty.clone() };
                     let args = head.iter().cloned().chain(std::iter::once(rest)).collect();
-                    return self.compile(&Expr::Coalesce { args, ty: ty.clone() });
+                    return self.expr(&Expr::Coalesce { args, ty: ty.clone() });
                 }
-                self.step(Action::Coalesce(ty.clone()), args, false)
+                let operands = self.all(args)?;
+                let operator = Some(Operator::Coalesce(ty.clone()));
+                self.plain_step(operator, operands, false, Action::Coalesce(ty.clone()))
             }
             Expr::Lambda(lambda) => {
-                let mapping = Mapping::new(lambda)?;
-                self.step(Action::Lambda(Box::new(mapping)), &lambda.args, expr.is_deterministic())
+                let operands = self.all(&lambda.args)?;
+                let is_deterministic = lambda.body.is_deterministic();
+                let operator = is_deterministic.then(|| Operator::Lambda(lambda.clone()));
+                let action = || Ok(Action::Lambda(Box::new(Mapping::new(lambda)?)));
+                self.shared_step(operator, operands, is_deterministic, Place::default(), action)
             }
         }
+    }
+
+    fn all(&mut self, exprs: &[Expr]) -> Result<Vec<Operand>> {
+        exprs.iter().map(|expr| self.expr(expr)).collect()
+    }
+
+    /// The branches, many of them in groups: the last part of a group stands for those behind it.
+    fn case(&mut self, branches: &[(Expr, Expr)], otherwise: &Expr, ty: &LogicalType) -> Result<Operand> {
+        let mut last = self.expr(otherwise)?;
+        for group in branches.chunks(BRANCHES_MAX).rev() {
+            let mut operands = Vec::with_capacity(group.len() * 2 + 1);
+            for (condition, value) in group {
+                operands.push(self.expr(condition)?);
+                operands.push(self.expr(value)?);
+            }
+            operands.push(last);
+            last =
+                self.plain_step(Some(Operator::Case(ty.clone())), operands, false, Action::Case(ty.clone()))?;
+        }
+        Ok(last)
     }
 
     fn in_list(&mut self, input: &Expr, list: &[Expr]) -> Result<Operand> {
@@ -424,46 +537,66 @@ impl Compiler<'_> {
             .map(|item| if let Expr::Literal { value, .. } = item { Some(value) } else { None })
             .collect();
         if let Some(set) = values.and_then(|values| InSet::new(input.ty(), &values)) {
-            let arg = self.expr(input)?;
+            let operands = vec![self.expr(input)?];
             let per_value = !list.iter().any(|e| matches!(e, Expr::Literal { value: Value::Null, .. }));
-            return Ok(self.push(Action::In(set), vec![arg], per_value));
+            return self.plain_step(None, operands, per_value, Action::In(set));
         }
         let equals = |item: &Expr| Expr::compare(inlay_sql::plan::CompareOp::Eq, input.clone(), item.clone());
         match list {
-            [] => self.compile(&Expr::boolean(false)),
-            [only] => self.compile(&equals(only)),
-            many => self.compile(&Expr::Or(many.iter().map(equals).collect())),
+            [] => self.expr(&Expr::boolean(false)),
+            [only] => self.expr(&equals(only)),
+            many => self.expr(&Expr::Or(many.iter().map(equals).collect())),
         }
     }
 
-    fn step(&mut self, action: Action, args: &[Expr], per_value: bool) -> Result<Operand> {
-        let args = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>>>()?;
-        Ok(self.push(action, args, per_value))
+    fn plain_step(
+        &mut self,
+        operator: Option<Operator>,
+        args: Vec<Operand>,
+        per_value: bool,
+        action: Action,
+    ) -> Result<Operand> {
+        self.shared_step(operator, args, per_value, Place::default(), || Ok(action))
     }
 
-    fn push(&mut self, action: Action, args: Vec<Operand>, per_value: bool) -> Operand {
+    /// A step, or the one that computes the same already. Without `operator` it is never shared.
+    fn shared_step(
+        &mut self,
+        operator: Option<Operator>,
+        args: Vec<Operand>,
+        per_value: bool,
+        place: Place,
+        action: impl FnOnce() -> Result<Action>,
+    ) -> Result<Operand> {
+        let Some(operator) = operator else { return Ok(self.push(action()?, args, per_value, place)) };
+        if let Some(known) = self.known.step(&operator, &args) {
+            return Ok(known);
+        }
+        let operand = self.push(action()?, args.clone(), per_value, place);
+        self.known.add_step(operator, args, operand);
+        Ok(operand)
+    }
+
+    fn push(&mut self, action: Action, args: Vec<Operand>, per_value: bool, place: Place) -> Operand {
         let out = self.program.registers;
         self.program.registers += 1;
         // What is remembered per dictionary holds only if everything else is constant in every batch, not just in one.
         let variable = args.iter().filter(|arg| !matches!(arg, Operand::Constant(_))).count();
-        self.program.steps.push(Step { action, args, out, per_value: per_value && variable == 1 });
+        let per_value = per_value && variable == 1;
+        self.program.steps.push(Step { action, args, out, per_value, place });
         Operand::Register(out)
     }
 
-    fn fold(&mut self, args: &[Expr], action: impl Fn() -> Action) -> Result<Operand> {
-        let mut operands = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>>>()?.into_iter();
-        let Some(mut folded) = operands.next() else { return self.compile(&Expr::boolean(true)) };
-        for operand in operands {
-            folded = self.push(action(), vec![folded, operand], false);
+    fn fold(&mut self, args: &[Expr], step: impl Fn() -> (Operator, Action)) -> Result<Operand> {
+        let Some((first, others)) = args.split_first() else { return self.expr(&Expr::boolean(true)) };
+        let mut folded = self.expr(first)?;
+        for arg in others {
+            let operand = self.expr(arg)?;
+            let (operator, action) = step();
+            folded = self.plain_step(Some(operator), vec![folded, operand], false, action)?;
         }
         Ok(folded)
     }
-}
-
-fn nested_case(branches: &[(Expr, Expr)], otherwise: &Expr, ty: LogicalType) -> Expr {
-    let (head, tail) = branches.split_at(BRANCHES_MAX);
-    let rest = Expr::Case { branches: tail.to_vec(), otherwise: Box::new(otherwise.clone()), ty: ty.clone() };
-    Expr::Case { branches: head.to_vec(), otherwise: Box::new(rest), ty }
 }
 
 /// The validity of a vector over `len` rows, one bit per row.

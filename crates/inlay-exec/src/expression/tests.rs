@@ -2,7 +2,7 @@
 
 use super::*;
 use inlay_kernels::{ArgType, ResolveOptions, resolve_scalar};
-use inlay_sql::plan::Expr;
+use inlay_sql::plan::{Expr, Place};
 use inlay_types::{Batch, Buffer, Dictionary, Error, LogicalType, Value, Vector, VectorBuilder};
 
 const INT: LogicalType = LogicalType::Integer;
@@ -23,11 +23,11 @@ fn call(name: &str, args: Vec<Expr>) -> Expr {
             if arg.ty() == *ty {
                 arg
             } else {
-                Expr::Cast { input: Box::new(arg), ty: ty.clone(), or_null: false }
+                Expr::Cast { input: Box::new(arg), ty: ty.clone(), or_null: false, place: Place::default() }
             }
         })
         .collect();
-    Expr::Call { function, args }
+    Expr::Call { function, args, place: Place::default() }
 }
 
 fn int(value: i32) -> Expr {
@@ -61,10 +61,11 @@ fn batch() -> Batch {
 #[test]
 fn branches_that_are_not_taken_do_not_fail() {
     let quotient = call("/", vec![column(0, INT), column(1, INT)]);
-    assert_eq!(eval(&quotient, &batch()), Err(Error::DivisionByZero));
+    assert_eq!(eval(&quotient, &batch()).map_err(|error| error.root().clone()), Err(Error::DivisionByZero));
     let is_zero = Expr::compare(CompareOp::Eq, column(1, INT), int(0));
     let ty = quotient.ty();
-    let minus_one = Expr::Cast { input: Box::new(int(-1)), ty: ty.clone(), or_null: false };
+    let minus_one =
+        Expr::Cast { input: Box::new(int(-1)), ty: ty.clone(), or_null: false, place: Place::default() };
     let guarded = Expr::Case {
         branches: vec![(is_zero.clone(), minus_one)],
         otherwise: Box::new(quotient.clone()),
@@ -73,7 +74,7 @@ fn branches_that_are_not_taken_do_not_fail() {
     let found = eval(&guarded, &batch()).unwrap();
     assert_eq!(found.iter().map(Value::to_string).collect::<Vec<_>>(), ["3", "-1", "-1", "NULL"]);
 
-    let zero = Expr::Cast { input: Box::new(int(0)), ty, or_null: false };
+    let zero = Expr::Cast { input: Box::new(int(0)), ty, or_null: false, place: Place::default() };
     let positive = Expr::compare(CompareOp::Gt, quotient, zero);
     let and = Expr::And(vec![Expr::Not(Box::new(is_zero)), positive]);
     let found = eval(&and, &batch()).unwrap();
@@ -131,7 +132,8 @@ fn lists_know_null() {
 #[test]
 fn conjuncts_see_only_the_rows_that_are_left() {
     let quotient = call("/", vec![column(0, INT), column(1, INT)]);
-    let zero = Expr::Cast { input: Box::new(int(0)), ty: quotient.ty(), or_null: false };
+    let zero =
+        Expr::Cast { input: Box::new(int(0)), ty: quotient.ty(), or_null: false, place: Place::default() };
     let not_zero = Expr::compare(CompareOp::NotEq, column(1, INT), int(0));
     let positive = Expr::compare(CompareOp::Gt, quotient, zero);
     let layout = Layout(vec![ColumnId(0), ColumnId(1)]);

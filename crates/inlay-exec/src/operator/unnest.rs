@@ -56,6 +56,13 @@ impl Elements {
         Ok(Self { child, offsets })
     }
 
+    /// The elements of a run that has no rows but theirs.
+    fn slice(&self, run: &Run) -> Vector {
+        let first = run.rows.first().zip(run.numbers.first());
+        let from = first.map_or(0, |(&row, &number)| self.offsets[row as usize] + number);
+        self.child.slice(from as usize, run.rows.len())
+    }
+
     fn count(&self, row: usize) -> usize {
         (self.offsets[row + 1] - self.offsets[row]) as usize
     }
@@ -110,7 +117,13 @@ impl Unnest {
         let len = run.rows.len();
         let mut columns: Vec<Vector> =
             options.passed.iter().map(|&index| input.column(index).take(&run.rows)).collect();
-        columns.extend(options.made.iter().map(|&index| gathered(&elements[index], run)));
+        // The elements of one list lie in the order of the rows, whatever their counts.
+        let in_order = elements.len() == 1 && !options.keep_empty;
+        let made = |&index: &usize| {
+            let list: &Elements = &elements[index];
+            if in_order { list.slice(run) } else { gathered(list, run) }
+        };
+        columns.extend(options.made.iter().map(made));
         if options.ordinality {
             let is_filler = |at: usize| {
                 let row = run.rows[at] as usize;

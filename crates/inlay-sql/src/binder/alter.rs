@@ -243,6 +243,9 @@ impl Binder<'_> {
             return Err(self.at(error, column.name.pos));
         }
         let database = altering.database.clone();
+        if altering.schema.columns.iter().any(|known| same_name(&known.name, &column.name.value)) {
+            return Err(self.duplicate_column(&column.name));
+        }
         let added = self.new_column(&database, &altering.schema, column, &mut Vec::new())?;
         let index = altering.schema.columns.len();
         altering.schema.columns.push(added);
@@ -478,7 +481,7 @@ impl Binder<'_> {
             Some(using) => self.row_expr(&altering.schema, using, "USING")?,
             None => old,
         };
-        let value = self.explicit_cast(value, ty.clone(), false)?;
+        let value = self.explicit_cast(value, ty.clone(), false, pos)?;
         let value = altering.over_old_row(value);
         altering.columns[index] = ColumnSource::Computed(value);
         let column = &mut altering.schema.columns[index];

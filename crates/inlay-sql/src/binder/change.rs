@@ -220,7 +220,7 @@ impl Binder<'_> {
         if matches!(value, Expr::Literal { .. }) {
             self.cast_to(value, ty, pos)
         } else {
-            self.explicit_cast(value, ty, false)
+            self.explicit_cast(value, ty, false, pos)
         }
     }
 

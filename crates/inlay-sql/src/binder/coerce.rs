@@ -5,7 +5,7 @@
 
 use super::{Binder, Bound, Output};
 use crate::parser::ast::Pos;
-use crate::plan::{ColumnId, CompareOp, Expr, Plan};
+use crate::plan::{ColumnId, CompareOp, Expr, Place, Plan};
 use inlay_kernels::cast::{cast_in_zone, cast_value_in_zone};
 use inlay_kernels::common_type;
 use inlay_kernels::registry::ArgType;
@@ -137,7 +137,15 @@ impl Binder<'_> {
             let item = if own.ty() == LogicalType::Null {
                 column.id = self.columns.add(column.name.clone(), LogicalType::Integer);
                 // No literal: what makes the column may be a call of error().
-                (column.id, Expr::Cast { input: Box::new(own), ty: LogicalType::Integer, or_null: false })
+                (
+                    column.id,
+                    Expr::Cast {
+                        input: Box::new(own),
+                        ty: LogicalType::Integer,
+                        or_null: false,
+                        place: Place::default(),
+                    },
+                )
             } else {
                 (column.id, own)
             };
@@ -154,7 +162,7 @@ impl Binder<'_> {
             _ if expr.ty() == ty => Ok(expr),
             // Whatever is of NULL's type has no other value; but error() must be called to fail.
             Expr::Call { .. } if expr.ty() == LogicalType::Null => {
-                Ok(Expr::Cast { input: Box::new(expr), ty, or_null: false })
+                Ok(Expr::Cast { input: Box::new(expr), ty, or_null: false, place: self.place(pos) })
             }
             _ if expr.ty() == LogicalType::Null => Ok(Expr::Literal { value: Value::Null, ty }),
             Expr::Literal { value: Value::Null, .. } => Ok(Expr::Literal { value: Value::Null, ty }),
@@ -165,15 +173,16 @@ impl Binder<'_> {
                 let value = self.placed(self.cast_literal(&value, &ty), pos)?;
                 Ok(Expr::Literal { value, ty })
             }
-            other => Ok(self.cast_of(other, ty, false)),
+            other => Ok(self.cast_of(other, ty, false, pos)),
         }
     }
 
     /// The conversion of an expression, in the session's time zone where that matters.
-    pub(super) fn cast_of(&self, input: Expr, ty: LogicalType, or_null: bool) -> Expr {
+    pub(super) fn cast_of(&self, input: Expr, ty: LogicalType, or_null: bool, pos: Pos) -> Expr {
+        let place = self.place(pos);
         match cast_in_zone(&input.ty(), &ty, or_null, &self.context.options.zone) {
-            Some(function) => Expr::Call { function: Arc::new(function), args: vec![input] },
-            None => Expr::Cast { input: Box::new(input), ty, or_null },
+            Some(function) => Expr::Call { function: Arc::new(function), args: vec![input], place },
+            None => Expr::Cast { input: Box::new(input), ty, or_null, place },
         }
     }
 

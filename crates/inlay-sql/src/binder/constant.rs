@@ -56,12 +56,12 @@ pub(super) fn evaluate(expr: &Expr) -> Result<Option<Value>> {
     Ok(match expr {
         Expr::Column { .. } => None,
         Expr::Literal { value, .. } => Some(value.clone()),
-        Expr::Cast { input, ty, or_null } => match (evaluate(input)?, or_null) {
+        Expr::Cast { input, ty, or_null, .. } => match (evaluate(input)?, or_null) {
             (None, _) => None,
             (Some(value), false) => Some(cast_value(&value, ty)?),
             (Some(value), true) => Some(cast_value(&value, ty).unwrap_or(Value::Null)),
         },
-        Expr::Call { function, args } => {
+        Expr::Call { function, args, .. } => {
             let mut vectors = Vec::with_capacity(args.len());
             for (arg, ty) in args.iter().zip(&function.arg_types) {
                 let Some(value) = evaluate(arg)? else { return Ok(None) };

@@ -5,6 +5,7 @@ use super::coerce::concrete;
 use super::object::Target;
 use super::row::positions_read;
 use super::scope::same_name;
+use super::select::ITEMS_MAX;
 use crate::parser::ast::{
     self, ColumnOrigin, ConstraintKind, ExprKind, Ident, ObjectName, OnExisting, Pos, SequenceOptions,
 };
@@ -15,7 +16,11 @@ use inlay_catalog::{
 };
 use inlay_storage::{Check, ForeignKey, Origin};
 use inlay_types::{Error, LogicalType, Result};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// Most constraints that a table is created with.
+const CONSTRAINTS_MAX: usize = 1_000;
 
 /// The name of a key of a table, which says its columns: `t_pkey`, `t_a_b_key`.
 pub fn key_name(schema: &TableSchema, key: &[usize]) -> String {
@@ -57,7 +62,11 @@ impl Binder<'_> {
             query = Some(self.finish(bound));
             unique_names(&mut schema);
         } else {
+            let mut names = HashSet::with_capacity(create.columns.len());
             for column in &create.columns {
+                if !names.insert(column.name.value.to_lowercase()) {
+                    return Err(self.duplicate_column(&column.name));
+                }
                 let added = self.new_column(&database, &schema, column, &mut sequences)?;
                 schema.columns.push(added);
             }
@@ -65,6 +74,7 @@ impl Binder<'_> {
                 self.check_generated(&schema, index, column)?;
             }
         }
+        self.check_size(&schema, create.constraints.len(), create.name.pos())?;
         for constraint in &create.constraints {
             self.add_constraint(&database, &mut schema, constraint, &create.name)?;
         }
@@ -93,6 +103,24 @@ impl Binder<'_> {
         })))
     }
 
+    /// The error for a second column of a name.
+    pub(super) fn duplicate_column(&self, name: &Ident) -> Error {
+        self.at(Error::Duplicate { kind: "column", name: name.value.clone() }, name.pos)
+    }
+
+    /// Columns are looked for one by one, and names of constraints among all others, so that there are limits to them.
+    fn check_size(&self, schema: &TableSchema, constraints: usize, pos: Pos) -> Result<()> {
+        let (what, count, most) = if schema.columns.len() > ITEMS_MAX {
+            ("columns", schema.columns.len(), ITEMS_MAX)
+        } else if constraints > CONSTRAINTS_MAX {
+            ("constraints", constraints, CONSTRAINTS_MAX)
+        } else {
+            return Ok(());
+        };
+        let message = format!("{count} {what} of table \"{}\" are above the limit of {most}", schema.name);
+        Err(self.at(Error::out_of_range(message), pos))
+    }
+
     /// A column as the schema holds it, without constraints that have names.
     pub(super) fn new_column(
         &mut self,
@@ -102,9 +130,6 @@ impl Binder<'_> {
         sequences: &mut Vec<SequenceSchema>,
     ) -> Result<ColumnSchema> {
         let (name, pos) = (&column.name.value, column.name.pos);
-        if schema.columns.iter().any(|known| same_name(&known.name, name)) {
-            return Err(self.at(Error::Duplicate { kind: "column", name: name.clone() }, pos));
-        }
         let ty = self.known_type(&column.data_type, pos)?;
         let mut added = ColumnSchema::new(name.clone(), ty.clone());
         added.not_null = column.not_null;
@@ -553,14 +578,15 @@ pub(super) fn sequence_of_default(default: Option<&str>) -> Option<String> {
 
 /// Gives columns of CREATE TABLE AS that share a name a number: `a`, `a_1`.
 pub(super) fn unique_names(schema: &mut TableSchema) {
-    for index in 1..schema.columns.len() {
-        let base = schema.columns[index].name.clone();
-        let mut name = base.clone();
-        let mut number = 0;
-        while schema.columns[..index].iter().any(|column| same_name(&column.name, &name)) {
-            number += 1;
-            name = format!("{base}_{number}");
+    let mut taken = HashSet::with_capacity(schema.columns.len());
+    // The last number given to a name, so that many equal names are not counted through each time.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    for column in &mut schema.columns {
+        let base = column.name.clone();
+        let number = numbers.entry(base.to_lowercase()).or_insert(0);
+        while !taken.insert(column.name.to_lowercase()) {
+            *number += 1;
+            column.name = format!("{base}_{number}");
         }
-        schema.columns[index].name = name;
     }
 }

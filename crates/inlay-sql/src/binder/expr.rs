@@ -94,7 +94,7 @@ impl Binder<'_> {
             ExprKind::Cast { expr, data_type, try_cast } => {
                 let input = self.expr(expr)?;
                 let data_type = self.known_type(data_type, pos)?;
-                self.explicit_cast(input, data_type, *try_cast)
+                self.explicit_cast(input, data_type, *try_cast, pos)
             }
             ExprKind::Extract { field, expr } => {
                 let input = self.expr(expr)?;
@@ -308,7 +308,13 @@ impl Binder<'_> {
     }
 
     /// A written CAST. Numbers stay unconverted here: what was cast has the type asked for, no narrower one.
-    pub(super) fn explicit_cast(&self, input: Expr, ty: LogicalType, or_null: bool) -> Result<Expr> {
+    pub(super) fn explicit_cast(
+        &self,
+        input: Expr,
+        ty: LogicalType,
+        or_null: bool,
+        pos: Pos,
+    ) -> Result<Expr> {
         if input.ty() == ty {
             return Ok(match input {
                 // The cast makes it a value of this type rather than a literal as written.
@@ -330,7 +336,7 @@ impl Binder<'_> {
                 return Ok(Expr::Literal { value, ty });
             }
         }
-        Ok(self.cast_of(input, ty, or_null))
+        Ok(self.cast_of(input, ty, or_null, pos))
     }
 
     fn case(
@@ -398,7 +404,7 @@ impl Binder<'_> {
         let is_constant = args.iter().all(|arg| matches!(arg, Expr::Literal { .. }));
         let folds =
             is_constant && function.return_type.is_temporal() && function.volatility == Volatility::Immutable;
-        let call = Expr::Call { function, args };
+        let call = Expr::Call { function, args, place: self.place(pos) };
         // `DATE '...' + INTERVAL '...'` is a literal for all that follows, so that it adapts to the other side.
         if folds && let Ok(Some(value)) = super::constant::evaluate(&call) {
             return Ok(Expr::Literal { value, ty: call.ty() });

@@ -19,12 +19,21 @@ use inlay_types::{Error, Result, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Most tables separated by commas in one FROM.
+const FROM_MAX: usize = 1_000;
+/// Most tables that a statement reads: views over views multiply them.
+const RELATIONS_MAX: usize = 10_000;
+
 /// Arguments by position, and by name.
 type ConstantArguments = (Vec<Value>, Vec<(String, Value)>);
 
 impl Binder<'_> {
     /// Binds what FROM lists; its names are added to the innermost scope.
     pub(super) fn from(&mut self, items: &[TableRef]) -> Result<Plan> {
+        if items.len() > FROM_MAX {
+            let message = format!("{} tables in one FROM are above the limit of {FROM_MAX}", items.len());
+            return Err(Error::out_of_range(message));
+        }
         let mut plan: Option<Plan> = None;
         for item in items {
             let right = self.table_ref(item)?;
@@ -68,6 +77,13 @@ impl Binder<'_> {
         mut columns: Vec<(String, ColumnId)>,
         alias: Option<&TableAlias>,
     ) -> Result<()> {
+        self.relation_count += 1;
+        if self.relation_count > RELATIONS_MAX {
+            let message = format!(
+                "the statement reads more than {RELATIONS_MAX} tables, those of views and CTEs among them"
+            );
+            return Err(Error::out_of_range(message));
+        }
         let mut name = name.to_string();
         if let Some(alias) = alias {
             name.clone_from(&alias.name.value);

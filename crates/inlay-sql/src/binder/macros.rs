@@ -249,7 +249,7 @@ impl Binder<'_> {
             self.in_call_of(active, |binder| binder.expr(&argument.expr))?
         };
         match argument.ty {
-            Some(ty) => self.explicit_cast(bound, ty, false).map(Some),
+            Some(ty) => self.explicit_cast(bound, ty, false, argument.expr.pos).map(Some),
             None => Ok(Some(bound)),
         }
     }

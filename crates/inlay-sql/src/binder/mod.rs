@@ -64,7 +64,7 @@ pub use row::{bind_checks, bind_default, bind_generated, bind_row_expressions};
 use std::collections::HashMap;
 
 use crate::parser::ast::{self, Pos};
-use crate::plan::{self, ColumnId, Columns, Expr, Plan, SharedId};
+use crate::plan::{self, ColumnId, Columns, Expr, Place, Plan, SharedId};
 use inlay_catalog::CatalogEntry;
 use inlay_kernels::registry::ResolveOptions;
 use inlay_types::{Error, LogicalType, Result, Value};
@@ -163,6 +163,8 @@ struct Binder<'a> {
     context: &'a BindContext<'a>,
     /// The text that positions count in; changes while a view is bound.
     sql: Arc<str>,
+    /// The text of the statement.
+    statement_sql: Arc<str>,
     columns: Columns,
     /// Innermost last.
     scopes: Vec<Scope>,
@@ -175,6 +177,12 @@ struct Binder<'a> {
     /// Aggregate calls whose arguments are being bound, innermost last.
     aggregate_frames: Vec<AggregateFrame>,
     view_depth: usize,
+    /// CTEs defined so far.
+    cte_count: usize,
+    /// Tables in FROM so far.
+    relation_count: usize,
+    /// Nodes of expressions put in the place of aliases so far.
+    copied_nodes: usize,
     macros: macros::Macros,
     /// Lambdas whose bodies are being bound, the innermost last.
     lambdas: Vec<lambda::LambdaFrame>,
@@ -223,6 +231,7 @@ impl<'a> Binder<'a> {
     fn new(context: &'a BindContext<'a>, sql: Arc<str>) -> Self {
         Self {
             context,
+            statement_sql: Arc::clone(&sql),
             sql,
             columns: Columns::new(),
             scopes: Vec::new(),
@@ -231,6 +240,9 @@ impl<'a> Binder<'a> {
             shared: Vec::new(),
             aggregate_frames: Vec::new(),
             view_depth: 0,
+            cte_count: 0,
+            relation_count: 0,
+            copied_nodes: 0,
             macros: macros::Macros::default(),
             lambdas: Vec::new(),
             lambda_columns: HashMap::new(),
@@ -245,6 +257,12 @@ impl Binder<'_> {
     /// `error` with its place in the text being bound.
     fn at(&self, error: Error, pos: Pos) -> Error {
         error.at(pos.line, pos.column, &self.sql)
+    }
+
+    /// The place of an expression that may fail when it is run: known while the statement's own text is bound.
+    fn place(&self, pos: Pos) -> Place {
+        let is_own = Arc::ptr_eq(&self.sql, &self.statement_sql);
+        if is_own { Place { line: pos.line, column: pos.column } } else { Place::default() }
     }
 
     /// Adds a place to the error of `result`, if there is one.

@@ -62,7 +62,7 @@ impl Binder<'_> {
         };
         let part = self.call(function, vec![value, key], name.pos)?;
         if ty == LogicalType::Json && part.ty() != LogicalType::Json {
-            return Ok(self.cast_of(part, LogicalType::Json, false));
+            return Ok(self.cast_of(part, LogicalType::Json, false, name.pos));
         }
         Ok(part)
     }
@@ -115,6 +115,6 @@ impl Binder<'_> {
         let function = self.placed(resolve_scalar(name, &types, &self.context.options), pos)?;
         let args =
             args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, ty.clone(), pos));
-        Ok(Expr::Call { args: args.collect::<Result<_>>()?, function })
+        Ok(Expr::Call { args: args.collect::<Result<_>>()?, function, place: self.place(pos) })
     }
 }

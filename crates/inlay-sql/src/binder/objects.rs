@@ -153,8 +153,9 @@ impl Binder<'_> {
         let (database, key) = self.new_name(name, temporary)?;
         let (sql, labels) = match body {
             TypeBody::Enum(labels) => {
-                for (index, label) in labels.iter().enumerate() {
-                    if labels[..index].contains(label) {
+                let mut seen = std::collections::HashSet::with_capacity(labels.len());
+                for label in labels {
+                    if !seen.insert(label) {
                         let message = format!("an ENUM has each label once; '{label}' is there twice");
                         return Err(self.at(Error::invalid_argument(message), name.pos()));
                     }

@@ -9,6 +9,9 @@ use crate::plan::{ColumnId, Columns, Expr, Plan, SetOpKind, SharedId, SortKey};
 use inlay_types::{Error, LogicalType, Result};
 use std::rc::Rc;
 
+/// Most CTEs of a statement, those of views among them: each may read the one before it.
+const CTES_MAX: usize = 2_000;
+
 /// A common table expression that is visible.
 pub(super) struct CteDef {
     pub(super) name: String,
@@ -55,6 +58,11 @@ impl Binder<'_> {
     /// Makes the WITH of a query visible.
     pub(super) fn define_ctes(&mut self, query: &Query) -> Result<()> {
         if !query.ctes.is_empty() {
+            self.cte_count += query.ctes.len();
+            if self.cte_count > CTES_MAX {
+                let message = format!("the statement has more than {CTES_MAX} CTEs");
+                return Err(self.at(Error::out_of_range(message), query.ctes[0].name.pos));
+            }
             self.ctes.push(CteFrame::default());
             for cte in &query.ctes {
                 self.define_cte(cte, query.recursive)?;

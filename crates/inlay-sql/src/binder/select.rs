@@ -20,7 +20,26 @@ use std::sync::Arc;
 /// How many expressions of a SELECT list are compared with a new one.
 const PROJECTION_SEARCHED_MAX: usize = 256;
 /// Most columns of a SELECT list.
-const ITEMS_MAX: usize = 20_000;
+pub(super) const ITEMS_MAX: usize = 20_000;
+/// Most expressions behind GROUP BY, ORDER BY and PARTITION BY.
+const KEYS_MAX: usize = 5_000;
+
+/// Most nodes of expressions that aliases are replaced by: `1 AS a, a + a AS b, b + b AS c` doubles with each.
+const COPIED_MAX: usize = 1_000_000;
+
+/// Number of nodes of an expression, at most about `most`.
+fn nodes(expr: &Expr, most: usize) -> usize {
+    let mut left = vec![expr];
+    let mut count = 0;
+    while let Some(expr) = left.pop() {
+        count += 1;
+        if count > most {
+            break;
+        }
+        left.extend(expr.children());
+    }
+    count
+}
 
 /// What stands behind a SELECT, already evaluated where it must be constant.
 #[derive(Clone)]
@@ -193,6 +212,12 @@ impl Binder<'_> {
 
     /// The value of entry `index` in the clause being bound.
     pub(super) fn entry(&mut self, index: usize) -> Result<Expr> {
+        let known = self.scope()?.entries.get(index).and_then(|entry| entry.bound.as_ref());
+        let size = known.map_or(0, |bound| nodes(bound, COPIED_MAX));
+        self.copied_nodes += 1 + size;
+        if self.copied_nodes > COPIED_MAX {
+            return Err(Error::out_of_range("aliases that are made of aliases make the statement too large"));
+        }
         let scope = self.scope()?;
         let Some(entry) = scope.entries.get(index) else { return Err(Error::internal("no such entry")) };
         if scope.phase.allows_aggregates() {
@@ -296,6 +321,7 @@ impl Binder<'_> {
     /// The grouping columns, and which of them each item is.
     #[expect(clippy::type_complexity, reason = "a pair of lists")]
     fn groups(&mut self, items: &[ast::Expr]) -> Result<(Vec<(ColumnId, Expr)>, Vec<usize>)> {
+        self.check_key_count(items.len(), "GROUP BY")?;
         let mut groups: Vec<(ColumnId, Expr)> = Vec::with_capacity(items.len());
         let mut positions = Vec::with_capacity(items.len());
         for item in items {
@@ -386,6 +412,15 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// Each key is looked for among the others and in the SELECT list, so that there is a limit to them.
+    pub(super) fn check_key_count(&self, count: usize, clause: &str) -> Result<()> {
+        if count <= KEYS_MAX {
+            return Ok(());
+        }
+        let message = format!("{count} expressions behind {clause} are above the limit of {KEYS_MAX}");
+        Err(Error::out_of_range(message))
+    }
+
     fn order(&mut self, order_by: &OrderBy) -> Result<Vec<(OrderKey, SortOrder)>> {
         match order_by {
             OrderBy::All(order) => {
@@ -393,6 +428,7 @@ impl Binder<'_> {
                 Ok((0..count).map(|index| (OrderKey::Entry(index), *order)).collect())
             }
             OrderBy::Items(items) => {
+                self.check_key_count(items.len(), "ORDER BY")?;
                 let mut keys = Vec::with_capacity(items.len());
                 for item in items {
                     if let Some(key) = self.order_target(&item.expr)? {

@@ -3,7 +3,7 @@
 use super::Binder;
 use super::object::object_name_of;
 use crate::parser::ast::{FunctionCall, Pos};
-use crate::plan::Expr;
+use crate::plan::{Expr, Place};
 use inlay_catalog::Sequence;
 use inlay_kernels::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
@@ -59,6 +59,7 @@ impl Binder<'_> {
             kernel,
             specialize: None,
         };
-        Ok(Expr::Call { function: Arc::new(function), args: vec![Expr::literal(Value::Varchar(shown))] })
+        let args = vec![Expr::literal(Value::Varchar(shown))];
+        Ok(Expr::Call { function: Arc::new(function), args, place: Place::default() })
     }
 }

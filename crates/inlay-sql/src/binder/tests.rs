@@ -174,7 +174,7 @@ fn show_expr(expr: &Expr, columns: &Columns) -> String {
     match expr {
         Expr::Column { id, .. } => columns.get(*id).name.clone(),
         Expr::Literal { value, ty } => format!("{value}:{ty}"),
-        Expr::Call { function, args } => format!("{}({})", function.name, list(args, ", ")),
+        Expr::Call { function, args, .. } => format!("{}({})", function.name, list(args, ", ")),
         Expr::Cast { input, ty, .. } => format!("cast({} {ty})", show_expr(input, columns)),
         Expr::Compare { op, left, right } => {
             format!("({} {} {})", show_expr(left, columns), op.symbol(), show_expr(right, columns))

@@ -44,6 +44,6 @@ impl Binder<'_> {
         let function = self.placed(resolve_scalar("struct_pack", &types, &self.context.options), name.pos)?;
         let args = args.into_iter().zip(&function.arg_types);
         let args = args.map(|(arg, ty)| self.cast_to(arg, ty.clone(), Pos::default()));
-        Ok(Some(Expr::Call { args: args.collect::<Result<_>>()?, function }))
+        Ok(Some(Expr::Call { args: args.collect::<Result<_>>()?, function, place: self.place(name.pos) }))
     }
 }

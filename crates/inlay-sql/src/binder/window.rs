@@ -82,6 +82,8 @@ impl Binder<'_> {
             }
             None => return Err(self.at(self.undefined_function(&call.call.name.value), pos)),
         };
+        self.check_key_count(call.over.partition_by.len(), "PARTITION BY")?;
+        self.check_key_count(call.over.order_by.len(), "ORDER BY")?;
         for written in &call.over.partition_by {
             let key = without_null_columns(self.collated_expr(written)?);
             // A constant parts nothing.

@@ -5,6 +5,9 @@ use super::properties::{as_column, as_column_equality, can_fail};
 use crate::plan::{ColumnId, Columns, CompareOp, Expr};
 use std::collections::{BTreeMap, HashMap};
 
+/// Most predicates for which others are inferred.
+const PREDICATES_MAX: usize = 1_000;
+
 /// Columns in classes: two columns of one class are equal (and not NULL) in all rows.
 #[derive(Clone, Debug, Default)]
 pub struct EqualityClasses {
@@ -62,7 +65,8 @@ impl EqualityClasses {
     /// Copies of those `predicates` that read one column, for the other columns of its class.
     pub fn inferred(&self, predicates: &[Expr], columns: &Columns) -> Vec<Expr> {
         let classes = self.classes();
-        if classes.is_empty() {
+        // Nobody has as many conditions by hand, and each is compared with all others.
+        if classes.is_empty() || predicates.len() > PREDICATES_MAX {
             return Vec::new();
         }
         let mut inferred = Vec::new();

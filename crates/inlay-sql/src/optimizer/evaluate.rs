@@ -41,7 +41,7 @@ pub fn vector<'a>(
                 .ok_or_else(|| Error::internal(format!("column {id} is not at hand")));
         }
         Expr::Literal { value, ty } => return Vector::constant(ty.clone(), value, len),
-        Expr::Call { function, args } => {
+        Expr::Call { function, args, .. } => {
             let args = args.iter().map(eval).collect::<Result<Vec<_>>>()?;
             let args: Vec<&Vector> = args.iter().collect();
             let constants: Vec<Option<Value>> =
@@ -52,7 +52,7 @@ pub fn vector<'a>(
             };
             special.as_ref().unwrap_or(&function.kernel).eval(&args, len, &mut out)?;
         }
-        Expr::Cast { input, ty, or_null } => cast(&eval(input)?, ty, *or_null, &mut out)?,
+        Expr::Cast { input, ty, or_null, .. } => cast(&eval(input)?, ty, *or_null, &mut out)?,
         Expr::Compare { op, left, right } => {
             compare(kernel_op(*op), &eval(left)?, &eval(right)?, len, &mut out)?
         }

@@ -60,9 +60,12 @@ fn is_false(predicate: &Expr) -> bool {
     matches!(predicate, Expr::Literal { value: Value::Boolean(false) | Value::Null, .. })
 }
 
+/// Looking for a predicate among more than these costs more than testing it twice.
+const SEARCHED_MAX: usize = 512;
+
 fn add_new(predicates: &mut Vec<Expr>, more: Vec<Expr>) {
     for predicate in more {
-        if !predicates.contains(&predicate) {
+        if predicates.len() > SEARCHED_MAX || !predicates.contains(&predicate) {
             predicates.push(predicate);
         }
     }

@@ -108,7 +108,9 @@ pub fn strict_columns(expr: &Expr) -> ColumnSet {
     match expr {
         Expr::Column { id, .. } => ColumnSet::from_iter([*id]),
         Expr::Cast { input, .. } | Expr::Not(input) => strict_columns(input),
-        Expr::Call { function, args } if function.null_handling == NullHandling::Propagate => union_of(args),
+        Expr::Call { function, args, .. } if function.null_handling == NullHandling::Propagate => {
+            union_of(args)
+        }
         Expr::Compare { op: CompareOp::Distinct | CompareOp::NotDistinct, .. } => ColumnSet::new(),
         Expr::Compare { left, right, .. } => strict_columns(left).union(&strict_columns(right)),
         Expr::InList { input, .. } => strict_columns(input),
@@ -441,7 +443,7 @@ pub fn is_lossless_cast(from: LogicalType, to: LogicalType) -> bool {
 pub fn can_fail(expr: &Expr) -> bool {
     let own = match expr {
         Expr::Call { function, .. } => function.can_fail,
-        Expr::Cast { input, ty, or_null } => {
+        Expr::Cast { input, ty, or_null, .. } => {
             let from = input.ty();
             let to_double = from.is_numeric() && *ty == LogicalType::Double;
             !(*or_null || to_double || is_lossless_cast(from, ty.clone()))

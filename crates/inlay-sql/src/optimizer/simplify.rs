@@ -63,7 +63,7 @@ fn simplify(expr: &mut Expr) {
         Expr::Case { branches, otherwise, ty } => case(branches, *otherwise, ty),
         Expr::Coalesce { args, ty } => coalesce(args, ty),
         Expr::Cast { input, ty, .. } if input.ty() == ty => *input,
-        Expr::Call { .. } => like_prefix(whole),
+        Expr::Call { .. } => field_of_pack(like_prefix(whole)),
         other => other,
     };
 }
@@ -118,8 +118,11 @@ fn conjunction(parts: Vec<Expr>) -> Expr {
     Expr::and(flat)
 }
 
+/// Looking for equal expressions among more than these costs more than it saves.
+const SEARCHED_MAX: usize = 64;
+
 fn push_new(list: &mut Vec<Expr>, expr: Expr) {
-    if !expr.is_deterministic() || !list.contains(&expr) {
+    if list.len() > SEARCHED_MAX || !expr.is_deterministic() || !list.contains(&expr) {
         list.push(expr);
     }
 }
@@ -178,6 +181,7 @@ fn extract_common(branches: Vec<Expr>) -> Expr {
     }
     let common: Vec<Expr> = split[0]
         .iter()
+        .take(SEARCHED_MAX)
         .filter(|e| e.is_deterministic() && split[1..].iter().all(|branch| branch.contains(e)))
         .cloned()
         .collect();
@@ -222,13 +226,13 @@ fn comparison(op: CompareOp, left: Expr, right: Expr) -> Expr {
             }
             _ => {}
         }
-        if let Expr::Cast { input, ty, or_null: false } = &left
+        if let Expr::Cast { input, ty, or_null: false, .. } = &left
             && let Some(narrow) = narrowed(value, input.ty(), ty.clone())
         {
             return Expr::compare(op, (**input).clone(), narrow);
         }
     }
-    if let (Expr::Cast { input: a, ty: to, or_null: false }, Expr::Cast { input: b, or_null: false, .. }) =
+    if let (Expr::Cast { input: a, ty: to, or_null: false, .. }, Expr::Cast { input: b, or_null: false, .. }) =
         (&left, &right)
         && a.ty() == b.ty()
         && is_lossless_cast(a.ty(), to.clone())
@@ -259,12 +263,12 @@ fn narrowed(value: &Value, narrow: LogicalType, wide: LogicalType) -> Option<Exp
 
 fn in_list(input: Expr, list: Vec<Expr>) -> Expr {
     let mut unique: Vec<Expr> = Vec::with_capacity(list.len());
-    if list.len() <= 64 {
+    if list.len() <= SEARCHED_MAX {
         list.into_iter().for_each(|e| push_new(&mut unique, e));
     } else {
         unique = list;
     }
-    if let Expr::Cast { input: inner, ty, or_null: false } = &input {
+    if let Expr::Cast { input: inner, ty, or_null: false, .. } = &input {
         let narrow = |e: &Expr| literal(e).and_then(|value| narrowed(value, inner.ty(), ty.clone()));
         if let Some(list) = unique.iter().map(narrow).collect::<Option<Vec<_>>>() {
             return in_list((**inner).clone(), list);
@@ -315,9 +319,35 @@ fn coalesce(args: Vec<Expr>, ty: LogicalType) -> Expr {
     }
 }
 
+/// `{'a': x, 'b': y}.a` as `x`, if the other fields have no errors to tell.
+fn field_of_pack(expr: Expr) -> Expr {
+    let Expr::Call { function, args, .. } = &expr else { return expr };
+    let [Expr::Call { function: maker, args: parts, .. }, key] = args.as_slice() else { return expr };
+    if !matches!(function.name, "struct_extract" | "struct_extract_at")
+        || !matches!(maker.name, "struct_pack" | "row")
+        || parts.iter().any(|part| part.can_fail() || !part.is_deterministic())
+    {
+        return expr;
+    }
+    let LogicalType::Struct(fields) = &maker.return_type else { return expr };
+    let index = match literal(key) {
+        Some(Value::Varchar(name)) => fields
+            .iter()
+            .position(|field| *field.name == **name)
+            .or_else(|| fields.iter().position(|field| field.name.eq_ignore_ascii_case(name))),
+        Some(position) => {
+            let position = position.as_i128().and_then(|position| position.checked_sub(1));
+            position.and_then(|position| usize::try_from(position).ok())
+        }
+        None => None,
+    };
+    let part = index.and_then(|index| parts.get(index)).filter(|part| part.ty() == function.return_type);
+    part.cloned().unwrap_or(expr)
+}
+
 /// `x LIKE 'abc%'` as `x >= 'abc' AND x < 'abd'`, and `x LIKE 'abc'` as `x = 'abc'`.
 fn like_prefix(expr: Expr) -> Expr {
-    let Expr::Call { function, args } = &expr else { return expr };
+    let Expr::Call { function, args, .. } = &expr else { return expr };
     if !matches!(function.name, "like" | "~~") || args.len() != 2 || args[0].ty() != LogicalType::Varchar {
         return expr;
     }

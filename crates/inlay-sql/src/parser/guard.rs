@@ -18,11 +18,13 @@ const PARENTHESES_MAX: usize = 900;
 pub(super) struct Scan {
     /// Places of the `?` placeholders, in order.
     pub(super) marks: Vec<Location>,
+    /// Where each semicolon ends.
+    pub(super) semicolons: Vec<Location>,
 }
 
 /// Walks over the tokens once.
 pub(super) fn scan(tokens: &[TokenWithSpan], sql: &str) -> Result<Scan> {
-    let mut marks = Vec::new();
+    let (mut marks, mut semicolons) = (Vec::new(), Vec::new());
     let mut chains: Vec<Chain> = vec![Chain::default()];
     let mut cases = 0usize;
     for TokenWithSpan { token, span } in tokens {
@@ -56,6 +58,7 @@ pub(super) fn scan(tokens: &[TokenWithSpan], sql: &str) -> Result<Scan> {
             }
             Token::Comma => set_last(&mut chains, Chain::default()),
             Token::SemiColon => {
+                semicolons.push(span.end);
                 chains.clear();
                 chains.push(Chain::default());
             }
@@ -75,7 +78,7 @@ pub(super) fn scan(tokens: &[TokenWithSpan], sql: &str) -> Result<Scan> {
             }
         }
     }
-    Ok(Scan { marks })
+    Ok(Scan { marks, semicolons })
 }
 
 /// Operators since the last comma or parenthesis.

@@ -103,6 +103,7 @@ fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
         sql,
         shared_sql: sql.into(),
         marks: scan.marks.into(),
+        semicolons: scan.semicolons.into(),
         line_starts,
         pieces: pieces.into(),
         lifted: lifted.into(),
@@ -134,6 +135,8 @@ struct Reader<'a> {
     shared_sql: Arc<str>,
     /// Places of all `?`.
     marks: Arc<[Location]>,
+    /// Where each semicolon ends.
+    semicolons: Arc<[Location]>,
     /// Pieces of the text that are not among the parser's tokens.
     lifted: Arc<lift::Lifted>,
     /// The byte at which each line starts.
@@ -171,17 +174,8 @@ impl<'a> Reader<'a> {
         if self.marks.is_empty() {
             return location;
         }
-        let mut start = Location { line: 0, column: 0 };
-        for index in 0..self.parser.index() {
-            let token = self.parser.token_at(index);
-            if token.span.start >= location {
-                break;
-            }
-            if token.token == Token::SemiColon {
-                start = token.span.end;
-            }
-        }
-        start
+        let before = self.semicolons.partition_point(|end| *end <= location);
+        before.checked_sub(1).map_or(Location { line: 0, column: 0 }, |last| self.semicolons[last])
     }
 
     /// Index of the next token that is not white space.

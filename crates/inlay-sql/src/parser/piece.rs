@@ -41,6 +41,7 @@ impl Context<'_, '_> {
             sql: self.sql,
             shared_sql: Arc::from(""),
             marks: Arc::clone(self.marks),
+            semicolons: Arc::from([]),
             line_starts: Arc::clone(self.line_starts),
             pieces: Arc::clone(self.pieces),
             lifted: Arc::clone(self.lifted),

@@ -385,7 +385,7 @@ impl<'a> Printer<'a> {
             | Expr::Case { .. }
             | Expr::Coalesce { .. }
             | Expr::Lambda(_) => true,
-            Expr::Call { function, args } => !is_operator(function.name) || args.len() == 1,
+            Expr::Call { function, args, .. } => !is_operator(function.name) || args.len() == 1,
             _ => false,
         };
         if is_plain { text } else { format!("({text})") }
@@ -399,16 +399,16 @@ impl<'a> Printer<'a> {
         match expr {
             Expr::Column { id, .. } => self.name(*id),
             Expr::Literal { value, .. } => literal(value),
-            Expr::Call { function, args } if is_operator(function.name) => match args.as_slice() {
+            Expr::Call { function, args, .. } if is_operator(function.name) => match args.as_slice() {
                 [left, right] => format!("{} {} {}", self.operand(left), function.name, self.operand(right)),
                 [only] => format!("{}{}", function.name, self.operand(only)),
                 _ => format!("{}({})", function.name, self.list(args, ", ")),
             },
-            Expr::Call { function, args } => {
+            Expr::Call { function, args, .. } => {
                 let args = args.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(", ");
                 format!("{}({args})", function.name)
             }
-            Expr::Cast { input, ty, or_null } => {
+            Expr::Cast { input, ty, or_null, .. } => {
                 format!("{}({} AS {ty})", if *or_null { "TRY_CAST" } else { "CAST" }, self.expr(input))
             }
             Expr::Compare { op, left, right } => {

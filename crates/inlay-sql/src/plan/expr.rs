@@ -68,6 +68,22 @@ impl CompareOp {
     }
 }
 
+/// Where an expression stands in the text of the statement, for errors that it ends with. All places are equal: what
+/// differs in its place only is the same expression.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// Line, counted from 1; 0 means "unknown", as in the text of a view.
+    pub line: u32,
+    /// Column in characters, counted from 1.
+    pub column: u32,
+}
+
+impl PartialEq for Place {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
 /// A bound scalar expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
@@ -91,6 +107,8 @@ pub enum Expr {
         function: Arc<ScalarFunction>,
         /// Arguments.
         args: Vec<Expr>,
+        /// Where it is written.
+        place: Place,
     },
     /// Conversion; with `or_null`, what cannot be converted becomes NULL (TRY_CAST).
     Cast {
@@ -100,6 +118,8 @@ pub enum Expr {
         ty: LogicalType,
         /// TRY_CAST.
         or_null: bool,
+        /// Where it is written, or what is converted.
+        place: Place,
     },
     /// Comparison of two expressions of the same type.
     Compare {

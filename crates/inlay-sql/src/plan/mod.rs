@@ -21,7 +21,7 @@ pub mod statement;
 pub mod window;
 
 pub use estimates::{ColumnEstimate, Estimates};
-pub use expr::{AggregateExpr, CompareOp, Expr, SortKey};
+pub use expr::{AggregateExpr, CompareOp, Expr, Place, SortKey};
 pub use lambda::{Lambda, LambdaKind};
 pub use statement::Statement;
 pub use window::WindowExpr;

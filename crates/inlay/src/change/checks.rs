@@ -26,7 +26,7 @@ impl Checks {
     pub fn new(checks: &[BoundCheck], schema: &TableSchema, numbers: &[usize]) -> Result<Self> {
         let layout = layout(numbers.iter().copied());
         let compiled = |check: &BoundCheck| {
-            let program = Program::compile(&check.condition, &layout)?;
+            let program = Program::compile(&check.condition, &layout)?.over_rows();
             let mut read = program.inputs().to_vec();
             read.sort_unstable();
             read.dedup();

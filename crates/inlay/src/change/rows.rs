@@ -48,7 +48,7 @@ pub(crate) fn layout(numbers: impl IntoIterator<Item = usize>) -> Layout {
 
 /// Values of expressions for each row, in batches.
 pub(crate) fn batches_of(exprs: &[Expr], layout: &Layout, rows: &Batch) -> Result<Vec<Batch>> {
-    let program = Program::compile_many(exprs, layout)?;
+    let program = Program::compile_many(exprs, layout)?.over_rows();
     let mut state = program.state();
     pieces(rows).map(|piece| Ok(Batch::new(program.eval_all(&mut state, &piece)?, piece.len()))).collect()
 }

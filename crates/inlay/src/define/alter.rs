@@ -76,7 +76,7 @@ impl Run<'_> {
         if let Expr::Literal { value, .. } = expr {
             return Ok(ColumnSource::Filled(value.clone()));
         }
-        let program = Program::compile(expr, &layout(0..table.schema().columns.len()))?;
+        let program = Program::compile(expr, &layout(0..table.schema().columns.len()))?.over_rows();
         if expr.columns().is_empty() && expr.is_deterministic() {
             let value = program.eval(&mut program.state(), &Batch::new(Vec::new(), 1))?.get(0);
             return Ok(ColumnSource::Filled(value));

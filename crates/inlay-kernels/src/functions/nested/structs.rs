@@ -4,7 +4,7 @@ use super::rows::{computed, each, finish};
 use super::{always_null, explained, literal_text, no_such_name, typed};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
-use inlay_types::logical_type::Field;
+use inlay_types::logical_type::{Field, MAX_FIELDS};
 use inlay_types::nested::{extract_field, write};
 use inlay_types::{Error, LogicalType, Result};
 
@@ -60,6 +60,10 @@ pub(super) fn pack(fields: Vec<Field>) -> Option<Resolved> {
 
 /// Fields of named arguments; an error when a name is missing or occurs twice.
 pub(super) fn named_fields(function: &str, args: &[ArgType]) -> Result<Vec<Field>> {
+    if args.len() > MAX_FIELDS {
+        let message = format!("{} arguments of {function} are above the limit of {MAX_FIELDS}", args.len());
+        return Err(Error::out_of_range(message));
+    }
     let mut fields: Vec<Field> = Vec::with_capacity(args.len());
     for arg in args {
         let Some(name) = &arg.name else {

@@ -92,7 +92,7 @@ fn fits(plan: &Plan, keep_empty: bool) -> bool {
 fn is_null_of_nulls(expr: &Expr, own: &ColumnSet) -> bool {
     match expr {
         Expr::Column { id, .. } => own.contains(*id),
-        Expr::Call { function, args } => {
+        Expr::Call { function, args, .. } => {
             function.name == "struct_extract" && args.first().is_some_and(|arg| is_null_of_nulls(arg, own))
         }
         _ => false,
