@@ -3,8 +3,7 @@
 //! Results of most kernels are as large as their arguments, which the operators account for. Texts made from numbers
 //! (`repeat`, `lpad`, `format`) and from other texts (`replace`) can be of any size: their loops count bytes with a
 //! [`Meter`] and ask [`check`] in long inner loops. The executor says on each worker thread what holds ([`with`]);
-//! where nobody did (folding constants while a query is planned), results are small or fail, and the call is left to
-//! the executor.
+//! while a query is planned, constants are small or not computed yet, and where nobody said anything, they are, too.
 
 use inlay_types::{Error, Interrupt, MemoryBudget, Reservation, Result};
 use std::cell::RefCell;

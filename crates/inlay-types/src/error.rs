@@ -322,6 +322,19 @@ fn quoted(value: &str) -> String {
     if short.len() < value.len() { format!("'{short}...'") } else { format!("'{value}'") }
 }
 
+/// Most bytes of a message that quotes what it was given.
+const MESSAGE_BYTES_MAX: usize = 4000;
+
+/// A message without the middle of a value that is too long to be read.
+fn bounded(message: String) -> String {
+    if message.len() <= MESSAGE_BYTES_MAX {
+        return message;
+    }
+    let boundary = |from: usize| (0..=from).rev().find(|&at| message.is_char_boundary(at)).unwrap_or(0);
+    let (head, tail) = (boundary(MESSAGE_BYTES_MAX / 2), boundary(message.len() - MESSAGE_BYTES_MAX / 4));
+    format!("{}...{}", &message[..head], &message[tail..])
+}
+
 impl Error {
     /// A defect of ours, with what did not hold.
     pub fn internal(message: impl Into<String>) -> Self {
@@ -340,12 +353,12 @@ impl Error {
 
     /// A value outside its type's range.
     pub fn out_of_range(message: impl Into<String>) -> Self {
-        Self::OutOfRange { message: message.into() }
+        Self::OutOfRange { message: bounded(message.into()) }
     }
 
     /// An unacceptable argument.
     pub fn invalid_argument(message: impl Into<String>) -> Self {
-        Self::InvalidArgument { message: message.into() }
+        Self::InvalidArgument { message: bounded(message.into()) }
     }
 
     /// Valid SQL that this version does not run.

@@ -15,6 +15,7 @@ use crate::settings;
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::{DefinitionKind, MAIN, TableSource};
 use inlay_exec::{Analysis, ExecContext};
+use inlay_kernels::limits::{self, Limits};
 use inlay_kernels::registry::ResolveOptions;
 use inlay_sql::binder::{self, BindContext, Databases};
 use inlay_sql::optimizer::{self, OptimizerContext};
@@ -22,7 +23,7 @@ use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::{ExplainFormat, Query, TransactionModes};
 use inlay_sql::plan::{Statement, display};
 use inlay_storage::store::Transaction;
-use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, Value};
+use inlay_types::{Batch, Error, Interrupt, LogicalType, MemoryBudget, Result, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -54,8 +55,23 @@ pub(crate) struct Given<'a> {
     pub interrupt: &'a Interrupt,
 }
 
+/// Bytes that a constant may have that is computed while a statement is bound and optimised; larger ones are left to the
+/// running query, which has the database's budget.
+const FOLDED_BYTES_MAX: u64 = 1 << 24;
+
 /// Carries out a parsed statement.
 pub(crate) fn statement(
+    database: &Database,
+    session: &mut Session,
+    statement: &ast::Statement,
+    given: Given<'_>,
+) -> Result<QueryResult> {
+    let limits = Limits { budget: MemoryBudget::new(FOLDED_BYTES_MAX), interrupt: given.interrupt.clone() };
+    limits::with(limits, || retried(database, session, statement, given))
+}
+
+/// Carries out a statement, again if it is one of its own and another connection got in the way.
+fn retried(
     database: &Database,
     session: &mut Session,
     statement: &ast::Statement,

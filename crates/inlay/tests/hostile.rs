@@ -132,11 +132,11 @@ fn a_million_levels_of_values_and_types_are_an_error() {
             format!("CREATE TABLE deep(a INTEGER{})", "[]".repeat(DEPTH)),
             format!("SELECT NULL::{}INTEGER{}", "STRUCT(a ".repeat(DEPTH), ")".repeat(DEPTH)),
             format!("SELECT NULL::{}INTEGER{}", "MAP(INTEGER,".repeat(DEPTH), ")".repeat(DEPTH)),
-            format!("SELECT '{}{}'::JSON", "[".repeat(DEPTH), "]".repeat(DEPTH)),
             format!("SELECT json_extract('{}{}', '$[0]')", "[".repeat(DEPTH), "]".repeat(DEPTH)),
         ],
     );
     outcomes(texts![
+        format!("SELECT '{}{}'::JSON", "[".repeat(DEPTH), "]".repeat(DEPTH)),
         format!("SELECT json_valid('{}1{}')", "{\"a\":".repeat(DEPTH), "}".repeat(DEPTH)),
         format!("SELECT json_structure('{}{}')", "[".repeat(DEPTH), "]".repeat(DEPTH)),
         format!("SELECT json_extract('{{}}', '${}')", ".a".repeat(DEPTH)),

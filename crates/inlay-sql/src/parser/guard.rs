@@ -14,6 +14,9 @@ const OPERATORS_MAX: usize = 2000;
 /// Deepest nesting of parentheses.
 const PARENTHESES_MAX: usize = 900;
 
+/// Longest name; error messages repeat names.
+const NAME_BYTES_MAX: usize = 10_000;
+
 /// What one walk over the tokens finds out.
 pub(super) struct Scan {
     /// Places of the `?` placeholders, in order.
@@ -35,6 +38,15 @@ pub(super) fn scan(tokens: &[TokenWithSpan], sql: &str) -> Result<Scan> {
             Token::Whitespace(_) => {}
             Token::Placeholder(text) if text == "?" => marks.push(span.start),
             Token::LParen | Token::LBracket | Token::LBrace => {
+                // `a[1][2]` and `INTEGER[][]` nest like operators.
+                if *token == Token::LBracket
+                    && let Some(chain) = chains.last_mut()
+                {
+                    chain.operators += 1;
+                    if chain.operators > OPERATORS_MAX {
+                        return Err(place(format!("more than {OPERATORS_MAX} operators in a row")));
+                    }
+                }
                 chains.push(Chain::default());
                 if chains.len() > PARENTHESES_MAX {
                     return Err(place(format!("parentheses nest deeper than {PARENTHESES_MAX} levels")));
@@ -45,6 +57,12 @@ pub(super) fn scan(tokens: &[TokenWithSpan], sql: &str) -> Result<Scan> {
                 if chains.is_empty() {
                     chains.push(Chain::default());
                 }
+            }
+            Token::Word(word) if word.value.len() > NAME_BYTES_MAX => {
+                return Err(place(format!(
+                    "a name of {} bytes is longer than {NAME_BYTES_MAX}",
+                    word.value.len()
+                )));
             }
             // A CASE nests like a parenthesis; without this, `sqlparser` takes seconds to refuse a deep one.
             Token::Word(word) if word.keyword == Keyword::CASE && word.quote_style.is_none() => {

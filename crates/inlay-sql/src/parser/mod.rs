@@ -107,6 +107,7 @@ fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
         line_starts,
         pieces: pieces.into(),
         lifted: lifted.into(),
+        last_offset: Cell::default(),
         outer: None,
     })
 }
@@ -143,6 +144,8 @@ struct Reader<'a> {
     line_starts: Arc<[usize]>,
     /// Tokens that [`rewrite`] kept aside.
     pieces: Arc<[Vec<TokenWithSpan>]>,
+    /// The place asked for last and its byte, from where the next one is counted.
+    last_offset: Cell<(Pos, usize)>,
     /// Of a piece: how many marks stand before its statement, and how deep it lies.
     outer: Option<(usize, usize)>,
 }
@@ -203,8 +206,17 @@ impl<'a> Reader<'a> {
     /// The byte at which `pos` lies.
     fn offset(&self, pos: Pos) -> usize {
         let Some(&start) = self.line_starts.get(pos.line.max(1) as usize - 1) else { return self.sql.len() };
-        let skipped = (pos.column.max(1) - 1) as usize;
-        self.sql[start..].char_indices().nth(skipped).map_or(self.sql.len(), |(index, _)| start + index)
+        let (last, last_offset) = self.last_offset.get();
+        let (start, column) = match last.line == pos.line && last.column <= pos.column && last.column > 0 {
+            true => (last_offset, last.column),
+            false => (start, 1),
+        };
+        let skipped = pos.column.max(1) - column;
+        let rest = self.sql.get(start..).unwrap_or_default();
+        let offset =
+            rest.char_indices().nth(skipped as usize).map_or(self.sql.len(), |(index, _)| start + index);
+        self.last_offset.set((pos, offset));
+        offset
     }
 }
 

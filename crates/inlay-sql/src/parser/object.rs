@@ -397,12 +397,10 @@ impl Reader<'_> {
             self.expect(&Token::RParen)?;
         }
         self.expect_word("as")?;
-        let statement = Box::new(self.statement()?);
-        if let StatementKind::Object(inner) = &statement.kind
-            && matches!(**inner, ObjectStatement::Prepare { .. } | ObjectStatement::Execute { .. })
-        {
+        if self.nth_word_is(0, "prepare") || self.nth_word_is(0, "execute") {
             return self.syntax("a statement that is neither PREPARE nor EXECUTE");
         }
+        let statement = Box::new(self.statement()?);
         Ok(object(ObjectStatement::Prepare { name, types, statement }))
     }
 

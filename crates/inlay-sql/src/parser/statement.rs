@@ -271,12 +271,12 @@ impl Reader<'_> {
                 return self.syntax(")");
             }
         }
-        let statement = Box::new(self.statement()?);
-        if matches!(statement.kind, StatementKind::Explain { .. }) {
+        if self.nth_word_is(0, "explain") {
             return Err(Error::Syntax {
                 message: "EXPLAIN of EXPLAIN explains nothing; write it once".into(),
             });
         }
+        let statement = Box::new(self.statement()?);
         Ok(StatementKind::Explain { statement, analyze, format })
     }
 
