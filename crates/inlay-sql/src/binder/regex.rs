@@ -47,7 +47,7 @@ impl Binder<'_> {
         }
         let function = self.placed(resolve_scalar("struct_pack", &types, &self.context.options), pos)?;
         let ty = function.return_type.clone();
-        let packed = Expr::Call { function, args: groups };
+        let packed = Expr::Call { function, args: groups, place: self.place(pos) };
         // Nothing is known of the groups of NULL.
         let null = Expr::Literal { value: Value::Null, ty };
         let [source, ..] = args.as_slice() else { return Ok(packed) };
