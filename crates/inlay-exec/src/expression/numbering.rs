@@ -45,6 +45,9 @@ impl Operator {
     }
 }
 
+/// What steps of the same meaning have in common: the operator's name and the operands.
+type Key = (&'static str, Vec<Operand>);
+
 /// The operands that are there, by what they are the value of.
 #[derive(Default)]
 pub(super) struct Known {
@@ -52,7 +55,7 @@ pub(super) struct Known {
     /// Positions of the layout's columns, made when the first is asked for.
     positions: HashMap<ColumnId, usize>,
     literals: HashMap<String, Operand>,
-    steps: HashMap<(&'static str, Vec<Operand>), Vec<(Operator, Operand)>>,
+    steps: HashMap<Key, Vec<(Operator, Operand)>>,
 }
 
 impl Known {

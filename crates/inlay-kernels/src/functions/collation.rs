@@ -102,7 +102,7 @@ fn resolve(args: &[ArgType], _: &ResolveOptions, returns: LogicalType) -> Result
 mod tests {
     use super::*;
 
-    fn sorted<'a>(locale: &str, mut texts: Vec<&'a str>) -> String {
+    fn sorted(locale: &str, mut texts: Vec<&str>) -> String {
         let collator = collator(locale).unwrap();
         let key = |text: &&str| {
             let mut key: Vec<u8> = Vec::new();
