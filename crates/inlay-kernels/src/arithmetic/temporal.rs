@@ -195,9 +195,10 @@ pub(crate) fn shift(timestamp: i64, by: Interval, sign: i32) -> Option<i64> {
     i64::try_from(total).ok().filter(|at| is_timestamp(*at))
 }
 
-/// A moment moved by an interval by a zone's calendar, if it stays in range. Months and days keep the time on the clock.
+/// A moment moved by an interval by a zone's calendar, if it stays in range. Months and days keep the time on the clock;
+/// of an interval with a negative part the time comes first, then months, then days, as in DuckDB 2.0.
 pub(crate) fn shift_zoned(zone: &Zone, at: i64, by: Interval, sign: i32) -> Option<i64> {
-    if zone.is_utc() || !is_finite_timestamp(at) {
+    if zone.is_utc() && (by.months == 0 || by.micros == 0) || !is_finite_timestamp(at) {
         return shift(at, by, sign);
     }
     let months = by.months.checked_mul(sign)?;
@@ -211,7 +212,11 @@ pub(crate) fn shift_zoned(zone: &Zone, at: i64, by: Interval, sign: i32) -> Opti
         }
         zone.to_utc(shift(zone.to_local(at)?, Interval { months, days: 0, micros: 0 }, 1)?)
     };
-    add_months(at).and_then(add_days).and_then(add_micros)
+    if months < 0 || days < 0 || micros < 0 {
+        add_micros(at).and_then(add_months).and_then(add_days)
+    } else {
+        add_months(at).and_then(add_days).and_then(add_micros)
+    }
 }
 
 /// The moment some days later at the same time on the clock; behind the gap if the clock skips that time.
