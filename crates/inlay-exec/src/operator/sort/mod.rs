@@ -287,6 +287,14 @@ fn batch_size(batch: &Batch) -> usize {
     batch.columns().iter().map(|c| c.len() * c.physical_type().size()).sum::<usize>() + 16 * batch.len()
 }
 
+/// A worker's state, or why it could not be made.
+fn state_of(local: &mut LocalState) -> Result<&mut Local> {
+    if let Some(error) = local.downcast_ref::<Error>() {
+        return Err(error.clone());
+    }
+    local.downcast_mut::<Local>().ok_or_else(|| Error::internal("sort state"))
+}
+
 impl Sink for Sort {
     fn local(&self) -> LocalState {
         let memory = self.budget.reserve(0);
@@ -302,7 +310,7 @@ impl Sink for Sort {
                 bytes: 0,
                 bound: None,
             }),
-            Err(_) => Box::new(()), // Reported by the first `consume`.
+            Err(error) => Box::new(error), // Reported by the first `consume`.
         }
     }
 
@@ -314,7 +322,7 @@ impl Sink for Sort {
     }
 
     fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("sort state"))?;
+        let local = state_of(local)?;
         let keys = self.keys.eval_all(&mut local.state, &input)?;
         let key_batch = Batch::new(keys, input.len());
         // A place orders rows by morsel, then by position; a morsel has fewer than 2^32 rows.
@@ -346,7 +354,7 @@ impl Sink for Sort {
     }
 
     fn combine(&self, mut local: LocalState) -> Result<()> {
-        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("sort state"))?;
+        let local = state_of(&mut local)?;
         if let Some(run) = self.sort_run(local)? {
             self.runs.lock().push(run);
         }
