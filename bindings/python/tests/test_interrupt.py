@@ -40,6 +40,9 @@ def test_interrupt_without_a_query_does_nothing(con: inlay.Connection) -> None:
     assert con.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.skipif(
+    signal.getsignal(signal.SIGINT) is not signal.default_int_handler, reason="this process was started without Ctrl-C"
+)
 def test_ctrl_c_raises_keyboard_interrupt(con: inlay.Connection) -> None:
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
