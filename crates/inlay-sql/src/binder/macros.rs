@@ -9,8 +9,8 @@
 use super::object::Home;
 use super::scope::{Phase, Scope, same_name};
 use super::{Binder, Bound};
+use crate::parser::ast::object::{MacroBody, MacroOverload};
 use crate::parser::ast::{self, FunctionCall, Ident, Literal, Pos};
-use crate::parser::object_ast::{MacroBody, MacroOverload};
 use crate::parser::parse_macro;
 use crate::plan::Expr;
 use inlay_catalog::{Definition, DefinitionKind, SYSTEM, bare_name};
@@ -368,7 +368,7 @@ fn arguments_of(overload: &MacroOverload, call: &FunctionCall) -> Option<Vec<(St
 }
 
 fn signature(name: &str, overload: &MacroOverload) -> String {
-    let parameter = |parameter: &crate::parser::object_ast::MacroParameter| {
+    let parameter = |parameter: &crate::parser::ast::object::MacroParameter| {
         let mut text = parameter.name.value.clone();
         if let Some(ty) = &parameter.data_type {
             text.push_str(&format!(" {ty}"));

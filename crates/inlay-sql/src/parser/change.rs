@@ -80,21 +80,13 @@ impl Reader<'_> {
 
     fn column_list(&mut self) -> Result<Vec<Ident>> {
         self.expect(&Token::LParen)?;
-        let mut columns = Vec::new();
-        while !self.parser.consume_token(&Token::RParen) {
-            let mut column = self.identifier()?;
-            while self.parser.consume_token(&Token::Period) {
-                column = self.identifier()?;
+        self.until_closed(|reader| {
+            let mut column = reader.identifier()?;
+            while reader.parser.consume_token(&Token::Period) {
+                column = reader.identifier()?;
             }
-            columns.push(column);
-            if !self.parser.consume_token(&Token::Comma) {
-                if !self.parser.consume_token(&Token::RParen) {
-                    return self.syntax(", or )");
-                }
-                break;
-            }
-        }
-        Ok(columns)
+            Ok(column)
+        })
     }
 
     fn on_conflict(&mut self, pos: Pos) -> Result<OnConflict> {
@@ -134,10 +126,7 @@ impl Reader<'_> {
     pub(super) fn truncate(&mut self) -> Result<StatementKind> {
         self.parser.next_token();
         self.word("table");
-        let mut tables = vec![self.object_name()?];
-        while self.parser.consume_token(&Token::Comma) {
-            tables.push(self.object_name()?);
-        }
+        let tables = self.comma_separated(Self::object_name)?;
         let restart_identity = self.words(&["restart", "identity"]);
         if !restart_identity {
             self.words(&["continue", "identity"]);

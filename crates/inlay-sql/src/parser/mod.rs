@@ -16,9 +16,9 @@ mod friendly;
 mod grouping;
 mod guard;
 mod lift;
+mod lists;
 pub(crate) mod nested;
 mod object;
-pub mod object_ast;
 mod piece;
 mod query;
 mod rename;
@@ -67,7 +67,7 @@ pub fn parse_statement(sql: &str) -> Result<Statement> {
 }
 
 /// Reads what stands behind the name in CREATE MACRO.
-pub fn parse_macro(text: &str) -> Result<Vec<object_ast::MacroOverload>> {
+pub fn parse_macro(text: &str) -> Result<Vec<ast::object::MacroOverload>> {
     stacker::maybe_grow(1 << 20, LARGE_STACK_BYTES, || {
         let mut reader = reader_of(text, tokens_of(text)?)?;
         let overloads = reader.macro_overloads()?;

@@ -1,12 +1,12 @@
 //! CREATE, ALTER and DROP of schemas, macros, types and materialised views; COMMENT; PREPARE and EXECUTE; variables.
 
 use super::Reader;
-use super::ast::{AlterAction, FunctionCall, Ident, ObjectName, OnExisting, StatementKind};
-use super::define::on_existing;
-use super::object_ast::{
+use super::ast::object::{
     Commented, DroppedKind, MacroBody, MacroOverload, MacroParameter, ObjectStatement, RenamedKind, TypeBody,
     TypeChange,
 };
+use super::ast::{AlterAction, FunctionCall, Ident, ObjectName, OnExisting, StatementKind};
+use super::define::on_existing;
 use super::parse_error;
 use super::query::name_arguments;
 use inlay_types::{LogicalType, Result};
@@ -115,25 +115,22 @@ impl Reader<'_> {
 
     fn macro_parameters(&mut self) -> Result<Vec<MacroParameter>> {
         self.expect(&Token::LParen)?;
-        let mut parameters = Vec::new();
-        while !self.parser.consume_token(&Token::RParen) {
-            let name = self.identifier()?;
-            let ends = |token: &Token| matches!(token, Token::Comma | Token::RParen | Token::Assignment);
-            let is_default = self.nth_word_is(0, "default");
-            let data_type = if ends(&self.parser.peek_token_ref().token) || is_default {
-                None
-            } else {
-                Some(self.written_type()?.0)
-            };
-            let has_default = self.parser.consume_token(&Token::Assignment) || self.word("default");
-            let default = if has_default { Some(self.expression()?) } else { None };
-            parameters.push(MacroParameter { name, data_type, default });
-            if !self.parser.consume_token(&Token::Comma) {
-                self.expect(&Token::RParen)?;
-                break;
-            }
-        }
-        Ok(parameters)
+        self.until_closed(Self::macro_parameter)
+    }
+
+    /// `name [type] [:= default]`.
+    fn macro_parameter(&mut self) -> Result<MacroParameter> {
+        let name = self.identifier()?;
+        let ends = |token: &Token| matches!(token, Token::Comma | Token::RParen | Token::Assignment);
+        let is_default = self.nth_word_is(0, "default");
+        let data_type = if ends(&self.parser.peek_token_ref().token) || is_default {
+            None
+        } else {
+            Some(self.written_type()?.0)
+        };
+        let has_default = self.parser.consume_token(&Token::Assignment) || self.word("default");
+        let default = if has_default { Some(self.expression()?) } else { None };
+        Ok(MacroParameter { name, data_type, default })
     }
 
     /// A type and its text.
@@ -155,20 +152,13 @@ impl Reader<'_> {
             self.parser.next_token();
             let is_list =
                 matches!(self.parser.peek_token_ref().token, Token::SingleQuotedString(_) | Token::RParen);
-            let body = if is_list {
-                let mut labels = Vec::new();
-                while self.parser.peek_token_ref().token != Token::RParen {
-                    labels.push(self.text("a label in single quotes")?);
-                    if !self.parser.consume_token(&Token::Comma) {
-                        break;
-                    }
-                }
-                TypeBody::Enum(labels)
+            if is_list {
+                TypeBody::Enum(self.until_closed(|reader| reader.text("a label in single quotes"))?)
             } else {
-                TypeBody::EnumQuery(self.parsed_query()?)
-            };
-            self.expect(&Token::RParen)?;
-            body
+                let query = self.parsed_query()?;
+                self.expect(&Token::RParen)?;
+                TypeBody::EnumQuery(query)
+            }
         } else {
             let (ty, text) = self.written_type()?;
             TypeBody::Alias(ty, text)
@@ -177,16 +167,7 @@ impl Reader<'_> {
     }
 
     fn create_materialized_view(&mut self, name: ObjectName, on_existing: OnExisting) -> Statement {
-        let mut columns = Vec::new();
-        if self.parser.consume_token(&Token::LParen) {
-            loop {
-                columns.push(self.identifier()?);
-                if !self.parser.consume_token(&Token::Comma) {
-                    break;
-                }
-            }
-            self.expect(&Token::RParen)?;
-        }
+        let columns = self.optional_columns()?;
         self.expect_word("as")?;
         let start = self.offset(self.pos());
         let query = self.parsed_query()?;
@@ -242,10 +223,7 @@ impl Reader<'_> {
             self.parser.next_token();
         }
         let if_exists = self.words(&["if", "exists"]);
-        let mut names = vec![self.object_name()?];
-        while self.parser.consume_token(&Token::Comma) {
-            names.push(self.object_name()?);
-        }
+        let names = self.comma_separated(Self::object_name)?;
         let cascade = self.word("cascade");
         if !cascade {
             self.word("restrict");
@@ -386,16 +364,7 @@ impl Reader<'_> {
     fn prepare(&mut self) -> Statement {
         self.parser.next_token();
         let name = self.identifier()?;
-        let mut types = Vec::new();
-        if self.parser.consume_token(&Token::LParen) {
-            loop {
-                types.push(self.written_type()?.0);
-                if !self.parser.consume_token(&Token::Comma) {
-                    break;
-                }
-            }
-            self.expect(&Token::RParen)?;
-        }
+        let types = self.optional_list(|reader| Ok(reader.written_type()?.0))?;
         self.expect_word("as")?;
         if self.nth_word_is(0, "prepare") || self.nth_word_is(0, "execute") {
             return self.syntax("a statement that is neither PREPARE nor EXECUTE");

@@ -102,13 +102,7 @@ impl Reader<'_> {
     fn pivot(&mut self, alias: Option<TableAlias>) -> Result<Pivot> {
         let pos = self.pos();
         let source = self.source()?;
-        let mut on = Vec::new();
-        if self.word("on") {
-            on.push(self.pivot_column()?);
-            while self.next_in_list() {
-                on.push(self.pivot_column()?);
-            }
-        }
+        let on = if self.word("on") { self.pivot_list(Self::pivot_column)? } else { Vec::new() };
         let aggregates = if self.word("using") { self.items()? } else { Vec::new() };
         let group_by = self.pivot_groups()?;
         Ok(Pivot { source, on, aggregates, group_by, alias, pos })
@@ -144,10 +138,7 @@ impl Reader<'_> {
             self.expect_word("name")?;
             name = self.identifier()?;
             self.expect_word("value")?;
-            values = vec![self.identifier()?];
-            while self.next_in_list() {
-                values.push(self.identifier()?);
-            }
+            values = self.pivot_list(Self::identifier)?;
         }
         Ok(Unpivot { source, columns, name, values, include_nulls, alias, pos })
     }
@@ -158,16 +149,11 @@ impl Reader<'_> {
         let include_nulls = self.words(&["include", "nulls"]);
         let _ = self.words(&["exclude", "nulls"]);
         self.expect(&Token::LParen)?;
-        let mut values = Vec::new();
-        if self.parser.consume_token(&Token::LParen) {
-            values.push(self.identifier()?);
-            while self.next_in_list() {
-                values.push(self.identifier()?);
-            }
-            self.expect(&Token::RParen)?;
+        let values = if self.parser.peek_token_ref().token == Token::LParen {
+            self.parenthesised(Self::identifier)?
         } else {
-            values.push(self.identifier()?);
-        }
+            vec![self.identifier()?]
+        };
         self.expect_word("for")?;
         let name = self.identifier()?;
         self.expect_word("in")?;
@@ -184,12 +170,17 @@ impl Reader<'_> {
         self.context(first_token).table_factor(table)
     }
 
-    /// Reads a comma; one in front of the end, or of the next clause, separates nothing.
-    fn next_in_list(&mut self) -> bool {
-        self.parser.consume_token(&Token::Comma)
+    /// `item, item`; a comma in front of the end, or of the next clause, separates nothing.
+    fn pivot_list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut items = vec![item(self)?];
+        while self.parser.consume_token(&Token::Comma)
             && !self.at_end()
             && self.parser.peek_token_ref().token != Token::RParen
             && !["using", "group", "into", "for"].iter().any(|word| self.nth_word_is(0, word))
+        {
+            items.push(item(self)?);
+        }
+        Ok(items)
     }
 
     /// `*` or an expression with or without an alias; the words of PIVOT are no aliases.
@@ -208,13 +199,7 @@ impl Reader<'_> {
 
     /// Expressions with or without aliases.
     fn items(&mut self) -> Result<Vec<SelectItem>> {
-        let mut items = Vec::new();
-        loop {
-            items.push(self.item()?);
-            if !self.next_in_list() {
-                return Ok(items);
-            }
-        }
+        self.pivot_list(Self::item)
     }
 
     /// `c`, `c IN (1, 2 AS two)`, `c IN (SELECT ..)`.
@@ -243,11 +228,7 @@ impl Reader<'_> {
         if self.word("all") {
             return Ok(None);
         }
-        let mut groups = vec![self.expression()?];
-        while self.next_in_list() {
-            groups.push(self.expression()?);
-        }
-        Ok(Some(groups))
+        Ok(Some(self.pivot_list(Self::expression)?))
     }
 
     fn unpivot_columns(&mut self) -> Result<Vec<UnpivotColumn>> {

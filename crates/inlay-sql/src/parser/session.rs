@@ -87,18 +87,15 @@ impl Reader<'_> {
     pub(super) fn vacuum(&mut self) -> Result<StatementKind> {
         self.parser.next_token();
         let mut analyze = false;
-        if self.parser.consume_token(&Token::LParen) {
-            loop {
-                if self.word("analyze") {
+        if self.parser.peek_token_ref().token == Token::LParen {
+            self.parenthesised(|reader| {
+                if reader.word("analyze") {
                     analyze = true;
-                } else if !self.word("full") {
-                    return self.syntax("FULL or ANALYZE");
+                } else if !reader.word("full") {
+                    return reader.syntax("FULL or ANALYZE");
                 }
-                if !self.parser.consume_token(&Token::Comma) {
-                    break;
-                }
-            }
-            self.expect(&Token::RParen)?;
+                Ok(())
+            })?;
         } else {
             self.word("full");
             analyze = self.word("analyze");
@@ -112,15 +109,7 @@ impl Reader<'_> {
         self.parser.next_token();
         self.word("verbose");
         let table = if self.at_end() { None } else { Some(self.object_name()?) };
-        if self.parser.consume_token(&Token::LParen) {
-            loop {
-                self.identifier()?;
-                if !self.parser.consume_token(&Token::Comma) {
-                    break;
-                }
-            }
-            self.expect(&Token::RParen)?;
-        }
+        self.optional_columns()?;
         Ok(StatementKind::Analyze { table })
     }
 

@@ -24,15 +24,8 @@ impl Reader<'_> {
         self.expect_word("view")?;
         let if_not_exists = self.words(&["if", "not", "exists"]);
         let name = self.object_name()?;
-        self.expect(&Token::LParen)?;
-        let mut columns = Vec::new();
-        loop {
-            columns.push(format!("\"{}\"", self.identifier()?.value.replace('"', "\"\"")));
-            if !self.parser.consume_token(&Token::Comma) {
-                break;
-            }
-        }
-        self.expect(&Token::RParen)?;
+        let columns = self
+            .parenthesised(|reader| Ok(format!("\"{}\"", reader.identifier()?.value.replace('"', "\"\""))))?;
         self.expect_word("as")?;
         let start = self.offset(self.pos());
         // Read once here for the places of its mistakes, and again as a part of the whole.

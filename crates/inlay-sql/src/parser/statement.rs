@@ -248,28 +248,20 @@ impl Reader<'_> {
         let mut analyze = self.parser.parse_keyword(Keyword::ANALYZE);
         let mut format = ExplainFormat::Text;
         if self.starts_explain_options() {
-            self.parser.next_token();
-            loop {
-                if self.word("analyze") {
+            self.parenthesised(|reader| {
+                if reader.word("analyze") {
                     analyze = true;
-                } else if self.word("format") {
-                    format = if self.word("json") {
-                        ExplainFormat::Json
-                    } else if self.word("text") {
-                        ExplainFormat::Text
-                    } else {
-                        return self.syntax("FORMAT JSON or FORMAT TEXT");
-                    };
+                } else if !reader.word("format") {
+                    return reader.syntax("ANALYZE or FORMAT");
+                } else if reader.word("json") {
+                    format = ExplainFormat::Json;
+                } else if reader.word("text") {
+                    format = ExplainFormat::Text;
                 } else {
-                    return self.syntax("ANALYZE or FORMAT");
+                    return reader.syntax("FORMAT JSON or FORMAT TEXT");
                 }
-                if !self.parser.consume_token(&Token::Comma) {
-                    break;
-                }
-            }
-            if !self.parser.consume_token(&Token::RParen) {
-                return self.syntax(")");
-            }
+                Ok(())
+            })?;
         }
         if self.nth_word_is(0, "explain") {
             return Err(Error::Syntax {
@@ -397,18 +389,11 @@ impl Reader<'_> {
         if self.parser.consume_token(&Token::Eq) {
             return Ok(StatementKind::Set { name, value: Some(self.setting_value()?) });
         }
-        let mut arguments = Vec::new();
-        if self.parser.consume_token(&Token::LParen) && !self.parser.consume_token(&Token::RParen) {
-            loop {
-                arguments.push(self.setting_value()?);
-                if !self.parser.consume_token(&Token::Comma) {
-                    break;
-                }
-            }
-            if !self.parser.consume_token(&Token::RParen) {
-                return self.syntax(")");
-            }
-        }
+        let arguments = if self.parser.consume_token(&Token::LParen) {
+            self.until_closed(Self::setting_value)?
+        } else {
+            Vec::new()
+        };
         Ok(StatementKind::Pragma { name, arguments })
     }
 
@@ -457,17 +442,7 @@ impl Reader<'_> {
             }
         } else {
             table = Some(self.object_name()?);
-            if self.parser.consume_token(&Token::LParen) {
-                loop {
-                    columns.push(self.identifier()?);
-                    if !self.parser.consume_token(&Token::Comma) {
-                        break;
-                    }
-                }
-                if !self.parser.consume_token(&Token::RParen) {
-                    return self.syntax(")");
-                }
-            }
+            columns = self.optional_columns()?;
         }
         let is_from = self.parser.parse_keyword(Keyword::FROM);
         if !is_from && !self.parser.parse_keyword(Keyword::TO) {

@@ -1,6 +1,6 @@
 //! Statements about schemas, macros, types, materialised views, comments, prepared statements and variables.
 
-use super::ast::{Expr, Ident, ObjectName, OnExisting, Pos, Query, Statement};
+use super::{Expr, Ident, ObjectName, OnExisting, Pos, Query, Statement};
 use inlay_types::LogicalType;
 
 /// See the module documentation.

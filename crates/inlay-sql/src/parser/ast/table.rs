@@ -1,0 +1,152 @@
+//! Statements that make and change tables, sequences and views.
+
+use super::{Expr, Ident, ObjectName, OnExisting, Pos, Query};
+use inlay_types::LogicalType;
+
+/// `CREATE TABLE`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct CreateTable {
+    pub name: ObjectName,
+    pub temporary: bool,
+    pub on_existing: OnExisting,
+    pub columns: Vec<ColumnDef>,
+    /// PRIMARY KEY, UNIQUE and CHECK, those of single columns included.
+    pub constraints: Vec<TableConstraint>,
+    /// `AS SELECT ...`; then `columns` is empty.
+    pub query: Option<Box<Query>>,
+}
+
+/// A column of `CREATE TABLE` or `ADD COLUMN`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct ColumnDef {
+    pub name: Ident,
+    pub data_type: LogicalType,
+    pub not_null: bool,
+    /// The expression with its text.
+    pub default: Option<(Expr, String)>,
+    pub origin: ColumnOrigin,
+}
+
+/// How a column gets its values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnOrigin {
+    /// By INSERT, else by its default.
+    Given,
+    /// `GENERATED ALWAYS AS (expr)`, with the text of the expression.
+    Computed(Expr, String),
+    /// `GENERATED ... AS IDENTITY`.
+    Identity {
+        /// `ALWAYS`, not `BY DEFAULT`.
+        always: bool,
+        /// Of its sequence.
+        options: SequenceOptions,
+    },
+    /// `SERIAL` and its siblings.
+    Serial,
+}
+
+/// A constraint with its name, if one was given.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct TableConstraint {
+    pub name: Option<Ident>,
+    pub kind: ConstraintKind,
+    pub pos: Pos,
+}
+
+/// Kinds of constraint.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConstraintKind {
+    /// `PRIMARY KEY (columns)`.
+    PrimaryKey(Vec<Ident>),
+    /// `UNIQUE (columns)`.
+    Unique(Vec<Ident>),
+    /// `CHECK (condition)` with its text.
+    Check(Expr, String),
+    /// `FOREIGN KEY (columns) REFERENCES table (referenced)`.
+    ForeignKey {
+        /// The columns that refer.
+        columns: Vec<Ident>,
+        /// The table referred to.
+        table: ObjectName,
+        /// The columns referred to; empty: the primary key.
+        referenced: Vec<Ident>,
+        /// `ON DELETE`.
+        on_delete: ReferenceAction,
+        /// `ON UPDATE`.
+        on_update: ReferenceAction,
+    },
+}
+
+pub use inlay_storage::ReferenceAction;
+
+/// `CREATE SEQUENCE`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct CreateSequence {
+    pub name: ObjectName,
+    pub temporary: bool,
+    pub on_existing: OnExisting,
+    pub options: SequenceOptions,
+}
+
+/// Options of a sequence; `None` where nothing was said.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct SequenceOptions {
+    pub pos: Pos,
+    pub start: Option<i64>,
+    pub increment: Option<i64>,
+    /// `MINVALUE n`; `NO MINVALUE` is `Some(None)`.
+    pub min: Option<Option<i64>>,
+    pub max: Option<Option<i64>>,
+    pub cycle: Option<bool>,
+    /// `OWNED BY table.column`; `OWNED BY NONE` is `Some(None)`.
+    pub owned_by: Option<Option<ObjectName>>,
+}
+
+/// `ALTER SEQUENCE`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct AlterSequence {
+    pub name: ObjectName,
+    pub if_exists: bool,
+    pub options: SequenceOptions,
+    /// `RESTART [WITH n]`; without a number it is the start.
+    pub restart: Option<Option<i64>>,
+    pub rename: Option<Ident>,
+}
+
+/// An action of `ALTER TABLE`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "variants and fields are named after the SQL they stand for")]
+pub enum AlterAction {
+    AddColumn { column: Box<ColumnDef>, constraints: Vec<TableConstraint>, if_not_exists: bool },
+    DropColumn { name: Ident, if_exists: bool, cascade: bool },
+    RenameColumn { name: Ident, new_name: Ident },
+    RenameTable { new_name: Ident },
+    SetType { name: Ident, data_type: LogicalType, using: Option<Expr> },
+    SetNotNull(Ident),
+    DropNotNull(Ident),
+    SetDefault { name: Ident, default: (Expr, String) },
+    DropDefault(Ident),
+    AddConstraint(TableConstraint),
+    DropConstraint { name: Ident, if_exists: bool, cascade: bool },
+    DropPrimaryKey(Pos),
+    RenameConstraint { name: Ident, new_name: Ident },
+}
+
+/// `CREATE VIEW`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct CreateView {
+    pub name: ObjectName,
+    pub temporary: bool,
+    pub on_existing: OnExisting,
+    pub columns: Vec<Ident>,
+    pub query: Box<Query>,
+    /// The text of `query`, to be stored.
+    pub query_text: String,
+}
