@@ -31,18 +31,25 @@ pub use column_source::ColumnSource;
 pub use write::{FileWriter, open_writer};
 
 use inlay_catalog::{FileAccess, TableFunction};
+use parquet::about::{About, AboutParquet};
 use std::sync::Arc;
 
 /// All table functions of this crate. Those that read files ask `access` first.
 pub fn table_functions(access: &Arc<FileAccess>) -> Vec<Arc<dyn TableFunction>> {
     let csv = |name| Arc::new(csv::ReadCsv::new(name, access));
     let parquet = |name| Arc::new(parquet::ReadParquet::new(name, access));
+    let about = |about| Arc::new(AboutParquet::new(about, access));
     let whole = |kind| Arc::new(whole_files::WholeFiles::new(kind, access));
     vec![
         csv("read_csv"),
         csv("read_csv_auto"),
         parquet("read_parquet"),
         parquet("parquet_scan"),
+        Arc::new(csv::sniff_csv::SniffCsv::new(access)),
+        about(About::RowGroups),
+        about(About::Schema),
+        about(About::File),
+        about(About::Pairs),
         whole(whole_files::Kind::Text),
         whole(whole_files::Kind::Blob),
         whole(whole_files::Kind::Names),

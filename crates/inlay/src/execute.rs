@@ -7,7 +7,7 @@
 
 use crate::connection::{Host, OpenTransaction, Parameters, Session};
 use crate::database::{Database, same_name};
-use crate::names::Names;
+use crate::names::{self, Names};
 use crate::procedure;
 use crate::reads;
 use crate::result::{QueryResult, ResultKind};
@@ -170,11 +170,7 @@ impl Run<'_> {
         work: impl FnOnce(&BindContext<'_>) -> Result<T>,
     ) -> Result<T> {
         let session = self.session.settings.clone();
-        let setting = |name: &str| match name {
-            "schema" => Some(Value::Varchar(self.transactions.current_schema())),
-            "search_path" => Some(Value::Varchar(self.transactions.search_path_text())),
-            name => settings::get(name, self.database.settings(), &session),
-        };
+        let setting = |name: &str| names::setting(self.database, &self.transactions, &session, name);
         let run = |query: Query| {
             let (_, batches) = self.batches(query)?;
             let rows = batches.iter().flat_map(|batch| (0..batch.len()).map(move |row| (batch, row)));
@@ -229,12 +225,11 @@ impl Run<'_> {
             Statement::CreateView { database, temporary, name, aliases, sql, or_replace, if_not_exists } => {
                 self.create_view(&database, temporary, name, aliases, sql, or_replace, if_not_exists)
             }
-            Statement::CreateIndex { database, name, table, columns, unique, if_not_exists } => {
-                self.create_index(&database, name, &table, columns, unique, if_not_exists)
-            }
+            Statement::CreateIndex(create) => self.create_index(*create),
             Statement::CreateSequence { database, sequence, temporary, or_replace, if_not_exists } => {
                 self.create_sequence(&database, sequence, temporary, or_replace, if_not_exists)
             }
+            Statement::Changing { parts, statement } => self.changing(parts, *statement),
             Statement::AlterTable(alter) => self.alter_table(*alter),
             Statement::RenameView { database, name, new_name } => {
                 self.rename_view(&database, &name, new_name)
@@ -347,7 +342,7 @@ impl Run<'_> {
         Ok((query, batches))
     }
 
-    fn query(&self, query: Query) -> Result<QueryResult> {
+    pub(crate) fn query(&self, query: Query) -> Result<QueryResult> {
         let (query, batches) = self.batches(query)?;
         let types = output_types(&query);
         let names = query.output.into_iter().map(|(_, name)| name).collect();

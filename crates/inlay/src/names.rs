@@ -69,11 +69,7 @@ impl Names<'_> {
 
     /// The value of a setting.
     pub fn setting(&self, name: &str) -> Option<Value> {
-        match name {
-            "schema" => Some(Value::Varchar(self.transactions.current_schema())),
-            "search_path" => Some(Value::Varchar(self.transactions.search_path_text())),
-            name => settings::get(name, self.database.settings(), &self.settings),
-        }
+        setting(self.database, self.transactions, &self.settings, name)
     }
 
     /// Names and types of the columns of a view; none of one that does not work any more.
@@ -248,6 +244,20 @@ impl Databases for Names<'_> {
     fn table_function_names(&self) -> Vec<&'static str> {
         let own = self.database.functions().keys().copied();
         own.chain(system::function_names()).collect()
+    }
+}
+
+/// The value of a setting of a database and a session.
+pub(crate) fn setting(
+    database: &Database,
+    transactions: &Transactions,
+    session: &SessionSettings,
+    name: &str,
+) -> Option<Value> {
+    match name {
+        "schema" => Some(Value::Varchar(transactions.current_schema())),
+        "search_path" => Some(Value::Varchar(transactions.search_path_text())),
+        name => settings::get(name, database.settings(), session),
     }
 }
 

@@ -18,6 +18,7 @@ mod parse;
 mod reader;
 mod scan;
 mod sniff;
+pub mod sniff_csv;
 
 pub use dialect::Dialect;
 pub use options::CsvOptions;

@@ -1,6 +1,6 @@
 //! What a user may say about a CSV file; everything else is found out by looking at it.
 
-use crate::option_text::{boolean, integer, list, text, typed_names};
+use crate::option_text::{boolean, integer, list, text, typed_names, unknown_option};
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Options of `read_csv` and of COPY FROM a CSV file.
@@ -64,8 +64,25 @@ impl Default for CsvOptions {
 }
 
 /// Every name that an option may be written with; for the error about unknown ones.
-const NAMES: &str = "delim, sep, quote, escape, header, nullstr, columns, types, names, skip, all_varchar, \
-                     ignore_errors, null_padding, sample_size, dateformat, timestampformat, auto_detect";
+const NAMES: &[&str] = &[
+    "delim",
+    "sep",
+    "quote",
+    "escape",
+    "header",
+    "nullstr",
+    "columns",
+    "types",
+    "names",
+    "skip",
+    "all_varchar",
+    "ignore_errors",
+    "null_padding",
+    "sample_size",
+    "dateformat",
+    "timestampformat",
+    "auto_detect",
+];
 
 impl CsvOptions {
     /// Options from named arguments.
@@ -115,9 +132,7 @@ impl CsvOptions {
             // COPY says which format the file has.
             "format" => {}
             other => {
-                return Err(Error::invalid_argument(format!(
-                    "read_csv has no parameter \"{other}\"; it has {NAMES}"
-                )));
+                return Err(unknown_option("read_csv", other, NAMES));
             }
         }
         Ok(())

@@ -4,6 +4,7 @@
 //! the footer's statistics rule out are not read. Text arrives as views into the decoded pages and is not copied;
 //! decimals of up to 18 digits arrive in 32 or 64 bits.
 
+pub mod about;
 pub(crate) mod bridge;
 mod prune;
 
@@ -109,6 +110,16 @@ impl ParquetFile {
     }
 }
 
+impl ParquetFile {
+    /// Where row groups have a column that has no parts.
+    fn leaf_of(&self, column: usize) -> Option<usize> {
+        let schema = self.metadata.parquet_schema();
+        let is_it = |leaf: &usize| schema.get_column_root_idx(*leaf) == column;
+        let leaf = (0..schema.num_columns()).find(is_it)?;
+        (schema.column(leaf).path().parts().len() == 1).then_some(leaf)
+    }
+}
+
 /// The schema that columns are to be read as: text as views, decimals as narrow as ours.
 fn our_schema(schema: &Schema) -> Schema {
     let field = |field: &Arc<Field>| {
@@ -159,7 +170,8 @@ impl ParquetSource {
             for (number, group) in file.metadata.metadata().row_groups().iter().enumerate() {
                 let rows = u64::try_from(group.num_rows()).unwrap_or(0);
                 let may_match = filters.iter().all(|filter| {
-                    let statistics = group.columns().get(filter.column).and_then(|chunk| chunk.statistics());
+                    let leaf = file.leaf_of(filter.column).and_then(|leaf| group.columns().get(leaf));
+                    let statistics = leaf.and_then(|chunk| chunk.statistics());
                     let ty = self.columns[filter.column].ty.clone();
                     statistics.is_none_or(|s| Bounds::of(s, ty, rows).may_match(&filter.predicate))
                 });
@@ -226,7 +238,10 @@ impl SourceScan for ParquetScan {
         roots.sort_unstable();
         roots.dedup();
         let positions = self.request.columns.iter().filter_map(|c| roots.binary_search(c).ok()).collect();
-        let size: i64 = roots.iter().map(|&c| group.column(c).uncompressed_size().max(0)).sum();
+        let schema = file.metadata.parquet_schema();
+        let is_read = |leaf: &usize| roots.binary_search(&schema.get_column_root_idx(*leaf)).is_ok();
+        let leaves = (0..group.num_columns()).filter(is_read);
+        let size: i64 = leaves.map(|leaf| group.column(leaf).uncompressed_size().max(0)).sum();
         let reservation = self.request.budget.reserve(u64::try_from(size).unwrap_or(0))?;
         // A handle of its own: handles that are cloned share their position.
         let handle = File::open(&file.path).map_err(|e| Error::io("cannot open", &file.path, &e))?;

@@ -40,6 +40,16 @@ impl Bounds {
         Self { min, max, null_count, rows, is_float: ty.is_float() }
     }
 
+    /// The smallest value, or less.
+    pub fn min(&self) -> Option<&Value> {
+        self.min.as_ref()
+    }
+
+    /// The largest value, or more.
+    pub fn max(&self) -> Option<&Value> {
+        self.max.as_ref()
+    }
+
     /// Whether some row may satisfy the predicate; true when in doubt.
     pub fn may_match(&self, predicate: &SegmentPredicate) -> bool {
         if matches!(predicate, SegmentPredicate::IsNull) {

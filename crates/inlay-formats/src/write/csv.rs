@@ -1,7 +1,8 @@
 //! CSV files from batches. Fields are quoted when they hold a delimiter, a quote, a line break, or the NULL text.
 
 use super::{FileWriter, Target};
-use crate::option_text::{boolean, text};
+use crate::option_text::{boolean, list, text, unknown_option};
+use inlay_catalog::near_names;
 use inlay_types::datetime::{write_date, write_timestamp};
 use inlay_types::value::write_decimal;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
@@ -28,18 +29,19 @@ struct Rules {
     escape: char,
     null: String,
     header: bool,
-    force_quote: bool,
+    /// By column: whether its values are always quoted.
+    force_quote: Vec<bool>,
 }
 
 impl Rules {
-    fn read(options: &[(String, Value)]) -> Result<Self> {
+    fn read(options: &[(String, Value)], names: &[String]) -> Result<Self> {
         let mut rules = Self {
             delimiter: ',',
             quote: '"',
             escape: '"',
             null: String::new(),
             header: true,
-            force_quote: false,
+            force_quote: vec![false; names.len()],
         };
         let mut escape = None;
         for (name, value) in options {
@@ -49,12 +51,11 @@ impl Rules {
                 "escape" => escape = Some(character(name, value)?),
                 "null" | "nullstr" => rules.null = text(name, value)?.to_string(),
                 "header" => rules.header = boolean(name, value)?,
-                "force_quote" => rules.force_quote = value.as_str() == Some("*") || boolean(name, value)?,
+                "force_quote" => rules.force_quote = quoted_columns(value, names)?,
                 other => {
-                    return Err(Error::invalid_argument(format!(
-                        "COPY TO a CSV file has no option \"{other}\"; it has delim, quote, escape, null, header, \
-                         force_quote"
-                    )));
+                    let known =
+                        ["delim", "sep", "quote", "escape", "null", "nullstr", "header", "force_quote"];
+                    return Err(unknown_option("COPY TO a CSV file", other, &known));
                 }
             }
         }
@@ -62,9 +63,10 @@ impl Rules {
         Ok(rules)
     }
 
-    fn push(&self, out: &mut String, field: &str) {
+    fn push(&self, out: &mut String, field: &str, column: usize) {
         let special = |c: char| c == self.delimiter || c == self.quote || c == '\n' || c == '\r';
-        if !self.force_quote && field != self.null && !field.contains(special) {
+        let is_forced = self.force_quote.get(column).copied().unwrap_or(false);
+        if !is_forced && field != self.null && !field.contains(special) {
             out.push_str(field);
             return;
         }
@@ -77,6 +79,31 @@ impl Rules {
         }
         out.push(self.quote);
     }
+}
+
+/// Which columns `force_quote` names: `*`, all or none as a BOOLEAN, or a list.
+fn quoted_columns(value: &Value, names: &[String]) -> Result<Vec<bool>> {
+    let is_all = match value.as_str() {
+        Some("*") => true,
+        Some(given) => {
+            let mut quoted = vec![false; names.len()];
+            for wanted in list(given) {
+                let found = names.iter().position(|name| name.to_lowercase() == wanted.to_lowercase());
+                let Some(index) = found else {
+                    let near = near_names(&wanted, names.iter().map(String::as_str));
+                    let hint =
+                        near.first().map_or_else(String::new, |near| format!("; did you mean {near}?"));
+                    let message =
+                        format!("force_quote names column \"{wanted}\", which is not written{hint}");
+                    return Err(Error::invalid_argument(message));
+                };
+                quoted[index] = true;
+            }
+            return Ok(quoted);
+        }
+        None => boolean("force_quote", value)?,
+    };
+    Ok(vec![is_all; names.len()])
 }
 
 fn character(name: &str, value: &Value) -> Result<char> {
@@ -98,7 +125,7 @@ impl CsvWriter {
         types: &[LogicalType],
         options: &[(String, Value)],
     ) -> Result<Self> {
-        let rules = Rules::read(options)?;
+        let rules = Rules::read(options, names)?;
         let (target, file) = Target::create(path)?;
         let mut text = String::new();
         if rules.header {
@@ -106,7 +133,7 @@ impl CsvWriter {
                 if index > 0 {
                     text.push(rules.delimiter);
                 }
-                rules.push(&mut text, name);
+                rules.push(&mut text, name, index);
             }
             text.push('\n');
         }
@@ -138,12 +165,12 @@ impl FileWriter for CsvWriter {
                 }
                 if column.logical_type() == LogicalType::Varchar {
                     let bytes = column.views()[row].bytes(column.heap().buffers());
-                    self.rules.push(&mut self.text, &String::from_utf8_lossy(bytes));
+                    self.rules.push(&mut self.text, &String::from_utf8_lossy(bytes), index);
                     continue;
                 }
                 field.clear();
                 write_value(&mut field, column, row);
-                self.rules.push(&mut self.text, &field);
+                self.rules.push(&mut self.text, &field, index);
             }
             self.text.push('\n');
             if self.text.len() >= FLUSH_SIZE {

@@ -1,7 +1,7 @@
 //! Parquet files from batches.
 
 use super::{FileWriter, Target};
-use crate::option_text::{integer, text};
+use crate::option_text::{integer, text, unknown_option};
 use crate::parquet::bridge;
 use arrow_array::RecordBatch;
 use inlay_types::arrow::Exporter;
@@ -49,9 +49,11 @@ fn properties(options: &[(String, Value)]) -> Result<WriterProperties> {
                     .ok_or_else(|| Error::invalid_argument("row_group_size must be positive"))?;
             }
             other => {
-                return Err(Error::invalid_argument(format!(
-                    "COPY TO a Parquet file has no option \"{other}\"; it has compression and row_group_size"
-                )));
+                return Err(unknown_option(
+                    "COPY TO a Parquet file",
+                    other,
+                    &["compression", "row_group_size"],
+                ));
             }
         }
     }

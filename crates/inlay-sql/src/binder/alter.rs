@@ -10,7 +10,9 @@ use crate::parser::ast::{self, AlterAction, ColumnOrigin, ConstraintKind, Ident,
 use crate::parser::{Renamed, rename_in_expression};
 use crate::plan::statement::{AlterTable, AlteredSchema, ColumnSource, Drop, Verification};
 use crate::plan::{self, ColumnId, Expr};
-use inlay_catalog::{CatalogEntry, SequenceSchema, TableEntry, TableSchema, bare_name, qualified, schema_of};
+use inlay_catalog::{
+    CatalogEntry, ColumnSchema, SequenceSchema, TableEntry, TableSchema, bare_name, qualified, schema_of,
+};
 use inlay_storage::{ForeignKey, Origin};
 use inlay_types::{Error, LogicalType, Result};
 use std::sync::Arc;
@@ -243,7 +245,7 @@ impl Binder<'_> {
             return Err(self.at(error, column.name.pos));
         }
         let database = altering.database.clone();
-        if altering.schema.columns.iter().any(|known| same_name(&known.name, &column.name.value)) {
+        if altering.schema.position(&column.name.value).is_some() {
             return Err(self.duplicate_column(&column.name));
         }
         let added = self.new_column(&database, &altering.schema, column, &mut Vec::new())?;
@@ -295,9 +297,13 @@ impl Binder<'_> {
 
     /// Generated columns that read column `index`.
     fn computed_from(&mut self, altering: &Altering, index: usize) -> Result<Vec<usize>> {
-        let generated = self.generated(&altering.database, &altering.schema)?;
+        let mut generated = self.generated_as_written(&altering.database, &altering.schema)?;
+        generated.extend(self.generated(&altering.database, &altering.schema)?);
         let reads = |(_, value): &&(usize, Expr)| positions_read(value).contains(&index);
-        Ok(generated.iter().filter(reads).map(|(position, _)| *position).collect())
+        let mut found: Vec<usize> = generated.iter().filter(reads).map(|(position, _)| *position).collect();
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
     }
 
     /// Foreign keys of other tables to a key that holds column `index`.
@@ -314,7 +320,7 @@ impl Binder<'_> {
     /// Takes a column away, and with it the keys, checks and foreign keys that it is part of.
     fn drop_column(&mut self, altering: &mut Altering, index: usize, cascade: bool, pos: Pos) -> Result<()> {
         let name = altering.schema.columns[index].name.clone();
-        if altering.schema.columns.len() == 1 {
+        if altering.schema.visible().count() == 1 {
             let message = format!("\"{name}\" is the only column of table \"{}\"", altering.schema.name);
             return Err(self.at(Error::bind(message), pos));
         }
@@ -322,7 +328,7 @@ impl Binder<'_> {
         let referred = self.referred_through(altering, index);
         if !cascade {
             let dependent = match (computed.first(), referred.first()) {
-                (Some(&other), _) => format!("generated column \"{}\"", altering.schema.columns[other].name),
+                (Some(&other), _) => computed_name(&altering.schema.columns[other]),
                 (None, Some((entry, key))) => {
                     let key = &entry.table.schema().foreign_keys[*key].name;
                     format!("foreign key \"{key}\" of table \"{}\"", entry.name)
@@ -470,10 +476,8 @@ impl Binder<'_> {
             return refuse(format!("foreign key \"{key}\" of table \"{}\" refers to it", entry.name));
         }
         if let Some(&other) = self.computed_from(altering, index)?.first() {
-            let other = &altering.schema.columns[other].name;
-            let message = format!(
-                "the type of column \"{name}\" cannot change: generated column \"{other}\" is computed from it"
-            );
+            let other = computed_name(&altering.schema.columns[other]);
+            let message = format!("the type of column \"{name}\" cannot change: {other} is computed from it");
             return Err(self.at(Error::bind(message), pos));
         }
         let old = Expr::Column { id: ColumnId(index as u32), ty: altering.schema.columns[index].ty.clone() };
@@ -668,26 +672,10 @@ impl Altering {
         let shift = |positions: &mut Vec<usize>| {
             positions.iter_mut().filter(|position| **position > index).for_each(|position| *position -= 1);
         };
-        let schema = &mut self.schema;
-        let own = schema.name.clone();
-        let name = schema.columns.remove(index).name;
+        self.schema.remove_column(index);
         self.columns.remove(index);
-        if !keep(&schema.primary_key) {
-            schema.primary_key.clear();
-        }
-        shift(&mut schema.primary_key);
-        for keys in [&mut schema.keys, &mut self.keys] {
-            keys.retain(keep);
-            keys.iter_mut().for_each(shift);
-        }
-        schema.key_names.retain(|(key, _)| keep(key));
-        schema.key_names.iter_mut().for_each(|(key, _)| shift(key));
-        schema.foreign_keys.retain(|key| {
-            let reads =
-                same_name(&key.table, &own) && key.referenced.iter().any(|other| same_name(other, &name));
-            keep(&key.columns) && !reads
-        });
-        schema.foreign_keys.iter_mut().for_each(|key| shift(&mut key.columns));
+        self.keys.retain(keep);
+        self.keys.iter_mut().for_each(shift);
         for positions in [&mut self.not_null, &mut self.retyped] {
             positions.retain(|&position| position != index);
             shift(positions);
@@ -700,12 +688,21 @@ impl Altering {
             check.condition = rename_in_expression(&check.condition, renamed, old, new)?;
         }
         for column in &mut self.schema.columns {
-            if let Origin::Computed(text) = &mut column.origin {
+            for text in column.origin.texts_mut() {
                 *text = rename_in_expression(text, renamed, old, new)?;
+            }
+            if let Origin::Indexed(indexed) = &column.origin {
+                column.name = indexed.name();
             }
         }
         Ok(())
     }
+}
+
+/// What a column is that is computed from others.
+fn computed_name(column: &ColumnSchema) -> String {
+    let kind = if column.is_hidden() { "an index on" } else { "generated column" };
+    format!("{kind} \"{}\"", column.name)
 }
 
 fn is_identity(origin: &Origin) -> bool {

@@ -1,5 +1,6 @@
 //! INSERT, UPDATE, DELETE and TRUNCATE.
 
+use super::indexed::visible_columns;
 use super::object::Target;
 use super::row::{Rows, positions_read, with_columns};
 use super::scope::{Phase, Relation, RelationColumn, Scope, same_name};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 /// Columns that INSERT without a column list gives: all that are not generated.
 pub(super) fn insertable(schema: &TableSchema) -> Vec<usize> {
-    let given = |&index: &usize| !matches!(schema.columns[index].origin, Origin::Computed(_));
+    let given = |&index: &usize| schema.columns[index].origin.computation().is_none();
     (0..schema.columns.len()).filter(given).collect()
 }
 
@@ -112,7 +113,7 @@ impl Binder<'_> {
     ) -> Result<bool> {
         let column = &schema.columns[index];
         match (&column.origin, overriding) {
-            (Origin::Computed(_), _) => {
+            (Origin::Computed(_) | Origin::Indexed(_), _) => {
                 let message =
                     format!("column \"{}\" is generated: only DEFAULT can be its value", column.name);
                 Err(self.at(Error::bind(message), pos))
@@ -416,7 +417,7 @@ impl Binder<'_> {
             return Err(self.at(Error::bind(message), column.pos));
         }
         let kind = match schema.columns[index].origin {
-            Origin::Computed(_) => "is generated",
+            Origin::Computed(_) | Origin::Indexed(_) => "is generated",
             Origin::IdentityAlways => "is GENERATED ALWAYS AS IDENTITY",
             Origin::Given | Origin::IdentityByDefault => return Ok(index),
         };
@@ -454,6 +455,7 @@ impl Binder<'_> {
         let (plan, columns) = self.scan(table, Some(row_id));
         let ids = columns.iter().map(|(_, id)| *id).collect();
         let name = alias.map_or_else(|| bare_name(&table.name).to_string(), |alias| alias.value.clone());
+        let columns = visible_columns(table.table.schema(), columns);
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
         let mut scope = Scope::new();
         scope.relations.push(Relation { name, columns, row_id: Some(row_id) });
@@ -651,7 +653,7 @@ impl Binder<'_> {
 fn drop_computed(schema: &TableSchema, set: &mut Vec<usize>, values: &mut Vec<Expr>) {
     let mut index = 0;
     while index < set.len() {
-        if matches!(schema.columns[set[index]].origin, Origin::Computed(_)) {
+        if schema.columns[set[index]].origin.computation().is_some() {
             set.remove(index);
             values.remove(index);
         } else {

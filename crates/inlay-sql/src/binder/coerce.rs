@@ -207,6 +207,7 @@ impl Binder<'_> {
 
     /// A comparison, both sides brought to one type.
     pub(super) fn comparison(&self, op: CompareOp, left: Expr, right: Expr, pos: Pos) -> Result<Expr> {
+        let (left, right) = self.collated_pair(left, right, pos)?;
         let Some(ty) = comparison_type(&left, &right) else {
             let (left, right) = (left.ty(), right.ty());
             let message =

@@ -2,13 +2,16 @@
 //!
 //! A collation is a sequence of functions, as `NOCASE.NOACCENT`, or the order of a language, as `de` or `sv_SE`, or both;
 //! it holds for the comparison, IN, BETWEEN, ORDER BY, PARTITION BY, GROUP BY, `min` or `max` that it is written in.
+//! A column of a table may have one; then it holds wherever texts made of the column's are compared, as in DuckDB.
 
 use super::Binder;
 use crate::parser::ast::{self, ExprKind, Pos};
-use crate::plan::Expr;
+use crate::plan::{AggregateExpr, ColumnId, Expr};
 use inlay_catalog::near_names;
+use inlay_kernels::registry::{ArgType, resolve_aggregate};
 use inlay_kernels::{LOCALES, locale_of};
 use inlay_types::{Error, LogicalType, Result, Value};
+use std::sync::Arc;
 
 /// Each name with the function that makes comparable texts.
 const COLLATIONS: [(&str, Option<&str>); 9] = [
@@ -92,6 +95,81 @@ impl Binder<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// The collation that a text has from the columns that it is made of.
+    pub(super) fn implied_collation(&self, expr: &Expr) -> Option<Arc<str>> {
+        if expr.ty() != LogicalType::Varchar {
+            return None;
+        }
+        match expr {
+            Expr::Column { id, .. } => self.columns.collation(*id).cloned(),
+            Expr::Cast { input, .. } => self.implied_collation(input),
+            // What a collation makes of a text has none any more.
+            Expr::Call { function, .. }
+                if COLLATIONS.iter().any(|(_, known)| *known == Some(function.name)) =>
+            {
+                None
+            }
+            Expr::Call { .. } | Expr::Coalesce { .. } | Expr::Case { .. } => {
+                expr.children().into_iter().find_map(|child| self.implied_collation(child))
+            }
+            _ => None,
+        }
+    }
+
+    /// As [`Binder::implied_collation`], its steps.
+    pub(super) fn implied_steps(&self, expr: &Expr, pos: Pos) -> Result<Collation> {
+        self.implied_collation(expr).map(|name| self.collation(&name, pos)).transpose()
+    }
+
+    /// What texts are grouped and sorted by, whose columns may have collations.
+    pub(super) fn by_collation(&self, expr: Expr) -> Expr {
+        let steps = self.implied_steps(&expr, Pos::default());
+        let key = steps.and_then(|steps| self.collated(expr.clone(), &steps, Pos::default()));
+        key.unwrap_or(expr)
+    }
+
+    /// Two texts as they are compared, one or both of which may have a collation.
+    pub(super) fn collated_pair(&self, left: Expr, right: Expr, pos: Pos) -> Result<(Expr, Expr)> {
+        let is_text = |expr: &Expr| matches!(expr.ty(), LogicalType::Varchar | LogicalType::Null);
+        if !is_text(&left) || !is_text(&right) {
+            return Ok((left, right));
+        }
+        let name = match (self.implied_collation(&left), self.implied_collation(&right)) {
+            (None, None) => return Ok((left, right)),
+            (Some(left), Some(right)) if !left.eq_ignore_ascii_case(&right) => {
+                let message = format!(
+                    "a text with the collation {left} is compared with one of {right}: say COLLATE on both sides"
+                );
+                return Err(self.at(Error::bind(message), pos));
+            }
+            (Some(name), _) | (None, Some(name)) => name,
+        };
+        let steps = Some(self.collation(&name, pos)?);
+        Ok((self.collated(left, &steps, pos)?, self.collated(right, &steps, pos)?))
+    }
+
+    /// Groups by what collations make of the keys; the columns of the keys become the first of each group's.
+    pub(super) fn collated_groups(
+        &mut self,
+        groups: Vec<(ColumnId, Expr)>,
+        aggregates: &mut Vec<(ColumnId, AggregateExpr)>,
+    ) -> Result<Vec<(ColumnId, Expr)>> {
+        let mut collated = Vec::with_capacity(groups.len());
+        for (id, expr) in groups {
+            let key = self.by_collation(expr.clone());
+            if key == expr {
+                collated.push((id, expr));
+                continue;
+            }
+            let function = Arc::new(resolve_aggregate("first", &[ArgType::of(expr.ty())])?);
+            let args = vec![expr];
+            let first = AggregateExpr { function, args, distinct: false, filter: None, order_by: Vec::new() };
+            aggregates.push((id, first));
+            collated.push((self.columns.add("collation_key", key.ty()), key));
+        }
+        Ok(collated)
     }
 
     /// What `value` is compared by.

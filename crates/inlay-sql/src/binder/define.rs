@@ -2,17 +2,16 @@
 
 use super::Binder;
 use super::coerce::concrete;
-use super::object::Target;
 use super::row::positions_read;
 use super::scope::same_name;
 use super::select::ITEMS_MAX;
 use crate::parser::ast::{
-    self, ColumnOrigin, ConstraintKind, ExprKind, Ident, ObjectName, OnExisting, Pos, SequenceOptions,
+    self, ColumnOrigin, ConstraintKind, Ident, ObjectName, OnExisting, Pos, SequenceOptions,
 };
 use crate::plan;
 use inlay_catalog::{
     CatalogEntry, ColumnSchema, MAIN, SequenceSchema, TEMPORARY, TableEntry, TableSchema, bare_name,
-    near_names, qualified, schema_of,
+    near_names, qualified,
 };
 use inlay_storage::{Check, ForeignKey, Origin};
 use inlay_types::{Error, LogicalType, Result};
@@ -136,6 +135,15 @@ impl Binder<'_> {
         if let Some((expr, text)) = &column.default {
             self.check_default(expr, ty.clone())?;
             added.default = Some(text.clone());
+        }
+        if let Some(collation) = &column.collation {
+            if added.ty != LogicalType::Varchar {
+                let message =
+                    format!("column \"{name}\" of type {ty} cannot have a collation: only VARCHAR has");
+                return Err(self.at(Error::bind(message), pos));
+            }
+            self.collation(collation, pos)?;
+            added.collation = Some(collation.clone());
         }
         let options = match &column.origin {
             ColumnOrigin::Given => return Ok(added),
@@ -400,10 +408,9 @@ impl Binder<'_> {
         name: &Ident,
         table: &ObjectName,
     ) -> Result<usize> {
-        let found = schema.columns.iter().position(|column| same_name(&column.name, &name.value));
-        found.ok_or_else(|| {
+        schema.position(&name.value).ok_or_else(|| {
             let candidates =
-                near_names(&name.value, schema.columns.iter().map(|column| column.name.as_str()));
+                near_names(&name.value, schema.visible().map(|(_, column)| column.name.as_str()));
             self.at(
                 Error::UndefinedColumn { name: format!("{}.{}", table.last(), name.value), candidates },
                 name.pos,
@@ -428,40 +435,6 @@ impl Binder<'_> {
             sql: create.query_text.clone(),
             or_replace: create.on_existing == OnExisting::Replace,
             if_not_exists: create.on_existing == OnExisting::Keep,
-        })
-    }
-
-    pub(super) fn create_index(
-        &mut self,
-        name: Option<&ObjectName>,
-        table: &ObjectName,
-        columns: &[ast::Expr],
-        unique: bool,
-        if_not_exists: bool,
-    ) -> Result<plan::Statement> {
-        let Target { database, entry } = self.table(table)?;
-        let mut positions = Vec::with_capacity(columns.len());
-        for column in columns {
-            let ExprKind::Column(parts) = &column.kind else {
-                return Err(self.at(Error::unsupported("an index on an expression"), column.pos));
-            };
-            let [.., column] = parts.as_slice() else {
-                return Err(Error::internal("a column without a name"));
-            };
-            positions.push(self.column_index(entry.table.schema(), column, table)?);
-            self.check_key_types(entry.table.schema(), &positions, column.pos)?;
-        }
-        let name = name.map_or_else(
-            || format!("{}_idx", entry.name),
-            |name| qualified(schema_of(&entry.name), name.last()),
-        );
-        Ok(plan::Statement::CreateIndex {
-            database,
-            name,
-            table: entry,
-            columns: positions,
-            unique,
-            if_not_exists,
         })
     }
 

@@ -75,7 +75,9 @@ impl Binder<'_> {
                 Ok(negate_if(*negated, Expr::And(vec![from, to])))
             }
             ExprKind::Like { expr, pattern, escape, negated, case_insensitive } => {
-                let mut args = vec![self.expr(expr)?, self.expr(pattern)?];
+                let (input, pattern) = (self.expr(expr)?, self.expr(pattern)?);
+                let (input, pattern) = self.collated_pair(input, pattern, pos)?;
+                let mut args = vec![input, pattern];
                 let name = match (case_insensitive, escape) {
                     (false, None) => "~~",
                     (true, None) => "~~*",
@@ -286,8 +288,11 @@ impl Binder<'_> {
             }
             return Ok(or(alternatives));
         }
-        let collation = self.collation_of(&[input])?;
+        let mut collation = self.collation_of(&[input])?;
         let bound = self.expr(input)?;
+        if collation.is_none() {
+            collation = self.implied_steps(&bound, pos)?;
+        }
         let bound = self.collated(bound, &collation, pos)?;
         let mut items = self.exprs(list)?;
         if collation.is_some() {

@@ -1,5 +1,6 @@
 //! FROM: tables, views, files, functions, subqueries and joins.
 
+use super::indexed::visible_columns;
 use super::object::Home;
 use super::query_function::is_query_function;
 use super::scope::{Phase, Relation, RelationColumn, find_column, same_name};
@@ -128,6 +129,7 @@ impl Binder<'_> {
             Some((_, CatalogEntry::Table(entry))) => {
                 let row_id = self.wanted_row_id();
                 let (plan, columns) = self.scan(&entry, row_id);
+                let columns = visible_columns(entry.table.schema(), columns);
                 self.add_relation(bare_name(&entry.name), columns, alias)?;
                 if let Some(relation) = self.scope()?.relations.last_mut() {
                     relation.row_id = row_id;
@@ -157,9 +159,11 @@ impl Binder<'_> {
         let mut names = Vec::new();
         for (index, column) in entry.table.schema().columns.iter().enumerate() {
             let id = self.columns.add(column.name.clone(), column.ty.clone());
+            self.columns.collate(id, column.collation.as_deref().map(Arc::from));
             columns.push(ScanColumn { id, index });
             names.push((column.name.clone(), id));
         }
+        self.note_indexed(entry.table.schema(), &columns);
         (Plan::Scan { table: Arc::clone(entry), columns, filters: Vec::new(), row_id }, names)
     }
 

@@ -305,7 +305,10 @@ impl Binder<'_> {
         call: &FunctionCall,
     ) -> Result<&'n str> {
         let ([written], [value]) = (call.arguments.as_slice(), args.as_slice()) else { return Ok(name) };
-        let collation = self.collation_of(&[written])?;
+        let mut collation = self.collation_of(&[written])?;
+        if collation.is_none() && (name != "count" || call.distinct) {
+            collation = self.implied_steps(value, written.pos)?;
+        }
         if collation.is_none() {
             return Ok(name);
         }
@@ -340,7 +343,7 @@ impl Binder<'_> {
             other if other.ty() == LogicalType::Null => {
                 Expr::Literal { value: Value::Null, ty: LogicalType::Integer }
             }
-            other => other,
+            other => self.by_collation(other),
         };
         let default = self.context.default_order;
         let descending = order.descending.unwrap_or(default.descending);

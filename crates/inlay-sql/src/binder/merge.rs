@@ -47,6 +47,7 @@ impl Binder<'_> {
         let row_id = self.columns.add("rowid", LogicalType::BigInt);
         let (target_plan, columns) = self.scan(&table, Some(row_id));
         let target: Vec<ColumnId> = columns.iter().map(|(_, id)| *id).collect();
+        let columns = super::indexed::visible_columns(schema, columns);
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
         self.scope()?.relations.push(Relation { name: name.to_string(), columns, row_id: Some(row_id) });
         let conjuncts = super::select::conjuncts(&merge.on);

@@ -5,9 +5,11 @@ use super::select::Tail;
 use super::subquery::{attach, free_columns};
 use super::{Binder, Bound, Output, Shared, with_stack};
 use crate::parser::ast::{self, ExprKind, Ident, Literal, OrderBy, Pos, Query, QueryBody, SetOperation};
-use crate::plan::{ColumnId, Columns, Expr, Plan, SetOpKind, SharedId, SortKey};
+use crate::plan::{ColumnId, Columns, Expr, HeldRows, Plan, SetOpKind, SharedId, SortKey};
+use inlay_catalog::TableSource;
 use inlay_types::{Error, LogicalType, Result};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Most CTEs of a statement, those of views among them: each may read the one before it.
 const CTES_MAX: usize = 2_000;
@@ -25,11 +27,21 @@ pub(super) struct CteDef {
     sharing: Sharing,
 }
 
-enum Sharing {
+pub(super) enum Sharing {
     /// Bound anew at each reference; the first may take what was bound for checking.
     Inline(Option<Bound>),
     /// Bound once; references are shared scans.
     Shared { id: SharedId, output: Vec<Output> },
+    /// Made before by a part of the statement.
+    Held(Arc<HeldRows>),
+}
+
+impl CteDef {
+    /// Rows that are made before; nothing is bound for them any more.
+    pub(super) fn of_rows(name: String, sharing: Sharing) -> Self {
+        let query = Rc::new(Query::of(QueryBody::Values { rows: Vec::new(), pos: Pos::default() }));
+        Self { name, columns: Vec::new(), query, recursive: false, scope_count: 0, frame_count: 0, sharing }
+    }
 }
 
 impl Binder<'_> {
@@ -123,14 +135,30 @@ impl Binder<'_> {
         let (right_plan, right_columns) = self.with_types(right.plan, &right.output, &types)?;
         let mut output = Vec::with_capacity(types.len());
         for (column, ty) in left.output.into_iter().zip(types) {
-            output.push(Output { id: self.columns.add(column.name.clone(), ty), name: column.name });
+            let sides = [&column, right.output.get(output.len()).unwrap_or(&column)];
+            let collation = sides.into_iter().find_map(|side| self.columns.collation(side.id).cloned());
+            let id = self.columns.add(column.name.clone(), ty);
+            self.columns.collate(id, collation);
+            output.push(Output { id, name: column.name });
         }
         let columns = output.iter().map(|column| column.id).collect();
         let (left, right) = (Box::new(left_plan), Box::new(right_plan));
-        Ok(Bound {
-            plan: Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns },
-            output,
-        })
+        let is_collated = output.iter().any(|column| self.columns.collation(column.id).is_some());
+        let merges = is_collated && !all && kind == SetOpKind::Union;
+        let all = all || merges;
+        let plan = Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns };
+        if !merges {
+            return Ok(Bound { plan, output });
+        }
+        let mut groups = Vec::with_capacity(output.len());
+        for column in &mut output {
+            let read = self.column(column.id);
+            column.id = self.columns.copy_of(column.id);
+            groups.push((column.id, read));
+        }
+        let mut aggregates = Vec::new();
+        let groups = self.collated_groups(groups, &mut aggregates)?;
+        Ok(Bound { plan: Plan::Aggregate { input: Box::new(plan), groups, aggregates }, output })
     }
 
     /// UNION BY NAME: each side gets NULLs for the columns that only the other has.
@@ -329,7 +357,13 @@ impl Binder<'_> {
     }
 
     /// Binds the query of a CTE.
-    fn cte_query(&mut self, query: &Query, names: &[Ident], name: &str, recursive: bool) -> Result<Bound> {
+    pub(super) fn cte_query(
+        &mut self,
+        query: &Query,
+        names: &[Ident],
+        name: &str,
+        recursive: bool,
+    ) -> Result<Bound> {
         self.open_ctes.push(name.to_string());
         let bound = self.cte_query_inner(query, names, name, recursive);
         self.open_ctes.pop();
@@ -419,6 +453,16 @@ impl Binder<'_> {
                     column.id = made;
                 }
                 Ok(Some(Bound { plan: Plan::SharedScan { id, columns }, output }))
+            }
+            Sharing::Held(rows) => {
+                let rows = Arc::clone(rows);
+                if rows.columns().is_empty() {
+                    return Err(self.nothing_returned(name, pos));
+                }
+                rows.note_read();
+                let (plan, names) = self.source_plan(rows);
+                let output = names.into_iter().map(|(name, id)| Output { id, name }).collect();
+                Ok(Some(Bound { plan, output }))
             }
             Sharing::Inline(bound) => {
                 if let Some(bound) = bound.take() {

@@ -11,7 +11,6 @@ use crate::parser::parse_statement;
 use crate::plan::statement::{BoundCheck, Returning};
 use crate::plan::{ColumnId, Expr};
 use inlay_catalog::{ColumnSchema, TableSchema, bare_name};
-use inlay_storage::Origin;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,17 +49,30 @@ pub fn bind_default(context: &BindContext<'_>, database: &str, column: &ColumnSc
     Binder::new(context, Arc::from("")).default_of(database, column)
 }
 
+/// A column of such rows.
+pub(super) struct RowColumn {
+    /// Without one it cannot be named.
+    pub(super) name: Option<String>,
+    pub(super) ty: LogicalType,
+    pub(super) collation: Option<Arc<str>>,
+}
+
 /// Rows that a row expression reads; several stand side by side.
 pub(super) struct Rows<'s> {
     pub(super) name: &'s str,
-    pub(super) columns: Vec<(String, LogicalType)>,
+    pub(super) columns: Vec<RowColumn>,
     /// Only its qualified names mean it.
     pub(super) qualified_only: bool,
 }
 
 impl<'s> Rows<'s> {
     pub(super) fn of(name: &'s str, schema: &TableSchema) -> Self {
-        let columns = schema.columns.iter().map(|column| (column.name.clone(), column.ty.clone())).collect();
+        let column = |column: &ColumnSchema| RowColumn {
+            name: (!column.is_hidden()).then(|| column.name.clone()),
+            ty: column.ty.clone(),
+            collation: column.collation.as_deref().map(Arc::from),
+        };
+        let columns = schema.columns.iter().map(column).collect();
         Self { name, columns, qualified_only: false }
     }
 }
@@ -109,9 +121,11 @@ impl Binder<'_> {
         let mut ids = Vec::new();
         for rows in relations {
             let mut columns = Vec::with_capacity(rows.columns.len());
-            for (name, ty) in rows.columns {
-                let id = self.columns.add(name.clone(), ty.clone());
+            for RowColumn { name, ty, collation } in rows.columns {
+                let id = self.columns.add(name.clone().unwrap_or_default(), ty.clone());
+                self.columns.collate(id, collation);
                 ids.push((id, ty));
+                let Some(name) = name else { continue };
                 let mut column = RelationColumn::new(name, id);
                 column.hidden = rows.qualified_only;
                 columns.push(column);
@@ -180,10 +194,29 @@ impl Binder<'_> {
 
     /// Position and value of each generated column.
     pub(super) fn generated(&mut self, database: &str, schema: &TableSchema) -> Result<Vec<(usize, Expr)>> {
+        let mut generated = self.generated_as_written(database, schema)?;
+        // What an index is on may be a generated column: that is computed at the same time.
+        let of_columns: HashMap<usize, Expr> =
+            generated.iter().filter(|(index, _)| !schema.columns[*index].is_hidden()).cloned().collect();
+        for (index, value) in &mut generated {
+            if schema.columns[*index].is_hidden() {
+                *value = with_columns(value.clone(), |position| of_columns.get(&position).cloned());
+            }
+        }
+        Ok(generated)
+    }
+
+    /// As [`Binder::generated`], over the generated columns that an indexed expression names.
+    pub(super) fn generated_as_written(
+        &mut self,
+        database: &str,
+        schema: &TableSchema,
+    ) -> Result<Vec<(usize, Expr)>> {
         let mut generated = Vec::new();
         for (index, column) in schema.columns.iter().enumerate() {
-            let Origin::Computed(text) = &column.origin else { continue };
-            let value = self.stored_row_expr(database, schema, text)?;
+            let Some(text) = column.origin.computation() else { continue };
+            self.check_indexed_settings(column)?;
+            let value = self.stored_row_expr(database, schema, &text)?;
             generated.push((index, self.assigned(value, column.ty.clone(), Pos::default())?));
         }
         Ok(generated)
@@ -238,7 +271,11 @@ impl Binder<'_> {
         });
         let mut rows = vec![Rows::of(name, schema)];
         if action {
-            let columns = vec![("merge_action".to_string(), LogicalType::Varchar)];
+            let columns = vec![RowColumn {
+                name: Some("merge_action".to_string()),
+                ty: LogicalType::Varchar,
+                collation: None,
+            }];
             rows.push(Rows { name: "", columns, qualified_only: true });
         }
         self.over_rows(rows, "RETURNING", pos.unwrap_or_default(), |binder, positions| {

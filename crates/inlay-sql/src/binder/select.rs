@@ -108,7 +108,7 @@ impl Binder<'_> {
         let tail = &Tail { order_by: expanded_order.as_ref().unwrap_or(tail.order_by), ..tail.clone() };
         let mut clauses = self.clauses(select, tail)?;
         let scope = self.scope()?;
-        let aggregates = std::mem::take(&mut scope.aggregates);
+        let mut aggregates = std::mem::take(&mut scope.aggregates);
         let aggregate_pending = std::mem::take(&mut scope.aggregate_pending);
         let groupings = std::mem::take(&mut scope.groupings);
         let has_group_by = matches!(select.group_by, GroupBy::All | GroupBy::Sets { .. });
@@ -126,7 +126,15 @@ impl Binder<'_> {
             let input = self.unnest_grouped(input)?;
             let input = attach(input, aggregate_pending);
             self.regroup(&input, &mut clauses)?;
-            let groups = std::mem::take(&mut clauses.groups);
+            let mut groups = std::mem::take(&mut clauses.groups);
+            if !matches!(select.group_by, GroupBy::Sets { .. }) {
+                groups = self.collated_groups(groups, &mut aggregates)?;
+            } else if groups.iter().any(|(_, key)| self.implied_collation(key).is_some()) {
+                let error = Error::unsupported(
+                    "grouping sets of a column with a collation; group by lower(..) of it",
+                );
+                return Err(self.at(error, select.pos));
+            }
             plan = match &select.group_by {
                 GroupBy::Sets { sets, .. } => {
                     let positions =
@@ -346,7 +354,12 @@ impl Binder<'_> {
     fn group_column(&mut self, expr: &Expr, name: impl FnOnce() -> String) -> ColumnId {
         match expr {
             Expr::Column { id, .. } => self.columns.copy_of(*id),
-            other => self.columns.add(name(), other.ty()),
+            other => {
+                let id = self.columns.add(name(), other.ty());
+                let collation = self.implied_collation(other);
+                self.columns.collate(id, collation);
+                id
+            }
         }
     }
 
@@ -551,7 +564,9 @@ impl Binder<'_> {
                 };
             }
             keys.iter_mut().for_each(|key| substitute(&mut key.expr, &groups));
-            plan = Plan::Aggregate { input: Box::new(plan), groups, aggregates: Vec::new() };
+            let mut aggregates = Vec::new();
+            let groups = self.collated_groups(groups, &mut aggregates)?;
+            plan = Plan::Aggregate { input: Box::new(plan), groups, aggregates };
         }
         let output = ids.into_iter().zip(names).map(|(id, name)| Output { id, name }).collect();
         Ok(Bound { plan: self.cut(plan, keys, tail)?, output })
@@ -580,7 +595,12 @@ impl Binder<'_> {
                 }
                 *id
             }
-            other => self.columns.add(name, other.ty()),
+            other => {
+                let id = self.columns.add(name, other.ty());
+                let collation = self.implied_collation(other);
+                self.columns.collate(id, collation);
+                id
+            }
         };
         projection.push((id, expr.clone()));
         id
@@ -606,6 +626,7 @@ impl Binder<'_> {
         let order_by: Vec<SortKey> = directed.collect();
         let mut groups: Vec<(ColumnId, Expr)> = Vec::new();
         for expr in distinct_on {
+            let expr = self.by_collation(expr);
             if !groups.iter().any(|(_, known)| *known == expr) {
                 let id = self.group_column(&expr, || "distinct_on".into());
                 groups.push((id, expr));

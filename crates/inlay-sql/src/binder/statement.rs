@@ -24,9 +24,7 @@ impl Binder<'_> {
             }
             StatementKind::CreateTable(create) => self.create_table(create)?,
             StatementKind::CreateView(create) => self.create_view(create)?,
-            StatementKind::CreateIndex { name, table, columns, unique, if_not_exists } => {
-                self.create_index(name.as_ref(), table, columns, *unique, *if_not_exists)?
-            }
+            StatementKind::CreateIndex(create) => self.create_index(create)?,
             StatementKind::CreateSequence(create) => self.create_sequence(create)?,
             StatementKind::Drop { kind, names, if_exists, cascade } => {
                 self.drop(*kind, names, *if_exists, *cascade)?
@@ -42,6 +40,7 @@ impl Binder<'_> {
                 self.define_ctes(with)?;
                 self.statement(statement)?
             }
+            StatementKind::ChangingWith(with) => self.changing_with(with)?,
             StatementKind::Insert(insert) => self.insert(insert)?,
             StatementKind::Update(update) => self.update(update)?,
             StatementKind::Delete(delete) => self.delete(delete)?,

@@ -138,7 +138,7 @@ impl Binder<'_> {
         let mut rows: Vec<Vec<Value>> = bound.output.iter().map(described).collect();
         if let Plan::Scan { table, .. } = &bound.plan {
             let schema = table.table.schema();
-            for (row, (index, column)) in rows.iter_mut().zip(schema.columns.iter().enumerate()) {
+            for (row, (index, column)) in rows.iter_mut().zip(schema.visible()) {
                 if column.not_null {
                     row[2] = text("NO");
                 }
@@ -200,8 +200,8 @@ impl Binder<'_> {
         for (key, entry) in self.context.catalog.entries(&database) {
             let (name, columns): (String, Vec<(String, String)>) = match entry {
                 CatalogEntry::Table(table) => {
-                    let columns = &table.table.schema().columns;
-                    let columns = columns.iter().map(|c| (c.name.clone(), c.ty.to_string())).collect();
+                    let columns = table.table.schema().visible();
+                    let columns = columns.map(|(_, c)| (c.name.clone(), c.ty.to_string())).collect();
                     (table.name.clone(), columns)
                 }
                 CatalogEntry::View(view) => {

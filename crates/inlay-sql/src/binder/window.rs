@@ -86,6 +86,7 @@ impl Binder<'_> {
         self.check_key_count(call.over.order_by.len(), "ORDER BY")?;
         for written in &call.over.partition_by {
             let key = without_null_columns(self.collated_expr(written)?);
+            let key = self.by_collation(key);
             // A constant parts nothing.
             if !matches!(key, Expr::Literal { .. }) && !window.partition.contains(&key) {
                 window.partition.push(key);

@@ -13,6 +13,7 @@
 
 use super::column_set::ColumnSet;
 use super::equality::EqualityClasses;
+use super::indexed;
 use super::properties::{
     as_column, is_matched_once, is_never_null, keys, not_null_columns, output_set, rejected_nulls,
 };
@@ -20,17 +21,20 @@ use super::rewrite::{
     conjuncts_of, empty_relation, is_empty_relation, map_inputs, pass_through, split_conjuncts, take,
     with_stack,
 };
-use crate::plan::{ColumnId, Columns, Expr, JoinKind, OrderedJoinKind, Plan, SetOpKind, WindowExpr};
+use crate::plan::{
+    ColumnId, Columns, Expr, IndexedColumn, JoinKind, OrderedJoinKind, Plan, SetOpKind, WindowExpr,
+};
 use inlay_types::{Result, Value};
 use std::collections::HashMap;
 
 /// Pushes all filters of `plan` down.
 pub fn run(plan: Plan, columns: &Columns) -> Result<Plan> {
-    PushDown { columns }.push(plan, Vec::new())
+    PushDown { columns, indexed: indexed::simplified(columns) }.push(plan, Vec::new())
 }
 
 struct PushDown<'a> {
     columns: &'a Columns,
+    indexed: Vec<IndexedColumn>,
 }
 
 /// Conjuncts over the left input alone, over the right one alone, and the others.
@@ -173,6 +177,7 @@ impl PushDown<'_> {
             }
             Plan::Scan { table, columns, filters, row_id } => {
                 let own: ColumnSet = columns.iter().map(|c| c.id).collect();
+                indexed::use_columns(&self.indexed, &own, &mut predicates);
                 let (filters, above) = self.scan_filters(filters, predicates, &own);
                 Ok(match filters {
                     Some(filters) => Plan::Scan { table, columns, filters, row_id }.filter(above),

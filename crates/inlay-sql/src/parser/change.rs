@@ -1,13 +1,15 @@
 //! INSERT, UPDATE, DELETE, MERGE and TRUNCATE.
 
 use super::ast::{
-    ConflictAction, ConflictTarget, Delete, Expr, Ident, Insert, Merge, MergeAction, MergeClause, MergeKind,
-    ObjectName, OnConflict, Overriding, Pos, SelectItem, StatementKind, TableRef, Update,
+    ChangingCte, ChangingWith, ConflictAction, ConflictTarget, Delete, Expr, Ident, Insert, Merge,
+    MergeAction, MergeClause, MergeKind, ObjectName, OnConflict, Overriding, Pos, SelectItem, StatementKind,
+    TableRef, Update,
 };
 use super::convert::{Context, pos_of, unsupported};
 use super::{Reader, parse_error};
 use inlay_types::{Error, Result};
 use sqlparser::ast;
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
@@ -52,6 +54,70 @@ impl Reader<'_> {
             on_conflict,
             returning,
         })))
+    }
+
+    /// Whether a part of the WITH that comes next changes data.
+    pub(super) fn changes_in_with(&self) -> bool {
+        let (mut index, mut depth, mut opened) = (self.next_index(), 0usize, false);
+        loop {
+            match &self.parser.token_at(index).token {
+                Token::EOF | Token::SemiColon => return false,
+                Token::Whitespace(_) => {}
+                Token::LParen => {
+                    depth += 1;
+                    opened = depth == 1;
+                }
+                Token::RParen => {
+                    depth = depth.saturating_sub(1);
+                    opened = false;
+                }
+                Token::Word(word) => {
+                    use Keyword as K;
+                    if opened && matches!(word.keyword, K::INSERT | K::UPDATE | K::DELETE | K::MERGE) {
+                        // Not a column of that name, as in `a (update, b) AS`.
+                        let next = self.parser.token_at(self.significant_behind(index)).token.clone();
+                        return !matches!(next, Token::Comma | Token::RParen);
+                    }
+                    if depth == 0 && matches!(word.keyword, K::SELECT | K::VALUES | K::FROM | K::TABLE) {
+                        return false;
+                    }
+                    opened = false;
+                }
+                _ => opened = false,
+            }
+            index += 1;
+        }
+    }
+
+    fn significant_behind(&self, mut index: usize) -> usize {
+        index += 1;
+        while matches!(self.parser.token_at(index).token, Token::Whitespace(_)) {
+            index += 1;
+        }
+        index
+    }
+
+    /// `WITH [RECURSIVE] a [(columns)] AS (statement), ... statement`.
+    pub(super) fn changing_with(&mut self) -> Result<StatementKind> {
+        self.parser.next_token();
+        let recursive = self.word("recursive");
+        let mut ctes = Vec::new();
+        loop {
+            let name = self.identifier()?;
+            let columns = if self.starts_column_list() { self.column_list()? } else { Vec::new() };
+            self.expect_word("as")?;
+            self.word("not");
+            self.word("materialized");
+            self.expect(&Token::LParen)?;
+            let statement = self.statement()?;
+            self.expect(&Token::RParen)?;
+            ctes.push(ChangingCte { name, columns, statement });
+            if !self.parser.consume_token(&Token::Comma) {
+                break;
+            }
+        }
+        let statement = self.statement()?;
+        Ok(StatementKind::ChangingWith(Box::new(ChangingWith { recursive, ctes, statement })))
     }
 
     fn insert_or(&mut self) -> Result<Option<OnConflict>> {

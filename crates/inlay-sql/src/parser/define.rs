@@ -2,8 +2,8 @@
 
 use super::Reader;
 use super::ast::{
-    AlterAction, AlterSequence, ColumnDef, ColumnOrigin, ConstraintKind, CreateSequence, CreateTable,
-    CreateView, Expr, Ident, OnExisting, Pos, ReferenceAction, SequenceOptions, StatementKind,
+    AlterAction, AlterSequence, ColumnDef, ColumnOrigin, ConstraintKind, CreateIndex, CreateSequence,
+    CreateTable, CreateView, Expr, Ident, OnExisting, Pos, ReferenceAction, SequenceOptions, StatementKind,
     TableConstraint,
 };
 use super::convert::{Context, unsupported};
@@ -240,7 +240,8 @@ impl Context<'_, '_> {
             None => self.data_type(&column.data_type).map_err(|error| self.at(error, pos))?,
         };
         let origin = if serial.is_some() { ColumnOrigin::Serial } else { ColumnOrigin::Given };
-        let mut def = ColumnDef { name, data_type, not_null: serial.is_some(), default: None, origin };
+        let mut def =
+            ColumnDef { name, data_type, not_null: serial.is_some(), default: None, origin, collation: None };
         for option in column.options {
             let given = option.name;
             let own = vec![def.name.clone()];
@@ -269,9 +270,7 @@ impl Context<'_, '_> {
                     def.origin = self.generated(generated_as, sequence_options, generation_expr, pos)?
                 }
                 ast::ColumnOption::Comment(_) => {}
-                ast::ColumnOption::Collation(_) => {
-                    return Err(self.at(unsupported("COLLATE"), pos));
-                }
+                ast::ColumnOption::Collation(name) => def.collation = Some(name.to_string().replace('"', "")),
                 other => return Err(self.at(unsupported(format!("the column option {other}")), pos)),
             }
         }
@@ -357,23 +356,24 @@ impl Context<'_, '_> {
 
     pub(super) fn create_index(&self, create: ast::CreateIndex) -> Result<StatementKind> {
         let table = self.object_name(&create.table_name)?;
-        if create.predicate.is_some() {
-            return Err(self.at(unsupported("an index with WHERE"), table.pos()));
-        }
         if !create.include.is_empty() || create.nulls_distinct == Some(false) {
             return Err(self.at(unsupported("INCLUDE and NULLS NOT DISTINCT of an index"), table.pos()));
         }
-        Ok(StatementKind::CreateIndex {
+        let key = |column: ast::IndexColumn| {
+            let mut expr = column.column.expr;
+            while let ast::Expr::Nested(inner) = expr {
+                expr = *inner;
+            }
+            self.with_text(expr)
+        };
+        Ok(StatementKind::CreateIndex(Box::new(CreateIndex {
             name: create.name.map(|name| self.object_name(&name)).transpose()?,
             table,
-            columns: create
-                .columns
-                .into_iter()
-                .map(|column| self.expr(column.column.expr))
-                .collect::<Result<_>>()?,
+            columns: create.columns.into_iter().map(key).collect::<Result<_>>()?,
+            filter: create.predicate.map(|condition| self.with_text(condition)).transpose()?,
             unique: create.unique,
             if_not_exists: create.if_not_exists,
-        })
+        })))
     }
 
     pub(super) fn alter_table(&self, alter: ast::AlterTable) -> Result<StatementKind> {

@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Index of the next token that is not white space.
-    fn next_index(&self) -> usize {
+    pub(super) fn next_index(&self) -> usize {
         let mut index = self.parser.index();
         while matches!(self.parser.token_at(index).token, Token::Whitespace(_)) {
             index += 1;

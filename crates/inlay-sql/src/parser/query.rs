@@ -126,7 +126,7 @@ impl Context<'_, '_> {
             }
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
                 Err(unsupported(
-                    "INSERT, UPDATE, DELETE or MERGE in a WITH or subquery: make it a statement of its own",
+                    "INSERT, UPDATE, DELETE or MERGE inside of a query, instead of in the WITH in front of the whole statement,",
                 ))
             }
         })

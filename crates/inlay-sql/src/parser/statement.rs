@@ -69,6 +69,7 @@ impl Reader<'_> {
             }
             "EXPORT" => self.export()?,
             "IMPORT" => self.import()?,
+            "WITH" if self.changes_in_with() => self.changing_with()?,
             "WITH" if self.with_changes() => {
                 let with = self.with_clause(first_token)?;
                 StatementKind::With { with: Box::new(with), statement: Box::new(self.statement()?) }
@@ -451,6 +452,19 @@ impl Reader<'_> {
         let path_pos = pos_of(self.parser.peek_token_ref().span.start);
         let path = match &self.parser.peek_token_ref().token {
             Token::SingleQuotedString(path) => path.clone(),
+            Token::Word(word) if word.quote_style.is_none() => {
+                let stream = word.value.to_uppercase();
+                if !matches!(stream.as_str(), "STDOUT" | "STDIN" | "PROGRAM") {
+                    return self.syntax("a file name in single quotes");
+                }
+                let error = Error::Unsupported {
+                    feature: format!("COPY with {stream}: a library has no standard input and output,"),
+                    alternative: Some(
+                        "name a file in single quotes, or fetch the rows of a query".to_string(),
+                    ),
+                };
+                return Err(error.at(path_pos.line, path_pos.column, self.sql));
+            }
             _ => return self.syntax("a file name in single quotes"),
         };
         self.parser.next_token();
@@ -494,7 +508,11 @@ impl Reader<'_> {
                 Token::Word(_) => wrapped,
                 _ => true,
             };
-            let value = if has_value { Some(self.setting_value()?) } else { None };
+            let value = match next {
+                Token::LParen if has_value => Some(self.name_list()?),
+                _ if has_value => Some(self.setting_value()?),
+                _ => None,
+            };
             options.push(CopyOption { name, value });
             if wrapped && !self.parser.consume_token(&Token::Comma) {
                 break;
@@ -504,6 +522,23 @@ impl Reader<'_> {
             return self.syntax(", or )");
         }
         Ok(options)
+    }
+
+    /// `(a, "b", 'c')` as the text of a list.
+    fn name_list(&mut self) -> Result<Expr> {
+        let pos = self.pos();
+        self.expect(&Token::LParen)?;
+        let mut names = Vec::new();
+        loop {
+            let name = self.identifier()?.value;
+            names.push(format!("\"{}\"", name));
+            if !self.parser.consume_token(&Token::Comma) {
+                break;
+            }
+        }
+        self.expect(&Token::RParen)?;
+        let text = format!("[{}]", names.join(", "));
+        Ok(Expr { pos, kind: ExprKind::Literal(super::ast::Literal::String(text)) })
     }
 
     fn converted(&self, statement: ast::Statement, first_token: usize) -> Result<StatementKind> {

@@ -228,7 +228,7 @@ fn tables_views_and_changes() {
     );
     assert!(matches!(
         kind("CREATE UNIQUE INDEX i ON t (a, b)"),
-        StatementKind::CreateIndex { unique: true, .. }
+        StatementKind::CreateIndex(create) if create.unique
     ));
     assert!(matches!(kind("DROP INDEX i"), StatementKind::Drop { kind: ObjectKind::Index, .. }));
 }

@@ -15,6 +15,7 @@
 pub mod display;
 pub mod estimates;
 pub mod expr;
+mod held;
 mod lambda;
 pub mod object;
 pub mod statement;
@@ -22,6 +23,7 @@ pub mod window;
 
 pub use estimates::{ColumnEstimate, Estimates};
 pub use expr::{AggregateExpr, CompareOp, Expr, Place, SortKey};
+pub use held::HeldRows;
 pub use lambda::{Lambda, LambdaKind};
 pub use statement::Statement;
 pub use window::WindowExpr;
@@ -48,6 +50,21 @@ pub struct ColumnDef {
     pub name: String,
     /// Its type.
     pub ty: LogicalType,
+    /// The collation that its texts have from the column of a table.
+    pub collation: Option<Arc<str>>,
+}
+
+/// A column of a scan that holds the value of an expression over others of it, for an index.
+#[derive(Clone, Debug)]
+pub struct IndexedColumn {
+    /// The column.
+    pub id: ColumnId,
+    /// Its type.
+    pub ty: LogicalType,
+    /// The expression.
+    pub expr: Expr,
+    /// Of a partial index: where this is not TRUE, the column is NULL.
+    pub condition: Option<Expr>,
 }
 
 /// All columns of one query, by id.
@@ -55,6 +72,7 @@ pub struct ColumnDef {
 pub struct Columns {
     defs: Vec<ColumnDef>,
     next_shared: u32,
+    indexed: Vec<IndexedColumn>,
 }
 
 impl Columns {
@@ -65,14 +83,27 @@ impl Columns {
 
     /// A new column.
     pub fn add(&mut self, name: impl Into<String>, ty: LogicalType) -> ColumnId {
-        self.defs.push(ColumnDef { name: name.into(), ty });
+        self.defs.push(ColumnDef { name: name.into(), ty, collation: None });
         ColumnId(self.defs.len() as u32 - 1)
     }
 
     /// A new column with the name and type of another.
     pub fn copy_of(&mut self, id: ColumnId) -> ColumnId {
         let def = self.defs[id.0 as usize].clone();
-        self.add(def.name, def.ty)
+        self.defs.push(def);
+        ColumnId(self.defs.len() as u32 - 1)
+    }
+
+    /// Gives a column a collation.
+    pub fn collate(&mut self, id: ColumnId, collation: Option<Arc<str>>) {
+        if let Some(def) = self.defs.get_mut(id.0 as usize) {
+            def.collation = collation;
+        }
+    }
+
+    /// The collation of a column.
+    pub fn collation(&self, id: ColumnId) -> Option<&Arc<str>> {
+        self.defs.get(id.0 as usize)?.collation.as_ref()
     }
 
     /// Name and type of a column.
@@ -94,6 +125,16 @@ impl Columns {
     pub fn add_shared(&mut self) -> SharedId {
         self.next_shared += 1;
         SharedId(self.next_shared - 1)
+    }
+
+    /// Notes a column that holds the value of an expression.
+    pub fn add_indexed(&mut self, indexed: IndexedColumn) {
+        self.indexed.push(indexed);
+    }
+
+    /// The columns that hold values of expressions.
+    pub fn indexed(&self) -> &[IndexedColumn] {
+        &self.indexed
     }
 
     /// Number of columns.

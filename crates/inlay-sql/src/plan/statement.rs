@@ -6,8 +6,8 @@
 //! - A row expression is evaluated by the facade on batches of rows it has in hand. It reads column `i` of such a batch
 //!   as `ColumnId(i)`; each use says what the batch consists of. Row expressions hold no subqueries.
 
-use super::{ColumnId, Columns, Estimates, Expr, Plan};
-use inlay_catalog::{DefinitionKind, SequenceSchema, TableEntry, TableSchema};
+use super::{ColumnId, Columns, Estimates, Expr, HeldRows, Plan};
+use inlay_catalog::{ColumnSchema, DefinitionKind, SequenceSchema, TableEntry, TableSchema};
 use inlay_types::Value;
 use std::sync::Arc;
 
@@ -67,20 +67,7 @@ pub enum Statement {
         if_not_exists: bool,
     },
     /// CREATE INDEX.
-    CreateIndex {
-        /// Of which database.
-        database: String,
-        /// Name of the index.
-        name: String,
-        /// Its table.
-        table: Arc<TableEntry>,
-        /// Positions of its columns.
-        columns: Vec<usize>,
-        /// UNIQUE.
-        unique: bool,
-        /// IF NOT EXISTS.
-        if_not_exists: bool,
-    },
+    CreateIndex(Box<CreateIndex>),
     /// CREATE SEQUENCE.
     CreateSequence {
         /// Of which database.
@@ -98,6 +85,13 @@ pub enum Statement {
     Object(Box<super::object::ObjectStatement>),
     /// DROP of any number of things.
     Drop(Box<Drop>),
+    /// WITH of which a part changes data.
+    Changing {
+        /// The parts, in order.
+        parts: Vec<ChangingPart>,
+        /// What stands behind them.
+        statement: Box<Statement>,
+    },
     /// ALTER TABLE.
     AlterTable(Box<AlterTable>),
     /// ALTER VIEW ... RENAME TO.
@@ -588,6 +582,28 @@ impl Statement {
         }
     }
 
+    /// What RETURNING of a statement says.
+    pub fn returning(&self) -> Option<&Returning> {
+        match self {
+            Self::Insert(insert) => insert.returning.as_ref(),
+            Self::Delete(delete) => delete.returning.as_ref(),
+            Self::Update(update) => update.returning.as_ref(),
+            Self::Merge(merge) => merge.returning.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The table whose rows a statement changes, and its database.
+    pub fn target(&self) -> Option<(&str, &Arc<TableEntry>)> {
+        match self {
+            Self::Insert(insert) => Some((&insert.database, &insert.table)),
+            Self::Delete(delete) => Some((&delete.database, &delete.table)),
+            Self::Update(update) => Some((&update.database, &update.table)),
+            Self::Merge(merge) => Some((&merge.database, &merge.table)),
+            _ => None,
+        }
+    }
+
     /// The query inside, to be changed.
     pub fn query_mut(&mut self) -> Option<&mut Query> {
         match self {
@@ -609,10 +625,11 @@ impl Statement {
             Self::Explain { .. } => "EXPLAIN",
             Self::CreateTable(_) => "CREATE TABLE",
             Self::CreateView { .. } => "CREATE VIEW",
-            Self::CreateIndex { .. } => "CREATE INDEX",
+            Self::CreateIndex(_) => "CREATE INDEX",
             Self::CreateSequence { .. } => "CREATE SEQUENCE",
             Self::Object(object) => object.kind(),
             Self::Drop(_) => "DROP",
+            Self::Changing { .. } => "WITH",
             Self::AlterTable(_) => "ALTER TABLE",
             Self::RenameView { .. } => "ALTER VIEW",
             Self::AlterSequence { .. } => "ALTER SEQUENCE",
@@ -642,4 +659,32 @@ impl Statement {
             Self::ImportDatabase { .. } => "IMPORT DATABASE",
         }
     }
+}
+
+/// A part of a WITH that changes data.
+#[derive(Clone, Debug)]
+pub struct ChangingPart {
+    /// Where what it returns goes.
+    pub rows: Arc<HeldRows>,
+    /// What it does.
+    pub statement: Statement,
+}
+
+/// CREATE INDEX.
+#[derive(Clone, Debug)]
+pub struct CreateIndex {
+    /// Of which database.
+    pub database: String,
+    /// Name of the index.
+    pub name: String,
+    /// Its table.
+    pub table: Arc<TableEntry>,
+    /// Positions of its columns; `added` are those behind the columns of the table.
+    pub columns: Vec<usize>,
+    /// Hidden columns that the table gets, and their values over its rows.
+    pub added: Vec<(ColumnSchema, Expr)>,
+    /// UNIQUE.
+    pub unique: bool,
+    /// IF NOT EXISTS.
+    pub if_not_exists: bool,
 }

@@ -23,8 +23,7 @@ struct Sorted {
 
 impl Run<'_> {
     /// Carries out INSERT with its rows in hand.
-    pub(super) fn insert_rows(&self, insert: Insert) -> Result<QueryResult> {
-        let mut writer = RowWriter::new(self, &insert.database)?;
+    pub(super) fn insert_rows(&self, writer: &mut RowWriter<'_>, insert: Insert) -> Result<QueryResult> {
         let (_, batches) = self.batches(insert.query)?;
         let table = writer.transaction.table_to_write(insert.table.table.id())?;
         let types = types_of(&table);
@@ -34,20 +33,19 @@ impl Run<'_> {
             OnConflict::Fail => Sorted { new: (0..rows.len() as u32).collect(), met: Vec::new() },
             OnConflict::Nothing { key } => {
                 let keys = key.clone().map_or_else(|| table.schema().all_keys(), |key| vec![key]);
-                Sorted { new: without_conflicts(&writer, &table, &keys, &rows)?, met: Vec::new() }
+                Sorted { new: without_conflicts(writer, &table, &keys, &rows)?, met: Vec::new() }
             }
-            OnConflict::Update(update) => sort(&writer, &table, &update.key, &rows)?,
+            OnConflict::Update(update) => sort(writer, &table, &update.key, &rows)?,
         };
         let new = if sorted.new.len() == rows.len() { rows.clone() } else { rows.take(&sorted.new) };
         checks.check_all(&new)?;
         let (mut answer, mut places) = (new.clone(), sorted.new);
         if let OnConflict::Update(update) = &insert.on_conflict {
-            let (changed, origins) = change(&mut writer, &table, update, &checks, &rows, sorted.met)?;
+            let (changed, origins) = change(writer, &table, update, &checks, &rows, sorted.met)?;
             answer = stacked(&new, &changed, &types);
             places.extend(origins);
         }
         writer.insert(table.id(), &new)?;
-        writer.finish()?;
         let Some(returning) = insert.returning else { return Ok(QueryResult::changed(answer.len() as u64)) };
         if !places.is_sorted() {
             let mut order: Vec<u32> = (0..places.len() as u32).collect();

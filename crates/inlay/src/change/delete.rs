@@ -11,9 +11,15 @@ impl Run<'_> {
     /// Carries out DELETE.
     pub(crate) fn delete(&self, delete: Delete) -> Result<QueryResult> {
         let mut writer = RowWriter::new(self, &delete.database)?;
+        let result = self.delete_with(&mut writer, delete)?;
+        writer.finish()?;
+        Ok(result)
+    }
+
+    /// DELETE as a part of the writer's statement.
+    pub(super) fn delete_with(&self, writer: &mut RowWriter<'_>, delete: Delete) -> Result<QueryResult> {
         let (query, batches) = self.batches(delete.query)?;
         let count = writer.delete(delete.table.table.id(), &row_ids(&batches))?;
-        writer.finish()?;
         let Some(returning) = delete.returning else { return Ok(QueryResult::changed(count)) };
         let rows = joined(&batches, &output_types(&query));
         let kept = Batch::new(rows.columns()[1..].to_vec(), rows.len());

@@ -9,7 +9,7 @@ use crate::database::same_name;
 use inlay_catalog::{Table, TableSchema};
 use inlay_sql::binder;
 use inlay_storage::store::{Object, ObjectId, State};
-use inlay_storage::{ForeignKey, Origin, ReferenceAction, TableSnapshot};
+use inlay_storage::{ForeignKey, ReferenceAction, TableSnapshot};
 use inlay_types::{Batch, Error, LogicalType, Result, Vector};
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ impl RowWriter<'_> {
     fn assign(&mut self, table: &Table, ids: &[i64], mut set: Vec<usize>, values: Vec<Vector>) -> Result<()> {
         let schema = table.schema();
         let mut values = Batch::new(values, ids.len());
-        let is_computed = schema.columns.iter().any(|column| matches!(column.origin, Origin::Computed(_)));
+        let is_computed = schema.columns.iter().any(|column| column.origin.computation().is_some());
         if is_computed || !schema.checks.is_empty() {
             let names = self.run.names(&[]);
             let (generated, checks) = self.run.with_context(&names, |context| {

@@ -41,6 +41,13 @@ impl Run<'_> {
     /// Carries out MERGE.
     pub(crate) fn merge(&self, merge: Merge) -> Result<QueryResult> {
         let mut writer = RowWriter::new(self, &merge.database)?;
+        let result = self.merge_with(&mut writer, merge)?;
+        writer.finish()?;
+        Ok(result)
+    }
+
+    /// MERGE as a part of the writer's statement.
+    pub(super) fn merge_with(&self, writer: &mut RowWriter<'_>, merge: Merge) -> Result<QueryResult> {
         let (query, batches) = self.batches(merge.query)?;
         let joined_rows = joined(&batches, &output_types(&query));
         let table = &merge.table.table;
@@ -60,7 +67,6 @@ impl Run<'_> {
             writer.update(table.id(), &updated, &work.set, &Batch::new(values, updated.len()))?;
         }
         writer.insert(table.id(), &work.inserted.rows)?;
-        writer.finish()?;
         let count = work.deleted.places.len() + work.updated.places.len() + work.inserted.places.len();
         match merge.returning {
             None => Ok(QueryResult::changed(count as u64)),

@@ -6,13 +6,14 @@
 //! ```
 //! - [`rows`]: expressions over rows in hand. [`checks`]: CHECK. [`lookup`]: rows by the values of columns.
 //! - [`writer`]: the one way by which rows change. [`foreign_keys`]: what follows from it.
-//! - `insert`, `conflict`, `update`, `delete`, `merge`: one statement each. [`returning`]: its answer.
+//! - `insert`, `conflict`, `update`, `delete`, `merge`: one statement each; `changing`: several in a WITH. [`returning`]: its answer.
 //!
 //! Invariants
 //! - Constraints hold at the end of each statement, not in between. A statement that fails leaves nothing: whoever runs
 //!   it rolls back.
 //! - What a constraint was looked up by is noted, so that a change of it by another transaction is a conflict.
 
+mod changing;
 pub(crate) mod checks;
 mod conflict;
 mod delete;

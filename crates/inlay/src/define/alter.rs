@@ -1,5 +1,6 @@
 //! ALTER TABLE: the rows get the new columns, then what is new about the schema is checked on them.
 
+use super::index::drop_unused_columns;
 use super::object::{move_comments, rename_materialized};
 use super::sequence::change_sequence;
 use crate::change::checks::Checks;
@@ -51,6 +52,7 @@ impl Run<'_> {
         move_comments(&transaction, id, &moved)?;
         rename_materialized(&transaction, &old.schema().name, &alter.schema.name)?;
         move_indexes(&transaction, &old, &alter.schema, &alter.columns)?;
+        drop_unused_columns(&transaction, id)?;
 
         self.check_rows(&table, &alter.verify.checks)?;
         let new_keys = alter.verify.foreign_keys.iter().map(|&index| &alter.schema.foreign_keys[index]);
@@ -63,7 +65,7 @@ impl Run<'_> {
         Ok(QueryResult::done())
     }
 
-    fn column_source(
+    pub(super) fn column_source(
         &self,
         table: &Table,
         source: &Source,
@@ -141,7 +143,7 @@ fn values_of_group(program: &Program, group: &RowGroup, ty: inlay_types::Logical
 }
 
 /// Indexes follow their columns, and go with them.
-fn move_indexes(
+pub(super) fn move_indexes(
     transaction: &Transaction,
     old: &Table,
     schema: &TableSchema,

@@ -108,7 +108,7 @@ impl Run<'_> {
         options: &[(String, Value)],
     ) -> Result<(String, u64)> {
         let schema = table.schema();
-        let given = schema.columns.iter().filter(|column| !matches!(column.origin, Origin::Computed(_)));
+        let given = schema.columns.iter().filter(|column| column.origin.computation().is_none());
         let names: Vec<&str> = given.map(|column| column.name.as_str()).collect();
         let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
         let (place, own) = inlay_catalog::split_name(&schema.name);
@@ -309,7 +309,7 @@ impl Contents {
             let made = match view {
                 ExportedView::Plain(view) => text::create_view(view),
                 ExportedView::Materialized(table, definition) => {
-                    let columns = table.schema().columns.iter().map(|column| column.name.as_str());
+                    let columns = table.schema().visible().map(|(_, column)| column.name.as_str());
                     let (name, columns) = (text::name(&definition.name), text::list(columns));
                     format!("CREATE MATERIALIZED VIEW {name} {columns} AS {} WITH NO DATA", definition.sql)
                 }

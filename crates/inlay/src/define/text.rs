@@ -37,7 +37,7 @@ pub(crate) fn create_table(
     foreign_keys: &[&ForeignKey],
     identity: &dyn Fn(&ColumnSchema) -> Option<SequenceOptions>,
 ) -> String {
-    let mut parts: Vec<String> = schema.columns.iter().map(|column| column_text(column, identity)).collect();
+    let mut parts: Vec<String> = schema.visible().map(|(_, column)| column_text(column, identity)).collect();
     let names =
         |positions: &[usize]| list(positions.iter().map(|&index| schema.columns[index].name.as_str()));
     let given = |key: &[usize]| {
@@ -47,7 +47,8 @@ pub(crate) fn create_table(
     if !schema.primary_key.is_empty() {
         parts.push(format!("{}PRIMARY KEY {}", given(&schema.primary_key), names(&schema.primary_key)));
     }
-    parts.extend(keys.iter().map(|key| format!("{}UNIQUE {}", given(key), names(key))));
+    let keys = keys.iter().filter(|key| schema.is_visible_key(key));
+    parts.extend(keys.map(|key| format!("{}UNIQUE {}", given(key), names(key))));
     let check = |check: &inlay_storage::Check| {
         format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.condition)
     };
@@ -58,6 +59,9 @@ pub(crate) fn create_table(
 
 fn column_text(column: &ColumnSchema, identity: &dyn Fn(&ColumnSchema) -> Option<SequenceOptions>) -> String {
     let mut text = format!("{} {}", quoted(&column.name), column.ty);
+    if let Some(collation) = &column.collation {
+        let _ = write!(text, " COLLATE {}", quoted(collation));
+    }
     let kind = match &column.origin {
         Origin::Computed(expression) => {
             let _ = write!(text, " GENERATED ALWAYS AS ({expression}) STORED");
@@ -65,7 +69,7 @@ fn column_text(column: &ColumnSchema, identity: &dyn Fn(&ColumnSchema) -> Option
         }
         Origin::IdentityAlways => Some("ALWAYS"),
         Origin::IdentityByDefault => Some("BY DEFAULT"),
-        Origin::Given => {
+        Origin::Given | Origin::Indexed(_) => {
             if let Some(default) = &column.default {
                 let _ = write!(text, " DEFAULT {default}");
             }
@@ -119,12 +123,42 @@ pub(crate) fn create_sequence(sequence: &Sequence) -> String {
 /// CREATE INDEX.
 pub(crate) fn create_index(index: &IndexDefinition, schema: &TableSchema) -> String {
     let unique = if index.unique { "UNIQUE " } else { "" };
-    let columns = list(index.columns.iter().map(|&column| schema.columns[column].name.as_str()));
+    let columns = index.columns.iter().filter_map(|&column| schema.columns.get(column));
+    let keys: Vec<String> = columns.clone().map(index_key).collect();
+    let condition = columns.filter_map(condition_of).next();
+    let condition = condition.map_or_else(String::new, |condition| format!(" WHERE {condition}"));
     format!(
-        "CREATE {unique}INDEX {} ON {} {columns}",
+        "CREATE {unique}INDEX {} ON {} ({}){condition}",
         quoted(inlay_catalog::bare_name(&index.name)),
-        name(&schema.name)
+        name(&schema.name),
+        keys.join(", ")
     )
+}
+
+/// A key of an index: a column, or an expression in parentheses.
+pub(crate) fn index_key(column: &ColumnSchema) -> String {
+    match &column.origin {
+        Origin::Indexed(indexed) if is_name(&indexed.expression) => indexed.expression.clone(),
+        Origin::Indexed(indexed) => format!("({})", indexed.expression),
+        _ => quoted(&column.name),
+    }
+}
+
+/// Whether a text is a name and nothing else.
+fn is_name(text: &str) -> bool {
+    let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match quoted {
+        Some(inner) => !inner.contains('"'),
+        None => text.chars().all(|c| c.is_alphanumeric() || c == '_'),
+    }
+}
+
+/// The condition of a partial index, which one of its columns has.
+pub(crate) fn condition_of(column: &ColumnSchema) -> Option<&String> {
+    match &column.origin {
+        Origin::Indexed(indexed) => indexed.condition.as_ref(),
+        _ => None,
+    }
 }
 
 /// CREATE VIEW.

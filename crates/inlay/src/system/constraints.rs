@@ -4,7 +4,6 @@ use super::Rows;
 use super::gather::{Gather, Seen, list, number, optional, text};
 use crate::define::text as sql;
 use inlay_catalog::{TableSchema, bare_name};
-use inlay_storage::store::Object;
 use inlay_types::Value;
 
 /// A constraint of a table.
@@ -31,7 +30,7 @@ fn constraints_of(schema: &TableSchema) -> Vec<Constraint> {
         columns.iter().map(|&column| schema.columns[column].name.as_str()).collect::<Vec<_>>()
     };
     let bare = bare_name(&schema.name);
-    for key in schema.all_keys() {
+    for key in schema.all_keys().into_iter().filter(|key| schema.is_visible_key(key)) {
         let listed = names(&key).join(", ");
         let name = inlay_sql::binder::key_name(schema, &key);
         let (kind, written) = if key == schema.primary_key {
@@ -91,40 +90,35 @@ fn referenced_key(gather: &Gather<'_>, seen: &Seen, table: &str, columns: &[Stri
 
 pub(super) fn constraints(gather: &Gather<'_>) -> Rows {
     let mut rows = Vec::new();
-    for seen in gather.databases() {
-        for object in seen.objects() {
-            let Object::Table(slot) = object else { continue };
-            let Some(table) = gather.table(&seen, object.id()) else { continue };
-            let schema = table.schema();
-            for (index, constraint) in constraints_of(schema).into_iter().enumerate() {
-                let columns = &constraint.columns;
-                let (target, referenced, on_update, on_delete) =
-                    constraint.referenced.clone().map_or((None, Vec::new(), None, None), |(t, c, u, d)| {
-                        (Some(t), c, Some(u.to_string()), Some(d.to_string()))
-                    });
-                let key =
-                    target.as_ref().and_then(|target| referenced_key(gather, &seen, target, &referenced));
-                let mut row = seen.place(slot.name());
-                row.extend([
-                    text(bare_name(slot.name())),
-                    Value::BigInt(seen.object_oid(object.id())),
-                    number(index),
-                    text(constraint.kind),
-                    text(constraint.text),
-                    optional(constraint.expression),
-                    text(list(columns.iter().map(ToString::to_string))),
-                    text(list(columns.iter().map(|&column| &schema.columns[column].name))),
-                    text(constraint.name),
-                    optional(target.map(|target| bare_name(&target).to_string())),
-                    text(list(&referenced)),
-                    // Constraints have no numbers of their own: made from the table's.
-                    Value::BigInt((seen.object_oid(object.id()) << 12) + index as i64),
-                    optional(on_update),
-                    optional(on_delete),
-                    optional(key),
-                ]);
-                rows.push(row);
-            }
+    for (seen, id, table) in gather.tables() {
+        let schema = table.schema();
+        for (index, constraint) in constraints_of(schema).into_iter().enumerate() {
+            let columns = &constraint.columns;
+            let (target, referenced, on_update, on_delete) =
+                constraint.referenced.clone().map_or((None, Vec::new(), None, None), |(t, c, u, d)| {
+                    (Some(t), c, Some(u.to_string()), Some(d.to_string()))
+                });
+            let key = target.as_ref().and_then(|target| referenced_key(gather, &seen, target, &referenced));
+            let mut row = seen.place(&schema.name);
+            row.extend([
+                text(bare_name(&schema.name)),
+                Value::BigInt(seen.object_oid(id)),
+                number(index),
+                text(constraint.kind),
+                text(constraint.text),
+                optional(constraint.expression),
+                text(list(columns.iter().map(ToString::to_string))),
+                text(list(columns.iter().map(|&column| &schema.columns[column].name))),
+                text(constraint.name),
+                optional(target.map(|target| bare_name(&target).to_string())),
+                text(list(&referenced)),
+                // Constraints have no numbers of their own: made from the table's.
+                Value::BigInt((seen.object_oid(id) << 12) + index as i64),
+                optional(on_update),
+                optional(on_delete),
+                optional(key),
+            ]);
+            rows.push(row);
         }
     }
     rows
@@ -132,29 +126,25 @@ pub(super) fn constraints(gather: &Gather<'_>) -> Rows {
 
 pub(super) fn key_columns(gather: &Gather<'_>) -> Rows {
     let mut rows = Vec::new();
-    for seen in gather.databases() {
-        for object in seen.objects() {
-            let Object::Table(slot) = object else { continue };
-            let Some(table) = gather.table(&seen, object.id()) else { continue };
-            let schema = table.schema();
-            for constraint in constraints_of(schema) {
-                if !matches!(constraint.kind, "PRIMARY KEY" | "UNIQUE" | "FOREIGN KEY") {
-                    continue;
-                }
-                for (index, &column) in constraint.columns.iter().enumerate() {
-                    let target = constraint.referenced.as_ref();
-                    rows.push(vec![
-                        text(&seen.name),
-                        text(inlay_catalog::schema_of(slot.name())),
-                        text(bare_name(slot.name())),
-                        text(&constraint.name),
-                        text(constraint.kind),
-                        text(&schema.columns[column].name),
-                        number(index + 1),
-                        optional(target.map(|target| bare_name(&target.0).to_string())),
-                        optional(target.and_then(|target| target.1.get(index).cloned())),
-                    ]);
-                }
+    for (seen, _, table) in gather.tables() {
+        let schema = table.schema();
+        for constraint in constraints_of(schema) {
+            if !matches!(constraint.kind, "PRIMARY KEY" | "UNIQUE" | "FOREIGN KEY") {
+                continue;
+            }
+            for (index, &column) in constraint.columns.iter().enumerate() {
+                let target = constraint.referenced.as_ref();
+                rows.push(vec![
+                    text(&seen.name),
+                    text(inlay_catalog::schema_of(&schema.name)),
+                    text(bare_name(&schema.name)),
+                    text(&constraint.name),
+                    text(constraint.kind),
+                    text(&schema.columns[column].name),
+                    number(index + 1),
+                    optional(target.map(|target| bare_name(&target.0).to_string())),
+                    optional(target.and_then(|target| target.1.get(index).cloned())),
+                ]);
             }
         }
     }

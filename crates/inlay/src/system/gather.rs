@@ -3,6 +3,7 @@
 use crate::define::object::comment_on;
 use crate::names::Names;
 use inlay_catalog::{MAIN, SYSTEM, TEMPORARY, schema_of};
+use inlay_storage::Table;
 use inlay_storage::store::{DefinitionKind, Object, ObjectId, State};
 use inlay_types::{LogicalType, Value};
 use std::sync::Arc;
@@ -138,8 +139,21 @@ impl Gather<'_> {
         vec![text(SYSTEM), Value::BigInt(0), text(schema), Value::BigInt(oid)]
     }
 
+    /// Every table of every database, with its number. One that cannot be read is left out, and the statement fails.
+    pub fn tables(&self) -> Vec<(Arc<Seen>, ObjectId, Arc<Table>)> {
+        let mut all = Vec::new();
+        for seen in self.databases().into_iter().map(Arc::new) {
+            for object in seen.objects().into_iter().filter(|object| matches!(object, Object::Table(_))) {
+                if let Some(table) = self.table(&seen, object.id()) {
+                    all.push((Arc::clone(&seen), object.id(), table));
+                }
+            }
+        }
+        all
+    }
+
     /// Tables, with what has to be read for them; one that cannot be read is left out, and the statement fails.
-    pub fn table(&self, seen: &Seen, id: ObjectId) -> Option<Arc<inlay_storage::Table>> {
+    pub fn table(&self, seen: &Seen, id: ObjectId) -> Option<Arc<Table>> {
         self.names.noted(seen.state.table(id))
     }
 }

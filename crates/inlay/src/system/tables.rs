@@ -351,35 +351,31 @@ fn create_table_text(schema: &TableSchema) -> String {
 
 fn tables(gather: &Gather<'_>) -> Rows {
     let mut rows = Vec::new();
-    for seen in gather.databases() {
-        for object in seen.objects() {
-            let Object::Table(slot) = object else { continue };
-            let Some(table) = gather.table(&seen, object.id()) else { continue };
-            let schema = table.schema();
-            let view = seen.state.definition(DefinitionKind::MaterializedView, slot.name());
-            let made = match view {
-                Some(view) => {
-                    format!("CREATE MATERIALIZED VIEW {} AS {};", sql::name(slot.name()), view.sql)
-                }
-                None => create_table_text(schema),
-            };
-            let mut row = seen.place(slot.name());
-            row.extend([
-                text(bare_name(slot.name())),
-                Value::BigInt(seen.object_oid(object.id())),
-                seen.comment(object.id(), None),
-                Value::Boolean(false),
-                Value::Boolean(seen.is_temporary()),
-                Value::Boolean(!schema.primary_key.is_empty()),
-                number(table.row_count()),
-                number(schema.columns.len()),
-                number(seen.state.indexes_of(object.id()).count() + schema.all_keys().len()),
-                number(schema.checks.len()),
-                text(made),
-                Value::Boolean(view.is_some()),
-            ]);
-            rows.push(row);
-        }
+    for (seen, id, table) in gather.tables() {
+        let schema = table.schema();
+        let view = seen.state.definition(DefinitionKind::MaterializedView, &schema.name);
+        let made = match view {
+            Some(view) => {
+                format!("CREATE MATERIALIZED VIEW {} AS {};", sql::name(&schema.name), view.sql)
+            }
+            None => create_table_text(schema),
+        };
+        let mut row = seen.place(&schema.name);
+        row.extend([
+            text(bare_name(&schema.name)),
+            Value::BigInt(seen.object_oid(id)),
+            seen.comment(id, None),
+            Value::Boolean(false),
+            Value::Boolean(seen.is_temporary()),
+            Value::Boolean(!schema.primary_key.is_empty()),
+            number(table.row_count()),
+            number(schema.visible().count()),
+            number(seen.state.indexes_of(id).count() + schema.all_keys().len()),
+            number(schema.checks.len()),
+            text(made),
+            Value::Boolean(view.is_some()),
+        ]);
+        rows.push(row);
     }
     rows
 }
@@ -397,12 +393,12 @@ fn columns(gather: &Gather<'_>) -> Rows {
             match object {
                 Object::Table(_) => {
                     let Some(table) = gather.table(&seen, id) else { continue };
-                    for (index, column) in table.schema().columns.iter().enumerate() {
+                    for (index, (_, column)) in table.schema().visible().enumerate() {
                         let (expression, identity) = match &column.origin {
                             Origin::Computed(expression) => (Some(expression.clone()), None),
                             Origin::IdentityAlways => (None, Some("ALWAYS".to_string())),
                             Origin::IdentityByDefault => (None, Some("BY DEFAULT".to_string())),
-                            Origin::Given => (None, None),
+                            Origin::Given | Origin::Indexed(_) => (None, None),
                         };
                         let mut row = head();
                         row.extend([
@@ -506,7 +502,10 @@ fn indexes(gather: &Gather<'_>) -> Rows {
                 seen.comment(index.id, None),
                 Value::Boolean(index.unique),
                 Value::Boolean(false),
-                text(list(columns.map(|column| &column.name))),
+                text(list(columns.map(|column| match &column.origin {
+                    Origin::Indexed(indexed) => indexed.expression.clone(),
+                    _ => column.name.clone(),
+                }))),
                 text(sql::create_index(index, schema) + ";"),
             ]);
             rows.push(row);

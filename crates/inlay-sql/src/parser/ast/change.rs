@@ -1,6 +1,6 @@
 //! Statements that change and copy rows.
 
-use super::{Expr, Ident, ObjectName, Pos, Query, SelectItem, TableRef};
+use super::{Expr, Ident, ObjectName, Pos, Query, SelectItem, Statement, TableRef};
 
 /// `INSERT INTO`.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,4 +140,22 @@ pub enum Copy {
 pub struct CopyOption {
     pub name: Ident,
     pub value: Option<Expr>,
+}
+
+/// `WITH [RECURSIVE] a AS (INSERT ... RETURNING ...), ... statement`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct ChangingWith {
+    pub recursive: bool,
+    pub ctes: Vec<ChangingCte>,
+    pub statement: Statement,
+}
+
+/// A part of a [`ChangingWith`]: a query or a statement that changes data.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct ChangingCte {
+    pub name: Ident,
+    pub columns: Vec<Ident>,
+    pub statement: Statement,
 }

@@ -98,13 +98,7 @@ pub enum StatementKind {
     Query(Box<Query>),
     CreateTable(Box<CreateTable>),
     CreateView(Box<CreateView>),
-    CreateIndex {
-        name: Option<ObjectName>,
-        table: ObjectName,
-        columns: Vec<Expr>,
-        unique: bool,
-        if_not_exists: bool,
-    },
+    CreateIndex(Box<CreateIndex>),
     CreateSequence(Box<CreateSequence>),
     Drop {
         kind: ObjectKind,
@@ -129,6 +123,8 @@ pub enum StatementKind {
         with: Box<Query>,
         statement: Box<Statement>,
     },
+    /// `WITH` of which a part changes data.
+    ChangingWith(Box<ChangingWith>),
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete(Box<Delete>),

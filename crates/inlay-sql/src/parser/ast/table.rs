@@ -27,6 +27,7 @@ pub struct ColumnDef {
     /// The expression with its text.
     pub default: Option<(Expr, String)>,
     pub origin: ColumnOrigin,
+    pub collation: Option<String>,
 }
 
 /// How a column gets its values.
@@ -149,4 +150,17 @@ pub struct CreateView {
     pub query: Box<Query>,
     /// The text of `query`, to be stored.
     pub query_text: String,
+}
+
+/// `CREATE [UNIQUE] INDEX [name] ON table (columns) [WHERE filter]`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
+pub struct CreateIndex {
+    pub name: Option<ObjectName>,
+    pub table: ObjectName,
+    /// Columns and expressions with their text.
+    pub columns: Vec<(Expr, String)>,
+    pub filter: Option<(Expr, String)>,
+    pub unique: bool,
+    pub if_not_exists: bool,
 }

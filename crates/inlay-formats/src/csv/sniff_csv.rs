@@ -1,0 +1,99 @@
+//! `sniff_csv('file')`: what reading a CSV file would find out about it, with DuckDB's columns.
+
+use super::options::CsvOptions;
+use super::sniff;
+use crate::column_source::ColumnSource;
+use crate::paths;
+use inlay_catalog::{FileAccess, TableFunction, TableSource};
+use inlay_types::{LogicalType, Result, Value, Vector};
+use std::sync::Arc;
+
+/// The function.
+#[derive(Debug)]
+pub struct SniffCsv {
+    access: Arc<FileAccess>,
+}
+
+impl SniffCsv {
+    /// The function over files that `access` allows.
+    pub fn new(access: &Arc<FileAccess>) -> Self {
+        Self { access: Arc::clone(access) }
+    }
+}
+
+impl TableFunction for SniffCsv {
+    fn name(&self) -> &'static str {
+        "sniff_csv"
+    }
+
+    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+        let files: Arc<[String]> = Arc::from(paths::expand(self.name(), args, &self.access)?);
+        let options = CsvOptions::read(named)?;
+        let schema = sniff::sniff(&files, &options)?;
+        let byte = |byte: Option<u8>| match byte {
+            Some(byte) => char::from(byte).to_string(),
+            None => "(empty)".to_string(),
+        };
+        let newline = if schema.dialect.newline == b'\r' { "\\r" } else { "\\n" };
+        let types = LogicalType::structure(vec![
+            ("name".to_string(), LogicalType::Varchar),
+            ("type".to_string(), LogicalType::Varchar),
+        ]);
+        let columns = columns_value(&types, &schema.columns);
+        let given =
+            named.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
+        let optional = |text: Option<String>| text.map_or(Value::Null, Value::Varchar);
+        let path = files.first().cloned().unwrap_or_default();
+        let prompt = prompt(&path, &schema, newline, options.skip);
+        let text = Value::Varchar;
+        let row = vec![
+            ("Delimiter", LogicalType::Varchar, text(char::from(schema.dialect.delimiter).to_string())),
+            ("Quote", LogicalType::Varchar, text(byte(schema.dialect.quote))),
+            ("Escape", LogicalType::Varchar, text(byte(schema.dialect.escape))),
+            ("NewLineDelimiter", LogicalType::Varchar, text(newline.to_string())),
+            ("Comment", LogicalType::Varchar, text(byte(None))),
+            (
+                "SkipRows",
+                LogicalType::UInteger,
+                Value::UInteger(u32::try_from(options.skip).unwrap_or(u32::MAX)),
+            ),
+            ("HasHeader", LogicalType::Boolean, Value::Boolean(schema.has_header)),
+            ("Columns", LogicalType::list(types), columns),
+            ("DateFormat", LogicalType::Varchar, optional(options.date_format.clone())),
+            ("TimestampFormat", LogicalType::Varchar, optional(options.timestamp_format.clone())),
+            ("UserArguments", LogicalType::Varchar, optional(Some(given).filter(|given| !given.is_empty()))),
+            ("Prompt", LogicalType::Varchar, text(prompt)),
+        ];
+        let mut vectors = Vec::with_capacity(row.len());
+        for (name, ty, value) in row {
+            vectors.push((name.to_string(), Vector::from_sql_values(ty, &[value])?));
+        }
+        Ok(Arc::new(ColumnSource::new("sniff_csv()", vectors)?))
+    }
+}
+
+fn columns_value(ty: &LogicalType, columns: &[(String, LogicalType)]) -> Value {
+    let LogicalType::Struct(fields) = ty else { return Value::Null };
+    let column = |(name, ty): &(String, LogicalType)| Value::Struct {
+        fields: Arc::clone(fields),
+        values: vec![Value::Varchar(name.clone()), Value::Varchar(ty.to_string())],
+    };
+    Value::List { element: Arc::new(ty.clone()), values: columns.iter().map(column).collect() }
+}
+
+/// The query that reads the file as it was found to be.
+fn prompt(path: &str, schema: &sniff::Schema, newline: &str, skip: u64) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let byte = |byte: Option<u8>| byte.map_or_else(String::new, |byte| char::from(byte).to_string());
+    let columns = schema.columns.iter().map(|(name, ty)| format!("{}: '{ty}'", quoted(name)));
+    format!(
+        "FROM read_csv({}, auto_detect=false, delim={}, quote={}, escape={}, new_line='{newline}', skip={skip}, \
+         comment='', header={}, columns={{{}}});",
+        quoted(path),
+        quoted(&char::from(schema.dialect.delimiter).to_string()),
+        quoted(&byte(schema.dialect.quote)),
+        quoted(&byte(schema.dialect.escape)),
+        schema.has_header,
+        columns.collect::<Vec<_>>().join(", ")
+    )
+}

@@ -1,0 +1,84 @@
+//! Rows that a part of a statement makes for the parts behind it: what a statement in WITH returns.
+
+use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableSource};
+use inlay_types::{Batch, Error, Result};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Batches that are one morsel.
+const BATCHES_PER_TASK: usize = 64;
+
+/// A place for rows: named by the binder, filled when the statement runs, read by what was bound to it.
+#[derive(Debug)]
+pub struct HeldRows {
+    name: String,
+    columns: Vec<SourceColumn>,
+    rows: OnceLock<Arc<[Batch]>>,
+    is_read: AtomicBool,
+}
+
+impl HeldRows {
+    /// A place without rows yet.
+    pub fn new(name: String, columns: Vec<SourceColumn>) -> Self {
+        Self { name, columns, rows: OnceLock::new(), is_read: AtomicBool::new(false) }
+    }
+
+    /// Notes that the statement reads it.
+    pub fn note_read(&self) {
+        self.is_read.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the statement reads it.
+    pub fn is_read(&self) -> bool {
+        self.is_read.load(Ordering::Relaxed)
+    }
+
+    /// Puts the rows in, once.
+    pub fn fill(&self, rows: &[Batch]) -> Result<()> {
+        self.rows.set(rows.into()).map_err(|_| Error::internal("rows that a statement holds were made twice"))
+    }
+}
+
+impl TableSource for HeldRows {
+    fn description(&self) -> String {
+        format!("rows of {}", self.name)
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn row_count_estimate(&self) -> Option<u64> {
+        self.rows.get().map(|rows| rows.iter().map(|batch| batch.len() as u64).sum())
+    }
+
+    fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
+        let Some(rows) = self.rows.get() else {
+            return Err(Error::internal(format!("the rows of {} are not there yet", self.name)));
+        };
+        Ok(Box::new(HeldScan { rows: Arc::clone(rows), columns: request.columns, next: AtomicUsize::new(0) }))
+    }
+}
+
+struct HeldScan {
+    rows: Arc<[Batch]>,
+    columns: Vec<usize>,
+    next: AtomicUsize,
+}
+
+impl SourceScan for HeldScan {
+    fn next_task(&self) -> Result<Option<SourceTask>> {
+        let start = self.next.fetch_add(BATCHES_PER_TASK, Ordering::Relaxed);
+        if start >= self.rows.len() {
+            return Ok(None);
+        }
+        let end = self.rows.len().min(start + BATCHES_PER_TASK);
+        let column = |batch: &Batch, index: usize| batch.column(index).clone();
+        let wanted = |batch: &Batch| {
+            Batch::new(self.columns.iter().map(|&index| column(batch, index)).collect(), batch.len())
+        };
+        let batches: Vec<Result<Batch>> =
+            self.rows[start..end].iter().map(|batch| Ok(wanted(batch))).collect();
+        Ok(Some(Box::new(batches.into_iter())))
+    }
+}
