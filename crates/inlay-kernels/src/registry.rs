@@ -264,7 +264,7 @@ pub enum Overloads {
         /// Signatures for messages and the manual.
         shown: &'static [&'static str],
         /// The rules.
-        resolve: fn(&[ArgType], &ResolveOptions) -> Option<Resolved>,
+        resolve: Resolve,
     },
     /// The same by rules that explain what is wrong.
     Explained {
@@ -274,6 +274,9 @@ pub enum Overloads {
         resolve: fn(&[ArgType], &ResolveOptions) -> Result<Option<Resolved>>,
     },
 }
+
+/// Rules on types, see [`Overloads::Typed`].
+pub type Resolve = fn(&[ArgType], &ResolveOptions) -> Option<Resolved>;
 
 /// A scalar function as declared.
 #[derive(Clone, Copy)]
@@ -314,6 +317,17 @@ impl Function {
             can_fail: false,
             overloads,
         }
+    }
+
+    /// The same by rules on types, which say themselves whether it fails.
+    pub const fn typed(
+        name: &'static str,
+        shown: &'static [&'static str],
+        resolve: Resolve,
+        description: &'static str,
+        example: &'static str,
+    ) -> Self {
+        Self::new(name, Overloads::Typed { shown, resolve }, description, example)
     }
 
     /// The same under other names as well.

@@ -34,48 +34,46 @@ macro_rules! float_test {
     };
 }
 
-const fn typed(
-    shown: &'static [&'static str],
-    resolve: fn(&[ArgType], &ResolveOptions) -> Option<Resolved>,
-) -> Overloads {
-    Overloads::Typed { shown, resolve }
-}
-
 /// See the module documentation.
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+    Function::typed(
         "ceil",
-        typed(&["ceil(number)"], |args, _| whole(args, Rounding::Up)),
+        &["ceil(number)"],
+        |args, _| whole(args, Rounding::Up),
         "the next whole number above",
         "ceil(1.2) = 2",
     )
     .aliases(&["ceiling"]),
-    Function::new(
+    Function::typed(
         "floor",
-        typed(&["floor(number)"], |args, _| whole(args, Rounding::Down)),
+        &["floor(number)"],
+        |args, _| whole(args, Rounding::Down),
         "the next whole number below",
         "floor(1.7) = 1",
     ),
-    Function::new(
+    Function::typed(
         "trunc",
-        typed(&["trunc(number)", "trunc(number, digits)"], |args, _| resolve_round(args, Rounding::Zero)),
+        &["trunc(number)", "trunc(number, digits)"],
+        |args, _| resolve_round(args, Rounding::Zero),
         "cut off behind a number of digits behind the point",
         "trunc(-1.79, 1) = -1.7",
     ),
-    Function::new(
+    Function::typed(
         "round",
-        typed(&["round(number)", "round(number, digits)"], |args, _| resolve_round(args, Rounding::Nearest)),
+        &["round(number)", "round(number, digits)"],
+        |args, _| resolve_round(args, Rounding::Nearest),
         "rounded to a number of digits behind the point, half away from zero",
         "round(2.345, 2) = 2.35",
     ),
-    Function::new(
+    Function::typed(
         "round_even",
-        typed(&["round_even(number, digits)"], |args, _| resolve_round(args, Rounding::Even)),
+        &["round_even(number, digits)"],
+        |args, _| resolve_round(args, Rounding::Even),
         "rounded to a number of digits behind the point, half to the even digit",
         "round_even(2.345, 2) = 2.34",
     )
     .aliases(&["roundbankers"]),
-    Function::new("sign", typed(&["sign(number) -> TINYINT"], resolve_sign), "-1, 0 or 1", "sign(-3) = -1"),
+    Function::typed("sign", &["sign(number) -> TINYINT"], resolve_sign, "-1, 0 or 1", "sign(-3) = -1"),
     Function::new("sqrt", double!(|v: f64| v.sqrt()), "square root; nan below 0", "sqrt(4) = 2.0"),
     Function::new("cbrt", double!(|v: f64| v.cbrt()), "cube root", "cbrt(27) = 3.0"),
     Function::new("exp", double!(|v: f64| v.exp()), "e to the power", "exp(1) = 2.718281828459045"),
@@ -210,9 +208,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
     )
     .aliases(&["!"])
     .fallible(),
-    Function::new(
+    Function::typed(
         "random",
-        typed(&["random() -> DOUBLE"], resolve_random),
+        &["random() -> DOUBLE"],
+        resolve_random,
         "a random number from 0 to below 1",
         "random()",
     )

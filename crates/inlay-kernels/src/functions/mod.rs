@@ -36,6 +36,7 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::List, functions: nested::folds::FUNCTIONS },
     Table { category: Category::List, functions: nested::series::FUNCTIONS },
     Table { category: Category::List, functions: nested::split::FUNCTIONS },
+    Table { category: Category::Text, functions: nested::joined::FUNCTIONS },
     Table { category: Category::List, functions: nested::vectors::FUNCTIONS },
     Table { category: Category::Struct, functions: nested::structs::FUNCTIONS },
     Table { category: Category::Struct, functions: nested::fields::FUNCTIONS },

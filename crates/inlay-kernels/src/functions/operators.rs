@@ -1,115 +1,99 @@
 //! The table of operators; their rules and loops are in [`crate::arithmetic`].
 
 use crate::arithmetic::{self as rules, BitOp, Op};
-use crate::registry::{Function, Overloads};
-
-const fn typed(
-    shown: &'static [&'static str],
-    resolve: fn(
-        &[crate::registry::ArgType],
-        &crate::registry::ResolveOptions,
-    ) -> Option<crate::registry::Resolved>,
-) -> Overloads {
-    Overloads::Typed { shown, resolve }
-}
+use crate::registry::Function;
 
 /// See the module documentation.
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+    Function::typed(
         "+",
-        typed(&["number + number", "date + days", "date + interval", "date + time"], |args, options| {
-            match args {
-                [arg] => rules::resolve_plus(arg),
-                _ => rules::resolve_binary(Op::Add, args, options),
-            }
-        }),
+        &["number + number", "date + days", "date + interval", "date + time"],
+        |args, options| match args {
+            [arg] => rules::resolve_plus(arg),
+            _ => rules::resolve_binary(Op::Add, args, options),
+        },
         "sum",
         "1 + 2 = 3",
     )
     .aliases(&["add"]),
-    Function::new(
+    Function::typed(
         "-",
-        typed(
-            &["number - number", "date - date", "date - days", "date - interval", "- number"],
-            |args, options| match args {
-                [_] => rules::resolve_negate(args),
-                _ => rules::resolve_binary(Op::Subtract, args, options),
-            },
-        ),
+        &["number - number", "date - date", "date - days", "date - interval", "- number"],
+        |args, options| match args {
+            [_] => rules::resolve_negate(args),
+            _ => rules::resolve_binary(Op::Subtract, args, options),
+        },
         "difference, or the negated number",
         "3 - 2 = 1",
     )
     .aliases(&["subtract"]),
-    Function::new(
+    Function::typed(
         "*",
-        typed(&["number * number", "interval * number"], |args, options| {
-            rules::resolve_binary(Op::Multiply, args, options)
-        }),
+        &["number * number", "interval * number"],
+        |args, options| rules::resolve_binary(Op::Multiply, args, options),
         "product",
         "2 * 3 = 6",
     )
     .aliases(&["multiply"]),
-    Function::new(
+    Function::typed(
         "/",
-        typed(&["number / number", "interval / number"], rules::resolve_divide),
+        &["number / number", "interval / number"],
+        rules::resolve_divide,
         "quotient",
         "1 / 2 = 0.5",
     ),
-    Function::new(
+    Function::typed(
         "//",
-        typed(&["number // number"], |args, options| rules::resolve_binary(Op::IntegerDivide, args, options)),
+        &["number // number"],
+        |args, options| rules::resolve_binary(Op::IntegerDivide, args, options),
         "quotient of integers, truncated",
         "7 // 2 = 3",
     )
     .aliases(&["divide", "div"]),
-    Function::new(
+    Function::typed(
         "%",
-        typed(&["number % number"], |args, options| rules::resolve_binary(Op::Modulo, args, options)),
+        &["number % number"],
+        |args, options| rules::resolve_binary(Op::Modulo, args, options),
         "remainder, with the sign of the dividend",
         "-7 % 2 = -1",
     )
     .aliases(&["mod"]),
-    Function::new(
+    Function::typed(
         "&",
-        typed(&["integer & integer"], |args, _| rules::resolve_bits(BitOp::And, args)),
+        &["integer & integer"],
+        |args, _| rules::resolve_bits(BitOp::And, args),
         "bitwise and",
         "5 & 3 = 1",
     ),
-    Function::new(
+    Function::typed(
         "|",
-        typed(&["integer | integer"], |args, _| rules::resolve_bits(BitOp::Or, args)),
+        &["integer | integer"],
+        |args, _| rules::resolve_bits(BitOp::Or, args),
         "bitwise or",
         "5 | 3 = 7",
     ),
-    Function::new(
+    Function::typed(
         "xor",
-        typed(&["xor(integer, integer)"], |args, _| rules::resolve_bits(BitOp::Xor, args)),
+        &["xor(integer, integer)"],
+        |args, _| rules::resolve_bits(BitOp::Xor, args),
         "bitwise exclusive or",
         "xor(5, 3) = 6",
     ),
-    Function::new(
+    Function::typed(
         "<<",
-        typed(&["integer << integer"], |args, _| rules::resolve_bits(BitOp::ShiftLeft, args)),
+        &["integer << integer"],
+        |args, _| rules::resolve_bits(BitOp::ShiftLeft, args),
         "bits shifted left",
         "1 << 3 = 8",
     ),
-    Function::new(
+    Function::typed(
         ">>",
-        typed(&["integer >> integer"], |args, _| rules::resolve_bits(BitOp::ShiftRight, args)),
+        &["integer >> integer"],
+        |args, _| rules::resolve_bits(BitOp::ShiftRight, args),
         "bits shifted right",
         "8 >> 2 = 2",
     ),
-    Function::new(
-        "~",
-        typed(&["~ integer"], |args, _| rules::resolve_complement(args)),
-        "bitwise not",
-        "~5 = -6",
-    ),
-    Function::new(
-        "abs",
-        typed(&["abs(number)"], |args, _| rules::resolve_abs(args)),
-        "magnitude",
-        "abs(-3) = 3",
-    )
-    .aliases(&["@"]),
+    Function::typed("~", &["~ integer"], |args, _| rules::resolve_complement(args), "bitwise not", "~5 = -6"),
+    Function::typed("abs", &["abs(number)"], |args, _| rules::resolve_abs(args), "magnitude", "abs(-3) = 3")
+        .aliases(&["@"]),
 ];

@@ -4,54 +4,48 @@
 //! beyond the end) leaves the document as it is, as in DuckDB and SQLite.
 
 use super::nested::is_text;
-use super::value::{Json, Path, Step};
+use super::value::{Json, Path, Places, Step, join_members};
 use crate::arithmetic::kernel;
 use crate::functions::columns::{TextColumn, write_bytes};
-use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved, Signature};
+use crate::registry::{ArgType, Function, Overloads, Resolved, Signature};
 use inlay_types::LogicalType::{self, Varchar};
 use inlay_types::{Error, Result, Vector};
 use std::borrow::Cow;
 
-const fn changing(
-    name: &'static str,
-    shown: &'static [&'static str],
-    resolve: fn(&[ArgType], &ResolveOptions) -> Option<Resolved>,
-    description: &'static str,
-    example: &'static str,
-) -> Function {
-    Function::new(name, Overloads::Typed { shown, resolve }, description, example).fallible()
-}
-
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    changing(
+    Function::typed(
         "json_set",
         &["json_set(JSON, path, any, ...) -> JSON"],
         |args, _| resolve_set(args, Change::Set),
         "a document with the part at a path replaced, or added if it is not there; texts are read as JSON",
         "json_set('{\"a\":1}', '$.b', 2) = '{\"a\":1,\"b\":2}'",
-    ),
-    changing(
+    )
+    .fallible(),
+    Function::typed(
         "json_insert",
         &["json_insert(JSON, path, any, ...) -> JSON"],
         |args, _| resolve_set(args, Change::Insert),
         "a document with a part added at a path, unless there is one; texts are read as JSON",
         "json_insert('{\"a\":1}', '$.a', 2) = '{\"a\":1}'",
-    ),
-    changing(
+    )
+    .fallible(),
+    Function::typed(
         "json_replace",
         &["json_replace(JSON, path, any, ...) -> JSON"],
         |args, _| resolve_set(args, Change::Replace),
         "a document with the part at a path replaced, if there is one; texts are read as JSON",
         "json_replace('{\"a\":1}', '$.a', [2]) = '{\"a\":[2]}'",
-    ),
-    changing(
+    )
+    .fallible(),
+    Function::typed(
         "json_remove",
         &["json_remove(JSON, path, ...) -> JSON"],
         |args, _| resolve_remove(args),
         "a document without the parts at paths",
         "json_remove('{\"a\":1,\"b\":2}', '$.a') = '{\"b\":2}'",
-    ),
+    )
+    .fallible(),
     Function::new(
         "json_strip_nulls",
         Overloads::Fixed(&[Signature::new(&[Varchar], LogicalType::Json, strip_nulls)]),
@@ -293,17 +287,11 @@ fn deep_merge(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 fn merged<'a>(document: Json<'a>, other: Json<'a>) -> Json<'a> {
     match (document, other) {
         (document, Json::Null) => document,
-        (Json::Object(mut members), Json::Object(others)) => {
-            for (key, value) in others {
-                match members.iter().position(|(name, _)| *name == key) {
-                    Some(at) => {
-                        let own = std::mem::replace(&mut members[at].1, Json::Null);
-                        members[at].1 = merged(own, value);
-                    }
-                    None => members.push((key, value)),
-                }
-            }
-            Json::Object(members)
+        (Json::Object(members), Json::Object(others)) => {
+            Json::Object(join_members(members, others, |own, value| match own {
+                Some(own) => Some(merged(own, value)),
+                None => Some(value),
+            }))
         }
         (_, other) => other,
     }
@@ -319,16 +307,17 @@ fn patch_diff(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 fn difference<'a>(old: Json<'a>, new: Json<'a>) -> Json<'a> {
     let (Json::Object(before), Json::Object(after)) = (&old, &new) else { return new };
     let mut changes = Vec::new();
+    let (old_places, new_places) = (Places::of(before), Places::of(after));
     for (key, _) in before {
-        if !after.iter().any(|(name, _)| name == key) {
+        if new_places.find(after, key).is_none() {
             changes.push((key.clone(), Json::Null));
         }
     }
     for (key, value) in after {
-        match before.iter().find(|(name, _)| name == key) {
+        match old_places.find(before, key) {
             None => changes.push((key.clone(), value.clone())),
-            Some((_, old)) if old == value => {}
-            Some((_, old)) => changes.push((key.clone(), difference(old.clone(), value.clone()))),
+            Some(old) if old == value => {}
+            Some(old) => changes.push((key.clone(), difference(old.clone(), value.clone()))),
         }
     }
     Json::Object(changes)

@@ -7,7 +7,7 @@ use super::nested::{is_text, text_of};
 use super::value::{Json, Path};
 use crate::arithmetic::kernel;
 use crate::functions::nested::rows::{Part, each_known};
-use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved};
+use crate::registry::{ArgType, Function, Resolved};
 use inlay_types::LogicalType::{self, Boolean, UBigInt, Varchar};
 use inlay_types::nested::{Sequence, write::push_value};
 use inlay_types::{Result, Value};
@@ -24,27 +24,19 @@ enum Wanted {
     Keys,
 }
 
-const fn of_parts(
-    name: &'static str,
-    shown: &'static [&'static str],
-    resolve: fn(&[ArgType], &ResolveOptions) -> Option<Resolved>,
-    description: &'static str,
-    example: &'static str,
-) -> Function {
-    Function::new(name, Overloads::Typed { shown, resolve }, description, example).special_nulls().fallible()
-}
-
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    of_parts(
+    Function::typed(
         "json_extract",
         &["json_extract(VARCHAR, LIST of paths) -> JSON[]", "json_extract(VARCHAR, path with *) -> JSON[]"],
         |args, _| resolve(args, Wanted::Document),
         "the parts of a document at paths",
         "json_extract('{\"a\": 1}', ['$.a', '$.b']) = '[1, NULL]'",
     )
+    .special_nulls()
+    .fallible()
     .aliases(&["json_extract_path", "->"]),
-    of_parts(
+    Function::typed(
         "json_extract_string",
         &[
             "json_extract_string(VARCHAR, LIST of paths) -> VARCHAR[]",
@@ -54,15 +46,19 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "the parts of a document at paths, as texts without quotes",
         "json_extract_string('{\"a\": \"x\"}', ['$.a', '$.b']) = '[x, NULL]'",
     )
+    .special_nulls()
+    .fallible()
     .aliases(&["json_extract_path_text", "->>"]),
-    of_parts(
+    Function::typed(
         "json_value",
         &["json_value(VARCHAR, LIST of paths) -> VARCHAR[]", "json_value(VARCHAR, path with *) -> VARCHAR[]"],
         |args, _| resolve(args, Wanted::Scalar),
         "the parts of a document at paths; NULL for arrays and objects",
         "json_value('[1, [2]]', '$[*]') = '[1, NULL]'",
-    ),
-    of_parts(
+    )
+    .special_nulls()
+    .fallible(),
+    Function::typed(
         "json_exists",
         &[
             "json_exists(VARCHAR, LIST of paths) -> BOOLEAN[]",
@@ -71,15 +67,19 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, _| resolve(args, Wanted::Exists),
         "whether paths lead to parts of a document",
         "json_exists('{\"a\": 1}', ['$.a', '$.b']) = '[true, false]'",
-    ),
-    of_parts(
+    )
+    .special_nulls()
+    .fallible(),
+    Function::typed(
         "json_type",
         &["json_type(VARCHAR, LIST of paths) -> VARCHAR[]", "json_type(VARCHAR, path with *) -> VARCHAR[]"],
         |args, _| resolve(args, Wanted::Type),
         "the types of the parts of a document at paths",
         "json_type('[1, \"a\"]', '$[*]') = '[UBIGINT, VARCHAR]'",
-    ),
-    of_parts(
+    )
+    .special_nulls()
+    .fallible(),
+    Function::typed(
         "json_array_length",
         &[
             "json_array_length(VARCHAR, LIST of paths) -> UBIGINT[]",
@@ -88,8 +88,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, _| resolve(args, Wanted::Length),
         "numbers of items of the arrays at paths",
         "json_array_length('[[1, 2], []]', '$[*]') = '[2, 0]'",
-    ),
-    of_parts(
+    )
+    .special_nulls()
+    .fallible(),
+    Function::typed(
         "json_keys",
         &[
             "json_keys(VARCHAR, LIST of paths) -> VARCHAR[][]",
@@ -98,7 +100,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, _| resolve(args, Wanted::Keys),
         "the keys of the objects at paths",
         "json_keys('[{\"a\": 1}, {}]', '$[*]') = '[[a], []]'",
-    ),
+    )
+    .special_nulls()
+    .fallible(),
 ];
 
 fn element(wanted: Wanted) -> LogicalType {

@@ -2,6 +2,7 @@
 
 use inlay_types::{Error, Result};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Deepest nesting that is read.
@@ -150,22 +151,11 @@ impl<'a> Json<'a> {
     /// The document with what `patch` says (RFC 7396).
     pub(super) fn merged(self, patch: Json<'a>) -> Json<'a> {
         let Json::Object(changes) = patch else { return patch };
-        let mut members = if let Json::Object(members) = self { members } else { Vec::new() };
-        for (key, change) in changes {
-            let at = members.iter().position(|(name, _)| *name == key);
-            match (at, change) {
-                (Some(at), Json::Null) => {
-                    members.remove(at);
-                }
-                (None, Json::Null) => {}
-                (Some(at), change) => {
-                    let old = std::mem::replace(&mut members[at].1, Json::Null);
-                    members[at].1 = old.merged(change);
-                }
-                (None, change) => members.push((key, Json::Null.merged(change))),
-            }
-        }
-        Json::Object(members)
+        let members = if let Json::Object(members) = self { members } else { Vec::new() };
+        Json::Object(join_members(members, changes, |own, change| match change {
+            Json::Null => None,
+            change => Some(own.unwrap_or(Json::Null).merged(change)),
+        }))
     }
 
     /// The types in a document, in the same form.
@@ -182,6 +172,77 @@ impl<'a> Json<'a> {
             other => named(other.type_name()),
         }
     }
+}
+
+/// A key of an object and what it stands for.
+pub(super) type Member<'a> = (Cow<'a, str>, Json<'a>);
+
+/// Members that are looked for one after the other; of more there is an index.
+const SEARCHED_MAX: usize = 16;
+
+/// Where the first member of each key is.
+pub(super) struct Places<'j>(Option<HashMap<&'j str, usize>>);
+
+impl<'j> Places<'j> {
+    pub(super) fn of(members: &'j [Member<'_>]) -> Self {
+        if members.len() <= SEARCHED_MAX {
+            return Self(None);
+        }
+        let mut places = HashMap::with_capacity(members.len());
+        for (index, (key, _)) in members.iter().enumerate() {
+            places.entry(&**key).or_insert(index);
+        }
+        Self(Some(places))
+    }
+
+    /// The value of a key among the members that these are the places of.
+    pub(super) fn find<'m, 'a>(&self, members: &'m [Member<'a>], key: &str) -> Option<&'m Json<'a>> {
+        let at = match &self.0 {
+            Some(places) => places.get(key).copied(),
+            None => members.iter().position(|(name, _)| name == key),
+        };
+        at.and_then(|at| members.get(at)).map(|(_, value)| value)
+    }
+}
+
+/// The members of `own` with those of `others`, each as `join` makes it of the own value, if there is one, and the other:
+/// `None` leaves the member out.
+pub(super) fn join_members<'a>(
+    own: Vec<Member<'a>>,
+    others: Vec<Member<'a>>,
+    join: impl Fn(Option<Json<'a>>, Json<'a>) -> Option<Json<'a>>,
+) -> Vec<Member<'a>> {
+    let is_indexed = own.len() + others.len() > SEARCHED_MAX;
+    let mut places: HashMap<Cow<'a, str>, usize> = HashMap::new();
+    let mut slots: Vec<(Cow<'a, str>, Option<Json<'a>>)> = Vec::with_capacity(own.len());
+    for (index, (key, value)) in own.into_iter().enumerate() {
+        if is_indexed {
+            places.entry(key.clone()).or_insert(index);
+        }
+        slots.push((key, Some(value)));
+    }
+    for (key, other) in others {
+        let place = if is_indexed {
+            places.get(&key).copied()
+        } else {
+            slots.iter().position(|(name, value)| value.is_some() && *name == key)
+        };
+        let own = place.and_then(|place| slots.get_mut(place)).and_then(|(_, value)| value.take());
+        match (place, join(own, other)) {
+            (Some(place), Some(value)) => slots[place].1 = Some(value),
+            (Some(_), None) => {
+                places.remove(&key);
+            }
+            (None, Some(value)) => {
+                if is_indexed {
+                    places.insert(key.clone(), slots.len());
+                }
+                slots.push((key, Some(value)));
+            }
+            (None, None) => {}
+        }
+    }
+    slots.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
 /// The structure that two structures have in common.
@@ -202,17 +263,11 @@ fn joined<'a>(left: Json<'a>, right: Json<'a>) -> Json<'a> {
             (Some(left), Some(right)) => Json::Array(vec![joined(left, right)]),
             (left, right) => Json::Array(left.or(right).into_iter().collect()),
         },
-        (Json::Object(mut left), Json::Object(right)) => {
-            for (key, shape) in right {
-                match left.iter().position(|(name, _)| *name == key) {
-                    Some(at) => {
-                        let own = std::mem::replace(&mut left[at].1, Json::Null);
-                        left[at].1 = joined(own, shape);
-                    }
-                    None => left.push((key, shape)),
-                }
-            }
-            Json::Object(left)
+        (Json::Object(left), Json::Object(right)) => {
+            Json::Object(join_members(left, right, |own, shape| match own {
+                Some(own) => Some(joined(own, shape)),
+                None => Some(shape),
+            }))
         }
         _ => name("JSON"),
     }

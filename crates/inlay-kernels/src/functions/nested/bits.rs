@@ -1,7 +1,7 @@
 //! Functions and operators of BIT strings.
 
+use super::is_integer;
 use super::rows::{Args, Output, each_known};
-use super::{is_integer, typed};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, Resolved};
 use inlay_types::LogicalType::{self, BigInt, Bit, Integer, Varchar};
@@ -9,28 +9,31 @@ use inlay_types::{Error, Result, bit};
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    typed(
+    Function::typed(
         "&",
         &["BIT & BIT"],
         |args, _| both(args, |a, b| a & b),
         "bits that both have",
         "'0101'::BIT & '0011'::BIT = '0001'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "|",
         &["BIT | BIT"],
         |args, _| both(args, |a, b| a | b),
         "bits that one of both has",
         "'0101'::BIT | '0011'::BIT = '0111'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "xor",
         &["xor(BIT, BIT) -> BIT"],
         |args, _| both(args, |a, b| a ^ b),
         "bits that only one of both has",
         "xor('0101'::BIT, '0011'::BIT) = '0110'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "~",
         &["~ BIT"],
         |args, _| {
@@ -40,22 +43,25 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         },
         "all bits turned round",
         "~ '0101'::BIT = '1010'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "<<",
         &["BIT << BIGINT"],
         |args, _| shifted(args, 1),
         "bits moved to the left",
         "'0101'::BIT << 1 = '1010'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         ">>",
         &["BIT >> BIGINT"],
         |args, _| shifted(args, -1),
         "bits moved to the right",
         "'0101'::BIT >> 1 = '0010'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "bit_count",
         &["bit_count(BIT) -> BIGINT"],
         |args, _| {
@@ -65,50 +71,57 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         },
         "number of bits that are set",
         "bit_count('0101'::BIT) = 2",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "bit_length",
         &["bit_length(BIT) -> BIGINT"],
         |args, _| one(args, BigInt, |bits, out| out.push_int(bit::len(bits) as i64)),
         "number of bits",
         "bit_length('0101'::BIT) = 4",
     )
+    .special_nulls()
     .aliases(&["length", "len"]),
-    typed(
+    Function::typed(
         "octet_length",
         &["octet_length(BIT) -> BIGINT"],
         |args, _| one(args, BigInt, |bits, out| out.push_int(bit::len(bits).div_ceil(8) as i64)),
         "number of bytes that the bits take",
         "octet_length('0101'::BIT) = 1",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "get_bit",
         &["get_bit(BIT, index) -> INTEGER"],
         |args, _| indexed(args, &[Bit, BigInt], Integer, get),
         "a bit by its index from the left, from 0",
         "get_bit('0110'::BIT, 2) = 1",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "set_bit",
         &["set_bit(BIT, index, value) -> BIT"],
         |args, _| indexed(args, &[Bit, BigInt, BigInt], Bit, set),
         "the bits with one of them set or cleared",
         "set_bit('0110'::BIT, 2, 0) = '0100'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "bit_position",
         &["bit_position(BIT, BIT) -> INTEGER"],
         |args, _| resolve_position(args),
         "where bits occur first in others, from 1; 0 if nowhere",
         "bit_position('010'::BIT, '1110101'::BIT) = 4",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "bitstring",
         &["bitstring(BIT, length) -> BIT", "bitstring(VARCHAR, length) -> BIT"],
         |args, _| resolve_padded(args),
         "bits filled with zeros on the left up to a length",
         "bitstring('1010'::BIT, 7) = '0001010'",
-    ),
+    )
+    .special_nulls(),
 ];
 
 fn is_bits(arg: &ArgType) -> bool {

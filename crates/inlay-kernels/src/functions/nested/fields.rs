@@ -1,8 +1,8 @@
 //! Structs changed and asked: fields added, replaced, joined, named and found.
 
+use super::explained;
 use super::rows::{Part, each, each_known};
 use super::structs::{named_fields, pack};
-use super::{explained, typed};
 use crate::arithmetic::kernel;
 use crate::coercion::common_argument_type;
 use crate::registry::{ArgType, Function, Resolved};
@@ -36,35 +36,39 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "the fields of all structs in one",
         "struct_concat({'i': 4}, {'s': 'x'}) = '{''i'': 4, ''s'': x}'",
     ),
-    typed(
+    Function::typed(
         "struct_keys",
         &["struct_keys(STRUCT) -> VARCHAR[]"],
         |args, _| resolve_keys(args),
         "the names of the fields",
         "struct_keys({'a': 1, 'b': 2}) = '[a, b]'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "struct_values",
         &["struct_values(STRUCT) -> STRUCT"],
         |args, _| resolve_values(args),
         "the fields without their names",
         "struct_values({'a': 1, 'b': 2}) = '(1, 2)'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "struct_contains",
         &["struct_contains(STRUCT without names, any) -> BOOLEAN"],
         |args, _| resolve_find(args, Boolean),
         "whether a field of a row has a value",
         "struct_contains(row(3, 3, 0), 3) = true",
     )
+    .special_nulls()
     .aliases(&["struct_has"]),
-    typed(
+    Function::typed(
         "struct_position",
         &["struct_position(STRUCT without names, any) -> INTEGER"],
         |args, _| resolve_find(args, Integer),
         "the position from 1 of the first field of a row that has a value",
         "struct_position(row(3, 3, 0), 3) = 1",
     )
+    .special_nulls()
     .aliases(&["struct_indexof"]),
 ];
 

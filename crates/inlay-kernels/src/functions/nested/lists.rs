@@ -1,28 +1,30 @@
 //! `[1, 2]`: lists from values.
 
+use super::meeting_type;
 use super::rows::each;
-use super::{meeting_type, typed};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
 use inlay_types::LogicalType;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    typed(
+    Function::typed(
         "list_value",
         &["list_value(any, ...) -> LIST"],
         resolve_list,
         "a list of the arguments",
         "list_value(4, 5, 6) = '[4, 5, 6]'",
     )
+    .special_nulls()
     .aliases(&["list_pack"]),
-    typed(
+    Function::typed(
         "array_value",
         &["array_value(any, ...) -> ARRAY"],
         resolve_array,
         "an array of fixed size of the arguments",
         "array_value(4, 5, 6) = '[4, 5, 6]'",
-    ),
+    )
+    .special_nulls(),
 ];
 
 fn resolve_list(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {

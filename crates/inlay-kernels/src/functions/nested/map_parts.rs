@@ -2,7 +2,6 @@
 
 use super::maps::{all, find, keyed, push_map};
 use super::rows::{Args, Part, each, each_known};
-use super::typed;
 use crate::arithmetic::kernel;
 use crate::coercion::common_type;
 use crate::registry::{ArgType, Function, Resolved};
@@ -16,55 +15,62 @@ use std::sync::Arc;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    typed(
+    Function::typed(
         "map_keys",
         &["map_keys(MAP) -> LIST"],
         |args, _| resolve_side(args, Side::Keys),
         "the keys of a map",
         "map_keys(map([100, 5], [42, 43])) = '[100, 5]'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "map_values",
         &["map_values(MAP) -> LIST"],
         |args, _| resolve_side(args, Side::Values),
         "the values of a map",
         "map_values(map([100, 5], [42, 43])) = '[42, 43]'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "map_entries",
         &["map_entries(MAP) -> LIST of STRUCT"],
         |args, _| resolve_entries(args),
         "the entries of a map as structs of key and value",
         "map_entries(map([1], ['a'])) = '[{''key'': 1, ''value'': a}]'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "map_contains",
         &["map_contains(MAP, key) -> BOOLEAN"],
         |args, _| if let [map, key] = args { resolve_contains_key(map, key) } else { None },
         "whether a map has a key",
         "map_contains(map([1], ['a']), 1) = true",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "map_contains_value",
         &["map_contains_value(MAP, any) -> BOOLEAN"],
         |args, _| resolve_contains_value(args),
         "whether a map has a value",
         "map_contains_value(map([1], ['a']), 'b') = false",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "map_contains_entry",
         &["map_contains_entry(MAP, key, any) -> BOOLEAN"],
         |args, _| resolve_contains_entry(args),
         "whether a map has a key with a value",
         "map_contains_entry(map([1], ['a']), 1, 'a') = true",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "map_concat",
         &["map_concat(MAP, MAP, ...) -> MAP"],
         |args, _| resolve_concat(args),
         "the entries of all maps; of a key that occurs again the last value",
         "map_concat(map([1, 2], ['a', 'b']), map([2, 3], ['c', 'd'])) = '{1=a, 2=c, 3=d}'",
-    ),
+    )
+    .special_nulls(),
 ];
 
 #[derive(Clone, Copy)]

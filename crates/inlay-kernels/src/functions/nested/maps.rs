@@ -1,7 +1,7 @@
 //! `MAP {k: v}` and `m[k]`: maps from keys and values, and their values.
 
 use super::rows::{Output, Part, each, each_known};
-use super::{element, element_or_null, explained, taken_as, typed};
+use super::{element, element_or_null, explained, taken_as};
 use crate::arithmetic::kernel;
 use crate::coercion::common_argument_type;
 use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
@@ -16,27 +16,30 @@ pub(super) type Pair = Arc<(LogicalType, LogicalType)>;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    typed(
+    Function::typed(
         "map",
         &["map() -> MAP", "map(LIST, LIST) -> MAP"],
         |args, _| resolve_map(args),
         "a map of a list of keys and a list of values",
         "map([1, 2], ['a', 'b']) = '{1=a, 2=b}'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "map_from_entries",
         &["map_from_entries(LIST of STRUCT) -> MAP"],
         |args, _| resolve_entries(args),
         "a map of a list of pairs",
         "map_from_entries([{'k': 5, 'v': 'x'}]) = '{5=x}'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "map_extract",
         &["map_extract(MAP, key) -> LIST"],
         |args, _| resolve_extract_list(args),
         "the value of a key in a list, the empty list if there is none",
         "map_extract(map([100, 5], [42, 43]), 100) = '[42]'",
     )
+    .special_nulls()
     .aliases(&["element_at"]),
     explained(
         "map_extract_value",

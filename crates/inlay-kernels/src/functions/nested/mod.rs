@@ -7,6 +7,7 @@ pub(crate) mod bits;
 pub(crate) mod extract;
 pub(crate) mod fields;
 pub(crate) mod folds;
+pub(crate) mod joined;
 pub(crate) mod lists;
 pub(crate) mod map_parts;
 pub(crate) mod maps;
@@ -28,20 +29,7 @@ use crate::coercion::common_argument_type;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved};
 use inlay_types::{Error, LogicalType, Result};
 
-type Resolve = fn(&[ArgType], &ResolveOptions) -> Option<Resolved>;
-
-/// A function by rules on types that decides itself what NULL means.
-const fn typed(
-    name: &'static str,
-    shown: &'static [&'static str],
-    resolve: Resolve,
-    description: &'static str,
-    example: &'static str,
-) -> Function {
-    Function::new(name, Overloads::Typed { shown, resolve }, description, example).special_nulls()
-}
-
-/// The same with rules that explain what is wrong.
+/// A function by rules that explain what is wrong and that decides itself what NULL means.
 const fn explained(
     name: &'static str,
     shown: &'static [&'static str],

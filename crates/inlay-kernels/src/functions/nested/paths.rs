@@ -1,20 +1,20 @@
 //! Paths of files taken apart and put together.
 
+use super::is_text;
 use super::rows::{Part, each_known};
-use super::{is_text, typed};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, Resolved};
 use inlay_types::LogicalType::Varchar;
 use inlay_types::{Error, LogicalType, Result};
 
 /// See the module documentation.
-pub(crate) static FUNCTIONS: &[Function] = &[typed(
+pub(crate) static FUNCTIONS: &[Function] = &[Function::typed(
     "parse_path",
     &["parse_path(VARCHAR) -> VARCHAR[]", "parse_path(VARCHAR, separator) -> VARCHAR[]"],
     |args, _| resolve_parse(args),
     "the folders and the file of a path; the separator is 'system', 'both_slash', 'forward_slash' or 'backslash'",
     "parse_path('a/b/c.csv') = '[a, b, c.csv]'",
-)];
+).special_nulls()];
 
 fn separators(name: Option<&str>) -> Result<&'static [char]> {
     Ok(match name {

@@ -2,7 +2,7 @@
 
 use super::maps::all;
 use super::rows::{Args, Part, computed, each, each_known, finish};
-use super::{element, element_or_null, meeting_element, meeting_type, taken_as, typed};
+use super::{element, element_or_null, meeting_element, meeting_type, taken_as};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Integer, UBigInt};
@@ -13,92 +13,92 @@ use std::collections::HashSet;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    typed(
+    Function::typed(
         "list_contains",
         &["list_contains(LIST, any) -> BOOLEAN"],
         |args, _| resolve_contains(args),
         "whether a list has an element",
         "list_contains([1, 2, NULL], 1) = true",
-    )
+    ).special_nulls()
     .aliases(&["list_has", "array_contains", "array_has", "contains"]),
-    typed(
+    Function::typed(
         "list_position",
         &["list_position(LIST, any) -> INTEGER"],
         |args, _| resolve_position(args),
         "the position from 1 of the first such element, NULL if there is none",
         "list_position([1, 2, NULL], 2) = 2",
-    )
+    ).special_nulls()
     .aliases(&["list_indexof", "array_position", "array_indexof"]),
-    typed(
+    Function::typed(
         "list_has_any",
         &["list_has_any(LIST, LIST) -> BOOLEAN"],
         |args, _| resolve_sets(args, has_any),
         "whether two lists have an element in common",
         "list_has_any([1, 2, 3], [2, 3, 4]) = true",
-    )
+    ).special_nulls()
     .aliases(&["array_has_any", "&&"]),
-    typed(
+    Function::typed(
         "list_has_all",
         &["list_has_all(LIST, LIST) -> BOOLEAN"],
         |args, _| resolve_sets(args, has_all),
         "whether a list has all elements of another",
         "list_has_all([4, 6, 5], [4, 6]) = true",
-    )
+    ).special_nulls()
     .aliases(&["array_has_all", "@>"]),
-    typed(
+    Function::typed(
         "<@",
         &["LIST <@ LIST"],
         |args, _| resolve_sets(args, |left, right| has_all(right, left)),
         "whether all elements of a list are in another",
         "[1] <@ [1, 2] = true",
-    ),
-    typed(
+    ).special_nulls(),
+    Function::typed(
         "list_distinct",
         &["list_distinct(LIST) -> LIST"],
         |args, _| super::sizes::resolve_same(args, distinct),
         "the elements without NULLs and repetitions, in the order of their first occurrence",
         "list_sort(list_distinct([1, 1, NULL, -3, 1, 5])) = '[-3, 1, 5]'",
-    )
+    ).special_nulls()
     .aliases(&["array_distinct"]),
-    typed(
+    Function::typed(
         "list_unique",
         &["list_unique(LIST) -> UBIGINT"],
         |args, _| resolve_unique(args),
         "number of different elements that are not NULL",
         "list_unique([1, 1, NULL, -3, 1, 5]) = 3",
-    )
+    ).special_nulls()
     .aliases(&["array_unique"]),
-    typed(
+    Function::typed(
         "list_intersect",
         &["list_intersect(LIST, LIST) -> LIST"],
         |args, _| resolve_intersect(args),
         "the different elements that two lists have in common",
         "list_intersect([1, 2, 3], [2, 3, 4]) = '[2, 3]'",
-    )
+    ).special_nulls()
     .aliases(&["array_intersect"]),
-    typed(
+    Function::typed(
         "list_select",
         &["list_select(LIST, LIST of positions) -> LIST"],
         |args, _| resolve_chosen(args, BigInt, select),
         "the elements at the positions given",
         "list_select([10, 20, 30, 40], [1, 4]) = '[10, 40]'",
-    )
+    ).special_nulls()
     .aliases(&["array_select"]),
-    typed(
+    Function::typed(
         "list_where",
         &["list_where(LIST, LIST of BOOLEAN) -> LIST"],
         |args, _| resolve_chosen(args, Boolean, keep_true),
         "the elements at whose positions another list is true",
         "list_where([10, 20, 30, 40], [true, false, false, true]) = '[10, 40]'",
-    )
+    ).special_nulls()
     .aliases(&["array_where"]),
-    typed(
+    Function::typed(
         "list_zip",
         &["list_zip(LIST, ...) -> LIST of STRUCT", "list_zip(LIST, ..., BOOLEAN) -> LIST of STRUCT"],
         |args, _| resolve_zip(args),
         "rows of the elements at the same position, as many as the longest list has, or the shortest if the last argument is true",
         "list_zip([1, 2], [3, 4], [5, 6]) = '[(1, 3, 5), (2, 4, 6)]'",
-    )
+    ).special_nulls()
     .aliases(&["array_zip"]),
 ];
 

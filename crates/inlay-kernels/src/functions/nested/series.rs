@@ -1,7 +1,6 @@
 //! `range` and `generate_series` as lists.
 
 use super::rows::{Output, Part, each_known};
-use super::typed;
 use crate::arithmetic::{kernel, temporal};
 use crate::limits::Meter;
 use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
@@ -11,7 +10,7 @@ use std::sync::Arc;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    typed(
+    Function::typed(
         "range",
         &[
             "range(stop) -> BIGINT[]",
@@ -22,8 +21,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, options| resolve(args, options, false),
         "a list of numbers or timestamps up to a stop that is not in it",
         "range(2, 5) = '[2, 3, 4]'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "generate_series",
         &[
             "generate_series(stop) -> BIGINT[]",
@@ -34,7 +34,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, options| resolve(args, options, true),
         "a list of numbers or timestamps up to a stop that may be in it",
         "generate_series(2, 5) = '[2, 3, 4, 5]'",
-    ),
+    )
+    .special_nulls(),
 ];
 
 fn resolve(args: &[ArgType], options: &ResolveOptions, inclusive: bool) -> Option<Resolved> {

@@ -2,7 +2,7 @@
 
 use super::maps::all;
 use super::rows::{Args, Output, Part, computed, each, each_known, finish};
-use super::{element, element_or_null, is_integer, meeting_element, meeting_type, taken_as, typed};
+use super::{element, element_or_null, is_integer, meeting_element, meeting_type, taken_as};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, Resolved};
 use inlay_types::LogicalType::{BigInt, UBigInt};
@@ -12,45 +12,50 @@ use inlay_types::{Buffer, Error, Heap, LogicalType, Result, Vector};
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    typed(
+    Function::typed(
         "len",
         &["len(LIST) -> BIGINT"],
         |args, _| resolve_len(args, BigInt),
         "number of elements",
         "len([4, 5, 6]) = 3",
     )
+    .special_nulls()
     .aliases(&["length", "array_length"]),
-    typed(
+    Function::typed(
         "cardinality",
         &["cardinality(MAP) -> UBIGINT", "cardinality(LIST) -> UBIGINT"],
         |args, _| resolve_len(args, UBigInt),
         "number of entries of a map or elements of a list",
         "cardinality(map([4, 2], ['a', 'b'])) = 2",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "list_concat",
         &["list_concat(LIST, ...) -> LIST"],
         |args, _| resolve_concat(args, false),
         "the elements of all lists, one list after the other; NULL counts as no list",
         "list_concat([2, 3], [4, 5, 6], [7]) = '[2, 3, 4, 5, 6, 7]'",
     )
+    .special_nulls()
     .aliases(&["list_cat", "array_concat", "array_cat", "concat"]),
-    typed(
+    Function::typed(
         "||",
         &["LIST || LIST"],
         |args, _| resolve_concat(args, true),
         "the elements of one list behind those of another",
         "[2, 3] || [4] = '[2, 3, 4]'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "list_append",
         &["list_append(LIST, any) -> LIST"],
         |args, _| if let [list, value] = args { resolve_push(list, value, Place::Back) } else { None },
         "a list with one more element at its end",
         "list_append([2, 3], 4) = '[2, 3, 4]'",
     )
+    .special_nulls()
     .aliases(&["array_append", "array_push_back"]),
-    typed(
+    Function::typed(
         "list_prepend",
         &["list_prepend(any, LIST) -> LIST"],
         |args, _| {
@@ -59,15 +64,17 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "a list with one more element at its front",
         "list_prepend(3, [4, 5, 6]) = '[3, 4, 5, 6]'",
     )
+    .special_nulls()
     .aliases(&["array_prepend"]),
-    typed(
+    Function::typed(
         "array_push_front",
         &["array_push_front(LIST, any) -> LIST"],
         |args, _| if let [list, value] = args { resolve_push(list, value, Place::Front) } else { None },
         "a list with one more element at its front",
         "array_push_front([4, 5, 6], 3) = '[3, 4, 5, 6]'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "array_pop_back",
         &["array_pop_back(LIST) -> LIST"],
         |args, _| {
@@ -77,8 +84,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         },
         "a list without its last element",
         "array_pop_back([4, 5, 6]) = '[4, 5]'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "array_pop_front",
         &["array_pop_front(LIST) -> LIST"],
         |args, _| {
@@ -88,37 +96,42 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         },
         "a list without its first element",
         "array_pop_front([4, 5, 6]) = '[5, 6]'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "list_reverse",
         &["list_reverse(LIST) -> LIST"],
         |args, _| resolve_same(args, |parts| parts.reverse()),
         "a list from its end to its front",
         "list_reverse([3, 6, 1, 2]) = '[2, 1, 6, 3]'",
     )
+    .special_nulls()
     .aliases(&["array_reverse", "reverse"]),
-    typed(
+    Function::typed(
         "list_resize",
         &["list_resize(LIST, size) -> LIST", "list_resize(LIST, size, any) -> LIST"],
         |args, _| resolve_resize(args),
         "a list of a given size, filled with a value or NULL",
         "list_resize([1, 2, 3], 5, 0) = '[1, 2, 3, 0, 0]'",
     )
+    .special_nulls()
     .aliases(&["array_resize"]),
-    typed(
+    Function::typed(
         "repeat",
         &["repeat(LIST, count) -> LIST"],
         |args, _| resolve_repeat(args),
         "a list several times over",
         "repeat([1, 2], 2) = '[1, 2, 1, 2]'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "flatten",
         &["flatten(LIST of LIST) -> LIST"],
         |args, _| resolve_flatten(args),
         "the elements of the lists in a list",
         "flatten([[1, 2], [3, 4]]) = '[1, 2, 3, 4]'",
-    ),
+    )
+    .special_nulls(),
 ];
 
 fn resolve_len(args: &[ArgType], ty: LogicalType) -> Option<Resolved> {

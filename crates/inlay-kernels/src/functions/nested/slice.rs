@@ -5,7 +5,7 @@
 //! second.
 
 use super::rows::{Args, each};
-use super::{element, is_integer, typed};
+use super::{element, is_integer};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Varchar};
@@ -13,7 +13,7 @@ use inlay_types::nested::Sequence;
 use inlay_types::{Error, LogicalType, Result};
 
 /// See the module documentation.
-pub(crate) static FUNCTIONS: &[Function] = &[typed(
+pub(crate) static FUNCTIONS: &[Function] = &[Function::typed(
     "list_slice",
     &[
         "list_slice(LIST, first, last) -> LIST",
@@ -24,6 +24,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[typed(
     "the elements from one position to another, both included",
     "list_slice([4, 5, 6], 2, 3) = '[5, 6]'",
 )
+.special_nulls()
 .aliases(&["array_slice"])];
 
 /// An empty list of no type stands for a bound that is not there.

@@ -1,8 +1,8 @@
 //! Lists in order.
 
+use super::element;
 use super::maps::all;
 use super::rows::{Args, Part, each};
-use super::{element, typed};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, Resolved};
 use inlay_types::LogicalType::{BigInt, Varchar};
@@ -11,7 +11,7 @@ use inlay_types::{Error, LogicalType, Result};
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    typed(
+    Function::typed(
         "list_sort",
         &[
             "list_sort(LIST) -> LIST",
@@ -22,16 +22,18 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "a list in order: 'ASC' or 'DESC', then 'NULLS FIRST' or 'NULLS LAST'",
         "list_sort([3, 6, 1, 2], 'DESC') = '[6, 3, 2, 1]'",
     )
+    .special_nulls()
     .aliases(&["array_sort"]),
-    typed(
+    Function::typed(
         "list_reverse_sort",
         &["list_reverse_sort(LIST) -> LIST", "list_reverse_sort(LIST, null order) -> LIST"],
         |args, _| resolve(args, true, false),
         "a list in descending order",
         "list_reverse_sort([3, 6, 1, 2]) = '[6, 3, 2, 1]'",
     )
+    .special_nulls()
     .aliases(&["array_reverse_sort"]),
-    typed(
+    Function::typed(
         "list_grade_up",
         &[
             "list_grade_up(LIST) -> BIGINT[]",
@@ -42,6 +44,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "the positions of the elements in order",
         "list_grade_up([30, 10, 40, 20]) = '[2, 4, 1, 3]'",
     )
+    .special_nulls()
     .aliases(&["array_grade_up", "grade_up"]),
 ];
 

@@ -1,7 +1,7 @@
 //! Texts taken apart into lists, and lists joined into texts.
 
+use super::is_text;
 use super::rows::{Part, each, each_known};
-use super::{is_text, typed};
 use crate::arithmetic::kernel;
 use crate::functions::regex::Regexes;
 use crate::registry::{ArgType, Function, Resolved};
@@ -12,15 +12,16 @@ use regex::bytes::Regex;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    typed(
+    Function::typed(
         "string_split",
         &["string_split(VARCHAR, separator) -> VARCHAR[]"],
         |args, _| resolve_split(args),
         "the parts of a text between separators; its characters if the separator is empty",
         "string_split('hello-world', '-') = '[hello, world]'",
     )
+    .special_nulls()
     .aliases(&["str_split", "split", "string_to_array"]),
-    typed(
+    Function::typed(
         "string_split_regex",
         &[
             "string_split_regex(VARCHAR, pattern) -> VARCHAR[]",
@@ -30,8 +31,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "the parts of a text between matches of a regular expression",
         "string_split_regex('hello world; 42', ';? ') = '[hello, world, 42]'",
     )
+    .special_nulls()
     .aliases(&["str_split_regex", "regexp_split_to_array"]),
-    typed(
+    Function::typed(
         "regexp_extract_all",
         &[
             "regexp_extract_all(VARCHAR, pattern) -> VARCHAR[]",
@@ -41,14 +43,16 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, _| resolve_extract_all(args),
         "all matches of a regular expression, or a group of each",
         "regexp_extract_all('Peter: 33, Paul: 14', '(\\w+): (\\d+)', 2) = '[33, 14]'",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "array_to_string",
         &["array_to_string(LIST, separator) -> VARCHAR", "array_to_string(LIST, separator, null) -> VARCHAR"],
         |args, _| resolve_join(args),
         "the elements that are not NULL as one text; a third argument stands for NULLs",
         "array_to_string([1, 2, 3], '-') = '1-2-3'",
     )
+    .special_nulls()
     .aliases(&["list_to_string", "array_to_string_comma_default"]),
 ];
 

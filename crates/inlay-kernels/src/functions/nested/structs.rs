@@ -1,7 +1,7 @@
 //! `{'a': 1}` and `s.a`: structs from values, and their fields.
 
 use super::rows::{computed, each, finish};
-use super::{always_null, explained, literal_text, no_such_name, typed};
+use super::{always_null, explained, literal_text, no_such_name};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
 use inlay_types::logical_type::{Field, MAX_FIELDS};
@@ -17,13 +17,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "a struct of named values",
         "struct_pack(a := 1, b := 'x') = '{''a'': 1, ''b'': x}'",
     ),
-    typed(
+    Function::typed(
         "row",
         &["row(any, ...) -> STRUCT"],
         |args, _| resolve_row(args),
         "a struct without names",
         "row(1, 'x') = '(1, x)'",
-    ),
+    )
+    .special_nulls(),
     explained(
         "struct_extract",
         &["struct_extract(STRUCT, name) -> any", "struct_extract(STRUCT, position) -> any"],

@@ -1,7 +1,7 @@
 //! Unions: a value under a tag.
 
 use super::rows::{each, each_known};
-use super::{explained, literal_text, no_such_name, structs, typed};
+use super::{explained, literal_text, no_such_name, structs};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, Resolved};
 use inlay_types::logical_type::EnumType;
@@ -25,13 +25,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "the value if it is of the member named, else NULL",
         "union_extract(union_value(k := 'hello'), 'k') = 'hello'",
     ),
-    typed(
+    Function::typed(
         "union_tag",
         &["union_tag(UNION) -> ENUM"],
         |args, _| resolve_tag(args),
         "the name of the member that is held",
         "union_tag(union_value(k := 'hello')) = 'k'",
-    ),
+    )
+    .special_nulls(),
 ];
 
 fn resolve_value(args: &[ArgType]) -> Result<Option<Resolved>> {

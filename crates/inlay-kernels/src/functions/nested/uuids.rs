@@ -1,7 +1,6 @@
 //! UUIDs: made, and what they say of themselves.
 
 use super::rows::{each, each_known};
-use super::typed;
 use crate::arithmetic::kernel;
 use crate::function::Volatility;
 use crate::hash::hash_u64;
@@ -16,37 +15,41 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    typed(
+    Function::typed(
         "uuid",
         &["uuid() -> UUID"],
         |args, _| resolve_new(args, 4),
         "a random UUID",
         "uuid_extract_version(uuid()) = 4",
     )
+    .special_nulls()
     .aliases(&["gen_random_uuid", "uuidv4"])
     .volatile(Volatility::Volatile),
-    typed(
+    Function::typed(
         "uuidv7",
         &["uuidv7() -> UUID"],
         |args, _| resolve_new(args, 7),
         "a UUID of the time of day and random bits, in the order in which they are made",
         "uuid_extract_version(uuidv7()) = 7",
     )
+    .special_nulls()
     .volatile(Volatility::Volatile),
-    typed(
+    Function::typed(
         "uuid_extract_version",
         &["uuid_extract_version(UUID) -> UINTEGER"],
         |args, _| resolve_version(args),
         "the version of a UUID",
         "uuid_extract_version('019482e4-1441-7aad-8127-eec99573b0a0'::UUID) = 7",
-    ),
-    typed(
+    )
+    .special_nulls(),
+    Function::typed(
         "uuid_extract_timestamp",
         &["uuid_extract_timestamp(UUID) -> TIMESTAMP WITH TIME ZONE"],
         |args, _| resolve_timestamp(args),
         "when a UUID of version 7 was made",
         "epoch_ms(uuid_extract_timestamp('019482e4-1441-7aad-8127-eec99573b0a0'::UUID)) = 1737362773057",
-    ),
+    )
+    .special_nulls(),
 ];
 
 /// The highest bit is flipped in memory, so that the order is that of the text.

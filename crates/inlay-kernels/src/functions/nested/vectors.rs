@@ -1,7 +1,7 @@
 //! Lists and arrays of floats as vectors: distances, products and similarities.
 
 use super::rows::each_known;
-use super::{element, element_or_null, taken_as, typed};
+use super::{element, element_or_null, taken_as};
 use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, Resolved};
 use inlay_types::LogicalType::{Double, Real};
@@ -10,15 +10,15 @@ use inlay_types::{Error, LogicalType, Result};
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    typed(
+    Function::typed(
         "list_distance",
         &["list_distance(FLOAT[], FLOAT[]) -> FLOAT", "list_distance(DOUBLE[], DOUBLE[]) -> DOUBLE"],
         |args, _| resolve(args, distance),
         "the Euclidean distance of two vectors",
         "list_distance([1, 2, 3], [1, 2, 5]) = 2.0",
-    )
+    ).special_nulls()
     .aliases(&["array_distance", "<->"]),
-    typed(
+    Function::typed(
         "list_inner_product",
         &[
             "list_inner_product(FLOAT[], FLOAT[]) -> FLOAT",
@@ -27,9 +27,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, _| resolve(args, product),
         "the inner product of two vectors",
         "list_inner_product([1, 2, 3], [1, 2, 5]) = 20.0",
-    )
+    ).special_nulls()
     .aliases(&["list_dot_product", "array_inner_product", "array_dot_product"]),
-    typed(
+    Function::typed(
         "list_negative_inner_product",
         &[
             "list_negative_inner_product(FLOAT[], FLOAT[]) -> FLOAT",
@@ -38,13 +38,13 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, _| resolve(args, |pairs| -product(pairs)),
         "the inner product of two vectors, negated",
         "list_negative_inner_product([1, 2, 3], [1, 2, 5]) = -20.0",
-    )
+    ).special_nulls()
     .aliases(&[
         "list_negative_dot_product",
         "array_negative_inner_product",
         "array_negative_dot_product",
     ]),
-    typed(
+    Function::typed(
         "list_cosine_similarity",
         &[
             "list_cosine_similarity(FLOAT[], FLOAT[]) -> FLOAT",
@@ -53,9 +53,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, _| resolve(args, similarity),
         "the cosine of the angle between two vectors",
         "list_cosine_similarity([1, 2], [1, 2]) = 1.0",
-    )
+    ).special_nulls()
     .aliases(&["array_cosine_similarity"]),
-    typed(
+    Function::typed(
         "list_cosine_distance",
         &[
             "list_cosine_distance(FLOAT[], FLOAT[]) -> FLOAT",
@@ -64,15 +64,15 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, _| resolve(args, |pairs| 1.0 - similarity(pairs)),
         "1 less the cosine of the angle between two vectors",
         "list_cosine_distance([1, 2], [1, 2]) = 0.0",
-    )
+    ).special_nulls()
     .aliases(&["array_cosine_distance", "<=>"]),
-    typed(
+    Function::typed(
         "array_cross_product",
         &["array_cross_product(DOUBLE[3], DOUBLE[3]) -> DOUBLE[3]"],
         |args, _| resolve_cross(args),
         "the cross product of two vectors of three numbers",
         "array_cross_product(array_value(1.0::DOUBLE, 2.0, 3.0), array_value(2.0::DOUBLE, 3.0, 4.0)) = '[-1.0, 2.0, -1.0]'",
-    ),
+    ).special_nulls(),
 ];
 
 type Measure = fn(&[(f64, f64)]) -> f64;
