@@ -4,7 +4,7 @@ mod lists;
 mod quantiles;
 mod statistics;
 
-use crate::aggregate::{several, temporal};
+use crate::aggregate::{bit_strings, several, temporal};
 use crate::function::{AggregateFunction, AggregateKind, AggregateRules};
 use crate::registry::ArgType;
 use inlay_types::LogicalType;
@@ -212,16 +212,19 @@ static AGGREGATES: &[Aggregate] = &[
         },
     )
     .example("approx_count_distinct(x) FROM (VALUES (1), (2), (2)) t(x) = 2"),
-    aggregate("bit_and", &[], "bit_and(integer) -> integer", "bitwise and of all values", |args| {
-        bits("bit_and", AggregateKind::BitAnd, args)
+    aggregate("bit_and", &[], "bit_and(integer) -> integer\nbit_and(BIT) -> BIT", "bitwise and of all values", |args| {
+        static RULES: AggregateRules = AggregateRules::new("bit_and of BIT", bit_strings::and).idempotent();
+        bits("bit_and", AggregateKind::BitAnd, &RULES, args)
     })
     .example("bit_and(x) FROM (VALUES (7), (5)) t(x) = 5"),
-    aggregate("bit_or", &[], "bit_or(integer) -> integer", "bitwise or of all values", |args| {
-        bits("bit_or", AggregateKind::BitOr, args)
+    aggregate("bit_or", &[], "bit_or(integer) -> integer\nbit_or(BIT) -> BIT", "bitwise or of all values", |args| {
+        static RULES: AggregateRules = AggregateRules::new("bit_or of BIT", bit_strings::or).idempotent();
+        bits("bit_or", AggregateKind::BitOr, &RULES, args)
     })
     .example("bit_or(x) FROM (VALUES (4), (1)) t(x) = 5"),
-    aggregate("bit_xor", &[], "bit_xor(integer) -> integer", "bitwise exclusive or of all values", |args| {
-        bits("bit_xor", AggregateKind::BitXor, args)
+    aggregate("bit_xor", &[], "bit_xor(integer) -> integer\nbit_xor(BIT) -> BIT", "bitwise exclusive or of all values", |args| {
+        static RULES: AggregateRules = AggregateRules::new("bit_xor of BIT", bit_strings::xor);
+        bits("bit_xor", AggregateKind::BitXor, &RULES, args)
     })
     .example("bit_xor(x) FROM (VALUES (7), (5)) t(x) = 2"),
     aggregate("mode", &[], "mode(any) -> any", "most frequent value", |args| {
@@ -312,9 +315,17 @@ fn doubles<const N: usize>(
     if args.len() == N && fit { made(name, kind, vec![Double; N], Double) } else { None }
 }
 
-fn bits(name: &'static str, kind: AggregateKind, args: &[ArgType]) -> Option<AggregateFunction> {
+fn bits(
+    name: &'static str,
+    kind: AggregateKind,
+    of_strings: &'static AggregateRules,
+    args: &[ArgType],
+) -> Option<AggregateFunction> {
     let [arg] = args else { return None };
     let ty = concrete(arg.ty.clone());
+    if ty == LogicalType::Bit {
+        return declared(name, of_strings, vec![ty.clone()], ty);
+    }
     if ty.is_integer() { made(name, kind, vec![ty.clone()], ty) } else { None }
 }
 

@@ -4,7 +4,7 @@
 //! its elements. A reduction runs its body once per position: on the first elements of all lists, then on the second
 //! ones, and so on, with the rows whose lists are that long.
 
-use super::{Layout, Program};
+use super::{Layout, Program, attempt};
 use inlay_kernels::{boolean, limits};
 use inlay_sql::plan::{Lambda, LambdaKind};
 use inlay_types::nested::{pack_lists, unpack_lists};
@@ -36,17 +36,26 @@ impl Mapping {
     pub(super) fn new(lambda: &Lambda) -> Result<Self> {
         let fixed = if lambda.kind == LambdaKind::Reduce { 2 } else { 1 };
         let columns = lambda.parameters.iter().chain(&lambda.captured).copied().collect();
+        let body = Program::compile(&lambda.body, &Layout(columns))?;
         Ok(Self {
             kind: lambda.kind,
             has_initial: lambda.has_initial,
             takes_position: lambda.parameters.len() > fixed,
-            body: Program::compile(&lambda.body, &Layout(columns))?,
+            body: if lambda.kind == LambdaKind::Try { body.over_rows() } else { body },
             ty: lambda.ty.clone(),
         })
     }
 
     /// `args` are the list, the first value of a reduction that has one, and what the body captures.
     pub(super) fn eval(&self, args: &[&Vector], len: usize) -> Result<Vector> {
+        if self.kind == LambdaKind::Try {
+            if len > 1 && args.iter().all(|arg| arg.is_constant()) {
+                let first: Vec<Vector> = args.iter().map(|arg| arg.slice(0, 1)).collect();
+                let one = attempt::eval(&self.body, &first.iter().collect::<Vec<_>>(), &self.ty, 1)?;
+                return Vector::constant(self.ty.clone(), &one.get(0), len);
+            }
+            return attempt::eval(&self.body, args, &self.ty, len);
+        }
         let (list, rest) = args.split_first().ok_or_else(|| Error::internal("a lambda without a list"))?;
         if len > 1 && args.iter().all(|arg| arg.is_constant()) {
             let first: Vec<Vector> = args.iter().map(|arg| arg.slice(0, 1)).collect();
@@ -67,6 +76,7 @@ impl Mapping {
             }
             LambdaKind::Filter => self.filtered(&lists),
             LambdaKind::Reduce => self.reduced(&lists, initial),
+            LambdaKind::Try => Err(Error::internal("TRY has no list")),
         }
     }
 

@@ -8,6 +8,7 @@
 //! evaluate all branches eagerly, which is fast and almost always fine; when a step fails, [`lazy`] evaluates
 //! the expression again, branch by branch on exactly the rows that reach it, and decides whether the error is real.
 
+mod attempt;
 mod failure;
 mod filter;
 mod in_list;

@@ -11,7 +11,7 @@ use super::{Layout, failure, kernel_comparison, lazy};
 use inlay_kernels::function::{ScalarKernel, Volatility};
 use inlay_kernels::{Cmp, boolean, cast, compare};
 use inlay_sql::plan::{Expr, Place};
-use inlay_types::{Batch, Bitmap, Dictionary, LogicalType, Result, VECTOR_SIZE, Value, Vector};
+use inlay_types::{Batch, Bitmap, Dictionary, Error, LogicalType, Result, VECTOR_SIZE, Value, Vector};
 use std::sync::Arc;
 
 /// Where a step finds an argument.
@@ -71,6 +71,15 @@ pub struct ProgramState {
     memo: Vec<Option<(u64, Arc<Dictionary>)>>,
     /// The step that failed last.
     failed: Option<usize>,
+}
+
+/// What stands for a call whose constants are wrong: it fails as soon as a row reaches it.
+struct Failing(Error);
+
+impl ScalarKernel for Failing {
+    fn eval(&self, _args: &[&Vector], _len: usize, _out: &mut Vector) -> Result<()> {
+        Err(self.0.clone())
+    }
 }
 
 struct Compiler<'a> {
@@ -459,9 +468,9 @@ impl Compiler<'_> {
                                 if let Expr::Literal { value, .. } = arg { Some(value.clone()) } else { None }
                             })
                             .collect();
-                    let special = match function.specialize {
-                        Some(specialize) => specialize(&constants)
-                            .map_err(|error| error.at_place(place.line, place.column))?,
+                    let special = match function.specialize.map(|specialize| specialize(&constants)) {
+                        Some(Ok(special)) => special,
+                        Some(Err(error)) => Some(Arc::new(Failing(error)) as Arc<dyn ScalarKernel>),
                         None => None,
                     };
                     Ok(Action::Call(special.unwrap_or_else(|| Arc::clone(&function.kernel))))

@@ -13,7 +13,7 @@ use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::AggregateFunction;
 use crate::hash;
 use inlay_types::nested::pack_maps;
-use inlay_types::{Bitmap, LogicalType, PhysicalType, Result, Vector, VectorBuilder};
+use inlay_types::{Bitmap, LogicalType, PhysicalType, Result, Value, Vector, VectorBuilder};
 use std::any::Any;
 use std::cmp::Reverse;
 
@@ -289,15 +289,20 @@ impl Frequency {
         let mut builder = VectorBuilder::new(LogicalType::Bit, len);
         for group in from..from + len {
             let pairs = self.pairs(group);
-            let (false, Some(low), Some(high)) =
-                (pairs.is_empty(), self.parameter.value(), self.second.value())
-            else {
-                builder.push_null();
-                continue;
-            };
             let values = self.counts.values.gather(pairs);
             let present: Vec<i128> = (0..pairs.len()).filter_map(|row| values.get(row).as_i128()).collect();
-            builder.push_bytes(&bins::bits(low, high, &present)?);
+            let bounds = if self.function.arg_types.len() == 1 {
+                let bound = |bound: Option<&i128>| bound.map(|bound| Value::HugeInt(*bound));
+                (bound(present.iter().min()), bound(present.iter().max()))
+            } else {
+                (self.parameter.value().cloned(), self.second.value().cloned())
+            };
+            match bounds {
+                (Some(low), Some(high)) if !present.is_empty() => {
+                    builder.push_bytes(&bins::bits(&low, &high, &present)?);
+                }
+                _ => builder.push_null(),
+            }
         }
         Ok(builder.finish())
     }

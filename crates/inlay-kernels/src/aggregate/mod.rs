@@ -10,6 +10,7 @@
 
 mod average;
 mod bins;
+pub(crate) mod bit_strings;
 mod bits;
 mod collect;
 mod column;

@@ -12,6 +12,7 @@ use super::order::{order_bytes, order_floats};
 use super::packing::{Results, is_list};
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
+use inlay_types::datetime::is_finite_timestamp;
 use inlay_types::{Interval, LogicalType, Native, PhysicalType, Result, Vector};
 use std::any::Any;
 use std::cmp::Ordering;
@@ -131,7 +132,13 @@ macro_rules! interpolated_float {
     ($($t:ty),*) => { $(
         impl Interpolated for $t {
             fn between(low: Self, high: Self, weight: f64, _rounds: bool) -> Self {
-                if low == high { low } else { low + (high - low) * weight as $t }
+                let delta = high - low;
+                match () {
+                    () if low == high => low,
+                    () if delta.is_finite() => low + delta * weight as $t,
+                    // Infinity beside a number, or numbers too far apart: never the difference of the two.
+                    () => low * (1.0 - weight) as $t + high * weight as $t,
+                }
             }
             fn distance(self, other: Self) -> Self {
                 (self - other).abs()
@@ -177,15 +184,30 @@ fn nth<T: Sortable>(values: &mut [T], index: usize) -> T {
     *values.select_nth_unstable_by(index, T::order).1
 }
 
-fn interpolate<T: Interpolated>(values: &mut [T], fraction: f64, rounds: bool) -> T {
+/// The values that a continuous quantile lies between, and the weight of the upper one.
+fn neighbours<T: Sortable>(values: &mut [T], fraction: f64) -> (T, T, f64) {
     let (low, high, weight) = position(fraction, values.len());
     let (_, below, above) = values.select_nth_unstable_by(low, T::order);
     let below = *below;
     if high == low {
-        return below;
+        return (below, below, 0.0);
     }
-    let high = above.iter().copied().min_by(T::order).unwrap_or(below);
-    T::between(below, high, weight, rounds)
+    (below, above.iter().copied().min_by(T::order).unwrap_or(below), weight)
+}
+
+fn interpolate<T: Interpolated>(values: &mut [T], fraction: f64, rounds: bool) -> T {
+    let (low, high, weight) = neighbours(values, fraction);
+    if weight == 0.0 { low } else { T::between(low, high, weight, rounds) }
+}
+
+/// The same of moments: beside infinity there is nothing in between.
+fn interpolate_moments(values: &mut [i64], fraction: f64) -> i64 {
+    let (low, high, weight) = neighbours(values, fraction);
+    match () {
+        () if weight == 0.0 || !is_finite_timestamp(low) => low,
+        () if !is_finite_timestamp(high) => high,
+        () => i64::between(low, high, weight, true),
+    }
 }
 
 impl Quantiles {
@@ -277,6 +299,9 @@ impl Quantiles {
         match self.function.arg_types[0].physical() {
             PhysicalType::I16 => of!(i16),
             PhysicalType::I32 => of!(i32),
+            PhysicalType::I64 if self.function.arg_types[0].is_timestamp() => {
+                self.each(from, len, fractions, interpolate_moments)
+            }
             PhysicalType::I64 => of!(i64),
             PhysicalType::I128 => of!(i128),
             PhysicalType::F32 => of!(f32),

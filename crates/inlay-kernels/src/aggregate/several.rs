@@ -24,6 +24,8 @@ struct Several {
     keys: Option<Column>,
     comparator: Comparator,
     greatest: bool,
+    /// Whether rows with NULLs count, those whose key is NULL behind all others.
+    nulls_last: bool,
     count: Parameter,
     rows: GroupRows,
     groups: usize,
@@ -31,13 +33,14 @@ struct Several {
     function: AggregateFunction,
 }
 
-fn boxed(function: &AggregateFunction, by: bool, greatest: bool) -> Box<dyn GroupedAccumulator> {
+fn boxed(function: &AggregateFunction, by: bool, greatest: bool) -> Box<Several> {
     let types = &function.arg_types;
     Box::new(Several {
         values: Column::new(types[0].clone()),
         keys: by.then(|| Column::new(types[1].clone())),
         comparator: Comparator::new(&types[usize::from(by)]),
         greatest,
+        nulls_last: false,
         count: Parameter::default(),
         rows: GroupRows::default(),
         groups: 0,
@@ -62,6 +65,14 @@ pub(crate) fn arg_max(f: &AggregateFunction, _total: bool) -> Result<Box<dyn Gro
     Ok(boxed(f, true, true))
 }
 
+pub(crate) fn arg_min_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    Ok(Box::new(Several { nulls_last: true, ..*boxed(f, true, false) }))
+}
+
+pub(crate) fn arg_max_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+    Ok(Box::new(Several { nulls_last: true, ..*boxed(f, true, true) }))
+}
+
 impl Several {
     fn n(&self) -> Result<usize> {
         self.count.count(self.function.name, COUNT_MAX)
@@ -72,11 +83,11 @@ impl Several {
         let order = self.keys.as_ref().unwrap_or(&self.values);
         let item = |row: u32| Item::of_column(order, row as usize);
         let mut rows = self.rows.rows(group as u32).to_vec();
-        if self.greatest {
-            rows.sort_by(|&a, &b| self.comparator.compare(item(b), item(a)));
-        } else {
-            rows.sort_by(|&a, &b| self.comparator.compare(item(a), item(b)));
-        }
+        rows.sort_by(|&a, &b| match (order.is_null(a as usize), order.is_null(b as usize)) {
+            (false, false) if self.greatest => self.comparator.compare(item(b), item(a)),
+            (false, false) => self.comparator.compare(item(a), item(b)),
+            (a_is_null, b_is_null) => a_is_null.cmp(&b_is_null),
+        });
         rows.truncate(n);
         rows
     }
@@ -121,7 +132,8 @@ impl GroupedAccumulator for Several {
         self.count.learn(count, groups.len());
         let is_null =
             |row: u32| args[0].is_null(row as usize) || self.keys.is_some() && args[1].is_null(row as usize);
-        let rows: Vec<u32> = (0..groups.len() as u32).filter(|&row| !is_null(row)).collect();
+        let rows: Vec<u32> =
+            (0..groups.len() as u32).filter(|&row| self.nulls_last || !is_null(row)).collect();
         self.values.append(args[0], &rows);
         if let Some(keys) = &mut self.keys {
             keys.append(args[1], &rows);

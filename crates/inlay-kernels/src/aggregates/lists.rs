@@ -69,11 +69,17 @@ pub(super) static TABLE: &[Aggregate] = &[
     aggregate(
         "bitstring_agg",
         &[],
-        "bitstring_agg(integer, min, max) -> BIT",
-        "a bit for each number from min to max, 1 where it occurs",
+        "bitstring_agg(integer) -> BIT\nbitstring_agg(integer, min, max) -> BIT",
+        "a bit for each number from min to max, 1 where it occurs; without these, from the group's least to its largest number",
         |args| {
             static RULES: AggregateRules = AggregateRules::new("bitstring_agg", frequency::bitstring).idempotent();
-            let [arg, low, high] = args else { return None };
+            let (arg, low, high) = match args {
+                [arg] if arg.ty.is_integer() || arg.ty == LogicalType::Null => {
+                    return declared("bitstring_agg", &RULES, vec![concrete(arg.ty.clone())], LogicalType::Bit);
+                }
+                [arg, low, high] => (arg, low, high),
+                _ => return None,
+            };
             let ty = concrete(arg.ty.clone());
             let fits = ty.is_integer() && low.ty.is_integer() && high.ty.is_integer();
             fits.then(|| declared("bitstring_agg", &RULES, vec![ty, HugeInt, HugeInt], LogicalType::Bit))?

@@ -3,6 +3,7 @@
 use super::{Aggregate, aggregate, concrete, declared, doubles, made, number};
 use crate::aggregate::doubles::{self as state, boxed};
 use crate::aggregate::moments::Moments;
+use crate::aggregate::several;
 use crate::function::{AggregateFunction, AggregateKind, AggregateRules};
 use crate::registry::ArgType;
 use inlay_types::LogicalType::{self, Boolean, Decimal, Double, HugeInt, UInteger};
@@ -231,28 +232,40 @@ pub(super) static TABLE: &[Aggregate] = &[
     aggregate(
         "arg_min_nulls_last",
         &[],
-        "arg_min_nulls_last(value, by) -> value",
+        "arg_min_nulls_last(value, by) -> value\narg_min_nulls_last(value, by, n) -> value[]",
         "value, NULL or not, of the row with the smallest `by`; a row without `by` if there is no other",
         |args| {
             use crate::aggregate::pick::arg_min_nulls_last;
             static RULES: AggregateRules =
                 AggregateRules::new("arg_min_nulls_last", arg_min_nulls_last).ordered().idempotent();
-            by("arg_min_nulls_last", &RULES, args)
+            static SEVERAL: AggregateRules =
+                AggregateRules::new("arg_min_nulls_last of several", several::arg_min_nulls_last).ordered();
+            match args.len() {
+                3 => super::lists::several("arg_min_nulls_last", &SEVERAL, args),
+                _ => by("arg_min_nulls_last", &RULES, args),
+            }
         },
     )
+    .constants(&[2])
     .example("arg_min_nulls_last(x, y) FROM (VALUES ('a', NULL)) t(x, y) = 'a'"),
     aggregate(
         "arg_max_nulls_last",
         &[],
-        "arg_max_nulls_last(value, by) -> value",
+        "arg_max_nulls_last(value, by) -> value\narg_max_nulls_last(value, by, n) -> value[]",
         "value, NULL or not, of the row with the largest `by`; a row without `by` if there is no other",
         |args| {
             use crate::aggregate::pick::arg_max_nulls_last;
             static RULES: AggregateRules =
                 AggregateRules::new("arg_max_nulls_last", arg_max_nulls_last).ordered().idempotent();
-            by("arg_max_nulls_last", &RULES, args)
+            static SEVERAL: AggregateRules =
+                AggregateRules::new("arg_max_nulls_last of several", several::arg_max_nulls_last).ordered();
+            match args.len() {
+                3 => super::lists::several("arg_max_nulls_last", &SEVERAL, args),
+                _ => by("arg_max_nulls_last", &RULES, args),
+            }
         },
     )
+    .constants(&[2])
     .example("arg_max_nulls_last(x, y) FROM (VALUES ('a', NULL), ('b', 1)) t(x, y) = 'b'"),
 ];
 

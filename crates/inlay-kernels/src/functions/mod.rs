@@ -19,6 +19,7 @@ mod operators;
 mod regex;
 mod similar;
 mod strings;
+mod templates;
 mod text_more;
 
 use crate::manual::Category;
@@ -54,6 +55,7 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Text, functions: text_more::FUNCTIONS },
     Table { category: Category::Text, functions: format::FUNCTIONS },
     Table { category: Category::Text, functions: similar::FUNCTIONS },
+    Table { category: Category::Text, functions: templates::FUNCTIONS },
     Table { category: Category::Text, functions: files::FUNCTIONS },
     Table { category: Category::Text, functions: collation::FUNCTIONS },
     Table { category: Category::Pattern, functions: like::FUNCTIONS },

@@ -177,6 +177,16 @@ impl Binder<'_> {
         }
     }
 
+    /// Like [`Self::cast_to`], for a branch that perhaps no row reaches: a literal that cannot be converted fails there.
+    pub(super) fn cast_where_reached(&self, expr: Expr, ty: LogicalType, pos: Pos) -> Result<Expr> {
+        let fails = matches!(&expr, Expr::Literal { value, .. } if !value.is_null() && *value != Value::Null
+            && exact(value, &ty).is_none() && self.cast_literal(value, &ty).is_err());
+        if fails && expr.ty() != ty {
+            return Ok(self.cast_of(expr, ty, false, pos));
+        }
+        self.cast_to(expr, ty, pos)
+    }
+
     /// The conversion of an expression, in the session's time zone where that matters.
     pub(super) fn cast_of(&self, input: Expr, ty: LogicalType, or_null: bool, pos: Pos) -> Expr {
         let place = self.place(pos);

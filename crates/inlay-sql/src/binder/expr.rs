@@ -182,16 +182,22 @@ impl Binder<'_> {
     }
 
     fn literal(&self, literal: &Literal, pos: Pos) -> Result<Expr> {
+        if let Literal::Typed(ty, text) = literal {
+            let ty = self.known_type(ty, pos)?;
+            let text = Value::Varchar(text.clone());
+            // What cannot be read fails where rows reach it.
+            return Ok(match self.cast_literal(&text, &ty) {
+                Ok(value) => Expr::literal(value),
+                Err(_) => self.cast_of(Expr::literal(text), ty, false, pos),
+            });
+        }
         Ok(Expr::literal(match literal {
             Literal::Null => Value::Null,
             Literal::Boolean(value) => Value::Boolean(*value),
             Literal::Number(text) => self.placed(number(text), pos)?,
             Literal::String(text) => Value::Varchar(text.clone()),
             Literal::Blob(bytes) => Value::Blob(bytes.clone()),
-            Literal::Typed(ty, text) => {
-                let ty = self.known_type(ty, pos)?;
-                self.placed(self.cast_literal(&Value::Varchar(text.clone()), &ty), pos)?
-            }
+            Literal::Typed(_, text) => Value::Varchar(text.clone()),
         }))
     }
 
@@ -383,7 +389,7 @@ impl Binder<'_> {
         }
         let mut values = values
             .into_iter()
-            .map(|(value, pos)| self.cast_to(value, ty.clone(), pos))
+            .map(|(value, pos)| self.cast_where_reached(value, ty.clone(), pos))
             .collect::<Result<Vec<_>>>()?;
         let otherwise = values.pop().ok_or_else(|| Error::internal("a CASE without values"))?;
         let branches = conditions.into_iter().zip(values).collect();

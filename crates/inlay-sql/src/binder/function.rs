@@ -129,7 +129,7 @@ impl Binder<'_> {
                 let args = args
                     .into_iter()
                     .zip(arguments)
-                    .map(|(arg, written)| self.cast_to(arg, ty.clone(), written.pos));
+                    .map(|(arg, written)| self.cast_where_reached(arg, ty.clone(), written.pos));
                 let args = args.collect::<Result<Vec<_>>>()?;
                 if args.len() == 1 {
                     args.into_iter().next().unwrap_or_else(|| Expr::literal(Value::Null))
@@ -149,6 +149,17 @@ impl Binder<'_> {
                 let values = [&arguments[1], &arguments[2]].map(|value| Ok((self.expr(value)?, value.pos)));
                 let [then, otherwise] = values;
                 self.case_of(vec![condition], vec![then?, otherwise?], pos)?
+            }
+            "try" => self.attempt(call, pos)?,
+            "<=>" => {
+                count(2..=2)?;
+                let (left, right) = (self.expr(&arguments[0])?, self.expr(&arguments[1])?);
+                let is_list =
+                    |expr: &Expr| matches!(expr.ty(), LogicalType::List(_) | LogicalType::Array(..));
+                if !is_list(&left) && !is_list(&right) {
+                    return self.comparison(CompareOp::NotDistinct, left, right, pos).map(Some);
+                }
+                self.call("list_cosine_distance", vec![left, right], pos)?
             }
             "typeof" => {
                 count(1..=1)?;

@@ -182,7 +182,7 @@ fn element_of(list: &LogicalType) -> LogicalType {
     }
 }
 
-fn lambda_of(
+pub(super) fn lambda_of(
     kind: LambdaKind,
     mut args: Vec<Expr>,
     has_initial: bool,

@@ -13,6 +13,7 @@
 
 mod alter;
 mod asof;
+mod attempt;
 mod build;
 mod change;
 mod changing;

@@ -22,7 +22,7 @@ pub(super) fn of_expr(expr: &Expr) -> String {
 pub(super) fn of_call(call: &FunctionCall) -> String {
     let name = match call.name.value.to_lowercase() {
         name if super::grouping::is_grouping(&name) => "GROUPING".to_string(),
-        name if name == "coalesce" => "COALESCE".to_string(),
+        name if matches!(name.as_str(), "coalesce" | "try") => name.to_uppercase(),
         name => name,
     };
     if let Some(shown) = operator(&name, &call.arguments) {
@@ -54,7 +54,9 @@ fn operator(name: &str, arguments: &[Expr]) -> Option<String> {
         ("[:]", [value, from, to, step]) => {
             format!("{}[{}:{}:{}]", text(value), end(from), end(to), text(step))
         }
-        ("->" | "->>", [left, right]) => format!("({} {name} {})", text(left), text(right)),
+        ("->" | "->>" | "<=>" | "#" | "#>" | "#>>", [left, right]) => {
+            format!("({} {name} {})", text(left), text(right))
+        }
         ("current_date" | "current_time" | "current_timestamp" | "localtime" | "localtimestamp", []) => {
             name.into()
         }

@@ -229,7 +229,7 @@ impl Context<'_, '_> {
                 let name = if op == BinaryOperator::Arrow { "->" } else { "->>" };
                 return Ok(call(name, vec![self.expr(left)?, self.expr(right)?], pos));
             }
-            BinaryOperator::AtArrow | BinaryOperator::ArrowAt => {
+            BinaryOperator::AtArrow | BinaryOperator::ArrowAt | BinaryOperator::Spaceship => {
                 return Ok(call(&text, vec![self.expr(left)?, self.expr(right)?], pos));
             }
             BinaryOperator::PGRegexIMatch | BinaryOperator::PGRegexNotIMatch => {
@@ -517,7 +517,6 @@ fn binary_operator(op: &BinaryOperator) -> Option<BinaryOp> {
         BinaryOperator::LtEq => BinaryOp::LessEqual,
         BinaryOperator::Gt => BinaryOp::Greater,
         BinaryOperator::GtEq => BinaryOp::GreaterEqual,
-        BinaryOperator::Spaceship => BinaryOp::NotDistinctFrom,
         BinaryOperator::BitwiseAnd => BinaryOp::BitAnd,
         BinaryOperator::BitwiseOr => BinaryOp::BitOr,
         BinaryOperator::PGBitwiseShiftLeft => BinaryOp::ShiftLeft,

@@ -29,6 +29,12 @@ pub(super) fn parse_prefix(parser: &mut Parser) -> Option<Parsed> {
         (Token::Number(..) | Token::SingleQuotedString(_), _) => {
             Some(parser.parse_value().map(ast::Expr::Value))
         }
+        // `TIMESTAMP_NS '...'`: a type that the crate knows by no keyword.
+        (Token::Word(word), Token::SingleQuotedString(_))
+            if word.keyword == Keyword::NoKeyword && word.quote_style.is_none() =>
+        {
+            Some(typed_text(parser))
+        }
         (Token::Word(word), next) if is_plain_name(word, next) => {
             let ident =
                 ast::Ident { value: word.value.clone(), quote_style: word.quote_style, span: first.span };
@@ -73,6 +79,15 @@ fn is_plain_name(word: &Word, next: &Token) -> bool {
                 | Token::Period
                 | Token::StringConcat
         )
+}
+
+fn typed_text(parser: &mut Parser) -> Parsed {
+    let name = ast::ObjectName(vec![ast::ObjectNamePart::Identifier(parser.parse_identifier()?)]);
+    Ok(ast::Expr::TypedString(ast::TypedString {
+        data_type: ast::DataType::Custom(name, Vec::new()),
+        value: parser.parse_value()?,
+        uses_odbc_syntax: false,
+    }))
 }
 
 fn sign(parser: &mut Parser, op: ast::UnaryOperator) -> Parsed {

@@ -28,6 +28,7 @@ mod spelling;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod type_words;
 pub(crate) mod types;
 mod walk;
 mod window;

@@ -45,7 +45,7 @@ impl Reader<'_> {
 
 /// Rewrites the tokens of what the crate does not read.
 pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    name_columns(merge_using(pivots(tokens)))
+    super::type_words::respell(name_columns(merge_using(pivots(tokens))))
 }
 
 fn is_word(token: &TokenWithSpan, expected: &str) -> bool {

@@ -1,14 +1,11 @@
 //! Type names to [`LogicalType`]: SQL's, PostgreSQL's and DuckDB's spellings.
 
 use super::convert::{Context, unsupported};
-use super::dialect::InlayDialect;
 use inlay_types::{EnumType, Error, Field, LogicalType, Result};
 use sqlparser::ast::{
     ArrayElemTypeDef, DataType, EnumMember, ExactNumberInfo, ObjectName, StructField, TimezoneInfo,
     UnionField,
 };
-use sqlparser::parser::Parser;
-use sqlparser::tokenizer::Token;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -123,13 +120,12 @@ impl Context<'_, '_> {
         })
     }
 
-    /// The type that one word names.
+    /// The type that a part of another one names.
     fn type_of_word(&self, word: &str) -> Result<LogicalType> {
-        let parsed = Parser::new(&InlayDialect).try_with_sql(word).and_then(|mut parser| {
-            let parsed = parser.parse_data_type()?;
-            parser.expect_token(&Token::EOF).map(|_| parsed)
-        });
-        self.data_type(&parsed.map_err(|_| Error::bind(format!("type \"{word}\" does not exist")))?)
+        self.deeper(|| {
+            let parsed = super::type_words::parse(word);
+            self.data_type(&parsed.map_err(|_| Error::bind(format!("type \"{word}\" does not exist")))?)
+        })
     }
 
     fn list_type(&self, element: &DataType, size: Option<u64>) -> Result<LogicalType> {

@@ -6,8 +6,8 @@
 use super::statement::Query;
 use super::window::{Frame, FrameBound, FrameExclusion, FrameUnits};
 use super::{
-    AggregateExpr, ColumnId, Columns, Expr, JoinKind, OrderedJoinKind, Plan, SetOpKind, SharedId, SortKey,
-    WindowExpr,
+    AggregateExpr, ColumnId, Columns, Expr, JoinKind, LambdaKind, OrderedJoinKind, Plan, SetOpKind, SharedId,
+    SortKey, WindowExpr,
 };
 use inlay_types::Value;
 use std::collections::{HashMap, HashSet};
@@ -433,6 +433,9 @@ impl<'a> Printer<'a> {
             Expr::Coalesce { args, .. } => {
                 let args = args.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(", ");
                 format!("coalesce({args})")
+            }
+            Expr::Lambda(lambda) if lambda.kind == LambdaKind::Try => {
+                format!("try({})", self.expr(&lambda.body))
             }
             Expr::Lambda(lambda) => {
                 let parameters: Vec<String> = lambda.parameters.iter().map(|id| self.name(*id)).collect();

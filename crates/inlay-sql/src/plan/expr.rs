@@ -290,7 +290,11 @@ impl Expr {
     pub fn can_fail(&self) -> bool {
         let own = match self {
             Self::Call { function, .. } => function.can_fail,
-            Self::Lambda(lambda) => lambda.kind == LambdaKind::Reduce || lambda.body.can_fail(),
+            Self::Lambda(lambda) => match lambda.kind {
+                LambdaKind::Reduce => true,
+                LambdaKind::Try => false,
+                LambdaKind::Transform | LambdaKind::Filter => lambda.body.can_fail(),
+            },
             Self::Cast { or_null, .. } => !or_null,
             _ => false,
         };

@@ -12,6 +12,8 @@ pub enum LambdaKind {
     Filter,
     /// `list_reduce`: the body's last value, where the first parameter is its value before.
     Reduce,
+    /// `TRY`: the body itself, NULL where it fails. There is no list.
+    Try,
 }
 
 impl LambdaKind {
@@ -21,6 +23,7 @@ impl LambdaKind {
             Self::Transform => "list_transform",
             Self::Filter => "list_filter",
             Self::Reduce => "list_reduce",
+            Self::Try => "try",
         }
     }
 }
@@ -31,7 +34,7 @@ impl LambdaKind {
 pub struct Lambda {
     /// Which function.
     pub kind: LambdaKind,
-    /// The list; the first value of a reduction if [`Self::has_initial`]; the value of each of `captured`.
+    /// The list, but for TRY; the first value of a reduction if [`Self::has_initial`]; the value of each of `captured`.
     pub args: Vec<Expr>,
     /// Whether the second argument is what a reduction begins with, else it is the first element.
     pub has_initial: bool,

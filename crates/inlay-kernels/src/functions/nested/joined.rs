@@ -22,7 +22,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[Function::new(
 
 fn resolve_joined(args: &[ArgType], _: &ResolveOptions) -> Result<Option<Resolved>> {
     let Some((_, parts)) = args.split_first() else { return Ok(None) };
-    let elements: Vec<Option<&LogicalType>> = parts.iter().map(|part| element(&part.ty)).collect();
+    // Arrays are joined as texts, as in DuckDB.
+    let listed = |ty: &'_ LogicalType| matches!(ty, LogicalType::List(_));
+    let elements: Vec<Option<&LogicalType>> =
+        parts.iter().map(|part| element(&part.ty).filter(|_| listed(&part.ty))).collect();
     if elements.iter().all(Option::is_none) {
         return Ok(None);
     }
