@@ -93,7 +93,7 @@ fn resolve_to_char(args: &[ArgType], options: &ResolveOptions) -> Option<Resolve
         Decimal { .. } | Timestamp | TimestampTz | IntervalType => value.ty.clone(),
         Date => Timestamp,
         ty if ty.is_timestamp() => Timestamp,
-        Time => IntervalType,
+        Time => Time,
         Null => Timestamp,
         _ => return None,
     };
@@ -146,6 +146,9 @@ fn write_moments(zone: &Zone, args: &[&Vector], len: usize, out: &mut Vector) ->
                 &Moment { date: None, span: span_of, micros: span.micros, zone: None },
                 &mut written,
             )?;
+        } else if ty == Time {
+            let micros = Column::<i64>::of(args[0]).get(row);
+            template.write(&Moment { date: None, span: (0, 0), micros, zone: None }, &mut written)?;
         } else {
             let at = Column::<i64>::of(args[0]).get(row);
             if !is_finite_timestamp(at) {

@@ -412,7 +412,7 @@ impl Writer<'_> {
     fn prepare(&mut self) {
         let template = self.template;
         self.sign_written = if template.has_plus || template.has_minus {
-            template.has_minus || !template.has_plus
+            template.has_minus || !self.is_negative
         } else {
             !self.is_negative && template.fills && template.anchor == Anchor::None
         };
