@@ -295,8 +295,11 @@ impl Connection {
     }
 
     fn close(&self, py: Python<'_>) {
-        py.detach(|| self.engine.close());
         self.set_last(py, None);
+        py.detach(|| {
+            self.engine.close();
+            crate::allocator::release_free_memory();
+        });
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> Py<Self> {

@@ -2,10 +2,11 @@
 //!
 //! - [`connection`], [`relation`]: the classes. [`cursor`]: rows and columns of one result.
 //! - [`parameters`], [`rows`]: values in and out. [`numpy`], [`arrow`]: columns out. [`register`]: objects as tables.
-//! - [`host`]: signals and variables while a query runs. [`errors`]: SQLSTATE to exception.
+//! - [`host`]: signals and variables while a query runs. [`errors`]: SQLSTATE to exception. [`allocator`]: memory.
 //!
 //! The GIL is released while a statement runs; no panic of the engine and no Python exception is lost on the way.
 
+mod allocator;
 mod arrow;
 mod connection;
 mod cursor;
@@ -23,6 +24,7 @@ use pyo3::prelude::*;
 #[pymodule]
 #[pyo3(name = "_inlay")]
 fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    allocator::configure();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<connection::Connection>()?;
     module.add_class::<relation::Relation>()?;
