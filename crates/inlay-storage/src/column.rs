@@ -136,6 +136,11 @@ impl Column {
         }
     }
 
+    /// First block and size in bytes of what the file has of it.
+    pub fn place(&self) -> Option<(u64, u64)> {
+        self.stored().map(|stored| (stored.ptr().block, stored.ptr().size))
+    }
+
     /// The segment, if it is in memory.
     pub fn resident(&self) -> Option<Arc<Segment>> {
         self.segment.lock().clone()

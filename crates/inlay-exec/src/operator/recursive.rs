@@ -2,9 +2,11 @@
 //!
 //! A source with one morsel per round, taken by one worker: a round is computed when it is asked for, so that LIMIT
 //! ends a recursion that would not end. Each round lowers and runs the step anew, with all workers; UNION drops the rows
-//! that are in a table of all rows so far.
+//! that are in a table of all rows so far. USING KEY, the step sees the rows that the round before changed and, as
+//! `recurring`, those of all keys; the latter are the answer, when no round changes any more.
 
 use super::aggregate::RowSet;
+use super::keyed_rows::KeyedRows;
 use super::materialize::{BufferScan, Materialize, RowBuffer};
 use crate::context::ExecContext;
 use crate::driver;
@@ -13,8 +15,10 @@ use inlay_types::{Error, LogicalType, Reservation, Result};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// The pipelines of one round, and where its rows will be. The argument has the rows of the round before.
-pub type Step = dyn Fn(&Arc<RowBuffer>) -> Result<(Vec<Pipeline>, Arc<RowBuffer>, Vec<usize>)> + Send + Sync;
+/// The pipelines of one round, and where its rows will be. The arguments have the rows of the round before, and of all keys.
+pub type Step = dyn Fn(&Arc<RowBuffer>, &Arc<RowBuffer>) -> Result<(Vec<Pipeline>, Arc<RowBuffer>, Vec<usize>)>
+    + Send
+    + Sync;
 
 /// Makes the rows of all rounds.
 pub struct Recursion {
@@ -25,6 +29,8 @@ pub struct Recursion {
     types: Vec<LogicalType>,
     /// Keep rows that came before.
     all: bool,
+    /// USING KEY: positions of its columns.
+    keys: Option<Vec<usize>>,
     state: Mutex<State>,
 }
 
@@ -43,9 +49,10 @@ impl Recursion {
         initial: (Arc<RowBuffer>, Vec<usize>),
         types: Vec<LogicalType>,
         all: bool,
+        keys: Option<Vec<usize>>,
         step: Box<Step>,
     ) -> Self {
-        Self { context: context.clone(), step, initial, types, all, state: Mutex::default() }
+        Self { context: context.clone(), step, initial, types, all, keys, state: Mutex::default() }
     }
 
     /// The rows of the next round; `None` when there are none.
@@ -54,7 +61,7 @@ impl Recursion {
         let (rows, positions) = match &state.working {
             None => (Arc::clone(&self.initial.0), self.initial.1.clone()),
             Some(working) => {
-                let (pipelines, rows, positions) = (self.step)(working)?;
+                let (pipelines, rows, positions) = (self.step)(working, working)?;
                 for pipeline in pipelines {
                     driver::run(&pipeline, &self.context, None)?;
                 }
@@ -72,6 +79,46 @@ impl Recursion {
         state.round += 1;
         state.working = Some(Arc::clone(&working));
         Ok((!is_empty).then_some(working))
+    }
+
+    /// All rounds of a recursion USING KEY; the rows of all keys.
+    fn keyed(&self, keys: &[usize]) -> Result<Arc<RowBuffer>> {
+        let context = &self.context;
+        let mut held = KeyedRows::new(keys.to_vec(), self.all, &context.budget, context.interrupt.clone())?;
+        let (mut rows, mut positions) = (Arc::clone(&self.initial.0), self.initial.1.clone());
+        loop {
+            held.begin_round()?;
+            let scan = BufferScan::new(vec![(rows, positions)]);
+            scan.start(context)?;
+            let mut local = scan.local();
+            let mut push = |batch| held.insert(batch).map(|()| Flow::More);
+            while scan.run_morsel(&mut local, &mut |_| {}, &mut push)? != Morsel::Exhausted {
+                context.interrupt.check()?;
+            }
+            let recurring = self.buffer_of(held.rows())?;
+            let working = self.buffer_of(held.changed())?;
+            if working.is_empty() {
+                return Ok(recurring);
+            }
+            let pipelines;
+            (pipelines, rows, positions) = (self.step)(&working, &recurring)?;
+            for pipeline in pipelines {
+                driver::run(&pipeline, context, None)?;
+            }
+        }
+    }
+
+    fn buffer_of(&self, batches: impl Iterator<Item = inlay_types::Batch>) -> Result<Arc<RowBuffer>> {
+        let sink = Materialize::new(&self.context);
+        let mut local = sink.local();
+        for batch in batches {
+            self.context.interrupt.check()?;
+            sink.consume(batch, &mut local)?;
+        }
+        sink.end_morsel(&mut local)?;
+        sink.combine(local)?;
+        sink.finalize(&self.context)?;
+        Ok(sink.buffer())
     }
 
     /// Rows with their columns in order, without those that came before unless they are kept.
@@ -136,7 +183,15 @@ impl Source for Recursion {
     ) -> Result<Morsel> {
         let mut state = self.state.lock();
         let number = state.round;
-        let Some(rows) = self.next_round(&mut state)? else { return Ok(Morsel::Exhausted) };
+        let next = match &self.keys {
+            None => self.next_round(&mut state)?,
+            Some(_) if number > 0 => None,
+            Some(keys) => {
+                state.round = 1;
+                Some(self.keyed(keys)?)
+            }
+        };
+        let Some(rows) = next else { return Ok(Morsel::Exhausted) };
         drop(state);
         begin(number);
         let scan = BufferScan::new(vec![(rows, (0..self.types.len()).collect())]);

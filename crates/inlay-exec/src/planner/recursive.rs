@@ -1,7 +1,7 @@
 //! WITH RECURSIVE: the first round is a pipeline of its own; each further round lowers the step when it is run.
 
 use super::{Fragment, Needed, NodeNumber, Planner};
-use crate::operator::materialize::Materialize;
+use crate::operator::materialize::{Materialize, RowBuffer};
 use crate::operator::recursive::{Recursion, not_recursive};
 use inlay_sql::plan::{Plan, SharedId};
 use inlay_types::Result;
@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 impl Planner<'_> {
     pub(super) fn lower_recursive(&mut self, node: NodeNumber, plan: &Plan) -> Result<Fragment> {
-        let Plan::Recursive { id, all, initial, step, initial_columns, step_columns, columns } = plan else {
+        let Plan::Recursive { id, all, keyed, initial, step, initial_columns, step_columns, columns } = plan
+        else {
             return Err(not_recursive());
         };
         let needed: Needed = initial_columns.iter().copied().collect();
@@ -31,10 +32,14 @@ impl Planner<'_> {
             .map(|(id, (buffer, columns))| (*id, (Arc::clone(buffer), columns.clone())))
             .collect();
         let (id, step, made, wanted) = (*id, step.clone(), columns.clone(), step_columns.clone());
-        let run = move |working: &Arc<crate::operator::materialize::RowBuffer>| {
+        let recurring = keyed.as_ref().map(|keyed| keyed.recurring);
+        let run = move |working: &Arc<RowBuffer>, all_rows: &Arc<RowBuffer>| {
             let mut planner = Planner::new(&context, &all_columns, &|_| None);
             planner.shared.clone_from(&shared);
             planner.shared.insert(id, (Arc::clone(working), made.clone()));
+            if let Some(recurring) = recurring {
+                planner.shared.insert(recurring, (Arc::clone(all_rows), made.clone()));
+            }
             let needed: Needed = wanted.iter().copied().collect();
             let fragment = planner.lower(&step, &needed, &[])?;
             let layout = fragment.layout();
@@ -44,7 +49,8 @@ impl Planner<'_> {
             planner.close(fragment, Arc::new(sink), 0);
             Ok((planner.pipelines, rows, positions))
         };
-        let recursion = Recursion::new(self.context, first, self.types(columns), *all, Box::new(run));
+        let keys = keyed.as_ref().map(|keyed| keyed.keys.clone());
+        let recursion = Recursion::new(self.context, first, self.types(columns), *all, keys, Box::new(run));
         Ok(Fragment::new(Arc::new(recursion), columns.clone(), node))
     }
 }

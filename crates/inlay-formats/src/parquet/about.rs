@@ -291,10 +291,33 @@ fn node(file: &ParquetFile, node: &Type, ty: Option<String>, next: &mut i64) -> 
         scale,
         precision,
         if info.has_id() { number(info.id()) } else { Value::Null },
-        info.logical_type_ref().map_or(Value::Null, |logical| text(format!("{logical:?}"))),
+        info.logical_type_ref()
+            .map_or(Value::Null, |logical| text(logical_text(&format!("{logical:?}"), node))),
         ty.map_or(Value::Null, text),
         number(number_of_node),
     ]
+}
+
+/// A logical type as DuckDB writes it, from how the parquet crate does.
+fn logical_text(written: &str, node: &Type) -> String {
+    let name = written.split('(').next().unwrap_or(written);
+    let adjusted = u8::from(written.contains("is_adjusted_to_u_t_c: true"));
+    let unit = |unit: &str, made: &str| {
+        format!("{unit}={}", if written.contains(&format!("unit: {unit}")) { made } else { "<null>" })
+    };
+    match (name, node) {
+        ("Decimal", Type::PrimitiveType { scale, precision, .. }) => {
+            format!("DecimalType(scale={scale}, precision={precision})")
+        }
+        ("Time" | "Timestamp", _) => format!(
+            "{name}Type(isAdjustedToUTC={adjusted}, unit=TimeUnit({}, {}, {}))",
+            unit("MILLIS", "MilliSeconds()"),
+            unit("MICROS", "MicroSeconds()"),
+            unit("NANOS", "NanoSeconds()")
+        ),
+        ("Uuid", _) => "UUIDType()".to_string(),
+        _ => format!("{name}Type()"),
+    }
 }
 
 fn file_columns() -> Columns {

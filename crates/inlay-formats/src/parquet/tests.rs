@@ -121,3 +121,54 @@ fn damaged_files_are_errors() {
     }
     std::fs::remove_file(path).unwrap();
 }
+
+#[test]
+fn filters_behind_nested_columns_read_their_own_statistics() {
+    let parts = LogicalType::structure([("a", LogicalType::Integer), ("b", LogicalType::Integer)]);
+    let LogicalType::Struct(fields) = &parts else { panic!("a struct") };
+    let part = |i: i32| Value::Struct {
+        fields: Arc::clone(fields),
+        values: vec![Value::Integer(i), Value::Integer(1000 + i)],
+    };
+    let nested: Vec<Value> = (0..10).map(part).collect();
+    let plain: Vec<Value> = (0..10).map(Value::Integer).collect();
+    let columns = vec![
+        Vector::from_sql_values(parts.clone(), &nested).unwrap(),
+        Vector::from_sql_values(LogicalType::Integer, &plain).unwrap(),
+    ];
+    let batch = Batch::new(columns, 10);
+    let (path, names) = (path("nested"), ["s".to_string(), "x".to_string()]);
+    if write_parquet(&path, &names, &batch.types(), [Ok(batch.clone())].into_iter(), &[]).is_err() {
+        return;
+    }
+    let source = ParquetSource::open(vec![path.clone()]).unwrap();
+    let predicate = SegmentPredicate::Compare(Cmp::Eq, Value::Integer(5));
+    let found = rows(&source, vec![1], vec![SourceFilter { column: 1, predicate }]).unwrap();
+    assert_eq!(found.len(), 10);
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn footers_are_rows() {
+    let (names, batch) = sample(300);
+    let path = path("about");
+    let options = [("row_group_size".to_string(), Value::Integer(100))];
+    write_parquet(&path, &names, &batch.types(), [Ok(batch.clone())].into_iter(), &options).unwrap();
+    let read = |about: about::About, columns: Vec<usize>| {
+        let function = about::AboutParquet::new(about, &Arc::default());
+        let source = function.bind(&[Value::Varchar(path.clone())], &[]).unwrap();
+        rows(&*source, columns, Vec::new()).unwrap()
+    };
+    let groups = read(about::About::RowGroups, vec![1, 2, 8, 12]);
+    assert_eq!(groups.len() % names.len(), 0);
+    assert_eq!(groups[0][2], Value::Varchar(names[0].clone()));
+    let schema = read(about::About::Schema, vec![1, 11, 12]);
+    assert_eq!(schema.len(), names.len() + 1);
+    let file = read(about::About::File, vec![2, 7]);
+    assert_eq!(file[0][0], Value::BigInt(300));
+    assert_eq!(file[0][1], Value::UBigInt(std::fs::metadata(&path).unwrap().len()));
+    let function = about::AboutParquet::new(about::About::Pairs, &Arc::default());
+    assert!(function.bind(&[Value::Varchar(path.clone())], &[("x".to_string(), Value::Null)]).is_err());
+    assert!(function.bind(&[Value::Varchar("/nowhere.parquet".into())], &[]).is_err());
+    std::fs::remove_file(path).unwrap();
+}

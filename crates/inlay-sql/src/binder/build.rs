@@ -112,6 +112,7 @@ impl Build {
         Query {
             limit_percent: false,
             with_ties: false,
+            keys: Vec::new(),
             ctes: Vec::new(),
             recursive: false,
             body,

@@ -34,6 +34,45 @@ impl Binder<'_> {
         Ok(plan::Statement::Changing { parts, statement })
     }
 
+    /// A statement whose RETURNING holds subqueries, as a part that returns its rows and a query of these; they see
+    /// tables as they were before.
+    pub(super) fn returning_subqueries(
+        &mut self,
+        statement: &ast::Statement,
+    ) -> Result<Option<plan::Statement>> {
+        let mut part = statement.clone();
+        let (returning, name, alias) = match &mut part.kind {
+            StatementKind::Insert(insert) => (&mut insert.returning, &insert.table, &insert.alias),
+            StatementKind::Update(update) => (&mut update.returning, &update.table, &update.alias),
+            StatementKind::Delete(delete) => (&mut delete.returning, &delete.table, &delete.alias),
+            _ => return Ok(None),
+        };
+        let Some(items) = returning.as_mut().filter(|items| items.iter().any(item_has_subquery)) else {
+            return Ok(None);
+        };
+        let pos = name.pos();
+        let alias = alias.clone().unwrap_or_else(|| ast::Ident { value: name.last().to_string(), pos });
+        let star =
+            ast::SelectItem::Star { qualifier: None, exclude: vec![], replace: vec![], rename: vec![], pos };
+        let items = std::mem::replace(items, vec![star]);
+        let rows = ast::Ident { value: RETURNED.to_string(), pos };
+        let named = ast::ObjectName { parts: vec![rows.clone()], is_string: false };
+        let mut query = super::statement::star_query(named);
+        if let ast::QueryBody::Select(select) = &mut query.body {
+            select.items = items;
+            if let [ast::TableRef::Table { alias: place, .. }] = select.from.as_mut_slice() {
+                *place = Some(ast::TableAlias { name: alias, columns: Vec::new() });
+            }
+        }
+        let kind = StatementKind::Query(Box::new(query));
+        let with = ast::ChangingWith {
+            recursive: false,
+            ctes: vec![ast::ChangingCte { name: rows, columns: Vec::new(), statement: part }],
+            statement: ast::Statement { kind, ..statement.clone() },
+        };
+        self.changing_with(&with).map(Some)
+    }
+
     /// Binds a part, and makes what it returns visible.
     fn changing_cte(&mut self, cte: &ast::ChangingCte, recursive: bool) -> Result<ChangingPart> {
         let name = cte.name.value.clone();
@@ -54,6 +93,10 @@ impl Binder<'_> {
             | StatementKind::Delete(_)
             | StatementKind::Merge(_) => {
                 let statement = self.statement(&cte.statement)?;
+                if matches!(statement, plan::Statement::Changing { .. }) {
+                    let error = Error::unsupported("a subquery in RETURNING of a part of WITH");
+                    return Err(self.at(error, cte.name.pos));
+                }
                 let columns = statement.returning().map(returned_columns);
                 (statement, columns)
             }
@@ -85,6 +128,19 @@ impl Binder<'_> {
         );
         self.at(Error::bind(message), pos)
     }
+}
+
+/// What the rows of a statement are called between it and its RETURNING.
+const RETURNED: &str = "rows of RETURNING";
+
+fn item_has_subquery(item: &ast::SelectItem) -> bool {
+    matches!(item, ast::SelectItem::Expr { expr, .. } if has_subquery(expr))
+}
+
+fn has_subquery(expr: &ast::Expr) -> bool {
+    use ast::ExprKind as E;
+    matches!(expr.kind, E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } | E::Quantified { .. })
+        || expr.children().into_iter().any(has_subquery)
 }
 
 fn returned_columns(returning: &Returning) -> Vec<(String, LogicalType)> {

@@ -3,6 +3,7 @@
 use super::indexed::visible_columns;
 use super::object::Home;
 use super::query_function::is_query_function;
+use super::recursive::{RECURRING, recurring_name};
 use super::scope::{Phase, Relation, RelationColumn, find_column, same_name};
 use super::subquery::{attach, combine, filter, free_columns};
 use super::{Binder, Bound, Output, VIEW_DEPTH_MAX};
@@ -116,6 +117,13 @@ impl Binder<'_> {
         if name.parts.len() == 1
             && !name.is_string
             && let Some(bound) = self.cte_reference(name.last(), pos)?
+        {
+            self.add_relation(name.last(), named_columns(&bound.output), alias)?;
+            return Ok(bound.plan);
+        }
+        if let [schema, own] = name.parts.as_slice()
+            && same_name(&schema.value, RECURRING)
+            && let Some(bound) = self.cte_reference(&recurring_name(&own.value), pos)?
         {
             self.add_relation(name.last(), named_columns(&bound.output), alias)?;
             return Ok(bound.plan);

@@ -13,7 +13,7 @@ use crate::plan::object::{CommentTarget, Define, ObjectStatement};
 use crate::plan::statement::{CreateTable, Drop, DroppedObject, ObjectKind as Kind};
 use inlay_catalog::{
     CatalogEntry, ColumnSchema, Definition, DefinitionKind, MAIN, SYSTEM, SYSTEM_SCHEMAS, TEMPORARY,
-    TableEntry, TableSchema, near_names, qualified, schema_of,
+    TableEntry, TableSchema, bare_name, near_names, qualified, schema_of,
 };
 use inlay_types::{Error, Result};
 use std::sync::Arc;
@@ -275,7 +275,7 @@ impl Binder<'_> {
                     }
                     match found {
                         Ok((database, definition)) => {
-                            if own == DefinitionKind::Type && !cascade {
+                            if own == DefinitionKind::Type {
                                 self.check_unused(&database, &definition, name)?;
                             }
                             let kind = Kind::Definition(definition.kind);
@@ -291,8 +291,32 @@ impl Binder<'_> {
         Ok(plan::Statement::Drop(Box::new(dropped)))
     }
 
-    /// Fails if a table has a column of a type that is about to go.
-    fn check_unused(&self, _database: &str, _definition: &Definition, _name: &ObjectName) -> Result<()> {
+    /// Fails if an expression that a table is kept by names a type that is about to go. Columns have types of their own,
+    /// whatever becomes of the name.
+    fn check_unused(&self, database: &str, definition: &Definition, name: &ObjectName) -> Result<()> {
+        let word = bare_name(&definition.name);
+        for (_, entry) in self.context.catalog.entries(database) {
+            let CatalogEntry::Table(entry) = entry else { continue };
+            let schema = entry.table.schema();
+            let of_columns = schema.columns.iter().flat_map(|column| {
+                let computed = column.origin.computation().map(std::borrow::Cow::into_owned);
+                let of = |what: &str| format!("{what} \"{}\"", column.name);
+                let kind = if column.is_hidden() { of("an index on") } else { of("generated column") };
+                let computed = computed.map(|text| (kind, text));
+                computed
+                    .into_iter()
+                    .chain(column.default.clone().map(|text| (of("the default of column"), text)))
+            });
+            let checks = schema.checks.iter();
+            let checks = checks.map(|check| (format!("CHECK \"{}\"", check.name), check.condition.clone()));
+            if let Some((user, _)) = of_columns.chain(checks).find(|(_, text)| has_word(text, word)) {
+                let message = format!(
+                    "type \"{word}\" is used by {user} of table \"{}\"; drop that first",
+                    bare_name(&schema.name)
+                );
+                return Err(self.at(Error::bind(message), name.pos()));
+            }
+        }
         Ok(())
     }
 
@@ -688,4 +712,10 @@ pub fn enum_labels(text: &str) -> Option<Vec<String>> {
 fn has_query(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InSubquery { .. })
         || expr.children().into_iter().any(has_query)
+}
+
+/// Whether a text has a word.
+fn has_word(text: &str, word: &str) -> bool {
+    let (text, word) = (text.to_lowercase(), word.to_lowercase());
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
 }

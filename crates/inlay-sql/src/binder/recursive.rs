@@ -5,9 +5,11 @@
 //! recursion's rows belong to the step; the others are computed once.
 
 use super::query::count_shared;
+use super::scope::same_name;
 use super::{Binder, Bound, Output, Shared};
 use crate::parser::ast::{Ident, Query, QueryBody, SetOperation};
-use crate::plan::{Plan, SharedId};
+use crate::plan::{KeyedRecursion, Plan, SharedId};
+use inlay_catalog::near_names;
 use inlay_types::{Error, LogicalType, Result};
 
 impl Binder<'_> {
@@ -27,6 +29,21 @@ impl Binder<'_> {
         let bound = self.recursion(query, (left, right), *all, names, name);
         self.ctes.truncate(frames);
         bound.map(Some)
+    }
+
+    /// USING KEY of a recursion that makes columns.
+    fn keyed(&mut self, query: &Query, output: &[Output], name: &str) -> Result<Option<KeyedRecursion>> {
+        let mut keys = Vec::with_capacity(query.keys.len());
+        for key in &query.keys {
+            let Some(position) = output.iter().position(|column| same_name(&column.name, &key.value)) else {
+                let candidates = near_names(&key.value, output.iter().map(|column| column.name.as_str()));
+                let error = Error::UndefinedColumn { name: format!("{name}.{}", key.value), candidates };
+                return Err(self.at(error, key.pos));
+            };
+            keys.push(position);
+        }
+        let recurring = self.columns.add_shared();
+        Ok((!keys.is_empty()).then_some(KeyedRecursion { recurring, keys }))
     }
 
     fn recursion(
@@ -55,15 +72,24 @@ impl Binder<'_> {
             output.push(Output { id, name: column.name.clone() });
         }
         let id = self.columns.add_shared();
+        let keyed = self.keyed(query, &output, name)?;
         let step_shared = self.shared.len();
+        if let Some(keyed) = &keyed {
+            self.show_cte(&recurring_name(name), keyed.recurring, output.clone());
+        }
         self.show_cte(name, id, output.clone());
         let step = self.body(right);
         self.hide_cte();
+        if keyed.is_some() {
+            self.hide_cte();
+        }
         let step = step?;
+        let read: Vec<SharedId> =
+            std::iter::once(id).chain(keyed.as_ref().map(|keyed| keyed.recurring)).collect();
         let own = self.shared.split_off(step_shared);
-        let (inside, outside) = divide(own, id);
+        let (inside, outside) = divide(own, read.clone());
         self.shared.extend(outside);
-        if count_shared(&step.plan, id) == 0 && inside.is_empty() {
+        if read.iter().all(|id| count_shared(&step.plan, *id) == 0) && inside.is_empty() {
             let union = self.set_operation(SetOperation::Union, all, false, initial, step)?;
             return self.order_whole(union, &tail);
         }
@@ -79,14 +105,21 @@ impl Binder<'_> {
         let step = Box::new(self.put_shared(step_plan, inside));
         let columns = output.iter().map(|column| column.id).collect();
         let initial = Box::new(initial_plan);
-        let plan = Plan::Recursive { id, all, initial, step, initial_columns, step_columns, columns };
+        let plan = Plan::Recursive { id, all, keyed, initial, step, initial_columns, step_columns, columns };
         self.order_whole(Bound { plan, output }, &tail)
     }
 }
 
-/// Shared plans that read the rows of the recursion `id`, directly or by others, and those that do not.
-fn divide(shared: Vec<Shared>, id: SharedId) -> (Vec<Shared>, Vec<Shared>) {
-    let mut dependent = vec![id];
+/// What the rows of all keys of a recursion are called.
+pub(super) fn recurring_name(name: &str) -> String {
+    format!("{RECURRING}.{name}")
+}
+
+/// The schema in which the rows of all keys seem to lie.
+pub(super) const RECURRING: &str = "recurring";
+
+/// Shared plans that read the rows of the recursion, directly or by others, and those that do not.
+fn divide(shared: Vec<Shared>, mut dependent: Vec<SharedId>) -> (Vec<Shared>, Vec<Shared>) {
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     for one in shared {
         if dependent.iter().any(|id| count_shared(&one.definition, *id) > 0) {

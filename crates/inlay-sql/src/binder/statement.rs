@@ -1,16 +1,23 @@
 //! Statements: each kind to the file that binds it; SHOW, DESCRIBE, PRAGMA and settings here.
 
 use super::object::object_name_of;
+use super::scope::same_name;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, Ident, ObjectName, QueryBody, StatementKind};
 use crate::plan::{self, Expr, Plan};
 use inlay_catalog::DefinitionKind;
-use inlay_types::{LogicalType, Result, Value};
+use inlay_types::{Error, LogicalType, Result, Value};
 
 impl Binder<'_> {
     pub(super) fn statement(&mut self, statement: &ast::Statement) -> Result<plan::Statement> {
         use plan::Statement as S;
+        if let Some(changing) = self.returning_subqueries(statement)? {
+            return Ok(changing);
+        }
         Ok(match &statement.kind {
+            StatementKind::Query(query) if checkpoint_call(query).is_some() => {
+                self.checkpoint_function(checkpoint_call(query))?
+            }
             StatementKind::Query(query) => {
                 let bound = self.query(query)?;
                 S::Query(self.finish(bound))
@@ -54,6 +61,9 @@ impl Binder<'_> {
                     || self.context.catalog.table_function(&call.name.value).is_some()
                 {
                     return self.function_rows(call.name.clone(), call.arguments.clone(), call.named.clone());
+                }
+                if is_checkpoint(&call.name) {
+                    return self.checkpoint_function(Some(call));
                 }
                 let (args, named) = self.constant_arguments(call)?;
                 S::Call { name: call.name.value.to_lowercase(), args, named }
@@ -133,6 +143,23 @@ impl Binder<'_> {
         }
         let table = ObjectName { parts: vec![name.clone()], is_string: false };
         self.described(&star_query(table))
+    }
+
+    /// `checkpoint([database])` and `force_checkpoint(..)`.
+    fn checkpoint_function(&mut self, call: Option<&ast::FunctionCall>) -> Result<plan::Statement> {
+        let (args, named) = call.map(|call| self.constant_arguments(call)).transpose()?.unwrap_or_default();
+        let force = call.is_some_and(|call| call.name.value.eq_ignore_ascii_case("force_checkpoint"));
+        let known = self.context.catalog.names();
+        let database = match (args.as_slice(), named.as_slice()) {
+            ([], []) => self.current_database(),
+            ([Value::Varchar(name)], []) if known.iter().any(|known| same_name(known, name)) => name.clone(),
+            _ => {
+                let message = "checkpoint takes the name of a database, or nothing";
+                let pos = call.map_or(ast::Pos::default(), |call| call.name.pos);
+                return Err(self.at(Error::bind(message), pos));
+            }
+        };
+        Ok(plan::Statement::Checkpoint { database, force })
     }
 
     fn is_table_macro(&self, name: &str) -> bool {
@@ -226,8 +253,26 @@ impl Binder<'_> {
     }
 }
 
+fn is_checkpoint(name: &Ident) -> bool {
+    ["checkpoint", "force_checkpoint"].iter().any(|known| name.value.eq_ignore_ascii_case(known))
+}
+
+/// The call of `SELECT * FROM checkpoint()`, which is a statement.
+fn checkpoint_call(query: &ast::Query) -> Option<&ast::FunctionCall> {
+    let QueryBody::Select(select) = &query.body else { return None };
+    match (select.items.as_slice(), select.from.as_slice()) {
+        (
+            [ast::SelectItem::Star { qualifier: None, .. }],
+            [ast::TableRef::Function { call, lateral: false, .. }],
+        ) if query.ctes.is_empty() && select.filter.is_none() => {
+            Some(call).filter(|call| is_checkpoint(&call.name))
+        }
+        _ => None,
+    }
+}
+
 /// `SELECT * FROM table`.
-fn star_query(name: ObjectName) -> ast::Query {
+pub(super) fn star_query(name: ObjectName) -> ast::Query {
     let pos = name.pos();
     star_of(ast::TableRef::Table { name, alias: None }, pos)
 }
@@ -254,6 +299,7 @@ fn star_of(from: ast::TableRef, pos: ast::Pos) -> ast::Query {
         limit: None,
         limit_percent: false,
         with_ties: false,
+        keys: Vec::new(),
         offset: None,
     }
 }

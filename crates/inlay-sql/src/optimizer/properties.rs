@@ -346,6 +346,9 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
             JoinKind::Inner | JoinKind::Left | JoinKind::Full => Vec::new(),
         },
         Plan::Aggregate { groups, .. } => vec![groups.iter().map(|(id, _)| *id).collect()],
+        Plan::Recursive { keyed: Some(keyed), columns, .. } => {
+            vec![keyed.keys.iter().filter_map(|key| columns.get(*key).copied()).collect()]
+        }
         Plan::SetOp { all, columns, .. } | Plan::Recursive { all, columns, .. } => {
             if *all {
                 Vec::new()

@@ -110,10 +110,13 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
             prune(input, required, shared);
             prune(counts, &by.limit.iter().chain(&by.offset).collect(), shared);
         }
-        Plan::Recursive { id, initial, step, initial_columns, step_columns, .. } => {
+        Plan::Recursive { id, keyed, initial, step, initial_columns, step_columns, .. } => {
             prune(initial, &initial_columns.iter().collect(), shared);
             prune(step, &step_columns.iter().collect(), shared);
             shared.remove(id);
+            if let Some(keyed) = keyed {
+                shared.remove(&keyed.recurring);
+            }
         }
         Plan::SharedScan { id, columns } => {
             columns.retain(|(new, _)| required.contains(*new));

@@ -142,6 +142,11 @@ fn refresh_shared(plan: &mut Plan, columns: &mut Columns) {
         rename_shared(body, *id, new);
         *id = new;
     }
+    if let Plan::Recursive { keyed: Some(keyed), step, .. } = plan {
+        let new = columns.add_shared();
+        rename_shared(step, keyed.recurring, new);
+        keyed.recurring = new;
+    }
     plan.inputs_mut().into_iter().for_each(|input| refresh_shared(input, columns));
 }
 

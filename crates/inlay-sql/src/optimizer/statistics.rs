@@ -91,10 +91,13 @@ impl Estimator {
                 self.shared.insert(*id, first.clone());
             }
             // The rows of a round are as many as those of the first.
-            Plan::Recursive { id, initial_columns, columns, .. } => {
+            Plan::Recursive { id, keyed, initial_columns, columns, .. } => {
                 let estimate = |from| first.columns.get(from).cloned().unwrap_or_else(|| unknown(first.rows));
                 let made = columns.iter().zip(initial_columns).map(|(id, from)| (*id, estimate(from)));
                 let round = Relation { columns: made.collect(), ..*first };
+                if let Some(keyed) = keyed {
+                    self.shared.insert(keyed.recurring, round.clone());
+                }
                 self.shared.insert(*id, round);
             }
             _ => {}

@@ -1,6 +1,7 @@
 //! Pieces of the grammar that `sqlparser` does not read with our dialect, lifted out of its tokens or written its way.
 //!
 //! - `AS [NOT] MATERIALIZED (`: taken out; remembered by the place of the closing parenthesis.
+//! - `USING KEY (columns)` of a CTE: taken out; remembered as MATERIALIZED is.
 //! - `USING SAMPLE ...`: taken out; remembered by the place of the SELECT (or leading FROM) that it belongs to.
 //! - `TABLESAMPLE ...`: taken out; a mark is left in its place, a sample of as many rows as its number says.
 //! - `TABLE t` as a query is written `FROM t`: the crate drops what follows it.
@@ -8,7 +9,7 @@
 //!
 //! A text without these words is not walked over twice.
 
-use super::ast::{Sample, SampleMethod, SampleSize};
+use super::ast::{Ident, Sample, SampleMethod, SampleSize};
 use super::convert::pos_of;
 use inlay_types::{Error, Result};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
@@ -19,6 +20,8 @@ use std::collections::HashMap;
 pub(super) struct Lifted {
     /// `AS MATERIALIZED` or `AS NOT MATERIALIZED`, by the closing parenthesis of the CTE.
     pub(super) materialized: HashMap<Location, bool>,
+    /// `USING KEY`, by the closing parenthesis of the CTE.
+    pub(super) keys: HashMap<Location, Vec<Ident>>,
     /// `USING SAMPLE`, by the SELECT.
     pub(super) samples: HashMap<Location, Sample>,
     /// `TABLESAMPLE`, by its number.
@@ -27,7 +30,7 @@ pub(super) struct Lifted {
 
 /// Takes the pieces out.
 pub(super) fn lift(tokens: Vec<TokenWithSpan>, sql: &str) -> Result<(Vec<TokenWithSpan>, Lifted)> {
-    const WORDS: [&str; 5] = ["TABLE", "MATERIALIZED", "SAMPLE", "TABLESAMPLE", "PERCENT"];
+    const WORDS: [&str; 6] = ["KEY", "TABLE", "MATERIALIZED", "SAMPLE", "TABLESAMPLE", "PERCENT"];
     let is_wanted = |token: &TokenWithSpan| WORDS.iter().any(|word| is_word(token, word));
     if !tokens.iter().any(is_wanted) {
         return Ok((tokens, Lifted::default()));
@@ -45,6 +48,8 @@ struct Level {
     select: Option<Location>,
     /// The parenthesis follows `AS [NOT] MATERIALIZED`.
     materialized: Option<bool>,
+    /// The parenthesis is the CTE's that USING KEY stands before.
+    keys: Option<Vec<Ident>>,
 }
 
 struct Lifter<'a> {
@@ -63,16 +68,20 @@ impl Lifter<'_> {
         let mut lifted = Lifted::default();
         let mut levels = vec![Level::default()];
         let mut materialized = None;
+        let mut keys = None;
         let mut in_limit = false;
         while let Some(token) = self.tokens.get(self.at) {
             let start = token.span.start;
             let level_select = levels.last().and_then(|level| level.select);
             match &token.token {
-                Token::LParen => levels.push(Level { select: None, materialized: materialized.take() }),
+                Token::LParen => {
+                    levels.push(Level { select: None, materialized: materialized.take(), keys: keys.take() })
+                }
                 Token::RParen => {
                     let level = if levels.len() > 1 { levels.pop() } else { None };
-                    if let Some(value) = level.and_then(|level| level.materialized) {
-                        lifted.materialized.insert(start, value);
+                    if let Some(level) = level {
+                        level.materialized.map(|value| lifted.materialized.insert(start, value));
+                        level.keys.map(|keys| lifted.keys.insert(start, keys));
                     }
                 }
                 Token::SemiColon => levels = vec![Level::default()],
@@ -82,6 +91,11 @@ impl Lifter<'_> {
                         materialized = Some(value);
                         continue;
                     }
+                }
+                Token::Word(_) if is_word(token, "USING") && self.next_is(1, "KEY") => {
+                    self.skip(2);
+                    keys = Some(self.keys()?);
+                    continue;
                 }
                 Token::Word(_) if is_word(token, "USING") && self.next_is(1, "SAMPLE") => {
                     let Some(select) = level_select else {
@@ -216,6 +230,30 @@ impl Lifter<'_> {
         while matches!(self.peek(), Some(Token::Whitespace(_))) {
             self.at += 1;
         }
+    }
+
+    /// `(a, b)`
+    fn keys(&mut self) -> Result<Vec<Ident>> {
+        const WANTED: &str = "USING KEY takes names of columns in parentheses: USING KEY (a, b)";
+        if self.peek() != Some(&Token::LParen) {
+            return Err(self.error(WANTED));
+        }
+        let mut keys = Vec::new();
+        loop {
+            self.advance();
+            let Some(TokenWithSpan { token: Token::Word(word), span }) = self.tokens.get(self.at) else {
+                return Err(self.error(WANTED));
+            };
+            keys.push(Ident { value: word.value.clone(), pos: pos_of(span.start) });
+            self.advance();
+            match self.peek() {
+                Some(Token::Comma) => {}
+                Some(Token::RParen) => break,
+                _ => return Err(self.error(WANTED)),
+            }
+        }
+        self.advance();
+        Ok(keys)
     }
 
     /// `method (size) [REPEATABLE (seed)]` or `size [(method [, seed])]`.

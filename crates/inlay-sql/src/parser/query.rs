@@ -72,16 +72,20 @@ impl Context<'_, '_> {
             order_by: self.with_windows(windows, || self.order_by(query.order_by))?,
             limit: limit.map(|limit| self.expr(limit)).transpose()?,
             offset: offset.map(|offset| self.expr(offset)).transpose()?,
+            keys: Vec::new(),
         })
     }
 
     pub(super) fn cte(&self, cte: ast::Cte) -> Result<Cte> {
         let columns = cte.alias.columns.into_iter().map(|column| self.ident(column.name)).collect();
+        let end = cte.closing_paren_token.0.span.start;
+        let mut query = self.query(*cte.query)?;
+        query.keys = self.lifted.keys.get(&end).cloned().unwrap_or_default();
         Ok(Cte {
             name: self.ident(cte.alias.name),
             columns,
-            query: self.query(*cte.query)?,
-            materialized: self.lifted.materialized.get(&cte.closing_paren_token.0.span.start).copied(),
+            query,
+            materialized: self.lifted.materialized.get(&end).copied(),
         })
     }
 

@@ -458,7 +458,7 @@ impl Reader<'_> {
                     return self.syntax("a file name in single quotes");
                 }
                 let error = Error::Unsupported {
-                    feature: format!("COPY with {stream}: a library has no standard input and output,"),
+                    feature: format!("COPY with {stream} (a library has no standard input and output)"),
                     alternative: Some(
                         "name a file in single quotes, or fetch the rows of a query".to_string(),
                     ),
@@ -510,6 +510,11 @@ impl Reader<'_> {
             };
             let value = match next {
                 Token::LParen if has_value => Some(self.name_list()?),
+                Token::Mul => {
+                    let pos = self.pos();
+                    self.parser.next_token();
+                    Some(Expr { pos, kind: ExprKind::Literal(super::ast::Literal::String("*".into())) })
+                }
                 _ if has_value => Some(self.setting_value()?),
                 _ => None,
             };

@@ -269,7 +269,13 @@ impl<'a> Printer<'a> {
                 details.extend(sample.seed.map(|seed| ("seed", seed.to_string())));
                 "Sample".to_string()
             }
-            Plan::Recursive { id: SharedId(number), all, columns, .. } => {
+            Plan::Recursive { id: SharedId(number), all, keyed, columns, .. } => {
+                if let Some(keyed) = keyed {
+                    details.push((
+                        "key",
+                        self.names(keyed.keys.iter().filter_map(|key| columns.get(*key).copied())),
+                    ));
+                }
                 details.push(("columns", self.names(columns.iter().copied())));
                 format!("Recursive Union{} shared {number}", if *all { " All" } else { "" })
             }

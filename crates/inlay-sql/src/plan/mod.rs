@@ -67,6 +67,15 @@ pub struct IndexedColumn {
     pub condition: Option<Expr>,
 }
 
+/// USING KEY of a recursion: a row replaces the one of its key, and the step reads those of the last round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyedRecursion {
+    /// What the step reads the rows of all keys by.
+    pub recurring: SharedId,
+    /// Positions of the key's columns.
+    pub keys: Vec<usize>,
+}
+
 /// All columns of one query, by id.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
@@ -445,6 +454,8 @@ pub enum Plan {
         id: SharedId,
         /// Keep rows that came before already.
         all: bool,
+        /// USING KEY.
+        keyed: Option<KeyedRecursion>,
         /// The first round.
         initial: Box<Plan>,
         /// Each further round.

@@ -33,6 +33,7 @@ pub use open::{AccessMode, StoreOptions};
 pub use state::{State, name_key};
 pub use transaction::{Isolation, RowPredicate, Transaction, TransactionOptions};
 
+use crate::file::SpaceUse;
 use crate::home::{Home, Stored};
 use crate::wal::{Synchronous, Wal};
 use checkpoint::Checkpointed;
@@ -120,6 +121,13 @@ impl Store {
             failure: Mutex::default(),
             process: std::process::id(),
         }
+    }
+
+    /// The use of the blocks of its file and the size of its log in bytes; `None` in memory.
+    pub fn space(&self) -> Option<(SpaceUse, u64)> {
+        let home = self.home()?;
+        let log = self.durable.as_ref().map_or(0, |durable| durable.wal.size());
+        Some((home.file().space(), log))
     }
 
     /// The budget of its tables.

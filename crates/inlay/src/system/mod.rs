@@ -6,6 +6,7 @@
 
 mod constraints;
 mod gather;
+mod storage_info;
 mod tables;
 mod types;
 mod views;
@@ -18,6 +19,7 @@ use inlay_catalog::{
 use inlay_formats::ColumnSource;
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
+use storage_info::StorageInfo;
 
 type Rows = Vec<Vec<Value>>;
 
@@ -76,6 +78,11 @@ fn source_of(table: &SystemTable, names: &Names<'_>) -> Result<Arc<dyn TableSour
 
 /// The system table of a name, as a function.
 pub(crate) fn function(names: &Names<'_>, name: &str) -> Option<Arc<dyn TableFunction>> {
+    if name.eq_ignore_ascii_case(StorageInfo::NAME) {
+        let seen = gather::Gather { names }.databases().into_iter();
+        let states = seen.map(|seen| (seen.name, seen.state)).collect();
+        return Some(Arc::new(StorageInfo { path: names.transactions.search_path(names.database), states }));
+    }
     let table = table_named(name)?;
     let source = names.noted(source_of(table, names))?;
     Some(Arc::new(SystemFunction { name: table.name, source }))
@@ -89,7 +96,7 @@ pub(crate) fn macro_named(kind: DefinitionKind, name: &str) -> Option<Arc<Defini
 
 /// Names of all system functions.
 pub(crate) fn function_names() -> Vec<&'static str> {
-    tables::FUNCTION_NAMES.iter().map(String::as_str).collect()
+    tables::FUNCTION_NAMES.iter().map(String::as_str).chain([StorageInfo::NAME]).collect()
 }
 
 /// What a name stands for that nothing else has; `schema.name` for one in a schema of system tables.

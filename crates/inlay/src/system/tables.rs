@@ -296,6 +296,19 @@ pub(super) const TABLES: &[SystemTable] = &[
         ],
         rows: |_| Vec::new(),
     },
+    SystemTable { name: "temporary_files", columns: &[("path", 't'), ("size", 'i')], rows: temporary_files },
+    SystemTable {
+        name: "file_space",
+        columns: &[
+            ("database_name", 't'),
+            ("block_size", 'i'),
+            ("total_blocks", 'i'),
+            ("used_blocks", 'i'),
+            ("free_blocks", 'i'),
+            ("wal_bytes", 'i'),
+        ],
+        rows: file_space,
+    },
 ];
 
 /// Names of all functions of this module, for hints.
@@ -732,6 +745,37 @@ fn collations(_: &Gather<'_>) -> Rows {
 fn memory(gather: &Gather<'_>) -> Rows {
     let used = gather.names.database.budget().used();
     vec![vec![text("DATABASE"), number(used), Value::BigInt(0)]]
+}
+
+/// Files that queries of this process have open; where the system lets them be without a name, their directory.
+fn temporary_files(gather: &Gather<'_>) -> Rows {
+    let temp = gather.names.database.settings().temp();
+    let used = temp.used();
+    if used == 0 {
+        Vec::new()
+    } else {
+        vec![vec![text(temp.directory().display().to_string()), number(used)]]
+    }
+}
+
+fn file_space(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases().iter().filter(|seen| !seen.is_temporary()) {
+        let Some(attached) = gather.names.database.attached(&seen.name) else { continue };
+        let mut row = vec![text(&seen.name)];
+        match attached.store.space() {
+            Some((space, log)) => row.extend([
+                number(inlay_storage::file::BLOCK_SIZE),
+                number(space.block_count),
+                number(space.used_count()),
+                number(space.free_count + space.pending_count),
+                number(log),
+            ]),
+            None => row.extend([0; 5].map(Value::BigInt)),
+        }
+        rows.push(row);
+    }
+    rows
 }
 
 fn variables(gather: &Gather<'_>) -> Rows {

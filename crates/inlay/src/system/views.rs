@@ -486,9 +486,26 @@ const TABLE_MACROS: &[(&str, &str)] = &[
     ),
     (
         "pragma_database_size",
-        "() AS TABLE SELECT database_name, CAST(NULL AS VARCHAR) AS database_size, 4096 AS block_size,
-            (SELECT max(memory_usage_bytes) FROM inlay_memory()) AS memory_usage,
-            current_setting('memory_limit') AS memory_limit FROM inlay_databases() WHERE NOT internal",
+        "() AS TABLE SELECT database_name, format_bytes(total_blocks * block_size) AS database_size, block_size,
+            total_blocks, used_blocks, free_blocks, format_bytes(wal_bytes) AS wal_size,
+            (SELECT format_bytes(max(memory_usage_bytes)) FROM inlay_memory()) AS memory_usage,
+            current_setting('memory_limit') AS memory_limit FROM inlay_file_space()",
+    ),
+    (
+        "pragma_show",
+        "(name) AS TABLE SELECT c.column_name, c.data_type AS column_type,
+            CASE WHEN c.is_nullable THEN 'YES' ELSE 'NO' END AS \"null\",
+            (SELECT min(CASE k.constraint_type WHEN 'PRIMARY KEY' THEN 'PRI' ELSE 'UNI' END)
+             FROM inlay_key_columns() k
+             WHERE k.constraint_type <> 'FOREIGN KEY' AND k.database_name = c.database_name
+                 AND k.schema_name = c.schema_name AND k.table_name = c.table_name
+                 AND k.column_name = c.column_name) AS \"key\",
+            c.column_default AS \"default\", CAST(NULL AS VARCHAR) AS extra
+            FROM inlay_columns() c
+            WHERE lower(name) IN (lower(c.table_name), lower(c.schema_name || '.' || c.table_name),
+                                  lower(c.database_name || '.' || c.schema_name || '.' || c.table_name))
+                AND c.database_name IN (current_database(), 'temp', split_part(name, '.', 1))
+            ORDER BY c.column_index",
     ),
     (
         "pragma_functions",

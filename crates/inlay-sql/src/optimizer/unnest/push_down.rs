@@ -434,8 +434,16 @@ impl PushDown<'_> {
 
     /// A recursion for each row of the domain: each row carries the domain's columns, round by round.
     fn recursive(&mut self, plan: Plan) -> Result<(Plan, Repr)> {
-        let Plan::Recursive { id, all, initial, step, mut initial_columns, mut step_columns, mut columns } =
-            plan
+        let Plan::Recursive {
+            id,
+            all,
+            mut keyed,
+            initial,
+            step,
+            mut initial_columns,
+            mut step_columns,
+            mut columns,
+        } = plan
         else {
             return Err(Error::internal("not a recursion"));
         };
@@ -446,15 +454,21 @@ impl PushDown<'_> {
         for outer in wanted.iter() {
             let made = self.columns.copy_of(outer);
             initial_columns.push(initial_repr[&outer]);
+            if let Some(keyed) = &mut keyed {
+                keyed.keys.push(columns.len());
+            }
             columns.push(made);
             repr.insert(outer, made);
         }
         self.shared.insert(id, repr.clone());
+        if let Some(keyed) = &keyed {
+            self.shared.insert(keyed.recurring, repr.clone());
+        }
         let (step, step_repr) = self.push_if(*step)?;
         let (step, step_repr) = self.ensure(step, step_repr, &wanted);
         step_columns.extend(wanted.iter().map(|outer| step_repr[&outer]));
         let (initial, step) = (Box::new(initial), Box::new(step));
-        Ok((Plan::Recursive { id, all, initial, step, initial_columns, step_columns, columns }, repr))
+        Ok((Plan::Recursive { id, all, keyed, initial, step, initial_columns, step_columns, columns }, repr))
     }
 
     /// Literal rows over outer columns: the union of one projection of the domain per row.

@@ -16,6 +16,8 @@ pub struct Query {
     /// `FETCH FIRST n ROWS WITH TIES`: rows that ORDER BY does not tell from the last one come, too.
     pub with_ties: bool,
     pub offset: Option<Expr>,
+    /// `WITH RECURSIVE name USING KEY (columns)` of the CTE whose query it is.
+    pub keys: Vec<Ident>,
 }
 
 impl Query {
@@ -31,6 +33,7 @@ impl Query {
             limit_percent: false,
             with_ties: false,
             offset: None,
+            keys: Vec::new(),
         }
     }
 }
