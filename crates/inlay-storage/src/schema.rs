@@ -133,7 +133,12 @@ pub struct ForeignKey {
     pub on_delete: ReferenceAction,
     /// What changing the key of such a row does.
     pub on_update: ReferenceAction,
+    /// DEFERRABLE INITIALLY DEFERRED: it holds when a transaction is committed, not at the end of each statement.
+    pub deferred: bool,
 }
+
+/// Added to ON DELETE of a foreign key that is deferred.
+const DEFERRED: u8 = 128;
 
 /// What happens to rows whose foreign key loses its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -260,7 +265,7 @@ impl TableSchema {
             out.text(&key.table);
             out.count(key.referenced.len());
             key.referenced.iter().for_each(|name| out.text(name));
-            out.u8(key.on_delete.number());
+            out.u8(key.on_delete.number() + if key.deferred { DEFERRED } else { 0 });
             out.u8(key.on_update.number());
         }
         out.count(self.key_names.len());
@@ -282,15 +287,20 @@ impl TableSchema {
         };
         let checks = (0..from.count_of(2)?).map(|_| check(from)).collect::<Result<Vec<_>>>()?;
         let foreign_key = |from: &mut ByteReader<'_>| {
+            let name = from.text()?.to_string();
+            let columns = read_positions(from, width)?;
+            let table = from.text()?.to_string();
+            let referenced =
+                (0..from.count_of(1)?).map(|_| Ok(from.text()?.to_string())).collect::<Result<Vec<_>>>()?;
+            let on_delete = from.u8()?;
             Ok(ForeignKey {
-                name: from.text()?.to_string(),
-                columns: read_positions(from, width)?,
-                table: from.text()?.to_string(),
-                referenced: (0..from.count_of(1)?)
-                    .map(|_| Ok(from.text()?.to_string()))
-                    .collect::<Result<Vec<_>>>()?,
-                on_delete: ReferenceAction::of(from.u8()?)?,
+                name,
+                columns,
+                table,
+                referenced,
+                on_delete: ReferenceAction::of(on_delete % DEFERRED)?,
                 on_update: ReferenceAction::of(from.u8()?)?,
+                deferred: on_delete >= DEFERRED,
             })
         };
         let foreign_keys = (0..from.count_of(6)?).map(|_| foreign_key(from)).collect::<Result<Vec<_>>>()?;

@@ -71,12 +71,14 @@ pub(crate) struct OpenTransaction {
     pub began: i64,
     /// Why it can only be rolled back.
     pub doomed: Option<Error>,
+    /// Whether COMMIT ends it, which checks what is deferred.
+    pub defers: bool,
 }
 
 impl OpenTransaction {
     pub fn new(transactions: Transactions) -> Self {
         let began = inlay_kernels::zone::system_micros();
-        Self { transactions: Arc::new(transactions), began, doomed: None }
+        Self { transactions: Arc::new(transactions), began, doomed: None, defers: false }
     }
 }
 

@@ -409,17 +409,23 @@ impl Run<'_> {
         let transactions = Transactions::new(modes.options()?, &self.session.names);
         // It sees what was committed before BEGIN, not before its first query.
         transactions.of(self.database, &transactions.current(self.database))?;
-        self.session.transaction = Some(OpenTransaction::new(transactions));
+        self.session.transaction =
+            Some(OpenTransaction { defers: true, ..OpenTransaction::new(transactions) });
         Ok(QueryResult::done())
     }
 
     fn commit(&mut self) -> Result<QueryResult> {
-        let Some(open) = self.session.transaction.take() else {
-            return Err(transaction_state("no transaction is open; BEGIN opens one"));
+        let checked = match &self.session.transaction {
+            None => return Err(transaction_state("no transaction is open; BEGIN opens one")),
+            Some(open) if open.doomed.is_some() => Ok(()),
+            Some(_) => self.check_deferred(),
         };
+        let Some(open) = self.session.transaction.take() else { return Ok(QueryResult::done()) };
         if let Some(reason) = open.doomed {
             return Err(reason);
         }
+        // What fails here is rolled back as a whole.
+        checked?;
         open.transactions.commit(self.database)?;
         Ok(QueryResult::done())
     }

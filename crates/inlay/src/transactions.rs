@@ -9,7 +9,7 @@ use inlay_sql::plan::statement::{self as plan, TransactionModes};
 use inlay_storage::store::{Isolation, ObjectId, Store, Transaction, TransactionOptions};
 use inlay_types::{Error, MemoryBudget, Result};
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What outlives a transaction and that all transactions of a session share.
@@ -30,12 +30,25 @@ pub(crate) struct Transactions {
     options: TransactionOptions,
     session: Mutex<SessionNames>,
     begun: Mutex<Vec<(String, Arc<Transaction>)>>,
+    /// Foreign keys to be checked at COMMIT, each once: database, table, name.
+    deferred: Mutex<BTreeSet<(String, ObjectId, String)>>,
 }
 
 impl Transactions {
     /// No transaction yet.
     pub fn new(options: TransactionOptions, session: &SessionNames) -> Self {
-        Self { options, session: Mutex::new(session.clone()), begun: Mutex::default() }
+        let session = Mutex::new(session.clone());
+        Self { options, session, begun: Mutex::default(), deferred: Mutex::default() }
+    }
+
+    /// Leaves a foreign key of a table to COMMIT.
+    pub fn defer(&self, database: &str, table: ObjectId, key: &str) {
+        self.deferred.lock().insert((database.to_string(), table, key.to_string()));
+    }
+
+    /// The foreign keys that were left to COMMIT.
+    pub fn deferred(&self) -> Vec<(String, ObjectId, String)> {
+        self.deferred.lock().iter().cloned().collect()
     }
 
     /// How they are begun.

@@ -516,7 +516,8 @@ impl Binder<'_> {
             schema.foreign_keys.remove(index);
             return Ok(());
         }
-        let keys = schema.all_keys();
+        let mut keys = schema.all_keys();
+        keys.retain(|key| schema.is_visible_key(key));
         match keys.iter().find(|key| is_it(&key_name(schema, key))) {
             Some(key) => self.drop_key(altering, key, cascade, name.pos),
             None if if_exists => Ok(()),
@@ -589,7 +590,8 @@ impl Binder<'_> {
             return Ok(());
         }
         drop(names);
-        let keys = schema.all_keys();
+        let mut keys = schema.all_keys();
+        keys.retain(|key| schema.is_visible_key(key));
         if let Some(key) = keys.into_iter().find(|key| same_name(&key_name(schema, key), &name.value)) {
             schema.key_names.retain(|(named, _)| *named != key);
             schema.key_names.push((key, new_name.value.clone()));

@@ -56,7 +56,9 @@ impl Binder<'_> {
                     Some(given) => given.name.value.clone(),
                     None => column.name.clone(),
                 };
-                schema.columns.push(ColumnSchema::new(name, concrete(self.columns.ty(column.id))));
+                let mut made = ColumnSchema::new(name, concrete(self.columns.ty(column.id)));
+                made.collation = self.columns.collation(column.id).map(ToString::to_string);
+                schema.columns.push(made);
             }
             query = Some(self.finish(bound));
             unique_names(&mut schema);
@@ -256,7 +258,14 @@ impl Binder<'_> {
                 let name = self.constraint_name(schema, constraint, own)?;
                 schema.checks.push(Check { name, condition: text.clone() });
             }
-            ConstraintKind::ForeignKey { columns, table: target, referenced, on_delete, on_update } => {
+            ConstraintKind::ForeignKey {
+                columns,
+                table: target,
+                referenced,
+                on_delete,
+                on_update,
+                deferred,
+            } => {
                 let columns = self.column_indexes(schema, columns, table)?;
                 let own = format!("{}_{}_fkey", bare_name(&schema.name), column_names(schema, &columns));
                 let name = self.constraint_name(schema, constraint, own)?;
@@ -269,6 +278,7 @@ impl Binder<'_> {
                     referenced,
                     on_delete: *on_delete,
                     on_update: *on_update,
+                    deferred: *deferred,
                 });
             }
         }
@@ -519,7 +529,7 @@ impl Binder<'_> {
 /// Names of all constraints of a table that have names.
 pub(super) fn constraint_names(schema: &TableSchema) -> Vec<String> {
     let keys = schema.all_keys();
-    let keys = keys.iter().map(|key| key_name(schema, key));
+    let keys = keys.iter().filter(|key| schema.is_visible_key(key)).map(|key| key_name(schema, key));
     let checks = schema.checks.iter().map(|check| check.name.clone());
     keys.chain(checks).chain(schema.foreign_keys.iter().map(|key| key.name.clone())).collect()
 }

@@ -236,6 +236,8 @@ impl Binder<'_> {
             let message = format!("aggregate {name} is not allowed in {}", phase.name());
             return Err(self.at(Error::Grouping { message }, pos));
         }
+        // What gives one of its values gives it with its collation.
+        let collation = aggregate.args.first().and_then(|arg| self.implied_collation(arg));
         let scope = &mut self.scopes[target];
         scope.aggregate_pending.extend(pending);
         let known = scope.aggregates.iter().find(|(_, known)| *known == aggregate).map(|(id, _)| *id);
@@ -243,6 +245,7 @@ impl Binder<'_> {
             Some(id) => id,
             None => {
                 let id = self.columns.add(super::name::of_call(call), aggregate.function.return_type.clone());
+                self.columns.collate(id, collation);
                 scope.aggregates.push((id, aggregate));
                 id
             }

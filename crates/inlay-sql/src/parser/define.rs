@@ -186,8 +186,14 @@ impl Context<'_, '_> {
         let name = name.map(|name| self.ident(name));
         let pos = name.as_ref().map_or(pos, |name| name.pos);
         if let Some(said) = characteristics {
-            if said.deferrable == Some(true) || said.initially == Some(ast::DeferrableInitial::Deferred) {
-                return Err(self.at(unsupported("a constraint that is DEFERRABLE"), pos));
+            let is_foreign = matches!(kind, ConstraintKind::ForeignKey { .. });
+            if is_deferred(&said) && said.deferrable == Some(false) {
+                let message = "a constraint that is NOT DEFERRABLE cannot be INITIALLY DEFERRED";
+                return Err(self.at(Error::bind(message), pos));
+            }
+            if is_deferred(&said) && !is_foreign {
+                let feature = "a constraint other than a foreign key that is INITIALLY DEFERRED";
+                return Err(self.at(unsupported(feature), pos));
             }
             if said.enforced == Some(false) {
                 return Err(self.at(unsupported("a constraint that is NOT ENFORCED"), pos));
@@ -223,6 +229,7 @@ impl Context<'_, '_> {
             on_delete: action(key.on_delete),
             on_update: action(key.on_update),
             table,
+            deferred: key.characteristics.as_ref().is_some_and(is_deferred),
         };
         self.named(key.name, kind, key.characteristics, pos)
     }
@@ -491,4 +498,8 @@ fn serial_type(written: &ast::DataType) -> Option<LogicalType> {
         "smallserial" | "serial2" => Some(LogicalType::SmallInt),
         _ => None,
     }
+}
+
+fn is_deferred(said: &ast::ConstraintCharacteristics) -> bool {
+    said.initially == Some(ast::DeferrableInitial::Deferred)
 }

@@ -92,7 +92,7 @@ impl Lifter<'_> {
                         continue;
                     }
                 }
-                Token::Word(_) if is_word(token, "USING") && self.next_is(1, "KEY") => {
+                Token::Word(_) if is_word(token, "USING") && self.starts_keys() => {
                     self.skip(2);
                     keys = Some(self.keys()?);
                     continue;
@@ -197,6 +197,12 @@ impl Lifter<'_> {
         self.tokens.get(self.place(count)).is_some_and(|token| is_word(token, word))
     }
 
+    /// Whether `USING KEY (` is here; a table may be called key.
+    fn starts_keys(&self) -> bool {
+        let behind = self.tokens.get(self.place(2)).map(|token| &token.token);
+        self.next_is(1, "KEY") && behind == Some(&Token::LParen)
+    }
+
     fn skip(&mut self, count: usize) {
         self.at = self.place(count);
     }
@@ -235,9 +241,6 @@ impl Lifter<'_> {
     /// `(a, b)`
     fn keys(&mut self) -> Result<Vec<Ident>> {
         const WANTED: &str = "USING KEY takes names of columns in parentheses: USING KEY (a, b)";
-        if self.peek() != Some(&Token::LParen) {
-            return Err(self.error(WANTED));
-        }
         let mut keys = Vec::new();
         loop {
             self.advance();

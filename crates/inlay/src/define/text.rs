@@ -106,6 +106,9 @@ pub(super) fn foreign_key(schema: &TableSchema, key: &ForeignKey) -> String {
         };
         let _ = write!(text, " ON {event} {words}");
     }
+    if key.deferred {
+        text.push_str(" DEFERRABLE INITIALLY DEFERRED");
+    }
     text
 }
 

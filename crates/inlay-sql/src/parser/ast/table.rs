@@ -78,6 +78,8 @@ pub enum ConstraintKind {
         on_delete: ReferenceAction,
         /// `ON UPDATE`.
         on_update: ReferenceAction,
+        /// `DEFERRABLE INITIALLY DEFERRED`
+        deferred: bool,
     },
 }
 
