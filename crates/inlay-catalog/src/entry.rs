@@ -90,6 +90,8 @@ pub trait Sequence: Send + Sync + fmt::Debug {
     fn next_values(&self, count: usize, out: &mut Vec<i64>) -> Result<()>;
     /// The value that this session got last: `currval`.
     fn current_value(&self) -> Result<i64>;
+    /// Moves it: the next value is the one behind `value`, or `value` itself if that was not given yet: `setval`.
+    fn set_value(&self, value: i64, is_called: bool) -> Result<()>;
 }
 
 /// A sequence in memory that all sessions share.
@@ -123,6 +125,11 @@ impl Sequence for Counter {
             *last = Some(next);
             out.push(next);
         }
+        Ok(())
+    }
+
+    fn set_value(&self, value: i64, is_called: bool) -> Result<()> {
+        *self.last.lock() = if is_called { Some(value) } else { value.checked_sub(self.schema.increment) };
         Ok(())
     }
 

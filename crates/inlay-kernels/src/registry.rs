@@ -11,6 +11,7 @@ use crate::function::{
 };
 use crate::functions;
 use crate::functions::dates::zoned::{AtLocalTime, InZone, ZonedLoop};
+pub use crate::functions::random::Randomness;
 use crate::manual::{self, Category};
 use crate::windows;
 use crate::zone::Zone;
@@ -88,6 +89,17 @@ fn holds(ty: &LogicalType, number: i128) -> bool {
     }
 }
 
+/// Numbers of a statement's surroundings, given in the order of time within a database.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ids {
+    /// Of the connection.
+    pub connection: u64,
+    /// Of the transaction.
+    pub transaction: u64,
+    /// Of the statement.
+    pub query: u64,
+}
+
 /// Settings that change which function a name means, or what it gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolveOptions {
@@ -97,11 +109,21 @@ pub struct ResolveOptions {
     pub zone: Arc<Zone>,
     /// When the transaction began, in microseconds since 1970 (UTC); the system's clock if unknown.
     pub now: Option<i64>,
+    /// What `current_query_id()` and others give.
+    pub ids: Ids,
+    /// The session's random numbers.
+    pub random: Arc<Randomness>,
 }
 
 impl Default for ResolveOptions {
     fn default() -> Self {
-        Self { integer_division: false, zone: Zone::utc(), now: None }
+        Self {
+            integer_division: false,
+            zone: Zone::utc(),
+            now: None,
+            ids: Ids::default(),
+            random: Arc::default(),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::settings::SessionSettings;
 use crate::transactions::{ModesExt, SessionNames, Transactions};
 use inlay_catalog::TableSource;
 use inlay_exec::pool::panic_message;
+use inlay_kernels::registry::Randomness;
 use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::TransactionModes;
 use inlay_sql::with_statement_stack;
@@ -58,6 +59,11 @@ pub(crate) struct Session {
     pub transaction: Option<OpenTransaction>,
     /// PREPARE, by lower-case name.
     pub prepared: HashMap<String, Arc<Prepared>>,
+    /// What `current_connection_id()` and `current_query_id()` give.
+    pub id: u64,
+    pub query: u64,
+    /// The random numbers of its statements.
+    pub random: Arc<Randomness>,
     /// SET VARIABLE, by lower-case name.
     pub variables: HashMap<String, Value>,
     /// The last text, parsed.
@@ -69,6 +75,8 @@ pub(crate) struct OpenTransaction {
     pub transactions: Arc<Transactions>,
     /// When it was begun, in microseconds since 1970 (UTC): what `now()` gives in it.
     pub began: i64,
+    /// What `current_transaction_id()` gives in it.
+    pub id: u64,
     /// Why it can only be rolled back.
     pub doomed: Option<Error>,
     /// Whether COMMIT ends it, which checks what is deferred.
@@ -76,9 +84,9 @@ pub(crate) struct OpenTransaction {
 }
 
 impl OpenTransaction {
-    pub fn new(transactions: Transactions) -> Self {
+    pub fn new(transactions: Transactions, id: u64) -> Self {
         let began = inlay_kernels::zone::system_micros();
-        Self { transactions: Arc::new(transactions), began, doomed: None, defers: false }
+        Self { transactions: Arc::new(transactions), began, id, doomed: None, defers: false }
     }
 }
 
@@ -111,9 +119,10 @@ pub struct Connection(Arc<Shared>);
 
 impl Connection {
     pub(crate) fn new(database: Database, settings: SessionSettings) -> Self {
+        let id = database.next_id();
         Self(Arc::new(Shared {
             database: RwLock::new(Some(database)),
-            session: Mutex::new(Session { settings, ..Session::default() }),
+            session: Mutex::new(Session { settings, id, ..Session::default() }),
             interrupt: Interrupt::new(),
             closed: AtomicBool::new(false),
         }))
@@ -184,7 +193,7 @@ impl Connection {
                     return all(session);
                 }
                 let transactions = Transactions::new(session.modes.options()?, &session.names);
-                session.transaction = Some(OpenTransaction::new(transactions));
+                session.transaction = Some(OpenTransaction::new(transactions, self.database()?.next_id()));
                 let outcome = all(session);
                 let own = session.transaction.take();
                 if let (Ok(_), Some(own)) = (&outcome, own) {

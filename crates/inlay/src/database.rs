@@ -13,6 +13,7 @@ use inlay_types::{Error, MemoryBudget, Result, Value};
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Weak};
 
 /// A database. Cloning makes another handle.
@@ -33,6 +34,8 @@ struct Shared {
     disk: Arc<dyn Disk>,
     is_on_real_disk: bool,
     process: u32,
+    /// The last number given to a connection or statement.
+    last_id: AtomicU64,
 }
 
 /// A store under a name.
@@ -113,6 +116,7 @@ impl Database {
             budget,
             disk: Arc::clone(&disk),
             is_on_real_disk,
+            last_id: AtomicU64::new(0),
             process: std::process::id(),
         }));
         if let Some(path) = &database.0.main.path
@@ -141,6 +145,11 @@ impl Database {
 
     fn configure(&self, config: &[(String, Value)]) -> Result<()> {
         settings::set_all(config, &self.0.settings, &mut self.0.session.lock())
+    }
+
+    /// A number that no connection or statement of this database has yet.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.0.last_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// A connection of its own, with its own settings and transaction.

@@ -16,7 +16,7 @@ use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::{DefinitionKind, MAIN, TableSource};
 use inlay_exec::{Analysis, ExecContext};
 use inlay_kernels::limits::{self, Limits};
-use inlay_kernels::registry::ResolveOptions;
+use inlay_kernels::registry::{Ids, ResolveOptions};
 use inlay_sql::binder::{self, BindContext, Databases};
 use inlay_sql::optimizer::{self, OptimizerContext};
 use inlay_sql::parser::ast;
@@ -66,6 +66,7 @@ pub(crate) fn statement(
     statement: &ast::Statement,
     given: Given<'_>,
 ) -> Result<QueryResult> {
+    session.query = database.next_id();
     let limits = Limits { budget: MemoryBudget::new(FOLDED_BYTES_MAX), interrupt: given.interrupt.clone() };
     limits::with(limits, || retried(database, session, statement, given))
 }
@@ -186,11 +187,19 @@ impl Run<'_> {
                 integer_division: session.integer_division,
                 zone: session.time_zone(),
                 now: Some(self.now()),
+                ids: self.ids(),
+                random: Arc::clone(&self.session.random),
             },
             default_order: session.default_order,
             setting: &setting,
             run: Some(&run),
         })
+    }
+
+    fn ids(&self) -> Ids {
+        let Session { id, query, transaction, .. } = &*self.session;
+        let transaction = transaction.as_ref().map_or(*query, |open| open.id);
+        Ids { connection: *id, transaction, query: *query }
     }
 
     /// When the transaction began, or the statement if it is one of its own.
@@ -409,8 +418,8 @@ impl Run<'_> {
         let transactions = Transactions::new(modes.options()?, &self.session.names);
         // It sees what was committed before BEGIN, not before its first query.
         transactions.of(self.database, &transactions.current(self.database))?;
-        self.session.transaction =
-            Some(OpenTransaction { defers: true, ..OpenTransaction::new(transactions) });
+        let begun = OpenTransaction::new(transactions, self.session.query);
+        self.session.transaction = Some(OpenTransaction { defers: true, ..begun });
         Ok(QueryResult::done())
     }
 
@@ -462,7 +471,7 @@ impl Run<'_> {
         };
         let transactions = Transactions::new(options, &self.session.names);
         transactions.of(self.database, &transactions.current(self.database))?;
-        *open = OpenTransaction::new(transactions);
+        *open = OpenTransaction::new(transactions, open.id);
         Ok(QueryResult::done())
     }
 

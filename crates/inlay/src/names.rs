@@ -86,6 +86,8 @@ impl Names<'_> {
                 integer_division: self.settings.integer_division,
                 zone: self.settings.time_zone(),
                 now: None,
+                ids: Default::default(),
+                random: Arc::default(),
             },
             default_order: Default::default(),
             setting: &setting,
@@ -294,6 +296,14 @@ impl Sequence for SessionSequence {
         }
         if let Some(last) = out.last().filter(|_| count > 0) {
             self.last.lock().insert(self.sequence.id, *last);
+        }
+        Ok(())
+    }
+
+    fn set_value(&self, value: i64, is_called: bool) -> Result<()> {
+        self.transaction.set_value(&self.sequence, value, is_called)?;
+        if is_called {
+            self.last.lock().insert(self.sequence.id, value);
         }
         Ok(())
     }

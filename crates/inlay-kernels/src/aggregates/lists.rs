@@ -89,7 +89,7 @@ pub(super) static TABLE: &[Aggregate] = &[
     .example("bitstring_agg(x, 0, 4) FROM (VALUES (1), (3)) t(x) = '01010'"),
     aggregate(
         "json_group_array",
-        &[],
+        &["json_agg", "jsonb_agg"],
         "json_group_array(any) -> JSON",
         "a JSON array of all values, NULLs among them",
         |args| {
@@ -100,7 +100,7 @@ pub(super) static TABLE: &[Aggregate] = &[
     .example("json_group_array(x) FROM (VALUES (1), (NULL)) t(x) = '[1,null]'"),
     aggregate(
         "json_group_object",
-        &[],
+        &["json_object_agg", "jsonb_object_agg"],
         "json_group_object(key, any) -> JSON",
         "a JSON object of all keys and values",
         |args| {

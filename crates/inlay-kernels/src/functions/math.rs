@@ -3,13 +3,10 @@
 use super::columns::Column;
 use crate::apply::{map, per_row, try_map, try_zip_plain, zip_simple};
 use crate::arithmetic::kernel;
-use crate::function::Volatility;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved, Signature};
 use inlay_types::LogicalType::{BigInt, Boolean, Double, HugeInt, Integer, Real, TinyInt, Varchar};
 use inlay_types::{Error, LogicalType, PhysicalType, Result, Vector};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// DOUBLE of DOUBLE.
 macro_rules! double {
@@ -208,14 +205,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     )
     .aliases(&["!"])
     .fallible(),
-    Function::typed(
-        "random",
-        &["random() -> DOUBLE"],
-        resolve_random,
-        "a random number from 0 to below 1",
-        "random()",
-    )
-    .volatile(Volatility::Volatile),
 ];
 
 fn overflow(ty: &str, function: &str, a: i128, b: i128) -> Error {
@@ -531,30 +520,4 @@ fn resolve_sign(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         PhysicalType::Bool | PhysicalType::View | PhysicalType::Interval => return None,
     };
     Some(Resolved::infallible(vec![ty], TinyInt, kernel))
-}
-
-/// Each resolved call has a sequence of its own (SplitMix64), seeded by the clock and a counter's address.
-fn resolve_random(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
-    if !args.is_empty() {
-        return None;
-    }
-    let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
-    let state = Arc::new(AtomicU64::new(0));
-    let seed = crate::hash::hash_u64(clock ^ Arc::as_ptr(&state) as u64);
-    let kernel = kernel(move |_, len, out| {
-        let from = state.fetch_add(len as u64, Ordering::Relaxed);
-        out.reset_flat(&Double, len);
-        for (index, target) in out.values_mut::<f64>().iter_mut().enumerate() {
-            *target = unit(seed.wrapping_add((from + index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
-        }
-        Ok(())
-    });
-    Some(Resolved::infallible(vec![], Double, kernel))
-}
-
-/// SplitMix64's output function, as a number from 0 to below 1.
-fn unit(state: u64) -> f64 {
-    let mut z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }

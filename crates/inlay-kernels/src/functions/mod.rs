@@ -16,7 +16,10 @@ mod math;
 pub(crate) mod nested;
 mod numbers;
 mod operators;
+mod postgres;
+pub(crate) mod random;
 mod regex;
+mod regex_more;
 mod similar;
 mod strings;
 mod templates;
@@ -49,6 +52,7 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Uuid, functions: nested::uuids::FUNCTIONS },
     Table { category: Category::Json, functions: json::parts::FUNCTIONS },
     Table { category: Category::Json, functions: json::modify::FUNCTIONS },
+    Table { category: Category::Json, functions: json::postgres::FUNCTIONS },
     Table { category: Category::Json, functions: json::nested::FUNCTIONS },
     Table { category: Category::Operator, functions: operators::FUNCTIONS },
     Table { category: Category::Text, functions: strings::FUNCTIONS },
@@ -60,12 +64,15 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Text, functions: collation::FUNCTIONS },
     Table { category: Category::Pattern, functions: like::FUNCTIONS },
     Table { category: Category::Pattern, functions: regex::FUNCTIONS },
+    Table { category: Category::Pattern, functions: regex_more::FUNCTIONS },
     Table { category: Category::Blob, functions: encode::FUNCTIONS },
     Table { category: Category::Json, functions: json::FUNCTIONS },
     Table { category: Category::Json, functions: json::rows::FUNCTIONS },
     Table { category: Category::Numeric, functions: math::FUNCTIONS },
     Table { category: Category::Numeric, functions: numbers::FUNCTIONS },
     Table { category: Category::Numeric, functions: degrees::FUNCTIONS },
+    Table { category: Category::Numeric, functions: random::FUNCTIONS },
+    Table { category: Category::General, functions: postgres::FUNCTIONS },
     Table { category: Category::General, functions: choose::FUNCTIONS },
     Table { category: Category::General, functions: enums::FUNCTIONS },
     Table { category: Category::Date, functions: dates::part::FUNCTIONS },

@@ -78,7 +78,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         |args, _| rules::resolve_bits(BitOp::Xor, args),
         "bitwise exclusive or",
         "xor(5, 3) = 6",
-    ),
+    )
+    .aliases(&["#"]),
     Function::typed(
         "<<",
         &["integer << integer"],

@@ -384,9 +384,11 @@ impl Binder<'_> {
         let front = values.last().filter(|_| is_nested);
         let ty =
             self.common_type_of(front.into_iter().chain(&values).map(|(value, _)| value), pos, "CASE")?;
-        if ty == LogicalType::Null {
+        // A call without a type, of error(), must be made all the same.
+        if ty == LogicalType::Null && values.iter().all(|(value, _)| matches!(value, Expr::Literal { .. })) {
             return Ok(Expr::literal(Value::Null));
         }
+        let ty = super::coerce::concrete(ty);
         let mut values = values
             .into_iter()
             .map(|(value, pos)| self.cast_where_reached(value, ty.clone(), pos))

@@ -44,6 +44,9 @@ impl Binder<'_> {
         if super::grouping::is_grouping(&name) {
             return self.grouping_call(call, pos);
         }
+        if let Some(spelled) = super::spelled::spelled(&name, call) {
+            return self.expr(&spelled);
+        }
         if is_aggregate(&name) {
             return self.outside_of_lambdas(|binder| binder.aggregate_call(&name, call, pos));
         }
@@ -123,9 +126,10 @@ impl Binder<'_> {
                 count(if name == "coalesce" { 1..=usize::MAX } else { 2..=2 })?;
                 let args = self.exprs(arguments)?;
                 let ty = self.common_type_of(args.iter(), pos, name)?;
-                if ty == LogicalType::Null {
+                if ty == LogicalType::Null && args.iter().all(|arg| matches!(arg, Expr::Literal { .. })) {
                     return Ok(Some(Expr::literal(Value::Null)));
                 }
+                let ty = concrete(ty);
                 let args = args
                     .into_iter()
                     .zip(arguments)
@@ -176,6 +180,22 @@ impl Binder<'_> {
             }
             "nextval" => self.sequence_call("nextval", call, pos)?,
             "currval" => self.sequence_call("currval", call, pos)?,
+            "setval" => self.set_sequence(call, pos)?,
+            "in_search_path" => {
+                count(2..=2)?;
+                let database = self.constant(&arguments[0], "in_search_path")?.to_string();
+                let schema = self.constant(&arguments[1], "in_search_path")?.to_string();
+                let path = (self.context.setting)("search_path").map(|path| path.to_string());
+                let names = path.iter().flat_map(|path| path.split(',')).map(|name| {
+                    let name = name.trim().trim_matches('"');
+                    name.rsplit_once('.').map_or(name, |(_, name)| name).to_lowercase()
+                });
+                let current = self.context.catalog.current_schema();
+                let mut names = names.chain([current.to_lowercase(), "main".to_string()]);
+                let is_there = database.eq_ignore_ascii_case(&self.context.catalog.current())
+                    && names.any(|name| name == schema.to_lowercase());
+                Expr::boolean(is_there)
+            }
             "merge_action" if arguments.is_empty() => match self.merge_action {
                 Some(column) => self.column(column),
                 None => {
@@ -274,10 +294,12 @@ impl Binder<'_> {
         let name = self.collated_aggregate(name, &mut args, call)?;
         // Each row becomes a document of its own, which the aggregate joins.
         match name {
-            "json_group_array" | "json_group_structure" if args.len() == 1 => {
+            "json_group_array" | "json_agg" | "jsonb_agg" | "json_group_structure" if args.len() == 1 => {
                 args = vec![self.call("json_array", args, pos)?];
             }
-            "json_group_object" if args.len() == 2 => args = vec![self.call("json_object", args, pos)?],
+            "json_group_object" | "json_object_agg" | "jsonb_object_agg" if args.len() == 2 => {
+                args = vec![self.call("json_object", args, pos)?]
+            }
             _ => {}
         }
         let types: Vec<_> = args.iter().map(arg_type).collect();

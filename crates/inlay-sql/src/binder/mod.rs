@@ -49,6 +49,7 @@ mod scope;
 mod select;
 mod sequence;
 mod session;
+mod spelled;
 mod statement;
 #[cfg(test)]
 mod statement_tests;

@@ -1,4 +1,4 @@
-//! `nextval` and `currval`: calls whose kernels hold the sequence, so that they run as any function, a vector at a time.
+//! `nextval`, `currval` and `setval`: calls whose kernels hold the sequence, so that they run as any function, a vector at a time.
 
 use super::Binder;
 use super::object::object_name_of;
@@ -6,7 +6,7 @@ use crate::parser::ast::{FunctionCall, Pos};
 use crate::plan::{Expr, Place};
 use inlay_catalog::Sequence;
 use inlay_kernels::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
-use inlay_types::{Error, LogicalType, Result, Value, Vector};
+use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder};
 use std::sync::Arc;
 
 /// `nextval` of each row, in order.
@@ -31,7 +31,62 @@ impl ScalarKernel for CurrentValue {
     }
 }
 
+/// `setval`: of each row, in order; the arguments are the name, the value and whether it counts as given.
+struct SetValue(Arc<dyn Sequence>);
+
+impl ScalarKernel for SetValue {
+    fn eval(&self, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+        let mut builder = VectorBuilder::new(LogicalType::BigInt, len);
+        for row in 0..len {
+            match (args[1].get(row), args[2].get(row)) {
+                (Value::BigInt(value), Value::Boolean(is_called)) => {
+                    self.0.set_value(value, is_called)?;
+                    builder.push_native(value);
+                }
+                _ => builder.push_null(),
+            }
+        }
+        *out = builder.finish();
+        Ok(())
+    }
+}
+
 impl Binder<'_> {
+    /// `setval('name', value)` or `setval('name', value, is_called)`.
+    pub(super) fn set_sequence(&mut self, call: &FunctionCall, pos: Pos) -> Result<Expr> {
+        let (written, value, is_called) = match call.arguments.as_slice() {
+            [written, value] => (written, value, None),
+            [written, value, is_called] => (written, value, Some(is_called)),
+            _ => {
+                let message = "setval takes a sequence, a value and perhaps whether it was given: \
+                               setval('name', 10, true)";
+                return Err(self
+                    .at(Error::UndefinedFunction { message: message.into(), candidates: Vec::new() }, pos));
+            }
+        };
+        let text = self.constant(written, "the name of a sequence")?.to_string();
+        let (database, sequence) = self.sequence(&object_name_of(&text, written.pos))?;
+        let shown = format!("{database}.{}", sequence.schema().name);
+        let bound = self.expr(value)?;
+        let bound = self.cast_to(bound, LogicalType::BigInt, value.pos)?;
+        let is_called = match is_called {
+            Some(is_called) => self.condition(is_called, "setval")?,
+            None => Expr::boolean(true),
+        };
+        let function = ScalarFunction {
+            name: "setval",
+            arg_types: vec![LogicalType::Varchar, LogicalType::BigInt, LogicalType::Boolean],
+            return_type: LogicalType::BigInt,
+            null_handling: NullHandling::Special,
+            volatility: Volatility::Volatile,
+            can_fail: true,
+            kernel: Arc::new(SetValue(sequence)),
+            specialize: None,
+        };
+        let args = vec![Expr::literal(Value::Varchar(shown)), bound, is_called];
+        Ok(Expr::Call { function: Arc::new(function), args, place: self.place(pos) })
+    }
+
     /// `nextval('name')` or `currval('name')`. The name stays an argument, so that plans show it and calls of different
     /// sequences differ.
     pub(super) fn sequence_call(

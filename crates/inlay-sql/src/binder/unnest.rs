@@ -26,7 +26,20 @@ pub(super) struct Unnests {
 
 /// Whether a name is that of a function that gives several rows.
 pub(super) fn gives_rows(name: &str) -> bool {
-    matches!(name, "unnest" | "generate_subscripts" | "regexp_split_to_table")
+    matches!(
+        name,
+        "unnest"
+            | "generate_subscripts"
+            | "regexp_split_to_table"
+            | "string_to_table"
+            | "json_array_elements"
+            | "jsonb_array_elements"
+            | "json_array_elements_text"
+            | "jsonb_array_elements_text"
+            | "json_object_keys"
+            | "jsonb_object_keys"
+            | "jsonb_path_query"
+    )
 }
 
 /// The element behind at most `depth` layers of lists.
@@ -89,6 +102,33 @@ impl Binder<'_> {
             }
             ("regexp_split_to_table", arguments) => {
                 self.expr(&build.call("regexp_split_to_array", arguments.to_vec()))?
+            }
+            ("string_to_table", [text, separator]) => {
+                self.expr(&build.call("string_to_array", vec![text.clone(), separator.clone()]))?
+            }
+            ("json_array_elements" | "jsonb_array_elements", [document]) => {
+                self.expr(&build.call("json_extract", vec![document.clone(), build.text("$[*]")]))?
+            }
+            ("json_array_elements_text" | "jsonb_array_elements_text", [document]) => {
+                self.expr(&build.call("json_extract_string", vec![document.clone(), build.text("$[*]")]))?
+            }
+            ("json_object_keys" | "jsonb_object_keys", [document]) => {
+                self.expr(&build.call("json_keys", vec![document.clone()]))?
+            }
+            ("jsonb_path_query", [document, path]) => {
+                let found = self.expr(&build.call("json_extract", vec![document.clone(), path.clone()]))?;
+                match found.ty() {
+                    LogicalType::List(_) => found,
+                    // A path without * leads to one part at most.
+                    _ => {
+                        let paths = build.call("list_value", vec![path.clone()]);
+                        let found = build.call("json_extract", vec![document.clone(), paths]);
+                        let body = Box::new(build.is_not_null(build.column("part")));
+                        let is_there =
+                            build.expr(ExprKind::Lambda { params: vec![build.ident("part")], body });
+                        self.expr(&build.call("list_filter", vec![found, is_there]))?
+                    }
+                }
             }
             _ => {
                 let message = format!("{name} does not take {} argument(s)", call.arguments.len());

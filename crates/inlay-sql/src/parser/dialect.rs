@@ -136,7 +136,9 @@ impl Dialect for InlayDialect {
                 Some(Ok(self.prec_value(Precedence::Is)))
             }
             // All operators without a rank of their own have one, and go from left to right.
-            Token::Pipe | Token::Ampersand => Some(Ok(self.prec_value(Precedence::PgOther))),
+            Token::Pipe | Token::Ampersand | Token::Sharp | Token::HashArrow | Token::HashLongArrow => {
+                Some(Ok(self.prec_value(Precedence::PgOther)))
+            }
             Token::StringConcat | Token::ShiftLeft | Token::ShiftRight | Token::CaretAt => {
                 Some(Ok(self.prec_value(Precedence::PgOther)))
             }

@@ -229,6 +229,9 @@ impl Context<'_, '_> {
                 let name = if op == BinaryOperator::Arrow { "->" } else { "->>" };
                 return Ok(call(name, vec![self.expr(left)?, self.expr(right)?], pos));
             }
+            BinaryOperator::HashArrow | BinaryOperator::HashLongArrow => {
+                return Ok(call(&text, vec![self.expr(left)?, self.expr(right)?], pos));
+            }
             BinaryOperator::AtArrow | BinaryOperator::ArrowAt | BinaryOperator::Spaceship => {
                 return Ok(call(&text, vec![self.expr(left)?, self.expr(right)?], pos));
             }

@@ -179,6 +179,9 @@ pub(super) fn parse_infix(parser: &mut Parser, left: &ast::Expr) -> Option<Parse
         (Token::Overlap, _) if !negated => {
             Some(binary_call(parser, left.clone(), "&&", span, false, PRECEDENCE_STARTS_WITH))
         }
+        (Token::Sharp, _) if !negated => {
+            Some(binary_call(parser, left.clone(), "#", span, false, PRECEDENCE_STARTS_WITH))
+        }
         (Token::CaretAt, _) if !negated => Some(starts_with(parser, left.clone())),
         (_, Keyword::GLOB) => Some(binary_call(parser, left.clone(), "~~~", span, negated, PRECEDENCE_LIKE)),
         (_, Keyword::IN) if behind.token != Token::LParen => {

@@ -104,15 +104,35 @@ impl Sequence {
                 (&self.name, if self.options.increment > 0 { self.options.max } else { self.options.min });
             return Err(Error::out_of_range(format!("sequence \"{name}\" has reached its last value {end}")));
         };
+        *counter = Counter { next: self.behind(value), last: Some(value) };
+        Ok(value)
+    }
+
+    /// The value behind another one, unless that is the last.
+    fn behind(&self, value: i64) -> Option<i64> {
         let next = value.checked_add(self.options.increment);
-        counter.next = match next.filter(|next| (self.options.min..=self.options.max).contains(next)) {
+        match next.filter(|next| (self.options.min..=self.options.max).contains(next)) {
             None if self.options.cycle => {
                 Some(if self.options.increment > 0 { self.options.min } else { self.options.max })
             }
             next => next,
+        }
+    }
+
+    /// Goes on behind `value`, or at it if it was not given yet.
+    pub fn set(&self, value: i64, is_called: bool) -> Result<()> {
+        let SequenceOptions { min, max, .. } = self.options;
+        if !(min..=max).contains(&value) {
+            let name = &self.name;
+            let message = format!("setval: {value} is out of range for sequence \"{name}\" ({min} to {max})");
+            return Err(Error::out_of_range(message));
+        }
+        let mut counter = self.counter.lock();
+        *counter = match is_called {
+            true => Counter { next: self.behind(value), last: Some(value) },
+            false => Counter { next: Some(value), last: counter.last },
         };
-        counter.last = Some(value);
-        Ok(value)
+        Ok(())
     }
 
     /// Where it stands.

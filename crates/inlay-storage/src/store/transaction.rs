@@ -240,6 +240,14 @@ impl Transaction {
         Ok(value)
     }
 
+    /// Moves a sequence, see [`Sequence::set`].
+    pub fn set_value(&self, sequence: &Sequence, value: i64, is_called: bool) -> Result<()> {
+        self.check_writable()?;
+        sequence.set(value, is_called)?;
+        self.inner.lock().sequences.insert(sequence.id);
+        Ok(())
+    }
+
     /// The indexes of a table.
     pub fn indexes_of(&self, table: ObjectId) -> Vec<Arc<IndexDefinition>> {
         self.state().indexes_of(table).cloned().collect()

@@ -5,6 +5,7 @@
 pub(super) mod modify;
 pub(crate) mod nested;
 pub(super) mod parts;
+pub(super) mod postgres;
 pub(super) mod rows;
 mod value;
 
@@ -40,7 +41,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "the part of a document at a path ($.key[0], /key/0), a key or an index; a list for paths with *",
         "json_extract('{\"a\":[1,{\"b\":2}]}', '$.a[1]') = '{\"b\":2}'",
     )
-    .aliases(&["json_extract_path", "->"])
+    .aliases(&["json_extract_path", "->", "json_query"])
     .special_nulls()
     .fallible(),
     Function::new(
@@ -72,6 +73,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "whether a path leads to a part of a document",
         "json_exists('{\"a\":null}', '$.a') = true",
     )
+    .aliases(&["jsonb_path_exists"])
     .fallible(),
     Function::new(
         "json_contains",
@@ -100,6 +102,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "number of items of an array, 0 for anything else",
         "json_array_length('[1, 2, 3]') = 3",
     )
+    .aliases(&["jsonb_array_length"])
     .special_nulls()
     .fallible(),
     Function::new(
@@ -115,6 +118,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "a document with a line for each part",
         "replace(json_pretty('[1]'), chr(10), '|') = '[|    1|]'",
     )
+    .aliases(&["jsonb_pretty"])
     .fallible(),
     Function::new(
         "json_merge_patch",
@@ -130,13 +134,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "a value as JSON",
         "to_json('a\"b') = '\"a\\\"b\"'",
     )
-    .aliases(&["json_quote"]),
+    .aliases(&["json_quote", "to_jsonb"]),
     Function::new(
         "json_array",
         Overloads::Typed { shown: &["json_array(any, ...) -> JSON"], resolve: resolve_array },
         "an array of the arguments",
         "json_array(1, 'a', NULL) = '[1,\"a\",null]'",
     )
+    .aliases(&["json_build_array", "jsonb_build_array"])
     .special_nulls(),
     Function::new(
         "json_object",
@@ -144,6 +149,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "an object of keys and values by turns",
         "json_object('a', 1, 'b', 'x') = '{\"a\":1,\"b\":\"x\"}'",
     )
+    .aliases(&["json_build_object", "jsonb_build_object"])
     .special_nulls(),
 ];
 

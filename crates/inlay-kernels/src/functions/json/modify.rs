@@ -52,6 +52,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "a document without the members of objects that are null",
         "json_strip_nulls('{\"a\":null,\"b\":[null]}') = '{\"b\":[null]}'",
     )
+    .aliases(&["jsonb_strip_nulls"])
     .fallible(),
     Function::new(
         "json_deep_merge",

@@ -24,7 +24,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "a nested value as JSON",
         "to_json({'a': [1, NULL]}) = '{\"a\":[1,null]}'",
     )
-    .aliases(&["json_quote", "row_to_json", "array_to_json"])
+    .aliases(&["json_quote", "row_to_json", "array_to_json", "to_jsonb"])
     .special_nulls(),
     Function::new(
         "json_array",
@@ -35,6 +35,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "a JSON array of values, some of them nested",
         "json_array([1], 'a') = '[[1],\"a\"]'",
     )
+    .aliases(&["json_build_array", "jsonb_build_array"])
     .special_nulls(),
     Function::new(
         "json_object",
@@ -45,6 +46,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "a JSON object of keys and values, some of them nested",
         "json_object('a', [1, 2]) = '{\"a\":[1,2]}'",
     )
+    .aliases(&["json_build_object", "jsonb_build_object"])
     .special_nulls(),
     Function::new(
         "json_keys",

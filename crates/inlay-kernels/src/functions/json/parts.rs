@@ -35,7 +35,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     )
     .special_nulls()
     .fallible()
-    .aliases(&["json_extract_path", "->"]),
+    .aliases(&["json_extract_path", "->", "json_query"]),
     Function::typed(
         "json_extract_string",
         &[

@@ -3,12 +3,9 @@
 use super::rows::{each, each_known};
 use crate::arithmetic::kernel;
 use crate::function::Volatility;
-use crate::hash::hash_u64;
-use crate::registry::{ArgType, Function, Resolved};
+use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
 use inlay_types::Error;
 use inlay_types::LogicalType::{TimestampTz, UInteger, Uuid};
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,7 +15,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::typed(
         "uuid",
         &["uuid() -> UUID"],
-        |args, _| resolve_new(args, 4),
+        |args, options| resolve_new(args, options, 4),
         "a random UUID",
         "uuid_extract_version(uuid()) = 4",
     )
@@ -28,7 +25,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::typed(
         "uuidv7",
         &["uuidv7() -> UUID"],
-        |args, _| resolve_new(args, 7),
+        |args, options| resolve_new(args, options, 7),
         "a UUID of the time of day and random bits, in the order in which they are made",
         "uuid_extract_version(uuidv7()) = 7",
     )
@@ -59,23 +56,16 @@ fn uuid_in(bytes: &[u8]) -> u128 {
     bytes.first_chunk().map_or(0, |raw| u128::from_le_bytes(*raw)) ^ FLIP
 }
 
-fn resolve_new(args: &[ArgType], version: u128) -> Option<Resolved> {
+fn resolve_new(args: &[ArgType], options: &ResolveOptions, version: u128) -> Option<Resolved> {
     if !args.is_empty() {
         return None;
     }
-    // The keys of a hash map are the standard library's randomness; numbers from there on are counted and hashed.
-    let seed = |number: u64| {
-        let mut hasher = RandomState::new().build_hasher();
-        hasher.write_u64(number);
-        hasher.finish()
-    };
-    let (seeds, counter) = ([seed(1), seed(2)], Arc::new(AtomicU64::new(0)));
+    let (random, counter) = (Arc::clone(&options.random), Arc::new(AtomicU64::new(0)));
     let kernel = kernel(move |args, len, out| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis());
         each(args, &Uuid, len, out, |_, _, out| {
             let count = counter.fetch_add(1, Ordering::Relaxed);
-            let word = |seed: u64| u128::from(hash_u64(seed ^ hash_u64(seed.wrapping_add(count))));
-            let mut uuid = word(seeds[0]) << 64 | word(seeds[1]);
+            let mut uuid = random.wide_bits();
             if version == 7 {
                 // The counter behind the milliseconds keeps those of one call in order.
                 let counted = u128::from(count) & 0xFFF;

@@ -1,0 +1,84 @@
+//! Calls that say in one word what other calls say together.
+
+use super::build::Build;
+use crate::parser::ast::{BinaryOp, Expr, ExprKind, FunctionCall, Literal};
+
+/// What a call stands for, in words of other functions; `None` if it is a function of its own.
+pub(super) fn spelled(name: &str, call: &FunctionCall) -> Option<Expr> {
+    let build = Build(call.name.pos);
+    let is_plain = !call.star && !call.distinct && call.filter.is_none() && call.order_by.is_empty();
+    if !is_plain || !call.named.is_empty() {
+        return None;
+    }
+    let minus = |left: Expr, right: Expr| build.binary(BinaryOp::Subtract, left, right);
+    Some(match (name, call.arguments.as_slice()) {
+        ("date_bin", [width, at, origin]) => {
+            build.call("time_bucket", vec![width.clone(), at.clone(), origin.clone()])
+        }
+        ("date_subtract", [at, span]) => minus(at.clone(), span.clone()),
+        ("date_subtract", [at, span, zone]) => {
+            let local = build.call("timezone", vec![zone.clone(), at.clone()]);
+            build.call("timezone", vec![zone.clone(), minus(local, span.clone())])
+        }
+        ("trim_array", [list, count]) => {
+            let end = minus(build.call("len", vec![list.clone()]), count.clone());
+            let end = build.call("greatest", vec![end, build.number(0)]);
+            build.call("list_slice", vec![list.clone(), build.number(1), end])
+        }
+        ("to_ascii", [text] | [text, _]) => build.call("strip_accents", vec![text.clone()]),
+        ("timeofday", []) => {
+            let format = build.text("%a %b %d %H:%M:%S.%f %Y %Z");
+            build.call("strftime", vec![build.call("clock_timestamp", Vec::new()), format])
+        }
+        ("normalize", [text, form]) => {
+            let ExprKind::Column(parts) = &form.kind else { return None };
+            let [form] = parts.as_slice() else { return None };
+            build.call("normalize", vec![text.clone(), build.text(form.value.clone())])
+        }
+        ("unpivot_list", values) => build.call("list_value", values.to_vec()),
+        ("aggregate", [list, function, rest @ ..]) => {
+            let arguments = [list, function].into_iter().chain(rest).cloned().collect();
+            build.call("list_aggregate", arguments)
+        }
+        ("switch", [map]) => found(build, truth(build), map, None),
+        ("switch", [map, otherwise]) if is_map(map) => found(build, truth(build), map, Some(otherwise)),
+        ("switch", [key, map]) => found(build, key.clone(), map, None),
+        ("switch", [key, map, otherwise]) => found(build, key.clone(), map, Some(otherwise)),
+        ("assert_true", [condition]) => assertion(build, condition, build.text("assertion failed")),
+        ("assert_true", [condition, message]) => {
+            let message = build.call("concat", vec![build.text("assertion failed: "), message.clone()]);
+            assertion(build, condition, message)
+        }
+        _ => return None,
+    })
+}
+
+fn truth(build: Build) -> Expr {
+    build.expr(ExprKind::Literal(Literal::Boolean(true)))
+}
+
+fn is_map(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Function(call) if call.name.value.eq_ignore_ascii_case("map"))
+}
+
+/// The value of a key of a map.
+fn found(build: Build, key: Expr, map: &Expr, otherwise: Option<&Expr>) -> Expr {
+    let value = build.call("map_extract_value", vec![map.clone(), key.clone()]);
+    match otherwise {
+        None => value,
+        Some(otherwise) => build.expr(ExprKind::Case {
+            operand: None,
+            branches: vec![(build.call("map_contains", vec![map.clone(), key]), value)],
+            otherwise: Some(Box::new(otherwise.clone())),
+        }),
+    }
+}
+
+/// NULL if the condition is TRUE, else an error.
+fn assertion(build: Build, condition: &Expr, message: Expr) -> Expr {
+    build.expr(ExprKind::Case {
+        operand: None,
+        branches: vec![(condition.clone(), build.null())],
+        otherwise: Some(Box::new(build.call("error", vec![message]))),
+    })
+}
