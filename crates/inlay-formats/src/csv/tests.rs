@@ -163,7 +163,7 @@ fn errors_name_the_line_the_column_and_the_way_out() {
         &["line 2", "column1", "'x' is no BIGINT", "types = ", "sample_size = -1"],
     );
     has(read_with("a\n1\n", &[("types", text("z: DATE"))]), &["column \"z\"", "it has a"]);
-    has(read_with("a\n1\n", &[("nonsense", text("z"))]), &["no parameter \"nonsense\""]);
+    has(read_with("a\n1\n", &[("nonsense", text("z"))]), &["no option \"nonsense\""]);
     has(
         read_bytes(b"a,b\n1,\xff\n", &[]).map_or_else(|e| format!("error: {e}"), |_| String::new()),
         &["UTF-8", "line 2"],

@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 type Columns = Vec<(&'static str, LogicalType)>;
 type Rows = Vec<Vec<Value>>;
+/// Appends the rows of a file.
+type RowsOf = fn(&ParquetFile, &mut Rows) -> Result<()>;
 
 /// Bytes behind the footer: its size and the magic number.
 const FOOTER_END_BYTES: u64 = 8;
@@ -61,7 +63,7 @@ impl TableFunction for AboutParquet {
         if let Some((name, _)) = named.first() {
             return Err(Error::invalid_argument(format!("{} has no parameter \"{name}\"", self.name())));
         }
-        let (columns, rows_of): (Columns, fn(&ParquetFile, &mut Rows) -> Result<()>) = match self.about {
+        let (columns, rows_of): (Columns, RowsOf) = match self.about {
             About::RowGroups => (row_group_columns(), row_groups),
             About::Schema => (schema_columns(), schema),
             About::File => (file_columns(), file),

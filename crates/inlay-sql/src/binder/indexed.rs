@@ -7,7 +7,6 @@
 
 use super::Binder;
 use super::coerce::concrete;
-use super::macros::Macros;
 use super::object::Target;
 use super::row::with_columns;
 use crate::parser::ast::{self, ExprKind};
@@ -145,7 +144,7 @@ impl Binder<'_> {
             return;
         }
         // As in views: the text sees nothing of where the table is named.
-        let macros = std::mem::replace(&mut self.macros, Macros::default());
+        let macros = std::mem::take(&mut self.macros);
         let frames = std::mem::take(&mut self.aggregate_frames);
         for (position, column) in schema.columns.iter().enumerate() {
             if let Ok(Some((expr, condition))) = self.indexed_expression(schema, column) {

@@ -28,6 +28,8 @@ pub fn use_columns(indexed: &[IndexedColumn], own: &ColumnSet, predicates: &mut 
     for one in indexed.iter().filter(|one| own.contains(one.id) && ColumnSet::of(&one.expr).is_subset(own)) {
         let column = Expr::Column { id: one.id, ty: one.ty.clone() };
         match &one.condition {
+            // A column alone, or a constant, is read as fast itself.
+            None if matches!(one.expr, Expr::Column { .. }) || one.expr.columns().is_empty() => {}
             None => predicates.iter_mut().for_each(|predicate| replace(predicate, &one.expr, &column)),
             Some(condition) => {
                 let needed = conjuncts_of(vec![condition.clone()]);
