@@ -471,7 +471,7 @@ impl Run<'_> {
         };
         let transactions = Transactions::new(options, &self.session.names);
         transactions.of(self.database, &transactions.current(self.database))?;
-        *open = OpenTransaction::new(transactions, open.id);
+        *open = OpenTransaction { defers: open.defers, ..OpenTransaction::new(transactions, open.id) };
         Ok(QueryResult::done())
     }
 
