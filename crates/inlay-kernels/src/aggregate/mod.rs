@@ -17,6 +17,7 @@ mod column;
 mod count;
 pub(crate) mod digest;
 pub(crate) mod doubles;
+pub(crate) mod downsample;
 mod extreme;
 mod fold;
 mod fractions;

@@ -1,7 +1,7 @@
 //! Aggregates that give lists and maps.
 
 use super::{Aggregate, aggregate, concrete, declared};
-use crate::aggregate::{frequency, json, list};
+use crate::aggregate::{downsample, frequency, json, list};
 use crate::function::{AggregateFunction, AggregateRules};
 use crate::registry::ArgType;
 use inlay_types::LogicalType::{self, BigInt, HugeInt, UBigInt};
@@ -87,6 +87,32 @@ pub(super) static TABLE: &[Aggregate] = &[
     )
     .constants(&[1, 2])
     .example("bitstring_agg(x, 0, 4) FROM (VALUES (1), (3)) t(x) = '01010'"),
+    aggregate(
+        "lttb",
+        &[],
+        "lttb(x, y, n) -> STRUCT(x, y)[]",
+        "at most n points, 2 or more, of those in the order of the rows that look like all of them",
+        |args| {
+            static RULES: AggregateRules = AggregateRules::new("lttb", downsample::create).ordered();
+            let [x, y, n] = args else { return None };
+            let number = |ty: &LogicalType| match ty {
+                LogicalType::Real => Some(LogicalType::Real),
+                LogicalType::Null => Some(LogicalType::Double),
+                ty => ty.is_numeric().then_some(LogicalType::Double),
+            };
+            let place = match &x.ty {
+                LogicalType::Date => Some(LogicalType::TimestampNs),
+                ty if ty.is_timestamp() => Some(ty.clone()),
+                ty => number(ty),
+            };
+            let (x, y) = (place?, number(&y.ty)?);
+            let fields = vec![("x".to_string(), x.clone()), ("y".to_string(), y.clone())];
+            let points = LogicalType::list(LogicalType::structure(fields));
+            n.ty.is_integer().then(|| declared("lttb", &RULES, vec![x, y, BigInt], points))?
+        },
+    )
+    .constants(&[2])
+    .example("len(lttb(x, x % 7, 5 ORDER BY x)) FROM range(100) t(x) = 5"),
     aggregate(
         "json_group_array",
         &["json_agg", "jsonb_agg"],
