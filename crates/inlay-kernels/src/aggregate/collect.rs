@@ -6,6 +6,7 @@ use crate::function::AggregateFunction;
 use inlay_types::{LogicalType, Result, Value, Vector};
 use std::any::Any;
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Rows in the order of arrival, and which belong to a group.
@@ -42,10 +43,27 @@ impl GroupRows {
         self.push(rows.iter().map(|&row| groups.ids()[row as usize]));
     }
 
-    /// The morsel of a row.
-    fn morsel_of(&self, row: u32) -> u32 {
+    /// The rows that came together with `row`, and their morsel.
+    fn run_of(&self, row: u32) -> (Range<u32>, u32) {
         let after = self.runs.partition_point(|(start, _)| *start <= row);
-        after.checked_sub(1).map_or(0, |run| self.runs[run].1)
+        let end = self.runs.get(after).map_or(self.groups.len() as u32, |(start, _)| *start);
+        let (start, morsel) = after.checked_sub(1).map_or((0, 0), |run| self.runs[run]);
+        (start..end, morsel)
+    }
+
+    /// All rows, run by run, in the order of the input.
+    fn runs_in_order(&self) -> Vec<Range<u32>> {
+        let mut runs = Vec::with_capacity(self.runs.len() + 1);
+        let mut from = 0;
+        while (from as usize) < self.groups.len() {
+            let run = self.run_of(from);
+            from = run.0.end;
+            runs.push(run);
+        }
+        if self.is_mixed {
+            runs.sort_by_key(|(_, morsel)| *morsel);
+        }
+        runs.into_iter().map(|(rows, _)| rows).collect()
     }
 
     /// The rows of `group`, in the order of the input.
@@ -68,17 +86,10 @@ impl GroupRows {
         (0..count).for_each(|g| offsets[g + 1] += offsets[g]);
         let mut next = offsets.clone();
         let mut rows = vec![0u32; self.groups.len()];
-        for (row, &group) in self.groups.iter().enumerate() {
-            rows[next[group as usize] as usize] = row as u32;
-            next[group as usize] += 1;
-        }
-        if self.is_mixed {
-            for group in 0..count {
-                let own = &mut rows[offsets[group] as usize..offsets[group + 1] as usize];
-                if !own.is_sorted_by_key(|&row| self.morsel_of(row)) {
-                    own.sort_by_cached_key(|&row| (self.morsel_of(row), row));
-                }
-            }
+        for row in self.runs_in_order().into_iter().flatten() {
+            let place = &mut next[self.groups[row as usize] as usize];
+            rows[*place as usize] = row;
+            *place += 1;
         }
         (offsets, rows)
     }
@@ -96,9 +107,13 @@ impl GroupRows {
                 self.push(std::iter::repeat_n(to, rows.len()));
                 continue;
             }
-            for run in rows.chunk_by(|&a, &b| other.morsel_of(a) == other.morsel_of(b)) {
-                self.morsel = other.morsel_of(run[0]);
-                self.push(std::iter::repeat_n(to, run.len()));
+            let mut rest = rows;
+            while let Some(&first) = rest.first() {
+                let (run, morsel) = other.run_of(first);
+                let len = rest.iter().take_while(|row| run.contains(row)).count();
+                self.morsel = morsel;
+                self.push(std::iter::repeat_n(to, len));
+                rest = &rest[len..];
             }
         }
         self.morsel = own_morsel;

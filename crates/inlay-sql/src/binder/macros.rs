@@ -16,6 +16,7 @@ use crate::plan::Expr;
 use inlay_catalog::{Definition, DefinitionKind, SYSTEM, bare_name};
 use inlay_kernels::registry::scalar_exists;
 use inlay_types::{Error, LogicalType, Result};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -33,6 +34,14 @@ pub(super) struct Macros {
     /// Ranges of scopes that an argument does not see: those of the body around it.
     hidden: Vec<(usize, usize)>,
     expansions: usize,
+    /// Texts already read, by database and name.
+    read: HashMap<(String, String), Rc<MacroText>>,
+}
+
+/// The text of a macro, and what it says.
+struct MacroText {
+    sql: Arc<str>,
+    overloads: Vec<Rc<MacroOverload>>,
 }
 
 impl Macros {
@@ -163,7 +172,7 @@ impl Binder<'_> {
         definition: &Definition,
         call: &FunctionCall,
         pos: Pos,
-    ) -> Result<MacroOverload> {
+    ) -> Result<Rc<MacroOverload>> {
         let name = bare_name(&definition.name);
         let macro_id = (database.to_string(), definition.name.to_lowercase());
         let (mut outer, mut depth) = (self.macros.active, 0);
@@ -180,9 +189,17 @@ impl Binder<'_> {
             let message = format!("the statement expands macros more than {EXPANSIONS_MAX} times");
             return Err(self.at(Error::bind(message), pos));
         }
-        let overloads = parse_macro(&definition.sql)?;
-        let (overload, parameters) = self.matching_overload(name, overloads, call, pos)?;
-        let own_sql: Arc<str> = Arc::from(definition.sql.as_str());
+        let text = match self.macros.read.get(&macro_id) {
+            Some(text) => Rc::clone(text),
+            None => {
+                let overloads = parse_macro(&definition.sql)?.into_iter().map(Rc::new).collect();
+                let text = Rc::new(MacroText { sql: Arc::from(definition.sql.as_str()), overloads });
+                self.macros.read.insert(macro_id.clone(), Rc::clone(&text));
+                text
+            }
+        };
+        let (overload, parameters) = self.matching_overload(name, &text.overloads, call, pos)?;
+        let own_sql = Arc::clone(&text.sql);
         let own_home = Home::of(database, &definition.name);
         let sql = std::mem::replace(&mut self.sql, Arc::clone(&own_sql));
         let home = self.stored_in.replace(own_home.clone());
@@ -213,15 +230,14 @@ impl Binder<'_> {
     fn matching_overload(
         &self,
         name: &str,
-        overloads: Vec<MacroOverload>,
+        overloads: &[Rc<MacroOverload>],
         call: &FunctionCall,
         pos: Pos,
-    ) -> Result<(MacroOverload, Vec<(String, Argument)>)> {
-        let shown: Vec<String> = overloads.iter().map(|overload| signature(name, overload)).collect();
-        let mut fitting: Vec<_> = overloads
-            .into_iter()
-            .filter_map(|overload| arguments_of(&overload, call).map(|arguments| (overload, arguments)))
-            .collect();
+    ) -> Result<(Rc<MacroOverload>, Vec<(String, Argument)>)> {
+        let with_arguments = |overload: &Rc<MacroOverload>| {
+            arguments_of(overload, call).map(|arguments| (Rc::clone(overload), arguments))
+        };
+        let mut fitting: Vec<_> = overloads.iter().filter_map(with_arguments).collect();
         if fitting.len() > 1 {
             // The one that needs no default.
             let count = call.arguments.len() + call.named.len();
@@ -230,6 +246,7 @@ impl Binder<'_> {
         match (fitting.pop(), fitting.is_empty()) {
             (Some(found), true) => Ok(found),
             _ => {
+                let shown = overloads.iter().map(|overload| signature(name, overload)).collect();
                 let message = format!("no overload of macro {name} fits these arguments");
                 Err(self.at(Error::UndefinedFunction { message, candidates: shown }, pos))
             }

@@ -143,6 +143,10 @@ fn link(token: &Token) -> Link {
             | Keyword::GLOB
             | Keyword::SIMILAR
             | Keyword::COLLATE
+            // AT TIME ZONE
+            | Keyword::ZONE
+            | Keyword::PIVOT
+            | Keyword::UNPIVOT
             | Keyword::NOTNULL => Link::Operator,
             _ => Link::None,
         },

@@ -6,6 +6,7 @@ use inlay_sql::plan::{ColumnId, CompareOp, Expr};
 use inlay_storage::{Cmp, SegmentPredicate, VectorPredicate};
 use inlay_types::{Batch, LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A scan's conjuncts, sorted by who evaluates them.
@@ -20,25 +21,39 @@ pub struct ScanFilters {
 /// Sorts the conjuncts of a scan.
 pub fn split_filters(filters: &[Expr]) -> Result<ScanFilters> {
     let mut split = ScanFilters::default();
+    let mut bounds = Bounds::default();
     for filter in filters {
         match column_predicate(filter)? {
-            Some(predicate) => add(&mut split.columns, predicate),
+            Some(predicate) => add(&mut split.columns, &mut bounds, predicate),
             None => split.residual.push(filter.clone()),
         }
     }
     Ok(split)
 }
 
+/// Where among the predicates of a scan the bounds of a column stand that have no partner yet; `true` for upper ones.
+type Bounds = HashMap<(ColumnId, bool), Vec<usize>>;
+
 /// Adds a predicate; a lower and an upper bound of one column become one range.
-fn add(all: &mut Vec<(ColumnId, SegmentPredicate)>, (column, predicate): (ColumnId, SegmentPredicate)) {
-    for (other, existing) in all.iter_mut() {
-        if *other == column
-            && let Some(range) = as_range(existing, &predicate)
-        {
-            *existing = range;
-            return;
-        }
+fn add(
+    all: &mut Vec<(ColumnId, SegmentPredicate)>,
+    bounds: &mut Bounds,
+    (column, predicate): (ColumnId, SegmentPredicate),
+) {
+    let is_upper = match &predicate {
+        SegmentPredicate::Compare(Cmp::Gt | Cmp::GtEq, _) => false,
+        SegmentPredicate::Compare(Cmp::Lt | Cmp::LtEq, _) => true,
+        _ => return all.push((column, predicate)),
+    };
+    let partner =
+        bounds.get_mut(&(column, !is_upper)).and_then(Vec::pop).and_then(|index| all.get_mut(index));
+    if let Some((_, existing)) = partner
+        && let Some(range) = as_range(existing, &predicate)
+    {
+        *existing = range;
+        return;
     }
+    bounds.entry((column, is_upper)).or_default().push(all.len());
     all.push((column, predicate));
 }
 
