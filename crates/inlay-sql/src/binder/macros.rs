@@ -65,7 +65,7 @@ impl Macros {
 struct Frame {
     /// Database and name, to find recursion.
     macro_id: (String, String),
-    parameters: Vec<(String, Argument)>,
+    parameters: Arguments,
     /// Where the call stands: its frame, scopes, text and home.
     caller: Option<usize>,
     scope_count: usize,
@@ -75,6 +75,9 @@ struct Frame {
     own_sql: Arc<str>,
     own_home: Home,
 }
+
+/// The parameters of a macro, and what a call gives for each.
+type Arguments = Vec<(String, Argument)>;
 
 #[derive(Clone)]
 struct Argument {
@@ -233,7 +236,7 @@ impl Binder<'_> {
         overloads: &[Rc<MacroOverload>],
         call: &FunctionCall,
         pos: Pos,
-    ) -> Result<(Rc<MacroOverload>, Vec<(String, Argument)>)> {
+    ) -> Result<(Rc<MacroOverload>, Arguments)> {
         let with_arguments = |overload: &Rc<MacroOverload>| {
             arguments_of(overload, call).map(|arguments| (Rc::clone(overload), arguments))
         };
@@ -356,7 +359,7 @@ fn is_about_names(error: &Error) -> bool {
 }
 
 /// The argument of each parameter, if the call fits.
-fn arguments_of(overload: &MacroOverload, call: &FunctionCall) -> Option<Vec<(String, Argument)>> {
+fn arguments_of(overload: &MacroOverload, call: &FunctionCall) -> Option<Arguments> {
     if call.arguments.len() > overload.parameters.len() {
         return None;
     }

@@ -5,6 +5,7 @@
 //! `pg_catalog` and `sqlite_master` are views over them ([`views`]), which exist in every database and in no file.
 
 mod constraints;
+mod functions;
 mod gather;
 mod storage_info;
 mod tables;

@@ -1,15 +1,13 @@
 //! The rows of each system table.
 
 use super::constraints::{constraints, key_columns};
-use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, texts, type_oid};
+use super::functions::functions;
+use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, type_oid};
 use super::types::{labels, types};
 use super::{Rows, SystemTable};
 use crate::define::text as sql;
 use crate::settings;
 use inlay_catalog::{TableSchema, bare_name};
-use inlay_kernels::function::Volatility;
-use inlay_kernels::manual;
-use inlay_sql::parser::parse_macro;
 use inlay_storage::Origin;
 use inlay_storage::store::{DefinitionKind, Object};
 use inlay_types::Value;
@@ -551,151 +549,6 @@ fn sequences(gather: &Gather<'_>) -> Rows {
         }
     }
     rows
-}
-
-/// What a signature such as `f(INTEGER, start, ...) -> BIGINT` says.
-struct Parts {
-    parameters: Vec<String>,
-    types: Vec<String>,
-    /// The type of the arguments that `...` stands for.
-    varargs: Option<String>,
-    returns: Option<String>,
-}
-
-fn parts_of(signature: &str) -> Parts {
-    let (call, returns) = match signature.rsplit_once(" -> ") {
-        Some((call, returns)) => (call, Some(returns.to_string())),
-        None => (signature, None),
-    };
-    let inner = call.split_once('(').map_or("", |(_, rest)| rest.strip_suffix(')').unwrap_or(rest));
-    let mut items: Vec<String> = Vec::new();
-    let mut depth = 0i32;
-    for piece in inner.split(',') {
-        match items.last_mut() {
-            // A comma inside of a type's brackets.
-            Some(last) if depth > 0 => *last = format!("{last},{piece}"),
-            _ => items.push(piece.trim().to_string()),
-        }
-        depth += piece.matches(['(', '[']).count() as i32 - piece.matches([')', ']']).count() as i32;
-    }
-    items.retain(|item| !item.is_empty());
-    let repeats = items.last().is_some_and(|item| item == "...");
-    items.truncate(items.len() - usize::from(repeats));
-    // Types are written in capitals, what has any type by its role.
-    let is_type = |item: &str| item.starts_with(|c: char| c.is_ascii_uppercase());
-    let ty = |item: &String| if is_type(item) { item.clone() } else { "ANY".to_string() };
-    let name = |(index, item): (usize, &String)| {
-        if is_type(item) || item == "any" { format!("col{index}") } else { item.clone() }
-    };
-    Parts {
-        parameters: items.iter().enumerate().map(name).collect(),
-        types: items.iter().map(ty).collect(),
-        varargs: items.last().filter(|_| repeats).map(ty),
-        returns,
-    }
-}
-
-fn functions(gather: &Gather<'_>) -> Rows {
-    let mut rows = Vec::new();
-    let mut add = |place: [Value; 3], name: &str, alias_of: Option<&str>, kind: &str, about: About| {
-        let parts = parts_of(&about.signature);
-        let side_effects = about.stability == "VOLATILE";
-        let oid = Value::BigInt(rows.len() as i64 + 1);
-        let [database, database_oid, schema] = place;
-        rows.push(vec![
-            database,
-            database_oid,
-            schema,
-            text(name),
-            optional(alias_of.map(str::to_string)),
-            text(kind),
-            optional(about.description),
-            Value::Null,
-            optional(parts.returns),
-            texts(about.parameters.unwrap_or(parts.parameters)),
-            texts(parts.types),
-            optional(parts.varargs),
-            optional(about.definition),
-            if kind.ends_with("macro") { Value::Null } else { Value::Boolean(side_effects) },
-            Value::Boolean(about.internal),
-            Value::Null,
-            oid,
-            texts(about.example.into_iter().collect()),
-            text(about.stability),
-            texts(about.category.into_iter().collect()),
-            text(about.signature),
-        ]);
-    };
-    let system = || [text("system"), text("0"), text("main")];
-    for entry in manual::all() {
-        let kind = match entry.kind {
-            manual::Kind::Operator => "scalar",
-            other => other.name(),
-        };
-        let stability = match entry.volatility {
-            Volatility::Immutable => "CONSISTENT",
-            Volatility::Stable => "STABLE",
-            Volatility::Volatile => "VOLATILE",
-        };
-        let example = (!entry.example.call.is_empty()).then(|| entry.example.call.to_string());
-        for signature in &entry.signatures {
-            let about = || About {
-                signature: signature.clone(),
-                description: Some(entry.description.to_string()),
-                example: example.clone(),
-                stability: stability.to_string(),
-                category: Some(entry.category.name().to_string()),
-                internal: true,
-                ..About::default()
-            };
-            add(system(), entry.name, None, kind, about());
-            for alias in entry.aliases {
-                add(system(), alias, Some(entry.name), kind, about());
-            }
-        }
-    }
-    let known: Vec<&str> = manual::all().map(|entry| entry.name).collect();
-    let mut in_from: Vec<&str> = gather.names.database.functions().keys().copied().collect();
-    in_from.extend(FUNCTION_NAMES.iter().map(String::as_str));
-    in_from.retain(|name| !known.contains(name));
-    in_from.sort_unstable();
-    for name in in_from {
-        let about = About { signature: format!("{name}()"), internal: true, ..About::default() };
-        add(system(), name, None, "table", about);
-    }
-    for seen in gather.databases() {
-        for (kind, shown) in [(DefinitionKind::Macro, "macro"), (DefinitionKind::TableMacro, "table_macro")] {
-            for definition in seen.state.definitions(kind) {
-                for overload in parse_macro(&definition.sql).unwrap_or_default() {
-                    let names: Vec<String> =
-                        overload.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
-                    let schema = inlay_catalog::schema_of(&definition.name);
-                    let place = [text(&seen.name), text(seen.number.to_string()), text(schema)];
-                    let about = About {
-                        signature: format!("{}({})", bare_name(&definition.name), names.join(", ")),
-                        parameters: Some(names),
-                        definition: Some(overload.text.clone()),
-                        ..About::default()
-                    };
-                    add(place, bare_name(&definition.name), None, shown, about);
-                }
-            }
-        }
-    }
-    rows
-}
-
-/// What is said of a function.
-#[derive(Default)]
-struct About {
-    signature: String,
-    parameters: Option<Vec<String>>,
-    category: Option<String>,
-    description: Option<String>,
-    example: Option<String>,
-    definition: Option<String>,
-    stability: String,
-    internal: bool,
 }
 
 fn all_settings(gather: &Gather<'_>) -> Rows {
