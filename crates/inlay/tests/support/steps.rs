@@ -22,6 +22,7 @@ pub const SESSIONS: [&[Step]; 2] = [
             "INSERT INTO log VALUES (1, 'item 100')",
             "COMMIT",
         ],
+        &["CREATE INDEX item_upper ON item (upper(name)) WHERE price < 9"],
         &["CHECKPOINT"],
         &["UPDATE item SET price = price + 1 WHERE id < 20"],
         &["DELETE FROM item WHERE id BETWEEN 5 AND 9"],
@@ -46,6 +47,7 @@ pub const SESSIONS: [&[Step]; 2] = [
     ],
     &[
         &["DROP INDEX item_name"],
+        &["DROP INDEX item_upper"],
         &["CREATE UNIQUE INDEX item_made ON item (id, made)"],
         &[
             "BEGIN",

@@ -32,6 +32,8 @@ pub fn setup(threads: u64) -> Vec<String> {
         statements
             .push(format!("CREATE TABLE rows_{thread} (id BIGINT PRIMARY KEY, value BIGINT, text VARCHAR)"));
         statements.push(format!("CREATE INDEX rows_{thread}_value ON rows_{thread} (value)"));
+        statements
+            .push(format!("CREATE INDEX rows_{thread}_upper ON rows_{thread} (upper(text)) WHERE value > 0"));
         statements.push(format!("CREATE TABLE bulk_{thread} (n BIGINT, value BIGINT, word VARCHAR)"));
     }
     statements
@@ -277,7 +279,7 @@ impl Model {
             3 => {
                 extra.indexed = !extra.indexed;
                 if extra.indexed {
-                    format!("CREATE INDEX {name}_a ON {name} (a)")
+                    format!("CREATE INDEX {name}_a ON {name} ((a % 10), a)")
                 } else {
                     format!("DROP INDEX {name}_a")
                 }
