@@ -40,6 +40,15 @@ impl Binder<'_> {
         &mut self,
         statement: &ast::Statement,
     ) -> Result<Option<plan::Statement>> {
+        let returning = match &statement.kind {
+            StatementKind::Insert(insert) => &insert.returning,
+            StatementKind::Update(update) => &update.returning,
+            StatementKind::Delete(delete) => &delete.returning,
+            _ => return Ok(None),
+        };
+        if !returning.iter().flatten().any(item_has_subquery) {
+            return Ok(None);
+        }
         let mut part = statement.clone();
         let (returning, name, alias) = match &mut part.kind {
             StatementKind::Insert(insert) => (&mut insert.returning, &insert.table, &insert.alias),
@@ -47,9 +56,7 @@ impl Binder<'_> {
             StatementKind::Delete(delete) => (&mut delete.returning, &delete.table, &delete.alias),
             _ => return Ok(None),
         };
-        let Some(items) = returning.as_mut().filter(|items| items.iter().any(item_has_subquery)) else {
-            return Ok(None);
-        };
+        let Some(items) = returning.as_mut() else { return Ok(None) };
         let pos = name.pos();
         let alias = alias.clone().unwrap_or_else(|| ast::Ident { value: name.last().to_string(), pos });
         let star =

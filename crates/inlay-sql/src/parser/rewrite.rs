@@ -131,6 +131,15 @@ fn is_of_interest(token: &TokenWithSpan) -> bool {
     }
 }
 
+/// What the items of long lists consist of, which stays as it is.
+fn is_plain(token: &Token) -> bool {
+    match token {
+        Token::Comma | Token::SingleQuotedString(_) | Token::Placeholder(_) => true,
+        Token::Number(digits, _) => digits != "0",
+        _ => false,
+    }
+}
+
 /// Makes decimal numbers of those that are written `0x..`; blobs `x'..'` are the same kind of token.
 fn read_hexadecimal(input: &mut [TokenWithSpan], sql: &str) {
     let mut text = sql.chars();
@@ -243,8 +252,7 @@ impl Rewriter {
     /// Reads the token at `index` and says which is next.
     fn step(&mut self, index: usize) -> usize {
         self.write_aliases(index);
-        let token = self.token(index).clone();
-        if is_space(&token) {
+        if is_space(self.token(index)) {
             self.emit(index);
             return index + 1;
         }
@@ -253,6 +261,12 @@ impl Rewriter {
         {
             return next;
         }
+        if is_plain(self.token(index)) {
+            self.level().empty = false;
+            self.emit(index);
+            return index + 1;
+        }
+        let token = self.token(index).clone();
         let next = match &token {
             Token::DoubleColon if self.is_in_slice(index) => {
                 let span = self.input[index].span;
