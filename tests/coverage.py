@@ -1,8 +1,7 @@
 """Writes docs/reference/coverage.md: which functions of DuckDB and PostgreSQL are there, by name.
 
-Ours are read from docs/reference/functions.md, which is made from the registry
-(`cargo test -p inlay --test reference -- --ignored`), DuckDB's from its own catalog, PostgreSQL's from the list
-below, after chapter 9 of its manual. Run with the `duckdb` package installed: `python tests/coverage.py`.
+Ours are those of `inlay_functions()`, DuckDB's are from its own catalog, PostgreSQL's from the list below, after
+chapter 9 of its manual. Run with the packages `inlay` and `duckdb` installed: `python tests/coverage.py`.
 """
 
 # ruff: noqa: SIM905
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import inlay
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
@@ -76,13 +76,13 @@ SPELLED = {
     "width_bucket": "`floor((x - low) / width)`",
 }
 
-#: What the binder, the grammar or the readers of files know, and the registry does not.
+#: What the binder and the grammar know, and the list of functions does not.
 FORMS = set(
     """
 list_transform list_apply list_filter list_reduce array_transform array_apply array_filter array_reduce
 transform apply filter reduce unnest generate_subscripts regexp_split_to_table grouping current_user
 session_user user current_role current_query current_schemas format_type read_csv read_csv_auto read_parquet
-parquet_scan ~* !~ !~*
+parquet_scan query query_table seq_scan checkpoint force_checkpoint ~* !~ !~*
 """.split()
 )
 
@@ -131,10 +131,8 @@ xmlagg nextval || ^ % @ & | # ~ << >> ~* !~ !~* ~~ ~~* ^@ @> <@ && -> ->> #> #>>
 
 
 def ours() -> set[str]:
-    text = (REFERENCE / "functions.md").read_text()
-    cells = (re.split(r"(?<!\\)\|", line)[1] for line in text.splitlines() if line.startswith("| `"))
-    named = {name.replace("\\|", "|").lower() for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
-    return named | FORMS
+    rows = inlay.connect().execute("SELECT DISTINCT function_name FROM inlay_functions()").fetchall()
+    return {name.lower() for (name,) in rows} | FORMS
 
 
 def listed(names: list[str]) -> str:

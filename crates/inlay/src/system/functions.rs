@@ -3,6 +3,7 @@
 use super::Rows;
 use super::gather::{Gather, optional, text, texts};
 use super::tables::FUNCTION_NAMES;
+use super::views::macros_of_system;
 use inlay_catalog::bare_name;
 use inlay_kernels::function::Volatility;
 use inlay_kernels::manual;
@@ -121,22 +122,29 @@ pub(super) fn functions(gather: &Gather<'_>) -> Rows {
         let about = About { signature: format!("{name}()"), internal: true, ..About::default() };
         add(system(), name, None, "table", about);
     }
-    for seen in gather.databases() {
-        for (kind, shown) in [(DefinitionKind::Macro, "macro"), (DefinitionKind::TableMacro, "table_macro")] {
+    let mut add_macro = |place: [Value; 3], name: &str, sql: &str, kind: &str, internal: bool| {
+        for overload in parse_macro(sql).unwrap_or_default() {
+            let names: Vec<String> =
+                overload.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
+            let about = About {
+                signature: format!("{name}({})", names.join(", ")),
+                parameters: Some(names),
+                definition: Some(overload.text.clone()),
+                internal,
+                ..About::default()
+            };
+            add(place.clone(), name, None, kind, about);
+        }
+    };
+    for (kind, shown) in [(DefinitionKind::Macro, "macro"), (DefinitionKind::TableMacro, "table_macro")] {
+        for (name, sql) in macros_of_system(kind) {
+            add_macro(system(), name, sql, shown, true);
+        }
+        for seen in gather.databases() {
             for definition in seen.state.definitions(kind) {
-                for overload in parse_macro(&definition.sql).unwrap_or_default() {
-                    let names: Vec<String> =
-                        overload.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
-                    let schema = inlay_catalog::schema_of(&definition.name);
-                    let place = [text(&seen.name), text(seen.number.to_string()), text(schema)];
-                    let about = About {
-                        signature: format!("{}({})", bare_name(&definition.name), names.join(", ")),
-                        parameters: Some(names),
-                        definition: Some(overload.text.clone()),
-                        ..About::default()
-                    };
-                    add(place, bare_name(&definition.name), None, shown, about);
-                }
+                let schema = inlay_catalog::schema_of(&definition.name);
+                let place = [text(&seen.name), text(seen.number.to_string()), text(schema)];
+                add_macro(place, bare_name(&definition.name), &definition.sql, shown, false);
             }
         }
     }

@@ -13,14 +13,18 @@ pub(super) fn find(schema: &str, name: &str) -> Option<(&'static str, &'static s
     VIEWS.iter().find(is_it).map(|(_, name, sql)| (*name, *sql))
 }
 
-/// A macro, as CREATE MACRO would hold it.
-pub(super) fn find_macro(kind: DefinitionKind, name: &str) -> Option<(&'static str, &'static str)> {
-    let macros = match kind {
+/// Name and text of each macro of a kind, as CREATE MACRO would hold them.
+pub(super) fn macros_of_system(kind: DefinitionKind) -> &'static [(&'static str, &'static str)] {
+    match kind {
         DefinitionKind::Macro => MACROS,
         DefinitionKind::TableMacro => TABLE_MACROS,
-        _ => return None,
-    };
-    macros.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).copied()
+        _ => &[],
+    }
+}
+
+/// One of them.
+pub(super) fn find_macro(kind: DefinitionKind, name: &str) -> Option<(&'static str, &'static str)> {
+    macros_of_system(kind).iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).copied()
 }
 
 /// Schema, name and text of each view.
