@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+
 import inlay
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"

@@ -22,8 +22,8 @@ use support::{amount, cases, report, sql};
 
 const BLOCK: usize = 4096;
 const MASKS: [u8; 3] = [0xff, 0x01, 0x80];
-/// Errors that say that a file is damaged, cannot be read, or is none of ours.
-const DETECTED: &[&str] = &["XX001", "58030", "22P04", "0A000"];
+/// Errors that say that a file is damaged, cannot be read, or is none of ours (22023: its first bytes look like text).
+const DETECTED: &[&str] = &["XX001", "58030", "22P04", "0A000", "22023"];
 
 const BUILD: &[&str] = &[
     "CREATE TABLE word (id INTEGER PRIMARY KEY, text VARCHAR, weight DOUBLE)",
