@@ -32,7 +32,7 @@ pub(in crate::functions) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-pub(super) const MONTHS: [&str; 12] = [
+pub(in crate::functions) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -46,7 +46,7 @@ pub(super) const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-pub(super) const DAYS: [&str; 7] =
+pub(in crate::functions) const DAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// The day of row `row` of a DATE or TIMESTAMP vector.

@@ -4,6 +4,7 @@
 //! PostgreSQL's `formatting.c`.
 
 use super::number::{ordinal, quoted};
+use crate::functions::dates::names::{DAYS, MONTHS};
 use inlay_types::datetime::{civil_from_days, days_from_civil};
 use inlay_types::{Error, Result};
 use std::fmt::Write;
@@ -114,23 +115,6 @@ const WORDS: [(&str, Field); 54] = [
     ("Y", F::Year(1)),
 ];
 
-pub(super) const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-/// From Monday on.
-pub(super) const DAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 pub(super) const ROMAN: [&str; 12] =
     ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
@@ -285,9 +269,26 @@ fn cased(text: &str, case: Case) -> String {
     }
 }
 
+fn needs_date() -> Error {
+    Error::invalid_argument("an interval has no dates: use YYYY, MM, DD and times of day")
+}
+
+/// What a month is called, and how wide it is written; an interval may have none.
+fn name_of_month(field: F, month: i64, date: Option<i32>) -> Result<Option<(&'static str, usize)>> {
+    let Some(index) = usize::try_from(month - 1).ok().filter(|index| *index < 12) else {
+        return if date.is_some() { Err(Error::internal("a month is none")) } else { Ok(None) };
+    };
+    if field != F::MonthRoman && date.is_none() {
+        return Err(needs_date());
+    }
+    Ok(Some(match field {
+        F::MonthName => (MONTHS[index], 9),
+        F::MonthShort => (&MONTHS[index][..3], 0),
+        _ => (ROMAN[index], 4),
+    }))
+}
+
 fn write_field(named: &Named, moment: &Moment<'_>, out: &mut String) -> Result<()> {
-    let needs_date =
-        || Error::invalid_argument("an interval has no dates: use YYYY, MM, DD and times of day");
     let (year, month, day) = match moment.date {
         Some(days) => {
             let (year, month, day) = civil_from_days(days);
@@ -357,19 +358,8 @@ fn write_field(named: &Named, moment: &Moment<'_>, out: &mut String) -> Result<(
         F::Year(count) => last_digits(year, count, out),
         F::IsoYear(count) => last_digits(i64::from(iso(days()?).0), count, out),
         F::MonthName | F::MonthShort | F::MonthRoman => {
-            let Some(index) = usize::try_from(month - 1).ok().filter(|index| *index < 12) else {
-                return if moment.date.is_some() { Err(Error::internal("a month is none")) } else { Ok(()) };
-            };
-            match named.field {
-                F::MonthName => {
-                    days()?;
-                    name(MONTHS[index], 9, out);
-                }
-                F::MonthShort => {
-                    days()?;
-                    name(&MONTHS[index][..3], 0, out);
-                }
-                _ => name(ROMAN[index], 4, out),
+            if let Some((text, width)) = name_of_month(named.field, month, moment.date)? {
+                name(text, width, out);
             }
         }
         F::Month => number(month, 2, out),

@@ -3,7 +3,8 @@
 //! Blanks and separators are taken loosely unless the template says FX: each of the template's matches one of the text or
 //! none. Numbers have as many digits as their word has letters, or as many as there are where no digit follows.
 
-use super::moment::{DAYS, Field as F, MONTHS, Named, Piece, ROMAN, Template, iso_start};
+use super::moment::{Field as F, Named, Piece, ROMAN, Template, iso_start};
+use crate::functions::dates::names::{DAYS, MONTHS};
 use crate::zone::Zone;
 use inlay_types::datetime::{MICROS_PER_DAY, civil_from_days, days_from_civil, days_in_month, midnight};
 use inlay_types::{Error, Result};
