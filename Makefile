@@ -3,6 +3,7 @@
 #
 #   make setup    .venv with the release build of inlay and the development tools
 #   make demo     TPC-H at scale 1: 22 queries, answers checked, chart written        INLAY_DEMO_SF=0.1 for a quick one
+#   make shell    the shell, built and started                                         ARGS="trips.inlay"
 #   make test     unit tests of the crates, then everything that goes through Python
 #   make check    formatters, linters and type checkers; fast checks first
 #   make crash    kills, power cuts, damage, isolation: all of it, and files beside DuckDB and SQLite; an hour
@@ -24,11 +25,11 @@ INLAY := $(VENV)/stamp-inlay
 PEERS := $(VENV)/stamp-peers
 WHEELS := target/wheels
 STUBS := $(wildcard bindings/python/*.pyi bindings/python/python bindings/python/inlay)
-SOURCES := $(shell find crates bindings/python -type f \
+SOURCES := $(shell find crates cli bindings/python -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \) \
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
 
-.PHONY: setup demo test test-rust test-python bench crash check fuzz-sql fuzz-text
+.PHONY: setup demo shell test test-rust test-python bench crash check fuzz-sql fuzz-text
 .DELETE_ON_ERROR:
 
 setup: $(INLAY)
@@ -53,6 +54,9 @@ $(PEERS): requirements-bench.txt $(TOOLS)
 
 demo: setup
 	$(BIN)/python -m demo.demo
+
+shell: setup
+	$(BIN)/inlay $(ARGS)
 
 test: test-rust test-python
 

@@ -3,6 +3,7 @@
 //! - [`connection`], [`relation`]: the classes. [`cursor`]: rows and columns of one result.
 //! - [`parameters`], [`rows`]: values in and out. [`numpy`], [`arrow`]: columns out. [`register`]: objects as tables.
 //! - [`host`]: signals and variables while a query runs. [`errors`]: SQLSTATE to exception. [`allocator`]: memory.
+//! - [`shell`]: the command `inlay`.
 //!
 //! The GIL is released while a statement runs; no panic of the engine and no Python exception is lost on the way.
 
@@ -17,6 +18,7 @@ mod parameters;
 mod register;
 mod relation;
 mod rows;
+mod shell;
 
 use pyo3::prelude::*;
 
@@ -31,5 +33,6 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<numpy::ColumnMemory>()?;
     module.add_function(wrap_pyfunction!(connection::connect, module)?)?;
     module.add_function(wrap_pyfunction!(connection::_checkpoint_all, module)?)?;
+    module.add_function(wrap_pyfunction!(shell::shell, module)?)?;
     Ok(())
 }

@@ -26,7 +26,7 @@ def test_repr_is_a_table(con: inlay.Connection) -> None:
 def test_long_tables_are_cut(con: inlay.Connection, capsys: pytest.CaptureFixture[str]) -> None:
     relation = con.sql("SELECT * FROM range(1234) t(x) ORDER BY x")
     text = str(relation)
-    assert "..." in text and text.endswith("1,234 rows (40 shown)") and "1233" in text
+    assert "·" in text and text.endswith("1,234 rows (40 shown)") and "1233" in text
     relation.show(max_rows=4)
     assert capsys.readouterr().out.rstrip().endswith("1,234 rows (4 shown)")
 

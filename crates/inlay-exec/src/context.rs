@@ -1,6 +1,7 @@
 //! What every part of a running query shares.
 
 use crate::pool::WorkerPool;
+use crate::progress::QueryProgress;
 use crate::spill::TempSpace;
 use inlay_kernels::limits::{self, Limits};
 use inlay_types::{Interrupt, MemoryBudget, Result};
@@ -21,6 +22,8 @@ pub struct ExecContext {
     pub temp: Arc<TempSpace>,
     /// Most rows that a source hands on at a time; [`inlay_types::VECTOR_SIZE`] but in tests.
     pub batch_rows: usize,
+    /// How far the query is.
+    pub progress: Arc<QueryProgress>,
 }
 
 impl ExecContext {

@@ -10,14 +10,26 @@
 use crate::context::ExecContext;
 use crate::pipeline::{Flow, LocalState, Morsel, Operator, Pipeline, Sink, Source};
 use crate::profile::{PipelineProfile, Stage};
+use crate::progress::QueryProgress;
 use inlay_types::{Batch, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Runs one pipeline to its end. With a profile, counts rows and time of each stage.
 pub fn run(pipeline: &Pipeline, context: &ExecContext, profile: Option<&PipelineProfile>) -> Result<()> {
+    run_counted(pipeline, context, profile, None)
+}
+
+/// Runs one pipeline to its end and counts the morsels of its source.
+pub fn run_counted(
+    pipeline: &Pipeline,
+    context: &ExecContext,
+    profile: Option<&PipelineProfile>,
+    counter: Option<&QueryProgress>,
+) -> Result<()> {
     let progress = Progress { done: AtomicBool::new(false), morsels: AtomicUsize::new(0) };
-    let whole = Stretch { source: &*pipeline.source, operators: &pipeline.operators, first: 0, base: 0 };
+    let whole =
+        Stretch { source: &*pipeline.source, operators: &pipeline.operators, first: 0, base: 0, counter };
     whole.run(pipeline, context, &progress, profile)?;
     for (index, operator) in pipeline.operators.iter().enumerate() {
         if progress.done.load(Ordering::Relaxed) {
@@ -26,7 +38,8 @@ pub fn run(pipeline: &Pipeline, context: &ExecContext, profile: Option<&Pipeline
         if let Some(rest) = operator.rest(context)? {
             let (first, base) = (index + 1, progress.morsels.load(Ordering::Relaxed));
             let operators = &pipeline.operators[first..];
-            Stretch { source: &*rest, operators, first, base }.run(pipeline, context, &progress, profile)?;
+            Stretch { source: &*rest, operators, first, base, counter: None }
+                .run(pipeline, context, &progress, profile)?;
         }
     }
     context.interrupt.check()?;
@@ -52,6 +65,8 @@ struct Stretch<'a> {
     first: usize,
     /// Added to the source's morsel numbers.
     base: usize,
+    /// Told of each morsel.
+    counter: Option<&'a QueryProgress>,
 }
 
 impl Stretch<'_> {
@@ -64,6 +79,9 @@ impl Stretch<'_> {
     ) -> Result<()> {
         let morsels = self.source.start(context)?;
         let workers = context.threads.min(morsels).max(1);
+        if let Some(counter) = self.counter {
+            counter.expect_morsels(morsels);
+        }
         if morsels == 0 {
             return Ok(());
         }
@@ -94,6 +112,9 @@ fn work(
         let morsel = stretch.source.run_morsel(
             &mut source_local,
             &mut |number| {
+                if let Some(counter) = stretch.counter {
+                    counter.take_morsel();
+                }
                 let number = stretch.base + number;
                 progress.morsels.fetch_max(number + 1, Ordering::Relaxed);
                 pipeline.sink.start_morsel(number, &mut sink_local.borrow_mut());

@@ -6,7 +6,7 @@
 //! pipeline = source -> operator -> ... -> operator -> sink
 //! ```
 //! - [`pipeline`]: the three traits and the driver's contract.
-//! - [`pool`], [`context`]: workers, and what a running query shares.
+//! - [`pool`], [`context`]: workers, and what a running query shares. `progress`: how far it is.
 //! - [`expression`]: bound expressions compiled to programs of kernel calls.
 //! - `operator`: one folder or file per physical operator.
 //! - [`spill`]: temporary files for what does not fit into memory.
@@ -24,10 +24,12 @@ pub mod pipeline;
 pub mod planner;
 pub mod pool;
 pub mod profile;
+mod progress;
 mod run;
 pub mod spill;
 
 pub use context::ExecContext;
 pub use pool::WorkerPool;
+pub use progress::{Progress, QueryProgress};
 pub use run::{Analysis, analyze, execute, execute_into};
 pub use spill::TempSpace;

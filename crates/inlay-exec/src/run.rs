@@ -3,7 +3,7 @@
 use crate::context::ExecContext;
 use crate::driver;
 use crate::operator::materialize::RowBuffer;
-use crate::pipeline::Sink;
+use crate::pipeline::{Pipeline, Sink};
 use crate::planner::{PhysicalPlan, Planner, RESULT_NODE};
 use crate::profile::PipelineProfile;
 use inlay_sql::plan::ColumnId;
@@ -37,9 +37,7 @@ pub struct Analysis {
 pub fn execute(query: &Query, context: &ExecContext) -> Result<Vec<Batch>> {
     let PhysicalPlan { pipelines, result, positions } = lower(query, context)?;
     // Each pipeline is dropped as soon as it is through, and with the last that uses it an operator's memory.
-    for pipeline in pipelines {
-        driver::run(&pipeline, context, None).map_err(|error| named(error, query))?;
-    }
+    drive(pipelines, query, context)?;
     Ok(deliver(result, &positions))
 }
 
@@ -53,8 +51,20 @@ pub fn execute_into(
     let output: Vec<ColumnId> = query.output.iter().map(|(id, _)| *id).collect();
     let estimate = |node| query.estimates.rows(node);
     let planner = Planner::new(context, &query.columns, &estimate);
-    for pipeline in planner.plan_into(&query.plan, &output, make_sink)? {
-        driver::run(&pipeline, context, None).map_err(|error| named(error, query))?;
+    drive(planner.plan_into(&query.plan, &output, make_sink)?, query, context)
+}
+
+/// Runs pipelines one after the other, and says how far they are.
+fn drive(pipelines: Vec<Pipeline>, query: &Query, context: &ExecContext) -> Result<()> {
+    let rows_of = |pipeline: &Pipeline| {
+        let estimate = pipeline.nodes.first().and_then(|node| query.estimates.rows(*node));
+        estimate.map_or(1, |rows| (rows as u64).max(1))
+    };
+    context.progress.start(pipelines.iter().map(rows_of).fold(0, u64::saturating_add));
+    for pipeline in pipelines {
+        context.progress.begin_pipeline(rows_of(&pipeline));
+        driver::run_counted(&pipeline, context, None, Some(&*context.progress))
+            .map_err(|error| named(error, query))?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! happened, the next statement works.
 
 use crate::database::Database;
+use crate::define::Dump;
 use crate::define::object::Prepared;
 use crate::execute::{self, Given};
 use crate::result::QueryResult;
@@ -12,6 +13,7 @@ use crate::settings::SessionSettings;
 use crate::transactions::{ModesExt, SessionNames, Transactions};
 use inlay_catalog::TableSource;
 use inlay_exec::pool::panic_message;
+use inlay_exec::{Progress, QueryProgress};
 use inlay_kernels::registry::Randomness;
 use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::TransactionModes;
@@ -66,6 +68,8 @@ pub(crate) struct Session {
     pub random: Arc<Randomness>,
     /// SET VARIABLE, by lower-case name.
     pub variables: HashMap<String, Value>,
+    /// How far its statement is.
+    pub progress: Arc<QueryProgress>,
     /// The last text, parsed.
     parsed: Option<(String, Arc<[ast::Statement]>)>,
 }
@@ -110,6 +114,7 @@ struct Shared {
     database: RwLock<Option<Database>>,
     session: Mutex<Session>,
     interrupt: Interrupt,
+    progress: Arc<QueryProgress>,
     closed: AtomicBool,
 }
 
@@ -120,10 +125,13 @@ pub struct Connection(Arc<Shared>);
 impl Connection {
     pub(crate) fn new(database: Database, settings: SessionSettings) -> Self {
         let id = database.next_id();
+        let progress: Arc<QueryProgress> = Arc::default();
+        let session = Session { settings, id, progress: Arc::clone(&progress), ..Session::default() };
         Self(Arc::new(Shared {
             database: RwLock::new(Some(database)),
-            session: Mutex::new(Session { settings, id, ..Session::default() }),
+            session: Mutex::new(session),
             interrupt: Interrupt::new(),
+            progress,
             closed: AtomicBool::new(false),
         }))
     }
@@ -234,12 +242,14 @@ impl Connection {
         };
         let in_transaction = session.transaction.is_some();
         let on_enough_stack = || with_statement_stack(|| work(&mut session, &interrupt));
-        catch_unwind(AssertUnwindSafe(on_enough_stack)).unwrap_or_else(|panic| {
+        let outcome = catch_unwind(AssertUnwindSafe(on_enough_stack)).unwrap_or_else(|panic| {
             if !in_transaction {
                 session.transaction = None;
             }
             Err(Error::internal(panic_message(&*panic)))
-        })
+        });
+        self.0.progress.clear();
+        outcome
     }
 
     /// Writes a copy of what is committed into the new file `path`; see [`Database::backup`].
@@ -250,6 +260,23 @@ impl Connection {
     /// Ends the running statement soon, with [`Error::Interrupted`]. May be called from any thread.
     pub fn interrupt(&self) {
         self.0.interrupt.set();
+    }
+
+    /// How far the running query is; `None` while none runs. May be called from any thread, at no cost to the query.
+    pub fn progress(&self) -> Option<Progress> {
+        self.0.progress.get()
+    }
+
+    /// The script of a database, which makes it again together with the rows of its tables.
+    pub fn dump(&self, host: Option<&Arc<dyn Host>>) -> Result<Dump> {
+        self.guarded(
+            |session, interrupt| {
+                let given =
+                    Given { parameters: &Parameters::default(), host: host.map(|host| &**host), interrupt };
+                crate::define::dump(&self.database()?, session, given)
+            },
+            host,
+        )
     }
 
     /// Whether a transaction is open.

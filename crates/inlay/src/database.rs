@@ -192,6 +192,16 @@ impl Database {
         self.0.budget.used()
     }
 
+    /// Most bytes ever in use at once.
+    pub fn memory_peak(&self) -> u64 {
+        self.0.budget.peak()
+    }
+
+    /// Bytes that queries wrote to temporary files so far.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.0.settings.temp().written()
+    }
+
     /// The database that was opened.
     pub(crate) fn main(&self) -> &Attached {
         &self.0.main

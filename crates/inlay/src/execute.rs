@@ -331,6 +331,7 @@ impl Run<'_> {
             budget: self.database.budget().clone(),
             temp: self.database.settings().temp(),
             batch_rows: self.session.settings.batch_rows(),
+            progress: Arc::clone(&self.session.progress),
         }
     }
 

@@ -36,7 +36,9 @@ mod transactions;
 
 pub use connection::{Connection, Host, Parameters};
 pub use database::Database;
-pub use inlay_catalog::TableSource;
+pub use define::{Dump, DumpTable};
+pub use inlay_catalog::{TableSource, near_names};
+pub use inlay_exec::Progress;
 pub use inlay_formats::{ArrowTable, ColumnSource};
 pub use inlay_kernels::cast_value;
 pub use inlay_kernels::coercion::common_type;
@@ -44,3 +46,4 @@ pub use inlay_storage as storage;
 pub use inlay_types as types;
 pub use inlay_types::{Error, Result, Value};
 pub use result::{QueryResult, ResultKind};
+pub use system::{is_reserved, keyword_names};

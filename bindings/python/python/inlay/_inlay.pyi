@@ -8,6 +8,9 @@ __version__: str
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any] | None
 
+def shell(argv: Sequence[str]) -> int:
+    """Run the shell with these arguments, the program's name first, and return its exit code."""
+
 def connect(
     database: str | PathLike[str] | None = ":memory:",
     read_only: bool = False,

@@ -11,6 +11,8 @@ pub struct TempSpace {
     directory: PathBuf,
     limit: AtomicU64,
     used: AtomicU64,
+    /// Bytes ever written.
+    written: AtomicU64,
     names: AtomicU64,
     /// Writes that reach beyond so many bytes fail as if the disk were broken.
     #[cfg(test)]
@@ -32,6 +34,7 @@ impl TempSpace {
             directory: directory.into(),
             limit: size_max.unwrap_or(u64::MAX).into(),
             used: 0.into(),
+            written: 0.into(),
             names: 0.into(),
             #[cfg(test)]
             broken_at: u64::MAX.into(),
@@ -46,6 +49,11 @@ impl TempSpace {
     /// Bytes in files now.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
+    }
+
+    /// Bytes written so far, those that are gone included.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
     /// Most bytes that files may have together.
@@ -73,6 +81,7 @@ impl TempSpace {
             let path = format!("{}\" (max_temp_directory_size = \"{limit} bytes", self.directory.display());
             return Err(Error::DiskFull { action: "cannot write temporary files to", path });
         }
+        self.written.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }
 

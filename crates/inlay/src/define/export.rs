@@ -29,8 +29,8 @@ const SCHEMA_FILE: &str = "schema.sql";
 const LOAD_FILE: &str = "load.sql";
 
 /// Everything that a database holds, in the order in which it can be made.
-struct Contents {
-    tables: Vec<Arc<Table>>,
+pub(super) struct Contents {
+    pub(super) tables: Vec<Arc<Table>>,
     /// Views, and materialised ones.
     views: Vec<ExportedView>,
     definitions: Vec<Arc<Definition>>,
@@ -65,9 +65,9 @@ impl ExportedView {
 
 /// The two scripts while they are written.
 #[derive(Default)]
-struct Scripts {
-    schema: String,
-    load: String,
+pub(super) struct Scripts {
+    pub(super) schema: String,
+    pub(super) load: String,
 }
 
 impl Run<'_> {
@@ -191,7 +191,7 @@ impl Run<'_> {
 }
 
 impl Contents {
-    fn of(state: &State) -> Result<Self> {
+    pub(super) fn of(state: &State) -> Result<Self> {
         let mut all = Self {
             tables: Vec::new(),
             views: Vec::new(),
@@ -258,7 +258,7 @@ impl Contents {
         keys.filter(|key| is_one_of(&known, &key.table) == early).collect()
     }
 
-    fn write_schema(&self, scripts: &mut Scripts) {
+    pub(super) fn write_schema(&self, scripts: &mut Scripts) {
         let out = &mut scripts.schema;
         let mut owned = Vec::new();
         let mut names: Vec<String> = Vec::new();
@@ -334,7 +334,7 @@ impl Contents {
     }
 
     /// What is made when the rows are there.
-    fn write_rest(&self, scripts: &mut Scripts) {
+    pub(super) fn write_rest(&self, scripts: &mut Scripts) {
         let out = &mut scripts.load;
         for index in &self.indexes {
             let materialized = self.views.iter().filter_map(|view| match view {

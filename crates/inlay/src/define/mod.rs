@@ -1,10 +1,12 @@
 //! CREATE, ALTER, DROP, and whole databases as scripts.
 //!
 //! - `table`, `view`, `index`, `sequence`: what is made. [`alter`]: tables that change. `drop`: what goes.
-//! - [`export`]: EXPORT and IMPORT DATABASE; [`text`]: definitions as SQL.
+//! - [`export`]: EXPORT and IMPORT DATABASE; `dump`: their script for who writes the rows himself; [`text`]: definitions
+//!   as SQL.
 
 mod alter;
 mod drop;
+mod dump;
 mod export;
 mod index;
 pub(crate) mod object;
@@ -12,6 +14,9 @@ mod sequence;
 mod table;
 pub(crate) mod text;
 mod view;
+
+pub(crate) use dump::dump;
+pub use dump::{Dump, DumpTable};
 
 use crate::database::same_name;
 use crate::execute::Run;

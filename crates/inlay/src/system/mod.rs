@@ -21,6 +21,7 @@ use inlay_formats::ColumnSource;
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 use storage_info::StorageInfo;
+pub use tables::{is_reserved, keyword_names};
 
 type Rows = Vec<Vec<Value>>;
 

@@ -581,6 +581,16 @@ const UNRESERVED: &str = "abort add after alter always analyze attach before beg
     rollback row rows savepoint schema schemas sequence serializable session set show start summarize temp temporary \
     transaction truncate type unbounded unpivot update use vacuum value values view without work write";
 
+/// The words of the language, in lower case.
+pub fn keyword_names() -> impl Iterator<Item = &'static str> {
+    RESERVED.split_whitespace().chain(UNRESERVED.split_whitespace())
+}
+
+/// Whether a word cannot be a name without quotes.
+pub fn is_reserved(word: &str) -> bool {
+    RESERVED.split_whitespace().any(|reserved| reserved.eq_ignore_ascii_case(word))
+}
+
 fn keywords(_: &Gather<'_>) -> Rows {
     let of = |words: &'static str, category: &'static str| {
         words.split_whitespace().map(move |word| vec![text(word), text(category)])

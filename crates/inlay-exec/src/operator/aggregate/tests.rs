@@ -173,6 +173,7 @@ struct Case {
 fn context() -> ExecContext {
     ExecContext {
         batch_rows: inlay_types::VECTOR_SIZE,
+        progress: Arc::default(),
         pool: Arc::new(WorkerPool::new()),
         threads: 2,
         interrupt: Interrupt::new(),

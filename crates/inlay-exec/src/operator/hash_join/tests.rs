@@ -17,6 +17,7 @@ impl Random {
 fn context() -> ExecContext {
     ExecContext {
         batch_rows: inlay_types::VECTOR_SIZE,
+        progress: Arc::default(),
         pool: Arc::new(WorkerPool::new()),
         threads: 2,
         interrupt: Interrupt::new(),

@@ -1,0 +1,118 @@
+//! What watches a statement while it runs: Ctrl-C, and a bar with the time that is left, on a terminal.
+//!
+//! The engine asks every few milliseconds on the thread that runs the statement whether it shall end; the bar is drawn
+//! then, so there is no other thread.
+
+use crate::interrupt;
+use inlay::{Connection, Host, Progress};
+use std::io::{IsTerminal, Write, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Shorter statements have no bar.
+const SHOWN_AFTER: Duration = Duration::from_secs(2);
+const REDRAWN_AFTER: Duration = Duration::from_millis(100);
+const BAR_WIDTH: usize = 40;
+
+/// The watcher of one statement.
+pub struct Watch {
+    connection: Connection,
+    started: Instant,
+    /// How often Ctrl-C had been pressed when it started.
+    pressed: u32,
+    draws: bool,
+    is_drawn: AtomicBool,
+    /// Milliseconds after the start.
+    drawn_at: AtomicU64,
+    memory_seen: AtomicU64,
+}
+
+impl Watch {
+    /// `draws`: whether there may be a bar.
+    pub fn new(connection: &Connection, draws: bool) -> Arc<Self> {
+        Arc::new(Self {
+            connection: connection.clone(),
+            started: Instant::now(),
+            pressed: interrupt::count(),
+            draws: draws && stderr().is_terminal(),
+            is_drawn: false.into(),
+            drawn_at: 0.into(),
+            memory_seen: 0.into(),
+        })
+    }
+
+    /// Most bytes that the database had in use.
+    pub fn memory_seen(&self) -> u64 {
+        self.memory_seen.load(Ordering::Relaxed)
+    }
+
+    /// Removes the bar.
+    pub fn clear(&self) {
+        if self.is_drawn.swap(false, Ordering::Relaxed) {
+            let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
+
+    fn draw(&self, elapsed: Duration) {
+        let Some(progress) = self.connection.progress() else { return };
+        let line = bar(progress, elapsed);
+        self.is_drawn.store(true, Ordering::Relaxed);
+        let mut err = stderr();
+        let _ = write!(err, "\r{line}\x1b[K").and_then(|()| err.flush());
+    }
+}
+
+impl Host for Watch {
+    fn find_table(&self, _name: &str) -> inlay::Result<Option<Arc<dyn inlay::TableSource>>> {
+        Ok(None)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        if let Ok(database) = self.connection.database() {
+            self.memory_seen.fetch_max(database.memory_used(), Ordering::Relaxed);
+        }
+        let elapsed = self.started.elapsed();
+        if self.draws && elapsed >= SHOWN_AFTER {
+            let (now, before) = (elapsed.as_millis() as u64, self.drawn_at.load(Ordering::Relaxed));
+            if now.saturating_sub(before) >= REDRAWN_AFTER.as_millis() as u64 {
+                self.drawn_at.store(now, Ordering::Relaxed);
+                self.draw(elapsed);
+            }
+        }
+        interrupt::count() != self.pressed
+    }
+}
+
+fn bar(progress: Progress, elapsed: Duration) -> String {
+    let done = progress.fraction.clamp(0.0, 1.0);
+    let filled = (done * BAR_WIDTH as f64) as usize;
+    let left = if done > 0.005 {
+        format!("{} left", clock(elapsed.as_secs_f64() * (1.0 - done) / done))
+    } else {
+        clock(elapsed.as_secs_f64())
+    };
+    format!("{:3.0}% ▕{}{}▏ {left}", done * 100.0, "█".repeat(filled), " ".repeat(BAR_WIDTH - filled))
+}
+
+fn clock(seconds: f64) -> String {
+    let seconds = seconds.min(359_999.0) as u64;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes}:{seconds:02}"),
+        (hours, minutes, seconds) => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_tell_the_time_left() {
+        let progress = Progress { fraction: 0.25, rows_done: 25, rows_total: 100 };
+        let line = bar(progress, Duration::from_secs(30));
+        assert_eq!(line, format!(" 25% ▕{}{}▏ 1:30 left", "█".repeat(10), " ".repeat(30)));
+        assert_eq!((clock(3.0), clock(3723.0)), ("3 s".to_string(), "1:02:03".to_string()));
+    }
+}

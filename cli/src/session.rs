@@ -1,0 +1,483 @@
+//! A session: the database, how answers are shown, and what has gone wrong so far.
+//!
+//! Pieces of text come from a terminal, a pipe, a file or the command line; each is a statement or a command. An error
+//! is reported on standard error with its place in the text; a script goes on behind it unless told otherwise.
+
+use crate::EXIT_ERROR;
+use crate::args::Args;
+use crate::interrupt;
+use crate::output::{self, Output};
+use crate::progress::Watch;
+use crate::render::{Screen, write_result};
+use crate::settings::{Mode, Pager, Settings};
+use crate::split::{Piece, Splitter};
+use crate::timer::Timer;
+use crate::{dot, pager, psql};
+use inlay::{Connection, Database, Error, Host, Parameters, QueryResult, ResultKind, Value};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Scripts that read scripts, so deep.
+const READ_DEPTH_MAX: usize = 64;
+
+/// Why a piece did not work.
+#[derive(Debug)]
+pub enum Failure {
+    /// The engine says so.
+    Sql(Error),
+    /// The shell says so.
+    Said(String),
+    /// Output could not be written.
+    Output(io::Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// What a piece of work gives: nothing, or a failure to report.
+pub type Done = Result<(), Failure>;
+
+/// The failure of a shell that says why.
+pub fn said<T>(message: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure::Said(message.into()))
+}
+
+/// Where text comes from.
+#[derive(Debug, Clone, Default)]
+struct Source {
+    /// The file.
+    name: Option<String>,
+    /// Whether the first error ends it.
+    stops: bool,
+}
+
+/// The shell's state.
+pub struct Session {
+    pub connection: Connection,
+    /// As it was given; `:memory:`.
+    pub path: String,
+    pub settings: Settings,
+    pub output: Output,
+    pub is_interactive: bool,
+    /// Whether names may have changed since completion asked last.
+    pub has_new_names: bool,
+    has_colours: bool,
+    total_changes: u64,
+    read_depth: usize,
+    /// The exit code so far.
+    code: u8,
+    is_over: bool,
+}
+
+impl Session {
+    /// Opens the database of a command line.
+    pub fn open(args: &Args, is_interactive: bool) -> Result<Self, Error> {
+        let path = args.database.clone().unwrap_or_else(|| ":memory:".to_string());
+        let output = Output::standard();
+        let mut settings = Settings::new(output.is_terminal());
+        if let Some(mode) = args.mode {
+            settings.set_mode(mode);
+        }
+        settings.headers = args.headers.unwrap_or(settings.headers);
+        settings.separator = args.separator.clone();
+        settings.row_separator = args.row_separator.clone();
+        settings.null = args.null.clone();
+        (settings.bail, settings.echo) = (args.bails, args.echoes);
+        Ok(Self {
+            connection: connect(&path, args.is_read_only)?,
+            path,
+            settings,
+            output,
+            is_interactive,
+            has_new_names: true,
+            has_colours: has_colours(),
+            total_changes: 0,
+            read_depth: 0,
+            code: 0,
+            is_over: false,
+        })
+    }
+
+    /// Opens another database in place of this one.
+    pub fn reopen(&mut self, path: &str, is_read_only: bool) -> Done {
+        let connection = connect(path, is_read_only)?;
+        std::mem::replace(&mut self.connection, connection).close();
+        (self.path, self.has_new_names) = (path.to_string(), true);
+        Ok(())
+    }
+
+    /// Whether nothing more is to be done.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Ends the session behind this piece.
+    pub fn leave(&mut self, code: u8) {
+        (self.is_over, self.code) = (true, code.max(self.code));
+    }
+
+    /// Ends the session if there was an error.
+    pub fn stop_after_error(&mut self) {
+        self.is_over |= self.code != 0;
+    }
+
+    /// Writes what is left; gives the exit code.
+    pub fn finish(mut self) -> u8 {
+        let _ = self.output.close();
+        self.connection.close();
+        self.code
+    }
+
+    /// Runs the file of the user's settings.
+    pub fn read_init_file(&mut self, args: &Args) {
+        let (path, is_wanted) = match &args.init {
+            Some(path) => (PathBuf::from(path), true),
+            None if args.has_no_init => return,
+            None => match home() {
+                Some(home) => (home.join(".inlayrc"), false),
+                None => return,
+            },
+        };
+        if is_wanted || path.exists() {
+            let outcome = self.read_file(&path.to_string_lossy(), false);
+            self.settle(outcome, &Source::default());
+        }
+    }
+
+    /// Runs text of the command line, which ends at the first error if it has a name.
+    pub fn run_text(&mut self, text: &str, name: Option<&str>) {
+        let source = Source { name: None, stops: name.is_some() };
+        self.run_reader(text.as_bytes(), &source);
+    }
+
+    /// Runs a script, which ends at the first error.
+    pub fn run_file(&mut self, path: &str) {
+        let outcome = self.read_file(path, true);
+        self.settle(outcome, &Source { name: None, stops: true });
+    }
+
+    /// Runs what comes from standard input.
+    pub fn run_stdin(&mut self) {
+        self.run_reader(io::stdin().lock(), &Source::default());
+    }
+
+    /// Runs a script; `-` is standard input.
+    pub fn read_file(&mut self, path: &str, stops: bool) -> Done {
+        if self.read_depth >= READ_DEPTH_MAX {
+            return said(format!(
+                "\"{path}\" is the script of a script of a script, {READ_DEPTH_MAX} deep; does it read itself?"
+            ));
+        }
+        if path == "-" {
+            self.run_stdin();
+            return Ok(());
+        }
+        let is_directory = std::path::Path::new(path).is_dir();
+        let file = match File::open(path) {
+            Ok(_) if is_directory => return said(format!("cannot open \"{path}\": it is a directory")),
+            Ok(file) => file,
+            Err(error) => return said(format!("cannot open \"{path}\": {error}")),
+        };
+        self.read_depth += 1;
+        self.run_reader(BufReader::new(file), &Source { name: Some(path.to_string()), stops });
+        self.read_depth -= 1;
+        Ok(())
+    }
+
+    fn run_reader(&mut self, mut reader: impl BufRead, source: &Source) {
+        let (mut splitter, mut bytes, mut lines) = (Splitter::default(), Vec::new(), 0_usize);
+        while !self.is_over {
+            bytes.clear();
+            lines += 1;
+            match reader.read_until(b'\n', &mut bytes) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => return self.settle(said(format!("cannot read: {error}")), source),
+            }
+            let Ok(text) = std::str::from_utf8(&bytes) else {
+                return self.settle(said(format!("line {lines} is not UTF-8")), source);
+            };
+            splitter.push(if lines == 1 { text.trim_start_matches('\u{feff}') } else { text });
+            while let Some(piece) = splitter.next_piece() {
+                self.run_piece(&piece, source);
+                if self.is_over || (source.stops && self.code != 0) {
+                    return;
+                }
+            }
+        }
+        while let (false, Some(piece)) = (self.is_over, splitter.finish()) {
+            self.run_piece(&piece, source);
+        }
+    }
+
+    /// Runs what was typed at a terminal.
+    pub fn run_typed(&mut self, piece: &Piece) {
+        self.run_piece(piece, &Source::default());
+        if self.is_interactive && !self.is_over {
+            self.code = 0;
+        }
+    }
+
+    fn run_piece(&mut self, piece: &Piece, source: &Source) {
+        let outcome = match piece {
+            Piece::Statement { text, line } => self.statement(text, *line),
+            Piece::Command { text, .. } => self.command(text),
+        };
+        let outcome = outcome.and_then(|()| Ok(self.output.end_statement()?));
+        self.settle(outcome, source);
+    }
+
+    /// Reports a failure, and decides whether to go on.
+    fn settle(&mut self, outcome: Done, source: &Source) {
+        let Err(failure) = outcome else { return };
+        let message = match failure {
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.is_over = true;
+                return;
+            }
+            Failure::Output(error) if output::is_stopped(&error) => "interrupted".to_string(),
+            Failure::Output(error) => format!("cannot write to {}: {error}", self.output.name),
+            Failure::Sql(error) => error.to_string(),
+            Failure::Said(message) => message,
+        };
+        let place = source.name.as_ref().map_or_else(String::new, |name| format!(" in {name}"));
+        let mut err = io::stderr();
+        let _ = if self.has_colours && err.is_terminal() {
+            writeln!(err, "\x1b[1;31mError{place}:\x1b[0m {message}")
+        } else {
+            writeln!(err, "Error{place}: {message}")
+        };
+        self.code = EXIT_ERROR;
+        self.is_over |= !self.is_interactive && (self.settings.bail || source.stops);
+    }
+
+    fn command(&mut self, text: &str) -> Done {
+        if self.settings.echo {
+            self.print(text)?;
+        }
+        match text.strip_prefix('\\') {
+            Some(text) => psql::run(self, text),
+            None => dot::run(self, text.trim_start_matches('.')),
+        }
+    }
+
+    /// Runs a statement that begins on this line of its source, and shows its answer.
+    fn statement(&mut self, sql: &str, line: usize) -> Done {
+        if self.settings.echo {
+            self.print(&format!("{sql};"))?;
+        }
+        let database = self.connection.database().ok();
+        let timer = self.settings.timer.then(|| Timer::start(database.as_ref()));
+        let watch = Watch::new(&self.connection, self.settings.progress && self.is_interactive);
+        let host: Arc<dyn Host> = Arc::clone(&watch) as Arc<dyn Host>;
+        let outcome = self.connection.execute_with(sql, &Parameters::default(), Some(&host));
+        watch.clear();
+        let shown = match &outcome {
+            Ok(result) => {
+                self.has_new_names |= result.kind() != ResultKind::Rows;
+                let shown = self.show(result, is_plan(sql));
+                let line = timer.map(|timer| timer.line(database.as_ref(), watch.memory_seen()));
+                return shown.and_then(|()| line.map_or(Ok(()), |line| self.print(&line)));
+            }
+            Err(error) => shifted(error.clone(), line),
+        };
+        if let Some(timer) = timer {
+            self.print(&timer.line(database.as_ref(), watch.memory_seen()))?;
+        }
+        Err(Failure::Sql(shown))
+    }
+
+    /// Shows the answer of a statement.
+    fn show(&mut self, result: &QueryResult, is_plan: bool) -> Done {
+        match result.kind() {
+            ResultKind::Done => Ok(()),
+            ResultKind::Changed(count) => {
+                self.total_changes += count;
+                if !self.settings.changes {
+                    return Ok(());
+                }
+                let total = self.total_changes;
+                self.print(&format!("changes: {count}   total_changes: {total}"))
+            }
+            ResultKind::Rows if is_plan && self.settings.mode.is_for_people() => {
+                let lines: Vec<String> =
+                    (0..result.row_count()).map(|row| result.value(row, 0).to_string()).collect();
+                self.print(&lines.join("\n"))
+            }
+            ResultKind::Rows => self.show_rows(result),
+        }
+    }
+
+    /// Shows rows in the mode that is set.
+    pub fn show_rows(&mut self, result: &QueryResult) -> Done {
+        let settings = self.settings.clone();
+        let is_terminal = self.output.is_terminal();
+        let size = if is_terminal { crossterm::terminal::size().ok() } else { None };
+        let screen = Screen {
+            width: size.map(|(columns, _)| usize::from(columns).max(20)),
+            is_coloured: is_terminal && self.has_colours && settings.highlight,
+            shows_all: settings.pager == Pager::On && is_terminal && self.is_interactive,
+        };
+        let is_cut = settings.mode == Mode::Duckbox && settings.rows_max > 0 && settings.rows_max <= 100;
+        let pages = match settings.pager {
+            Pager::Off => false,
+            Pager::On => true,
+            Pager::Auto => !is_cut,
+        };
+        match size {
+            Some((_, lines)) if pages && self.is_interactive => {
+                pager::write(usize::from(lines).max(2) - 1, |out| {
+                    write_result(out, result, &settings, screen)
+                })?;
+            }
+            _ => self.output.write(|out| write_result(out, result, &settings, screen))?,
+        }
+        Ok(())
+    }
+
+    /// Shows rows for a person, whatever mode is set.
+    pub fn show_table(&mut self, result: &QueryResult) -> Done {
+        let before = self.settings.clone();
+        if !self.settings.mode.is_for_people() {
+            self.settings.mode = Mode::Duckbox;
+        }
+        self.settings.widths.clear();
+        let outcome = self.show_rows(result);
+        self.settings = before;
+        outcome
+    }
+
+    /// Prints a line.
+    pub fn print(&mut self, line: &str) -> Done {
+        Ok(self.output.write(|out| writeln!(out, "{line}"))?)
+    }
+
+    /// The answer to a query of the shell's own; Ctrl-C ends it.
+    pub fn query(&self, sql: &str) -> Result<QueryResult, Failure> {
+        let watch = Watch::new(&self.connection, self.is_interactive && self.settings.progress);
+        let host: Arc<dyn Host> = Arc::clone(&watch) as Arc<dyn Host>;
+        let outcome = self.connection.execute_with(sql, &Parameters::default(), Some(&host));
+        watch.clear();
+        // Its text is not the user's.
+        outcome.map_err(|error| match error {
+            Error::At { error, .. } => Failure::Sql(*error),
+            error => Failure::Sql(error),
+        })
+    }
+
+    /// The rows of such a query as texts; NULL is empty.
+    pub fn texts(&self, sql: &str) -> Result<Vec<Vec<String>>, Failure> {
+        let result = self.query(sql)?;
+        let text =
+            |value: Value| if matches!(value, Value::Null) { String::new() } else { value.to_string() };
+        let row =
+            |row: usize| (0..result.types().len()).map(|column| text(result.value(row, column))).collect();
+        Ok((0..result.row_count()).map(row).collect())
+    }
+
+    /// `inlay recover`, `.recover`.
+    pub fn recover(&mut self, damaged: &str, new: &str) {
+        let outcome = self.try_recover(damaged, new);
+        self.settle(outcome, &Source::default());
+    }
+
+    /// Saves what is intact of a damaged file.
+    pub fn try_recover(&mut self, damaged: &str, new: &str) -> Done {
+        let sql = format!(
+            "CALL recover({}, {})",
+            crate::render::text_literal(damaged),
+            crate::render::text_literal(new)
+        );
+        let result = self.query(&sql)?;
+        self.show_table(&result)
+    }
+
+    /// `inlay verify`.
+    pub fn verify(&mut self, file: Option<&str>) {
+        let outcome = self.try_verify(file);
+        self.settle(outcome, &Source::default());
+    }
+
+    /// Reads every block of a file, or of the database that is open.
+    pub fn try_verify(&mut self, file: Option<&str>) -> Done {
+        let sql = match file {
+            Some(file) if !std::path::Path::new(file).exists() => {
+                return said(format!("cannot open \"{file}\": there is no such file"));
+            }
+            Some(file) => format!("PRAGMA verify({})", crate::render::text_literal(file)),
+            None => "PRAGMA verify".to_string(),
+        };
+        let lines: Vec<String> = self.texts(&sql)?.into_iter().flatten().collect();
+        self.print(&lines.join("\n"))?;
+        let name = file.unwrap_or(&self.path);
+        if lines == ["ok"] {
+            Ok(())
+        } else {
+            said(format!("\"{name}\" is damaged; .recover saves what is intact"))
+        }
+    }
+
+    /// Whether colours are understood and wanted.
+    pub fn has_colours(&self) -> bool {
+        self.has_colours
+    }
+
+    /// Whether the running piece was stopped with Ctrl-C since then.
+    pub fn was_stopped(since: u32) -> bool {
+        interrupt::count() != since
+    }
+}
+
+impl Mode {
+    /// Whether it is a table to look at.
+    pub fn is_for_people(self) -> bool {
+        matches!(self, Self::Duckbox | Self::Box | Self::Table | Self::Column | Self::Markdown)
+    }
+}
+
+/// The user's home.
+pub fn home() -> Option<PathBuf> {
+    let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+fn connect(path: &str, is_read_only: bool) -> Result<Connection, Error> {
+    let access = if is_read_only { "read_only" } else { "read_write" };
+    let is_memory = path.is_empty() || path == ":memory:";
+    let config = [("access_mode".to_string(), Value::Varchar(access.to_string()))];
+    let config = if is_memory { &config[..0] } else { &config[..] };
+    Ok(Database::open(path, config)?.connect())
+}
+
+/// Whether terminals may be sent colours: <https://no-color.org>.
+fn has_colours() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Whether a statement's answer is a plan, which has lines of its own.
+fn is_plan(sql: &str) -> bool {
+    sql.get(..7).is_some_and(|word| word.eq_ignore_ascii_case("explain"))
+}
+
+/// The error with its line counted from the beginning of the source.
+fn shifted(error: Error, line: usize) -> Error {
+    match error {
+        Error::At { error, mut place } => {
+            place.line = place.line.saturating_add((line - 1) as u32);
+            Error::At { error, place }
+        }
+        error => error,
+    }
+}

@@ -1,0 +1,204 @@
+"""What somebody at a terminal sees: editing, completion, Ctrl-C, history, pages, the progress bar."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import struct
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("needs a pseudo-terminal", allow_module_level=True)
+
+import fcntl
+import pty
+import termios
+
+PATIENCE = 60.0
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b\][^\x07]*\x07|\x1b[=>78]")
+
+
+class Terminal:
+    """The shell in a pseudo-terminal of 100 columns and 30 lines."""
+
+    def __init__(self, home: Path, *args: str, **environment: str) -> None:
+        self.seen = ""
+        self.pid, self.screen = pty.fork()
+        if self.pid == 0:
+            os.chdir(home)
+            plain = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "PAGER")}
+            plain |= {"HOME": str(home), "TERM": "xterm-256color", **environment}
+            os.execve(sys.executable, [sys.executable, "-m", "inlay", *args], plain)
+        fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+
+    def read(self, seconds: float = 0.1) -> bool:
+        if not select.select([self.screen], [], [], seconds)[0]:
+            return True
+        try:
+            data = os.read(self.screen, 65536)
+        except OSError:
+            return False
+        # An editor asks where the cursor is; a terminal answers.
+        for _ in range(data.count(b"\x1b[6n")):
+            os.write(self.screen, b"\x1b[1;1R")
+        self.seen += data.decode(errors="replace")
+        return bool(data)
+
+    def text(self) -> str:
+        return ESCAPES.sub("", self.seen)
+
+    def until(self, is_there: Callable[[str], bool], wanted: str) -> str:
+        """Reads until something is there; everything since the last time."""
+        end = time.monotonic() + PATIENCE
+        while not is_there(self.text()):
+            alive = self.read()
+            assert alive and time.monotonic() < end, f"no {wanted!r} in {self.text()[-2000:]!r}"
+        return self.text()
+
+    def wait(self, wanted: str) -> str:
+        """What was shown until `wanted` is there, which is forgotten with it."""
+        before, _, after = self.until(lambda text: wanted in text, wanted).partition(wanted)
+        self.seen = after
+        return before
+
+    def ready(self) -> None:
+        """Waits for the prompt."""
+        self.until(lambda text: text.rstrip().endswith("inlay>"), "inlay>")
+        self.seen = ""
+
+    def type(self, text: str) -> None:
+        os.write(self.screen, text.encode())
+
+    def ask(self, text: str, wanted: str = "") -> str:
+        """Types a line at the prompt; what was shown before `wanted`."""
+        self.type(text + "\r")
+        shown = self.wait(wanted) if wanted else ""
+        self.ready()
+        return shown
+
+    def end(self) -> int:
+        """Reads to the end; the exit code."""
+        end = time.monotonic() + PATIENCE
+        while self.read():
+            assert time.monotonic() < end, self.text()
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def started(home: Path, *args: str, **environment: str) -> Terminal:
+    terminal = Terminal(home, *args, **environment)
+    terminal.ready()
+    return terminal
+
+
+def left(terminal: Terminal) -> None:
+    terminal.type("\x04")
+    assert terminal.end() == 0
+
+
+def test_statements_go_on_until_their_semicolon(tmp_path: Path) -> None:
+    terminal = started(tmp_path)
+    terminal.type("SELECT 40 +\r")
+    terminal.wait("...> ")
+    assert "answer" in terminal.ask("2 AS answer;", "42 │")
+    left(terminal)
+
+
+def test_tab_completes_names_of_the_catalog(tmp_path: Path) -> None:
+    terminal = started(tmp_path)
+    terminal.ask("CREATE TABLE travellers (surname VARCHAR);")
+    terminal.type("SELECT * FROM travel\t")
+    terminal.wait("travellers")
+    terminal.ask(";", "0 rows")
+    terminal.type("SELECT regexp_full\t")
+    terminal.wait("regexp_full_match(")
+    terminal.type("\x03")
+    terminal.wait("leaves)")
+    terminal.ready()
+    left(terminal)
+
+
+def test_ctrl_c_ends_the_query_and_not_the_shell(tmp_path: Path) -> None:
+    terminal = started(tmp_path)
+    terminal.type("SELECT count(*) FROM range(100000000000) t(x) WHERE x % 7 = 3;\r")
+    # The bar with its time.
+    terminal.wait("% ▕")
+    terminal.type("\x03")
+    terminal.wait("query interrupted")
+    terminal.ready()
+    terminal.ask("SELECT 6 * 7 AS answer;", "42 │")
+    terminal.type("SELECT half a line")
+    terminal.wait("half a line")
+    terminal.type("\x03")
+    terminal.wait("leaves)")
+    terminal.ready()
+    terminal.ask("SELECT 5 * 7 AS answer;", "35 │")
+    left(terminal)
+
+
+def test_what_is_typed_meanwhile_runs_next(tmp_path: Path) -> None:
+    terminal = started(tmp_path)
+    terminal.type("SELECT count(*) AS n FROM range(300000000) t(x) WHERE x % 7 = 3;\r")
+    time.sleep(0.3)
+    terminal.type("SELECT 6 * 7 AS answer;\r")
+    terminal.wait("42857143 │")
+    terminal.wait("42 │")
+    terminal.ready()
+    left(terminal)
+
+
+def test_earlier_statements_are_remembered(tmp_path: Path) -> None:
+    terminal = started(tmp_path)
+    terminal.ask("SELECT 'kept' AS a;", "kept    │")
+    left(terminal)
+    assert (tmp_path / ".inlay_history").stat().st_mode & 0o777 == 0o600
+    terminal = started(tmp_path)
+    terminal.type("\x1b[A")
+    terminal.wait("SELECT 'kept' AS a;")
+    terminal.ask("", "kept    │")
+    left(terminal)
+
+
+@pytest.mark.parametrize(("environment", "is_coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colours_unless_unwanted(tmp_path: Path, environment: dict[str, str], is_coloured: bool) -> None:
+    terminal = started(tmp_path, **environment)
+    terminal.type("SELECT NULL AS a;\r")
+    terminal.until(lambda text: "│ NULL" in text, "NULL")
+    assert ("\x1b[90mNULL" in terminal.seen) == is_coloured
+    terminal.ready()
+    left(terminal)
+
+
+def test_tables_fit_and_long_output_has_pages(tmp_path: Path) -> None:
+    terminal = started(tmp_path, PAGER="sed s/^/paged:/")
+    names = ", ".join(f"{n} AS a_long_name_{n}" for n in range(30))
+    assert "│ … │" in terminal.ask(f"SELECT {names};", "30 columns")
+    assert "paged:" not in terminal.ask("SELECT * FROM range(1000);", "1,000 rows (40 shown)")
+    terminal.ask(".mode csv")
+    terminal.ask("SELECT * FROM range(1000);", "paged:999")
+    left(terminal)
+
+
+def test_a_dumb_terminal_has_a_plain_prompt(tmp_path: Path) -> None:
+    terminal = started(tmp_path, TERM="dumb")
+    terminal.type("SELECT 1 +\n1 AS two;\n")
+    terminal.until(lambda text: "2 │" in text, "2")
+    assert "\x1b" not in terminal.seen
+    terminal.ready()
+    left(terminal)
+
+
+def test_a_kill_leaves_the_database_whole(tmp_path: Path) -> None:
+    terminal = started(tmp_path, "a.inlay")
+    terminal.ask("CREATE TABLE t AS SELECT 5 AS x;")
+    os.kill(terminal.pid, signal.SIGKILL)
+    os.waitpid(terminal.pid, 0)
+    terminal = started(tmp_path, "a.inlay")
+    terminal.ask("SELECT x FROM t;", "5 │")
+    left(terminal)
