@@ -346,15 +346,11 @@ impl Session {
         Ok(())
     }
 
-    /// Shows rows for a person, whatever mode is set.
+    /// Shows what a command lists, in the mode that is set; `.width` is for answers of statements.
     pub fn show_table(&mut self, result: &QueryResult) -> Done {
-        let before = self.settings.clone();
-        if !self.settings.mode.is_for_people() {
-            self.settings.mode = Mode::Duckbox;
-        }
-        self.settings.widths.clear();
+        let widths = std::mem::take(&mut self.settings.widths);
         let outcome = self.show_rows(result);
-        self.settings = before;
+        self.settings.widths = widths;
         outcome
     }
 
