@@ -77,13 +77,39 @@ SPELLED = {
     "width_bucket": "`floor((x - low) / width)`",
 }
 
+#: Why some are not there.
+LEFT_OUT = {
+    "arrow_scan": "hosts hand tables over by name",
+    "arrow_scan_dumb": "hosts hand tables over by name",
+    "pandas_scan": "hosts hand tables over by name",
+    "python_arrow_scan": "hosts hand tables over by name",
+    "python_map_function": "internal of DuckDB's relational API",
+    "remap_struct": "internal: what ALTER of a struct's fields is made of",
+    "json_execute_serialized_sql": "runs what only `json_serialize_sql` makes",
+    "json_populate_record": "there are no composite types; `json_to_record` names the columns",
+    "trim_scale": "the scale belongs to the type of a DECIMAL, not to the value",
+    "convert": "texts are UTF-8; `convert_from` and `convert_to` read and write others",
+    "numnode": "there is no text search type",
+    "range_agg": "there are no range types",
+    "xmlagg": "there is no XML type",
+    "icu_calendar_names": "there is one calendar",
+    "read_duckdb": "files of DuckDB are its own; Parquet carries tables over",
+    "which_secret": "there is no network access",
+    "enable_logging": "the engine writes no log of statements",
+    "disable_logging": "the engine writes no log of statements",
+    "truncate_duckdb_logs": "the engine writes no log of statements",
+    "enable_profiling": "EXPLAIN ANALYZE measures a statement",
+    "disable_profiling": "EXPLAIN ANALYZE measures a statement",
+}
+
 #: What the binder and the grammar know, and the list of functions does not.
 FORMS = set(
     """
 list_transform list_apply list_filter list_reduce array_transform array_apply array_filter array_reduce
 transform apply filter reduce unnest generate_subscripts regexp_split_to_table grouping current_user
 session_user user current_role current_query current_schemas format_type read_csv read_csv_auto read_parquet
-parquet_scan query query_table seq_scan checkpoint force_checkpoint ~* !~ !~*
+parquet_scan read_json read_json_auto read_ndjson read_ndjson_auto read_json_objects read_json_objects_auto
+read_ndjson_objects query query_table seq_scan checkpoint force_checkpoint ~* !~ !~*
 """.split()
 )
 
@@ -154,6 +180,10 @@ def section(title: str, kinds: dict[str, list[str]], known: set[str]) -> tuple[s
             out.extend(f"| `{n}` | {SPELLED[n]} |".replace("||", "\\|\\|") for n in spelled)
             out.append("")
         out.append(f"Not there: {listed(missing)}.\n")
+        if reasons := [name for name in missing if name in LEFT_OUT]:
+            out.append("Left out, and why:\n\n| Name | Reason |\n|---|---|")
+            out.extend(f"| `{name}` | {LEFT_OUT[name]} |" for name in reasons)
+            out.append("")
     return "\n".join(out), there, all_names
 
 

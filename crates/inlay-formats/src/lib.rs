@@ -2,7 +2,8 @@
 //!
 //! - [`arrow_source`], [`column_source`]: tables over a host's record batches and columns.
 //! - [`csv`]: `read_csv` and COPY FROM.
-//! - [`parquet`]: `read_parquet`. [`write`]: CSV and Parquet files as targets of COPY TO.
+//! - [`json`]: `read_json` and its siblings.
+//! - [`parquet`]: `read_parquet`. [`write`]: CSV, JSON and Parquet files as targets of COPY TO.
 //! - [`whole_files`]: `read_text`, `read_blob` and `glob`.
 //! - [`series`]: `range` and `generate_series`. [`repeat`]: `repeat` and `repeat_row`.
 //! - [`tpcds`]: the TPC-DS data generator behind `CALL tpcds_dbgen`.
@@ -14,10 +15,12 @@
 pub mod arrow_source;
 pub mod column_source;
 pub mod csv;
+pub mod json;
 mod morsel;
 pub mod option_text;
 pub mod parquet;
 mod paths;
+mod per_file;
 pub mod repeat;
 pub mod series;
 pub mod tpcds;
@@ -40,7 +43,8 @@ pub fn table_functions(access: &Arc<FileAccess>) -> Vec<Arc<dyn TableFunction>> 
     let parquet = |name| Arc::new(parquet::ReadParquet::new(name, access));
     let about = |about| Arc::new(AboutParquet::new(about, access));
     let whole = |kind| Arc::new(whole_files::WholeFiles::new(kind, access));
-    vec![
+    let json = json::NAMES.iter().map(|(name, _)| Arc::new(json::ReadJson::new(name, access)));
+    let mut functions: Vec<Arc<dyn TableFunction>> = vec![
         csv("read_csv"),
         csv("read_csv_auto"),
         parquet("read_parquet"),
@@ -58,5 +62,7 @@ pub fn table_functions(access: &Arc<FileAccess>) -> Vec<Arc<dyn TableFunction>> 
         Arc::new(series::Series::RANGE),
         Arc::new(series::Series::GENERATE_SERIES),
         Arc::new(zones::ZoneNames),
-    ]
+    ];
+    functions.extend(json.map(|function| function as Arc<dyn TableFunction>));
+    functions
 }

@@ -4,7 +4,9 @@
 //! `a: INTEGER` or `{'a': 'INTEGER'}`.
 
 use inlay_catalog::near_names;
+use inlay_types::logical_type::Field;
 use inlay_types::{Error, LogicalType, Result, Value};
+use std::sync::Arc;
 
 /// The error for an option that `what` does not have.
 pub(crate) fn unknown_option(what: &str, name: &str, known: &[&str]) -> Error {
@@ -41,6 +43,32 @@ pub(crate) fn typed_names(text: &str) -> Result<Vec<(Option<String>, LogicalType
     Ok(pairs)
 }
 
+/// As [`typed_names`], of an argument that may also be a struct of types or a list of them.
+pub(crate) fn columns_of(name: &str, value: &Value) -> Result<Vec<(Option<String>, LogicalType)>> {
+    let typed = |name: Option<String>, ty: &Value| match ty.as_str().map(|text| (text, logical_type(text))) {
+        Some((_, Some(ty))) => Ok((name, ty)),
+        _ => Err(unknown_type(&ty.to_string())),
+    };
+    match value {
+        Value::Struct { fields, values } => {
+            fields.iter().zip(values).map(|(field, ty)| typed(Some(field.name.to_string()), ty)).collect()
+        }
+        Value::Map { entries, .. } => {
+            entries.iter().map(|(key, ty)| typed(Some(key.to_string()), ty)).collect()
+        }
+        Value::List { values, .. } => values.iter().map(|ty| typed(None, ty)).collect(),
+        other => typed_names(text(name, other)?),
+    }
+}
+
+/// The items of an argument that is a list, or a text as [`list`] reads it.
+pub(crate) fn texts_of(name: &str, value: &Value) -> Result<Vec<String>> {
+    match value {
+        Value::List { values, .. } => values.iter().map(|item| Ok(text(name, item)?.to_string())).collect(),
+        other => Ok(list(text(name, other)?)),
+    }
+}
+
 fn unknown_type(item: &str) -> Error {
     Error::invalid_argument(format!(
         "cannot read \"{item}\" as a column type; write types like 'a INTEGER, b DATE'"
@@ -67,8 +95,8 @@ fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
             (Some(open), _) if c == open => quote = None,
             (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(c),
-            (None, '(') => depth += 1,
-            (None, ')') => depth -= 1,
+            (None, '(' | '[') => depth += 1,
+            (None, ')' | ']') => depth -= 1,
             (None, _) if depth == 0 && separators.contains(&c) => {
                 items.push(text[from..at].trim());
                 from = at + c.len_utf8();
@@ -82,8 +110,42 @@ fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     items
 }
 
+/// `INTEGER[]`, `STRUCT(a INTEGER, b VARCHAR)`, `MAP(VARCHAR, INTEGER)`.
+fn nested_type(name: &str) -> Option<LogicalType> {
+    if let Some((element, size)) = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')) {
+        let element = logical_type(element)?;
+        return match size.trim() {
+            "" => Some(LogicalType::list(element)),
+            size => Some(LogicalType::Array(element.into(), size.parse().ok().filter(|size| *size > 0)?)),
+        };
+    }
+    let (base, parts) = name.strip_suffix(')')?.split_once('(')?;
+    let parts = split(parts, &[',']);
+    match base.trim().to_ascii_lowercase().as_str() {
+        "struct" | "row" => {
+            let field = |part: &&str| {
+                let at = match part.strip_prefix('"') {
+                    Some(rest) => rest.find('"')? + 2,
+                    None => part.find(char::is_whitespace)?,
+                };
+                let (name, ty) = part.split_at(at);
+                Some(Field::new(unquoted(name).to_string(), logical_type(ty)?))
+            };
+            Some(LogicalType::Struct(parts.iter().map(field).collect::<Option<_>>()?))
+        }
+        "map" => match parts.as_slice() {
+            [key, value] => Some(LogicalType::Map(Arc::new((logical_type(key)?, logical_type(value)?)))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The type that a name such as `decimal(15, 2)` or `varchar(10)` means.
 pub fn logical_type(name: &str) -> Option<LogicalType> {
+    if let Some(ty) = nested_type(name.trim()) {
+        return Some(ty);
+    }
     let name = name.trim().to_ascii_lowercase();
     let (base, arguments) = match name.split_once('(') {
         Some((base, rest)) => (base.trim(), Some(rest.strip_suffix(')')?)),

@@ -33,4 +33,5 @@ pub use function::{
     WindowKind,
 };
 pub use functions::collation::{LOCALES, locale_of};
+pub use functions::json::table as documents;
 pub use registry::{ArgType, ResolveOptions, resolve_aggregate, resolve_scalar};

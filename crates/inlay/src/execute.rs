@@ -289,11 +289,26 @@ impl Run<'_> {
         if matches!(name, "schema" | "search_path") {
             return self.set_search_path(value);
         }
+        if name == "constraints" {
+            return self.set_constraints(value);
+        }
         settings::set(name, value, self.database.settings(), &mut self.session.settings)?;
         let options = self.database.settings().store_options();
         for store in self.database.stores() {
             store.set_synchronous(options.synchronous);
             store.set_checkpoint_threshold(options.checkpoint_threshold);
+        }
+        Ok(QueryResult::done())
+    }
+
+    /// SET CONSTRAINTS ALL: when constraints that are INITIALLY DEFERRED are checked in the open transaction.
+    fn set_constraints(&mut self, value: Option<&Value>) -> Result<QueryResult> {
+        let is_deferred = value.is_some_and(|mode| mode.as_str() == Some("deferred"));
+        if !is_deferred && self.session.transaction.is_some() {
+            self.check_deferred()?;
+        }
+        if let Some(open) = &mut self.session.transaction {
+            open.defers = is_deferred;
         }
         Ok(QueryResult::done())
     }
@@ -388,6 +403,9 @@ impl Run<'_> {
     }
 
     fn explain(&mut self, statement: Statement, analyze: bool, format: ExplainFormat) -> Result<QueryResult> {
+        if let Statement::Changing { parts, statement } = statement {
+            return self.explain_changing(parts, *statement, analyze, format);
+        }
         let Some(query) = statement.query() else {
             return QueryResult::lines("plan", std::iter::once(statement.kind().to_string()));
         };

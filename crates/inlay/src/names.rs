@@ -233,6 +233,10 @@ impl Databases for Names<'_> {
         state.objects().filter_map(as_sequence).collect()
     }
 
+    fn last_value(&self) -> Option<Arc<dyn Fn() -> Option<i64> + Send + Sync>> {
+        Some(self.transactions.last_value())
+    }
+
     fn unique_keys(&self, database: &str, table: &TableEntry) -> Vec<Vec<usize>> {
         let _ = database;
         table.table.schema().all_keys()
@@ -270,6 +274,8 @@ pub(crate) struct SessionSequence {
     pub sequence: Arc<inlay_storage::store::Sequence>,
     /// The last value of each sequence in this session.
     pub last: Arc<Mutex<std::collections::HashMap<ObjectId, i64>>>,
+    /// The last value of any of them.
+    pub last_of_any: Arc<Mutex<Option<i64>>>,
 }
 
 impl Sequence for SessionSequence {
@@ -296,6 +302,7 @@ impl Sequence for SessionSequence {
         }
         if let Some(last) = out.last().filter(|_| count > 0) {
             self.last.lock().insert(self.sequence.id, *last);
+            *self.last_of_any.lock() = Some(*last);
         }
         Ok(())
     }
@@ -304,6 +311,7 @@ impl Sequence for SessionSequence {
         self.transaction.set_value(&self.sequence, value, is_called)?;
         if is_called {
             self.last.lock().insert(self.sequence.id, value);
+            *self.last_of_any.lock() = Some(value);
         }
         Ok(())
     }

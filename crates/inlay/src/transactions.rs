@@ -23,6 +23,8 @@ pub(crate) struct SessionNames {
     pub temporary: Option<Arc<Store>>,
     /// The last value of each sequence.
     pub sequences: Arc<Mutex<HashMap<ObjectId, i64>>>,
+    /// The last value of any sequence: `lastval`.
+    pub last_value: Arc<Mutex<Option<i64>>>,
 }
 
 /// See the module documentation.
@@ -148,11 +150,19 @@ impl Transactions {
         transaction: &Arc<Transaction>,
         sequence: &Arc<inlay_storage::store::Sequence>,
     ) -> Arc<dyn Sequence> {
+        let session = self.session.lock();
         Arc::new(SessionSequence {
             transaction: Arc::clone(transaction),
             sequence: Arc::clone(sequence),
-            last: Arc::clone(&self.session.lock().sequences),
+            last: Arc::clone(&session.sequences),
+            last_of_any: Arc::clone(&session.last_value),
         })
+    }
+
+    /// What tells the last value of any sequence in this session.
+    pub fn last_value(&self) -> Arc<dyn Fn() -> Option<i64> + Send + Sync> {
+        let last = Arc::clone(&self.session.lock().last_value);
+        Arc::new(move || *last.lock())
     }
 
     /// Commits them, and makes a checkpoint where the log has grown long.

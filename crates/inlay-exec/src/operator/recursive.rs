@@ -3,7 +3,8 @@
 //! A source with one morsel per round, taken by one worker: a round is computed when it is asked for, so that LIMIT
 //! ends a recursion that would not end. Each round lowers and runs the step anew, with all workers; UNION drops the rows
 //! that are in a table of all rows so far. USING KEY, the step sees the rows that the round before changed and, as
-//! `recurring`, those of all keys; the latter are the answer, when no round changes any more.
+//! `recurring`, those of all keys; the latter are the answer, when no round changes any more. Without keys `recurring` has
+//! the rows of all rounds so far.
 
 use super::aggregate::RowSet;
 use super::keyed_rows::KeyedRows;
@@ -20,6 +21,17 @@ pub type Step = dyn Fn(&Arc<RowBuffer>, &Arc<RowBuffer>) -> Result<(Vec<Pipeline
     + Send
     + Sync;
 
+/// Which rows are kept between rounds.
+#[derive(Debug)]
+pub enum Keep {
+    /// Those of the round before.
+    Round,
+    /// Those of all rounds: the step reads them as `recurring`.
+    AllRounds,
+    /// USING KEY: the last row of each key, by the positions of its columns.
+    Keys(Vec<usize>),
+}
+
 /// Makes the rows of all rounds.
 pub struct Recursion {
     context: ExecContext,
@@ -29,8 +41,7 @@ pub struct Recursion {
     types: Vec<LogicalType>,
     /// Keep rows that came before.
     all: bool,
-    /// USING KEY: positions of its columns.
-    keys: Option<Vec<usize>>,
+    keep: Keep,
     state: Mutex<State>,
 }
 
@@ -40,6 +51,8 @@ struct State {
     /// The rows of the last round, with the columns in order.
     working: Option<Arc<RowBuffer>>,
     seen: Option<(RowSet, Reservation)>,
+    /// The rows of all rounds, if the step reads them.
+    rounds: Option<Arc<RowBuffer>>,
 }
 
 impl Recursion {
@@ -49,10 +62,10 @@ impl Recursion {
         initial: (Arc<RowBuffer>, Vec<usize>),
         types: Vec<LogicalType>,
         all: bool,
-        keys: Option<Vec<usize>>,
+        keep: Keep,
         step: Box<Step>,
     ) -> Self {
-        Self { context: context.clone(), step, initial, types, all, keys, state: Mutex::default() }
+        Self { context: context.clone(), step, initial, types, all, keep, state: Mutex::default() }
     }
 
     /// The rows of the next round; `None` when there are none.
@@ -61,7 +74,8 @@ impl Recursion {
         let (rows, positions) = match &state.working {
             None => (Arc::clone(&self.initial.0), self.initial.1.clone()),
             Some(working) => {
-                let (pipelines, rows, positions) = (self.step)(working, working)?;
+                let recurring = state.rounds.as_ref().unwrap_or(working);
+                let (pipelines, rows, positions) = (self.step)(working, recurring)?;
                 for pipeline in pipelines {
                     driver::run(&pipeline, &self.context, None)?;
                 }
@@ -77,6 +91,10 @@ impl Recursion {
             self.copy(rows, positions, state, &mut is_empty)?
         };
         state.round += 1;
+        if matches!(self.keep, Keep::AllRounds) {
+            let earlier = state.rounds.take();
+            state.rounds = Some(self.joined(earlier.into_iter().chain([Arc::clone(&working)]))?);
+        }
         state.working = Some(Arc::clone(&working));
         Ok((!is_empty).then_some(working))
     }
@@ -106,6 +124,23 @@ impl Recursion {
                 driver::run(&pipeline, context, None)?;
             }
         }
+    }
+
+    /// The rows of several buffers whose columns are in order.
+    fn joined(&self, buffers: impl Iterator<Item = Arc<RowBuffer>>) -> Result<Arc<RowBuffer>> {
+        let in_order: Vec<usize> = (0..self.types.len()).collect();
+        let scan = BufferScan::new(buffers.map(|rows| (rows, in_order.clone())).collect());
+        scan.start(&self.context)?;
+        let sink = Materialize::new(&self.context);
+        let (mut local, mut scan_local) = (sink.local(), scan.local());
+        let mut push = |batch| sink.consume(batch, &mut local);
+        while scan.run_morsel(&mut scan_local, &mut |_| {}, &mut push)? != Morsel::Exhausted {
+            self.context.interrupt.check()?;
+        }
+        sink.end_morsel(&mut local)?;
+        sink.combine(local)?;
+        sink.finalize(&self.context)?;
+        Ok(sink.buffer())
     }
 
     fn buffer_of(&self, batches: impl Iterator<Item = inlay_types::Batch>) -> Result<Arc<RowBuffer>> {
@@ -183,10 +218,10 @@ impl Source for Recursion {
     ) -> Result<Morsel> {
         let mut state = self.state.lock();
         let number = state.round;
-        let next = match &self.keys {
-            None => self.next_round(&mut state)?,
-            Some(_) if number > 0 => None,
-            Some(keys) => {
+        let next = match &self.keep {
+            Keep::Round | Keep::AllRounds => self.next_round(&mut state)?,
+            Keep::Keys(_) if number > 0 => None,
+            Keep::Keys(keys) => {
                 state.round = 1;
                 Some(self.keyed(keys)?)
             }

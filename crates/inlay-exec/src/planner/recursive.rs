@@ -2,7 +2,7 @@
 
 use super::{Fragment, Needed, NodeNumber, Planner};
 use crate::operator::materialize::{Materialize, RowBuffer};
-use crate::operator::recursive::{Recursion, not_recursive};
+use crate::operator::recursive::{Keep, Recursion, not_recursive};
 use inlay_sql::plan::{Plan, SharedId};
 use inlay_types::Result;
 use std::collections::HashMap;
@@ -49,8 +49,12 @@ impl Planner<'_> {
             planner.close(fragment, Arc::new(sink), 0);
             Ok((planner.pipelines, rows, positions))
         };
-        let keys = keyed.as_ref().map(|keyed| keyed.keys.clone());
-        let recursion = Recursion::new(self.context, first, self.types(columns), *all, keys, Box::new(run));
+        let keep = match keyed {
+            None => Keep::Round,
+            Some(keyed) if keyed.keys.is_empty() => Keep::AllRounds,
+            Some(keyed) => Keep::Keys(keyed.keys.clone()),
+        };
+        let recursion = Recursion::new(self.context, first, self.types(columns), *all, keep, Box::new(run));
         Ok(Fragment::new(Arc::new(recursion), columns.clone(), node))
     }
 }

@@ -25,6 +25,7 @@ pub use options::CsvOptions;
 pub(crate) use reader::open as open_file;
 
 use crate::paths;
+use crate::per_file::PerFile;
 use convert::ReadRules;
 use index::Indexer;
 use inlay_catalog::{FileAccess, ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
@@ -53,7 +54,9 @@ impl TableFunction for ReadCsv {
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
         let files = paths::expand(self.name, args, &self.access)?;
-        Ok(Arc::new(CsvSource::open(files, &CsvOptions::read(named)?)?))
+        let (per_file, named) = PerFile::take(named)?;
+        let options = CsvOptions::read(&named)?;
+        per_file.open(files, &|paths: &[String]| Ok(Arc::new(CsvSource::open(paths.to_vec(), &options)?)))
     }
 }
 

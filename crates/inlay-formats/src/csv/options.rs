@@ -1,6 +1,6 @@
 //! What a user may say about a CSV file; everything else is found out by looking at it.
 
-use crate::option_text::{boolean, integer, list, text, typed_names, unknown_option};
+use crate::option_text::{boolean, columns_of, integer, list, text, texts_of, unknown_option};
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Options of `read_csv` and of COPY FROM a CSV file.
@@ -108,11 +108,11 @@ impl CsvOptions {
                 let named = |(index, (name, ty)): (usize, (Option<String>, LogicalType))| {
                     (name.unwrap_or_else(|| format!("column{index}")), ty)
                 };
-                let columns = typed_names(text(name, value)?)?;
+                let columns = columns_of(name, value)?;
                 self.columns = Some(columns.into_iter().enumerate().map(named).collect());
             }
-            "types" | "dtypes" | "column_types" => self.types = typed_names(text(name, value)?)?,
-            "names" | "column_names" => self.names = list(text(name, value)?),
+            "types" | "dtypes" | "column_types" => self.types = columns_of(name, value)?,
+            "names" | "column_names" => self.names = texts_of(name, value)?,
             "skip" => {
                 self.skip = u64::try_from(integer(name, value)?)
                     .map_err(|_| Error::invalid_argument("parameter \"skip\" must not be negative"))?;

@@ -59,6 +59,13 @@ pub(crate) fn open(path: &str) -> Result<File> {
         let error = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a folder, not a file");
         return Err(Error::io("cannot read", path, &error));
     }
+    #[cfg(unix)]
+    if std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type()) {
+        // Types are found out before rows are read, and what went through a pipe does not come again.
+        let message =
+            format!("'{path}' is a pipe, which is read only once; write it to a file, or redirect one");
+        return Err(Error::invalid_argument(message));
+    }
     Ok(file)
 }
 

@@ -10,6 +10,7 @@ mod prune;
 
 use crate::option_text::boolean;
 use crate::paths;
+use crate::per_file::PerFile;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
 use inlay_catalog::{
@@ -51,7 +52,8 @@ impl TableFunction for ReadParquet {
     }
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        for (name, value) in named {
+        let (per_file, named) = PerFile::take(named)?;
+        for (name, value) in &named {
             match name.as_str() {
                 // Text is text here already; accepted because scripts pass it.
                 "binary_as_string" if !boolean(name, value)? => {}
@@ -64,7 +66,8 @@ impl TableFunction for ReadParquet {
                 }
             }
         }
-        Ok(Arc::new(ParquetSource::open(paths::expand(self.name, args, &self.access)?)?))
+        let files = paths::expand(self.name, args, &self.access)?;
+        per_file.open(files, &|paths: &[String]| Ok(Arc::new(ParquetSource::open(paths.to_vec())?)))
     }
 }
 

@@ -4,7 +4,9 @@
 //! leaves the target as it was.
 
 mod csv;
+mod json;
 mod parquet;
+mod partition;
 
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
 use std::fs::File;
@@ -18,7 +20,7 @@ pub trait FileWriter: Send {
     fn finish(self: Box<Self>) -> Result<u64>;
 }
 
-/// Opens a writer for columns of these names and types. The option `format` (`csv` or `parquet`) decides; without it
+/// Opens a writer for columns of these names and types. The option `format` (`csv`, `json` or `parquet`) decides; without it
 /// the file's extension. Options have lower-case names.
 pub fn open_writer(
     path: &str,
@@ -29,15 +31,32 @@ pub fn open_writer(
     let given = options.iter().find(|(name, _)| name == "format").and_then(|(_, value)| value.as_str());
     let extension = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or("csv");
     let others: Vec<(String, Value)> = options.iter().filter(|(name, _)| name != "format").cloned().collect();
-    match given.unwrap_or(extension).to_ascii_lowercase().as_str() {
+    let format = given.unwrap_or(extension).to_ascii_lowercase();
+    if let Some(writer) =
+        partition::PartitionWriter::open(path, &format_name(&format), names, types, &others)?
+    {
+        return Ok(Box::new(writer));
+    }
+    match format.as_str() {
         "parquet" | "pq" => Ok(Box::new(parquet::ParquetWriter::open(path, names, types, &others)?)),
+        "json" | "ndjson" | "jsonl" => Ok(Box::new(json::JsonWriter::open(path, names, types, &others)?)),
         "csv" | "tsv" | "tbl" | "txt" => Ok(Box::new(csv::CsvWriter::open(path, names, types, &others)?)),
         _ if given.is_none() => Ok(Box::new(csv::CsvWriter::open(path, names, types, &others)?)),
         other => Err(Error::Unsupported {
             feature: format!("writing the format {other}"),
-            alternative: Some("use FORMAT csv or FORMAT parquet".to_string()),
+            alternative: Some("use FORMAT csv, json or parquet".to_string()),
         }),
     }
+}
+
+/// The format whose files these are; CSV where nothing says.
+fn format_name(format: &str) -> String {
+    match format {
+        "parquet" | "pq" => "parquet",
+        "json" | "ndjson" | "jsonl" => "json",
+        _ => "csv",
+    }
+    .to_string()
 }
 
 /// Writes all batches to a CSV file; returns the number of rows.
@@ -69,7 +88,8 @@ fn write_all(mut writer: Box<dyn FileWriter>, batches: impl Iterator<Item = Resu
     writer.finish()
 }
 
-/// A file that appears under its name only when it is complete, and is removed otherwise.
+/// A file that appears under its name only when it is complete, and is removed otherwise. What is there and is no file, as
+/// `/dev/stdout` or a pipe, is written to as it is.
 #[derive(Debug)]
 struct Target {
     path: PathBuf,
@@ -81,11 +101,20 @@ impl Target {
     fn create(path: &str) -> Result<(Self, File)> {
         let path = PathBuf::from(path);
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-        let temporary = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+        // Two threads may write a file of this name at once.
+        let thread = format!("{:?}", std::thread::current().id());
+        let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
+        let temporary = path.with_file_name(format!(".{name}.{}.{thread}.part", std::process::id()));
         let shown = path.to_string_lossy();
         if name.is_empty() || path.is_dir() {
             let error = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a folder, not a file");
             return Err(Error::io("cannot write", shown, &error));
+        }
+        let is_stream = std::fs::metadata(&path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        if is_stream || path.starts_with("/dev") {
+            let file = File::options().append(true).open(&path);
+            let file = file.map_err(|e| Error::io("cannot write", shown, &e))?;
+            return Ok((Self { path, temporary: PathBuf::new(), done: true }, file));
         }
         let file = File::create(&temporary).map_err(|e| Error::io("cannot write", shown, &e))?;
         Ok((Self { path, temporary, done: false }, file))
@@ -96,6 +125,9 @@ impl Target {
     }
 
     fn publish(mut self) -> Result<()> {
+        if self.done {
+            return Ok(());
+        }
         std::fs::rename(&self.temporary, &self.path).map_err(|e| self.error(&e))?;
         self.done = true;
         Ok(())

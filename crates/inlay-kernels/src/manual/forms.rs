@@ -180,6 +180,13 @@ pub(super) static FORMS: &[Described] = &[
         "nextval('a_sequence') - currval('a_sequence') = 0",
     ),
     form(
+        "lastval",
+        Category::System,
+        &["lastval() -> BIGINT"],
+        "the number that any sequence gave last in this connection",
+        "nextval('a_sequence') - lastval() = 0",
+    ),
+    form(
         "setval",
         Category::System,
         &["setval(VARCHAR, BIGINT) -> BIGINT", "setval(VARCHAR, BIGINT, BOOLEAN) -> BIGINT"],
@@ -241,6 +248,24 @@ pub(super) static FORMS: &[Described] = &[
         "json_object_keys(json_object('a', 1, 'b', 2)) = 'a, b'",
     )
     .aliases(&["jsonb_object_keys"]),
+    form(
+        "json_to_record",
+        Category::Table,
+        &["json_to_record(JSON) AS t(name type, ...)"],
+        "an object as a row of the columns that are named behind it",
+        "* FROM json_to_record('{\"a\":1,\"b\":2}') AS t(a INTEGER) = '1'",
+    )
+    .aliases(&["jsonb_to_record"])
+    .kind(Kind::Table),
+    form(
+        "json_to_recordset",
+        Category::Table,
+        &["json_to_recordset(JSON) AS t(name type, ...)"],
+        "a row for each object of an array, of the columns that are named behind it",
+        "* FROM json_to_recordset('[{\"a\":1},{\"a\":2}]') AS t(a INTEGER) = '1, 2'",
+    )
+    .aliases(&["jsonb_to_recordset"])
+    .kind(Kind::Table),
     form(
         "jsonb_path_query",
         Category::Table,

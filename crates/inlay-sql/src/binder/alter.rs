@@ -171,9 +171,10 @@ impl Binder<'_> {
                 self.rename_column(altering, index, new_name)
             }
             AlterAction::RenameTable { new_name } => self.rename_table(altering, new_name),
-            AlterAction::SetType { name, data_type, using } => {
+            AlterAction::SetType { name, data_type, using, collation } => {
                 let index = index(self, altering, name)?;
                 let data_type = self.known_type(data_type, name.pos)?;
+                self.set_collation(altering, index, &data_type, collation.as_deref(), name.pos)?;
                 self.set_type(altering, index, data_type, using.as_ref(), name.pos)
             }
             AlterAction::SetNotNull(name) => {
@@ -441,6 +442,39 @@ impl Binder<'_> {
             });
             altering.altered_sequences[index].owner.iter_mut().for_each(&change);
         }
+    }
+
+    /// Gives a column the collation that stands behind its new type; without one it has none.
+    fn set_collation(
+        &mut self,
+        altering: &mut Altering,
+        index: usize,
+        ty: &LogicalType,
+        collation: Option<&str>,
+        pos: Pos,
+    ) -> Result<()> {
+        let column = &altering.schema.columns[index];
+        if column.collation.as_deref() == collation {
+            return Ok(());
+        }
+        let name = column.name.clone();
+        if let Some(collation) = collation {
+            if *ty != LogicalType::Varchar {
+                let message =
+                    format!("column \"{name}\" of type {ty} cannot have a collation: only VARCHAR has");
+                return Err(self.at(Error::bind(message), pos));
+            }
+            self.collation(collation, pos)?;
+        }
+        if let Some(&other) = self.computed_from(altering, index)?.first() {
+            let other = computed_name(&altering.schema.columns[other]);
+            let message =
+                format!("the collation of column \"{name}\" cannot change: {other} is computed from it");
+            return Err(self.at(Error::bind(message), pos));
+        }
+        altering.schema.columns[index].collation = collation.map(str::to_string);
+        altering.retyped.push(index);
+        Ok(())
     }
 
     fn set_type(

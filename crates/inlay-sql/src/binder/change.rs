@@ -339,7 +339,7 @@ impl Binder<'_> {
 
     /// The key whose conflicts are meant; `None`: every key.
     fn conflict_key(
-        &self,
+        &mut self,
         conflict: &ast::OnConflict,
         database: &str,
         table: &TableEntry,
@@ -368,6 +368,9 @@ impl Binder<'_> {
                     table.name
                 );
                 Err(self.at(Error::bind(message), names.first().map_or(conflict.pos, |name| name.pos)))
+            }
+            ConflictTarget::Index { keys: written, filter } => {
+                self.conflict_index(table, &keys, written, filter.as_ref(), conflict.pos).map(Some)
             }
             ConflictTarget::Constraint(name) => {
                 let named: Vec<(String, Vec<usize>)> =

@@ -6,7 +6,7 @@
 
 use super::Binder;
 use crate::parser::ast::{self, ExprKind, Pos};
-use crate::plan::{AggregateExpr, ColumnId, Expr};
+use crate::plan::{AggregateExpr, ColumnId, Expr, Plan};
 use inlay_catalog::near_names;
 use inlay_kernels::registry::{ArgType, resolve_aggregate};
 use inlay_kernels::{LOCALES, locale_of};
@@ -32,6 +32,13 @@ pub(super) enum Step {
     Function(&'static str),
     /// The sort key in a language, always last: it is no text any more.
     Locale(String),
+}
+
+/// A column that is grouped by what a collation makes of it.
+pub(super) struct FirstText {
+    column: ColumnId,
+    key: ColumnId,
+    first: ColumnId,
 }
 
 /// The steps of a collation, in the order in which they apply.
@@ -170,6 +177,40 @@ impl Binder<'_> {
             collated.push((self.columns.add("collation_key", key.ty()), key));
         }
         Ok(collated)
+    }
+
+    /// Gives the first texts of groups, which have the ids of `written`, ids of their own.
+    pub(super) fn first_texts(
+        &mut self,
+        written: &[ColumnId],
+        keys: &[(ColumnId, Expr)],
+        aggregates: &mut [(ColumnId, AggregateExpr)],
+    ) -> Vec<FirstText> {
+        let mut texts = Vec::new();
+        for (&column, (key, _)) in written.iter().zip(keys) {
+            if let Some((id, _)) = aggregates.iter_mut().find(|(id, _)| *id == column && column != *key) {
+                *id = self.columns.copy_of(column);
+                texts.push(FirstText { column, key: *key, first: *id });
+            }
+        }
+        texts
+    }
+
+    /// Behind grouping sets: the first text of a group; NULL, as its key is, in sets that do not group by it.
+    pub(super) fn with_first_texts(&self, plan: Plan, texts: &[FirstText]) -> Plan {
+        if texts.is_empty() {
+            return plan;
+        }
+        let is_part = |id: &ColumnId| texts.iter().any(|text| text.first == *id || text.key == *id);
+        let others = plan.output().into_iter().filter(|id| !is_part(id)).map(|id| (id, self.column(id)));
+        let mut items: Vec<(ColumnId, Expr)> = others.collect();
+        items.extend(texts.iter().map(|text| {
+            let ty = self.columns.ty(text.column);
+            let is_null = Expr::IsNull(Box::new(self.column(text.key)));
+            let branches = vec![(is_null, Expr::Literal { value: Value::Null, ty: ty.clone() })];
+            (text.column, Expr::Case { branches, otherwise: Box::new(self.column(text.first)), ty })
+        }));
+        plan.project(items)
     }
 
     /// What `value` is compared by.

@@ -67,10 +67,19 @@ impl Binder<'_> {
             Some(format) => format == "parquet",
             None => path.to_lowercase().ends_with(".parquet"),
         };
-        if let Some(other) = format.filter(|format| format != "parquet" && format != "csv") {
+        let lower = path.to_lowercase();
+        let is_json = match format.as_deref() {
+            Some(format) => format == "json",
+            None => [".json", ".ndjson", ".jsonl"].iter().any(|ending| lower.ends_with(ending)),
+        };
+        if let Some(other) = format.filter(|format| !matches!(format.as_str(), "parquet" | "csv" | "json")) {
             return Err(self.at(Error::unsupported(format!("COPY with FORMAT {other}")), pos));
         }
-        let reader = if is_parquet { "read_parquet" } else { "read_csv" };
+        let reader = match (is_parquet, is_json) {
+            (true, _) => "read_parquet",
+            (_, true) => "read_json",
+            _ => "read_csv",
+        };
         let says_types = |(name, _): &(String, Value)| {
             matches!(name.as_str(), "types" | "dtypes" | "column_types" | "columns" | "all_varchar")
         };

@@ -63,6 +63,11 @@ pub trait Databases: Sync {
     /// Every sequence of a database.
     fn sequences(&self, database: &str) -> Vec<Arc<dyn Sequence>>;
 
+    /// What tells the value that the session got last from any sequence.
+    fn last_value(&self) -> Option<LastValue> {
+        None
+    }
+
     /// Column positions of every key that is enforced on a table, by constraints and by unique indexes.
     fn unique_keys(&self, _database: &str, table: &TableEntry) -> Vec<Vec<usize>> {
         table.table.schema().all_keys()
@@ -74,6 +79,9 @@ pub trait Databases: Sync {
     /// Names of all table functions.
     fn table_function_names(&self) -> Vec<&'static str>;
 }
+
+/// The value that a session got last from a sequence, if it got one.
+pub type LastValue = Arc<dyn Fn() -> Option<i64> + Send + Sync>;
 
 /// What a catalog on its own is called.
 const MEMORY: &str = "memory";

@@ -277,7 +277,9 @@ impl Binder<'_> {
             return Err(self.at(Error::UndefinedFunction { message, candidates }, pos));
         }
         if super::unnest::gives_rows(&name) {
-            return self.unnest_table(&name, call, ordinality, alias);
+            let plan = self.unnest_table(&name, call, ordinality, alias)?;
+            self.keep_own_name(&name, alias)?;
+            return Ok(plan);
         }
         if is_query_function(&name) {
             let bound = self.query_function(&name, call)?;
@@ -286,6 +288,10 @@ impl Binder<'_> {
         }
         if matches!(name.as_str(), "json_each" | "json_tree" | "json_each_text" | "jsonb_each_text") {
             return self.rows_of_structs(call, ordinality, alias);
+        }
+        if matches!(&*name, "json_to_record" | "jsonb_to_record" | "json_to_recordset" | "jsonb_to_recordset")
+        {
+            return self.json_records(call, alias);
         }
         if ordinality {
             return self.numbered_rows(call, alias);
@@ -324,7 +330,45 @@ impl Binder<'_> {
             only.0.clone_from(&alias.name.value);
         }
         self.add_relation(&name, columns, alias)?;
+        self.keep_own_name(&name, alias)?;
         Ok(plan)
+    }
+
+    /// The one column of a series can be called as the series is, unless its alias names the column, too.
+    fn keep_own_name(&mut self, series: &str, alias: Option<&TableAlias>) -> Result<()> {
+        let name = match series {
+            "range" => "range",
+            "generate_series" => "generate_series",
+            "unnest" => "unnest",
+            _ => return Ok(()),
+        };
+        if alias.is_none_or(|alias| !alias.columns.is_empty()) {
+            return Ok(());
+        }
+        if let Some([only]) =
+            self.scope()?.relations.last_mut().map(|relation| relation.columns.as_mut_slice())
+        {
+            only.other_name = Some(name);
+        }
+        Ok(())
+    }
+
+    /// `json_to_record(x) AS t(a INTEGER)`: `(SELECT unnest([from_json(x, '{"a": "INTEGER"}')], max_depth := 2))`, and of
+    /// each object of an array; the parser puts the structure behind the arguments.
+    fn json_records(&mut self, call: &FunctionCall, alias: Option<&TableAlias>) -> Result<Plan> {
+        let (name, pos) = (call.name.value.to_lowercase(), call.name.pos);
+        if call.arguments.len() != 2 {
+            let message =
+                format!("{name} needs the columns of its rows: {name}(x) AS t(a INTEGER, b VARCHAR)");
+            return Err(self.at(Error::bind(message), pos));
+        }
+        let build = super::build::Build(pos);
+        let mut list = build.call("from_json", call.arguments.clone());
+        if !name.ends_with("set") {
+            list = build.call("list_value", vec![list]);
+        }
+        let call = build.function(&name, vec![list]);
+        self.rows_of_structs(&call, false, alias)
     }
 
     /// A table function WITH ORDINALITY: its rows, numbered as they come.
@@ -367,7 +411,9 @@ impl Binder<'_> {
         let list = build.call(name, call.arguments.clone());
         let column = alias.map_or(name, |alias| alias.name.value.as_str());
         let item = build.item(build.call("unnest", vec![list]), column);
-        self.written_query(build.select(vec![item], Vec::new()), name, alias, call.name.pos)
+        let plan = self.written_query(build.select(vec![item], Vec::new()), name, alias, call.name.pos)?;
+        self.keep_own_name(name, alias)?;
+        Ok(plan)
     }
 
     /// Values of a call's arguments, which must be constant.
@@ -638,6 +684,8 @@ fn reader_of(name: &ObjectName) -> Option<&'static str> {
     let ends = |endings: &[&str]| endings.iter().any(|ending| lower.ends_with(ending));
     if ends(&[".parquet", ".parq"]) {
         Some("read_parquet")
+    } else if ends(&[".json", ".ndjson", ".jsonl"]) {
+        Some("read_json")
     } else if ends(&[".csv", ".tsv", ".tbl", ".csv.gz"]) || (name.is_string && ends(&[".txt"])) {
         Some("read_csv")
     } else {

@@ -3,7 +3,7 @@
 use super::coerce::{arg_type, concrete, without_null_columns};
 use super::scope::Phase;
 use super::{AggregateFrame, Binder};
-use crate::parser::ast::{self, FunctionCall, Pos, SortOrder};
+use crate::parser::ast::{self, ExprKind, FunctionCall, Literal, Pos, SortOrder};
 use crate::plan::{AggregateExpr, CompareOp, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
 use inlay_kernels::AggregateFunction;
@@ -15,6 +15,11 @@ use std::sync::Arc;
 
 /// There are no users; this is what they are called.
 const USER: &str = "inlay";
+
+/// Whether an expression is written as a list.
+fn is_list(written: &ast::Expr) -> bool {
+    matches!(&written.kind, ExprKind::Function(call) if call.name.value == "list_value")
+}
 
 impl Binder<'_> {
     /// What a name that is no column says of the session: `current_user` is written without parentheses.
@@ -112,6 +117,43 @@ impl Binder<'_> {
         self.call("date_part", vec![Expr::literal(Value::Varchar(field)), input], pos)
     }
 
+    /// `strptime(x, ['%Y-%m-%d', '%d.%m.%Y'])`: by the first format that fits.
+    fn first_format(&mut self, name: &str, arguments: &[ast::Expr], pos: Pos) -> Result<Expr> {
+        let [text, formats] = arguments else { return Err(Error::internal("strptime of a list")) };
+        let ExprKind::Function(list) = &formats.kind else {
+            return Err(Error::internal("strptime of a list"));
+        };
+        let Some((last, others)) = list.arguments.split_last() else {
+            return Err(self.at(Error::bind(format!("{name} needs at least one format")), formats.pos));
+        };
+        let build = super::build::Build(pos);
+        let by = |name: &str, format: &ast::Expr| build.call(name, vec![text.clone(), format.clone()]);
+        let mut tries: Vec<ast::Expr> = others.iter().map(|format| by("try_strptime", format)).collect();
+        tries.push(by(name, last));
+        let call = build.call("coalesce", tries);
+        self.expr(&call)
+    }
+
+    /// `date_part(['year', 'month'], x)`: a struct of the parts.
+    fn date_parts(&mut self, arguments: &[ast::Expr], pos: Pos) -> Result<Expr> {
+        let [fields, input] = arguments else { return Err(Error::internal("date_part of a list")) };
+        let ExprKind::Function(list) = &fields.kind else {
+            return Err(Error::internal("date_part of a list"));
+        };
+        let build = super::build::Build(pos);
+        let mut made = build.function("struct_pack", Vec::new());
+        for field in &list.arguments {
+            let ExprKind::Literal(Literal::String(name)) = &field.kind else {
+                let message = "date_part takes a list of names of parts: date_part(['year', 'month'], x)";
+                return Err(self.at(Error::bind(message), field.pos));
+            };
+            let part = build.call("date_part", vec![field.clone(), input.clone()]);
+            let part = build.cast(part, LogicalType::BigInt);
+            made.named.push((build.ident(name.clone()), part));
+        }
+        self.expr(&build.expr(ExprKind::Function(made)))
+    }
+
     fn special_form(&mut self, name: &str, call: &FunctionCall, pos: Pos) -> Result<Option<Expr>> {
         let arguments = call.arguments.as_slice();
         let count = |range: std::ops::RangeInclusive<usize>| {
@@ -154,6 +196,12 @@ impl Binder<'_> {
                 let [then, otherwise] = values;
                 self.case_of(vec![condition], vec![then?, otherwise?], pos)?
             }
+            "date_part" | "datepart" if matches!(arguments, [fields, _] if is_list(fields)) => {
+                self.date_parts(arguments, pos)?
+            }
+            "strptime" | "try_strptime" if matches!(arguments, [_, formats] if is_list(formats)) => {
+                self.first_format(name, arguments, pos)?
+            }
             "try" => self.attempt(call, pos)?,
             "<=>" => {
                 count(2..=2)?;
@@ -178,6 +226,7 @@ impl Binder<'_> {
             "version" if arguments.is_empty() => {
                 Expr::literal(Value::Varchar(concat!("v", env!("CARGO_PKG_VERSION")).into()))
             }
+            "lastval" if arguments.is_empty() => self.last_value()?,
             "nextval" => self.sequence_call("nextval", call, pos)?,
             "currval" => self.sequence_call("currval", call, pos)?,
             "setval" => self.set_sequence(call, pos)?,

@@ -9,9 +9,10 @@ use super::Binder;
 use super::coerce::concrete;
 use super::object::Target;
 use super::row::with_columns;
-use crate::parser::ast::{self, ExprKind};
+use crate::optimizer::indexed::follows;
+use crate::parser::ast::{self, ExprKind, Pos};
 use crate::plan::{self, ColumnId, Expr, IndexedColumn, ScanColumn};
-use inlay_catalog::{ColumnSchema, SYSTEM, TableSchema, qualified, schema_of};
+use inlay_catalog::{ColumnSchema, SYSTEM, TableEntry, TableSchema, qualified, schema_of};
 use inlay_kernels::function::Volatility;
 use inlay_storage::store::DefinitionKind;
 use inlay_storage::{IndexedExpression, Origin};
@@ -28,7 +29,7 @@ pub(super) fn visible_columns(
 
 impl Binder<'_> {
     pub(super) fn create_index(&mut self, create: &ast::CreateIndex) -> Result<plan::Statement> {
-        let Target { database, entry } = self.table(&create.table)?;
+        let Target { database, entry } = self.table_or_materialized(&create.table)?;
         let mut schema = entry.table.schema().clone();
         let condition = match &create.filter {
             None => None,
@@ -162,6 +163,62 @@ impl Binder<'_> {
         }
         self.macros = macros;
         self.aggregate_frames = frames;
+    }
+
+    /// The unique index that ON CONFLICT names by its columns and expressions, and by a filter that implies its condition.
+    pub(super) fn conflict_index(
+        &mut self,
+        table: &TableEntry,
+        keys: &[Vec<usize>],
+        written: &[ast::Expr],
+        filter: Option<&ast::Expr>,
+        pos: Pos,
+    ) -> Result<Vec<usize>> {
+        let schema = table.table.schema();
+        let mut wanted = Vec::with_capacity(written.len());
+        for key in written {
+            wanted.push(self.row_expr(schema, key, "ON CONFLICT")?);
+        }
+        let mut known = Expr::boolean(true);
+        if let Some(filter) = filter {
+            let bound = self.row_expr(schema, filter, "the WHERE of ON CONFLICT")?;
+            known = self.boolean(bound, filter.pos, "WHERE")?;
+        }
+        for key in keys {
+            if self.is_conflict_index(schema, key, &wanted, &known)? {
+                return Ok(key.clone());
+            }
+        }
+        let message = format!(
+            "table \"{}\" has no unique index on these keys{}; CREATE UNIQUE INDEX makes one",
+            table.name,
+            if filter.is_some() { " whose condition follows from this WHERE" } else { "" }
+        );
+        Err(self.at(Error::bind(message), written.first().map_or(pos, |key| key.pos)))
+    }
+
+    fn is_conflict_index(
+        &mut self,
+        schema: &TableSchema,
+        key: &[usize],
+        wanted: &[Expr],
+        known: &Expr,
+    ) -> Result<bool> {
+        let mut left: Vec<&Expr> = wanted.iter().collect();
+        for &position in key {
+            let column = &schema.columns[position];
+            let plain = Expr::Column { id: ColumnId(position as u32), ty: column.ty.clone() };
+            let (expr, condition) = match self.indexed_expression(schema, column)? {
+                Some(found) => found,
+                None => (plain, None),
+            };
+            let holds = condition.is_none_or(|needed| follows(needed, known.clone()));
+            let Some(place) = left.iter().position(|wanted| **wanted == expr).filter(|_| holds) else {
+                return Ok(false);
+            };
+            left.remove(place);
+        }
+        Ok(left.is_empty())
     }
 
     /// What a hidden column is computed by, over the columns of the table; without it the index is not used.

@@ -198,6 +198,14 @@ impl Binder<'_> {
         }
     }
 
+    /// As [`Binder::table`], and the rows of a materialized view, which nothing but REFRESH changes.
+    pub(super) fn table_or_materialized(&self, name: &ObjectName) -> Result<Target> {
+        match self.object(name)? {
+            Some((database, CatalogEntry::Table(entry))) => Ok(Target { database, entry }),
+            _ => self.table(name),
+        }
+    }
+
     /// The error for an unknown table or view, with near names.
     pub(super) fn undefined_object(&self, name: &ObjectName) -> Error {
         let database = self.database_for(name).unwrap_or_else(|_| self.context.catalog.current());

@@ -225,19 +225,17 @@ impl Binder<'_> {
                 sql: definition.sql.clone(),
             };
             let bound = self.view(&database, &entry, name.pos())?;
-            let types: Vec<_> = table.table.schema().columns.iter().map(|column| column.ty.clone()).collect();
-            if bound.output.len() != types.len() {
+            let own = super::change::insertable(table.table.schema());
+            if bound.output.len() != own.len() {
                 let message = format!(
                     "materialized view \"{name}\" has {} columns, and its query gives {} by now; create it anew",
-                    types.len(),
+                    own.len(),
                     bound.output.len()
                 );
                 return Err(self.at(Error::bind(message), name.pos()));
             }
-            let (plan, ids) = self.with_types(bound.plan, &bound.output, &types)?;
-            let output = ids.into_iter().zip(bound.output);
-            let output = output.map(|(id, column)| super::Output { id, name: column.name }).collect();
-            Some(self.finish(super::Bound { plan, output }))
+            let bound = self.insert_query(&database, &table, &own, bound, name.pos())?;
+            Some(self.finish(bound))
         } else {
             None
         };

@@ -32,7 +32,7 @@ impl Binder<'_> {
     }
 
     /// USING KEY of a recursion that makes columns.
-    fn keyed(&mut self, query: &Query, output: &[Output], name: &str) -> Result<Option<KeyedRecursion>> {
+    fn keyed(&mut self, query: &Query, output: &[Output], name: &str) -> Result<KeyedRecursion> {
         let mut keys = Vec::with_capacity(query.keys.len());
         for key in &query.keys {
             let Some(position) = output.iter().position(|column| same_name(&column.name, &key.value)) else {
@@ -42,8 +42,9 @@ impl Binder<'_> {
             };
             keys.push(position);
         }
+        // Without keys the rows of all rounds are kept, if the step reads them.
         let recurring = self.columns.add_shared();
-        Ok((!keys.is_empty()).then_some(KeyedRecursion { recurring, keys }))
+        Ok(KeyedRecursion { recurring, keys })
     }
 
     fn recursion(
@@ -74,20 +75,18 @@ impl Binder<'_> {
         let id = self.columns.add_shared();
         let keyed = self.keyed(query, &output, name)?;
         let step_shared = self.shared.len();
-        if let Some(keyed) = &keyed {
-            self.show_cte(&recurring_name(name), keyed.recurring, output.clone());
-        }
+        self.show_cte(&recurring_name(name), keyed.recurring, output.clone());
         self.show_cte(name, id, output.clone());
         let step = self.body(right);
         self.hide_cte();
-        if keyed.is_some() {
-            self.hide_cte();
-        }
+        self.hide_cte();
         let step = step?;
-        let read: Vec<SharedId> =
-            std::iter::once(id).chain(keyed.as_ref().map(|keyed| keyed.recurring)).collect();
+        let read: Vec<SharedId> = vec![id, keyed.recurring];
         let own = self.shared.split_off(step_shared);
         let (inside, outside) = divide(own, read.clone());
+        let reads_all = count_shared(&step.plan, keyed.recurring) > 0
+            || inside.iter().any(|one| count_shared(&one.definition, keyed.recurring) > 0);
+        let keyed = (reads_all || !keyed.keys.is_empty()).then_some(keyed);
         self.shared.extend(outside);
         if read.iter().all(|id| count_shared(&step.plan, *id) == 0) && inside.is_empty() {
             let union = self.set_operation(SetOperation::Union, all, false, initial, step)?;

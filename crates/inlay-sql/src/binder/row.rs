@@ -280,8 +280,12 @@ impl Binder<'_> {
         }
         self.over_rows(rows, "RETURNING", pos.unwrap_or_default(), |binder, positions| {
             binder.merge_action = if action {
-                let relations = &binder.scope()?.relations;
-                relations.last().and_then(|relation| relation.columns.first()).map(|column| column.id)
+                let relations = &mut binder.scope()?.relations;
+                let column = relations.last_mut().and_then(|relation| relation.columns.first_mut());
+                column.map(|column| {
+                    column.other_name = Some("merge_action");
+                    column.id
+                })
             } else {
                 None
             };

@@ -119,11 +119,13 @@ pub(super) struct RelationColumn {
     pub(super) merged: Option<ColumnId>,
     /// Left out of `*` and unqualified names: the other side of USING stands for it.
     pub(super) hidden: bool,
+    /// A name that means it where nothing else has that name: `range` in `range(3) a`.
+    pub(super) other_name: Option<&'static str>,
 }
 
 impl RelationColumn {
     pub(super) fn new(name: String, id: ColumnId) -> Self {
-        Self { name, id, merged: None, hidden: false }
+        Self { name, id, merged: None, hidden: false, other_name: None }
     }
 
     /// The column that the unqualified name means.
@@ -268,6 +270,7 @@ pub(super) fn find_column(relations: &[Relation], parts: &[Ident]) -> Result<Opt
         [.., table, column] => (Some(table), column),
         [] => return Ok(None),
     };
+    let written = column;
     let mut found: Option<(ColumnId, &str)> = None;
     for relation in relations {
         if table.is_some_and(|table| !same_name(&relation.name, &table.value)) {
@@ -287,6 +290,23 @@ pub(super) fn find_column(relations: &[Relation], parts: &[Ident]) -> Result<Opt
                 }
                 _ => found = Some((id, &relation.name)),
             }
+        }
+    }
+    if found.is_none() {
+        let meant = |relation: &&Relation| table.is_none_or(|table| same_name(&relation.name, &table.value));
+        let columns = |relation: &'_ Relation| {
+            let is_nameless = relation.name.is_empty();
+            let named = relation.columns.iter().filter(move |column| {
+                column.other_name.is_some_and(|name| same_name(name, &written.value))
+                    && (table.is_some() || !column.hidden || is_nameless)
+            });
+            named
+                .map(|column| if table.is_none() { column.unqualified() } else { column.id })
+                .collect::<Vec<_>>()
+        };
+        let named: Vec<ColumnId> = relations.iter().filter(meant).flat_map(columns).collect();
+        if let [only] = named[..] {
+            return Ok(Some(only));
         }
     }
     if let (None, "rowid") = (found, column.value.to_ascii_lowercase().as_str()) {

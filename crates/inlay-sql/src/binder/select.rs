@@ -126,21 +126,17 @@ impl Binder<'_> {
             let input = self.unnest_grouped(input)?;
             let input = attach(input, aggregate_pending);
             self.regroup(&input, &mut clauses)?;
-            let mut groups = std::mem::take(&mut clauses.groups);
-            if !matches!(select.group_by, GroupBy::Sets { .. }) {
-                groups = self.collated_groups(groups, &mut aggregates)?;
-            } else if groups.iter().any(|(_, key)| self.implied_collation(key).is_some()) {
-                let error = Error::unsupported(
-                    "grouping sets of a column with a collation; group by lower(..) of it",
-                );
-                return Err(self.at(error, select.pos));
-            }
+            let groups = std::mem::take(&mut clauses.groups);
+            let written: Vec<ColumnId> = groups.iter().map(|(id, _)| *id).collect();
+            let groups = self.collated_groups(groups, &mut aggregates)?;
             plan = match &select.group_by {
                 GroupBy::Sets { sets, .. } => {
                     let positions =
                         |set: &Vec<usize>| set.iter().map(|item| clauses.group_items[*item]).collect();
                     let sets = sets.iter().map(positions).collect();
-                    self.grouping_sets(input, groups, sets, aggregates, groupings)?
+                    let texts = self.first_texts(&written, &groups, &mut aggregates);
+                    let plan = self.grouping_sets(input, groups, sets, aggregates, groupings)?;
+                    self.with_first_texts(plan, &texts)
                 }
                 GroupBy::Items(_) | GroupBy::All => {
                     let plan = Plan::Aggregate { input: Box::new(input), groups, aggregates };

@@ -1,6 +1,7 @@
 //! `nextval`, `currval` and `setval`: calls whose kernels hold the sequence, so that they run as any function, a vector at a time.
 
 use super::Binder;
+use super::databases::LastValue;
 use super::object::object_name_of;
 use crate::parser::ast::{FunctionCall, Pos};
 use crate::plan::{Expr, Place};
@@ -27,6 +28,20 @@ struct CurrentValue(Arc<dyn Sequence>);
 impl ScalarKernel for CurrentValue {
     fn eval(&self, _args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         *out = Vector::constant(LogicalType::BigInt, &Value::BigInt(self.0.current_value()?), len)?;
+        Ok(())
+    }
+}
+
+/// `lastval`: the value of `nextval` that came last, of any sequence.
+struct LastOfAny(LastValue);
+
+impl ScalarKernel for LastOfAny {
+    fn eval(&self, _args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+        let Some(last) = (self.0)() else {
+            let message = "lastval is not there before the first nextval of this connection";
+            return Err(Error::invalid_argument(message));
+        };
+        *out = Vector::constant(LogicalType::BigInt, &Value::BigInt(last), len)?;
         Ok(())
     }
 }
@@ -85,6 +100,24 @@ impl Binder<'_> {
         };
         let args = vec![Expr::literal(Value::Varchar(shown)), bound, is_called];
         Ok(Expr::Call { function: Arc::new(function), args, place: self.place(pos) })
+    }
+
+    /// `lastval()`.
+    pub(super) fn last_value(&self) -> Result<Expr> {
+        let Some(last) = self.context.catalog.last_value() else {
+            return Err(Error::unsupported("lastval() without a session"));
+        };
+        let function = ScalarFunction {
+            name: "lastval",
+            arg_types: Vec::new(),
+            return_type: LogicalType::BigInt,
+            null_handling: NullHandling::Special,
+            volatility: Volatility::Volatile,
+            can_fail: true,
+            kernel: Arc::new(LastOfAny(last)),
+            specialize: None,
+        };
+        Ok(Expr::Call { function: Arc::new(function), args: Vec::new(), place: Place::default() })
     }
 
     /// `nextval('name')` or `currval('name')`. The name stays an argument, so that plans show it and calls of different

@@ -326,8 +326,14 @@ impl Binder<'_> {
         let pos = call.name.pos;
         let name = call.name.value.to_lowercase();
         let (list, pending) = self.isolated(|binder| {
-            let args = binder.exprs(&call.arguments)?;
-            binder.call(&name, args, pos)
+            let mut args = binder.exprs(&call.arguments)?;
+            match (name.contains("_to_record"), args.pop()) {
+                (true, Some(list)) => Ok(list),
+                (_, last) => {
+                    args.extend(last);
+                    binder.call(&name, args, pos)
+                }
+            }
         })?;
         let LogicalType::List(element) = list.ty() else {
             return Err(Error::internal(format!("{name} gives no list")));

@@ -44,6 +44,13 @@ pub fn use_columns(indexed: &[IndexedColumn], own: &ColumnSet, predicates: &mut 
     }
 }
 
+/// Whether a condition is TRUE wherever another one is, as far as can be told.
+pub fn follows(needed: Expr, known: Expr) -> bool {
+    let known = conjuncts_of(vec![simplify::expression(known)]);
+    let needed = conjuncts_of(vec![simplify::expression(needed)]);
+    needed.iter().all(|needed| known.iter().any(|known| implies(known, needed)))
+}
+
 /// Puts `column` for `expr` everywhere.
 fn replace(within: &mut Expr, expr: &Expr, column: &Expr) {
     if within == expr {

@@ -16,7 +16,7 @@ mod estimate;
 mod evaluate;
 mod filter_pushdown;
 mod group_keys;
-mod indexed;
+pub(crate) mod indexed;
 mod join_order;
 mod limits;
 pub mod properties;

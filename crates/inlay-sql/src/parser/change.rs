@@ -1,7 +1,7 @@
 //! INSERT, UPDATE, DELETE, MERGE and TRUNCATE.
 
 use super::ast::{
-    ChangingCte, ChangingWith, ConflictAction, ConflictTarget, Delete, Expr, Ident, Insert, Merge,
+    ChangingCte, ChangingWith, ConflictAction, ConflictTarget, Delete, Expr, ExprKind, Ident, Insert, Merge,
     MergeAction, MergeClause, MergeKind, ObjectName, OnConflict, Overriding, Pos, SelectItem, StatementKind,
     TableRef, Update,
 };
@@ -155,9 +155,24 @@ impl Reader<'_> {
         })
     }
 
+    /// `(a, lower(b)) [WHERE filter]`.
+    fn conflict_target(&mut self) -> Result<ConflictTarget> {
+        self.expect(&Token::LParen)?;
+        let keys = self.until_closed(Self::expression)?;
+        let filter = if self.word("where") { Some(self.expression()?) } else { None };
+        let column = |key: &Expr| match &key.kind {
+            ExprKind::Column(parts) => parts.last().cloned(),
+            _ => None,
+        };
+        Ok(match keys.iter().map(column).collect::<Option<Vec<Ident>>>() {
+            Some(columns) if filter.is_none() => ConflictTarget::Columns(columns),
+            _ => ConflictTarget::Index { keys, filter },
+        })
+    }
+
     fn on_conflict(&mut self, pos: Pos) -> Result<OnConflict> {
         let target = if self.parser.peek_token_ref().token == Token::LParen {
-            ConflictTarget::Columns(self.column_list()?)
+            self.conflict_target()?
         } else if self.words(&["on", "constraint"]) {
             ConflictTarget::Constraint(self.identifier()?)
         } else {

@@ -3,8 +3,8 @@
 use super::Reader;
 use super::ast::{
     AlterAction, AlterSequence, ColumnDef, ColumnOrigin, ConstraintKind, CreateIndex, CreateSequence,
-    CreateTable, CreateView, Expr, Ident, OnExisting, Pos, ReferenceAction, SequenceOptions, StatementKind,
-    TableConstraint,
+    CreateTable, CreateView, Expr, ExprKind, Ident, OnExisting, Pos, ReferenceAction, SequenceOptions,
+    StatementKind, TableConstraint,
 };
 use super::convert::{Context, unsupported};
 use super::query::expr_start;
@@ -449,11 +449,13 @@ impl Context<'_, '_> {
                         AlterAction::SetDefault { name, default: self.with_text(value)? }
                     }
                     C::DropDefault => AlterAction::DropDefault(name),
-                    C::SetDataType { data_type, using, .. } => AlterAction::SetType {
-                        data_type: self.data_type(&data_type).map_err(|error| self.at(error, name.pos))?,
-                        using: using.map(|using| self.expr(using)).transpose()?,
-                        name,
-                    },
+                    C::SetDataType { data_type, using, .. } => {
+                        let data_type =
+                            self.data_type(&data_type).map_err(|error| self.at(error, name.pos))?;
+                        let using = using.map(|using| self.expr(using)).transpose()?;
+                        let (using, collation) = collated_column(&name, using);
+                        AlterAction::SetType { name, data_type, using, collation }
+                    }
                     C::AddGenerated { .. } => {
                         return Err(self.at(unsupported("ALTER COLUMN ... ADD GENERATED"), name.pos));
                     }
@@ -497,6 +499,17 @@ fn serial_type(written: &ast::DataType) -> Option<LogicalType> {
         "bigserial" | "serial8" => Some(LogicalType::BigInt),
         "smallserial" | "serial2" => Some(LogicalType::SmallInt),
         _ => None,
+    }
+}
+
+/// `TYPE VARCHAR COLLATE x` comes as `... USING column COLLATE x`.
+fn collated_column(column: &Ident, using: Option<Expr>) -> (Option<Expr>, Option<String>) {
+    match using.map(|using| (using.kind, using.pos)) {
+        None => (None, None),
+        Some((ExprKind::Collate { expr, collation }, _)) if matches!(&expr.kind, ExprKind::Column(parts) if matches!(&parts[..], [only] if only.value == column.value)) => {
+            (None, Some(collation))
+        }
+        Some((kind, pos)) => (Some(Expr { kind, pos }), None),
     }
 }
 

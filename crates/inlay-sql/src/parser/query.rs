@@ -1,8 +1,9 @@
 //! Queries and FROM clauses: `sqlparser`'s to ours.
 
 use super::ast::{
-    BinaryOp, Cte, Distinct, Expr, ExprKind, FunctionCall, GroupBy, Ident, JoinCondition, JoinKind, OrderBy,
-    OrderItem, Pos, Query, QueryBody, Select, SelectItem, SetOperation, SortOrder, TableRef,
+    BinaryOp, Cte, Distinct, Expr, ExprKind, FunctionCall, GroupBy, Ident, JoinCondition, JoinKind, Literal,
+    ObjectName, OrderBy, OrderItem, Pos, Query, QueryBody, Select, SelectItem, SetOperation, SortOrder,
+    TableRef,
 };
 use super::convert::{Context, pos_of, unsupported};
 use super::expr::{is_system_schema, start_of};
@@ -312,32 +313,61 @@ impl Context<'_, '_> {
         self.deeper(|| self.table_factor_inner(factor))
     }
 
+    /// The columns of `json_to_record(x) AS t(a INTEGER, b VARCHAR)`, as a structure that `from_json` reads.
+    fn structure(&self, function: &ObjectName, alias: &ast::TableAlias) -> Option<Result<Expr>> {
+        let name = function.last().to_lowercase();
+        if !matches!(
+            &*name,
+            "json_to_record" | "jsonb_to_record" | "json_to_recordset" | "jsonb_to_recordset"
+        ) {
+            return None;
+        }
+        let pos = function.pos();
+        let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+        let mut fields = Vec::with_capacity(alias.columns.len());
+        for column in &alias.columns {
+            let Some(ty) = &column.data_type else {
+                let message = format!("{name} needs the type of each column: AS t(a INTEGER, b VARCHAR)");
+                return Some(Err(self.at(Error::bind(message), pos)));
+            };
+            match self.data_type(ty) {
+                Ok(ty) => fields.push(format!("{}: {}", quoted(&column.name.value), quoted(&ty.to_string()))),
+                Err(error) => return Some(Err(self.at(error, pos))),
+            }
+        }
+        let text = format!("{{{}}}", fields.join(", "));
+        let text = if name.ends_with("set") { format!("[{text}]") } else { text };
+        Some(Ok(Expr { kind: ExprKind::Literal(Literal::String(text)), pos }))
+    }
+
     fn table_factor_inner(&self, factor: TableFactor) -> Result<TableRef> {
         match factor {
-            TableFactor::Table { name, alias, args, sample, with_ordinality, version, .. } => {
+            TableFactor::Table { name, mut alias, args, sample, with_ordinality, version, .. } => {
                 let name = self.object_name(&name)?;
                 if version.is_some() || (with_ordinality && args.is_none()) {
                     return Err(self.at(unsupported("WITH ORDINALITY or a version of a table"), name.pos()));
                 }
+                let structure = alias.as_mut().and_then(|alias| self.structure(&name, alias)).transpose()?;
                 let alias = self.table_alias(alias)?;
                 let table = match args {
                     Some(args) if name.last() == super::rewrite::PIECE_CALL => {
                         self.piece(self.piece_number(&args.args)?, alias)?
                     }
                     None => TableRef::Table { name, alias },
-                    Some(args) => TableRef::Function {
-                        call: self.table_function(name, args.args)?,
-                        alias,
-                        lateral: false,
-                        ordinality: with_ordinality,
-                    },
+                    Some(args) => {
+                        let mut call = self.table_function(name, args.args)?;
+                        call.arguments.extend(structure);
+                        TableRef::Function { call, alias, lateral: false, ordinality: with_ordinality }
+                    }
                 };
                 Ok(self.sampled(table, sample))
             }
-            TableFactor::Function { lateral, name, args, alias, with_ordinality } => {
+            TableFactor::Function { lateral, name, args, mut alias, with_ordinality } => {
                 let name = self.object_name(&name)?;
+                let structure = alias.as_mut().and_then(|alias| self.structure(&name, alias)).transpose()?;
                 let alias = self.table_alias(alias)?;
-                let call = self.table_function(name, args)?;
+                let mut call = self.table_function(name, args)?;
+                call.arguments.extend(structure);
                 Ok(TableRef::Function { call, alias, lateral, ordinality: with_ordinality })
             }
             TableFactor::Derived { lateral, subquery, alias, sample } => {

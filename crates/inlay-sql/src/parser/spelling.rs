@@ -45,7 +45,7 @@ impl Reader<'_> {
 
 /// Rewrites the tokens of what the crate does not read.
 pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    super::type_words::respell(name_columns(merge_using(pivots(tokens))))
+    super::type_words::respell(collated_types(name_columns(short_merges(merge_using(pivots(tokens))))))
 }
 
 fn is_word(token: &TokenWithSpan, expected: &str) -> bool {
@@ -123,6 +123,76 @@ fn merge_using(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let condition = condition(&target, &source, &columns, &tokens[second]);
         at = second + condition.len();
         tokens.splice(second..=end, condition);
+    }
+    tokens
+}
+
+/// In MERGE, `THEN UPDATE` and `THEN INSERT` alone are `UPDATE SET *` and `INSERT *`, as `BY NAME` behind them says.
+fn short_merges(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| is_keyword(token, Keyword::MERGE)) {
+        return tokens;
+    }
+    let mut at = 0;
+    while let Some(then) = (at..tokens.len()).find(|&index| is_keyword(&tokens[index], Keyword::THEN)) {
+        at = then + 1;
+        let solid = |from: usize| (from..tokens.len()).find(|&index| !is_blank(&tokens[index]));
+        let Some(action) = solid(at) else { break };
+        let update = is_keyword(&tokens[action], Keyword::UPDATE);
+        if !update && !is_keyword(&tokens[action], Keyword::INSERT) {
+            continue;
+        }
+        let mut end = action + 1;
+        if let Some(by) = solid(end).filter(|&by| is_keyword(&tokens[by], Keyword::BY))
+            && let Some(name) = solid(by + 1).filter(|&name| is_keyword(&tokens[name], Keyword::NAME))
+        {
+            end = name + 1;
+        }
+        let ends = |index: usize| {
+            matches!(tokens[index].token, Token::SemiColon | Token::EOF)
+                || [Keyword::WHEN, Keyword::RETURNING].iter().any(|&word| is_keyword(&tokens[index], word))
+        };
+        if solid(end).is_some_and(|next| !ends(next)) {
+            continue;
+        }
+        let span = tokens[action].span;
+        let mut all = Vec::new();
+        for token in update.then(|| Token::make_keyword("SET")).into_iter().chain([Token::Mul]) {
+            all.push(TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span });
+            all.push(TokenWithSpan { token, span });
+        }
+        all.push(TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span });
+        tokens.splice(action + 1..end, all);
+    }
+    tokens
+}
+
+/// Writes `ALTER a TYPE VARCHAR COLLATE x` as `... TYPE VARCHAR USING a COLLATE x`, which the crate reads.
+fn collated_types(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let first = tokens.iter().find(|token| !is_blank(token));
+    if !first.is_some_and(|token| is_keyword(token, Keyword::ALTER)) {
+        return tokens;
+    }
+    let mut at = 0;
+    while let Some(word) = (at..tokens.len()).find(|&index| is_keyword(&tokens[index], Keyword::TYPE)) {
+        at = word + 1;
+        let before = tokens[..word].iter().rev().filter(|token| !is_blank(token));
+        let mut before =
+            before.skip_while(|token| is_keyword(token, Keyword::DATA) || is_keyword(token, Keyword::SET));
+        let Some(column) = before.next().filter(|token| matches!(token.token, Token::Word(_))).cloned()
+        else {
+            continue;
+        };
+        let ends = |index: &usize| {
+            matches!(tokens[*index].token, Token::Comma | Token::SemiColon | Token::EOF)
+                || [Keyword::USING, Keyword::COLLATE].iter().any(|&word| is_keyword(&tokens[*index], word))
+        };
+        let end = (at..tokens.len()).find(ends).filter(|&end| is_keyword(&tokens[end], Keyword::COLLATE));
+        let Some(collate) = end else { continue };
+        let span = tokens[collate].span;
+        let blank = TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span };
+        let using = TokenWithSpan { token: Token::make_keyword("USING"), span };
+        tokens.splice(collate..collate, [using, blank.clone(), column, blank]);
+        at = collate + 5;
     }
     tokens
 }

@@ -328,6 +328,9 @@ impl Reader<'_> {
     /// `SET [SESSION | GLOBAL | LOCAL] name = value`, `SET name TO value`.
     fn set(&mut self) -> Result<StatementKind> {
         self.parser.next_token();
+        if self.nth_word_is(0, "constraints") && self.parser.peek_nth_token_ref(1).token != Token::Eq {
+            return self.set_constraints();
+        }
         if let Some(session) = self.starts_set_transaction() {
             return Ok(StatementKind::SetTransaction { modes: self.transaction_modes()?, session });
         }
@@ -457,11 +460,16 @@ impl Reader<'_> {
                 if !matches!(stream.as_str(), "STDOUT" | "STDIN" | "PROGRAM") {
                     return self.syntax("a file name in single quotes");
                 }
+                let alternative = match stream.as_str() {
+                    "STDOUT" => "COPY ... TO '/dev/stdout' writes there, and execute(query) gives the rows",
+                    "STDIN" => {
+                        "COPY ... FROM '/dev/stdin' reads a redirected file, and executemany takes rows"
+                    }
+                    _ => "run the program yourself and name its file in single quotes",
+                };
                 let error = Error::Unsupported {
-                    feature: format!("COPY with {stream} (a library has no standard input and output)"),
-                    alternative: Some(
-                        "name a file in single quotes, or fetch the rows of a query".to_string(),
-                    ),
+                    feature: format!("COPY with {stream} (the library itself has no standard streams)"),
+                    alternative: Some(alternative.to_string()),
                 };
                 return Err(error.at(path_pos.line, path_pos.column, self.sql));
             }

@@ -509,7 +509,8 @@ fn literal(value: &Value) -> String {
     }
 }
 
-fn json_string(text: &str) -> String {
+/// A text as a JSON string.
+pub fn json_string(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

@@ -23,6 +23,11 @@ impl HeldRows {
         Self { name, columns, rows: OnceLock::new(), is_read: AtomicBool::new(false) }
     }
 
+    /// What it is called in the statement.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Notes that the statement reads it.
     pub fn note_read(&self) {
         self.is_read.store(true, Ordering::Relaxed);

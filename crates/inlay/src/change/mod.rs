@@ -6,7 +6,7 @@
 //! ```
 //! - [`rows`]: expressions over rows in hand. [`checks`]: CHECK. [`lookup`]: rows by the values of columns.
 //! - [`writer`]: the one way by which rows change. [`foreign_keys`]: what follows from it.
-//! - `insert`, `conflict`, `update`, `delete`, `merge`: one statement each; `changing`: several in a WITH. [`returning`]: its answer.
+//! - `insert`, `conflict`, `update`, `delete`, `merge`: one statement each; `changing`: several in a WITH, shown by `explain`. [`returning`]: its answer.
 //!
 //! Invariants
 //! - Constraints hold at the end of each statement, not in between. A statement that fails leaves nothing: whoever runs
@@ -17,6 +17,7 @@ mod changing;
 pub(crate) mod checks;
 mod conflict;
 mod delete;
+mod explain;
 pub(crate) mod foreign_keys;
 mod insert;
 pub(crate) mod lookup;

@@ -7,6 +7,7 @@ pub(crate) mod nested;
 pub(super) mod parts;
 pub(super) mod postgres;
 pub(super) mod rows;
+pub mod table;
 mod value;
 
 use super::columns::{Column, TextColumn, write_bytes, write_bytes_or_null};

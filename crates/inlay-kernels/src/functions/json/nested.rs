@@ -150,7 +150,7 @@ pub(super) fn text_of(json: &Json<'_>) -> String {
 }
 
 /// A part as a value of type `ty`. Where it does not fit: an error if `strict`, else NULL.
-fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value> {
+pub(super) fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value> {
     let each = |items: &[Json<'_>], ty: &LogicalType| {
         items.iter().map(|item| as_type(item, ty, strict)).collect::<Result<Vec<Value>>>()
     };

@@ -44,6 +44,11 @@ pub struct OnConflict {
 pub enum ConflictTarget {
     Any,
     Columns(Vec<Ident>),
+    /// `(columns and expressions) [WHERE filter]`: a unique index on expressions, or a partial one.
+    Index {
+        keys: Vec<Expr>,
+        filter: Option<Expr>,
+    },
     Constraint(Ident),
 }
 

@@ -130,7 +130,7 @@ pub enum AlterAction {
     DropColumn { name: Ident, if_exists: bool, cascade: bool },
     RenameColumn { name: Ident, new_name: Ident },
     RenameTable { new_name: Ident },
-    SetType { name: Ident, data_type: LogicalType, using: Option<Expr> },
+    SetType { name: Ident, data_type: LogicalType, using: Option<Expr>, collation: Option<String> },
     SetNotNull(Ident),
     DropNotNull(Ident),
     SetDefault { name: Ident, default: (Expr, String) },

@@ -1,0 +1,185 @@
+//! JSON files as tables: `read_json('a.json')`, with columns and types found out from the documents.
+//!
+//! ```text
+//! split    where documents begin and end: lines, one after the other, or the elements of one array
+//! options  what a user may say
+//! scan     documents into vectors, a chunk of the file per morsel
+//! ```
+//! Documents that are objects give a column per key; other documents are one column `json`. A document that is malformed
+//! or of another type than its column is an error with file and line, unless `ignore_errors` is set.
+
+mod options;
+mod scan;
+mod split;
+
+use crate::paths;
+use crate::per_file::PerFile;
+use inlay_catalog::{FileAccess, ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
+use inlay_kernels::documents::{RowReader, Shape};
+use inlay_types::{Error, LogicalType, Result, Value};
+use options::{JsonOptions, Records};
+use scan::JsonScan;
+use split::Splitter;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// `read_json`, under one of its names.
+#[derive(Debug)]
+pub struct ReadJson {
+    name: &'static str,
+    access: Arc<FileAccess>,
+}
+
+/// The names, and whether each gives whole documents.
+pub const NAMES: [(&str, bool); 7] = [
+    ("read_json", false),
+    ("read_json_auto", false),
+    ("read_ndjson", false),
+    ("read_ndjson_auto", false),
+    ("read_json_objects", true),
+    ("read_json_objects_auto", true),
+    ("read_ndjson_objects", true),
+];
+
+impl ReadJson {
+    /// The reader of files that `access` allows.
+    pub fn new(name: &'static str, access: &Arc<FileAccess>) -> Self {
+        Self { name, access: Arc::clone(access) }
+    }
+}
+
+impl TableFunction for ReadJson {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+        let files = paths::expand(self.name, args, &self.access)?;
+        let (per_file, named) = PerFile::take(named)?;
+        let options = JsonOptions::read(self.name, &named)?;
+        per_file.open(files, &|paths: &[String]| Ok(Arc::new(self.source(paths.into(), &options)?)))
+    }
+}
+
+impl ReadJson {
+    fn source(&self, files: Arc<[String]>, options: &JsonOptions) -> Result<JsonFiles> {
+        let is_whole = NAMES.iter().any(|(name, whole)| *name == self.name && *whole);
+        let columns = match (&options.columns, is_whole) {
+            (_, true) => vec![Column::whole(LogicalType::Json)],
+            (Some(given), _) => {
+                given.iter().map(|(name, ty)| Column::of_key(name, name, ty.clone())).collect()
+            }
+            (None, _) => found_columns(&files, options)?,
+        };
+        let shown = |column: &Column| SourceColumn { name: column.name.clone(), ty: column.ty.clone() };
+        let shown = columns.iter().map(shown).collect();
+        Ok(JsonFiles { name: self.name, files, columns: columns.into(), shown, options: options.clone() })
+    }
+}
+
+/// A column and where it is in a document.
+#[derive(Clone, Debug)]
+struct Column {
+    name: String,
+    /// `None`: it is the document.
+    key: Option<String>,
+    ty: LogicalType,
+}
+
+impl Column {
+    fn whole(ty: LogicalType) -> Self {
+        Self { name: "json".to_string(), key: None, ty }
+    }
+
+    fn of_key(name: &str, key: &str, ty: LogicalType) -> Self {
+        Self { name: name.to_string(), key: Some(key.to_string()), ty }
+    }
+}
+
+/// Columns from the first documents.
+fn found_columns(files: &Arc<[String]>, options: &JsonOptions) -> Result<Vec<Column>> {
+    let mut shape = Shape::Unknown;
+    let mut left = options.sample_size;
+    for path in files.iter() {
+        let mut documents = Splitter::open(path, options.format)?;
+        while let Some(chunk) = documents.next_chunk()? {
+            for index in 0..chunk.len().min(left) {
+                match Shape::of(chunk.document(index), options.depth_max) {
+                    Ok(found) => shape = shape.joined(found),
+                    Err(_) if options.ignore_errors => {}
+                    Err(error) => return Err(chunk.error(index, path, &error, "")),
+                }
+            }
+            left = left.saturating_sub(chunk.len());
+            if left == 0 {
+                break;
+            }
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    let fields = match shape {
+        Shape::Object(fields) if options.records != Records::No && !fields.is_empty() => fields,
+        Shape::Object(_) | Shape::Unknown | Shape::Any | Shape::Plain(_) | Shape::List(_)
+            if options.records == Records::Yes =>
+        {
+            let message =
+                "records = true wants objects, and the documents are not; records = 'auto' reads any";
+            return Err(Error::MalformedFile {
+                path: files[0].clone(),
+                line: None,
+                message: message.to_string(),
+            });
+        }
+        other => return Ok(vec![Column::whole(other.logical_type())]),
+    };
+    let mut taken: HashSet<String> = HashSet::with_capacity(fields.len());
+    let column = |(key, shape): (String, Shape)| {
+        let mut name = key.clone();
+        let mut number = 1;
+        while !taken.insert(name.to_lowercase()) {
+            name = format!("{key}_{number}");
+            number += 1;
+        }
+        Column::of_key(&name, &key, shape.logical_type())
+    };
+    Ok(fields.into_iter().map(column).collect())
+}
+
+/// JSON files of one schema.
+#[derive(Debug)]
+struct JsonFiles {
+    name: &'static str,
+    files: Arc<[String]>,
+    columns: Arc<[Column]>,
+    shown: Vec<SourceColumn>,
+    options: JsonOptions,
+}
+
+impl TableSource for JsonFiles {
+    fn description(&self) -> String {
+        let shown: Vec<String> = self.files.iter().take(3).map(|path| format!("'{path}'")).collect();
+        let more = if self.files.len() > 3 { ", ..." } else { "" };
+        format!("{}({}{more})", self.name, shown.join(", "))
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.shown
+    }
+
+    fn row_count_estimate(&self) -> Option<u64> {
+        // About a hundred bytes per document and ten per column.
+        let sizes = self.files.iter().map(|path| std::fs::metadata(path).map_or(0, |file| file.len()));
+        Some(sizes.sum::<u64>() / (50 + 10 * self.columns.len() as u64))
+    }
+
+    fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
+        let column = |&index: &usize| (self.columns[index].key.clone(), self.columns[index].ty.clone());
+        let reader = RowReader {
+            columns: request.columns.iter().map(column).collect(),
+            ignore_errors: self.options.ignore_errors,
+        };
+        Ok(Box::new(JsonScan::new(Arc::clone(&self.files), self.options.format, reader, request)))
+    }
+}

@@ -1,0 +1,115 @@
+//! What a user may say about a JSON file.
+
+use super::split::Format;
+use crate::option_text::{boolean, columns_of, integer, text, unknown_option};
+use inlay_types::{Error, LogicalType, Result, Value};
+
+/// Documents that types are detected from unless the user says otherwise.
+const SAMPLE_SIZE: usize = 20_480;
+
+/// Whether documents are taken apart into columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Records {
+    /// If they are objects.
+    Auto,
+    Yes,
+    No,
+}
+
+/// Options of `read_json` and of COPY FROM a JSON file.
+#[derive(Clone, Debug)]
+pub(super) struct JsonOptions {
+    pub format: Format,
+    pub records: Records,
+    /// Names and types of all columns.
+    pub columns: Option<Vec<(String, LogicalType)>>,
+    pub sample_size: usize,
+    pub ignore_errors: bool,
+    /// Deeper parts are JSON.
+    pub depth_max: usize,
+}
+
+const NAMES: &[&str] = &[
+    "columns",
+    "format",
+    "records",
+    "sample_size",
+    "ignore_errors",
+    "filename",
+    "maximum_depth",
+    "auto_detect",
+];
+
+impl JsonOptions {
+    pub fn read(function: &str, named: &[(String, Value)]) -> Result<Self> {
+        let format = if function.starts_with("read_ndjson") { Format::Lines } else { Format::Auto };
+        let mut options = Self {
+            format,
+            records: Records::Auto,
+            columns: None,
+            sample_size: SAMPLE_SIZE,
+            ignore_errors: false,
+            depth_max: usize::MAX,
+        };
+        for (name, value) in named {
+            options.set(function, name, value)?;
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, function: &str, name: &str, value: &Value) -> Result<()> {
+        match name.to_ascii_lowercase().as_str() {
+            "columns" => {
+                let named = |(index, (name, ty)): (usize, (Option<String>, LogicalType))| {
+                    (name.unwrap_or_else(|| format!("column{index}")), ty)
+                };
+                self.columns = Some(columns_of(name, value)?.into_iter().enumerate().map(named).collect());
+            }
+            "format" => self.format = format_of(text(name, value)?)?,
+            // COPY's word for it.
+            "array" => self.format = if boolean(name, value)? { Format::Array } else { Format::Auto },
+            "records" => {
+                self.records = match value {
+                    Value::Varchar(text) if text.eq_ignore_ascii_case("auto") => Records::Auto,
+                    other if boolean(name, other)? => Records::Yes,
+                    _ => Records::No,
+                }
+            }
+            "sample_size" => {
+                let size = integer(name, value)?;
+                self.sample_size = usize::try_from(size).ok().filter(|size| *size > 0).unwrap_or(usize::MAX);
+            }
+            "ignore_errors" => self.ignore_errors = boolean(name, value)?,
+            "maximum_depth" => {
+                self.depth_max = usize::try_from(integer(name, value)?).unwrap_or(usize::MAX);
+            }
+            "auto_detect" => {
+                boolean(name, value)?;
+            }
+            // Documents of any size are read; compressed files are told apart by what they begin with.
+            "maximum_object_size" => {
+                integer(name, value)?;
+            }
+            "compression" => {
+                text(name, value)?;
+            }
+            other => return Err(unknown_option(function, other, NAMES)),
+        }
+        Ok(())
+    }
+}
+
+fn format_of(name: &str) -> Result<Format> {
+    Ok(match name.to_ascii_lowercase().as_str() {
+        "auto" | "json" => Format::Auto,
+        "newline_delimited" | "nd" | "ndjson" | "jsonl" => Format::Lines,
+        "array" => Format::Array,
+        "unstructured" => Format::Unstructured,
+        other => {
+            let message = format!(
+                "parameter \"format\" is auto, newline_delimited, array or unstructured, not '{other}'"
+            );
+            return Err(Error::invalid_argument(message));
+        }
+    })
+}

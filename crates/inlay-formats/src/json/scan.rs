@@ -1,0 +1,98 @@
+//! Chunks of documents into batches: cut by whoever asks next, read by all workers.
+
+use super::split::{Chunk, Format, Splitter};
+use inlay_catalog::{ScanRequest, SourceScan, SourceTask};
+use inlay_kernels::documents::RowReader;
+use inlay_types::{Batch, Interrupt, Reservation, Result, VECTOR_SIZE};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// What to do about a document that does not fit.
+const FIX: &str = "; say columns = {name: type} or sample_size = -1, or ignore_errors = true for NULL";
+
+pub(super) struct JsonScan {
+    files: Arc<[String]>,
+    format: Format,
+    reader: Arc<RowReader>,
+    open: Mutex<Open>,
+    request: ScanRequest,
+}
+
+#[derive(Default)]
+struct Open {
+    next_file: usize,
+    splitter: Option<Splitter>,
+}
+
+impl JsonScan {
+    pub fn new(files: Arc<[String]>, format: Format, reader: RowReader, request: ScanRequest) -> Self {
+        Self { files, format, reader: Arc::new(reader), open: Mutex::default(), request }
+    }
+
+    /// The next chunk, and the number of its file.
+    fn next_chunk(&self) -> Result<Option<(Chunk, usize)>> {
+        let mut open = self.open.lock();
+        loop {
+            if let Some(splitter) = &mut open.splitter {
+                if let Some(chunk) = splitter.next_chunk()? {
+                    return Ok(Some((chunk, open.next_file - 1)));
+                }
+                open.splitter = None;
+            }
+            self.request.interrupt.check()?;
+            let Some(path) = self.files.get(open.next_file) else { return Ok(None) };
+            open.splitter = Some(Splitter::open(path, self.format)?);
+            open.next_file += 1;
+        }
+    }
+}
+
+impl SourceScan for JsonScan {
+    fn next_task(&self) -> Result<Option<SourceTask>> {
+        self.request.interrupt.check()?;
+        let Some((chunk, file)) = self.next_chunk()? else { return Ok(None) };
+        let reservation = self.request.budget.reserve(chunk.size() as u64)?;
+        Ok(Some(Box::new(JsonTask {
+            chunk,
+            path: self.files[file].clone(),
+            at: 0,
+            reader: Arc::clone(&self.reader),
+            interrupt: self.request.interrupt.clone(),
+            _reservation: reservation,
+        })))
+    }
+}
+
+struct JsonTask {
+    chunk: Chunk,
+    path: String,
+    at: usize,
+    reader: Arc<RowReader>,
+    interrupt: Interrupt,
+    _reservation: Reservation,
+}
+
+impl JsonTask {
+    fn batch(&self, from: usize, len: usize) -> Result<Batch> {
+        self.interrupt.check()?;
+        let documents = (from..from + len).map(|index| self.chunk.document(index));
+        let read = self
+            .reader
+            .read(documents)
+            .map_err(|(index, error)| self.chunk.error(from + index, &self.path, &error, FIX))?;
+        Ok(Batch::new(read, len))
+    }
+}
+
+impl Iterator for JsonTask {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (from, len) = (self.at, VECTOR_SIZE.min(self.chunk.len() - self.at));
+        if len == 0 {
+            return None;
+        }
+        self.at += len;
+        Some(self.batch(from, len))
+    }
+}

@@ -1,0 +1,374 @@
+//! Files read one by one, with what only their names say: `filename`, the columns of hive partitions
+//! (`year=2024/month=5/x.parquet`), and `union_by_name` over files of different columns.
+//!
+//! A reader that is asked for any of these, or whose paths have partitions, is opened once per file; a batch of a file is then
+//! completed by columns that are the same for all its rows. Files whose partitions a filter rules out are not read.
+
+use crate::option_text::{boolean, columns_of};
+use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource};
+use inlay_kernels::{cast_value, common_type};
+use inlay_storage::SegmentPredicate;
+use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Opens files as one source.
+pub(crate) type OpenFiles<'a> = &'a dyn Fn(&[String]) -> Result<Arc<dyn TableSource>>;
+
+/// What hive writes for NULL.
+const NULL_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// What is asked for of files one by one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PerFile {
+    filename: Option<String>,
+    hive: Option<bool>,
+    union_by_name: bool,
+    autocast: bool,
+    types: Vec<(Option<String>, LogicalType)>,
+}
+
+impl PerFile {
+    /// Takes its options out of those of a reader.
+    pub fn take(named: &[(String, Value)]) -> Result<(Self, Vec<(String, Value)>)> {
+        let mut options = Self { autocast: true, ..Self::default() };
+        let mut others = Vec::with_capacity(named.len());
+        for (name, value) in named {
+            match name.to_ascii_lowercase().as_str() {
+                "filename" => {
+                    options.filename = match value {
+                        Value::Varchar(text) if boolean(name, value).is_err() => Some(text.clone()),
+                        _ => boolean(name, value)?.then(|| "filename".to_string()),
+                    }
+                }
+                "hive_partitioning" => options.hive = Some(boolean(name, value)?),
+                "hive_types" => options.types = columns_of(name, value)?,
+                "hive_types_autocast" => options.autocast = boolean(name, value)?,
+                "union_by_name" => options.union_by_name = boolean(name, value)?,
+                _ => others.push((name.clone(), value.clone())),
+            }
+        }
+        Ok((options, others))
+    }
+
+    /// The source of files: one for all of them, or one for each.
+    pub fn open(&self, paths: Vec<String>, open: OpenFiles<'_>) -> Result<Arc<dyn TableSource>> {
+        let partitions: Vec<Vec<(String, Option<String>)>> = match self.hive {
+            Some(false) => Vec::new(),
+            _ => paths.iter().map(|path| partitions_of(path)).collect(),
+        };
+        let keys: Vec<String> = partitions
+            .first()
+            .map_or_else(Vec::new, |first| first.iter().map(|(key, _)| key.clone()).collect());
+        let alike = partitions.iter().all(|of| of.iter().map(|(key, _)| key).eq(keys.iter()));
+        if !alike && self.hive == Some(true) {
+            let message =
+                "the files have different hive partitions; hive_partitioning = false reads them without";
+            return Err(Error::invalid_argument(message));
+        }
+        let is_hive = alike && !keys.is_empty();
+        if self.filename.is_none() && !self.union_by_name && !is_hive {
+            return open(&paths);
+        }
+        let mut files = Vec::with_capacity(paths.len());
+        for (index, path) in paths.into_iter().enumerate() {
+            let source = open(std::slice::from_ref(&path))?;
+            let values = if is_hive { partitions[index].clone() } else { Vec::new() };
+            files.push((path, source, values));
+        }
+        let keys = if is_hive { keys } else { Vec::new() };
+        self.assemble(files, &keys).map(|source| Arc::new(source) as Arc<dyn TableSource>)
+    }
+
+    fn assemble(&self, files: Vec<Opened>, keys: &[String]) -> Result<FilesOneByOne> {
+        let mut columns: Vec<SourceColumn> = Vec::new();
+        for (index, (path, source, _)) in files.iter().enumerate() {
+            if index > 0 && !self.union_by_name {
+                let missing =
+                    columns.iter().find(|column| place_of(source.columns(), &column.name).is_none());
+                if let Some(missing) = missing {
+                    return Err(Error::MalformedFile {
+                        path: path.clone(),
+                        line: None,
+                        message: format!(
+                            "it has no column \"{}\", as '{}' has; union_by_name = true makes it NULL here",
+                            missing.name, files[0].0
+                        ),
+                    });
+                }
+            }
+            for column in source.columns() {
+                match place_of(&columns, &column.name) {
+                    None if index > 0 && !self.union_by_name => {}
+                    None => columns.push(column.clone()),
+                    Some(place) if columns[place].ty != column.ty => {
+                        let common = common_type(&columns[place].ty, &column.ty);
+                        columns[place].ty = common.unwrap_or(LogicalType::Varchar);
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        let filename = self.filename.as_ref().map(|name| {
+            columns.push(SourceColumn { name: name.clone(), ty: LogicalType::Varchar });
+            columns.len() - 1
+        });
+        let mut hive = Vec::with_capacity(keys.len());
+        for (number, key) in keys.iter().enumerate() {
+            let given = self.types.iter().find(|(name, _)| name.as_deref() == Some(key.as_str()));
+            let ty = match given {
+                Some((_, ty)) => ty.clone(),
+                None if self.autocast => {
+                    type_of(files.iter().filter_map(|(_, _, values)| values[number].1.as_deref()))
+                }
+                None => LogicalType::Varchar,
+            };
+            let place = place_of(&columns, key).unwrap_or_else(|| {
+                columns.push(SourceColumn { name: key.clone(), ty: ty.clone() });
+                columns.len() - 1
+            });
+            columns[place].ty = ty;
+            hive.push(place);
+        }
+        let mut made = Vec::with_capacity(files.len());
+        for (path, source, values) in files {
+            let mut parts: Vec<Part> = Vec::with_capacity(columns.len());
+            for (place, column) in columns.iter().enumerate() {
+                let number = hive.iter().position(|known| *known == place);
+                parts.push(match (number, filename == Some(place)) {
+                    (_, true) => Part::Constant(Value::Varchar(path.clone())),
+                    (Some(number), _) => Part::Constant(match &values[number].1 {
+                        None => Value::Null,
+                        Some(text) => cast_value(&Value::Varchar(text.clone()), &column.ty)?,
+                    }),
+                    _ => place_of(source.columns(), &column.name)
+                        .map_or(Part::Constant(Value::Null), Part::Read),
+                });
+            }
+            made.push(OneFile { source, parts });
+        }
+        Ok(FilesOneByOne { files: made.into(), columns })
+    }
+}
+
+/// Path, its source, its partitions.
+type Opened = (String, Arc<dyn TableSource>, Vec<(String, Option<String>)>);
+
+fn place_of(columns: &[SourceColumn], name: &str) -> Option<usize> {
+    columns.iter().position(|column| column.name.to_lowercase() == name.to_lowercase())
+}
+
+/// `key=value` of the folders of a path.
+fn partitions_of(path: &str) -> Vec<(String, Option<String>)> {
+    let Some((folders, _)) = path.rsplit_once(['/', '\\']) else { return Vec::new() };
+    let pair = |folder: &str| {
+        let (key, value) = folder.split_once('=')?;
+        let value = decoded(value);
+        Some((decoded(key), (value != NULL_PARTITION).then_some(value)))
+    };
+    folders.split(['/', '\\']).filter_map(pair).collect()
+}
+
+/// `%41` is `A`.
+fn decoded(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_string())
+}
+
+/// The type that all values of a partition can be read as.
+fn type_of<'a>(values: impl Iterator<Item = &'a str> + Clone) -> LogicalType {
+    let fits = |ty: &LogicalType| {
+        values.clone().all(|value| cast_value(&Value::Varchar(value.to_string()), ty).is_ok())
+    };
+    let known = [LogicalType::BigInt, LogicalType::Date, LogicalType::Timestamp];
+    known.into_iter().find(|ty| fits(ty)).unwrap_or(LogicalType::Varchar)
+}
+
+/// Where a column of a file's rows comes from.
+#[derive(Debug)]
+enum Part {
+    Read(usize),
+    Constant(Value),
+}
+
+#[derive(Debug)]
+struct OneFile {
+    source: Arc<dyn TableSource>,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct FilesOneByOne {
+    files: Arc<[OneFile]>,
+    columns: Vec<SourceColumn>,
+}
+
+impl TableSource for FilesOneByOne {
+    fn description(&self) -> String {
+        let first = self.files.first().map_or_else(String::new, |file| file.source.description());
+        match self.files.len() {
+            0 | 1 => first,
+            count => format!("{first} and {} more files", count - 1),
+        }
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn row_count_estimate(&self) -> Option<u64> {
+        self.files.iter().map(|file| file.source.row_count_estimate()).sum()
+    }
+
+    fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
+        let types = request.columns.iter().map(|&column| self.columns[column].ty.clone()).collect();
+        Ok(Box::new(OneByOne {
+            files: Arc::clone(&self.files),
+            types,
+            request,
+            open: Mutex::new(Open { next: 0, scan: None }),
+        }))
+    }
+}
+
+struct OneByOne {
+    files: Arc<[OneFile]>,
+    /// Of the wanted columns.
+    types: Arc<[LogicalType]>,
+    request: ScanRequest,
+    open: Mutex<Open>,
+}
+
+struct Open {
+    next: usize,
+    scan: Option<Box<dyn SourceScan>>,
+}
+
+impl OneByOne {
+    /// Whether filters of its partitions leave a file in.
+    fn is_wanted(&self, file: &OneFile) -> bool {
+        self.request.filters.iter().all(|filter| match &file.parts[filter.column] {
+            Part::Constant(value) => may_hold(&filter.predicate, value),
+            Part::Read(_) => true,
+        })
+    }
+
+    fn start(&self, file: &OneFile) -> Result<Box<dyn SourceScan>> {
+        let read = |column: &usize| match file.parts[*column] {
+            Part::Read(place) => Some(place),
+            Part::Constant(_) => None,
+        };
+        // A filter is of the column's type in the whole; a file's own may be another.
+        let filters = self.request.filters.iter().filter_map(|filter| {
+            let place = read(&filter.column)?;
+            let wanted = self.request.columns.iter().position(|column| *column == filter.column);
+            let is_same = wanted.is_some_and(|wanted| self.types[wanted] == file.source.columns()[place].ty);
+            is_same.then(|| SourceFilter { column: place, predicate: filter.predicate.clone() })
+        });
+        file.source.scan(ScanRequest {
+            columns: self.request.columns.iter().filter_map(read).collect(),
+            filters: filters.collect(),
+            budget: self.request.budget.clone(),
+            interrupt: self.request.interrupt.clone(),
+        })
+    }
+}
+
+impl SourceScan for OneByOne {
+    fn next_task(&self) -> Result<Option<SourceTask>> {
+        let mut open = self.open.lock();
+        loop {
+            self.request.interrupt.check()?;
+            if let Some(scan) = &open.scan {
+                if let Some(task) = scan.next_task()? {
+                    let (files, index) = (Arc::clone(&self.files), open.next - 1);
+                    let (columns, types) = (self.request.columns.clone(), Arc::clone(&self.types));
+                    let complete =
+                        move |batch: Result<Batch>| completed(&batch?, &files[index], &columns, &types);
+                    return Ok(Some(Box::new(task.map(complete))));
+                }
+                open.scan = None;
+            }
+            let Some(file) = self.files.get(open.next) else { return Ok(None) };
+            open.next += 1;
+            if self.is_wanted(file) {
+                open.scan = Some(self.start(file)?);
+            }
+        }
+    }
+}
+
+/// A batch of a file with all wanted columns, of their types.
+fn completed(batch: &Batch, file: &OneFile, wanted: &[usize], types: &[LogicalType]) -> Result<Batch> {
+    let mut read = 0;
+    let mut columns = Vec::with_capacity(wanted.len());
+    for (column, ty) in wanted.iter().zip(types) {
+        columns.push(match &file.parts[*column] {
+            Part::Constant(value) => Vector::constant(ty.clone(), value, batch.len())?,
+            Part::Read(_) => {
+                let own = batch.column(read);
+                read += 1;
+                if own.logical_type() == *ty {
+                    own.clone()
+                } else {
+                    let mut converted = Vector::empty(ty.clone());
+                    inlay_kernels::cast(own, ty, false, &mut converted)?;
+                    converted
+                }
+            }
+        });
+    }
+    Ok(Batch::new(columns, batch.len()))
+}
+
+/// Whether a value may satisfy a predicate.
+fn may_hold(predicate: &SegmentPredicate, value: &Value) -> bool {
+    use SegmentPredicate as P;
+    let is_like = |other: &Value| other.logical_type() == value.logical_type();
+    match predicate {
+        P::IsNull => value.is_null(),
+        P::IsNotNull => !value.is_null(),
+        _ if value.is_null() => false,
+        P::Compare(op, other) if is_like(other) => op.holds(value.total_cmp(other)),
+        P::Between { low, high, .. } if is_like(low) && is_like(high) => {
+            value.total_cmp(low).is_ge() && value.total_cmp(high).is_le()
+        }
+        P::In(values) if values.iter().all(|other| other.is_null() || is_like(other)) => {
+            values.iter().any(|other| !other.is_null() && value.total_cmp(other).is_eq())
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_have_partitions_and_texts_types() {
+        let of = |key: &str, value: Option<&str>| (key.to_string(), value.map(str::to_string));
+        assert_eq!(
+            partitions_of("/data/year=2024/city=S%C3%A3o%20P/x=__HIVE_DEFAULT_PARTITION__/a=1.csv"),
+            [of("year", Some("2024")), of("city", Some("São P")), of("x", None)]
+        );
+        assert_eq!(partitions_of("a=1.csv"), []);
+        assert_eq!(type_of(["1", "22"].into_iter()), LogicalType::BigInt);
+        assert_eq!(type_of(["2024-01-01"].into_iter()), LogicalType::Date);
+        assert_eq!(type_of(["1", "x"].into_iter()), LogicalType::Varchar);
+    }
+}

@@ -1,0 +1,204 @@
+//! `PARTITION_BY` of COPY TO: a folder per value, `folder/year=2024/month=5/data_0.parquet`.
+//!
+//! Rows are kept until the last one came; then one partition after the other is written, so that only one file is open.
+
+use super::{FileWriter, open_writer};
+use crate::option_text::{boolean, text, texts_of};
+use inlay_catalog::near_names;
+use inlay_types::{Batch, Error, LogicalType, Result, Value};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// What stands for NULL in the name of a folder.
+const NULL_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
+
+pub(super) struct PartitionWriter {
+    folder: String,
+    names: Vec<String>,
+    types: Vec<LogicalType>,
+    /// Positions of the columns that rows are divided by.
+    by: Vec<usize>,
+    /// Whether the files have these columns, too.
+    keeps_columns: bool,
+    /// `{i}` is the number of the file.
+    pattern: String,
+    format: String,
+    options: Vec<(String, Value)>,
+    batches: Vec<Batch>,
+}
+
+impl PartitionWriter {
+    /// A writer, if options ask for partitions.
+    pub fn open(
+        folder: &str,
+        format: &str,
+        names: &[String],
+        types: &[LogicalType],
+        options: &[(String, Value)],
+    ) -> Result<Option<Self>> {
+        let mut writer = Self {
+            folder: folder.trim_end_matches(['/', '\\']).to_string(),
+            names: names.to_vec(),
+            types: types.to_vec(),
+            by: Vec::new(),
+            keeps_columns: false,
+            pattern: "data_{i}".to_string(),
+            format: format.to_string(),
+            options: Vec::new(),
+            batches: Vec::new(),
+        };
+        let (mut is_asked, mut may_exist, mut empties) = (false, false, false);
+        for (name, value) in options {
+            match name.as_str() {
+                "partition_by" => {
+                    is_asked = true;
+                    writer.by = places(&texts_of(name, value)?, names)?;
+                }
+                "overwrite_or_ignore" => may_exist = boolean(name, value)?,
+                "overwrite" => empties = boolean(name, value)?,
+                "write_partition_columns" => writer.keeps_columns = boolean(name, value)?,
+                "filename_pattern" => writer.pattern = text(name, value)?.to_string(),
+                _ => writer.options.push((name.clone(), value.clone())),
+            }
+        }
+        if !is_asked {
+            return Ok(None);
+        }
+        if writer.by.is_empty() || (writer.by.len() >= names.len() && !writer.keeps_columns) {
+            let message = "PARTITION_BY takes at least one column, and leaves at least one to be written; \
+                           WRITE_PARTITION_COLUMNS writes those that it names, too";
+            return Err(Error::invalid_argument(message));
+        }
+        writer.prepare(may_exist, empties)?;
+        Ok(Some(writer))
+    }
+
+    /// Fails where the folder has something in it, unless that may be.
+    fn prepare(&self, may_exist: bool, empties: bool) -> Result<()> {
+        let failed = |error: &std::io::Error| Error::io("cannot write", &self.folder, error);
+        let is_full = match std::fs::read_dir(&self.folder) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+            Err(error) => return Err(failed(&error)),
+        };
+        if is_full && !may_exist && !empties {
+            let message = format!(
+                "folder '{}' is not empty; OVERWRITE_OR_IGNORE writes beside what is there, OVERWRITE removes \
+                 the partitions in it first",
+                self.folder
+            );
+            return Err(Error::invalid_argument(message));
+        }
+        if is_full && empties {
+            remove_partitions(Path::new(&self.folder)).map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+
+    fn write_partition(&self, key: &[Option<String>], parts: &[(usize, Vec<u32>)]) -> Result<u64> {
+        let mut folder = self.folder.clone();
+        for (&column, value) in self.by.iter().zip(key) {
+            folder.push('/');
+            encode(&self.names[column], &mut folder);
+            folder.push('=');
+            match value {
+                None => folder.push_str(NULL_PARTITION),
+                Some(value) => encode(value, &mut folder),
+            }
+        }
+        std::fs::create_dir_all(&folder).map_err(|error| Error::io("cannot write", &folder, &error))?;
+        let kept: Vec<usize> =
+            (0..self.names.len()).filter(|column| self.keeps_columns || !self.by.contains(column)).collect();
+        let names: Vec<String> = kept.iter().map(|&column| self.names[column].clone()).collect();
+        let types: Vec<LogicalType> = kept.iter().map(|&column| self.types[column].clone()).collect();
+        let mut options = self.options.clone();
+        options.push(("format".to_string(), Value::Varchar(self.format.clone())));
+        let file = if self.pattern.contains("{i}") {
+            self.pattern.replace("{i}", "0")
+        } else {
+            format!("{}0", self.pattern)
+        };
+        let path = format!("{folder}/{file}.{}", self.format);
+        let mut writer = open_writer(&path, &names, &types, &options)?;
+        for (batch, rows) in parts {
+            let taken = self.batches[*batch].take(rows);
+            let columns = kept.iter().map(|&column| taken.column(column).clone()).collect();
+            writer.write(&Batch::new(columns, taken.len()))?;
+        }
+        writer.finish()
+    }
+}
+
+impl FileWriter for PartitionWriter {
+    fn write(&mut self, batch: &Batch) -> Result<()> {
+        self.batches.push(batch.clone());
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<u64> {
+        type Parts = Vec<(usize, Vec<u32>)>;
+        let mut partitions: BTreeMap<Vec<Option<String>>, Parts> = BTreeMap::new();
+        for (index, batch) in self.batches.iter().enumerate() {
+            for row in 0..batch.len() {
+                let text = |&column: &usize| match batch.column(column).get(row) {
+                    Value::Null => None,
+                    value => Some(value.to_string()),
+                };
+                let parts = partitions.entry(self.by.iter().map(text).collect()).or_default();
+                match parts.last_mut() {
+                    Some((known, rows)) if *known == index => rows.push(row as u32),
+                    _ => parts.push((index, vec![row as u32])),
+                }
+            }
+        }
+        partitions.iter().map(|(key, parts)| self.write_partition(key, parts)).sum()
+    }
+}
+
+fn places(wanted: &[String], names: &[String]) -> Result<Vec<usize>> {
+    let place = |wanted: &String| {
+        let found = names.iter().position(|name| name.to_lowercase() == wanted.to_lowercase());
+        found.ok_or_else(|| {
+            let near = near_names(wanted, names.iter().map(String::as_str));
+            let hint = near.first().map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            let message = format!("PARTITION_BY names column \"{wanted}\", which is not written{hint}");
+            Error::invalid_argument(message)
+        })
+    };
+    wanted.iter().map(place).collect()
+}
+
+/// Removes the folders of partitions and what is in them; other things stay.
+fn remove_partitions(folder: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() && entry.file_name().to_string_lossy().contains('=') {
+            std::fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// A name or value as it may stand in a path.
+fn encode(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encode;
+
+    #[test]
+    fn values_cannot_leave_their_folder() {
+        let mut out = String::new();
+        encode("../a b%=é", &mut out);
+        assert_eq!(out, "..%2Fa%20b%25%3D%C3%A9");
+    }
+}
