@@ -61,6 +61,18 @@ impl Drop for Allocation {
     }
 }
 
+/// Bytes as values of `T`; bytes beyond the last whole value are left out.
+///
+/// Panics when the memory is not aligned for `T`.
+pub fn values_of_mut<T: Native>(bytes: &mut [u8]) -> &mut [T] {
+    assert!(
+        (bytes.as_ptr() as usize).is_multiple_of(align_of::<T>()),
+        "memory is not aligned for its values"
+    );
+    // SAFETY: aligned (checked), in bounds (rounded down), and every bit pattern is a `T`.
+    unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / size_of::<T>()) }
+}
+
 enum Owner {
     Ours(Allocation),
     /// Kept alive only.

@@ -6,7 +6,7 @@
 //!
 //! - [`logical_type`]: what SQL calls a type, and which physical layout carries it.
 //! - [`value`]: one value, for literals, parameters and statistics.
-//! - [`buffer`], [`bitmap`], [`view`]: memory, NULLs, strings.
+//! - [`buffer`], [`bitmap`], [`view`]: memory, NULLs, strings; [`pages`]: memory that hosts map.
 //! - [`vector`], [`batch`], [`builder`]: columns in flight.
 //! - [`nested`]: lists, structs, maps and unions as packed bytes; [`bit`], [`time_tz`]: carriers of BIT and TIMETZ.
 //! - [`datetime`]: the calendar.
@@ -25,6 +25,7 @@ pub mod error;
 pub mod interrupt;
 pub mod logical_type;
 pub mod nested;
+pub mod pages;
 pub mod time_tz;
 pub mod value;
 pub mod vector;
