@@ -3,6 +3,7 @@
     python -m bench tpch --sf 1                                   all engines, table, chart and history written
     python -m bench tpch --sf 1 --only inlay,duckdb --queries 1,6 a quick look; nothing is written
     python -m bench latency                                       SELECT 1 on an open connection and in a new process
+    python -m bench export --sf 1                                 lineitem to NumPy, pandas, Arrow and Polars
     python -m bench reliability                                   crash tests in full, files beside DuckDB and SQLite
     python -m bench reliability --counts short --figures inserts  a quick look; nothing is written
 
@@ -16,6 +17,9 @@ import sys
 from collections.abc import Callable, Collection
 
 from bench import engines, latency, report
+from bench.export import page as export_page
+from bench.export import suite as export_suite
+from bench.export.engines import ENGINES
 from bench.reliability import page
 from bench.reliability import suite as reliability_suite
 from bench.reliability.counts import PROGRAMS
@@ -30,7 +34,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("suite", choices=["tpch", "latency", "reliability"])
+    parser.add_argument("suite", choices=["tpch", "latency", "export", "reliability"])
     parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor")
     parser.add_argument("--reps", type=int, default=7, help="timed repetitions of each query")
     parser.add_argument("--threads", type=int, default=2, help="threads of each engine")
@@ -46,9 +50,10 @@ def arguments() -> argparse.Namespace:
 def names(text: str) -> list[str]:
     """Engine names from `a,b`."""
     chosen = text.split(",")
-    unknown = sorted(set(chosen) - set(engines.ALL))
+    known = [*engines.ALL, "sqlite"]
+    unknown = sorted(set(chosen) - set(known))
     if unknown:
-        raise argparse.ArgumentTypeError(f"unknown engine {unknown[0]}, choose from {', '.join(engines.ALL)}")
+        raise argparse.ArgumentTypeError(f"unknown engine {unknown[0]}, choose from {', '.join(known)}")
     return chosen
 
 
@@ -77,6 +82,8 @@ def main() -> int:
     options = arguments()
     if options.suite == "reliability":
         return reliability(options)
+    if options.suite == "export":
+        return export(options)
     workers, _ = suite.start_engines(options.only or engines.DEFAULT, options.threads)
     try:
         return run(options, workers)
@@ -99,6 +106,21 @@ def reliability(options: argparse.Namespace) -> int:
     failed = found.failed()
     print("\n".join(f"FAILED: {problem}" for problem in failed))
     return 1 if failed else 0
+
+
+def export(options: argparse.Namespace) -> int:
+    """Times and memory of handing lineitem out, written on a complete run; exit code."""
+    engines = options.only or list(ENGINES)
+    results = export_suite.run(engines, options.sf, options.threads, options.reps)
+    text = export_page.text(results, options.sf, options.threads, options.reps)
+    print("\n" + text)
+    if options.only is None:
+        name = f"export-sf{options.sf:g}"
+        report.write(name, text, export_page.history(results, options.sf, options.threads))
+        print(f"written: bench/results/{name}.md, bench/results/{name}.jsonl")
+    problems = results["inlay"].problems if "inlay" in results else {}
+    print("\n".join(f"FAILED: {case}: {problem}" for case, problem in problems.items()))
+    return 1 if problems else 0
 
 
 def run(options: argparse.Namespace, workers: dict[str, Worker]) -> int:

@@ -11,7 +11,7 @@ import contextlib
 import gc
 import multiprocessing
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,12 @@ class EngineFailed(Exception):  # noqa: N818
 class Worker:
     """A started worker process; `call` sends one request and waits for the reply."""
 
-    def __init__(self, engine: str, threads: int) -> None:
+    def __init__(self, engine: str, threads: int, session: Callable[[str, int], Any] | None = None) -> None:
         self.engine = engine
         self.threads = threads
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=serve, args=(other, engine, threads), daemon=False)
+        self.process = context.Process(target=serve, args=(other, engine, threads, session or Session), daemon=False)
         self.process.start()
         other.close()
         self.version = self.receive()
@@ -103,18 +103,31 @@ class Session:
         return seconds
 
     def reset_peak(self) -> None:
-        """Start measuring peak memory anew, here and in child processes. Linux only, elsewhere nothing happens."""
-        for process in process_tree():
-            with contextlib.suppress(OSError):
-                (process / "clear_refs").write_text("5")
+        reset_peak()
 
     def peak_bytes(self) -> int | None:
-        """Peak resident memory since `reset_peak` of this process and its children; None where /proc is missing."""
-        peaks = [status_kib(process / "status", "VmHWM") for process in process_tree()]
-        return sum(peaks) * 1024 if peaks else None
+        return peak_bytes()
 
     def close(self) -> None:
         self.adapter.close()
+
+
+def reset_peak() -> None:
+    """Start measuring peak memory anew, here and in child processes. Linux only, elsewhere nothing happens."""
+    for process in process_tree():
+        with contextlib.suppress(OSError):
+            (process / "clear_refs").write_text("5")
+
+
+def peak_bytes() -> int | None:
+    """Peak resident memory since `reset_peak` of this process and its children; None where /proc is missing."""
+    return memory_bytes("VmHWM")
+
+
+def memory_bytes(field: str) -> int | None:
+    """Memory of this process and its children by a field of /proc/<pid>/status; None where /proc is missing."""
+    sizes = [status_kib(process / "status", field) for process in process_tree()]
+    return sum(sizes) * 1024 if sizes else None
 
 
 def process_tree() -> list[Path]:
@@ -140,10 +153,10 @@ def status_kib(path: Path, field: str) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith(field + ":")), 0)
 
 
-def serve(pipe: Connection, engine: str, threads: int) -> None:
+def serve(pipe: Connection, engine: str, threads: int, make: Callable[[str, int], Any]) -> None:
     """Body of the worker process: open the engine, then answer requests until `close`."""
     try:
-        session = Session(engine, threads)
+        session = make(engine, threads)
         pipe.send((True, session.version()))
     except Exception as problem:
         pipe.send((False, f"{type(problem).__name__}: {problem}"))

@@ -1,0 +1,1 @@
+"""lineitem from each engine into arrays, frames and Arrow tables of the host."""
