@@ -41,7 +41,8 @@ impl From<Error> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::Output(error)
+        // Rows that are written while they are read may fail to be read.
+        error.downcast::<Error>().map_or_else(Self::Output, Self::Sql)
     }
 }
 
@@ -311,8 +312,8 @@ impl Session {
                 self.print(&format!("changes: {count}   total_changes: {total}"))
             }
             ResultKind::Rows if is_plan && self.settings.mode.is_for_people() => {
-                let lines: Vec<String> =
-                    (0..result.row_count()).map(|row| result.value(row, 0).to_string()).collect();
+                let line = |row: usize| Ok(result.value(row, 0)?.to_string());
+                let lines = (0..result.row_count()).map(line).collect::<inlay::Result<Vec<String>>>()?;
                 self.print(&lines.join("\n"))
             }
             ResultKind::Rows => self.show_rows(result),
@@ -377,9 +378,10 @@ impl Session {
         let result = self.query(sql)?;
         let text =
             |value: Value| if matches!(value, Value::Null) { String::new() } else { value.to_string() };
-        let row =
-            |row: usize| (0..result.types().len()).map(|column| text(result.value(row, column))).collect();
-        Ok((0..result.row_count()).map(row).collect())
+        let row = |row: usize| {
+            (0..result.types().len()).map(|column| Ok(text(result.value(row, column)?))).collect()
+        };
+        (0..result.row_count()).map(row).collect()
     }
 
     /// `inlay recover`, `.recover`.

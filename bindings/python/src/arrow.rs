@@ -4,11 +4,9 @@
 use crate::errors::unwrapped;
 use inlay::QueryResult;
 use inlay::types::arrow::{ArrowArrayStream, Exporter, StreamReader, StringLayout};
-use inlay::types::{Batch, VECTOR_SIZE};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use std::ffi::CStr;
-use std::ops::Range;
 
 const STREAM: &CStr = c"arrow_array_stream";
 
@@ -20,12 +18,19 @@ const CHUNK_ROWS: usize = 1 << 17;
 pub struct ArrowStream {
     result: QueryResult,
     strings: StringLayout,
+    /// Whether the consumer wants all rows, and not one record batch after the other.
+    whole: bool,
 }
 
 impl ArrowStream {
-    /// A stream of the result's rows.
-    pub fn new(result: QueryResult, strings: StringLayout) -> Self {
-        Self { result, strings }
+    /// A stream of the result's rows, of which record batches are made one after the other.
+    fn lazy(result: QueryResult, strings: StringLayout) -> Self {
+        Self { result, strings, whole: false }
+    }
+
+    /// A stream of the result's rows for a consumer that keeps them all.
+    fn whole(result: QueryResult, strings: StringLayout) -> Self {
+        Self { result, strings, whole: true }
     }
 }
 
@@ -39,40 +44,25 @@ impl ArrowStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // A request for another schema may be ignored, says the interface.
         let _ = requested_schema;
+        let export = if self.whole { export_all } else { export };
         export(py, self.result.clone(), self.strings)
     }
 }
 
-/// The rows as a stream in a capsule.
+/// The rows as a stream in a capsule; each record batch is converted when it is asked for.
 pub fn export(py: Python<'_>, result: QueryResult, strings: StringLayout) -> PyResult<Bound<'_, PyCapsule>> {
     let exporter = Exporter::new(result.names(), result.types()).with_strings(strings);
-    let ranges = result.chunks(CHUNK_ROWS).into_iter();
-    let stream = exporter.stream(Chunks { result, ranges });
-    PyCapsule::new_with_value(py, stream, STREAM)
+    let chunks = result.chunks(CHUNK_ROWS).into_iter().filter(|rows| !rows.is_empty());
+    let convert = exporter.clone();
+    let arrays = chunks.map(move |rows| result.arrow_array(&convert, rows));
+    PyCapsule::new_with_value(py, exporter.stream_arrays(arrays), STREAM)
 }
 
-/// Joins the batches of one chunk after the other.
-struct Chunks {
-    result: QueryResult,
-    ranges: std::vec::IntoIter<Range<usize>>,
-}
-
-impl Iterator for Chunks {
-    type Item = inlay::Result<Batch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let range = self.ranges.next()?;
-        if let [batch] = &self.result.batches()[range.clone()] {
-            debug_assert!(batch.len() <= VECTOR_SIZE);
-            return Some(Ok(batch.clone()));
-        }
-        let len = self.result.batches()[range.clone()].iter().map(Batch::len).sum();
-        if len == 0 {
-            return None;
-        }
-        let columns = (0..self.result.types().len()).map(|index| self.result.column_of(index, range.clone()));
-        Some(columns.collect::<inlay::Result<Vec<_>>>().map(|columns| Batch::new(columns, len)))
-    }
+/// The rows as a stream in a capsule, all of them converted now by all workers.
+fn export_all(py: Python<'_>, result: QueryResult, strings: StringLayout) -> PyResult<Bound<'_, PyCapsule>> {
+    let exporter = Exporter::new(result.names(), result.types()).with_strings(strings);
+    let arrays = unwrapped(py, py.detach(|| result.arrow_arrays(&exporter, CHUNK_ROWS)))?;
+    PyCapsule::new_with_value(py, exporter.stream_arrays(arrays.into_iter().map(Ok)), STREAM)
 }
 
 /// The stream of an object that has `__arrow_c_stream__`.
@@ -88,18 +78,18 @@ pub fn import(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<StreamReade
 
 /// A `pyarrow.Table`; strings as `string`, because few of pyarrow's functions take views.
 pub fn table<'py>(py: Python<'py>, result: QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let stream = Bound::new(py, ArrowStream::new(result, StringLayout::Utf8))?;
+    let stream = Bound::new(py, ArrowStream::whole(result, StringLayout::Utf8))?;
     py.import("pyarrow")?.getattr("table")?.call1((stream,))
 }
 
 /// A `pyarrow.RecordBatchReader`.
 pub fn reader<'py>(py: Python<'py>, result: QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let stream = Bound::new(py, ArrowStream::new(result, StringLayout::Utf8))?;
+    let stream = Bound::new(py, ArrowStream::lazy(result, StringLayout::Utf8))?;
     py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (stream,))
 }
 
 /// A `polars.DataFrame`.
 pub fn polars<'py>(py: Python<'py>, result: QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let stream = Bound::new(py, ArrowStream::new(result, StringLayout::View))?;
+    let stream = Bound::new(py, ArrowStream::whole(result, StringLayout::View))?;
     py.import("polars")?.getattr("DataFrame")?.call1((stream,))
 }

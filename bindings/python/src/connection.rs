@@ -142,7 +142,7 @@ impl Connection {
     ) -> PyResult<Option<Relation>> {
         let parameters = parameters::parameters(py, parameters)?;
         let result = self.run(py, query, &parameters)?;
-        Ok((result.kind() == ResultKind::Rows).then(|| Relation::new(result)))
+        Ok((result.kind() == ResultKind::Rows).then(|| Relation::new(result, self.engine.clone())))
     }
 
     #[pyo3(signature = (query, parameters = None))]

@@ -2,6 +2,7 @@
 
 use crate::errors::unwrapped;
 use crate::rows::{self, DictionaryCache};
+use inlay::types::Batch;
 use inlay::{QueryResult, ResultKind};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -16,9 +17,10 @@ pub struct Cursor {
 
 #[derive(Default)]
 struct State {
-    batch: usize,
-    /// Of `batch`.
+    /// The next row.
     row: usize,
+    /// Rows that lie together, the next one among them, and the first of them.
+    part: Option<(usize, Batch)>,
     caches: Vec<DictionaryCache>,
 }
 
@@ -37,15 +39,21 @@ impl Cursor {
     pub fn fetch(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<Py<PyTuple>>> {
         let mut state = self.state(py);
         let mut tuples = Vec::new();
-        while tuples.len() < limit {
-            let Some(batch) = self.result.batches().get(state.batch) else { break };
-            let from = state.row;
-            let to = from + (batch.len() - from).min(limit - tuples.len());
-            rows::tuples(py, batch, from..to, &mut state.caches, &mut tuples)?;
-            state.row = to;
-            if to == batch.len() {
-                (state.batch, state.row) = (state.batch + 1, 0);
+        let count = self.result.row_count();
+        while tuples.len() < limit && state.row < count {
+            let (row, State { part, caches, .. }) = (state.row, &mut *state);
+            let holds = |(start, batch): &(usize, Batch)| (*start..*start + batch.len()).contains(&row);
+            if !part.as_ref().is_some_and(holds) {
+                *part = Some(unwrapped(py, py.detach(|| self.result.part_at(row)))?);
             }
+            let Some((start, batch)) = part else { break };
+            let from = row - *start;
+            let to = from + (batch.len() - from).min(limit - tuples.len());
+            rows::tuples(py, batch, from..to, caches, &mut tuples)?;
+            state.row += to - from;
+        }
+        if state.row == count {
+            state.part = None;
         }
         Ok(tuples)
     }
@@ -63,8 +71,9 @@ impl Cursor {
     /// The rows not fetched yet; none are left afterwards.
     pub fn take_rest(&self, py: Python<'_>) -> PyResult<QueryResult> {
         let mut state = self.state(py);
-        let rest = self.result.from_row(state.batch, state.row);
-        (state.batch, state.row) = (self.result.batches().len(), 0);
+        let count = self.result.row_count();
+        let rest = self.result.slice(state.row..count);
+        (state.row, state.part) = (count, None);
         Ok(rest)
     }
 
@@ -120,10 +129,4 @@ pub fn unique_names(names: &[String]) -> Vec<String> {
 pub fn data_frame<'py>(py: Python<'py>, result: &QueryResult) -> PyResult<Bound<'py, PyAny>> {
     let arrays = arrays(py, result)?;
     py.import("inlay._frames")?.getattr("data_frame")?.call1((arrays,))
-}
-
-/// Column `index` of the result, computed without the GIL.
-pub fn column(py: Python<'_>, result: &QueryResult, index: usize) -> PyResult<inlay::types::Vector> {
-    let column = py.detach(|| result.column(index));
-    unwrapped(py, column)
 }

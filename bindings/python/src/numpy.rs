@@ -1,13 +1,13 @@
-//! Columns as NumPy arrays: over the engine's memory where the layouts agree, converted where they do not.
+//! Columns as NumPy arrays: over the engine's memory where the layouts agree, converted where they do not. Columns of a
+//! table as it is are mapped, not copied.
 //!
 //! NULLs make an array masked; the slots below the mask hold NaN, NaT or the smallest integer. Strings, blobs and times
 //! become object arrays, decimals and 128-bit integers float64, dates datetime64[D], intervals timedelta64[us].
 
-use crate::cursor;
+use crate::errors::unwrapped;
 use crate::rows::{DictionaryCache, objects_of};
-use inlay::QueryResult;
-use inlay::types::datetime::MICROS_PER_DAY;
-use inlay::types::{Buffer, Interval, LogicalType, Native, PhysicalType, Vector};
+use inlay::types::{Buffer, LogicalType};
+use inlay::{HostForm, QueryResult};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -28,7 +28,7 @@ impl ColumnMemory {
         interface.set_item("version", 3)?;
         interface.set_item("shape", (self.len,))?;
         interface.set_item("typestr", self.typestr)?;
-        // Writable: `QueryResult::column` gave us memory that nobody else holds.
+        // Writable: `QueryResult::host_column` gave us memory that nobody else writes to or sees us write.
         interface.set_item("data", (self.buffer.as_ptr() as usize, false))?;
         Ok(interface)
     }
@@ -47,28 +47,26 @@ fn array<'py>(
 /// Column `index` as an array, masked if it has NULLs.
 pub fn column<'py>(py: Python<'py>, result: &QueryResult, index: usize) -> PyResult<Bound<'py, PyAny>> {
     let ty = &result.types()[index];
-    if ty.is_view() || is_object(ty) {
+    let (Some(form), Some(typestr)) = (HostForm::of(ty), typestr_of(ty)) else {
         return objects(py, result, index);
+    };
+    let read = || {
+        let data = result.host_column(index, form)?;
+        let nulls = match result.may_have_nulls(index)? {
+            true => Some(result.host_column(index, HostForm::Nulls)?),
+            false => None,
+        };
+        Ok((data, nulls.filter(|nulls| nulls.bytes().contains(&1))))
+    };
+    let (data, nulls) = unwrapped(py, py.detach(read))?;
+    let data = array(py, data, result.row_count(), typestr)?;
+    match nulls {
+        None => Ok(data),
+        Some(nulls) => {
+            let mask = array(py, nulls, result.row_count(), "|b1")?;
+            py.import("numpy.ma")?.getattr("MaskedArray")?.call1((data, mask))
+        }
     }
-    let vector = cursor::column(py, result, index)?;
-    let (buffer, typestr) = py.detach(|| memory_of(&vector));
-    let data = array(py, buffer, vector.len(), typestr)?;
-    masked(py, data, &vector)
-}
-
-/// Whether a column of a type without a heap becomes an array of objects.
-fn is_object(ty: &LogicalType) -> bool {
-    matches!(ty, LogicalType::Time | LogicalType::TimeTz | LogicalType::Uuid | LogicalType::Enum(_))
-}
-
-/// The array, masked where the column is NULL.
-fn masked<'py>(py: Python<'py>, data: Bound<'py, PyAny>, vector: &Vector) -> PyResult<Bound<'py, PyAny>> {
-    if vector.null_count() == 0 {
-        return Ok(data);
-    }
-    let mask: Vec<u8> = (0..vector.len()).map(|row| u8::from(vector.is_null(row))).collect();
-    let mask = array(py, Buffer::from_vec(mask), vector.len(), "|b1")?;
-    py.import("numpy.ma")?.getattr("MaskedArray")?.call1((data, mask))
 }
 
 fn objects<'py>(py: Python<'py>, result: &QueryResult, index: usize) -> PyResult<Bound<'py, PyAny>> {
@@ -76,6 +74,7 @@ fn objects<'py>(py: Python<'py>, result: &QueryResult, index: usize) -> PyResult
     let mut cache = DictionaryCache::default();
     let mut null_rows: Vec<u8> = Vec::new();
     for batch in result.batches() {
+        let batch = unwrapped(py, batch)?;
         let column = batch.column(index);
         objects_of(py, column, 0..column.len(), &mut cache, &mut objects)?;
         if column.null_count() > 0 || !null_rows.is_empty() {
@@ -94,65 +93,28 @@ fn objects<'py>(py: Python<'py>, result: &QueryResult, index: usize) -> PyResult
     py.import("numpy.ma")?.getattr("MaskedArray")?.call1((data, mask))
 }
 
-/// The column's memory in NumPy's layout, and what NumPy calls it.
-fn memory_of(vector: &Vector) -> (Buffer, &'static str) {
-    let own = || vector.data().clone();
-    match vector.ty() {
-        LogicalType::Boolean => (own(), "|b1"),
-        LogicalType::TinyInt => (own(), "|i1"),
-        LogicalType::SmallInt => (own(), "<i2"),
-        LogicalType::Null | LogicalType::Integer => (own(), "<i4"),
-        LogicalType::BigInt => (own(), "<i8"),
-        LogicalType::UTinyInt => (own(), "|u1"),
-        LogicalType::USmallInt => (own(), "<u2"),
-        LogicalType::UInteger => (own(), "<u4"),
-        LogicalType::UBigInt => (own(), "<u8"),
-        LogicalType::Real => (own(), "<f4"),
-        LogicalType::Double => (own(), "<f8"),
-        LogicalType::Timestamp | LogicalType::TimestampTz => (own(), "<M8[us]"),
-        LogicalType::TimestampS => (own(), "<M8[s]"),
-        LogicalType::TimestampMs => (own(), "<M8[ms]"),
-        LogicalType::TimestampNs => (own(), "<M8[ns]"),
-        LogicalType::Date => {
-            let wide = |days: i32| if days == i32::MIN { i64::MIN } else { i64::from(days) };
-            (converted(vector, wide), "<M8[D]")
+/// What NumPy calls the values of a column in its host form; others become arrays of objects.
+fn typestr_of(ty: &LogicalType) -> Option<&'static str> {
+    Some(match ty {
+        LogicalType::Boolean => "|b1",
+        LogicalType::TinyInt => "|i1",
+        LogicalType::SmallInt => "<i2",
+        LogicalType::Null | LogicalType::Integer => "<i4",
+        LogicalType::BigInt => "<i8",
+        LogicalType::UTinyInt => "|u1",
+        LogicalType::USmallInt => "<u2",
+        LogicalType::UInteger => "<u4",
+        LogicalType::UBigInt => "<u8",
+        LogicalType::Real => "<f4",
+        LogicalType::Timestamp | LogicalType::TimestampTz => "<M8[us]",
+        LogicalType::TimestampS => "<M8[s]",
+        LogicalType::TimestampMs => "<M8[ms]",
+        LogicalType::TimestampNs => "<M8[ns]",
+        LogicalType::Date => "<M8[D]",
+        LogicalType::Interval => "<m8[us]",
+        LogicalType::Double | LogicalType::HugeInt | LogicalType::UHugeInt | LogicalType::Decimal { .. } => {
+            "<f8"
         }
-        LogicalType::Interval => (converted(vector, micros_of), "<m8[us]"),
-        LogicalType::HugeInt => (nan_where_null(vector, converted(vector, |v: i128| v as f64)), "<f8"),
-        LogicalType::UHugeInt => (nan_where_null(vector, converted(vector, |v: u128| v as f64)), "<f8"),
-        LogicalType::Decimal { scale, .. } => {
-            let divisor = 10f64.powi(i32::from(*scale));
-            let values = match vector.physical_type() {
-                PhysicalType::I16 => converted(vector, |v: i16| f64::from(v) / divisor),
-                PhysicalType::I32 => converted(vector, |v: i32| f64::from(v) / divisor),
-                PhysicalType::I64 => converted(vector, |v: i64| v as f64 / divisor),
-                _ => converted(vector, |v: i128| v as f64 / divisor),
-            };
-            (nan_where_null(vector, values), "<f8")
-        }
-        // These are object arrays; see `column`.
-        _ => (own(), "<i8"),
-    }
-}
-
-fn converted<T: Native, U: Native>(vector: &Vector, convert: impl Fn(T) -> U) -> Buffer {
-    Buffer::from_vec(vector.values::<T>().iter().map(|&value| convert(value)).collect::<Vec<U>>())
-}
-
-/// An interval has no months in NumPy: each counts 30 days. One that is too long saturates.
-fn micros_of(interval: Interval) -> i64 {
-    let days = i64::from(interval.months) * 30 + i64::from(interval.days);
-    days.saturating_mul(MICROS_PER_DAY).saturating_add(interval.micros)
-}
-
-fn nan_where_null(vector: &Vector, values: Buffer) -> Buffer {
-    if vector.null_count() == 0 {
-        return values;
-    }
-    let mut values = values.typed::<f64>().to_vec();
-    for (row, value) in values.iter_mut().enumerate().filter(|(row, _)| vector.is_null(*row)) {
-        debug_assert!(row < vector.len());
-        *value = f64::NAN;
-    }
-    Buffer::from_vec(values)
+        _ => return None,
+    })
 }

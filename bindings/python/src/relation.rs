@@ -2,6 +2,7 @@
 
 use crate::arrow;
 use crate::cursor::{self, Cursor};
+use crate::errors::unwrapped;
 use inlay::QueryResult;
 use inlay::render::{RenderOptions, render};
 use inlay::types::arrow::StringLayout;
@@ -13,12 +14,14 @@ use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList};
 #[pyclass(frozen, module = "inlay")]
 pub struct Relation {
     result: QueryResult,
+    /// Rows that are still in a table are there while the database is open.
+    _connection: inlay::Connection,
 }
 
 impl Relation {
-    /// A relation of these rows.
-    pub fn new(result: QueryResult) -> Self {
-        Self { result }
+    /// A relation of these rows, which a connection delivered.
+    pub fn new(result: QueryResult, connection: inlay::Connection) -> Self {
+        Self { result, _connection: connection }
     }
 
     fn result(&self) -> &QueryResult {
@@ -129,11 +132,12 @@ impl Relation {
     #[pyo3(signature = (max_rows = 40, max_width = 160))]
     fn show(&self, py: Python<'_>, max_rows: usize, max_width: usize) -> PyResult<()> {
         let options = RenderOptions { rows_max: max_rows, width_max: max_width, ..RenderOptions::default() };
-        let text = render(self.result(), options);
+        let text = py.detach(|| render(self.result(), options));
+        let text = unwrapped(py, text)?;
         py.import("builtins")?.getattr("print")?.call1((text,)).map(|_| ())
     }
 
-    fn __repr__(&self) -> String {
-        render(self.result(), RenderOptions::default())
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        unwrapped(py, py.detach(|| render(self.result(), RenderOptions::default())))
     }
 }

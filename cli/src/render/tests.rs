@@ -72,8 +72,8 @@ fn insert_statements_give_the_rows_back() {
     let first = Database::open_in_memory().unwrap().connect().execute(SAMPLE).unwrap();
     for row in 0..7 {
         assert_eq!(
-            (0..3).map(|c| again.value(row, c)).collect::<Vec<_>>(),
-            (0..3).map(|c| first.value(row, c)).collect::<Vec<_>>()
+            (0..3).map(|c| again.value(row, c).unwrap()).collect::<Vec<_>>(),
+            (0..3).map(|c| first.value(row, c).unwrap()).collect::<Vec<_>>()
         );
     }
     let unnamed = shown_with(Mode::Insert, "SELECT 1 AS \"select\", 2 AS \"A b\"", |_| {});
@@ -93,8 +93,8 @@ fn every_value_as_sql_is_itself() {
         "170141183460469231731687303715884105727",
     ];
     for value in values {
-        let first = connection.execute(&format!("SELECT {value}")).unwrap().value(0, 0);
-        let again = connection.execute(&format!("SELECT {}", literal(&first))).unwrap().value(0, 0);
+        let first = connection.execute(&format!("SELECT {value}")).unwrap().value(0, 0).unwrap();
+        let again = connection.execute(&format!("SELECT {}", literal(&first))).unwrap().value(0, 0).unwrap();
         assert_eq!(first.to_string(), again.to_string());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Kernels are pure: they know no catalog, no I/O, no threads and no transactions. One function decides on
 //! type and shape; the loop below it takes slices. [`function`] says what a SQL function is, [`registry`] finds
-//! them, [`manual`] lists them.
+//! them, [`manual`] lists them. [`host`] writes values as a host's arrays hold them.
 
 pub mod aggregate;
 pub mod aggregates;
@@ -16,6 +16,7 @@ pub mod equal;
 pub mod function;
 mod functions;
 pub mod hash;
+pub mod host;
 pub mod limits;
 pub mod manual;
 pub mod parse;

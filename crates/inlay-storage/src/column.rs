@@ -10,6 +10,7 @@
 use crate::home::{Home, Stored};
 use crate::hyperloglog::HyperLogLog;
 use crate::predicate::{Prune, SegmentPredicate};
+use crate::resident::{Form, KeptForms};
 use crate::segment::{Segment, SegmentMeta};
 use crate::zone_map::ZoneMap;
 use inlay_types::{Error, LogicalType, MemoryBudget, Result, Value};
@@ -36,6 +37,8 @@ pub struct Column {
     in_statistics: AtomicBool,
     /// Kept when the segment is dropped.
     sketch: OnceLock<Arc<HyperLogLog>>,
+    /// The values as hosts were given them; see [`crate::resident`].
+    forms: Mutex<KeptForms>,
 }
 
 impl Column {
@@ -54,6 +57,7 @@ impl Column {
             used: AtomicBool::new(true),
             in_statistics: AtomicBool::new(false),
             sketch: OnceLock::new(),
+            forms: Mutex::default(),
         })
     }
 
@@ -67,6 +71,7 @@ impl Column {
             used: AtomicBool::new(false),
             in_statistics: AtomicBool::new(in_statistics),
             sketch: OnceLock::new(),
+            forms: Mutex::default(),
         })
     }
 
@@ -157,6 +162,16 @@ impl Column {
             Some(segment) => segment.prune(predicate),
             None => prune(&self.meta, predicate),
         }
+    }
+
+    /// The values as hosts were given them.
+    pub(crate) fn forms(&self) -> &Mutex<KeptForms> {
+        &self.forms
+    }
+
+    /// The forms that are kept of it, and the bytes of each.
+    pub fn kept_forms(&self) -> Vec<(Form, u64)> {
+        self.forms.lock().sizes()
     }
 
     /// Where the column is in the file, if it is.

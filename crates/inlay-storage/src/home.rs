@@ -27,7 +27,7 @@ impl Home {
     pub(crate) fn new(file: Arc<BlockFile>, budget: MemoryBudget) -> Arc<Self> {
         let cache = Arc::new(SegmentCache::default());
         let reclaim: Weak<dyn Reclaim> = Arc::downgrade(&(Arc::clone(&cache) as Arc<dyn Reclaim>));
-        budget.set_reclaim(reclaim);
+        budget.add_reclaim(reclaim);
         let generation = file.generation_lock();
         Arc::new(Self { file, cache, budget, _generation: generation })
     }

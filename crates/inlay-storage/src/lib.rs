@@ -9,6 +9,7 @@
 //! - [`schema`]: columns and constraints. [`table`]: snapshots and changes. [`bulk`]: parallel loading.
 //! - [`segment`]: encodings, scan, gather, filter, images for disk (compressed by `codec`). [`predicate`]: what segments can filter by;
 //!   [`key_bitmap`] and [`bloom`] are the filters that hash joins send sideways.
+//! - [`resident`]: columns as hosts have them, on pages that arrays map.
 //! - [`io`]: disks, real and simulated. [`file`]: the database file. [`wal`]: its log. docs/format.md specifies both.
 //! - [`index`]: radix trees over keys, shared by all versions of a table and kept in pages.
 //! - [`zone_map`], [`statistics`], [`hyperloglog`]: what the optimizer and scans know without reading rows.
@@ -27,6 +28,7 @@ pub mod index;
 pub mod io;
 pub mod key_bitmap;
 pub mod predicate;
+pub mod resident;
 pub mod row_group;
 pub mod schema;
 pub mod segment;

@@ -2,7 +2,7 @@
 //!
 //! - [`ffi`]: the three structs of the interface and who owns them.
 //! - [`export`]: vectors and batches as struct arrays and streams. Fixed-width values, validity and string views
-//!   are handed over as they lie; booleans become bitmaps, narrow decimals become 128 bits wide.
+//!   are handed over as they lie; booleans become bitmaps, narrow decimals become 128 bits wide. [`FlatColumn`] is handed out as often as wanted.
 //! - [`field`]: what an Arrow schema says, as safe values, and which logical type stands for it.
 //! - [`import`]: arrays of a host as vectors. Values that lie alike are shared, strings of any Arrow layout become
 //!   views over the host's bytes; the array is released when the last vector is dropped.
@@ -21,8 +21,9 @@ pub mod field;
 pub mod import;
 mod import_nested;
 pub mod stream;
+mod strings;
 
-pub use export::{Exporter, StringLayout};
+pub use export::{Exporter, FlatColumn, PreparedColumn, StringLayout};
 pub use ffi::{ArrowArray, ArrowArrayStream, ArrowSchema};
 pub use field::{ArrowField, ArrowType, TimeUnit};
 pub use import::{ArrowColumn, ArrowRecords};

@@ -3,7 +3,7 @@
 use crate::{Error, Result};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 /// Something that holds memory it can do without, such as a cache.
 pub trait Reclaim: Send + Sync {
@@ -16,7 +16,7 @@ struct Counters {
     used: AtomicU64,
     peak: AtomicU64,
     limit: AtomicU64,
-    reclaim: OnceLock<Weak<dyn Reclaim>>,
+    reclaim: RwLock<Vec<Weak<dyn Reclaim>>>,
 }
 
 impl fmt::Debug for Counters {
@@ -36,7 +36,7 @@ impl MemoryBudget {
             used: 0.into(),
             peak: 0.into(),
             limit: limit.into(),
-            reclaim: OnceLock::new(),
+            reclaim: RwLock::default(),
         }))
     }
 
@@ -65,9 +65,11 @@ impl MemoryBudget {
         self.0.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Names what is asked for memory before a reservation is refused. Only the first call counts.
-    pub fn set_reclaim(&self, reclaim: Weak<dyn Reclaim>) {
-        let _ = self.0.reclaim.set(reclaim);
+    /// Adds what is asked for memory before a reservation is refused, behind those that were added before.
+    pub fn add_reclaim(&self, reclaim: Weak<dyn Reclaim>) {
+        let mut all = self.0.reclaim.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|holder| holder.strong_count() > 0);
+        all.push(reclaim);
     }
 
     /// Reserves `bytes` until the reservation is dropped, or refuses with [`Error::OutOfMemory`].
@@ -90,6 +92,20 @@ impl Counters {
         self.peak.fetch_max(after, Ordering::Relaxed);
         Ok(())
     }
+
+    /// Asks everyone for memory until about `bytes` are given back. Returns how many were.
+    fn reclaim(&self, bytes: u64) -> u64 {
+        // The list is not locked while they are asked: they may reserve.
+        let all = self.reclaim.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut freed = 0;
+        for holder in all.iter().filter_map(Weak::upgrade) {
+            if freed >= bytes {
+                break;
+            }
+            freed += holder.reclaim(bytes - freed);
+        }
+        freed
+    }
 }
 
 /// Bytes taken from a [`MemoryBudget`]; given back on drop.
@@ -109,11 +125,9 @@ impl Reservation {
     pub fn grow(&mut self, more: u64) -> Result<()> {
         let counters = &*self.budget.0;
         let mut outcome = counters.take(more);
-        while let (Err(Error::OutOfMemory { used, limit, .. }), Some(holder)) =
-            (&outcome, counters.reclaim.get().and_then(Weak::upgrade))
-        {
+        while let Err(Error::OutOfMemory { used, limit, .. }) = &outcome {
             let short = used.saturating_add(more).saturating_sub(*limit);
-            if holder.reclaim(short) == 0 {
+            if counters.reclaim(short) == 0 {
                 break;
             }
             outcome = counters.take(more);

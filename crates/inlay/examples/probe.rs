@@ -40,7 +40,12 @@ fn time(connection: &Connection, name: &str, sql: &str, runs: usize) {
         outcome = match connection.execute(sql) {
             Ok(result) => {
                 let first = if result.row_count() > 0 && !result.names().is_empty() {
-                    result.value(0, 0).to_string().chars().take(30).collect()
+                    result
+                        .value(0, 0)
+                        .map_or_else(|e| e.to_string(), |value| value.to_string())
+                        .chars()
+                        .take(30)
+                        .collect()
                 } else {
                     String::new()
                 };

@@ -1,15 +1,16 @@
 //! Whole columns: the vectors of many batches joined into one, by all workers when there is much to copy.
 //!
-//! The result is flat, owns its values (a host may write to them), and holds the host's NA in every NULL slot. String
-//! bytes stay where they are: views are rebased onto one list of heap buffers.
+//! The result is flat, owns its values (a host may write to them), and holds the host's NA in every NULL slot; [`host()`]
+//! converts on the way. String bytes stay where they are: views are rebased onto one list of heap buffers.
 //!
 //! Called by [`crate::QueryResult`].
 
 use inlay_exec::WorkerPool;
+use inlay_kernels::host::{self, HostForm};
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, Result, Vector, VectorKind, View};
 use parking_lot::Mutex;
 
-/// Number of a batch, and the memory that its rows go to.
+/// Number of a part, and the memory that its rows go to.
 type Piece<'a, T> = (usize, &'a mut [T]);
 
 /// Rows that one task copies at least; below it, one thread is faster than waking another.
@@ -18,32 +19,33 @@ const TASK_ROWS_MIN: usize = 1 << 16;
 /// The rows of `parts`, all of type `ty`, as one flat vector.
 pub fn join(ty: LogicalType, parts: &[&Vector], pool: &WorkerPool, threads: usize) -> Result<Vector> {
     let len = parts.iter().map(|part| part.len()).sum();
-    let mut whole = match ty.physical().size() {
-        1 => fixed::<u8>(ty, len, parts, pool, threads)?,
-        2 => fixed::<u16>(ty, len, parts, pool, threads)?,
-        4 => fixed::<u32>(ty, len, parts, pool, threads)?,
-        8 => fixed::<u64>(ty, len, parts, pool, threads)?,
-        _ if ty.is_view() => views(ty, len, parts, pool, threads)?,
-        // 128-bit numbers and intervals are copied as two words.
-        _ => fixed::<View>(ty, len, parts, pool, threads)?,
+    let mut whole = if ty.is_view() {
+        views(ty, len, parts, pool, threads)?
+    } else {
+        let data = host(ty.physical().size(), HostForm::Stored, parts, pool, threads)?;
+        Vector::flat(ty, len, data, None, Heap::default())
     };
     whole.set_validity(validity(len, parts));
-    whole.normalize_nulls();
+    if whole.ty().is_view() {
+        whole.normalize_nulls();
+    }
     Ok(whole)
 }
 
-fn fixed<T: Native>(
-    ty: LogicalType,
-    len: usize,
+/// The rows of `parts` in a host's form, whose values have `width` bytes.
+pub fn host(
+    width: usize,
+    form: HostForm,
     parts: &[&Vector],
     pool: &WorkerPool,
     threads: usize,
-) -> Result<Vector> {
-    let mut data = Buffer::zeroed(len * size_of::<T>());
-    if let Some(target) = data.typed_mut::<T>() {
-        fill(target, parts, pool, threads, |_, part, target| copy_part(part, target, |value: T| value))?;
+) -> Result<Buffer> {
+    let len: usize = parts.iter().map(|part| part.len()).sum();
+    let mut data = Buffer::zeroed(len * width);
+    if let Some(target) = data.typed_mut::<u8>() {
+        fill(target, width, parts, pool, threads, |_, part, target| host::write(part, form, target))?;
     }
-    Ok(Vector::flat(ty, len, data, None, Heap::default()))
+    Ok(data)
 }
 
 fn views(
@@ -71,28 +73,31 @@ fn views(
     }
     let mut data = Buffer::zeroed(len * size_of::<View>());
     if let Some(target) = data.typed_mut::<View>() {
-        fill(target, parts, pool, threads, |index, part, target| {
-            copy_part(part, target, |view: View| view.rebased(bases[index]));
+        fill(target, 1, parts, pool, threads, |index, part, target| {
+            copy_part(part, target, |view| view.rebased(bases[index]));
         })?;
     }
     Ok(Vector::flat(ty, len, data, None, Heap::new(buffers)))
 }
 
-/// Calls `copy(index, part, slice of target)` for every part, on all workers when there are many rows.
+/// Calls `copy(index, part, slice of target)` for every part, whose rows take `width` slots each, on all workers when
+/// there are many rows.
 fn fill<T: Native>(
     target: &mut [T],
+    width: usize,
     parts: &[&Vector],
     pool: &WorkerPool,
     threads: usize,
     copy: impl Fn(usize, &Vector, &mut [T]) + Sync,
 ) -> Result<()> {
-    let tasks_wanted = (target.len() / TASK_ROWS_MIN).clamp(1, threads * 4);
-    let rows_per_task = target.len().div_ceil(tasks_wanted);
+    let len = target.len() / width;
+    let tasks_wanted = (len / TASK_ROWS_MIN).clamp(1, threads * 4);
+    let rows_per_task = len.div_ceil(tasks_wanted);
     let mut tasks: Vec<Mutex<Vec<Piece<'_, T>>>> = Vec::with_capacity(tasks_wanted);
     let mut open: Vec<(usize, &mut [T])> = Vec::new();
     let (mut rows, mut rest) = (0, target);
     for (index, part) in parts.iter().enumerate() {
-        let (head, tail) = rest.split_at_mut(part.len());
+        let (head, tail) = rest.split_at_mut(part.len() * width);
         rest = tail;
         open.push((index, head));
         rows += part.len();
@@ -115,16 +120,16 @@ fn fill<T: Native>(
     }
 }
 
-fn copy_part<T: Native>(part: &Vector, target: &mut [T], map: impl Fn(T) -> T) {
+fn copy_part(part: &Vector, target: &mut [View], map: impl Fn(View) -> View) {
     match part.kind() {
         VectorKind::Flat => {
-            for (target, &value) in target.iter_mut().zip(part.data().typed::<T>()) {
-                *target = map(value);
+            for (target, &view) in target.iter_mut().zip(part.views()) {
+                *target = map(view);
             }
         }
-        VectorKind::Constant => target.fill(map(part.data().typed::<T>()[0])),
+        VectorKind::Constant => target.fill(map(part.views()[0])),
         VectorKind::Dictionary(dictionary) => {
-            let values = dictionary.values().data().typed::<T>();
+            let values = dictionary.values().views();
             for (target, &code) in target.iter_mut().zip(part.codes()) {
                 *target = map(values[code as usize]);
             }

@@ -5,9 +5,11 @@
 
 use crate::connection::Connection;
 use crate::settings::{self, DatabaseSettings, SessionSettings};
+use crate::table_rows::{Lender, TableRows};
 use inlay_catalog::{TableFunction, TableSource};
 use inlay_exec::WorkerPool;
 use inlay_storage::io::{Disk, FileIdentity, RealDisk};
+use inlay_storage::resident::Residents;
 use inlay_storage::store::{AccessMode, Store, StoreOptions};
 use inlay_types::{Error, MemoryBudget, Result, Value};
 use parking_lot::{Mutex, RwLock};
@@ -36,6 +38,19 @@ struct Shared {
     process: u32,
     /// The last number given to a connection or statement.
     last_id: AtomicU64,
+    /// Columns that hosts were given.
+    residents: Arc<Residents>,
+    /// Results whose rows are still in tables.
+    lent: Mutex<Vec<Weak<TableRows>>>,
+}
+
+impl Drop for Shared {
+    /// Rows that were not read yet must not keep the file open.
+    fn drop(&mut self) {
+        for rows in self.lent.get_mut().iter().filter_map(Weak::upgrade) {
+            rows.detach();
+        }
+    }
 }
 
 /// A store under a name.
@@ -93,7 +108,8 @@ impl Database {
             return Ok(database);
         }
         let budget = MemoryBudget::unlimited();
-        let settings = DatabaseSettings::new(budget.clone());
+        let residents = Residents::new(budget.clone(), 0);
+        let settings = DatabaseSettings::new(budget.clone(), Arc::clone(&residents));
         let mut session = SessionSettings::default();
         settings::set_all(&config, &settings, &mut session)?;
         let main = if is_memory(path) {
@@ -118,6 +134,8 @@ impl Database {
             is_on_real_disk,
             last_id: AtomicU64::new(0),
             process: std::process::id(),
+            residents,
+            lent: Mutex::default(),
         }));
         if let Some(path) = &database.0.main.path
             && let Some(identity) = identity(&disk, path)?
@@ -308,6 +326,27 @@ impl Database {
 
     pub(crate) fn budget(&self) -> &MemoryBudget {
         &self.0.budget
+    }
+
+    /// Columns that hosts were given.
+    pub(crate) fn residents(&self) -> &Arc<Residents> {
+        &self.0.residents
+    }
+
+    /// What a result needs to read a table after its statement is done.
+    pub(crate) fn lender(&self) -> Lender {
+        Lender {
+            residents: Arc::clone(&self.0.residents),
+            pool: Arc::clone(&self.0.pool),
+            threads: self.0.settings.threads(),
+        }
+    }
+
+    /// Notes rows that are read after their statement is done.
+    pub(crate) fn lend(&self, rows: &Arc<TableRows>) {
+        let mut lent = self.0.lent.lock();
+        lent.retain(|rows| rows.strong_count() > 0);
+        lent.push(Arc::downgrade(rows));
     }
 
     pub(crate) fn settings(&self) -> &DatabaseSettings {

@@ -12,6 +12,7 @@ use crate::procedure;
 use crate::reads;
 use crate::result::{QueryResult, ResultKind};
 use crate::settings;
+use crate::table_rows::TableRows;
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::{DefinitionKind, MAIN, TableSource};
 use inlay_exec::{Analysis, ExecContext};
@@ -228,7 +229,7 @@ impl Run<'_> {
 
     pub(crate) fn bound(&mut self, statement: Statement) -> Result<QueryResult> {
         match statement {
-            Statement::Query(query) => self.query(query),
+            Statement::Query(query) => self.answer(query),
             Statement::Explain { statement, analyze, format } => self.explain(*statement, analyze, format),
             Statement::CreateTable(create) => self.create_table(*create),
             Statement::CreateView { database, temporary, name, aliases, sql, or_replace, if_not_exists } => {
@@ -362,16 +363,39 @@ impl Run<'_> {
 
     /// Runs a query.
     pub(crate) fn batches(&self, query: Query) -> Result<(Query, Vec<Batch>)> {
-        let query = self.optimized(query)?;
+        self.executed(self.optimized(query)?)
+    }
+
+    fn executed(&self, query: Query) -> Result<(Query, Vec<Batch>)> {
         let batches = inlay_exec::execute(&query, &self.context())?;
         Ok((query, batches))
     }
 
-    pub(crate) fn query(&self, query: Query) -> Result<QueryResult> {
-        let (query, batches) = self.batches(query)?;
+    /// Carries out a statement that is a query. Rows of a large table as they are stay there until they are asked for.
+    fn answer(&self, query: Query) -> Result<QueryResult> {
+        let query = self.optimized(query)?;
+        let Some((table, rows)) = TableRows::of(&query, || self.database.lender()) else {
+            let (query, batches) = self.executed(query)?;
+            return Ok(self.of_query(query, batches));
+        };
+        let table = Arc::new(table);
+        self.database.lend(&table);
         let types = output_types(&query);
         let names = query.output.into_iter().map(|(_, name)| name).collect();
-        Ok(self.rows(names, types, batches))
+        let workers = (Arc::clone(self.database.pool()), self.database.settings().threads());
+        Ok(QueryResult::of_table(names, types, table, rows, workers))
+    }
+
+    /// Runs a query, whose rows are in memory then.
+    pub(crate) fn query(&self, query: Query) -> Result<QueryResult> {
+        let (query, batches) = self.batches(query)?;
+        Ok(self.of_query(query, batches))
+    }
+
+    fn of_query(&self, query: Query, batches: Vec<Batch>) -> QueryResult {
+        let types = output_types(&query);
+        let names = query.output.into_iter().map(|(_, name)| name).collect();
+        self.rows(names, types, batches)
     }
 
     /// An answer of rows.

@@ -8,14 +8,14 @@
 //! connection.execute("CREATE TABLE t (x INTEGER)")?;
 //! connection.execute("INSERT INTO t VALUES (40), (2)")?;
 //! let answer = connection.execute("SELECT sum(x) FROM t")?;
-//! assert_eq!(answer.value(0, 0).to_string(), "42");
+//! assert_eq!(answer.value(0, 0)?.to_string(), "42");
 //! # Ok(())
 //! # }
 //! ```
 //! - [`database`], [`connection`]: handles. [`settings`]: what SET sets.
 //! - `names`, `transactions`: what a statement sees. `execute`, `change`, `define`, `maintain`, `load`, `procedure`: one
 //!   statement carried out; `reads`: what commit checks.
-//! - [`result`], [`columns`]: what comes back, batch by batch or as whole columns.
+//! - [`result`], [`columns`], `table_rows`: what comes back, batch by batch or as whole columns, copied or mapped.
 
 mod change;
 mod columns;
@@ -32,6 +32,7 @@ pub mod render;
 pub mod result;
 pub mod settings;
 mod system;
+mod table_rows;
 mod transactions;
 
 pub use connection::{Connection, Host, Parameters};
@@ -42,6 +43,7 @@ pub use inlay_exec::Progress;
 pub use inlay_formats::{ArrowTable, ColumnSource};
 pub use inlay_kernels::cast_value;
 pub use inlay_kernels::coercion::common_type;
+pub use inlay_kernels::host::HostForm;
 pub use inlay_storage as storage;
 pub use inlay_types as types;
 pub use inlay_types::{Error, Result, Value};

@@ -2,6 +2,8 @@
 
 use crate::execute::Run;
 use crate::result::QueryResult;
+use crate::system;
+use crate::table_rows::TableRows;
 use inlay_catalog::{Table, near_names};
 use inlay_formats::tpcds::{self, TpcdsTable};
 use inlay_formats::tpch::{self, TpchTable};
@@ -9,7 +11,7 @@ use inlay_storage::store::{Recovered, Store};
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Value, Vector};
 use std::sync::Arc;
 
-const PROCEDURES: &[&str] = &["tpch_dbgen", "tpcds_dbgen", "recover"];
+const PROCEDURES: &[&str] = &["tpch_dbgen", "tpcds_dbgen", "recover", "resident"];
 
 /// Carries out `CALL name(args)`.
 pub(crate) fn call(
@@ -22,6 +24,7 @@ pub(crate) fn call(
         "tpch_dbgen" | "dbgen" => tpch_dbgen(run, args, named),
         "tpcds_dbgen" | "dsdgen" => tpcds_dbgen(run, args, named),
         "recover" => recover(run, args, named),
+        "resident" => resident(run, args, named),
         _ => Err(Error::UndefinedFunction {
             message: format!("procedure {name} does not exist"),
             candidates: near_names(name, PROCEDURES.iter().copied()),
@@ -56,6 +59,28 @@ fn recover(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Result<Q
         .map(|from| whole.slice(from, VECTOR_SIZE.min(whole.len() - from)))
         .collect();
     Ok(QueryResult::rows(names, vec![LogicalType::Varchar; 3], batches, None))
+}
+
+/// `PRAGMA resident('t')`: converts all columns of a table into the form that hosts have them in, and keeps them until
+/// `PRAGMA resident('t', false)`.
+fn resident(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Result<QueryResult> {
+    let (name, pinned) = match (args, named) {
+        ([Value::Varchar(name)], []) => (name, true),
+        ([Value::Varchar(name), Value::Boolean(pinned)], []) => (name, *pinned),
+        _ => {
+            let message = "resident takes the name of a table, and whether it stays: resident('t', true)";
+            return Err(Error::invalid_argument(message));
+        }
+    };
+    let table = system::table_named_in(&run.names(&[]), name)?;
+    let residents = run.database.residents();
+    let columns = TableRows::of_table(&table, run.database.lender());
+    residents.pin(table.id(), pinned);
+    if pinned {
+        columns.make_resident().inspect_err(|_| residents.pin(table.id(), false))?;
+    }
+    columns.note_all()?;
+    Ok(QueryResult::done())
 }
 
 /// The argument `sf` of a generator.

@@ -13,7 +13,7 @@
 //! measure and to write; no text is kept.
 
 use crate::result::{QueryResult, ResultKind};
-use inlay_types::{Batch, LogicalType, Value};
+use inlay_types::{Batch, Error, LogicalType, Result, Value};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -102,14 +102,17 @@ impl Default for RenderOptions {
 }
 
 /// The table as text, without a line break at the end.
-pub fn render(result: &QueryResult, options: RenderOptions) -> String {
+///
+/// Fails when rows that are still in a table cannot be read.
+pub fn render(result: &QueryResult, options: RenderOptions) -> Result<String> {
     let mut bytes = Vec::new();
-    if write_table(&mut bytes, result, &options).is_err() {
-        return String::new();
-    }
+    write_table(&mut bytes, result, &options).map_err(|error| match error.downcast::<Error>() {
+        Ok(error) => error,
+        Err(other) => Error::internal(other.to_string()),
+    })?;
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     text.truncate(text.trim_end_matches('\n').len());
-    text
+    Ok(text)
 }
 
 /// Writes the table. A statement without an answer has none.
@@ -150,22 +153,15 @@ pub fn write_table(out: &mut dyn Write, result: &QueryResult, options: &RenderOp
     Ok(())
 }
 
-/// Calls `visit` with the batch and the row in it for each of some rows.
+/// Calls `visit` with the batch and the row in it for each of some rows. An error of ours is inside of the one of I/O.
 pub fn each_row(
     result: &QueryResult,
     rows: Range<usize>,
     mut visit: impl FnMut(&Batch, usize) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut start = 0;
-    for batch in result.batches() {
-        let end = start + batch.len();
-        for row in rows.start.max(start)..rows.end.min(end) {
-            visit(batch, row - start)?;
-        }
-        start = end;
-        if start >= rows.end {
-            break;
-        }
+    for batch in result.slice(rows).batches() {
+        let batch = batch.map_err(io::Error::other)?;
+        (0..batch.len()).try_for_each(|row| visit(&batch, row))?;
     }
     Ok(())
 }
@@ -329,7 +325,8 @@ fn measured(result: &QueryResult, texts: &Texts<'_>, rows: &[Range<usize>]) -> i
     }
     if options.large_numbers == LargeNumbers::Footer && result.row_count() == 1 {
         for (index, column) in columns.iter_mut().enumerate() {
-            let below = readable_value(&result.value(0, index)).map_or(0, |text| text.width() + 2);
+            let value = result.value(0, index).map_err(io::Error::other)?;
+            let below = readable_value(&value).map_or(0, |text| text.width() + 2);
             column.width = column.width.max(if column.is_right { below } else { 0 });
         }
     }
@@ -578,28 +575,29 @@ mod tests {
 
     #[test]
     fn small_results_are_shown_whole() {
-        let text = render(&numbers(2), RenderOptions::default());
+        let text = render(&numbers(2), RenderOptions::default()).unwrap();
         let expected = "┌─────────┐\n│    n    │\n│ integer │\n├─────────┤\n│       0 │\n│       1 │\n└─────────┘\n2 rows";
         assert_eq!(text, expected);
     }
 
     #[test]
     fn long_results_show_both_ends_and_the_count() {
-        let text = render(&numbers(5000), RenderOptions::default());
+        let text = render(&numbers(5000), RenderOptions::default()).unwrap();
         assert_eq!(text.lines().filter(|line| line.contains('·')).count(), 3);
         assert!(text.contains("│    4999 │") && text.ends_with("5,000 rows (40 shown)"), "{text}");
     }
 
     #[test]
     fn no_rows() {
-        let text = render(&answer("SELECT 1 AS a WHERE false"), RenderOptions::default());
+        let text = render(&answer("SELECT 1 AS a WHERE false"), RenderOptions::default()).unwrap();
         assert_eq!(text, "┌─────────┐\n│    a    │\n│ integer │\n└─────────┘\n0 rows");
     }
 
     #[test]
     fn lines_are_aligned_whatever_the_script() {
         let sql = "SELECT * FROM (VALUES ('日本', 1), ('e\u{301}', 22), ('👩', 3), (NULL, 4)) t(a, b)";
-        let text = render(&answer(sql), RenderOptions { has_types: false, ..RenderOptions::default() });
+        let text =
+            render(&answer(sql), RenderOptions { has_types: false, ..RenderOptions::default() }).unwrap();
         let expected = "┌──────┬────┐\n│  a   │ b  │\n├──────┼────┤\n│ 日本 │  1 │\n│ e\u{301}    │ 22 │\n│ 👩   │  3 │\n│ NULL │  4 │\n└──────┴────┘\n4 rows, 2 columns";
         assert_eq!(text, expected);
     }
@@ -613,14 +611,15 @@ mod tests {
     fn columns_get_narrower_before_they_are_left_out() {
         let result = answer("SELECT repeat('x', 100) AS a, repeat('y', 90) AS b, 7 AS c");
         let options = RenderOptions { width_max: 70, cell_max: usize::MAX, ..RenderOptions::default() };
-        let text = render(&result, options);
+        let text = render(&result, options).unwrap();
         assert!(text.lines().all(|line| line.width() <= 70), "{text}");
         assert!(text.contains("…") && text.contains("7") && text.ends_with("1 row, 3 columns"), "{text}");
         let many: Vec<String> = (0..40).map(|n| format!("{n} AS column_{n}")).collect();
         let text = render(
             &answer(&format!("SELECT {}", many.join(", "))),
             RenderOptions { width_max: 80, ..RenderOptions::default() },
-        );
+        )
+        .unwrap();
         assert!(
             text.contains("│ … │") && text.contains("column_39") && text.ends_with("40 columns (6 shown)"),
             "{text}"
@@ -631,11 +630,11 @@ mod tests {
     fn markdown_and_plain_lines() {
         let result = answer("SELECT 1 AS n, 'a|b' AS city");
         let bare = RenderOptions { has_types: false, has_count: false, ..RenderOptions::default() };
-        let text = render(&result, RenderOptions { frame: Frame::Markdown, ..bare.clone() });
+        let text = render(&result, RenderOptions { frame: Frame::Markdown, ..bare.clone() }).unwrap();
         assert_eq!(text, "| n | city |\n|--:|------|\n| 1 | a\\|b |");
-        let text = render(&result, RenderOptions { frame: Frame::None, ..bare.clone() });
+        let text = render(&result, RenderOptions { frame: Frame::None, ..bare.clone() }).unwrap();
         assert_eq!(text, "n  city\n-  ----\n1  a|b");
-        let text = render(&result, RenderOptions { frame: Frame::Ascii, ..bare });
+        let text = render(&result, RenderOptions { frame: Frame::Ascii, ..bare }).unwrap();
         assert_eq!(text, "+---+------+\n| n | city |\n+---+------+\n| 1 | a|b  |\n+---+------+");
     }
 
@@ -643,11 +642,13 @@ mod tests {
     fn large_numbers_are_said_in_words() {
         let result = answer("SELECT 123456789 AS n, 'x' AS t");
         let bare = RenderOptions { has_types: false, has_count: false, ..RenderOptions::default() };
-        let text = render(&result, RenderOptions { large_numbers: LargeNumbers::Footer, ..bare.clone() });
+        let text =
+            render(&result, RenderOptions { large_numbers: LargeNumbers::Footer, ..bare.clone() }).unwrap();
         assert!(text.contains("│        123456789 │ x │\n│ (123.46 million) │   │"), "{text}");
-        let text = render(&result, RenderOptions { large_numbers: LargeNumbers::All, ..bare.clone() });
+        let text =
+            render(&result, RenderOptions { large_numbers: LargeNumbers::All, ..bare.clone() }).unwrap();
         assert!(text.contains("│ 123.46 million │"), "{text}");
-        let text = render(&result, RenderOptions { thousands: Some(",".into()), ..bare });
+        let text = render(&result, RenderOptions { thousands: Some(",".into()), ..bare }).unwrap();
         assert!(text.contains("│ 123,456,789 │"), "{text}");
     }
 }

@@ -1,8 +1,12 @@
 //! What a statement delivers.
 
 use crate::columns;
+use crate::table_rows::TableRows;
 use inlay_exec::WorkerPool;
-use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
+use inlay_kernels::host::HostForm;
+use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
+use inlay_types::{Batch, Buffer, Error, LogicalType, Result, Value, Vector};
+use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,15 +21,27 @@ pub enum ResultKind {
     Done,
 }
 
-/// Names, types and rows. Rows are in memory and belong to the result; cloning shares them.
+/// Names, types and rows. Cloning shares the rows.
+///
+/// Rows lie in parts, one behind the other. They are in memory and belong to the result, unless the query delivers a
+/// table as it is: then a part is read when it is asked for, which may fail, and the database must still be open.
 #[derive(Clone)]
 pub struct QueryResult {
     names: Arc<[String]>,
     types: Arc<[LogicalType]>,
-    batches: Arc<Vec<Batch>>,
-    row_count: usize,
+    source: Source,
+    /// Of the source, those that are delivered.
+    rows: Range<usize>,
+    /// The first row of each part of the source, and the number of rows behind the last.
+    starts: Arc<[usize]>,
     kind: ResultKind,
     workers: Option<(Arc<WorkerPool>, usize)>,
+}
+
+#[derive(Clone)]
+enum Source {
+    Batches(Arc<Vec<Batch>>),
+    Table(Arc<TableRows>),
 }
 
 impl QueryResult {
@@ -36,9 +52,41 @@ impl QueryResult {
         batches: Vec<Batch>,
         workers: Option<(Arc<WorkerPool>, usize)>,
     ) -> Self {
-        let row_count = batches.iter().map(Batch::len).sum();
-        let (names, types) = (names.into(), types.into());
-        Self { names, types, batches: Arc::new(batches), row_count, kind: ResultKind::Rows, workers }
+        let mut end = 0;
+        let ends = batches.iter().map(|batch| {
+            end += batch.len();
+            end
+        });
+        let starts: Vec<usize> = std::iter::once(0).chain(ends).collect();
+        Self {
+            names: names.into(),
+            types: types.into(),
+            rows: 0..starts.last().copied().unwrap_or(0),
+            source: Source::Batches(Arc::new(batches)),
+            starts: starts.into(),
+            kind: ResultKind::Rows,
+            workers,
+        }
+    }
+
+    /// Some rows of a table as they are.
+    pub(crate) fn of_table(
+        names: Vec<String>,
+        types: Vec<LogicalType>,
+        table: Arc<TableRows>,
+        rows: Range<usize>,
+        workers: (Arc<WorkerPool>, usize),
+    ) -> Self {
+        let starts = table.starts().into();
+        Self {
+            names: names.into(),
+            types: types.into(),
+            source: Source::Table(table),
+            rows,
+            starts,
+            kind: ResultKind::Rows,
+            workers: Some(workers),
+        }
     }
 
     /// The answer of a statement without rows.
@@ -81,78 +129,203 @@ impl QueryResult {
         &self.types
     }
 
-    /// The rows, in order, in batches of at most [`inlay_types::VECTOR_SIZE`].
-    pub fn batches(&self) -> &[Batch] {
-        &self.batches
-    }
-
     /// Number of rows.
     pub fn row_count(&self) -> usize {
-        self.row_count
+        self.rows.len()
+    }
+
+    /// Some of the rows, shared.
+    ///
+    /// Panics when the range is not inside.
+    pub fn slice(&self, rows: Range<usize>) -> QueryResult {
+        assert!(rows.start <= rows.end && rows.end <= self.row_count(), "rows outside of result");
+        Self { rows: self.rows.start + rows.start..self.rows.start + rows.end, ..self.clone() }
+    }
+
+    /// Ranges of rows that lie together, in order; none is empty.
+    pub fn parts(&self) -> impl Iterator<Item = Range<usize>> {
+        self.source_parts().map(|(_, rows)| rows.start - self.rows.start..rows.end - self.rows.start)
+    }
+
+    /// Numbers of the source's parts that have some of the rows, and which.
+    fn source_parts(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let first = self.part_of(self.rows.start);
+        let parts = self.starts.windows(2).enumerate().skip(first);
+        let parts = parts.take_while(|(_, bounds)| bounds[0] < self.rows.end);
+        let cut = |(part, bounds): (usize, &[usize])| {
+            (part, bounds[0].max(self.rows.start)..bounds[1].min(self.rows.end))
+        };
+        parts.map(cut).filter(|(_, rows)| !rows.is_empty())
+    }
+
+    /// The part of the source that has a row.
+    fn part_of(&self, row: usize) -> usize {
+        self.starts.partition_point(|&start| start <= row).saturating_sub(1)
+    }
+
+    /// The rows of the part with row `row`, and the first of them.
+    ///
+    /// Panics when there is no such row.
+    pub fn part_at(&self, row: usize) -> Result<(usize, Batch)> {
+        assert!(row < self.row_count(), "row outside of result");
+        let part = self.part_of(self.rows.start + row);
+        let from = self.starts[part].max(self.rows.start);
+        let to = self.starts[part + 1].min(self.rows.end);
+        Ok((from - self.rows.start, self.read(part, from..to)?))
+    }
+
+    /// Some rows of one part of the source.
+    fn read(&self, part: usize, rows: Range<usize>) -> Result<Batch> {
+        let start = self.starts[part];
+        match &self.source {
+            Source::Batches(batches) if rows.len() == batches[part].len() => Ok(batches[part].clone()),
+            Source::Batches(batches) => Ok(batches[part].slice(rows.start - start, rows.len())),
+            Source::Table(table) => table.part(part, rows.start - start..rows.end - start),
+        }
+    }
+
+    /// The rows in order, as batches of any length.
+    pub fn batches(&self) -> impl Iterator<Item = Result<Batch>> {
+        self.source_parts().map(|(part, rows)| self.read(part, rows))
     }
 
     /// One value.
     ///
     /// Panics when there is no such row or column.
-    pub fn value(&self, row: usize, column: usize) -> Value {
-        let mut row = row;
-        for batch in self.batches.iter() {
-            if row < batch.len() {
-                return batch.column(column).get(row);
+    pub fn value(&self, row: usize, column: usize) -> Result<Value> {
+        assert!(row < self.row_count(), "row outside of result");
+        let row = self.rows.start + row;
+        let part = self.part_of(row);
+        match &self.source {
+            Source::Batches(batches) => Ok(batches[part].column(column).get(row - self.starts[part])),
+            Source::Table(table) => {
+                let row = row - self.starts[part];
+                Ok(table.part_of(column, part, row..row + 1)?.get(0))
             }
-            row -= batch.len();
         }
-        assert!(row < self.row_count, "row outside of result");
-        Value::Null
     }
 
     /// Column `index` of all rows as one flat vector that nobody else holds, with the host's NA in NULL slots.
     pub fn column(&self, index: usize) -> Result<Vector> {
-        self.column_of(index, 0..self.batches.len())
-    }
-
-    /// Column `index` of some batches, as [`QueryResult::column`].
-    pub fn column_of(&self, index: usize, batches: Range<usize>) -> Result<Vector> {
-        let ty = self
-            .types
-            .get(index)
-            .ok_or_else(|| Error::invalid_argument(format!("no column {index}")))?
-            .clone();
-        let parts: Vec<&Vector> = self.batches[batches].iter().map(|batch| batch.column(index)).collect();
+        let ty = self.type_of(index)?.clone();
+        let parts = self.vectors(index)?;
+        let parts: Vec<&Vector> = parts.iter().collect();
         match &self.workers {
             Some((pool, threads)) => columns::join(ty, &parts, pool, *threads),
             None => columns::join(ty, &parts, &WorkerPool::new(), 1),
         }
     }
 
-    /// The rows from row `row` of batch `batch` on.
-    pub fn from_row(&self, batch: usize, row: usize) -> QueryResult {
-        if (batch, row) == (0, 0) {
-            return self.clone();
-        }
-        let mut batches = self.batches.get(batch..).unwrap_or_default().to_vec();
-        if row > 0
-            && let Some(first) = batches.first_mut()
-        {
-            *first = first.slice(row, first.len() - row);
-        }
-        let row_count = batches.iter().map(Batch::len).sum();
-        Self { batches: Arc::new(batches), row_count, ..self.clone() }
+    /// The vectors of a column, part by part.
+    fn vectors(&self, index: usize) -> Result<Vec<Vector>> {
+        let vector = |(part, rows): (usize, Range<usize>)| {
+            let (from, len) = (rows.start - self.starts[part], rows.len());
+            match &self.source {
+                Source::Batches(batches) if len == batches[part].len() => {
+                    Ok(batches[part].column(index).clone())
+                }
+                Source::Batches(batches) => Ok(batches[part].column(index).slice(from, len)),
+                Source::Table(table) => table.part_of(index, part, from..from + len),
+            }
+        };
+        self.source_parts().map(vector).collect()
     }
 
-    /// Ranges of batches with about `rows` rows each; at least one range.
-    pub fn chunks(&self, rows: usize) -> Vec<Range<usize>> {
-        let mut ranges = Vec::new();
-        let (mut start, mut held) = (0, 0);
-        for (index, batch) in self.batches.iter().enumerate() {
-            held += batch.len();
-            if held >= rows {
-                ranges.push(start..index + 1);
-                (start, held) = (index + 1, 0);
+    /// Column `index` of all rows in a host's form, which has to fit its type, as memory that only the caller has and
+    /// may write to. That of a table is mapped, not copied, where it can be.
+    pub fn host_column(&self, index: usize, form: HostForm) -> Result<Buffer> {
+        let ty = self.type_of(index)?;
+        if !form.fits(ty) {
+            return Err(Error::internal(format!("{ty} has no form {form:?}")));
+        }
+        match &self.source {
+            Source::Table(table) => table.host(index, form, &self.rows),
+            Source::Batches(_) => {
+                let parts = self.vectors(index)?;
+                let parts: Vec<&Vector> = parts.iter().collect();
+                match &self.workers {
+                    Some((pool, threads)) => columns::host(form.width(ty), form, &parts, pool, *threads),
+                    None => columns::host(form.width(ty), form, &parts, &WorkerPool::new(), 1),
+                }
             }
         }
-        if start < self.batches.len() || ranges.is_empty() {
-            ranges.push(start..self.batches.len());
+    }
+
+    /// Whether column `index` has NULLs; of a table, it may have none although this says so.
+    pub fn may_have_nulls(&self, index: usize) -> Result<bool> {
+        self.type_of(index)?;
+        match &self.source {
+            Source::Table(table) => Ok(table.null_count(index, &self.rows)? > 0),
+            Source::Batches(_) => Ok(self.vectors(index)?.iter().any(|part| part.null_count() > 0)),
+        }
+    }
+
+    /// Some of the rows as an Arrow struct array of an exporter of this result's schema.
+    pub fn arrow_array(&self, exporter: &Exporter, rows: Range<usize>) -> Result<ArrowArray> {
+        let part = self.slice(rows);
+        let columns = (0..self.types.len()).map(|index| part.arrow_column(exporter, index));
+        Ok(Exporter::assemble(columns.collect::<Result<_>>()?, part.row_count()))
+    }
+
+    /// All rows as Arrow struct arrays of about `rows` rows, converted by all workers.
+    pub fn arrow_arrays(&self, exporter: &Exporter, rows: usize) -> Result<Vec<ArrowArray>> {
+        let chunks: Vec<QueryResult> = self.chunks(rows).into_iter().map(|rows| self.slice(rows)).collect();
+        let width = self.types.len();
+        let slots: Vec<Mutex<Option<PreparedColumn>>> =
+            (0..chunks.len() * width).map(|_| Mutex::default()).collect();
+        let convert = |task: usize| {
+            *slots[task].lock() = Some(chunks[task / width].arrow_column(exporter, task % width)?);
+            Ok(())
+        };
+        match &self.workers {
+            Some((pool, threads)) if slots.len() > width => pool.parallel(*threads, slots.len(), convert)?,
+            _ => (0..slots.len()).try_for_each(convert)?,
+        }
+        if let Source::Table(table) = &self.source {
+            (0..width).try_for_each(|index| table.note_use(index, &self.rows))?;
+        }
+        let mut columns = slots.into_iter().filter_map(Mutex::into_inner);
+        let array = |chunk: &QueryResult| {
+            Exporter::assemble(columns.by_ref().take(width).collect(), chunk.row_count())
+        };
+        Ok(chunks.iter().map(array).collect())
+    }
+
+    /// One column of all rows for Arrow.
+    fn arrow_column(&self, exporter: &Exporter, index: usize) -> Result<PreparedColumn> {
+        let mut parts = self.source_parts();
+        match (&self.source, parts.next(), parts.next()) {
+            (Source::Table(table), Some((part, rows)), None) => {
+                let start = self.starts[part];
+                table.arrow(index, part, rows.start - start..rows.end - start, exporter)
+            }
+            (_, Some(_), None) => exporter.column(index, &self.vectors(index)?[0]),
+            _ => {
+                let parts = self.vectors(index)?;
+                let parts: Vec<&Vector> = parts.iter().collect();
+                let joined = columns::join(self.types[index].clone(), &parts, &WorkerPool::new(), 1)?;
+                exporter.column(index, &joined)
+            }
+        }
+    }
+
+    fn type_of(&self, index: usize) -> Result<&LogicalType> {
+        self.types.get(index).ok_or_else(|| Error::invalid_argument(format!("no column {index}")))
+    }
+
+    /// Ranges of rows with about `rows` rows each, parts kept together; at least one range.
+    pub fn chunks(&self, rows: usize) -> Vec<Range<usize>> {
+        let mut ranges = Vec::new();
+        let (mut start, mut end) = (0, 0);
+        for part in self.parts() {
+            end = part.end;
+            if end - start >= rows {
+                ranges.push(start..end);
+                start = end;
+            }
+        }
+        if start < end || ranges.is_empty() {
+            ranges.push(start..end);
         }
         ranges
     }
@@ -160,6 +333,6 @@ impl QueryResult {
 
 impl std::fmt::Debug for QueryResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "QueryResult({} rows of {:?})", self.row_count, self.names)
+        write!(f, "QueryResult({} rows of {:?})", self.row_count(), self.names)
     }
 }

@@ -37,7 +37,10 @@ fn run(connection: &Connection, script: &[&str]) {
 fn rows(connection: &Connection, sql: &str) -> String {
     let answer = connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     let row = |row| {
-        (0..answer.names().len()).map(|c| answer.value(row, c).to_string()).collect::<Vec<_>>().join("|")
+        (0..answer.names().len())
+            .map(|c| answer.value(row, c).unwrap().to_string())
+            .collect::<Vec<_>>()
+            .join("|")
     };
     (0..answer.row_count()).map(row).collect::<Vec<String>>().join(";")
 }

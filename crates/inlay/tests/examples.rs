@@ -9,7 +9,7 @@ fn answer(connection: &Connection, sql: &str) -> String {
     match connection.execute(&format!("SELECT {sql}")) {
         Err(error) => format!("error: {error}"),
         Ok(result) => {
-            let rows = (0..result.row_count()).map(|row| result.value(row, 0).to_string());
+            let rows = (0..result.row_count()).map(|row| result.value(row, 0).unwrap().to_string());
             rows.collect::<Vec<_>>().join(", ")
         }
     }

@@ -67,7 +67,7 @@ fn rows(connection: &Connection, sql: &str) -> String {
     let result = connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     let row = |row: usize| {
         let cells: Vec<String> =
-            (0..result.names().len()).map(|column| result.value(row, column).to_string()).collect();
+            (0..result.names().len()).map(|column| result.value(row, column).unwrap().to_string()).collect();
         cells.join("|")
     };
     (0..result.row_count()).map(row).collect::<Vec<_>>().join(";")

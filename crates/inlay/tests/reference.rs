@@ -99,7 +99,7 @@ fn settings() -> String {
     for setting in inlay::settings::SETTINGS {
         let answer =
             connection.execute(&format!("SELECT current_setting('{}')::VARCHAR", setting.name)).unwrap();
-        let default = default_of(setting.name, answer.value(0, 0).as_str().map(str::to_string));
+        let default = default_of(setting.name, answer.value(0, 0).unwrap().as_str().map(str::to_string));
         let scope = match setting.scope {
             Scope::Database => "the database",
             Scope::Session => "the connection",

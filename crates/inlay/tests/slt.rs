@@ -367,6 +367,7 @@ fn hash_of(values: &[&str]) -> String {
 fn printed_rows(result: &QueryResult, types: &str) -> Vec<Vec<String>> {
     let mut rows = Vec::with_capacity(result.row_count());
     for batch in result.batches() {
+        let batch = batch.expect("the rows can be read");
         for row in 0..batch.len() {
             let values =
                 types.chars().enumerate().map(|(column, kind)| printed(&batch.column(column).get(row), kind));

@@ -209,6 +209,10 @@ impl Binder<'_> {
                 let bound = self.shown_tables(None)?;
                 Ok(plan::Statement::Query(self.finish(bound)))
             }
+            ("resident", []) => {
+                let name = Ident { value: "inlay_resident".into(), pos: name.pos };
+                self.function_rows(name, Vec::new(), Vec::new())
+            }
             ("force_checkpoint", []) => {
                 Ok(plan::Statement::Checkpoint { database: self.context.catalog.current(), force: true })
             }

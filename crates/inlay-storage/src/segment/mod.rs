@@ -193,6 +193,11 @@ impl Segment {
         }
     }
 
+    /// Whether the values lie in memory as they are.
+    pub fn is_plain(&self) -> bool {
+        matches!(self.encoding, Encoding::Plain(_))
+    }
+
     /// The shared dictionary, if the segment is dictionary-encoded: sorted, no duplicates.
     pub fn dictionary(&self) -> Option<&Arc<Dictionary>> {
         match &self.encoding {

@@ -4,12 +4,14 @@
 use super::export_nested::{field_schema, nested_array};
 use super::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, FLAG_NULLABLE};
 use super::stream;
+use super::strings::string_buffers;
 use crate::value::Interval;
-use crate::view::View;
 use crate::{Batch, Bitmap, Buffer, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder};
+use std::any::Any;
 use std::ffi::{CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
+use std::sync::Arc;
 
 /// How VARCHAR and BLOB leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +30,46 @@ struct ExportColumn {
     name: String,
     ty: LogicalType,
     dictionary: bool,
+}
+
+/// A column of one array without parts, in Arrow's layout; cloning shares the memory.
+#[derive(Clone, Debug)]
+pub struct FlatColumn {
+    len: usize,
+    null_count: usize,
+    buffers: Vec<Option<Buffer>>,
+    /// Goes with the memory until the last array over it is released.
+    with: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl FlatColumn {
+    /// Bytes of memory.
+    pub fn size(&self) -> usize {
+        self.buffers.iter().flatten().map(Buffer::size).sum()
+    }
+
+    /// Whether the values lie where those of a flat `vector` do, so that nothing was converted.
+    pub fn shares_values_with(&self, vector: &Vector) -> bool {
+        let values = self.buffers.get(1).and_then(Option::as_ref);
+        vector.is_flat() && values.is_some_and(|values| values.as_ptr() == vector.data().as_ptr())
+    }
+
+    /// The same with something that is kept as long as the memory.
+    pub fn with(self, with: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { with: Some(with), ..self }
+    }
+
+    fn into_array(self) -> ArrowArray {
+        new_array(self.len, self.null_count, self.buffers, Vec::new(), None, self.with)
+    }
+}
+
+/// A column that is ready to be handed out.
+pub enum PreparedColumn {
+    /// May be handed out again.
+    Flat(FlatColumn),
+    /// Has parts, and is handed out once.
+    Array(ArrowArray),
 }
 
 /// Turns batches of one schema into Arrow.
@@ -93,15 +135,29 @@ impl Exporter {
         }
         let export = |(index, column)| self.column(index, column);
         let children = columns.iter().enumerate().map(export).collect::<Result<Vec<_>>>()?;
-        Ok(array_of(len, 0, vec![None], children, None))
+        Ok(Self::assemble(children, len))
+    }
+
+    /// Columns of `len` rows each as a struct array.
+    pub fn assemble(columns: Vec<PreparedColumn>, len: usize) -> ArrowArray {
+        let array = |column| match column {
+            PreparedColumn::Flat(flat) => flat.into_array(),
+            PreparedColumn::Array(array) => array,
+        };
+        array_of(len, 0, vec![None], columns.into_iter().map(array).collect(), None)
+    }
+
+    /// The layout of strings.
+    pub fn strings(&self) -> StringLayout {
+        self.strings
     }
 
     /// One column as an array of [`Exporter::column_schema`].
-    pub fn column(&self, index: usize, vector: &Vector) -> Result<ArrowArray> {
+    pub fn column(&self, index: usize, vector: &Vector) -> Result<PreparedColumn> {
         let column = &self.columns[index];
         vector.expect_type(&column.ty)?;
         if !column.dictionary {
-            return flat_array(&vector.flatten(), self.strings).map_err(|e| named(e, &column.name));
+            return prepared(vector, self.strings).map_err(|e| named(e, &column.name));
         }
         let (codes, values) = match vector.as_dictionary() {
             Some(dictionary) => (vector.data().clone(), dictionary.values().clone()),
@@ -114,12 +170,22 @@ impl Exporter {
             other => other.cloned(),
         };
         let buffers = vec![validity.map(|v| v.buffer().clone()), Some(codes)];
-        Ok(array_of(vector.len(), vector.null_count(), buffers, Vec::new(), Some(values)))
+        let array = array_of(vector.len(), vector.null_count(), buffers, Vec::new(), Some(values));
+        Ok(PreparedColumn::Array(array))
     }
 
     /// A stream of batches. `batches` is pulled by the consumer's thread.
     pub fn stream(self, batches: impl Iterator<Item = Result<Batch>> + Send + 'static) -> ArrowArrayStream {
-        stream::export(self, Box::new(batches))
+        let exporter = self.clone();
+        self.stream_arrays(batches.map(move |batch| exporter.batch(&batch?)))
+    }
+
+    /// A stream of struct arrays that were made by an exporter of this schema. `arrays` is pulled by the consumer's thread.
+    pub fn stream_arrays(
+        self,
+        arrays: impl Iterator<Item = Result<ArrowArray>> + Send + 'static,
+    ) -> ArrowArrayStream {
+        stream::export(self, Box::new(arrays))
     }
 }
 
@@ -186,12 +252,34 @@ pub(super) fn format_of(ty: &LogicalType, strings: StringLayout) -> String {
 }
 
 pub(super) fn flat_array(vector: &Vector, strings: StringLayout) -> Result<ArrowArray> {
-    if let Some(nested) = nested_array(vector, strings)? {
-        return Ok(nested);
+    Ok(match prepared(vector, strings)? {
+        PreparedColumn::Flat(flat) => flat.into_array(),
+        PreparedColumn::Array(array) => array,
+    })
+}
+
+fn prepared(vector: &Vector, strings: StringLayout) -> Result<PreparedColumn> {
+    let has_offsets = vector.ty().is_view() && !vector.ty().is_nested() && strings != StringLayout::View;
+    let flat;
+    // Offsets and bytes are made of codes as well.
+    let vector = if has_offsets && !vector.is_constant() {
+        vector
+    } else {
+        flat = vector.flatten();
+        &flat
+    };
+    match nested_array(vector, strings)? {
+        Some(nested) => Ok(PreparedColumn::Array(nested)),
+        None => flat_column(vector, strings).map(PreparedColumn::Flat),
     }
+}
+
+/// A vector without parts: flat, or a dictionary of strings that are to be offsets and bytes.
+fn flat_column(vector: &Vector, strings: StringLayout) -> Result<FlatColumn> {
     let len = vector.len();
     let null_count = vector.null_count();
     let validity = vector.validity().filter(|_| null_count > 0).map(|v| v.buffer().clone());
+    let column = |buffers| FlatColumn { len, null_count, buffers, with: None };
     let values = match vector.logical_type() {
         LogicalType::Boolean => pack_bits(vector.values::<u8>()),
         LogicalType::Decimal { .. } => match vector.physical_type() {
@@ -215,15 +303,14 @@ pub(super) fn flat_array(vector: &Vector, strings: StringLayout) -> Result<Arrow
             let micros = |&stored: &i64| crate::TimeTz::from_stored(stored).micros;
             Buffer::from_vec(vector.values::<i64>().iter().map(micros).collect::<Vec<i64>>())
         }
-        LogicalType::Uuid => return flat_array(&texts(vector), strings),
+        LogicalType::Uuid => return flat_column(&texts(vector), strings),
         LogicalType::Varchar | LogicalType::Json | LogicalType::Blob | LogicalType::Bit => {
             let buffers = string_buffers(vector, strings)?;
-            let buffers = std::iter::once(validity).chain(buffers.into_iter().map(Some)).collect();
-            return Ok(array_of(len, null_count, buffers, Vec::new(), None));
+            return Ok(column(std::iter::once(validity).chain(buffers.into_iter().map(Some)).collect()));
         }
         _ => vector.data().clone(),
     };
-    Ok(array_of(len, null_count, vec![validity, Some(values)], Vec::new(), None))
+    Ok(column(vec![validity, Some(values)]))
 }
 
 /// The values as texts.
@@ -271,39 +358,7 @@ fn nanoseconds(vector: &Vector) -> Result<Buffer> {
     Ok(Buffer::from_vec(values))
 }
 
-fn string_buffers(vector: &Vector, strings: StringLayout) -> Result<Vec<Buffer>> {
-    let (views, heap) = (vector.views(), vector.heap().buffers());
-    if strings == StringLayout::View {
-        let sizes: Vec<i64> = heap.iter().map(|b| b.size() as i64).collect();
-        let mut buffers = vec![vector.data().clone()];
-        buffers.extend(heap.iter().cloned());
-        buffers.push(Buffer::from_vec(sizes));
-        return Ok(buffers);
-    }
-    let is_null = |row: usize| vector.is_null(row);
-    let total: usize = views.iter().enumerate().map(|(row, v)| if is_null(row) { 0 } else { v.len() }).sum();
-    if strings == StringLayout::Utf8 && total > i32::MAX as usize {
-        let message =
-            format!("{total} bytes of text do not fit into Arrow's utf8; export large_utf8 or views");
-        return Err(Error::out_of_range(message));
-    }
-    let mut bytes: Vec<u8> = Vec::with_capacity(total);
-    let mut ends: Vec<i64> = Vec::with_capacity(views.len() + 1);
-    ends.push(0);
-    for (row, view) in views.iter().enumerate() {
-        if !is_null(row) {
-            bytes.extend_from_slice(view.bytes(heap));
-        }
-        ends.push(bytes.len() as i64);
-    }
-    let offsets = match strings {
-        StringLayout::Utf8 => Buffer::from_vec(ends.iter().map(|&end| end as i32).collect::<Vec<i32>>()),
-        StringLayout::View | StringLayout::LargeUtf8 => Buffer::from_vec(ends),
-    };
-    Ok(vec![offsets, Buffer::from_vec(bytes)])
-}
-
-const _: () = assert!(size_of::<View>() == 16 && size_of::<Interval>() == 16);
+const _: () = assert!(size_of::<crate::View>() == 16 && size_of::<Interval>() == 16);
 
 /// What an exported array points to; freed by `release_array`.
 struct ArrayContents {
@@ -312,6 +367,7 @@ struct ArrayContents {
     dictionary: *mut ArrowArray,
     /// Held for the pointers.
     _buffers: Vec<Option<Buffer>>,
+    _with: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 pub(super) fn array_of(
@@ -321,11 +377,23 @@ pub(super) fn array_of(
     children: Vec<ArrowArray>,
     dictionary: Option<ArrowArray>,
 ) -> ArrowArray {
+    new_array(len, null_count, buffers, children, dictionary, None)
+}
+
+fn new_array(
+    len: usize,
+    null_count: usize,
+    buffers: Vec<Option<Buffer>>,
+    children: Vec<ArrowArray>,
+    dictionary: Option<ArrowArray>,
+    with: Option<Arc<dyn Any + Send + Sync>>,
+) -> ArrowArray {
     let mut contents = Box::new(ArrayContents {
         pointers: buffers.iter().map(|b| b.as_ref().map_or(ptr::null(), |b| b.as_ptr().cast())).collect(),
         children: children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect(),
         dictionary: dictionary.map_or(ptr::null_mut(), |d| Box::into_raw(Box::new(d))),
         _buffers: buffers,
+        _with: with,
     });
     ArrowArray {
         length: len as i64,

@@ -4,13 +4,13 @@ use super::export::Exporter;
 use super::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema};
 use super::field::ArrowField;
 use super::import::ArrowRecords;
-use crate::{Batch, Error, Result};
+use crate::{Error, Result};
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-/// Batches to hand out.
-pub(super) type Batches = Box<dyn Iterator<Item = Result<Batch>> + Send>;
+/// Struct arrays to hand out.
+pub(super) type Arrays = Box<dyn Iterator<Item = Result<ArrowArray>> + Send>;
 
 const EIO: c_int = 5;
 const ENOMEM: c_int = 12;
@@ -19,13 +19,13 @@ const ECANCELED: c_int = if cfg!(target_os = "macos") { 89 } else { 125 };
 
 struct StreamContents {
     exporter: Exporter,
-    batches: Batches,
+    arrays: Arrays,
     error: Option<CString>,
 }
 
-/// A stream over `batches`; see [`Exporter::stream`].
-pub(super) fn export(exporter: Exporter, batches: Batches) -> ArrowArrayStream {
-    let contents = Box::new(StreamContents { exporter, batches, error: None });
+/// A stream over `arrays`; see [`Exporter::stream_arrays`].
+pub(super) fn export(exporter: Exporter, arrays: Arrays) -> ArrowArrayStream {
+    let contents = Box::new(StreamContents { exporter, arrays, error: None });
     ArrowArrayStream {
         get_schema: Some(get_schema),
         get_next: Some(get_next),
@@ -85,10 +85,7 @@ unsafe extern "C" fn get_next(stream: *mut ArrowArrayStream, out: *mut ArrowArra
         return EINVAL;
     }
     let write = |contents: &mut StreamContents| {
-        let array = match contents.batches.next() {
-            Some(batch) => contents.exporter.batch(&batch?)?,
-            None => ArrowArray::released(),
-        };
+        let array = contents.arrays.next().transpose()?.unwrap_or_else(ArrowArray::released);
         // SAFETY: not NULL; the consumer passes memory for a struct, whose old contents it does not own.
         unsafe { ptr::write(out, array) };
         Ok(())

@@ -47,7 +47,7 @@ impl Run<'_> {
                 continue;
             }
             let result = self.part(&mut writer, statement)?;
-            rows.fill(result.batches())?;
+            rows.fill(&result.batches().collect::<Result<Vec<_>>>()?)?;
         }
         let result = self.part(&mut writer, statement)?;
         writer.finish()?;

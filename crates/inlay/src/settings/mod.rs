@@ -12,6 +12,7 @@ use inlay_catalog::{FileAccess, near_names};
 use inlay_exec::TempSpace;
 use inlay_kernels::zone::Zone;
 use inlay_sql::binder::{DefaultOrder, NullOrder};
+use inlay_storage::resident::Residents;
 use inlay_storage::store::{AccessMode, StoreOptions};
 use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, MemoryBudget, Result, VECTOR_SIZE, Value};
@@ -45,6 +46,10 @@ pub enum Scope {
 pub const SETTINGS: &[Setting] = &[
     of_database("threads", "worker threads of a query, the calling thread among them"),
     of_database("memory_limit", "bytes that tables and queries may take, such as '2GB' or '80%'"),
+    of_database(
+        "resident_limit",
+        "bytes of columns that were handed to the host and are kept so that it gets them again without a copy",
+    ),
     of_database("synchronous", "what a commit waits for: 'full' (the disk), 'normal' (the system) or 'off'"),
     of_database(
         "checkpoint_threshold",
@@ -100,6 +105,8 @@ const ALIASES: &[(&str, &str)] = &[
 
 /// Share of the machine's memory that a database takes at most unless told otherwise.
 const DEFAULT_MEMORY_PERCENT: u64 = 80;
+/// Share of the memory limit that columns handed to the host take at most unless told otherwise.
+const DEFAULT_RESIDENT_PERCENT: u64 = 25;
 /// The machine's memory where it cannot be found out.
 const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
 /// Largest value of debug_batch_rows.
@@ -112,6 +119,9 @@ const THREADS_MAX: i128 = 1024;
 pub struct DatabaseSettings {
     threads: AtomicUsize,
     budget: MemoryBudget,
+    residents: Arc<Residents>,
+    /// Bytes that may be resident, if it was said.
+    resident_limit: Mutex<Option<u64>>,
     stores: Mutex<StoreOptions>,
     temp: Mutex<Arc<TempSpace>>,
     files: Arc<FileAccess>,
@@ -120,16 +130,29 @@ pub struct DatabaseSettings {
 
 impl DatabaseSettings {
     /// The defaults: all cores, and 80 % of the memory.
-    pub fn new(budget: MemoryBudget) -> Self {
+    pub fn new(budget: MemoryBudget, residents: Arc<Residents>) -> Self {
         budget.set_limit(default_memory_limit());
-        Self {
+        let settings = Self {
             threads: AtomicUsize::new(default_threads()),
             budget,
+            residents,
+            resident_limit: Mutex::default(),
             stores: Mutex::default(),
             temp: Mutex::default(),
             files: Arc::default(),
             is_locked: AtomicBool::new(false),
-        }
+        };
+        settings.limit_residents();
+        settings
+    }
+
+    /// Bytes that may be resident.
+    fn resident_limit(&self) -> u64 {
+        self.resident_limit.lock().unwrap_or(self.budget.limit() / 100 * DEFAULT_RESIDENT_PERCENT)
+    }
+
+    fn limit_residents(&self) {
+        self.residents.set_limit(self.resident_limit());
     }
 
     /// Where rows go that do not fit into memory.
@@ -216,6 +239,16 @@ pub fn set(
         "memory_limit" => {
             let limit = value.map_or(Ok(default_memory_limit()), |value| memory_of("memory_limit", value))?;
             database.budget.set_limit(limit);
+            database.limit_residents();
+        }
+        "resident_limit" => {
+            let is_none = |value: &Value| matches!(value.to_string().trim(), "0" | "0%" | "none" | "off");
+            *database.resident_limit.lock() = match value {
+                None => None,
+                Some(value) if is_none(value) => Some(0),
+                Some(value) => Some(memory_of("resident_limit", value)?),
+            };
+            database.limit_residents();
         }
         "synchronous" => {
             database.stores.lock().synchronous = value.map_or(Ok(Synchronous::Full), synchronous_of)?;
@@ -288,6 +321,7 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         }
         "threads" => Value::BigInt(database.threads() as i64),
         "memory_limit" => Value::Varchar(memory_text(database.budget.limit())),
+        "resident_limit" => Value::Varchar(memory_text(database.resident_limit())),
         "synchronous" => Value::Varchar(
             match database.store_options().synchronous {
                 Synchronous::Full => "full",
@@ -435,7 +469,8 @@ mod tests {
 
     #[test]
     fn unknown_settings_name_near_ones() {
-        let database = DatabaseSettings::new(MemoryBudget::unlimited());
+        let budget = MemoryBudget::unlimited();
+        let database = DatabaseSettings::new(budget.clone(), Residents::new(budget, 0));
         let mut session = SessionSettings::default();
         let error = set("thread", Some(&Value::Integer(2)), &database, &mut session).unwrap_err();
         assert!(error.to_string().contains("did you mean \"threads\"?"), "{error}");

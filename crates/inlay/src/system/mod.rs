@@ -7,6 +7,7 @@
 mod constraints;
 mod functions;
 mod gather;
+mod resident;
 mod storage_info;
 mod tables;
 mod types;
@@ -18,6 +19,7 @@ use inlay_catalog::{
     qualified, split_name,
 };
 use inlay_formats::ColumnSource;
+use inlay_storage::Table;
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 use storage_info::StorageInfo;
@@ -81,13 +83,22 @@ fn source_of(table: &SystemTable, names: &Names<'_>) -> Result<Arc<dyn TableSour
 /// The system table of a name, as a function.
 pub(crate) fn function(names: &Names<'_>, name: &str) -> Option<Arc<dyn TableFunction>> {
     if name.eq_ignore_ascii_case(StorageInfo::NAME) {
-        let seen = gather::Gather { names }.databases().into_iter();
-        let states = seen.map(|seen| (seen.name, seen.state)).collect();
-        return Some(Arc::new(StorageInfo { path: names.transactions.search_path(names.database), states }));
+        return Some(Arc::new(storage_info(names)));
     }
     let table = table_named(name)?;
     let source = names.noted(source_of(table, names))?;
     Some(Arc::new(SystemFunction { name: table.name, source }))
+}
+
+/// A stored table by its name, with or without schema and database.
+pub(crate) fn table_named_in(names: &Names<'_>, name: &str) -> Result<Arc<Table>> {
+    storage_info(names).table(name)
+}
+
+fn storage_info(names: &Names<'_>) -> StorageInfo {
+    let seen = gather::Gather { names }.databases().into_iter();
+    let states = seen.map(|seen| (seen.name, seen.state)).collect();
+    StorageInfo { path: names.transactions.search_path(names.database), states }
 }
 
 /// The macro of the system that a name stands for.

@@ -18,7 +18,7 @@ pub(super) struct StorageInfo {
 impl StorageInfo {
     pub const NAME: &'static str = "pragma_storage_info";
 
-    fn table(&self, name: &str) -> Result<Arc<Table>> {
+    pub fn table(&self, name: &str) -> Result<Arc<Table>> {
         let parts: Vec<&str> = name.split('.').map(|part| part.trim_matches('"')).collect();
         let mut places: Vec<(String, String)> = Vec::new();
         match parts.as_slice() {

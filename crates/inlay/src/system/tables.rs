@@ -4,7 +4,7 @@ use super::constraints::{constraints, key_columns};
 use super::functions::functions;
 use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, type_oid};
 use super::types::{labels, types};
-use super::{Rows, SystemTable};
+use super::{Rows, SystemTable, resident};
 use crate::define::text as sql;
 use crate::settings;
 use inlay_catalog::{TableSchema, bare_name};
@@ -127,6 +127,7 @@ pub(super) const TABLES: &[SystemTable] = &[
         ],
         rows: indexes,
     },
+    SystemTable { name: "resident", columns: resident::COLUMNS, rows: resident::resident },
     SystemTable {
         name: "constraints",
         columns: &[

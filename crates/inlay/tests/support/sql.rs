@@ -26,7 +26,9 @@ pub fn rows_of(result: &QueryResult) -> Rows {
         return Vec::new();
     }
     let mut rows: Rows = (0..result.row_count())
-        .map(|row| (0..result.names().len()).map(|column| text(&result.value(row, column))).collect())
+        .map(|row| {
+            (0..result.names().len()).map(|column| text(&result.value(row, column).unwrap())).collect()
+        })
         .collect();
     rows.sort();
     rows
@@ -35,7 +37,7 @@ pub fn rows_of(result: &QueryResult) -> Rows {
 /// The first value of a query as a number; NULL is 0.
 pub fn number(connection: &Connection, sql: &str) -> inlay::Result<i64> {
     let result = connection.execute(sql)?;
-    Ok(match result.value(0, 0) {
+    Ok(match result.value(0, 0)? {
         Value::Null => 0,
         value => value.to_string().parse().unwrap_or_else(|_| panic!("{sql} answers {value}")),
     })

@@ -1,0 +1,84 @@
+//! `inlay_resident()`: which columns are kept in the form that hosts have them in, and what that takes.
+
+use super::Rows;
+use super::gather::{Gather, number, text};
+use inlay_catalog::bare_name;
+use inlay_kernels::host::HostForm;
+use inlay_storage::Table;
+use inlay_storage::resident::Form;
+use inlay_storage::store::Object;
+use inlay_types::Value;
+use inlay_types::arrow::StringLayout;
+
+pub(super) const COLUMNS: &[(&str, char)] = &[
+    ("database_name", 't'),
+    ("schema_name", 't'),
+    ("table_name", 't'),
+    ("column_name", 't'),
+    ("form", 't'),
+    ("row_groups", 'i'),
+    ("row_groups_of_table", 'i'),
+    ("bytes", 'i'),
+    ("pinned", 'b'),
+];
+
+pub(super) fn resident(gather: &Gather<'_>) -> Rows {
+    let mut rows = Vec::new();
+    for seen in gather.databases() {
+        for object in seen.objects() {
+            if !matches!(object, Object::Table(_)) {
+                continue;
+            }
+            let Some(table) = gather.table(&seen, object.id()) else { continue };
+            let is_pinned = gather.names.database.residents().is_pinned(table.id());
+            for (column, form, groups, bytes) in kept(&table) {
+                rows.push(vec![
+                    text(&seen.name),
+                    text(inlay_catalog::schema_of(object.name())),
+                    text(bare_name(object.name())),
+                    text(column),
+                    text(name_of(form)),
+                    number(groups),
+                    number(table.snapshot().row_groups().len()),
+                    number(bytes),
+                    Value::Boolean(is_pinned),
+                ]);
+            }
+        }
+    }
+    rows
+}
+
+/// Column, form, number of row groups that have it, and bytes.
+fn kept(table: &Table) -> Vec<(String, Form, usize, u64)> {
+    let mut all: Vec<(String, Form, usize, u64)> = Vec::new();
+    let snapshot = table.snapshot();
+    for (index, schema) in table.schema().visible() {
+        let first = all.len();
+        for group in snapshot.row_groups() {
+            for (form, bytes) in group.column(index).kept_forms() {
+                match all[first..].iter_mut().find(|(_, known, ..)| *known == form) {
+                    Some((_, _, groups, total)) => {
+                        *groups += 1;
+                        *total += bytes;
+                    }
+                    None => all.push((schema.name.clone(), form, 1, bytes)),
+                }
+            }
+        }
+    }
+    all
+}
+
+fn name_of(form: Form) -> &'static str {
+    match form {
+        Form::Host(HostForm::Stored) => "stored",
+        Form::Host(HostForm::Float64) => "float64",
+        Form::Host(HostForm::Days) => "datetime64[D]",
+        Form::Host(HostForm::Micros) => "timedelta64[us]",
+        Form::Host(HostForm::Nulls) => "nulls",
+        Form::Arrow(StringLayout::View) => "arrow, strings as views",
+        Form::Arrow(StringLayout::Utf8) => "arrow",
+        Form::Arrow(StringLayout::LargeUtf8) => "arrow, large strings",
+    }
+}

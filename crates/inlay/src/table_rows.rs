@@ -1,0 +1,292 @@
+//! Rows of a stored table that a query delivers as they are: nothing is read before the host asks, and whole columns are
+//! mapped instead of copied.
+//!
+//! `FROM t`, `SELECT b, a FROM t`, `FROM t LIMIT 10 OFFSET 5` are such queries, for tables that are large enough and have
+//! no deleted rows. The rows are those of the statement's snapshot for as long as the database is open; arrays that were
+//! handed out stay longer.
+
+use inlay_exec::WorkerPool;
+use inlay_kernels::host::HostForm;
+use inlay_sql::plan::statement::Query;
+use inlay_sql::plan::{ColumnId, Expr, Plan, ScanColumn};
+use inlay_storage::resident::{self, Residents};
+use inlay_storage::{Column, Table, TableSnapshot};
+use inlay_types::arrow::{Exporter, PreparedColumn, StringLayout};
+use inlay_types::pages::{self, Part};
+use inlay_types::{Batch, Buffer, Error, LogicalType, Result, Vector};
+use parking_lot::Mutex;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Fewer rows are delivered as the executor delivers rows.
+const ROWS_MIN: usize = 1 << 14;
+
+/// What converts and keeps columns.
+#[derive(Clone)]
+pub(crate) struct Lender {
+    pub residents: Arc<Residents>,
+    pub pool: Arc<WorkerPool>,
+    pub threads: usize,
+}
+
+/// Columns of a snapshot of a table. See the module documentation.
+pub(crate) struct TableRows {
+    /// Absent when the database was closed.
+    snapshot: Mutex<Option<Arc<TableSnapshot>>>,
+    /// Positions in the table.
+    columns: Vec<usize>,
+    types: Vec<LogicalType>,
+    table: u64,
+    lender: Lender,
+}
+
+impl TableRows {
+    /// The rows of a query that delivers a table as it is, and which of its rows; `None` for any other query.
+    pub fn of(query: &Query, lender: impl FnOnce() -> Lender) -> Option<(Self, Range<usize>)> {
+        let Scan { table, columns, range } = scan_of(&query.plan)?;
+        let snapshot = table.snapshot();
+        let count = snapshot.row_count();
+        let rows = range.start.min(count)..range.end.min(count);
+        if count as u64 != snapshot.total_rows() || rows.len() < ROWS_MIN {
+            return None;
+        }
+        let mut positions = Vec::with_capacity(query.output.len());
+        for (id, _) in &query.output {
+            let source = source_of(&query.plan, *id)?;
+            positions.push(columns.iter().find(|column| column.id == source)?.index);
+        }
+        let types = query.output.iter().map(|(id, _)| query.columns.ty(*id)).collect();
+        Some((Self::new(snapshot, positions, types, table.id(), lender()), rows))
+    }
+
+    fn new(
+        snapshot: Arc<TableSnapshot>,
+        columns: Vec<usize>,
+        types: Vec<LogicalType>,
+        table: u64,
+        lender: Lender,
+    ) -> Self {
+        Self { snapshot: Mutex::new(Some(snapshot)), columns, types, table, lender }
+    }
+
+    /// All columns of a table, in the order of its definition.
+    pub fn of_table(table: &Table, lender: Lender) -> Self {
+        let (columns, types) =
+            table.schema().visible().map(|(index, column)| (index, column.ty.clone())).unzip();
+        Self::new(table.snapshot(), columns, types, table.id(), lender)
+    }
+
+    /// Brings all columns into the forms that hosts compute with, texts into Arrow's. Fails when there is no memory to
+    /// keep them.
+    pub fn make_resident(&self) -> Result<()> {
+        let snapshot = self.snapshot()?;
+        let rows = 0..snapshot.row_groups().iter().map(|group| group.len()).sum();
+        let exporter = Exporter::new(&vec![String::new(); self.types.len()], &self.types)
+            .with_strings(StringLayout::Utf8);
+        for (index, ty) in self.types.iter().enumerate() {
+            let Some(form) = HostForm::of(ty) else {
+                let convert = |group| {
+                    self.arrow(index, group, 0..snapshot.row_groups()[group].len(), &exporter).map(|_| ())
+                };
+                self.lender.pool.parallel(self.lender.threads, snapshot.row_groups().len(), convert)?;
+                continue;
+            };
+            if self.mapped(&self.pieces(index, &rows)?, form, form.width(ty))?.is_none() {
+                let bytes = (rows.len() * form.width(ty)) as u64;
+                let message = format!(
+                    "there is no memory to keep {bytes} bytes of a column resident; raise memory_limit, or make fewer tables resident"
+                );
+                return Err(Error::invalid_argument(message));
+            }
+            if self.null_count(index, &rows)? > 0 {
+                self.mapped(&self.pieces(index, &rows)?, HostForm::Nulls, 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first row of each row group, and the number of rows behind the last.
+    pub fn starts(&self) -> Vec<usize> {
+        let Ok(snapshot) = self.snapshot() else { return vec![0] };
+        let mut starts = vec![0];
+        let mut end = 0;
+        for group in snapshot.row_groups() {
+            end += group.len();
+            starts.push(end);
+        }
+        starts
+    }
+
+    /// Lets go of the table, because the database closes.
+    pub fn detach(&self) {
+        *self.snapshot.lock() = None;
+    }
+
+    fn snapshot(&self) -> Result<Arc<TableSnapshot>> {
+        let closed = || Error::Closed {
+            message: "the database was closed before the rows of this result were read; fetch them first"
+                .to_string(),
+        };
+        self.snapshot.lock().clone().ok_or_else(closed)
+    }
+
+    /// Rows of one row group.
+    pub fn part(&self, group: usize, rows: Range<usize>) -> Result<Batch> {
+        let columns = (0..self.columns.len()).map(|index| self.part_of(index, group, rows.clone()));
+        Ok(Batch::new(columns.collect::<Result<Vec<_>>>()?, rows.len()))
+    }
+
+    /// One column of rows of one row group.
+    pub fn part_of(&self, index: usize, group: usize, rows: Range<usize>) -> Result<Vector> {
+        let snapshot = self.snapshot()?;
+        let segment = snapshot.row_groups()[group].segment_to_scan(self.columns[index])?;
+        Ok(segment.scan(rows.start, rows.len()))
+    }
+
+    /// One column of rows of one row group for Arrow; that of all its rows is converted only once if there is room.
+    pub fn arrow(
+        &self,
+        index: usize,
+        group: usize,
+        rows: Range<usize>,
+        exporter: &Exporter,
+    ) -> Result<PreparedColumn> {
+        let snapshot = self.snapshot()?;
+        let column = snapshot.row_groups()[group].column(self.columns[index]);
+        if rows != (0..column.len()) {
+            return exporter.column(index, &self.part_of(index, group, rows)?);
+        }
+        let convert = |values: &Vector| exporter.column(index, values);
+        self.lender.residents.arrow(self.table, column, exporter.strings(), convert)
+    }
+
+    /// Notes that all columns were exported, or that their table is pinned or no longer.
+    pub fn note_all(&self) -> Result<()> {
+        (0..self.types.len()).try_for_each(|index| self.note_use(index, &(0..usize::MAX)))
+    }
+
+    /// Notes that a column was exported, so that what is kept of it is the last to go.
+    pub fn note_use(&self, index: usize, rows: &Range<usize>) -> Result<()> {
+        let columns: Vec<Arc<Column>> =
+            self.pieces(index, rows)?.into_iter().map(|(column, _)| column).collect();
+        self.lender.residents.note_use(self.table, &columns);
+        Ok(())
+    }
+
+    /// Number of NULLs of a column in the row groups that have some of the rows.
+    pub fn null_count(&self, index: usize, rows: &Range<usize>) -> Result<usize> {
+        Ok(self.pieces(index, rows)?.iter().map(|(column, _)| column.null_count()).sum())
+    }
+
+    /// The columns of the row groups that have some of `rows`, and which of their rows.
+    fn pieces(&self, index: usize, rows: &Range<usize>) -> Result<Vec<(Arc<Column>, Range<usize>)>> {
+        let snapshot = self.snapshot()?;
+        let mut pieces = Vec::new();
+        let mut start = 0;
+        for group in snapshot.row_groups() {
+            let end = start + group.len();
+            let (from, to) = (rows.start.clamp(start, end), rows.end.clamp(start, end));
+            if from < to {
+                pieces.push((Arc::clone(group.column(self.columns[index])), from - start..to - start));
+            }
+            start = end;
+        }
+        Ok(pieces)
+    }
+
+    /// Rows of a column in a form that fits its type, as memory that only the caller writes to: mapped if there is room
+    /// to keep the form, converted for this call else.
+    pub fn host(&self, index: usize, form: HostForm, rows: &Range<usize>) -> Result<Buffer> {
+        let pieces = self.pieces(index, rows)?;
+        let width = form.width(&self.types[index]);
+        match self.mapped(&pieces, form, width)? {
+            Some(buffer) => Ok(buffer),
+            None => self.converted(&pieces, form, width),
+        }
+    }
+
+    fn mapped(
+        &self,
+        pieces: &[(Arc<Column>, Range<usize>)],
+        form: HostForm,
+        width: usize,
+    ) -> Result<Option<Buffer>> {
+        let Lender { residents, pool, threads } = &self.lender;
+        let columns: Vec<Arc<Column>> = pieces.iter().map(|(column, _)| Arc::clone(column)).collect();
+        let Some(request) = residents.request(self.table, &columns, form) else { return Ok(None) };
+        match request.tasks() {
+            0 => {}
+            tasks => pool.parallel(*threads, tasks, |task| request.fill(task))?,
+        }
+        let filled = request.finish();
+        residents.note_use(self.table, &columns);
+        let part =
+            |(pages, (_, rows)): (_, &(_, Range<usize>))| (pages, rows.start * width..rows.end * width);
+        let parts: Vec<Part> = filled.into_iter().zip(pieces).map(part).collect();
+        Ok(pages::map(parts))
+    }
+
+    fn converted(
+        &self,
+        pieces: &[(Arc<Column>, Range<usize>)],
+        form: HostForm,
+        width: usize,
+    ) -> Result<Buffer> {
+        let count: usize = pieces.iter().map(|(_, rows)| rows.len()).sum();
+        let mut buffer = Buffer::zeroed(count * width);
+        let mut rest = buffer.typed_mut::<u8>().unwrap_or_default();
+        let mut tasks = Vec::with_capacity(pieces.len());
+        for (column, rows) in pieces {
+            let (head, tail) = rest.split_at_mut(rows.len() * width);
+            rest = tail;
+            tasks.push(Mutex::new((column, rows, head)));
+        }
+        self.lender.pool.parallel(self.lender.threads, tasks.len(), |task| {
+            let mut task = tasks[task].lock();
+            let (column, rows, target) = &mut *task;
+            resident::convert(column, form, (*rows).clone(), target)
+        })?;
+        drop(tasks);
+        Ok(buffer)
+    }
+}
+
+/// A plan that reads a table and does nothing else.
+struct Scan<'a> {
+    table: &'a Table,
+    columns: &'a [ScanColumn],
+    range: Range<usize>,
+}
+
+fn scan_of(plan: &Plan) -> Option<Scan<'_>> {
+    match plan {
+        Plan::Scan { table, columns, filters, row_id: None } if filters.is_empty() => {
+            Some(Scan { table: &table.table, columns, range: 0..usize::MAX })
+        }
+        Plan::Project { input, items }
+            if items.iter().all(|(_, expr)| matches!(expr, Expr::Column { .. })) =>
+        {
+            scan_of(input)
+        }
+        Plan::Limit { input, limit, offset } => {
+            let scan = scan_of(input)?;
+            let start = scan.range.start.saturating_add(usize::try_from(*offset).unwrap_or(usize::MAX));
+            let count = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+            let end = start.saturating_add(count).min(scan.range.end);
+            Some(Scan { range: start.min(end)..end, ..scan })
+        }
+        _ => None,
+    }
+}
+
+/// The column of the scan that a column of such a plan is.
+fn source_of(plan: &Plan, id: ColumnId) -> Option<ColumnId> {
+    match plan {
+        Plan::Project { input, items } => match items.iter().find(|(made, _)| *made == id)? {
+            (_, Expr::Column { id, .. }) => source_of(input, *id),
+            _ => None,
+        },
+        Plan::Limit { input, .. } => source_of(input, id),
+        _ => Some(id),
+    }
+}
