@@ -10,4 +10,4 @@ from inlay._inlay import shell
 def main() -> int:
     """Run the shell with the arguments of this process and return its exit code."""
     sys.stdout.flush()
-    return shell(["inlay", *sys.argv[1:]])
+    return int(shell(["inlay", *sys.argv[1:]]))

@@ -37,6 +37,7 @@ impl Drop for TestDirectory {
 pub(crate) fn context_with(limit: u64, threads: usize, space: &Arc<TempSpace>) -> ExecContext {
     ExecContext {
         batch_rows: inlay_types::VECTOR_SIZE,
+        progress: Arc::default(),
         pool: Arc::new(WorkerPool::new()),
         threads,
         interrupt: Interrupt::new(),

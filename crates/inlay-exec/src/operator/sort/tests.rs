@@ -13,6 +13,7 @@ use std::cmp::Ordering as Order;
 fn context(threads: usize) -> ExecContext {
     ExecContext {
         batch_rows: inlay_types::VECTOR_SIZE,
+        progress: Arc::default(),
         pool: Arc::new(WorkerPool::new()),
         threads,
         interrupt: Interrupt::new(),
