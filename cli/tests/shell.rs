@@ -1,5 +1,7 @@
 //! The program as it is run: pipes, `-c`, `-f`, exit codes, modes, every command.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test program: it fails")]
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
