@@ -22,7 +22,8 @@ use super::rewrite::{
     with_stack,
 };
 use crate::plan::{
-    ColumnId, Columns, Expr, IndexedColumn, JoinKind, OrderedJoinKind, Plan, SetOpKind, WindowExpr,
+    AggregateExpr, ColumnId, Columns, Expr, IndexedColumn, JoinKind, OrderedJoinKind, Plan, SetOpKind,
+    WindowExpr,
 };
 use inlay_types::{Result, Value};
 use std::collections::HashMap;
@@ -100,76 +101,15 @@ impl PushDown<'_> {
                 self.push_join(joined, conditions, predicates)
             }
             Plan::Aggregate { input, groups, aggregates } => {
-                let grouped: ColumnSet = groups.iter().map(|(id, _)| *id).collect();
-                let passes = |p: &Expr| {
-                    let reads = ColumnSet::of(p);
-                    !reads.is_empty() && reads.is_subset(&grouped) && p.is_deterministic()
-                };
-                let (mut below, above): (Vec<_>, Vec<_>) = if groups.is_empty() {
-                    (Vec::new(), predicates)
-                } else {
-                    predicates.into_iter().partition(passes)
-                };
-                let map: HashMap<ColumnId, Expr> = groups.iter().cloned().collect();
-                below.iter_mut().for_each(|p| p.substitute(&map));
-                let input = Box::new(self.push(*input, below)?);
-                Ok(Plan::Aggregate { input, groups, aggregates }.filter(above))
+                self.push_aggregate(*input, groups, aggregates, predicates)
             }
-            Plan::Window { input, windows } => {
-                // What is decided by the partition keys of all functions takes out whole partitions.
-                let parts = |window: &WindowExpr| window.partition.iter().filter_map(as_column).collect();
-                let mut partition: ColumnSet = windows.first().map_or(ColumnSet::new(), |(_, w)| parts(w));
-                windows.iter().for_each(|(_, w)| partition = partition.intersection(&parts(w)));
-                let passes = |p: &Expr| {
-                    let reads = ColumnSet::of(p);
-                    !reads.is_empty() && reads.is_subset(&partition) && p.is_deterministic()
-                };
-                let (below, above): (Vec<_>, Vec<_>) = predicates.into_iter().partition(passes);
-                let input = Box::new(self.push(*input, below)?);
-                if is_empty_relation(&input) {
-                    let made = windows.iter().map(|(id, _)| *id);
-                    return Ok(empty_relation(input.output().into_iter().chain(made).collect()));
-                }
-                Ok(Plan::Window { input, windows }.filter(above))
-            }
-            Plan::Unnest { input, lists, ordinality, keep_empty } => {
-                let made: ColumnSet = lists.iter().map(|(id, _)| *id).chain(ordinality).collect();
-                let passes = |p: &Expr| {
-                    let reads = ColumnSet::of(p);
-                    !reads.is_empty() && !reads.intersects(&made) && p.is_deterministic()
-                };
-                let (below, above): (Vec<_>, Vec<_>) = predicates.into_iter().partition(passes);
-                let input = Box::new(self.push(*input, below)?);
-                if is_empty_relation(&input) {
-                    return Ok(empty_relation(input.output().into_iter().chain(made.iter()).collect()));
-                }
-                Ok(Plan::Unnest { input, lists, ordinality, keep_empty }.filter(above))
-            }
+            Plan::Window { input, windows } => self.push_window(*input, windows, predicates),
+            plan @ Plan::Unnest { .. } => self.push_unnest(plan, predicates),
             Plan::Sort { input, keys, limit: None, offset: 0 } => {
                 let input = Box::new(self.push(*input, predicates)?);
                 Ok(Plan::Sort { input, keys, limit: None, offset: 0 })
             }
-            Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns } => {
-                let made: ColumnSet = columns.iter().collect();
-                let (below, above): (Vec<_>, Vec<_>) = predicates
-                    .into_iter()
-                    .partition(|p| ColumnSet::of(p).is_subset(&made) && p.is_deterministic());
-                let side = |ids: &[ColumnId]| {
-                    let map: HashMap<ColumnId, Expr> =
-                        columns.iter().zip(ids).map(|(made, id)| (*made, self.columns.expr(*id))).collect();
-                    let mut renamed = below.clone();
-                    renamed.iter_mut().for_each(|p| p.substitute(&map));
-                    renamed
-                };
-                let (for_left, for_right) = (side(&left_columns), side(&right_columns));
-                let left = Box::new(self.push(*left, for_left)?);
-                let right = Box::new(self.push(*right, for_right)?);
-                let plan = simplify_set_operation(
-                    Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns },
-                    self.columns,
-                );
-                Ok(plan.filter(above))
-            }
+            plan @ Plan::SetOp { .. } => self.push_set_operation(plan, predicates),
             Plan::With { id, definition, body } => {
                 let definition = Box::new(self.push(*definition, Vec::new())?);
                 let body = Box::new(self.push(*body, predicates)?);
@@ -198,16 +138,7 @@ impl PushDown<'_> {
                 right,
                 conditions,
             } if matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti) => {
-                // Which partner a row gets depends on no other row of its side.
-                let of_left: ColumnSet = left.output().into_iter().collect();
-                let (below, above): (Vec<_>, Vec<_>) = predicates.into_iter().partition(|predicate| {
-                    let reads = ColumnSet::of(predicate);
-                    predicate.is_deterministic() && !reads.is_empty() && reads.is_subset(&of_left)
-                });
-                let (left, right) = (self.push(*left, below)?, self.push(*right, Vec::new())?);
-                let kind = OrderedJoinKind::Asof { kind, build_left: false };
-                let (left, right) = (Box::new(left), Box::new(right));
-                Ok(Plan::OrderedJoin { kind, left, right, conditions }.filter(above))
+                self.push_asof(kind, *left, *right, conditions, predicates)
             }
             Plan::Sort { .. }
             | Plan::Limit { .. }
@@ -222,6 +153,113 @@ impl PushDown<'_> {
             Plan::Values { .. } if is_empty_relation(&plan) => Ok(plan),
             Plan::Values { .. } | Plan::SharedScan { .. } => Ok(plan.filter(predicates)),
         }
+    }
+
+    fn push_aggregate(
+        &self,
+        input: Plan,
+        groups: Vec<(ColumnId, Expr)>,
+        aggregates: Vec<(ColumnId, AggregateExpr)>,
+        predicates: Vec<Expr>,
+    ) -> Result<Plan> {
+        let grouped: ColumnSet = groups.iter().map(|(id, _)| *id).collect();
+        let passes = |p: &Expr| {
+            let reads = ColumnSet::of(p);
+            !reads.is_empty() && reads.is_subset(&grouped) && p.is_deterministic()
+        };
+        let (mut below, above): (Vec<_>, Vec<_>) = if groups.is_empty() {
+            (Vec::new(), predicates)
+        } else {
+            predicates.into_iter().partition(passes)
+        };
+        let map: HashMap<ColumnId, Expr> = groups.iter().cloned().collect();
+        below.iter_mut().for_each(|p| p.substitute(&map));
+        let input = Box::new(self.push(input, below)?);
+        Ok(Plan::Aggregate { input, groups, aggregates }.filter(above))
+    }
+
+    fn push_window(
+        &self,
+        input: Plan,
+        windows: Vec<(ColumnId, WindowExpr)>,
+        predicates: Vec<Expr>,
+    ) -> Result<Plan> {
+        // What is decided by the partition keys of all functions takes out whole partitions.
+        let parts = |window: &WindowExpr| window.partition.iter().filter_map(as_column).collect();
+        let mut partition: ColumnSet = windows.first().map_or(ColumnSet::new(), |(_, w)| parts(w));
+        windows.iter().for_each(|(_, w)| partition = partition.intersection(&parts(w)));
+        let passes = |p: &Expr| {
+            let reads = ColumnSet::of(p);
+            !reads.is_empty() && reads.is_subset(&partition) && p.is_deterministic()
+        };
+        let (below, above): (Vec<_>, Vec<_>) = predicates.into_iter().partition(passes);
+        let input = Box::new(self.push(input, below)?);
+        if is_empty_relation(&input) {
+            let made = windows.iter().map(|(id, _)| *id);
+            return Ok(empty_relation(input.output().into_iter().chain(made).collect()));
+        }
+        Ok(Plan::Window { input, windows }.filter(above))
+    }
+
+    fn push_unnest(&self, plan: Plan, predicates: Vec<Expr>) -> Result<Plan> {
+        let Plan::Unnest { input, lists, ordinality, keep_empty } = plan else {
+            return Ok(plan.filter(predicates));
+        };
+        let made: ColumnSet = lists.iter().map(|(id, _)| *id).chain(ordinality).collect();
+        let passes = |p: &Expr| {
+            let reads = ColumnSet::of(p);
+            !reads.is_empty() && !reads.intersects(&made) && p.is_deterministic()
+        };
+        let (below, above): (Vec<_>, Vec<_>) = predicates.into_iter().partition(passes);
+        let input = Box::new(self.push(*input, below)?);
+        if is_empty_relation(&input) {
+            return Ok(empty_relation(input.output().into_iter().chain(made.iter()).collect()));
+        }
+        Ok(Plan::Unnest { input, lists, ordinality, keep_empty }.filter(above))
+    }
+
+    fn push_set_operation(&self, plan: Plan, predicates: Vec<Expr>) -> Result<Plan> {
+        let Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns } = plan else {
+            return Ok(plan.filter(predicates));
+        };
+        let made: ColumnSet = columns.iter().collect();
+        let (below, above): (Vec<_>, Vec<_>) =
+            predicates.into_iter().partition(|p| ColumnSet::of(p).is_subset(&made) && p.is_deterministic());
+        let side = |ids: &[ColumnId]| {
+            let map: HashMap<ColumnId, Expr> =
+                columns.iter().zip(ids).map(|(made, id)| (*made, self.columns.expr(*id))).collect();
+            let mut renamed = below.clone();
+            renamed.iter_mut().for_each(|p| p.substitute(&map));
+            renamed
+        };
+        let (for_left, for_right) = (side(&left_columns), side(&right_columns));
+        let left = Box::new(self.push(*left, for_left)?);
+        let right = Box::new(self.push(*right, for_right)?);
+        let plan = simplify_set_operation(
+            Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns },
+            self.columns,
+        );
+        Ok(plan.filter(above))
+    }
+
+    fn push_asof(
+        &self,
+        kind: JoinKind,
+        left: Plan,
+        right: Plan,
+        conditions: Vec<Expr>,
+        predicates: Vec<Expr>,
+    ) -> Result<Plan> {
+        // Which partner a row gets depends on no other row of its side.
+        let of_left: ColumnSet = left.output().into_iter().collect();
+        let (below, above): (Vec<_>, Vec<_>) = predicates.into_iter().partition(|predicate| {
+            let reads = ColumnSet::of(predicate);
+            predicate.is_deterministic() && !reads.is_empty() && reads.is_subset(&of_left)
+        });
+        let (left, right) = (self.push(left, below)?, self.push(right, Vec::new())?);
+        let kind = OrderedJoinKind::Asof { kind, build_left: false };
+        let (left, right) = (Box::new(left), Box::new(right));
+        Ok(Plan::OrderedJoin { kind, left, right, conditions }.filter(above))
     }
 
     /// Filters of a scan, `None` if they are never TRUE, and the predicates that stay above it.
