@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 /// Expansions in one statement; more means macros that call each other twice at each of many levels.
 const EXPANSIONS_MAX: usize = 20_000;
+/// Expansions when a macro is made: the macros that it calls were looked at when they were made.
+const CHECK_EXPANSIONS_MAX: usize = 500;
 /// Deepest nesting of calls in bodies.
 const DEPTH_MAX: usize = 200;
 
@@ -303,6 +305,7 @@ impl Binder<'_> {
         overloads: &[MacroOverload],
         text: &str,
     ) -> Result<()> {
+        self.macros.expansions = EXPANSIONS_MAX - CHECK_EXPANSIONS_MAX;
         for overload in overloads {
             let null = |pos| Rc::new(ast::Expr { kind: ast::ExprKind::Literal(Literal::Null), pos });
             let parameters = overload.parameters.iter().map(|parameter| {
