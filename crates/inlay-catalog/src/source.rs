@@ -57,6 +57,10 @@ pub trait TableSource: Send + Sync + fmt::Debug {
     fn columns(&self) -> &[SourceColumn];
     /// Number of rows, if known or guessable.
     fn row_count_estimate(&self) -> Option<u64>;
+    /// Whether the rows are written in the statement.
+    fn is_literal(&self) -> bool {
+        false
+    }
     /// Starts a scan.
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>>;
 }

@@ -33,6 +33,7 @@ pub(crate) fn append(table: &Arc<Table>, query: Query, checks: Checks, context: 
 fn is_literal(plan: &Plan) -> bool {
     match plan {
         Plan::Values { .. } => true,
+        Plan::Source { source, filters, .. } => filters.is_empty() && source.is_literal(),
         Plan::Project { input, .. } => is_literal(input),
         _ => false,
     }

@@ -11,7 +11,7 @@ use crate::parser::ast::{
 };
 use crate::plan::statement::{ConflictUpdate, OnConflict, Returning};
 use crate::plan::{self, AggregateExpr, ColumnId, Expr, JoinKind, Plan};
-use inlay_catalog::{TableEntry, TableSchema, bare_name};
+use inlay_catalog::{SourceColumn, TableEntry, TableSchema, bare_name};
 use inlay_kernels::registry::{ArgType, resolve_aggregate};
 use inlay_storage::Origin;
 use inlay_types::{Error, LogicalType, Result};
@@ -169,6 +169,19 @@ impl Binder<'_> {
         pos: Pos,
     ) -> Result<Bound> {
         let schema = table.table.schema();
+        if let Some(constants) = super::constants::constant_rows(rows) {
+            self.check_width(table, targets.len(), constants.width(), constants.pos(0))?;
+            let (mut kept, mut places) = (Vec::new(), Vec::with_capacity(targets.len()));
+            for (index, &target) in targets.iter().enumerate() {
+                let takes = self.takes_value(schema, target, overriding, constants.pos(index))?;
+                let column = &schema.columns[target];
+                let place = SourceColumn { name: column.name.clone(), ty: column.ty.clone() };
+                places.push(takes.then_some(place));
+                kept.extend(takes.then_some(target));
+            }
+            let source = self.insert_constants(&places, constants)?;
+            return self.insert_query(database, table, &kept, source, pos);
+        }
         let mut bound_rows = Vec::with_capacity(rows.len());
         let mut all_pending = Vec::new();
         for row in rows {

@@ -235,34 +235,45 @@ impl Binder<'_> {
         pos: Pos,
         place: &str,
     ) -> Result<LogicalType> {
-        let refuse = |left: LogicalType, right: LogicalType| {
-            let message = format!("{place} mixes the types {left} and {right}: convert one with CAST");
-            self.at(Error::type_mismatch(message), pos)
-        };
-        // Decimals meet in the digits of both, as 1.5 and 0.00 in DECIMAL(3,2). Not for IN, which only compares: there the
-        // column stays free of casts.
-        let is_decimal = |ty: &LogicalType| matches!(ty, LogicalType::Decimal { .. });
-        let widens =
-            |own: &LogicalType, ty: &LogicalType| place != "IN" && (is_decimal(own) || is_decimal(ty));
         let mut ty = LogicalType::Null;
         // A NULL that was cast has the type of the cast.
         let is_open = |expr: &&'e Expr| literal(expr).is_some_and(|value| !value.is_null());
         for expr in exprs.clone().filter(|expr| !is_open(expr)) {
-            ty = meet(ty.clone(), expr.ty()).ok_or_else(|| refuse(ty, expr.ty()))?;
+            ty = meet(ty.clone(), expr.ty()).ok_or_else(|| self.no_meeting(&ty, &expr.ty(), pos, place))?;
         }
-        for value in exprs.filter_map(literal).filter(|value| !value.is_null()) {
-            let own = value.logical_type();
-            // Beside documents a text stays what it is: it may be no document.
-            let is_text = matches!(value, Value::Varchar(_)) && ty != LogicalType::Json;
-            let adapts = is_text && ty != LogicalType::Null;
-            if ty == LogicalType::Null {
-                ty = own;
-            } else if !adapts && (widens(&own, &ty) || exact(value, &ty.clone()).is_none()) {
-                ty = meet(ty.clone(), own.clone()).ok_or_else(|| refuse(ty, own))?;
-            }
+        for value in exprs.filter_map(literal) {
+            self.widen(&mut ty, value, pos, place)?;
         }
         Ok(ty)
     }
+
+    /// Makes `ty`, in which values meet, one that holds a literal as well.
+    pub(super) fn widen(&self, ty: &mut LogicalType, value: &Value, pos: Pos, place: &str) -> Result<()> {
+        if !value.is_null() && value.logical_type() != *ty {
+            let own = value.logical_type();
+            // Beside documents a text stays what it is: it may be no document.
+            let is_text = matches!(value, Value::Varchar(_)) && *ty != LogicalType::Json;
+            let adapts = is_text && *ty != LogicalType::Null;
+            if *ty == LogicalType::Null {
+                *ty = own;
+            } else if !adapts && (widens(&own, ty, place) || exact(value, ty).is_none()) {
+                *ty = meet(ty.clone(), own.clone()).ok_or_else(|| self.no_meeting(ty, &own, pos, place))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn no_meeting(&self, left: &LogicalType, right: &LogicalType, pos: Pos, place: &str) -> Error {
+        let message = format!("{place} mixes the types {left} and {right}: convert one with CAST");
+        self.at(Error::type_mismatch(message), pos)
+    }
+}
+
+/// Decimals meet in the digits of both, as 1.5 and 0.00 in DECIMAL(3,2). Not for IN, which only compares: there the
+/// column stays free of casts.
+fn widens(own: &LogicalType, ty: &LogicalType, place: &str) -> bool {
+    let is_decimal = |ty: &LogicalType| matches!(ty, LogicalType::Decimal { .. });
+    place != "IN" && (is_decimal(own) || is_decimal(ty))
 }
 
 fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {

@@ -1,6 +1,7 @@
 //! Scalar expressions.
 
 use super::coerce::{arg_type, without_null_columns};
+use super::constants::{constant_list, expanded};
 use super::nested::fields_behind;
 use super::scope::Resolved;
 use super::subquery::compare_op;
@@ -10,6 +11,7 @@ use crate::plan::{CompareOp, Expr};
 use inlay_kernels::function::Volatility;
 use inlay_kernels::registry::resolve_scalar;
 use inlay_types::{Error, LogicalType, Result, Value};
+use std::borrow::Cow;
 
 impl Binder<'_> {
     /// Binds one expression.
@@ -18,7 +20,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn exprs(&mut self, exprs: &[ast::Expr]) -> Result<Vec<Expr>> {
-        exprs.iter().map(|expr| self.expr(expr)).collect()
+        super::constants::expanded(exprs).iter().map(|expr| self.expr(expr)).collect()
     }
 
     fn expr_inner(&mut self, expr: &ast::Expr) -> Result<Expr> {
@@ -134,6 +136,7 @@ impl Binder<'_> {
                     "a lambda stands only behind the list of list_transform, list_filter and list_reduce";
                 Err(self.at(Error::bind(message), pos))
             }
+            ExprKind::Constants(_) => Err(Error::internal("literals that stand in no list")),
             ExprKind::Default => {
                 Err(self.at(Error::bind("DEFAULT is only possible as a value of INSERT or UPDATE"), pos))
             }
@@ -284,9 +287,12 @@ impl Binder<'_> {
     }
 
     fn in_list(&mut self, input: &ast::Expr, list: &[ast::Expr], pos: Pos) -> Result<Expr> {
+        let is_row = matches!(input.kind, ExprKind::Row(_));
+        let constants = constant_list(list).filter(|_| !is_row);
+        let list = if constants.is_some() { Cow::Borrowed(list) } else { expanded(list) };
         if let ExprKind::Row(lefts) = &input.kind {
             let mut alternatives = Vec::with_capacity(list.len());
-            for item in list {
+            for item in list.iter() {
                 let ExprKind::Row(rights) = &item.kind else {
                     return Err(self.at(Error::type_mismatch("a row is IN a list of rows only"), item.pos));
                 };
@@ -300,7 +306,11 @@ impl Binder<'_> {
             collation = self.implied_steps(&bound, pos)?;
         }
         let bound = self.collated(bound, &collation, pos)?;
-        let mut items = self.exprs(list)?;
+        let list = match constants {
+            Some(constants) if collation.is_none() => return self.in_constants(bound, constants, pos),
+            _ => expanded(&list),
+        };
+        let mut items = self.exprs(&list)?;
         if collation.is_some() {
             let collated = items.into_iter().map(|item| self.collated(item, &collation, pos));
             items = collated.collect::<Result<_>>()?;
@@ -313,8 +323,10 @@ impl Binder<'_> {
         let ty = self.common_type_of(all(), pos, "IN")?;
         let ty = if ty == LogicalType::Null { LogicalType::Integer } else { ty };
         let bound = self.cast_to(bound, ty.clone(), pos)?;
-        let list =
-            items.into_iter().zip(list).map(|(item, written)| self.cast_to(item, ty.clone(), written.pos));
+        let list = items
+            .into_iter()
+            .zip(list.iter())
+            .map(|(item, written)| self.cast_to(item, ty.clone(), written.pos));
         Ok(Expr::InList { input: Box::new(bound), list: list.collect::<Result<_>>()? })
     }
 
@@ -437,7 +449,7 @@ fn or(mut disjuncts: Vec<Expr>) -> Expr {
 }
 
 /// The value of a number as written: INTEGER, BIGINT or HUGEINT by size, DECIMAL with a point, DOUBLE with an exponent.
-fn number(text: &str) -> Result<Value> {
+pub(super) fn number(text: &str) -> Result<Value> {
     let invalid = || Error::Syntax { message: format!("{text} is not a number") };
     if text.contains(['e', 'E']) {
         return text.parse().map(Value::Double).map_err(|_| invalid());

@@ -10,6 +10,7 @@ use super::{Binder, Bound, Output, VIEW_DEPTH_MAX};
 use crate::parser::ast::{
     FunctionCall, Ident, JoinCondition, JoinKind as WrittenJoin, ObjectName, Pos, TableAlias, TableRef,
 };
+use crate::parser::limits::FROM_MAX;
 use crate::parser::parse_statement;
 use crate::plan::window::{Frame, WindowCallee};
 use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, WindowExpr};
@@ -21,8 +22,6 @@ use inlay_types::{Error, Result, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Most tables separated by commas in one FROM.
-const FROM_MAX: usize = 1_000;
 /// Most tables that a statement reads: views over views multiply them.
 const RELATIONS_MAX: usize = 10_000;
 

@@ -21,6 +21,7 @@ mod coerce;
 mod collate;
 mod columns;
 mod constant;
+mod constants;
 mod copy;
 mod databases;
 mod define;

@@ -243,5 +243,8 @@ fn text(expr: &Expr) -> String {
         ExprKind::Position(number) => format!("#{number}"),
         ExprKind::Collate { expr, collation } => format!("{} COLLATE {collation}", text(expr)),
         ExprKind::Default => "DEFAULT".into(),
+        ExprKind::Constants(constants) => {
+            constants.exprs().map(|literal| text(&literal)).collect::<Vec<_>>().join(", ")
+        }
     }
 }

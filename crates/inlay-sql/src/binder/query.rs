@@ -5,14 +5,12 @@ use super::select::Tail;
 use super::subquery::{attach, free_columns};
 use super::{Binder, Bound, Output, Shared, with_stack};
 use crate::parser::ast::{self, ExprKind, Ident, Literal, OrderBy, Pos, Query, QueryBody, SetOperation};
+use crate::parser::limits::CTES_MAX;
 use crate::plan::{ColumnId, Columns, Expr, HeldRows, Plan, SetOpKind, SharedId, SortKey};
 use inlay_catalog::TableSource;
 use inlay_types::{Error, LogicalType, Result};
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Most CTEs of a statement, those of views among them: each may read the one before it.
-const CTES_MAX: usize = 2_000;
 
 /// A common table expression that is visible.
 pub(super) struct CteDef {
@@ -212,6 +210,9 @@ impl Binder<'_> {
     }
 
     fn values(&mut self, rows: &[Vec<ast::Expr>], pos: Pos) -> Result<Bound> {
+        if let Some(constants) = super::constants::constant_rows(rows) {
+            return self.values_of_constants(constants);
+        }
         let width = rows.first().map_or(0, Vec::len);
         if let Some(row) = rows.iter().find(|row| row.len() != width) {
             let message =

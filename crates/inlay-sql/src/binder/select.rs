@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// How many expressions of a SELECT list are compared with a new one.
 const PROJECTION_SEARCHED_MAX: usize = 256;
 /// Most columns of a SELECT list.
-pub(super) const ITEMS_MAX: usize = 20_000;
+pub(super) use crate::parser::limits::ITEMS_MAX;
 /// Most expressions behind GROUP BY, ORDER BY and PARTITION BY.
 const KEYS_MAX: usize = 5_000;
 

@@ -25,6 +25,8 @@ pub(super) struct Context<'c, 'p> {
     pub(super) line_starts: &'c Arc<[usize]>,
     /// Pieces of the text that are not among the parser's tokens.
     pub(super) lifted: &'c Arc<super::lift::Lifted>,
+    /// Literals that are not among the tokens, by the number in their place.
+    pub(super) constants: &'c Arc<[Arc<super::ast::Constants>]>,
     /// Index of the statement's first token.
     pub(super) first_token: usize,
     /// How many of `marks` stand before the statement.

@@ -3,11 +3,14 @@
 //! Special forms that are functions in disguise (SUBSTRING FROM FOR, TRIM, POSITION IN, CEIL ...) become
 //! calls here, so that the binder sees one kind of call.
 
-use super::ast::{BinaryOp, Expr, ExprKind, FunctionCall, Ident, Literal, OrderItem, Pos, UnaryOp};
+use super::ast::{
+    BinaryOp, Constants, Expr, ExprKind, FunctionCall, Ident, Literal, OrderItem, Pos, UnaryOp,
+};
 use super::convert::{Context, pos_of, unsupported};
 use inlay_types::{Error, LogicalType, Result};
 use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
 use sqlparser::tokenizer::Token;
+use std::sync::Arc;
 
 /// What is wrong with `f(x IGNORE NULLS)` alone.
 const NULLS_NEED_OVER: &str = "IGNORE NULLS and RESPECT NULLS need OVER: f(x IGNORE NULLS) OVER (ORDER BY y)";
@@ -22,11 +25,35 @@ impl Context<'_, '_> {
     }
 
     pub(super) fn exprs(&self, exprs: Vec<ast::Expr>) -> Result<Vec<Expr>> {
-        exprs.into_iter().map(|expr| self.expr(expr)).collect()
+        exprs.into_iter().map(|expr| self.list_item(expr)).collect()
+    }
+
+    /// An item of a list, where many literals may stand for themselves.
+    fn list_item(&self, expr: ast::Expr) -> Result<Expr> {
+        match self.constants_of(&expr) {
+            Some(constants) => {
+                Ok(Expr { pos: start_of(&expr), kind: ExprKind::Constants(Arc::clone(constants)) })
+            }
+            None => self.expr(expr),
+        }
+    }
+
+    /// The literals that a placeholder stands for.
+    fn constants_of(&self, expr: &ast::Expr) -> Option<&Arc<Constants>> {
+        match expr {
+            ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Placeholder(text), .. }) => {
+                self.constants.get(super::constants::number_of(text)?)
+            }
+            _ => None,
+        }
     }
 
     fn expr_inner(&self, expr: ast::Expr) -> Result<Expr> {
         let pos = start_of(&expr);
+        if let Some(constants) = self.constants_of(&expr) {
+            // In parentheses that are no list.
+            return Ok(Expr { kind: ExprKind::Row(constants.exprs().collect()), pos });
+        }
         let kind = match expr {
             ast::Expr::Identifier(ident)
                 if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default") =>

@@ -3,16 +3,10 @@
 //! `sqlparser` bounds its own recursion, but builds a tree as deep as a chain of operators is long
 //! (`1 + 1 + 1 ...`), and dropping that tree recurses. So the longest chain is bounded here.
 
+use super::limits::{CHAIN_MAX, OPERATORS_MAX, PARENTHESES_MAX};
 use inlay_types::{Error, Result};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
-
-/// Most AND, OR and set operations in a row, without a comma or parenthesis between them.
-const CHAIN_MAX: usize = 50_000;
-/// Most other operators in a row; each makes an expression deeper, whose depth is limited anyway.
-const OPERATORS_MAX: usize = 2000;
-/// Deepest nesting of parentheses.
-const PARENTHESES_MAX: usize = 900;
 
 /// Longest name; error messages repeat names.
 const NAME_BYTES_MAX: usize = 10_000;
@@ -159,68 +153,4 @@ fn link(token: &Token) -> Link {
         | Token::HexStringLiteral(_) => Link::None,
         _ => Link::Operator,
     }
-}
-
-/// Looks for parentheses and CASEs that nest too deep in the text itself: tokens of a hostile text are many times its
-/// size. Whatever this lets through is looked at again as tokens.
-pub(super) fn scan_text(sql: &str) -> Result<()> {
-    let bytes = sql.as_bytes();
-    let (mut depth, mut cases) = (0usize, 0usize);
-    let mut index = 0;
-    while let Some(&byte) = bytes.get(index) {
-        let next = bytes.get(index + 1).copied();
-        match (byte, next) {
-            (b'(' | b'[' | b'{', _) => depth += 1,
-            (b')' | b']' | b'}', _) => depth = depth.saturating_sub(1),
-            (b'\'' | b'"', _) => {
-                let escapes = index > 0 && matches!(bytes[index - 1], b'e' | b'E');
-                index = end_of_quoted(bytes, index, byte, escapes);
-            }
-            (b'-', Some(b'-')) => {
-                index += bytes[index..].iter().position(|&b| b == b'\n').unwrap_or(bytes.len() - index);
-            }
-            (b'/', Some(b'*')) | (b'$', _) => {
-                // Comments nest and dollars quote: left to the tokenizer.
-                return Ok(());
-            }
-            (b'a'..=b'z' | b'A'..=b'Z' | b'_', _) => {
-                let end = bytes[index..].iter().position(|b| !(b.is_ascii_alphanumeric() || *b == b'_'));
-                let word = &bytes[index..end.map_or(bytes.len(), |end| index + end)];
-                if word.eq_ignore_ascii_case(b"case") {
-                    cases += 1;
-                } else if word.eq_ignore_ascii_case(b"end") {
-                    cases = cases.saturating_sub(1);
-                }
-                index += word.len() - 1;
-            }
-            _ => {}
-        }
-        if depth > PARENTHESES_MAX || cases > PARENTHESES_MAX {
-            let (line, column) = place_of(sql, index);
-            let what = if depth > PARENTHESES_MAX { "parentheses nest" } else { "CASE nests" };
-            let message = format!("{what} deeper than {PARENTHESES_MAX} levels");
-            return Err(Error::Syntax { message }.at(line, column, sql));
-        }
-        index += 1;
-    }
-    Ok(())
-}
-
-/// The index of the quote that ends what begins at `start`.
-fn end_of_quoted(bytes: &[u8], start: usize, quote: u8, escapes: bool) -> usize {
-    let mut index = start + 1;
-    while let Some(&byte) = bytes.get(index) {
-        if byte == quote {
-            return index;
-        }
-        index += if escapes && byte == b'\\' { 2 } else { 1 };
-    }
-    bytes.len()
-}
-
-fn place_of(sql: &str, index: usize) -> (u32, u32) {
-    let before = sql.get(..index).unwrap_or(sql);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |text| text.chars().count()) + 1;
-    (line as u32, column as u32)
 }

@@ -8,6 +8,7 @@
 
 pub mod ast;
 mod change;
+mod constants;
 mod convert;
 mod define;
 mod dialect;
@@ -16,6 +17,7 @@ mod friendly;
 mod grouping;
 mod guard;
 mod lift;
+pub(crate) mod limits;
 mod lists;
 pub(crate) mod nested;
 mod object;
@@ -39,7 +41,7 @@ use ast::{Pos, Statement};
 use convert::{Context, pos_of};
 use inlay_types::{Error, LogicalType, Result};
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -52,8 +54,8 @@ const LARGE_STACK_BYTES: usize = 128 << 20;
 
 /// Reads all statements of `sql`. Empty statements (`;;`) are skipped, so the result may be empty.
 pub fn parse_statements(sql: &str) -> Result<Vec<Statement>> {
-    let tokens = tokens_of(sql)?;
-    let needed = tokens.len().saturating_mul(STACK_PER_TOKEN).clamp(128 << 10, LARGE_STACK_BYTES / 2);
+    let tokens = constants::tokens_of(sql)?;
+    let needed = tokens.0.len().saturating_mul(STACK_PER_TOKEN).clamp(128 << 10, LARGE_STACK_BYTES / 2);
     stacker::maybe_grow(needed, LARGE_STACK_BYTES, || read_statements(sql, tokens))
 }
 
@@ -70,7 +72,7 @@ pub fn parse_statement(sql: &str) -> Result<Statement> {
 /// Reads what stands behind the name in CREATE MACRO.
 pub fn parse_macro(text: &str) -> Result<Vec<ast::object::MacroOverload>> {
     stacker::maybe_grow(1 << 20, LARGE_STACK_BYTES, || {
-        let mut reader = reader_of(text, tokens_of(text)?)?;
+        let mut reader = reader_of(text, constants::tokens_of(text)?)?;
         let overloads = reader.macro_overloads()?;
         if reader.at_end() { Ok(overloads) } else { reader.syntax("the end of the macro") }
     })
@@ -78,19 +80,15 @@ pub fn parse_macro(text: &str) -> Result<Vec<ast::object::MacroOverload>> {
 
 /// Reads a type.
 pub fn parse_type(text: &str) -> Result<LogicalType> {
-    let mut reader = reader_of(text, tokens_of(text)?)?;
+    let mut reader = reader_of(text, constants::tokens_of(text)?)?;
     let (ty, _) = reader.written_type()?;
     if reader.at_end() { Ok(ty) } else { reader.syntax("the end of the type") }
 }
 
-fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
-    guard::scan_text(sql)?;
-    Tokenizer::new(&dialect::InlayDialect, sql)
-        .tokenize_with_location()
-        .map_err(|error| syntax_at(&error.message, pos_of(error.location), sql))
-}
+/// Tokens, and the runs of literals that placeholders among them stand for.
+type TextTokens = (Vec<TokenWithSpan>, Vec<Arc<ast::Constants>>);
 
-fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
+fn reader_of(sql: &str, (tokens, constants): TextTokens) -> Result<Reader<'_>> {
     let tokens = window::arrange(spelling::respell(tokens));
     let scan = guard::scan(&tokens, sql)?;
     let (tokens, lifted) = lift::lift(tokens, sql)?;
@@ -108,12 +106,13 @@ fn reader_of(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Reader<'_>> {
         line_starts,
         pieces: pieces.into(),
         lifted: lifted.into(),
+        constants: constants.into(),
         last_offset: Cell::default(),
         outer: None,
     })
 }
 
-fn read_statements(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Statement>> {
+fn read_statements(sql: &str, tokens: TextTokens) -> Result<Vec<Statement>> {
     let mut reader = reader_of(sql, tokens)?;
     let mut statements = Vec::new();
     loop {
@@ -141,6 +140,8 @@ struct Reader<'a> {
     semicolons: Arc<[Location]>,
     /// Pieces of the text that are not among the parser's tokens.
     lifted: Arc<lift::Lifted>,
+    /// Literals that are not among the parser's tokens, by the number in their place.
+    constants: Arc<[Arc<ast::Constants>]>,
     /// The byte at which each line starts.
     line_starts: Arc<[usize]>,
     /// Tokens that [`rewrite`] kept aside.
@@ -163,6 +164,7 @@ impl<'a> Reader<'a> {
             pieces: &self.pieces,
             line_starts: &self.line_starts,
             lifted: &self.lifted,
+            constants: &self.constants,
             first_token,
             marks_before: match self.outer {
                 Some((before, _)) => before,

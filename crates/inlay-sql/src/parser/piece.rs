@@ -45,6 +45,7 @@ impl Context<'_, '_> {
             line_starts: Arc::clone(self.line_starts),
             pieces: Arc::clone(self.pieces),
             lifted: Arc::clone(self.lifted),
+            constants: Arc::clone(self.constants),
             last_offset: Default::default(),
             outer: Some((self.marks_before, self.depth.get())),
         })

@@ -103,6 +103,10 @@ impl Context<'_, '_> {
                     }
                     rows.push(self.exprs(row.content)?);
                 }
+                // Beside rows of another kind, literals are rows like them.
+                if rows.len() > 1 {
+                    rows = rows.into_iter().flat_map(separate_rows).collect();
+                }
                 Ok(QueryBody::Values { rows, pos })
             }
             SetExpr::SetOperation { left, op, set_quantifier, right } => {
@@ -547,4 +551,12 @@ pub(super) fn start_of_query(query: &ast::Query) -> Pos {
 /// Where an expression of `sqlparser` begins; re-exported for statements.
 pub(super) fn expr_start(expr: &ast::Expr) -> Pos {
     start_of(expr)
+}
+
+/// The rows that a row of VALUES stands for.
+fn separate_rows(row: Vec<Expr>) -> Vec<Vec<Expr>> {
+    let [Expr { kind: ExprKind::Constants(constants), .. }] = row.as_slice() else { return vec![row] };
+    let mut items = constants.exprs();
+    let count = constants.len() / constants.width().max(1);
+    (0..count).map(|_| items.by_ref().take(constants.width()).collect()).collect()
 }

@@ -135,7 +135,9 @@ impl Reader<'_> {
         let aside = self.pieces.iter().flatten().filter(in_statement);
         for token in (first_token..self.parser.index()).map(|index| self.parser.token_at(index)).chain(aside)
         {
-            if let Token::Placeholder(text) = &token.token {
+            if let Token::Placeholder(text) = &token.token
+                && super::constants::number_of(text).is_none()
+            {
                 match context.parameter(text, token.span.start) {
                     Ok(super::ast::Parameter::Position(position)) => count = count.max(position),
                     Ok(super::ast::Parameter::Name(name)) if !names.contains(&name) => names.push(name),

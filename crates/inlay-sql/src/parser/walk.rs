@@ -13,6 +13,7 @@ macro_rules! children {
             | ExprKind::Columns(_)
             | ExprKind::Exists { .. }
             | ExprKind::Subquery(_)
+            | ExprKind::Constants(_)
             | ExprKind::Default => Vec::new(),
             ExprKind::Unary { expr, .. }
             | ExprKind::Not(expr)

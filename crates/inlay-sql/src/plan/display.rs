@@ -13,6 +13,9 @@ use inlay_types::Value;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
+/// Most values of a list behind IN that are shown.
+const IN_LIST_SHOWN_MAX: usize = 32;
+
 /// What a caller adds to an operator: name and value pairs.
 pub type Annotate<'a> = &'a dyn Fn(usize) -> Vec<(&'static str, String)>;
 
@@ -427,7 +430,15 @@ impl<'a> Printer<'a> {
                 other => format!("NOT {}", self.operand(other)),
             },
             Expr::IsNull(input) => format!("{} IS NULL", self.operand(input)),
-            Expr::InList { input, list } => format!("{} IN ({})", self.operand(input), self.list(list, ", ")),
+            Expr::InList { input, list } => {
+                let (shown, left_out) = list.split_at(list.len().min(IN_LIST_SHOWN_MAX));
+                let mut text = format!("{} IN ({}", self.operand(input), self.list(shown, ", "));
+                if !left_out.is_empty() {
+                    let _ = write!(text, ", ... {} more", left_out.len());
+                }
+                text.push(')');
+                text
+            }
             Expr::Case { branches, otherwise, .. } => {
                 let mut text = "CASE".to_string();
                 for (condition, value) in branches {

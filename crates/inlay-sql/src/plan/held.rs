@@ -15,12 +15,20 @@ pub struct HeldRows {
     columns: Vec<SourceColumn>,
     rows: OnceLock<Arc<[Batch]>>,
     is_read: AtomicBool,
+    /// Written in the statement itself.
+    is_literal: bool,
 }
 
 impl HeldRows {
     /// A place without rows yet.
     pub fn new(name: String, columns: Vec<SourceColumn>) -> Self {
-        Self { name, columns, rows: OnceLock::new(), is_read: AtomicBool::new(false) }
+        Self { name, columns, rows: OnceLock::new(), is_read: AtomicBool::new(false), is_literal: false }
+    }
+
+    /// Rows that are written in the statement, in batches.
+    pub fn of_literals(columns: Vec<SourceColumn>, rows: Vec<Batch>) -> Self {
+        let rows = OnceLock::from(Arc::from(rows));
+        Self { name: "VALUES".into(), columns, rows, is_read: AtomicBool::new(true), is_literal: true }
     }
 
     /// What it is called in the statement.
@@ -57,27 +65,36 @@ impl TableSource for HeldRows {
         self.rows.get().map(|rows| rows.iter().map(|batch| batch.len() as u64).sum())
     }
 
+    fn is_literal(&self) -> bool {
+        self.is_literal
+    }
+
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
         let Some(rows) = self.rows.get() else {
             return Err(Error::internal(format!("the rows of {} are not there yet", self.name)));
         };
-        Ok(Box::new(HeldScan { rows: Arc::clone(rows), columns: request.columns, next: AtomicUsize::new(0) }))
+        // Rows that are written keep their order, also where a sequence numbers them.
+        let per_task = if self.is_literal { rows.len().max(1) } else { BATCHES_PER_TASK };
+        let next = AtomicUsize::new(0);
+        Ok(Box::new(HeldScan { rows: Arc::clone(rows), columns: request.columns, per_task, next }))
     }
 }
 
 struct HeldScan {
     rows: Arc<[Batch]>,
     columns: Vec<usize>,
+    /// Batches that are one morsel.
+    per_task: usize,
     next: AtomicUsize,
 }
 
 impl SourceScan for HeldScan {
     fn next_task(&self) -> Result<Option<SourceTask>> {
-        let start = self.next.fetch_add(BATCHES_PER_TASK, Ordering::Relaxed);
+        let start = self.next.fetch_add(self.per_task, Ordering::Relaxed);
         if start >= self.rows.len() {
             return Ok(None);
         }
-        let end = self.rows.len().min(start + BATCHES_PER_TASK);
+        let end = self.rows.len().min(start + self.per_task);
         let column = |batch: &Batch, index: usize| batch.column(index).clone();
         let wanted = |batch: &Batch| {
             Batch::new(self.columns.iter().map(|&index| column(batch, index)).collect(), batch.len())

@@ -1,7 +1,8 @@
 //! Expressions.
 
-use super::{Ident, OrderItem, Pos, Query, SelectItem};
+use super::{Constants, Ident, OrderItem, Pos, Query, SelectItem};
 use inlay_types::LogicalType;
+use std::sync::Arc;
 
 /// An expression and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,6 +114,8 @@ pub enum ExprKind {
     },
     /// `DEFAULT`, in INSERT and UPDATE.
     Default,
+    /// Literals of the list that it is an item of; alone in a row of VALUES, rows of literals.
+    Constants(Arc<Constants>),
 }
 
 /// `COLUMNS(..)`, and `* LIKE ..`.

@@ -8,12 +8,15 @@
 use std::sync::Arc;
 
 mod change;
+mod constants;
 mod expr;
 pub mod object;
 mod query;
 mod table;
 
 pub use change::*;
+pub use constants::Constants;
+pub(crate) use constants::advance;
 pub use expr::*;
 pub use query::*;
 pub use table::*;
