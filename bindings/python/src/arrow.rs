@@ -82,6 +82,12 @@ pub fn table<'py>(py: Python<'py>, result: QueryResult) -> PyResult<Bound<'py, P
     py.import("pyarrow")?.getattr("table")?.call1((stream,))
 }
 
+/// The only column of a result, of texts, as a `pyarrow.ChunkedArray` of `large_string`, which pandas holds texts in.
+pub fn large_texts<'py>(py: Python<'py>, column: QueryResult) -> PyResult<Bound<'py, PyAny>> {
+    let stream = Bound::new(py, ArrowStream::whole(column, StringLayout::LargeUtf8))?;
+    py.import("pyarrow")?.getattr("table")?.call1((stream,))?.call_method1("column", (0,))
+}
+
 /// A `pyarrow.RecordBatchReader`.
 pub fn reader<'py>(py: Python<'py>, result: QueryResult) -> PyResult<Bound<'py, PyAny>> {
     let stream = Bound::new(py, ArrowStream::lazy(result, StringLayout::Utf8))?;

@@ -174,11 +174,11 @@ impl Connection {
     }
 
     fn fetchnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        cursor::arrays(py, &self.rest(py)?)
+        cursor::arrays(py, self.rest(py)?)
     }
 
     fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        cursor::data_frame(py, &self.rest(py)?)
+        cursor::data_frame(py, self.rest(py)?)
     }
 
     fn fetchdf<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -1,22 +1,26 @@
 //! One result and how far its rows were fetched.
 
+use crate::arrow;
 use crate::errors::unwrapped;
+use crate::numpy::{self, Delivered};
 use crate::rows::{self, DictionaryCache};
-use inlay::types::Batch;
-use inlay::{QueryResult, ResultKind};
+use inlay::types::{Batch, LogicalType};
+use inlay::{HostForm, QueryResult, ResultKind};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A result that is fetched row by row, or as whole columns.
 pub struct Cursor {
-    result: QueryResult,
+    /// Without rows.
+    header: QueryResult,
+    row_count: usize,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
+    result: QueryResult,
     /// The next row.
     row: usize,
     /// Rows that lie together, the next one among them, and the first of them.
@@ -27,7 +31,9 @@ struct State {
 impl Cursor {
     /// At the first row.
     pub fn new(result: QueryResult) -> Self {
-        Self { result, state: Mutex::default() }
+        let (header, row_count) = (result.without_rows(), result.row_count());
+        let state = State { result, row: 0, part: None, caches: Vec::new() };
+        Self { header, row_count, state: Mutex::new(state) }
     }
 
     fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
@@ -39,12 +45,13 @@ impl Cursor {
     pub fn fetch(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<Py<PyTuple>>> {
         let mut state = self.state(py);
         let mut tuples = Vec::new();
-        let count = self.result.row_count();
+        let count = state.result.row_count();
         while tuples.len() < limit && state.row < count {
-            let (row, State { part, caches, .. }) = (state.row, &mut *state);
+            let State { result, row, part, caches } = &mut *state;
+            let row = *row;
             let holds = |(start, batch): &(usize, Batch)| (*start..*start + batch.len()).contains(&row);
             if !part.as_ref().is_some_and(holds) {
-                *part = Some(unwrapped(py, py.detach(|| self.result.part_at(row)))?);
+                *part = Some(unwrapped(py, py.detach(|| result.part_at(row)))?);
             }
             let Some((start, batch)) = part else { break };
             let from = row - *start;
@@ -71,19 +78,20 @@ impl Cursor {
     /// The rows not fetched yet; none are left afterwards.
     pub fn take_rest(&self, py: Python<'_>) -> PyResult<QueryResult> {
         let mut state = self.state(py);
-        let count = self.result.row_count();
-        let rest = self.result.slice(state.row..count);
-        (state.row, state.part) = (count, None);
-        Ok(rest)
+        let state = &mut *state;
+        let result = std::mem::replace(&mut state.result, self.header.clone());
+        let row = std::mem::take(&mut state.row);
+        state.part = None;
+        Ok(if row == 0 { result } else { result.slice(row..result.row_count()) })
     }
 
     /// DB-API's description: name and type of each column; `None` for statements without rows.
     pub fn description(&self, py: Python<'_>) -> PyResult<Option<Py<PyList>>> {
-        if self.result.kind() == ResultKind::Done {
+        if self.header.kind() == ResultKind::Done {
             return Ok(None);
         }
-        let columns = self.result.names().iter().zip(self.result.types());
-        let entry = |(name, ty): (&String, &inlay::types::LogicalType)| {
+        let columns = self.header.names().iter().zip(self.header.types());
+        let entry = |(name, ty): (&String, &LogicalType)| {
             let unknown = || py.None();
             (name, ty.to_string(), unknown(), unknown(), unknown(), unknown(), unknown()).into_pyobject(py)
         };
@@ -93,8 +101,8 @@ impl Cursor {
 
     /// DB-API's rowcount.
     pub fn row_count(&self) -> i64 {
-        match self.result.kind() {
-            ResultKind::Rows => self.result.row_count() as i64,
+        match self.header.kind() {
+            ResultKind::Rows => self.row_count as i64,
             ResultKind::Changed(count) => count as i64,
             ResultKind::Done => -1,
         }
@@ -102,10 +110,13 @@ impl Cursor {
 }
 
 /// Columns of a result as NumPy arrays by name.
-pub fn arrays<'py>(py: Python<'py>, result: &QueryResult) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
-    let arrays = pyo3::types::PyDict::new(py);
-    for (index, name) in unique_names(result.names()).into_iter().enumerate() {
-        arrays.set_item(name, crate::numpy::column(py, result, index)?)?;
+pub fn arrays(py: Python<'_>, result: QueryResult) -> PyResult<Bound<'_, PyDict>> {
+    let names = unique_names(result.names());
+    let arrays = PyDict::new(py);
+    for (name, column) in names.into_iter().zip(numpy::columns(py, result, HostForm::Days, |_| false)?) {
+        if let Delivered::Array(array) = column {
+            arrays.set_item(name, array)?;
+        }
     }
     Ok(arrays)
 }
@@ -125,8 +136,18 @@ pub fn unique_names(names: &[String]) -> Vec<String> {
     unique
 }
 
-/// A pandas data frame of a result.
-pub fn data_frame<'py>(py: Python<'py>, result: &QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let arrays = arrays(py, result)?;
-    py.import("inlay._frames")?.getattr("data_frame")?.call1((arrays,))
+/// A pandas data frame of a result. Texts are Arrow's, if pandas can hold them.
+pub fn data_frame(py: Python<'_>, result: QueryResult) -> PyResult<Bound<'_, PyAny>> {
+    let frames = py.import("inlay._frames")?;
+    let takes_arrow: bool = frames.getattr("takes_arrow")?.call0()?.extract()?;
+    let is_text = |ty: &LogicalType| takes_arrow && matches!(ty, LogicalType::Varchar | LogicalType::Json);
+    let names = unique_names(result.names());
+    let columns = PyDict::new(py);
+    for (name, column) in names.into_iter().zip(numpy::columns(py, result, HostForm::Midnights, is_text)?) {
+        match column {
+            Delivered::Array(array) => columns.set_item(name, array)?,
+            Delivered::Rows(rows) => columns.set_item(name, arrow::large_texts(py, rows)?)?,
+        }
+    }
+    frames.getattr("data_frame")?.call1((columns,))
 }

@@ -7,7 +7,7 @@
 use crate::errors::unwrapped;
 use crate::rows::{DictionaryCache, objects_of};
 use inlay::types::{Buffer, LogicalType};
-use inlay::{HostForm, QueryResult};
+use inlay::{HostColumn, HostForm, QueryResult};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -44,38 +44,50 @@ fn array<'py>(
     py.import("numpy")?.getattr("asarray")?.call1((memory,))
 }
 
-/// Column `index` as an array, masked if it has NULLs.
-pub fn column<'py>(py: Python<'py>, result: &QueryResult, index: usize) -> PyResult<Bound<'py, PyAny>> {
-    let ty = &result.types()[index];
-    let (Some(form), Some(typestr)) = (HostForm::of(ty), typestr_of(ty)) else {
-        return objects(py, result, index);
+/// All columns as arrays, masked if they have NULLs; dates in the form given. Columns for which `leave` says so stay rows.
+pub fn columns<'py>(
+    py: Python<'py>,
+    result: QueryResult,
+    dates: HostForm,
+    leave: impl Fn(&LogicalType) -> bool,
+) -> PyResult<Vec<Delivered<'py>>> {
+    let types = result.types().to_vec();
+    let form = |ty: &LogicalType| match ty {
+        ty if leave(ty) || typestr_of(ty, dates).is_none() => None,
+        LogicalType::Date => Some(dates),
+        ty => HostForm::of(ty),
     };
-    let read = || {
-        let data = result.host_column(index, form)?;
-        let nulls = match result.may_have_nulls(index)? {
-            true => Some(result.host_column(index, HostForm::Nulls)?),
-            false => None,
-        };
-        Ok((data, nulls.filter(|nulls| nulls.bytes().contains(&1))))
-    };
-    let (data, nulls) = unwrapped(py, py.detach(read))?;
-    let data = array(py, data, result.row_count(), typestr)?;
-    match nulls {
-        None => Ok(data),
-        Some(nulls) => {
-            let mask = array(py, nulls, result.row_count(), "|b1")?;
-            py.import("numpy.ma")?.getattr("MaskedArray")?.call1((data, mask))
+    let forms: Vec<Option<HostForm>> = types.iter().map(form).collect();
+    let len = result.row_count();
+    let columns = unwrapped(py, py.detach(|| result.into_host_columns(&forms)))?;
+    let column = |(column, ty): (HostColumn, &LogicalType)| match column {
+        HostColumn::Values { data, nulls } => {
+            let data = array(py, data, len, typestr_of(ty, dates).unwrap_or_default())?;
+            let Some(nulls) = nulls else { return Ok(Delivered::Array(data)) };
+            let mask = array(py, nulls, len, "|b1")?;
+            Ok(Delivered::Array(py.import("numpy.ma")?.getattr("MaskedArray")?.call1((data, mask))?))
         }
-    }
+        HostColumn::Rows(rows) if leave(ty) => Ok(Delivered::Rows(rows)),
+        HostColumn::Rows(rows) => objects(py, &rows).map(Delivered::Array),
+    };
+    columns.into_iter().zip(&types).map(column).collect()
 }
 
-fn objects<'py>(py: Python<'py>, result: &QueryResult, index: usize) -> PyResult<Bound<'py, PyAny>> {
-    let mut objects = Vec::with_capacity(result.row_count());
+/// A column that left the engine.
+pub enum Delivered<'py> {
+    /// As an array.
+    Array(Bound<'py, PyAny>),
+    /// As a result of this column only.
+    Rows(QueryResult),
+}
+
+fn objects<'py>(py: Python<'py>, column: &QueryResult) -> PyResult<Bound<'py, PyAny>> {
+    let mut objects = Vec::with_capacity(column.row_count());
     let mut cache = DictionaryCache::default();
     let mut null_rows: Vec<u8> = Vec::new();
-    for batch in result.batches() {
+    for batch in column.batches() {
         let batch = unwrapped(py, batch)?;
-        let column = batch.column(index);
+        let column = batch.column(0);
         objects_of(py, column, 0..column.len(), &mut cache, &mut objects)?;
         if column.null_count() > 0 || !null_rows.is_empty() {
             null_rows.resize(objects.len() - column.len(), 0);
@@ -94,7 +106,7 @@ fn objects<'py>(py: Python<'py>, result: &QueryResult, index: usize) -> PyResult
 }
 
 /// What NumPy calls the values of a column in its host form; others become arrays of objects.
-fn typestr_of(ty: &LogicalType) -> Option<&'static str> {
+fn typestr_of(ty: &LogicalType, dates: HostForm) -> Option<&'static str> {
     Some(match ty {
         LogicalType::Boolean => "|b1",
         LogicalType::TinyInt => "|i1",
@@ -110,6 +122,7 @@ fn typestr_of(ty: &LogicalType) -> Option<&'static str> {
         LogicalType::TimestampS => "<M8[s]",
         LogicalType::TimestampMs => "<M8[ms]",
         LogicalType::TimestampNs => "<M8[ns]",
+        LogicalType::Date if dates == HostForm::Midnights => "<M8[us]",
         LogicalType::Date => "<M8[D]",
         LogicalType::Interval => "<m8[us]",
         LogicalType::Double | LogicalType::HugeInt | LogicalType::UHugeInt | LogicalType::Decimal { .. } => {

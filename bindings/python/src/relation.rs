@@ -50,11 +50,11 @@ impl Relation {
     }
 
     fn fetchnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        cursor::arrays(py, self.result())
+        cursor::arrays(py, self.result().clone())
     }
 
     fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        cursor::data_frame(py, self.result())
+        cursor::data_frame(py, self.result().clone())
     }
 
     fn to_df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -4,6 +4,7 @@
 //! Stored    the carrier: integers, floats, booleans as bytes, timestamps     NULL: the smallest integer, NaN, false
 //! Float64   DECIMAL and 128-bit integers as doubles                          NaN
 //! Days      DATE as a 64-bit number of days (NumPy's datetime64[D])          the smallest integer (NaT)
+//! Midnights DATE as microseconds since 1970 (pandas' datetime64[us])         the smallest integer (NaT)
 //! Micros    INTERVAL as microseconds, a month as 30 days (timedelta64[us])   the smallest integer (NaT)
 //! Nulls     one byte for each row: 1 where it is NULL
 //! ```
@@ -21,7 +22,9 @@ pub enum HostForm {
     Float64,
     /// 64-bit days since 1970.
     Days,
-    /// 64-bit microseconds.
+    /// 64-bit microseconds since 1970, of dates.
+    Midnights,
+    /// 64-bit microseconds, of intervals.
     Micros,
     /// Which rows are NULL.
     Nulls,
@@ -43,7 +46,7 @@ impl HostForm {
     pub fn width(self, ty: &LogicalType) -> usize {
         match self {
             Self::Stored => ty.physical().size(),
-            Self::Float64 | Self::Days | Self::Micros => 8,
+            Self::Float64 | Self::Days | Self::Midnights | Self::Micros => 8,
             Self::Nulls => 1,
         }
     }
@@ -56,7 +59,7 @@ impl HostForm {
             Self::Float64 => {
                 matches!(ty, LogicalType::Decimal { .. } | LogicalType::HugeInt | LogicalType::UHugeInt)
             }
-            Self::Days => *ty == LogicalType::Date,
+            Self::Days | Self::Midnights => *ty == LogicalType::Date,
             Self::Micros => *ty == LogicalType::Interval,
             Self::Nulls => true,
         }
@@ -75,6 +78,10 @@ pub fn write(part: &Vector, form: HostForm, target: &mut [u8]) {
         HostForm::Days => fill(part, target, i64::MIN, |days: i32| {
             // The ends of the range are infinite; the lower one looks like NaT.
             if days == i32::MIN { i64::MIN } else { i64::from(days) }
+        }),
+        HostForm::Midnights => fill(part, target, i64::MIN, |days: i32| match days {
+            i32::MIN | i32::MAX => i64::MIN,
+            days => i64::from(days) * MICROS_PER_DAY,
         }),
         HostForm::Micros => fill(part, target, i64::MIN, micros_of),
         HostForm::Nulls => write_nulls(part, target),
@@ -222,6 +229,7 @@ mod tests {
         let ty = LogicalType::Date;
         let date = Vector::constant(ty.clone(), &Value::Date(-1), 3).unwrap();
         assert_eq!(written::<i64>(&date, HostForm::Days), [-1; 3]);
+        assert_eq!(written::<i64>(&date, HostForm::Midnights), [-MICROS_PER_DAY; 3]);
         let nulls = Vector::nulls(ty, 2);
         assert_eq!(written::<i64>(&nulls, HostForm::Days), [i64::MIN; 2]);
         assert_eq!(written::<u8>(&nulls, HostForm::Nulls), [1, 1]);

@@ -7,7 +7,7 @@
 
 use inlay_exec::WorkerPool;
 use inlay_kernels::host::{self, HostForm};
-use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, Result, Vector, VectorKind, View};
+use inlay_types::{Batch, Bitmap, Buffer, Heap, LogicalType, Native, Result, Vector, VectorKind, View};
 use parking_lot::Mutex;
 
 /// Number of a part, and the memory that its rows go to.
@@ -46,6 +46,116 @@ pub fn host(
         fill(target, width, parts, pool, threads, |_, part, target| host::write(part, form, target))?;
     }
     Ok(data)
+}
+
+/// A column of consumed batches.
+pub enum Consumed {
+    /// Values in a host's form, and which are NULL if any is.
+    Values { data: Buffer, nulls: Option<Buffer> },
+    /// As it was.
+    Vectors(Vec<Vector>),
+}
+
+/// One batch, and the places of its rows in each column that is written.
+struct Share<'a> {
+    batch: Batch,
+    places: Vec<Option<Places<'a>>>,
+    /// Vectors of columns that are not written, in the end.
+    kept: Vec<Vector>,
+}
+
+struct Places<'a> {
+    form: HostForm,
+    data: &'a mut [u8],
+    nulls: Option<&'a mut [u8]>,
+}
+
+/// Brings the columns of `batches` into the forms given for them, dropping each batch as soon as it is written.
+pub fn consumed(
+    batches: Vec<Batch>,
+    types: &[LogicalType],
+    forms: &[Option<HostForm>],
+    pool: &WorkerPool,
+    threads: usize,
+) -> Result<Vec<Consumed>> {
+    let len: usize = batches.iter().map(Batch::len).sum();
+    let has_nulls = |index: usize| batches.iter().any(|batch| batch.column(index).null_count() > 0);
+    let target = |(index, form): (usize, &Option<HostForm>)| {
+        let data = Buffer::zeroed(len * (*form)?.width(&types[index]));
+        Some((data, has_nulls(index).then(|| Buffer::zeroed(len))))
+    };
+    let mut targets: Vec<Option<(Buffer, Option<Buffer>)>> = forms.iter().enumerate().map(target).collect();
+    let mut rest: Vec<Option<Places<'_>>> = Vec::with_capacity(targets.len());
+    for (target, form) in targets.iter_mut().zip(forms) {
+        rest.push(match (target, form) {
+            (Some((data, nulls)), Some(form)) => Some(Places {
+                form: *form,
+                data: data.typed_mut::<u8>().unwrap_or_default(),
+                nulls: nulls.as_mut().and_then(|nulls| nulls.typed_mut::<u8>()),
+            }),
+            _ => None,
+        });
+    }
+    let mut shares = Vec::with_capacity(batches.len());
+    for batch in batches {
+        let mut places = Vec::with_capacity(rest.len());
+        for (rest, ty) in rest.iter_mut().zip(types) {
+            places.push(rest.as_mut().map(|rest| rest.split(ty, batch.len())));
+        }
+        shares.push(Mutex::new(Share { batch, places, kept: Vec::new() }));
+    }
+    let batches_per_task = shares.len().div_ceil(threads * 16).max(1);
+    let tasks = shares.len().div_ceil(batches_per_task);
+    let write = |task: usize| {
+        let end = ((task + 1) * batches_per_task).min(shares.len());
+        shares[task * batches_per_task..end].iter().for_each(|share| share.lock().write());
+        Ok(())
+    };
+    pool.parallel(if len < TASK_ROWS_MIN { 1 } else { threads }, tasks, write)?;
+    let mut kept: Vec<Vec<Vector>> = vec![Vec::new(); forms.iter().filter(|form| form.is_none()).count()];
+    for share in shares {
+        for (column, vector) in kept.iter_mut().zip(share.into_inner().kept) {
+            column.push(vector);
+        }
+    }
+    drop(rest);
+    let mut kept = kept.into_iter();
+    let column = |target| match target {
+        Some((data, nulls)) => Consumed::Values { data, nulls },
+        None => Consumed::Vectors(kept.next().unwrap_or_default()),
+    };
+    Ok(targets.into_iter().map(column).collect())
+}
+
+impl<'a> Places<'a> {
+    /// The places of the next `rows` rows.
+    fn split(&mut self, ty: &LogicalType, rows: usize) -> Places<'a> {
+        let (data, rest) = std::mem::take(&mut self.data).split_at_mut(rows * self.form.width(ty));
+        self.data = rest;
+        let nulls = self.nulls.take().map(|nulls| {
+            let (nulls, rest) = nulls.split_at_mut(rows);
+            self.nulls = Some(rest);
+            nulls
+        });
+        Places { form: self.form, data, nulls }
+    }
+}
+
+impl Share<'_> {
+    fn write(&mut self) {
+        let batch = std::mem::replace(&mut self.batch, Batch::new(Vec::new(), 0));
+        for (vector, places) in batch.columns().iter().zip(&mut self.places) {
+            match places {
+                Some(places) => {
+                    host::write(vector, places.form, places.data);
+                    if let Some(nulls) = &mut places.nulls {
+                        host::write(vector, HostForm::Nulls, nulls);
+                    }
+                }
+                None => self.kept.push(vector.clone()),
+            }
+        }
+    }
 }
 
 fn views(

@@ -47,5 +47,5 @@ pub use inlay_kernels::host::HostForm;
 pub use inlay_storage as storage;
 pub use inlay_types as types;
 pub use inlay_types::{Error, Result, Value};
-pub use result::{QueryResult, ResultKind};
+pub use result::{HostColumn, QueryResult, ResultKind};
 pub use system::{is_reserved, keyword_names};

@@ -1,6 +1,6 @@
 //! What a statement delivers.
 
-use crate::columns;
+use crate::columns::{self, Consumed};
 use crate::table_rows::TableRows;
 use inlay_exec::WorkerPool;
 use inlay_kernels::host::HostForm;
@@ -36,6 +36,19 @@ pub struct QueryResult {
     starts: Arc<[usize]>,
     kind: ResultKind,
     workers: Option<(Arc<WorkerPool>, usize)>,
+}
+
+/// A column on its way to the host.
+pub enum HostColumn {
+    /// Values in the form asked for, and one byte for each row that says whether it is NULL, if any is.
+    Values {
+        /// Memory that only the host has.
+        data: Buffer,
+        /// As [`HostForm::Nulls`].
+        nulls: Option<Buffer>,
+    },
+    /// A result of this column only.
+    Rows(QueryResult),
 }
 
 #[derive(Clone)]
@@ -140,6 +153,76 @@ impl QueryResult {
     pub fn slice(&self, rows: Range<usize>) -> QueryResult {
         assert!(rows.start <= rows.end && rows.end <= self.row_count(), "rows outside of result");
         Self { rows: self.rows.start + rows.start..self.rows.start + rows.end, ..self.clone() }
+    }
+
+    /// Some of the columns, in any order.
+    ///
+    /// Panics when there is no such column.
+    pub fn project(&self, columns: &[usize]) -> QueryResult {
+        let pick = |batch: &Batch| {
+            Batch::new(columns.iter().map(|&index| batch.column(index).clone()).collect(), batch.len())
+        };
+        let source = match &self.source {
+            Source::Batches(batches) => Source::Batches(Arc::new(batches.iter().map(pick).collect())),
+            Source::Table(table) => Source::Table(Arc::new(table.project(columns))),
+        };
+        Self {
+            names: columns.iter().map(|&index| self.names[index].clone()).collect(),
+            types: columns.iter().map(|&index| self.types[index].clone()).collect(),
+            source,
+            ..self.clone()
+        }
+    }
+
+    /// Names, types and kind, but no rows.
+    pub fn without_rows(&self) -> QueryResult {
+        Self { source: Source::Batches(Arc::default()), rows: 0..0, starts: Arc::from([0]), ..self.clone() }
+    }
+
+    /// Each column in the form given for it, as [`QueryResult::host_column`], or its rows where none is given.
+    ///
+    /// If nobody else has the result, its memory is given back as the columns are written, so that both together take
+    /// hardly more than one.
+    pub fn into_host_columns(self, forms: &[Option<HostForm>]) -> Result<Vec<HostColumn>> {
+        if !matches!(self.source, Source::Batches(_)) {
+            let column = |(index, form): (usize, &Option<HostForm>)| {
+                let Some(form) = *form else { return Ok(HostColumn::Rows(self.project(&[index]))) };
+                let nulls = match self.may_have_nulls(index)? {
+                    true => Some(self.host_column(index, HostForm::Nulls)?),
+                    false => None,
+                };
+                let nulls = nulls.filter(|nulls| nulls.bytes().contains(&1));
+                Ok(HostColumn::Values { data: self.host_column(index, form)?, nulls })
+            };
+            return forms.iter().enumerate().map(column).collect();
+        }
+        let header = self.without_rows();
+        let workers = self.workers.clone();
+        let (pool, threads) = workers.unwrap_or_else(|| (Arc::new(WorkerPool::new()), 1));
+        let columns = columns::consumed(self.into_batches()?, &header.types, forms, &pool, threads)?;
+        let columns = columns.into_iter().enumerate().map(|(index, column)| match column {
+            Consumed::Values { data, nulls } => HostColumn::Values { data, nulls },
+            Consumed::Vectors(vectors) => {
+                let batches = vectors.into_iter().map(|vector| {
+                    let len = vector.len();
+                    Batch::new(vec![vector], len)
+                });
+                let (name, ty) = (header.names[index].clone(), header.types[index].clone());
+                HostColumn::Rows(Self::rows(vec![name], vec![ty], batches.collect(), header.workers.clone()))
+            }
+        });
+        Ok(columns.collect())
+    }
+
+    /// The rows as batches; nobody else has them if nobody else had the result.
+    fn into_batches(self) -> Result<Vec<Batch>> {
+        let is_whole = self.rows == (0..self.starts.last().copied().unwrap_or(0));
+        match self.source {
+            Source::Batches(batches) if is_whole => {
+                Ok(Arc::try_unwrap(batches).unwrap_or_else(|shared| shared.to_vec()))
+            }
+            _ => self.batches().collect(),
+        }
     }
 
     /// Ranges of rows that lie together, in order; none is empty.

@@ -69,6 +69,17 @@ impl TableRows {
         Self { snapshot: Mutex::new(Some(snapshot)), columns, types, table, lender }
     }
 
+    /// Some of the columns.
+    pub fn project(&self, columns: &[usize]) -> Self {
+        Self {
+            snapshot: Mutex::new(self.snapshot.lock().clone()),
+            columns: columns.iter().map(|&index| self.columns[index]).collect(),
+            types: columns.iter().map(|&index| self.types[index].clone()).collect(),
+            table: self.table,
+            lender: self.lender.clone(),
+        }
+    }
+
     /// All columns of a table, in the order of its definition.
     pub fn of_table(table: &Table, lender: Lender) -> Self {
         let (columns, types) =

@@ -5,25 +5,38 @@ from __future__ import annotations
 from typing import Any
 
 
-def data_frame(arrays: dict[str, Any]) -> Any:
+def takes_arrow() -> bool:
+    """Tell whether pandas holds texts as Arrow does: from version 3 on, if pyarrow is there."""
+    import pandas as pd
+
+    if int(pd.__version__.partition(".")[0]) < 3:
+        return False
+    try:
+        import pyarrow  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+def data_frame(columns: dict[str, Any]) -> Any:
     """
-    Make a pandas data frame of NumPy arrays.
+    Make a pandas data frame of NumPy arrays, and of `pyarrow.ChunkedArray`s for texts.
 
     pandas has no masks: NULL becomes None in object columns, NaT in dates, and NaN elsewhere, which makes integers
     float64 and booleans object.
     """
     import pandas as pd
 
-    columns = {name: _column(array) for name, array in arrays.items()}
-    frame = pd.DataFrame(columns, copy=False)
-    return frame
+    return pd.DataFrame({name: _column(values) for name, values in columns.items()}, copy=False)
 
 
 def _column(array: Any) -> Any:
     import numpy as np
 
-    if array.dtype.kind == "M" and np.datetime_data(array.dtype)[0] == "D":
-        array = array.astype("M8[us]")
+    if not isinstance(array, np.ndarray):
+        import pandas as pd
+
+        return pd.StringDtype(storage="pyarrow", na_value=np.nan).__from_arrow__(array)
     if not isinstance(array, np.ma.MaskedArray):
         return array
     mask, data = np.ma.getmaskarray(array), np.ma.getdata(array)

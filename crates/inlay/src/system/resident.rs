@@ -75,6 +75,7 @@ fn name_of(form: Form) -> &'static str {
         Form::Host(HostForm::Stored) => "stored",
         Form::Host(HostForm::Float64) => "float64",
         Form::Host(HostForm::Days) => "datetime64[D]",
+        Form::Host(HostForm::Midnights) => "datetime64[us]",
         Form::Host(HostForm::Micros) => "timedelta64[us]",
         Form::Host(HostForm::Nulls) => "nulls",
         Form::Arrow(StringLayout::View) => "arrow, strings as views",
