@@ -402,7 +402,7 @@ impl<'a> Walk<'a> {
             self.end_listing()?;
             let level = self.level();
             (level.listing, level.count, level.first) = (next, 1, None);
-        } else if !(listing == Listing::With && is_recursive) && !is_constraint {
+        } else if !(is_constraint || listing == Listing::With && is_recursive) {
             self.before_item(before);
         }
         let level = self.level();

@@ -72,6 +72,16 @@ pub enum PreparedColumn {
     Array(ArrowArray),
 }
 
+impl PreparedColumn {
+    /// The column as an array.
+    pub fn into_array(self) -> ArrowArray {
+        match self {
+            Self::Flat(flat) => flat.into_array(),
+            Self::Array(array) => array,
+        }
+    }
+}
+
 /// Turns batches of one schema into Arrow.
 #[derive(Clone, Debug)]
 pub struct Exporter {
@@ -140,11 +150,8 @@ impl Exporter {
 
     /// Columns of `len` rows each as a struct array.
     pub fn assemble(columns: Vec<PreparedColumn>, len: usize) -> ArrowArray {
-        let array = |column| match column {
-            PreparedColumn::Flat(flat) => flat.into_array(),
-            PreparedColumn::Array(array) => array,
-        };
-        array_of(len, 0, vec![None], columns.into_iter().map(array).collect(), None)
+        let arrays = columns.into_iter().map(PreparedColumn::into_array).collect();
+        array_of(len, 0, vec![None], arrays, None)
     }
 
     /// The layout of strings.
@@ -252,10 +259,7 @@ pub(super) fn format_of(ty: &LogicalType, strings: StringLayout) -> String {
 }
 
 pub(super) fn flat_array(vector: &Vector, strings: StringLayout) -> Result<ArrowArray> {
-    Ok(match prepared(vector, strings)? {
-        PreparedColumn::Flat(flat) => flat.into_array(),
-        PreparedColumn::Array(array) => array,
-    })
+    prepared(vector, strings).map(PreparedColumn::into_array)
 }
 
 fn prepared(vector: &Vector, strings: StringLayout) -> Result<PreparedColumn> {

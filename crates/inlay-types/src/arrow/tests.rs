@@ -181,7 +181,7 @@ fn codes_outside_of_the_dictionary_are_refused_unless_null() {
             Vector::dictionary(Dictionary::new(word.clone()), Buffer::copy_of(&[0u32, 9]), 2, Some(validity));
         let exporter = Exporter::new(&["d".to_string()], &[LogicalType::Varchar])
             .keep_dictionaries(std::slice::from_ref(&coded));
-        let records = ArrowRecords::import(exporter.column(0, &coded).unwrap(), &field).unwrap();
+        let records = ArrowRecords::import(exporter.column(0, &coded).unwrap().into_array(), &field).unwrap();
         assert_eq!(records.columns()[0].vector(0, 2).is_ok(), fits);
     }
 }
@@ -193,7 +193,7 @@ fn other_units_and_widths_are_converted() {
         let vector = Vector::flat(ty.clone(), len, raw, None, Heap::default());
         let array = Exporter::new(&names(1), &[ty]).column(0, &vector).unwrap();
         let field = ArrowField { name: "t".into(), ty: as_type, children: Vec::new() };
-        ArrowRecords::import(array, &field).unwrap().columns()[0].vector(0, len)
+        ArrowRecords::import(array.into_array(), &field).unwrap().columns()[0].vector(0, len)
     };
     let long = |value: i64| Buffer::copy_of(&[value]);
     let one = |ty| read(LogicalType::BigInt, long(-1_500), 1, ty).unwrap().get(0);
