@@ -71,6 +71,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
 /// Largest compiled expression, so that a pattern cannot exhaust memory.
 const REGEX_SIZE_MAX: usize = 10 << 20;
 
+/// Longest expression: the time to read one grows with it, also if it turns out to be too large.
+const PATTERN_BYTES_MAX: usize = 256 << 10;
+
 /// Whether every match is replaced.
 fn is_global(options: &[u8]) -> bool {
     options.contains(&b'g')
@@ -85,6 +88,11 @@ fn failed(pattern: &str, error: &regex::Error) -> Error {
 /// Compiles an expression with options as in `'i'`; `is_full`: it must fit the whole text.
 pub(super) fn compile(pattern: &str, options: &str, is_full: bool, may_be_global: bool) -> Result<Regex> {
     let is_literal = options.contains('l');
+    if !is_literal && pattern.len() > PATTERN_BYTES_MAX {
+        let message =
+            format!("a regular expression of {} bytes is longer than {PATTERN_BYTES_MAX}", pattern.len());
+        return Err(Error::invalid_argument(message));
+    }
     let escaped = if is_literal { regex::escape(pattern) } else { pattern.to_string() };
     let anchored = if is_full { format!("\\A(?:{escaped})\\z") } else { escaped };
     let mut builder = RegexBuilder::new(&anchored);

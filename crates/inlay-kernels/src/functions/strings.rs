@@ -219,7 +219,7 @@ static STARTS_WITH: [Signature; 1] = [Signature::new(&[Varchar, Varchar], Boolea
 static ENDS_WITH: [Signature; 1] = [Signature::new(&[Varchar, Varchar], Boolean, ends_with)];
 
 /// Longest text that a function makes from a number: 1 GiB.
-const TEXT_SIZE_MAX: usize = 1 << 30;
+pub(super) const TEXT_SIZE_MAX: usize = 1 << 30;
 
 fn too_long(function: &str, size: usize) -> Error {
     Error::out_of_range(format!(
