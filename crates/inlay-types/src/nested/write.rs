@@ -109,14 +109,38 @@ fn packed<'v>(values: impl Iterator<Item = (&'v LogicalType, &'v Value)>) -> Res
     values.map(one).collect()
 }
 
+/// Appends the packed sequence of values, of which there may be a great many.
+fn push_values(element: &LogicalType, values: &[Value], out: &mut Vec<u8>) -> Result<()> {
+    if let Some(width) = fixed_width(element) {
+        let vector = crate::Vector::from_sql_values(element.clone(), values)?;
+        let mut bytes = Vec::with_capacity(values.len() * width);
+        vector.data().bytes().chunks_exact(width).take(values.len()).for_each(|one| {
+            push_fixed(element.physical(), one, &mut bytes);
+        });
+        let get = |index: usize| {
+            (!vector.is_null(index)).then(|| bytes.get(index * width..(index + 1) * width)).flatten()
+        };
+        return push_sequence(element, values.len(), get, out);
+    }
+    fn text(value: &Value) -> Option<&[u8]> {
+        match value {
+            Value::Varchar(text) | Value::Json(text) => Some(text.as_bytes()),
+            Value::Blob(bytes) | Value::Bit(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+    if !element.is_nested() && values.iter().all(|value| value.is_null() || text(value).is_some()) {
+        return push_sequence(element, values.len(), |index| text(&values[index]), out);
+    }
+    let parts = packed(values.iter().map(|value| (element, value)))?;
+    push_sequence(element, parts.len(), |index| parts[index].as_deref(), out)
+}
+
 /// Appends the canonical bytes of a value of type `ty`, which is not NULL.
 pub fn push_value(ty: &LogicalType, value: &Value, out: &mut Vec<u8>) -> Result<()> {
     match (ty, value) {
         (LogicalType::List(element), Value::List { values, .. })
-        | (LogicalType::Array(element, _), Value::Array { values, .. }) => {
-            let parts = packed(values.iter().map(|value| (&**element, value)))?;
-            push_sequence(element, parts.len(), |index| parts[index].as_deref(), out)
-        }
+        | (LogicalType::Array(element, _), Value::Array { values, .. }) => push_values(element, values, out),
         (LogicalType::Struct(fields), Value::Struct { values, .. }) if fields.len() == values.len() => {
             let parts = packed(fields.iter().map(|f| &f.ty).zip(values))?;
             push_struct(fields, |index| parts[index].as_deref(), out)
