@@ -1,7 +1,9 @@
 //! `x IN (literals)`: a hash set of the literals, looked up row by row.
 
+use inlay_sql::plan::ConstantList;
 use inlay_types::{Bitmap, LogicalType, PhysicalType, Value, Vector};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Bits that are equal for equal numbers.
 fn bits(number: f64) -> u64 {
@@ -23,6 +25,8 @@ enum Members {
     Floats(HashSet<u64>),
     /// VARCHAR and BLOB.
     Bytes(HashSet<Vec<u8>>),
+    /// A set that the plan has.
+    Known(Arc<ConstantList>),
 }
 
 impl InSet {
@@ -52,8 +56,16 @@ impl InSet {
         Some(Self { members, has_null })
     }
 
+    /// The set of a long list.
+    pub fn of_constants(list: Arc<ConstantList>) -> Self {
+        Self { has_null: list.has_null(), members: Members::Known(list) }
+    }
+
     /// Three-valued membership of `len` rows of a flat or constant vector, as a BOOLEAN vector.
     pub fn contains(&self, input: &Vector, len: usize) -> Vector {
+        if let Members::Known(list) = &self.members {
+            return list.contains(input, len);
+        }
         let flat = input.flatten();
         let mut found = vec![0u8; len];
         match &self.members {
@@ -72,6 +84,7 @@ impl InSet {
                     *hit = u8::from(set.contains(&bits(*number)));
                 }
             }
+            Members::Known(_) => {}
             Members::Bytes(set) => {
                 let heap = flat.heap().buffers();
                 for (hit, view) in found.iter_mut().zip(flat.views()) {

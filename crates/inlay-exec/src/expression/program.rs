@@ -498,6 +498,11 @@ impl Compiler<'_> {
                 self.plain_step(Some(Operator::IsNull), operands, false, Action::IsNull)
             }
             Expr::InList { input, list } => self.in_list(input, list),
+            Expr::InConstants { input, list } => {
+                let operands = vec![self.expr(input)?];
+                let set = InSet::of_constants(Arc::clone(list));
+                self.plain_step(None, operands, !list.has_null(), Action::In(set))
+            }
             Expr::Case { branches, otherwise, ty } => self.case(branches, otherwise, ty),
             Expr::Coalesce { args, ty } => {
                 if args.len() > BRANCHES_MAX {

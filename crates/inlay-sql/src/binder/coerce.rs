@@ -60,6 +60,10 @@ pub(super) fn exact(value: &Value, ty: &LogicalType) -> Option<Value> {
 /// `unscaled / 10^scale` as a value of `ty`.
 fn exact_number(unscaled: i128, scale: u8, ty: LogicalType) -> Option<Value> {
     match ty {
+        // A DOUBLE holds all integers up to here.
+        LogicalType::Double if scale == 0 && unscaled.unsigned_abs() <= 1 << 53 => {
+            Some(Value::Double(unscaled as f64))
+        }
         LogicalType::Double | LogicalType::Real => {
             let value = Value::Decimal { unscaled, precision: 38, scale };
             let text = value.to_string();

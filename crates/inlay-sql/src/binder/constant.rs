@@ -106,6 +106,11 @@ pub(super) fn evaluate(expr: &Expr) -> Result<Option<Value>> {
             }
             from_truth(result)
         }
+        Expr::InConstants { input, list } => {
+            let Some(wanted) = evaluate(input)? else { return Ok(None) };
+            let wanted = Vector::constant(list.values().logical_type(), &wanted, 1)?;
+            Some(list.contains(&wanted, 1).get(0))
+        }
         Expr::Case { branches, otherwise, .. } => {
             for (condition, value) in branches {
                 let Some(condition) = evaluate(condition)? else { return Ok(None) };

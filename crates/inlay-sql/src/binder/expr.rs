@@ -255,11 +255,7 @@ impl Binder<'_> {
         rights: &[ast::Expr],
         pos: Pos,
     ) -> Result<Expr> {
-        if lefts.len() != rights.len() {
-            let message =
-                format!("cannot compare a row of {} with a row of {} values", lefts.len(), rights.len());
-            return Err(self.at(Error::type_mismatch(message), pos));
-        }
+        self.same_width(lefts.len(), rights.len(), pos)?;
         let pairs: Vec<(Expr, Expr)> = self.exprs(lefts)?.into_iter().zip(self.exprs(rights)?).collect();
         let each = |binder: &Self, op: CompareOp, pairs: &[(Expr, Expr)]| {
             let compare = |(l, r): &(Expr, Expr)| binder.comparison(op, l.clone(), r.clone(), pos);
@@ -286,17 +282,32 @@ impl Binder<'_> {
         }
     }
 
+    fn same_width(&self, left: usize, right: usize, pos: Pos) -> Result<()> {
+        if left == right {
+            return Ok(());
+        }
+        let message = format!("cannot compare a row of {left} with a row of {right} values");
+        Err(self.at(Error::type_mismatch(message), pos))
+    }
+
     fn in_list(&mut self, input: &ast::Expr, list: &[ast::Expr], pos: Pos) -> Result<Expr> {
         let is_row = matches!(input.kind, ExprKind::Row(_));
         let constants = constant_list(list).filter(|_| !is_row);
         let list = if constants.is_some() { Cow::Borrowed(list) } else { expanded(list) };
         if let ExprKind::Row(lefts) = &input.kind {
+            let mut bound = Vec::new();
             let mut alternatives = Vec::with_capacity(list.len());
             for item in list.iter() {
                 let ExprKind::Row(rights) = &item.kind else {
                     return Err(self.at(Error::type_mismatch("a row is IN a list of rows only"), item.pos));
                 };
-                alternatives.push(self.row_comparison(BinaryOp::Equal, lefts, rights, item.pos)?);
+                self.same_width(lefts.len(), rights.len(), item.pos)?;
+                if bound.is_empty() {
+                    bound = self.exprs(lefts)?;
+                }
+                let pairs = bound.iter().cloned().zip(self.exprs(rights)?);
+                let equal = pairs.map(|(left, right)| self.comparison(CompareOp::Eq, left, right, item.pos));
+                alternatives.push(Expr::and(equal.collect::<Result<_>>()?));
             }
             return Ok(or(alternatives));
         }

@@ -1,6 +1,7 @@
 //! Calls: special forms, scalar functions and aggregates.
 
 use super::coerce::{arg_type, concrete, without_null_columns};
+use super::constants::{constant_list, expanded};
 use super::scope::Phase;
 use super::{AggregateFrame, Binder};
 use crate::parser::ast::{self, ExprKind, FunctionCall, Literal, Pos, SortOrder};
@@ -77,6 +78,10 @@ impl Binder<'_> {
             );
             return Err(self.at(Error::bind(message), pos));
         }
+        if let ("list_value" | "list_pack", Some(constants)) = (name.as_str(), constant_list(&call.arguments))
+        {
+            return self.list_of_constants(constants, pos);
+        }
         let args = self.exprs(&call.arguments)?;
         if let ("date_part" | "datepart", [Expr::Literal { value: Value::Varchar(field), .. }, input]) =
             (name.as_str(), args.as_slice())
@@ -123,7 +128,8 @@ impl Binder<'_> {
         let ExprKind::Function(list) = &formats.kind else {
             return Err(Error::internal("strptime of a list"));
         };
-        let Some((last, others)) = list.arguments.split_last() else {
+        let listed = expanded(&list.arguments);
+        let Some((last, others)) = listed.split_last() else {
             return Err(self.at(Error::bind(format!("{name} needs at least one format")), formats.pos));
         };
         let build = super::build::Build(pos);
@@ -142,7 +148,7 @@ impl Binder<'_> {
         };
         let build = super::build::Build(pos);
         let mut made = build.function("struct_pack", Vec::new());
-        for field in &list.arguments {
+        for field in expanded(&list.arguments).iter() {
             let ExprKind::Literal(Literal::String(name)) = &field.kind else {
                 let message = "date_part takes a list of names of parts: date_part(['year', 'month'], x)";
                 return Err(self.at(Error::bind(message), field.pos));

@@ -169,14 +169,7 @@ fn text(expr: &Expr) -> String {
     let not = |negated: &bool| if *negated { "NOT " } else { "" };
     match &expr.kind {
         ExprKind::Column(parts) => parts.last().map(|part| part.value.clone()).unwrap_or_default(),
-        ExprKind::Literal(literal) => match literal {
-            Literal::Null => "NULL".into(),
-            Literal::Boolean(value) => value.to_string(),
-            Literal::Number(text) => text.clone(),
-            Literal::String(text) => format!("'{text}'"),
-            Literal::Blob(bytes) => format!("<{} bytes>", bytes.len()),
-            Literal::Typed(ty, text) => format!("CAST('{text}' AS {ty})"),
-        },
+        ExprKind::Literal(literal) => literal_text(literal),
         ExprKind::Parameter(Parameter::Position(number)) => format!("${number}"),
         ExprKind::Parameter(Parameter::Name(name)) => format!("${name}"),
         ExprKind::Unary { op, expr } => {
@@ -244,7 +237,26 @@ fn text(expr: &Expr) -> String {
         ExprKind::Collate { expr, collation } => format!("{} COLLATE {collation}", text(expr)),
         ExprKind::Default => "DEFAULT".into(),
         ExprKind::Constants(constants) => {
-            constants.exprs().map(|literal| text(&literal)).collect::<Vec<_>>().join(", ")
+            let mut out = String::new();
+            for index in 0..constants.len() {
+                out.push_str(if index == 0 { "" } else { ", " });
+                match constants.is_number(index) {
+                    true => out.push_str(constants.written(index)),
+                    false => out.push_str(&literal_text(&constants.literal(index))),
+                }
+            }
+            out
         }
+    }
+}
+
+fn literal_text(literal: &Literal) -> String {
+    match literal {
+        Literal::Null => "NULL".into(),
+        Literal::Boolean(value) => value.to_string(),
+        Literal::Number(text) => text.clone(),
+        Literal::String(text) => format!("'{text}'"),
+        Literal::Blob(bytes) => format!("<{} bytes>", bytes.len()),
+        Literal::Typed(ty, text) => format!("CAST('{text}' AS {ty})"),
     }
 }

@@ -183,6 +183,7 @@ fn show_expr(expr: &Expr, columns: &Columns) -> String {
         Expr::Or(items) => format!("({})", list(items, " or ")),
         Expr::Not(inner) => format!("not {}", show_expr(inner, columns)),
         Expr::IsNull(inner) => format!("{} is null", show_expr(inner, columns)),
+        Expr::InConstants { input, list } => format!("{} in ({list:?})", show_expr(input, columns)),
         Expr::InList { input, list: items } => {
             format!("{} in ({})", show_expr(input, columns), list(items, ", "))
         }

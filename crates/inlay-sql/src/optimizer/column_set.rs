@@ -33,7 +33,10 @@ impl ColumnSet {
                 self.add_expr(left);
                 self.add_expr(right);
             }
-            Expr::Cast { input, .. } | Expr::Not(input) | Expr::IsNull(input) => self.add_expr(input),
+            Expr::Cast { input, .. }
+            | Expr::Not(input)
+            | Expr::IsNull(input)
+            | Expr::InConstants { input, .. } => self.add_expr(input),
             Expr::Call { args, .. } | Expr::Coalesce { args, .. } | Expr::And(args) | Expr::Or(args) => {
                 args.iter().for_each(|arg| self.add_expr(arg));
             }

@@ -72,6 +72,7 @@ pub fn vector<'a>(
             }
             return Ok(any);
         }
+        Expr::InConstants { input, list } => return Ok(list.contains(&eval(input)?, len)),
         Expr::Case { branches, otherwise, ty } => return case(branches, otherwise, ty.clone(), column, len),
         // Only the executor compiles bodies.
         Expr::Lambda(_) => return Err(Error::internal("a lambda is no constant")),

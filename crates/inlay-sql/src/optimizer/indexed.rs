@@ -12,6 +12,7 @@ use super::simplify;
 use crate::plan::{Columns, CompareOp, Expr, IndexedColumn};
 use inlay_types::Value;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// The indexed columns of a query, their expressions in the form that filters have.
 pub fn simplified(columns: &Columns) -> Vec<IndexedColumn> {
@@ -70,6 +71,9 @@ fn said_of(predicate: &Expr, expr: &Expr, column: &Expr) -> Option<Expr> {
         Expr::InList { input, list } if **input == *expr && list.iter().all(is_constant) => {
             Some(Expr::InList { input: Box::new(column.clone()), list: list.clone() })
         }
+        Expr::InConstants { input, list } if **input == *expr => {
+            Some(Expr::InConstants { input: Box::new(column.clone()), list: Arc::clone(list) })
+        }
         _ => None,
     }
 }
@@ -104,6 +108,10 @@ fn implies(known: &Expr, needed: &Expr) -> bool {
                 _ => false,
             })
         }
+        (Expr::InConstants { input, list }, Expr::Compare { op, left, right }) if input == left => {
+            let Expr::Literal { value: needed, .. } = &**right else { return false };
+            list.iter().all(|value| bound_implies(CompareOp::Eq, &value, *op, needed))
+        }
         _ => false,
     }
 }
@@ -112,7 +120,7 @@ fn implies(known: &Expr, needed: &Expr) -> bool {
 fn rejects_null(predicate: &Expr, tested: &Expr) -> bool {
     match predicate {
         Expr::Compare { op, left, right } => is_strict(*op) && (**left == *tested || **right == *tested),
-        Expr::InList { input, .. } => **input == *tested,
+        Expr::InList { input, .. } | Expr::InConstants { input, .. } => **input == *tested,
         _ => false,
     }
 }

@@ -113,7 +113,7 @@ pub fn strict_columns(expr: &Expr) -> ColumnSet {
         }
         Expr::Compare { op: CompareOp::Distinct | CompareOp::NotDistinct, .. } => ColumnSet::new(),
         Expr::Compare { left, right, .. } => strict_columns(left).union(&strict_columns(right)),
-        Expr::InList { input, .. } => strict_columns(input),
+        Expr::InList { input, .. } | Expr::InConstants { input, .. } => strict_columns(input),
         Expr::And(parts) | Expr::Or(parts) => {
             let mut parts = parts.iter().map(strict_columns);
             let first = parts.next().unwrap_or_default();
@@ -159,6 +159,7 @@ pub fn is_never_null(expr: &Expr, not_null: &ColumnSet) -> bool {
         Expr::Compare { .. } | Expr::And(_) | Expr::Or(_) | Expr::Not(_) | Expr::InList { .. } => {
             expr.children().into_iter().all(|child| is_never_null(child, not_null))
         }
+        Expr::InConstants { input, list } => !list.has_null() && is_never_null(input, not_null),
         Expr::Coalesce { args, .. } => args.iter().any(|arg| is_never_null(arg, not_null)),
         Expr::Case { branches, otherwise, .. } => {
             branches.iter().all(|(_, value)| is_never_null(value, not_null))

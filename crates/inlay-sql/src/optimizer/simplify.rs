@@ -13,10 +13,11 @@
 use super::evaluate;
 use super::properties::is_lossless_cast;
 use super::rewrite::{conjuncts_of, split_conjuncts, with_stack};
-use crate::plan::{CompareOp, Expr, Plan};
-use inlay_kernels::cast_value;
+use crate::plan::{CompareOp, ConstantList, Expr, Plan};
 use inlay_kernels::function::Volatility;
-use inlay_types::{LogicalType, Value, datetime::MICROS_PER_DAY};
+use inlay_kernels::{Cmp, boolean, cast, cast_value, compare};
+use inlay_types::{LogicalType, Value, Vector, datetime::MICROS_PER_DAY};
+use std::sync::Arc;
 
 /// Simplifies every expression of a plan.
 pub fn run(plan: &mut Plan) {
@@ -60,6 +61,7 @@ fn simplify(expr: &mut Expr) {
         Expr::Not(input) => negation(*input),
         Expr::Compare { op, left, right } => comparison(op, *left, *right),
         Expr::InList { input, list } => in_list(*input, list),
+        Expr::InConstants { input, list } => in_constants(*input, list),
         Expr::Case { branches, otherwise, ty } => case(branches, *otherwise, ty),
         Expr::Coalesce { args, ty } => coalesce(args, ty),
         Expr::Cast { input, ty, .. } if input.ty() == ty => *input,
@@ -278,6 +280,39 @@ fn in_list(input: Expr, list: Vec<Expr>) -> Expr {
         return comparison(CompareOp::Eq, input, unique.swap_remove(0));
     }
     Expr::InList { input: Box::new(input), list: unique }
+}
+
+fn in_constants(input: Expr, list: Arc<ConstantList>) -> Expr {
+    if let Expr::Cast { input: inner, ty, or_null: false, .. } = &input
+        && let Some(list) = narrowed_list(&list, inner.ty(), ty.clone())
+    {
+        return in_constants((**inner).clone(), Arc::new(list));
+    }
+    if list.len() == 1 && !list.has_null() {
+        let value = list.values().get(0);
+        return comparison(CompareOp::Eq, input, Expr::Literal { value, ty: list.values().logical_type() });
+    }
+    Expr::InConstants { input: Box::new(input), list }
+}
+
+/// The list of type `narrow` that holds of a column what `list` does of the column cast to `wide`: of values that no
+/// value of type `narrow` becomes, none is found.
+fn narrowed_list(list: &ConstantList, narrow: LogicalType, wide: LogicalType) -> Option<ConstantList> {
+    let is_day = narrow == LogicalType::Date && wide == LogicalType::Timestamp;
+    if !(is_day || is_lossless_cast(narrow.clone(), wide.clone())) || !ConstantList::holds(&narrow) {
+        return None;
+    }
+    let count = list.len();
+    let (mut converted, mut back) = (Vector::empty(narrow.clone()), Vector::empty(wide.clone()));
+    cast(list.values(), &narrow, true, &mut converted).ok()?;
+    cast(&converted, &wide, true, &mut back).ok()?;
+    let mut same = Vector::empty(LogicalType::Boolean);
+    compare(Cmp::Eq, list.values(), &back, count, &mut same).ok()?;
+    let mut kept = Vec::new();
+    boolean::select_true(&same, count, None, &mut kept);
+    let narrowed = ConstantList::new(&converted.take(&kept)).with_null(list.has_null());
+    // Without any constant NULL would not be found in nothing, which is FALSE.
+    (!narrowed.is_empty() || narrowed.has_null()).then_some(narrowed)
 }
 
 fn case(branches: Vec<(Expr, Expr)>, otherwise: Expr, ty: LogicalType) -> Expr {

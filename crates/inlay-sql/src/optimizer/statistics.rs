@@ -349,6 +349,7 @@ fn shrink_domain(relation: &mut Relation, predicate: &Expr, share: f64) {
     let count = match predicate {
         Expr::Compare { op: CompareOp::Eq, left, .. } if as_column(left).is_some() => 1.0,
         Expr::InList { input, list } if as_column(input).is_some() => list.len() as f64,
+        Expr::InConstants { input, list } if as_column(input).is_some() => list.len() as f64,
         _ => column.distinct * share,
     };
     column.distinct = column.distinct.min(count).max(1.0);
@@ -365,10 +366,8 @@ pub fn selectivity(predicate: &Expr, relation: &Relation) -> f64 {
         Expr::IsNull(input) => as_column(input)
             .and_then(|id| relation.columns.get(&id))
             .map_or(0.05, |c| c.null_fraction.clamp(0.001, 1.0)),
-        Expr::InList { input, list } => {
-            let domain = as_column(input).map_or(20.0, |id| relation.domain(id));
-            (list.len() as f64 / domain).min(1.0)
-        }
+        Expr::InList { input, list } => in_selectivity(input, list.len(), relation),
+        Expr::InConstants { input, list } => in_selectivity(input, list.len(), relation),
         Expr::Compare { op, left, right } => compare_selectivity(*op, left, right, relation),
         Expr::Call { function, .. } if matches!(function.name, "like" | "~~" | "contains" | "ilike") => 0.1,
         Expr::Column { .. } => 0.5,
@@ -378,6 +377,11 @@ pub fn selectivity(predicate: &Expr, relation: &Relation) -> f64 {
         | Expr::Coalesce { .. }
         | Expr::Lambda(_) => 0.25,
     }
+}
+
+fn in_selectivity(input: &Expr, values: usize, relation: &Relation) -> f64 {
+    let domain = as_column(input).map_or(20.0, |id| relation.domain(id));
+    (values as f64 / domain).min(1.0)
 }
 
 fn compare_selectivity(op: CompareOp, left: &Expr, right: &Expr, relation: &Relation) -> f64 {
@@ -427,7 +431,8 @@ fn expression_domain(expr: &Expr, below: &Relation) -> f64 {
         | Expr::Or(_)
         | Expr::Not(_)
         | Expr::IsNull(_)
-        | Expr::InList { .. } => 2.0,
+        | Expr::InList { .. }
+        | Expr::InConstants { .. } => 2.0,
         Expr::Call { function, .. }
             if matches!(function.name, "year" | "month" | "day" | "date_part" | "extract") =>
         {

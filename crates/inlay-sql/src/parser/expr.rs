@@ -39,7 +39,7 @@ impl Context<'_, '_> {
     }
 
     /// The literals that a placeholder stands for.
-    fn constants_of(&self, expr: &ast::Expr) -> Option<&Arc<Constants>> {
+    pub(super) fn constants_of(&self, expr: &ast::Expr) -> Option<&Arc<Constants>> {
         match expr {
             ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Placeholder(text), .. }) => {
                 self.constants.get(super::constants::number_of(text)?)

@@ -225,7 +225,13 @@ impl Context<'_, '_> {
     fn subscript(&self, value: Expr, subscript: ast::Subscript) -> Result<Expr> {
         let pos = value.pos;
         match subscript {
-            ast::Subscript::Index { index } => Ok(call(SUBSCRIPT, vec![value, self.expr(index)?], pos)),
+            ast::Subscript::Index { index } => {
+                if let Some(constants) = self.constants_of(&index) {
+                    let message = "expected :, found ,".into();
+                    return Err(self.at(Error::Syntax { message }, constants.first_comma()));
+                }
+                Ok(call(SUBSCRIPT, vec![value, self.expr(index)?], pos))
+            }
             ast::Subscript::Slice { lower_bound, upper_bound, stride } => {
                 // What is left out is an empty list, as NULL gives NULL.
                 let bound = |bound: Option<ast::Expr>| match bound.filter(|bound| !is_absent(bound)) {

@@ -439,6 +439,18 @@ impl<'a> Printer<'a> {
                 text.push(')');
                 text
             }
+            Expr::InConstants { input, list } => {
+                let mut shown: Vec<String> =
+                    list.iter().take(IN_LIST_SHOWN_MAX).map(|value| literal(&value)).collect();
+                let left_out = list.len() - shown.len();
+                if left_out > 0 {
+                    shown.push(format!("... {left_out} more"));
+                }
+                if list.has_null() {
+                    shown.push(literal(&Value::Null));
+                }
+                format!("{} IN ({})", self.operand(input), shown.join(", "))
+            }
             Expr::Case { branches, otherwise, .. } => {
                 let mut text = "CASE".to_string();
                 for (condition, value) in branches {

@@ -1,6 +1,6 @@
 //! Bound expressions: every name resolved, every type known, every implicit cast explicit.
 
-use super::{ColumnId, Lambda, LambdaKind};
+use super::{ColumnId, ConstantList, Lambda, LambdaKind};
 use inlay_kernels::function::{AggregateFunction, ScalarFunction, Volatility};
 use inlay_types::{LogicalType, Value};
 use std::collections::HashMap;
@@ -145,6 +145,13 @@ pub enum Expr {
         /// In which values.
         list: Vec<Expr>,
     },
+    /// `input IN (constants)`, three-valued, for many constants; of the input's type.
+    InConstants {
+        /// What is looked for.
+        input: Box<Expr>,
+        /// In which values.
+        list: Arc<ConstantList>,
+    },
     /// The value of the first branch whose condition is TRUE. Later branches are not evaluated for its rows.
     Case {
         /// `(condition, value)`
@@ -206,7 +213,8 @@ impl Expr {
             | Self::Or(_)
             | Self::Not(_)
             | Self::IsNull(_)
-            | Self::InList { .. } => LogicalType::Boolean,
+            | Self::InList { .. }
+            | Self::InConstants { .. } => LogicalType::Boolean,
         }
     }
 
@@ -218,7 +226,10 @@ impl Expr {
                 args.iter().collect()
             }
             Self::Lambda(lambda) => lambda.args.iter().collect(),
-            Self::Cast { input, .. } | Self::Not(input) | Self::IsNull(input) => vec![input],
+            Self::Cast { input, .. }
+            | Self::Not(input)
+            | Self::IsNull(input)
+            | Self::InConstants { input, .. } => vec![input],
             Self::Compare { left, right, .. } => vec![left, right],
             Self::InList { input, list } => std::iter::once(&**input).chain(list).collect(),
             Self::Case { branches, otherwise, .. } => {
@@ -235,7 +246,10 @@ impl Expr {
                 args.iter_mut().collect()
             }
             Self::Lambda(lambda) => lambda.args.iter_mut().collect(),
-            Self::Cast { input, .. } | Self::Not(input) | Self::IsNull(input) => vec![input],
+            Self::Cast { input, .. }
+            | Self::Not(input)
+            | Self::IsNull(input)
+            | Self::InConstants { input, .. } => vec![input],
             Self::Compare { left, right, .. } => vec![left, right],
             Self::InList { input, list } => std::iter::once(&mut **input).chain(list).collect(),
             Self::Case { branches, otherwise, .. } => {

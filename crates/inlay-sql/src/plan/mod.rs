@@ -12,6 +12,7 @@
 //!   are none. There is no subquery expression.
 //! - `conditions`, `filters` and `predicates` are lists of conjuncts of type BOOLEAN; an empty list is TRUE.
 
+mod constants;
 pub mod display;
 pub mod estimates;
 pub mod expr;
@@ -21,6 +22,7 @@ pub mod object;
 pub mod statement;
 pub mod window;
 
+pub use constants::ConstantList;
 pub use estimates::{ColumnEstimate, Estimates};
 pub use expr::{AggregateExpr, CompareOp, Expr, Place, SortKey};
 pub use held::HeldRows;

@@ -23,12 +23,36 @@ pub fn split_filters(filters: &[Expr]) -> Result<ScanFilters> {
     let mut split = ScanFilters::default();
     let mut bounds = Bounds::default();
     for filter in filters {
+        if let Some(range) = range_of_many(filter) {
+            add(&mut split.columns, &mut bounds, range);
+        }
         match column_predicate(filter)? {
             Some(predicate) => add(&mut split.columns, &mut bounds, predicate),
             None => split.residual.push(filter.clone()),
         }
     }
     Ok(split)
+}
+
+/// Most constants behind IN that every segment prepares a test for.
+const CONSTANTS_MAX: usize = 10_000;
+
+/// Between which values a column is that is IN more constants: these are looked up in the list itself, so that segments
+/// need something else to be left out by.
+fn range_of_many(filter: &Expr) -> Option<(ColumnId, SegmentPredicate)> {
+    let Expr::InConstants { input, list } = filter else { return None };
+    let ty = list.values().ty();
+    let is_plain = ty.is_integer()
+        || matches!(
+            ty,
+            LogicalType::Varchar | LogicalType::Date | LogicalType::Timestamp | LogicalType::Decimal { .. }
+        );
+    if list.len() <= CONSTANTS_MAX || !is_plain {
+        return None;
+    }
+    let id = as_column(input)?;
+    let (low, high) = list.bounds()?;
+    Some((id, SegmentPredicate::Between { low, low_inclusive: true, high, high_inclusive: true }))
 }
 
 /// Where among the predicates of a scan the bounds of a column stand that have no partner yet; `true` for upper ones.
@@ -93,6 +117,9 @@ pub fn column_predicate(filter: &Expr) -> Result<Option<(ColumnId, SegmentPredic
                 .collect();
             Some((id, SegmentPredicate::In(values?.into_iter().filter(|v| !v.is_null()).collect())))
         }),
+        Expr::InConstants { input, list } if list.len() <= CONSTANTS_MAX => {
+            as_column(input).map(|id| (id, SegmentPredicate::In(list.iter().collect())))
+        }
         _ => None,
     };
     if simple.is_some() {

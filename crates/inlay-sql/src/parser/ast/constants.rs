@@ -48,6 +48,16 @@ impl Constants {
         (!text.contains('\'')).then_some(text)
     }
 
+    /// Whether a literal is a string.
+    pub fn is_string(&self, index: usize) -> bool {
+        self.written(index).starts_with('\'')
+    }
+
+    /// Whether a literal is a number.
+    pub fn is_number(&self, index: usize) -> bool {
+        self.written(index).starts_with(|first: char| first == '-' || first.is_ascii_digit())
+    }
+
     /// One of the literals.
     pub fn literal(&self, index: usize) -> Literal {
         let written = self.written(index);
@@ -67,6 +77,13 @@ impl Constants {
     pub fn pos(&self, index: usize) -> Pos {
         let start = self.items.get(index).map_or(0, |item| item.0 as usize);
         advance(self.start, self.text.get(..start).unwrap_or_default())
+    }
+
+    /// Where the comma behind the first literal stands.
+    pub fn first_comma(&self) -> Pos {
+        let end = self.items.first().map_or(0, |item| item.1 as usize);
+        let space = self.text.get(end..).and_then(|rest| rest.find(',')).unwrap_or(0);
+        advance(self.start, self.text.get(..end + space).unwrap_or_default())
     }
 
     /// A node for each literal.
