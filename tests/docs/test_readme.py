@@ -1,4 +1,4 @@
-"""The README's Python blocks run, in order, as one session; links in the documents lead to files that exist."""
+"""Python blocks run, those of a document in order as one session; links in the documents lead to files that exist."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ def python_blocks(text: str) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, block.start(1)), block.group(1)) for block in found]
 
 
-def test_readme_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = python_blocks((ROOT / "README.md").read_text())
-    assert len(blocks) >= 5
+@pytest.mark.parametrize(("document", "blocks_min"), [("README.md", 5), ("docs/arrays.md", 3)])
+def test_code_runs(document: str, blocks_min: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = python_blocks((ROOT / document).read_text())
+    assert len(blocks) >= blocks_min
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     for line, code in blocks:
-        exec(compile("\n" * line + code, "README.md", "exec"), namespace)
+        exec(compile("\n" * line + code, document, "exec"), namespace)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
