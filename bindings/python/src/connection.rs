@@ -99,10 +99,28 @@ fn hosted<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Arc<dyn Host>) -> inlay::Result<T> + Send,
 ) -> PyResult<T> {
-    let python = PythonHost::new();
+    hosted_by(py, PythonHost::new(), work)
+}
+
+fn hosted_by<T: Send>(
+    py: Python<'_>,
+    python: Arc<PythonHost>,
+    work: impl FnOnce(&Arc<dyn Host>) -> inlay::Result<T> + Send,
+) -> PyResult<T> {
     let host: Arc<dyn Host> = python.clone();
     let outcome = py.detach(|| work(&host));
     outcome.map_err(|error| python.take_raised().unwrap_or_else(|| exception(py, &error)))
+}
+
+/// What `append` calls its rows.
+const APPENDED: &str = "appended rows";
+
+/// A name as SQL writes it: each part between dots in quotes, unless it has them.
+fn quoted(name: &str) -> String {
+    if name.contains('"') {
+        return name.to_string();
+    }
+    name.split('.').map(|part| format!("\"{part}\"")).collect::<Vec<_>>().join(".")
 }
 
 #[pymethods]
@@ -156,8 +174,7 @@ impl Connection {
     }
 
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Option<Relation>> {
-        let quoted = name.replace('"', "\"\"");
-        self.sql(py, &format!("SELECT * FROM \"{quoted}\""), None)
+        self.sql(py, &format!("SELECT * FROM {}", quoted(name)), None)
     }
 
     fn fetchone(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
@@ -248,6 +265,27 @@ impl Connection {
         Ok(slf.into())
     }
 
+    #[pyo3(signature = (table_name, data, by_name = false))]
+    fn append(
+        slf: PyRef<'_, Self>,
+        py: Python<'_>,
+        table_name: &str,
+        data: &Bound<'_, PyAny>,
+        by_name: bool,
+    ) -> PyResult<Py<Self>> {
+        slf.check_open(py)?;
+        let host = PythonHost::with_table(APPENDED, register::source(py, APPENDED, data)?);
+        let by_name = if by_name { "BY NAME " } else { "" };
+        let query = format!("INSERT INTO {} {by_name}SELECT * FROM \"{APPENDED}\"", quoted(table_name));
+        let engine = slf.engine.clone();
+        hosted_by(py, host, |host| engine.execute_with(&query, &Parameters::default(), Some(host)))?;
+        Ok(slf.into())
+    }
+
+    fn transaction(slf: PyRef<'_, Self>) -> Transaction {
+        Transaction { connection: slf.into() }
+    }
+
     fn checkpoint(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
         slf.run(py, "CHECKPOINT", &Parameters::default())?;
         Ok(slf.into())
@@ -324,6 +362,36 @@ impl Connection {
             Ok(database) => format!("<inlay.Connection to {}, open>", database.name()),
             Err(_) => "<inlay.Connection, closed>".to_string(),
         }
+    }
+}
+
+/// A transaction as a `with` block: begins, and at its end commits, or rolls back what an exception leaves.
+#[pyclass(frozen, module = "inlay")]
+pub struct Transaction {
+    connection: Py<Connection>,
+}
+
+#[pymethods]
+impl Transaction {
+    fn __enter__(&self, py: Python<'_>) -> PyResult<Py<Connection>> {
+        self.connection.get().run(py, "BEGIN", &Parameters::default())?;
+        Ok(self.connection.clone_ref(py))
+    }
+
+    #[pyo3(signature = (exception, *_more))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        exception: &Bound<'_, PyAny>,
+        _more: &Bound<'_, PyTuple>,
+    ) -> PyResult<()> {
+        let connection = self.connection.get();
+        // The block may have ended the transaction, or closed the connection.
+        if !connection.engine.is_closed() && connection.in_transaction(py) {
+            let end = if exception.is_none() { "COMMIT" } else { "ROLLBACK" };
+            connection.run(py, end, &Parameters::default())?;
+        }
+        Ok(())
     }
 }
 

@@ -11,12 +11,19 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct PythonHost {
     raised: Mutex<Option<PyErr>>,
+    /// A table that only this statement knows, by its name.
+    given: Option<(&'static str, Arc<dyn TableSource>)>,
 }
 
 impl PythonHost {
     /// A host for one statement.
     pub fn new() -> Arc<Self> {
         Arc::default()
+    }
+
+    /// A host for one statement that names a table which nobody else knows.
+    pub fn with_table(name: &'static str, table: Arc<dyn TableSource>) -> Arc<Self> {
+        Arc::new(Self { given: Some((name, table)), ..Self::default() })
     }
 
     /// The exception behind the engine's error, if it came from Python: KeyboardInterrupt, or what a conversion raised.
@@ -32,6 +39,11 @@ impl PythonHost {
 
 impl Host for PythonHost {
     fn find_table(&self, name: &str) -> inlay::Result<Option<Arc<dyn TableSource>>> {
+        if let Some((given, table)) = &self.given
+            && *given == name
+        {
+            return Ok(Some(Arc::clone(table)));
+        }
         Python::attach(|py| match variable(py, name) {
             Ok(Some(object)) => match register::is_table(&object) {
                 true => register::source(py, name, &object).map(Some).map_err(|error| self.keep(error)),

@@ -29,6 +29,7 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     allocator::configure();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<connection::Connection>()?;
+    module.add_class::<connection::Transaction>()?;
     module.add_class::<relation::Relation>()?;
     module.add_class::<numpy::ColumnMemory>()?;
     module.add_function(wrap_pyfunction!(connection::connect, module)?)?;

@@ -396,16 +396,16 @@ impl QueryResult {
         self.types.get(index).ok_or_else(|| Error::invalid_argument(format!("no column {index}")))
     }
 
-    /// Ranges of rows with about `rows` rows each, parts kept together; at least one range.
+    /// Ranges of at most `rows` rows, in which parts are kept together; larger only where one part is. At least one range.
     pub fn chunks(&self, rows: usize) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
         let (mut start, mut end) = (0, 0);
         for part in self.parts() {
-            end = part.end;
-            if end - start >= rows {
+            if end > start && part.end - start > rows {
                 ranges.push(start..end);
                 start = end;
             }
+            end = part.end;
         }
         if start < end || ranges.is_empty() {
             ranges.push(start..end);

@@ -106,6 +106,11 @@ def register(name: str, table: Any, connection: Connection | None = None) -> Con
     return (connection or default_connection()).register(name, table)
 
 
+def append(table_name: str, data: Any, by_name: bool = False, connection: Connection | None = None) -> Connection:
+    """Add rows to a table; see `Connection.append`."""
+    return (connection or default_connection()).append(table_name, data, by_name)
+
+
 def unregister(name: str, connection: Connection | None = None) -> Connection:
     """Forget a registered object of the default connection."""
     return (connection or default_connection()).unregister(name)

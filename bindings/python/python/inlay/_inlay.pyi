@@ -143,6 +143,21 @@ class Connection(_Fetch):
     def unregister(self, name: str) -> Connection:
         """Forget a registered object."""
 
+    def append(self, table_name: str, data: Any, by_name: bool = False) -> Connection:
+        """
+        Add rows to a table by the way of bulk loads.
+
+        `data` is anything that can be a table: a data frame, an Arrow table or reader, a dictionary of NumPy arrays.
+        Columns are taken by position, or by name. All rows are added or, when one violates a constraint, none.
+        """
+
+    def transaction(self) -> Transaction:
+        """
+        Open a transaction for a `with` block.
+
+        It commits at the end of the block, or rolls back when an exception leaves it.
+        """
+
     def checkpoint(self) -> Connection:
         """Put what is committed into the database file, so that the log is short."""
 
@@ -211,3 +226,9 @@ class Relation(_Fetch):
 @final
 class ColumnMemory:
     """Memory of a column below a NumPy array."""
+
+class Transaction:
+    """What `Connection.transaction` gives, to be used in `with`."""
+
+    def __enter__(self) -> Connection: ...
+    def __exit__(self, exception: object, *more: object) -> None: ...
