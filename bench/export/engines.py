@@ -38,9 +38,6 @@ class Columnar:
     def pandas(self, columns: tuple[str, ...]) -> Any:
         return self.connection.execute(selection(columns)).df()
 
-    def polars(self, columns: tuple[str, ...]) -> Any:
-        return self.connection.execute(selection(columns)).pl()
-
     def close(self) -> None:
         self.connection.close()
 
@@ -57,6 +54,9 @@ class Inlay(Columnar):
     def arrow(self, columns: tuple[str, ...]) -> Any:
         return self.connection.execute(selection(columns)).arrow()
 
+    def polars(self, columns: tuple[str, ...]) -> Any:
+        return self.connection.execute(selection(columns)).pl()
+
 
 class DuckDB(Columnar):
     """DuckDB, in a file."""
@@ -69,6 +69,9 @@ class DuckDB(Columnar):
 
     def arrow(self, columns: tuple[str, ...]) -> Any:
         return self.connection.sql(selection(columns)).to_arrow_table()
+
+    def polars(self, columns: tuple[str, ...]) -> Any:
+        return self.connection.sql(selection(columns)).pl()
 
 
 class Polars:
