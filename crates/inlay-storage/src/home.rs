@@ -67,10 +67,8 @@ impl Home {
 
     /// Writes the image of a segment of a table, which nothing refers to yet.
     pub(crate) fn store(self: &Arc<Self>, table: u64, image: &[u8]) -> Result<Stored> {
-        let ptr = self.file.write_object(ObjectKind::Segment, table, image)?;
-        let stored = Stored::new(self, ptr, false);
-        stored.hold();
-        Ok(stored)
+        let ptr = self.file.write_held_object(ObjectKind::Segment, table, image)?;
+        Ok(Stored::new(self, ptr, false))
     }
 }
 

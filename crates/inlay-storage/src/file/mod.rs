@@ -317,7 +317,21 @@ impl BlockFile {
         self.write_to(block, kind, owner, payload)
     }
 
-    /// The same, only to free blocks before block `limit`; `None` if it fits into none: for moving objects forward.
+    /// The same for an object that no root refers to yet, as [`Self::hold`] without an LSN. A root that is published while
+    /// the object is written already counts its blocks as free.
+    pub fn write_held_object(&self, kind: ObjectKind, owner: u64, payload: &[u8]) -> Result<ObjectPtr> {
+        self.expect_writable()?;
+        let count = blocks_for(payload.len() as u64);
+        let block = {
+            let mut space = self.space.lock();
+            let block = space.allocate(count);
+            space.hold(block, count, None);
+            block
+        };
+        self.write_to(block, kind, owner, payload)
+    }
+
+    /// As [`Self::write_object`], only to free blocks before block `limit`; `None` if it fits into none: for moving objects forward.
     pub fn write_object_below(
         &self,
         kind: ObjectKind,
@@ -342,7 +356,10 @@ impl BlockFile {
         match self.file.write_at(&bytes, block * BLOCK_SIZE) {
             Ok(()) => Ok(ptr),
             Err(error) => {
-                self.space.lock().release(block, ptr.block_count());
+                let mut space = self.space.lock();
+                space.unhold(block);
+                space.release(block, ptr.block_count());
+                drop(space);
                 if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
                     return Err(Error::io("cannot write", &self.name, &error));
                 }
