@@ -12,6 +12,9 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
+#[cfg(test)]
+mod tests;
+
 /// The file of a database and its cache.
 #[derive(Debug)]
 pub struct Home {
