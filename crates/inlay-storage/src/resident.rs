@@ -28,8 +28,10 @@ use std::sync::{Arc, Weak};
 pub struct Residents {
     pool: PagePool,
     budget: MemoryBudget,
-    /// Columns with forms that may be dropped, least recently exported first.
-    order: Mutex<Vec<Weak<Column>>>,
+    /// Columns with forms. Locked before the forms of a column.
+    listed: Mutex<Listed>,
+    /// Counts exports.
+    clock: AtomicU64,
     /// Bytes that may be kept.
     limit: AtomicU64,
     /// Bytes on pages now.
@@ -49,7 +51,33 @@ pub enum Form {
 
 /// What one column is kept as.
 #[derive(Debug, Default)]
-pub(crate) struct KeptForms(Vec<(Form, Memory)>);
+pub(crate) struct KeptForms {
+    forms: Vec<(Form, Memory)>,
+    /// When it was last exported; [`STAYS`] for a pinned table.
+    used: u64,
+    /// Whether it is listed, or about to be.
+    is_listed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Listed {
+    columns: Vec<Weak<Column>>,
+    /// Entries when those of columns that are gone were last dropped.
+    swept: usize,
+}
+
+impl Listed {
+    fn enter(&mut self, column: &Arc<Column>) {
+        self.columns.push(Arc::downgrade(column));
+        if self.columns.len() > 2 * self.swept + 1024 {
+            self.columns.retain(|column| column.strong_count() > 0);
+            self.swept = self.columns.len();
+        }
+    }
+}
+
+/// Later than any export.
+const STAYS: u64 = u64::MAX;
 
 #[derive(Debug)]
 enum Memory {
@@ -77,7 +105,7 @@ impl Memory {
 
 impl KeptForms {
     fn get(&self, form: Form) -> Option<&Memory> {
-        self.0.iter().find(|(kept, _)| *kept == form).map(|(_, memory)| memory)
+        self.forms.iter().find(|(kept, _)| *kept == form).map(|(_, memory)| memory)
     }
 
     fn pages(&self, form: HostForm) -> Option<Arc<Pages>> {
@@ -97,14 +125,14 @@ impl KeptForms {
     /// Keeps a form unless it is kept already.
     fn keep(&mut self, form: Form, memory: Memory) {
         if self.get(form).is_none() {
-            self.0.push((form, memory));
+            self.forms.push((form, memory));
         }
     }
 
     /// Forgets what no array shows. Returns the bytes given back.
     fn drop_unused(&mut self) -> u64 {
         let mut freed = 0;
-        self.0.retain(|(_, memory)| {
+        self.forms.retain(|(_, memory)| {
             freed += if memory.is_shown() { 0 } else { memory.bytes() };
             memory.is_shown()
         });
@@ -113,7 +141,7 @@ impl KeptForms {
 
     /// The forms and the bytes of each.
     pub fn sizes(&self) -> Vec<(Form, u64)> {
-        self.0.iter().map(|(form, memory)| (*form, memory.bytes())).collect()
+        self.forms.iter().map(|(form, memory)| (*form, memory.bytes())).collect()
     }
 }
 
@@ -137,7 +165,8 @@ impl Residents {
         let residents = Arc::new(Self {
             pool: PagePool::new(),
             budget: budget.clone(),
-            order: Mutex::default(),
+            listed: Mutex::default(),
+            clock: AtomicU64::default(),
             limit: AtomicU64::new(limit),
             held: Arc::default(),
             pinned: Mutex::default(),
@@ -176,30 +205,62 @@ impl Residents {
 
     /// The pages of some columns of a table in a form that fits their type; those that are not there are to be filled.
     /// `None` when there is no room.
-    pub fn request(&self, table: u64, columns: &[Arc<Column>], form: HostForm) -> Option<Request> {
-        let known: Vec<Option<Arc<Pages>>> =
-            columns.iter().map(|column| column.forms().lock().pages(form)).collect();
-        let size_of = |column: &Column| column.len() * form.width(&column.logical_type());
-        let missing = || columns.iter().zip(&known).filter(|(_, pages)| pages.is_none());
-        let sizes: Vec<usize> = missing().map(|(column, _)| size_of(column)).collect();
-        let mut fills = Vec::with_capacity(sizes.len());
-        if !sizes.is_empty() {
-            let total = sizes.iter().map(|&size| size as u64).sum();
-            if !self.is_pinned(table) && !self.make_room(total) {
-                return None;
-            }
-            let mut reservations = Vec::with_capacity(sizes.len());
-            for &size in &sizes {
-                reservations.push(self.budget.reserve(size as u64).ok()?);
-            }
-            let pages = self.pool.allocate(&sizes)?;
-            for (pages, reservation) in pages.into_iter().zip(reservations) {
-                let held = self.hold(reservation);
-                fills.push(Fill { pages: Mutex::new(Some(pages)), held: Mutex::new(Some(held)) });
+    pub fn request<'a>(
+        &'a self,
+        table: u64,
+        columns: &'a [&'a Arc<Column>],
+        form: HostForm,
+    ) -> Option<Request<'a>> {
+        let used = self.tick(table);
+        let mut known = Vec::with_capacity(columns.len());
+        let mut missing = Vec::new();
+        for column in columns {
+            let mut forms = column.forms().lock();
+            forms.used = used;
+            known.push(forms.pages(form));
+            if known.last().is_some_and(Option::is_none) {
+                missing.push(*column);
             }
         }
-        let missing = missing().map(|(column, _)| Arc::clone(column)).collect();
-        Some(Request { columns: columns.to_vec(), known, missing, fills, form })
+        let fills = if missing.is_empty() { Vec::new() } else { self.allocate(table, &missing, form)? };
+        Some(Request { residents: self, columns, known, missing, fills, form, used })
+    }
+
+    /// Pages for some columns, unless there is no room.
+    fn allocate(&self, table: u64, columns: &[&Arc<Column>], form: HostForm) -> Option<Vec<Fill>> {
+        let size_of = |column: &&Arc<Column>| column.len() * form.width(&column.logical_type());
+        let sizes: Vec<usize> = columns.iter().map(size_of).collect();
+        let total = sizes.iter().map(|&size| size as u64).sum();
+        if !self.is_pinned(table) && !self.make_room(total) {
+            return None;
+        }
+        let mut reservations = Vec::with_capacity(sizes.len());
+        for &size in &sizes {
+            reservations.push(self.budget.reserve(size as u64).ok()?);
+        }
+        let pages = self.pool.allocate(&sizes)?;
+        let fill = |(pages, reservation)| Fill {
+            pages: Mutex::new(Some(pages)),
+            held: Mutex::new(Some(self.hold(reservation))),
+        };
+        Some(pages.into_iter().zip(reservations).map(fill).collect())
+    }
+
+    /// What is exported now of a table was exported then.
+    fn tick(&self, table: u64) -> u64 {
+        if self.is_pinned(table) { STAYS } else { self.clock.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Lets a column keep a form from now on.
+    fn keep(&self, column: &Arc<Column>, form: Form, memory: Memory, used: u64) {
+        let mut forms = column.forms().lock();
+        forms.used = used;
+        forms.keep(form, memory);
+        let is_new = !std::mem::replace(&mut forms.is_listed, true);
+        drop(forms);
+        if is_new {
+            self.listed.lock().enter(column);
+        }
     }
 
     fn hold(&self, reservation: Reservation) -> Held {
@@ -217,8 +278,13 @@ impl Residents {
         layout: StringLayout,
         convert: impl FnOnce(&Vector) -> Result<PreparedColumn>,
     ) -> Result<PreparedColumn> {
-        if let Some(kept) = column.forms().lock().arrow(layout) {
-            return Ok(PreparedColumn::Flat(kept));
+        let used = self.tick(table);
+        {
+            let mut forms = column.forms().lock();
+            forms.used = used;
+            if let Some(kept) = forms.arrow(layout) {
+                return Ok(PreparedColumn::Flat(kept));
+            }
         }
         let segment = column.segment_to_scan()?;
         let values = segment.scan(0, column.len());
@@ -233,19 +299,14 @@ impl Residents {
         };
         let held = Arc::new(self.hold(reservation));
         let flat = flat.with(Arc::clone(&held) as Arc<dyn Any + Send + Sync>);
-        column.forms().lock().keep(Form::Arrow(layout), Memory::Arrow(flat.clone(), held));
+        self.keep(column, Form::Arrow(layout), Memory::Arrow(flat.clone(), held), used);
         Ok(PreparedColumn::Flat(flat))
     }
 
-    /// Notes that columns of a table were exported just now, so that they are the last to go.
-    pub fn note_use(&self, table: u64, columns: &[Arc<Column>]) {
-        let is_pinned = self.is_pinned(table);
-        let noted: HashSet<*const Column> = columns.iter().map(Arc::as_ptr).collect();
-        let mut order = self.order.lock();
-        order.retain(|column| column.strong_count() > 0 && !noted.contains(&Weak::as_ptr(column)));
-        if !is_pinned {
-            order.extend(columns.iter().map(Arc::downgrade));
-        }
+    /// Notes that a column of a table was exported just now, so that it is among the last to go; or that its table is
+    /// pinned, or no longer.
+    pub fn note_use(&self, table: u64, column: &Column) {
+        column.forms().lock().used = self.tick(table);
     }
 
     /// Drops forms until `more` bytes may be kept. Returns whether they may.
@@ -260,27 +321,36 @@ impl Residents {
             }
     }
 
+    /// Never waits: who holds a lock may be who asks.
     fn drop_oldest(&self, bytes: u64) -> u64 {
-        let Some(mut order) = self.order.try_lock() else { return 0 };
+        let Some(mut listed) = self.listed.try_lock() else { return 0 };
+        let mut columns: Vec<(u64, Arc<Column>)> = Vec::new();
+        listed.columns.retain(|column| {
+            let Some(column) = column.upgrade() else { return false };
+            let used = column.forms().try_lock().map_or(STAYS, |forms| forms.used);
+            if used != STAYS {
+                columns.push((used, column));
+            }
+            true
+        });
+        columns.sort_unstable_by_key(|(used, _)| *used);
         let mut freed = 0;
-        let mut kept = Vec::new();
-        let mut columns = std::mem::take(&mut *order).into_iter();
-        while freed < bytes
-            && let Some(weak) = columns.next()
-        {
-            let Some(column) = weak.upgrade() else { continue };
-            // One that is being exported stays; this never waits.
-            let Some(mut forms) = column.forms().try_lock() else {
-                kept.push(weak);
-                continue;
-            };
+        let mut emptied = HashSet::new();
+        for (_, column) in &columns {
+            if freed >= bytes {
+                break;
+            }
+            let Some(mut forms) = column.forms().try_lock() else { continue };
             freed += forms.drop_unused();
-            if !forms.0.is_empty() {
-                kept.push(weak);
+            if forms.forms.is_empty() {
+                forms.is_listed = false;
+                emptied.insert(Arc::as_ptr(column));
             }
         }
-        kept.extend(columns);
-        *order = kept;
+        if !emptied.is_empty() {
+            listed.columns.retain(|column| !emptied.contains(&Weak::as_ptr(column)));
+        }
+        drop(listed);
         freed
     }
 }
@@ -292,12 +362,14 @@ impl Reclaim for Residents {
 }
 
 /// Columns that are becoming resident: [`Request::fill`] each task, on any thread, then [`Request::finish`].
-pub struct Request {
-    columns: Vec<Arc<Column>>,
+pub struct Request<'a> {
+    residents: &'a Residents,
+    columns: &'a [&'a Arc<Column>],
     known: Vec<Option<Arc<Pages>>>,
-    missing: Vec<Arc<Column>>,
+    missing: Vec<&'a Arc<Column>>,
     fills: Vec<Fill>,
     form: HostForm,
+    used: u64,
 }
 
 struct Fill {
@@ -305,7 +377,7 @@ struct Fill {
     held: Mutex<Option<Held>>,
 }
 
-impl Request {
+impl Request<'_> {
     /// How many columns are to be filled.
     pub fn tasks(&self) -> usize {
         self.fills.len()
@@ -315,7 +387,7 @@ impl Request {
     pub fn fill(&self, task: usize) -> Result<()> {
         match self.fills[task].pages.lock().as_mut() {
             Some(pages) => {
-                let column = &self.missing[task];
+                let column = self.missing[task];
                 convert(column, self.form, 0..column.len(), pages.bytes_mut())
             }
             None => Ok(()),
@@ -331,7 +403,8 @@ impl Request {
                 let fill = fills.next()?;
                 let held = fill.held.into_inner()?;
                 let pages = fill.pages.into_inner()?.finish(Some(Box::new(held)));
-                column.forms().lock().keep(Form::Host(self.form), Memory::Pages(Arc::clone(&pages)));
+                let memory = Memory::Pages(Arc::clone(&pages));
+                self.residents.keep(column, Form::Host(self.form), memory, self.used);
                 Some(pages)
             };
             finished.extend(known.or_else(filled));

@@ -364,9 +364,6 @@ impl QueryResult {
             Some((pool, threads)) if slots.len() > width => pool.parallel(*threads, slots.len(), convert)?,
             _ => (0..slots.len()).try_for_each(convert)?,
         }
-        if let Source::Table(table) = &self.source {
-            (0..width).try_for_each(|index| table.note_use(index, &self.rows))?;
-        }
         let mut columns = slots.into_iter().filter_map(Mutex::into_inner);
         let array = |chunk: &QueryResult| {
             Exporter::assemble(columns.by_ref().take(width).collect(), chunk.row_count())

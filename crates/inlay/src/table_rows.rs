@@ -102,7 +102,7 @@ impl TableRows {
                 self.lender.pool.parallel(self.lender.threads, snapshot.row_groups().len(), convert)?;
                 continue;
             };
-            if self.mapped(&self.pieces(index, &rows)?, form, form.width(ty))?.is_none() {
+            if self.mapped(&self.pieces(&snapshot, index, &rows), form, form.width(ty))?.is_none() {
                 let bytes = (rows.len() * form.width(ty)) as u64;
                 let message = format!(
                     "there is no memory to keep {bytes} bytes of a column resident; raise memory_limit, or make fewer tables resident"
@@ -110,7 +110,7 @@ impl TableRows {
                 return Err(Error::invalid_argument(message));
             }
             if self.null_count(index, &rows)? > 0 {
-                self.mapped(&self.pieces(index, &rows)?, HostForm::Nulls, 1)?;
+                self.mapped(&self.pieces(&snapshot, index, &rows), HostForm::Nulls, 1)?;
             }
         }
         Ok(())
@@ -173,42 +173,41 @@ impl TableRows {
 
     /// Notes that all columns were exported, or that their table is pinned or no longer.
     pub fn note_all(&self) -> Result<()> {
-        (0..self.types.len()).try_for_each(|index| self.note_use(index, &(0..usize::MAX)))
-    }
-
-    /// Notes that a column was exported, so that what is kept of it is the last to go.
-    pub fn note_use(&self, index: usize, rows: &Range<usize>) -> Result<()> {
-        let columns: Vec<Arc<Column>> =
-            self.pieces(index, rows)?.into_iter().map(|(column, _)| column).collect();
-        self.lender.residents.note_use(self.table, &columns);
+        let snapshot = self.snapshot()?;
+        for group in snapshot.row_groups() {
+            for &index in &self.columns {
+                self.lender.residents.note_use(self.table, group.column(index));
+            }
+        }
         Ok(())
     }
 
     /// Number of NULLs of a column in the row groups that have some of the rows.
     pub fn null_count(&self, index: usize, rows: &Range<usize>) -> Result<usize> {
-        Ok(self.pieces(index, rows)?.iter().map(|(column, _)| column.null_count()).sum())
+        let snapshot = self.snapshot()?;
+        Ok(self.pieces(&snapshot, index, rows).iter().map(|(column, _)| column.null_count()).sum())
     }
 
     /// The columns of the row groups that have some of `rows`, and which of their rows.
-    fn pieces(&self, index: usize, rows: &Range<usize>) -> Result<Vec<(Arc<Column>, Range<usize>)>> {
-        let snapshot = self.snapshot()?;
-        let mut pieces = Vec::new();
+    fn pieces<'a>(&self, snapshot: &'a TableSnapshot, index: usize, rows: &Range<usize>) -> Vec<Piece<'a>> {
+        let mut pieces = Vec::with_capacity(snapshot.row_groups().len());
         let mut start = 0;
         for group in snapshot.row_groups() {
             let end = start + group.len();
             let (from, to) = (rows.start.clamp(start, end), rows.end.clamp(start, end));
             if from < to {
-                pieces.push((Arc::clone(group.column(self.columns[index])), from - start..to - start));
+                pieces.push((group.column(self.columns[index]), from - start..to - start));
             }
             start = end;
         }
-        Ok(pieces)
+        pieces
     }
 
     /// Rows of a column in a form that fits its type, as memory that only the caller writes to: mapped if there is room
     /// to keep the form, converted for this call else.
     pub fn host(&self, index: usize, form: HostForm, rows: &Range<usize>) -> Result<Buffer> {
-        let pieces = self.pieces(index, rows)?;
+        let snapshot = self.snapshot()?;
+        let pieces = self.pieces(&snapshot, index, rows);
         let width = form.width(&self.types[index]);
         match self.mapped(&pieces, form, width)? {
             Some(buffer) => Ok(buffer),
@@ -216,33 +215,20 @@ impl TableRows {
         }
     }
 
-    fn mapped(
-        &self,
-        pieces: &[(Arc<Column>, Range<usize>)],
-        form: HostForm,
-        width: usize,
-    ) -> Result<Option<Buffer>> {
+    fn mapped(&self, pieces: &[Piece<'_>], form: HostForm, width: usize) -> Result<Option<Buffer>> {
         let Lender { residents, pool, threads } = &self.lender;
-        let columns: Vec<Arc<Column>> = pieces.iter().map(|(column, _)| Arc::clone(column)).collect();
+        let columns: Vec<&Arc<Column>> = pieces.iter().map(|(column, _)| *column).collect();
         let Some(request) = residents.request(self.table, &columns, form) else { return Ok(None) };
         match request.tasks() {
             0 => {}
             tasks => pool.parallel(*threads, tasks, |task| request.fill(task))?,
         }
-        let filled = request.finish();
-        residents.note_use(self.table, &columns);
-        let part =
-            |(pages, (_, rows)): (_, &(_, Range<usize>))| (pages, rows.start * width..rows.end * width);
-        let parts: Vec<Part> = filled.into_iter().zip(pieces).map(part).collect();
+        let part = |(pages, (_, rows)): (_, &Piece<'_>)| (pages, rows.start * width..rows.end * width);
+        let parts: Vec<Part> = request.finish().into_iter().zip(pieces).map(part).collect();
         Ok(pages::map(parts))
     }
 
-    fn converted(
-        &self,
-        pieces: &[(Arc<Column>, Range<usize>)],
-        form: HostForm,
-        width: usize,
-    ) -> Result<Buffer> {
+    fn converted(&self, pieces: &[Piece<'_>], form: HostForm, width: usize) -> Result<Buffer> {
         let count: usize = pieces.iter().map(|(_, rows)| rows.len()).sum();
         let mut buffer = Buffer::zeroed(count * width);
         let mut rest = buffer.typed_mut::<u8>().unwrap_or_default();
@@ -261,6 +247,9 @@ impl TableRows {
         Ok(buffer)
     }
 }
+
+/// A row group's column, and which of its rows.
+type Piece<'a> = (&'a Arc<Column>, Range<usize>);
 
 /// A plan that reads a table and does nothing else.
 struct Scan<'a> {
