@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 
 def description() -> dict[str, str | int]:
@@ -18,6 +20,12 @@ def description() -> dict[str, str | int]:
         "python": platform.python_version(),
         "commit": commit(),
     }
+
+
+def record(suite: str, threads: int, **rest: Any) -> dict[str, Any]:
+    """One line of a suite's history."""
+    time = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return {"time": time, "suite": suite, "threads": threads, "machine": description(), **rest}
 
 
 def first_match(path: Path, field: str) -> str:

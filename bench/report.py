@@ -11,7 +11,7 @@ from statistics import geometric_mean, median
 from typing import Any
 
 from bench.latency import Latency
-from bench.machine import description
+from bench.machine import description, record
 from bench.tpch.suite import EngineResult
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -153,20 +153,18 @@ def history(
     wheel: int | None,
 ) -> dict[str, Any]:
     """Everything measured, as one JSON object."""
-    return {
-        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "suite": "tpch",
-        "scale": scale,
-        "threads": threads,
-        "machine": description(),
-        "wheel_bytes": wheel,
-        "engines": {
+    return record(
+        "tpch",
+        threads,
+        scale=scale,
+        wheel_bytes=wheel,
+        engines={
             name: {**asdict(result), "seconds": {n: [round(s, 6) for s in v] for n, v in result.seconds.items()}}
             for name, result in results.items()
         },
-        "latency": {name: asdict(latency) for name, latency in latencies.items()},
-        "geomean_to_duckdb": {name: geomean_ratio(milliseconds(results), name) for name in results},
-    }
+        latency={name: asdict(latency) for name, latency in latencies.items()},
+        geomean_to_duckdb={name: geomean_ratio(milliseconds(results), name) for name in results},
+    )
 
 
 def write(name: str, text: str, record: Mapping[str, Any]) -> None:

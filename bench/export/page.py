@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from bench.export.suite import CASES, Measured, shown
-from bench.machine import description
+from bench.machine import description, record
 from bench.report import LABELS
 
 NAMES = LABELS | {"sqlite": "SQLite"}
@@ -40,11 +40,9 @@ def text(results: Mapping[str, Measured], scale: float, threads: int, repetition
 
 def history(results: Mapping[str, Measured], scale: float, threads: int) -> dict[str, Any]:
     """Everything measured, as one JSON object."""
-    return {
-        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "suite": "export",
-        "scale": scale,
-        "threads": threads,
-        "machine": description(),
-        "engines": {name: asdict(result) for name, result in results.items()},
-    }
+    return record(
+        "export",
+        threads,
+        scale=scale,
+        engines={name: asdict(result) for name, result in results.items()},
+    )

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
-from bench.machine import description
+from bench.machine import description, record
 from bench.reliability.suite import Figure, Report
 from bench.report import LABELS, ROOT
 
@@ -51,15 +51,13 @@ def row(figure: Figure) -> str:
 
 def history(report: Report, mode: str, threads: int) -> dict[str, Any]:
     """Everything as one JSON object."""
-    return {
-        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "suite": "reliability",
-        "mode": mode,
-        "threads": threads,
-        "machine": description(),
-        "counts": [asdict(count) for count in report.counts],
-        "figures": [asdict(figure) for figure in report.figures],
-    }
+    return record(
+        "reliability",
+        threads,
+        mode=mode,
+        counts=[asdict(count) for count in report.counts],
+        figures=[asdict(figure) for figure in report.figures],
+    )
 
 
 def put_into_document(page: str) -> None:

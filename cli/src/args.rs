@@ -1,6 +1,6 @@
 //! The command line: a table of options, from which `-help` is made.
 
-use crate::settings::Mode;
+use crate::settings::{MODES, Mode};
 use std::ffi::OsString;
 use std::fmt::Write;
 
@@ -52,7 +52,6 @@ pub struct Args {
 enum Apply {
     Flag(fn(&mut Args)),
     Value(&'static str, fn(&mut Args, String)),
-    Mode(Mode),
 }
 
 struct CommandLineOption {
@@ -97,22 +96,6 @@ const OPTIONS: &[CommandLineOption] = &[
         "read FILE instead of ~/.inlayrc",
     ),
     option(&["no-init", "norc"], Apply::Flag(|args| args.has_no_init = true), "do not read ~/.inlayrc"),
-    option(&["ascii"], Apply::Mode(Mode::Ascii), ""),
-    option(&["box"], Apply::Mode(Mode::Box), ""),
-    option(&["column"], Apply::Mode(Mode::Column), ""),
-    option(&["csv"], Apply::Mode(Mode::Csv), ""),
-    option(&["duckbox"], Apply::Mode(Mode::Duckbox), ""),
-    option(&["html"], Apply::Mode(Mode::Html), ""),
-    option(&["insert"], Apply::Mode(Mode::Insert), ""),
-    option(&["json"], Apply::Mode(Mode::Json), ""),
-    option(&["jsonlines", "ndjson"], Apply::Mode(Mode::JsonLines), ""),
-    option(&["latex"], Apply::Mode(Mode::Latex), ""),
-    option(&["line"], Apply::Mode(Mode::Line), ""),
-    option(&["list"], Apply::Mode(Mode::List), ""),
-    option(&["markdown"], Apply::Mode(Mode::Markdown), ""),
-    option(&["quote"], Apply::Mode(Mode::Quote), ""),
-    option(&["table"], Apply::Mode(Mode::Table), ""),
-    option(&["tsv", "tabs"], Apply::Mode(Mode::Tsv), ""),
     option(&["header"], Apply::Flag(|args| args.headers = Some(true)), "show column names"),
     option(&["noheader"], Apply::Flag(|args| args.headers = Some(false)), "do not show column names"),
     option(
@@ -141,13 +124,8 @@ from standard input. Options may have one dash or two.
 
 "
     .to_string();
-    let mut modes = Vec::new();
     for option in OPTIONS {
         let (name, value) = match &option.apply {
-            Apply::Mode(_) => {
-                modes.push(format!("-{}", option.names[0]));
-                continue;
-            }
             Apply::Flag(_) => (option.names[0], ""),
             Apply::Value(value, _) => (option.names[0], *value),
         };
@@ -158,6 +136,7 @@ from standard input. Options may have one dash or two.
             .map_or(String::new(), |also| format!(", -{also}"));
         let _ = writeln!(text, "  {:24} {}", format!("-{name}{also} {value}"), option.help);
     }
+    let modes: Vec<String> = MODES.iter().map(|(name, ..)| format!("-{name}")).collect();
     let _ = writeln!(
         text,
         "\nModes: {}\n\nExit codes: 0 fine, 1 an error in SQL or a file, 2 a wrong command line.",
@@ -188,12 +167,15 @@ pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Args, String> {
             None => (name, None),
         };
         let Some(option) = OPTIONS.iter().find(|option| option.names.contains(&name)) else {
-            return Err(unknown(&arg, name));
+            parsed.mode = Some(Mode::named(name).ok_or_else(|| unknown(&arg, name))?);
+            if given.is_some() {
+                return Err(format!("-{name} takes no value"));
+            }
+            continue;
         };
         match (&option.apply, given) {
-            (Apply::Flag(_) | Apply::Mode(_), Some(_)) => return Err(format!("-{name} takes no value")),
+            (Apply::Flag(_), Some(_)) => return Err(format!("-{name} takes no value")),
             (Apply::Flag(apply), None) => apply(&mut parsed),
-            (Apply::Mode(mode), None) => parsed.mode = Some(*mode),
             (Apply::Value(_, apply), Some(value)) => apply(&mut parsed, value),
             (Apply::Value(what, apply), None) => match args.next() {
                 Some(value) => apply(&mut parsed, value?),
@@ -228,7 +210,8 @@ fn text_of(arg: OsString) -> Result<String, String> {
 }
 
 fn unknown(arg: &str, name: &str) -> String {
-    let known = OPTIONS.iter().flat_map(|option| option.names).copied();
+    let options = OPTIONS.iter().flat_map(|option| option.names).copied();
+    let known = options.chain(MODES.iter().map(|(name, ..)| *name));
     match inlay::near_names(name, known).first() {
         Some(near) => format!("there is no option {arg}; did you mean -{}?", near.trim_matches('"')),
         None => format!("there is no option {arg}"),

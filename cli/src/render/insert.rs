@@ -43,25 +43,8 @@ pub fn quoted_name(name: &str) -> String {
 /// A value as SQL that gives it back.
 pub fn write_literal(out: &mut String, value: &Value) {
     match value {
-        Value::Null
-        | Value::Boolean(_)
-        | Value::TinyInt(_)
-        | Value::SmallInt(_)
-        | Value::Integer(_)
-        | Value::BigInt(_)
-        | Value::HugeInt(_)
-        | Value::UTinyInt(_)
-        | Value::USmallInt(_)
-        | Value::UInteger(_)
-        | Value::UBigInt(_)
-        | Value::UHugeInt(_)
-        | Value::Decimal { .. } => {
-            let _ = write!(out, "{value}");
-        }
-        Value::Real(number) if number.is_finite() => {
-            let _ = write!(out, "{value}");
-        }
-        Value::Double(number) if number.is_finite() => {
+        Value::Null => out.push_str("NULL"),
+        value if super::is_bare(value) => {
             let _ = write!(out, "{value}");
         }
         Value::List { values, .. } | Value::Array { values, .. } => {

@@ -55,24 +55,7 @@ fn object(out: &mut String, keys: &[String], value: impl Fn(usize) -> Value) {
 fn write_value(out: &mut String, value: &Value) {
     match value {
         Value::Null => out.push_str("null"),
-        Value::Boolean(_)
-        | Value::TinyInt(_)
-        | Value::SmallInt(_)
-        | Value::Integer(_)
-        | Value::BigInt(_)
-        | Value::HugeInt(_)
-        | Value::UTinyInt(_)
-        | Value::USmallInt(_)
-        | Value::UInteger(_)
-        | Value::UBigInt(_)
-        | Value::UHugeInt(_)
-        | Value::Decimal { .. } => {
-            let _ = write!(out, "{value}");
-        }
-        Value::Real(number) if number.is_finite() => {
-            let _ = write!(out, "{value}");
-        }
-        Value::Double(number) if number.is_finite() => {
+        value if super::is_bare(value) => {
             let _ = write!(out, "{value}");
         }
         Value::Json(text) => out.push_str(&text.replace('\n', " ")),

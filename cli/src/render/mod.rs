@@ -12,9 +12,9 @@ mod separated;
 pub use insert::{quoted_name, text_literal, write_literal};
 
 use crate::settings::{Mode, Settings};
-use inlay::QueryResult;
 use inlay::render::{Frame, LargeNumbers, RenderOptions, write_table};
 use inlay::types::Batch;
+use inlay::{QueryResult, Value};
 use std::io::{self, Write};
 
 /// What the place that output goes to can show.
@@ -51,6 +51,16 @@ pub fn write_result(
         Mode::Latex => latex::write(out, result, settings),
         Mode::Insert => insert::write(out, result, settings),
         Mode::Trash => Ok(()),
+    }
+}
+
+/// Whether the text of a value is the value in SQL and JSON: booleans and numbers.
+fn is_bare(value: &Value) -> bool {
+    match value {
+        Value::Boolean(_) => true,
+        Value::Real(number) => number.is_finite(),
+        Value::Double(number) => number.is_finite(),
+        other => other.logical_type().is_numeric(),
     }
 }
 

@@ -6,36 +6,27 @@ use inlay::{QueryResult, Value};
 use std::io::{self, Write};
 
 pub fn write_csv(out: &mut dyn Write, result: &QueryResult, settings: &Settings) -> io::Result<()> {
-    let (between, behind) = settings.separators();
-    let field = |text: &str| csv_field(text, between);
-    write_rows(
-        out,
-        result,
-        settings,
-        |value| match value {
-            Value::Null => settings.null().to_string(),
-            value => field(&value.to_string()),
-        },
-        field,
-        between,
-        behind,
-    )
+    let (between, _) = settings.separators();
+    write_texts(out, result, settings, |text| csv_field(text, between))
 }
 
 pub fn write_list(out: &mut dyn Write, result: &QueryResult, settings: &Settings) -> io::Result<()> {
+    write_texts(out, result, settings, str::to_string)
+}
+
+/// Values as text, each as `field` has it.
+fn write_texts(
+    out: &mut dyn Write,
+    result: &QueryResult,
+    settings: &Settings,
+    field: impl Fn(&str) -> String,
+) -> io::Result<()> {
     let (between, behind) = settings.separators();
-    write_rows(
-        out,
-        result,
-        settings,
-        |value| match value {
-            Value::Null => settings.null().to_string(),
-            value => value.to_string(),
-        },
-        str::to_string,
-        between,
-        behind,
-    )
+    let value = |value: &Value| match value {
+        Value::Null => settings.null().to_string(),
+        value => field(&value.to_string()),
+    };
+    write_rows(out, result, settings, value, &field, between, behind)
 }
 
 pub fn write_quote(out: &mut dyn Write, result: &QueryResult, settings: &Settings) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -9,13 +10,7 @@ def takes_arrow() -> bool:
     """Tell whether pandas holds texts as Arrow does: from version 3 on, if pyarrow is there."""
     import pandas as pd
 
-    if int(pd.__version__.partition(".")[0]) < 3:
-        return False
-    try:
-        import pyarrow  # noqa: F401
-    except ModuleNotFoundError:
-        return False
-    return True
+    return int(pd.__version__.partition(".")[0]) >= 3 and find_spec("pyarrow") is not None
 
 
 def data_frame(columns: dict[str, Any]) -> Any:
