@@ -12,13 +12,14 @@
 //! Called by the facade; the workers that convert are its own.
 
 use crate::column::Column;
+use crate::table::TableSnapshot;
 use inlay_kernels::host::{self, HostForm};
 use inlay_types::arrow::{FlatColumn, PreparedColumn, StringLayout};
-use inlay_types::pages::{NewPages, PagePool, Pages};
+use inlay_types::pages::{Layout, NewPages, PagePool, Pages};
 use inlay_types::{MemoryBudget, Reclaim, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 use std::any::Any;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -62,6 +63,8 @@ pub(crate) struct KeptForms {
 #[derive(Debug, Default)]
 struct Listed {
     columns: Vec<Weak<Column>>,
+    /// Those with layouts of whole columns.
+    snapshots: Vec<Weak<TableSnapshot>>,
     /// Entries when those of columns that are gone were last dropped.
     swept: usize,
 }
@@ -74,6 +77,27 @@ impl Listed {
             self.swept = self.columns.len();
         }
     }
+}
+
+/// What was found out about whole columns of a snapshot, so that the next export of one takes the same time for any
+/// number of row groups.
+#[derive(Debug, Default)]
+pub(crate) struct WholeColumns(Mutex<Whole>);
+
+#[derive(Debug, Default)]
+struct Whole {
+    layouts: Vec<WholeColumn>,
+    /// By column.
+    null_counts: HashMap<usize, usize>,
+}
+
+#[derive(Debug)]
+struct WholeColumn {
+    column: usize,
+    form: HostForm,
+    layout: Arc<Layout>,
+    /// When it was last exported.
+    used: u64,
 }
 
 /// Later than any export.
@@ -303,6 +327,37 @@ impl Residents {
         Ok(PreparedColumn::Flat(flat))
     }
 
+    /// How all rows of a column of a snapshot are shown, if that was kept; this is an export.
+    pub fn layout(&self, snapshot: &TableSnapshot, column: usize, form: HostForm) -> Option<Arc<Layout>> {
+        let used = self.clock.fetch_add(1, Ordering::Relaxed);
+        let mut whole = snapshot.whole_columns().0.lock();
+        let found = whole.layouts.iter_mut().find(|known| known.column == column && known.form == form)?;
+        found.used = used;
+        Some(Arc::clone(&found.layout))
+    }
+
+    /// Keeps how all rows of a column are shown, until the snapshot is gone or memory is short.
+    pub fn keep_layout(
+        &self,
+        snapshot: &Arc<TableSnapshot>,
+        column: usize,
+        form: HostForm,
+        layout: &Arc<Layout>,
+    ) {
+        let used = self.clock.fetch_add(1, Ordering::Relaxed);
+        let mut whole = snapshot.whole_columns().0.lock();
+        let is_new = whole.layouts.is_empty();
+        if whole.layouts.iter().all(|known| known.column != column || known.form != form) {
+            whole.layouts.push(WholeColumn { column, form, layout: Arc::clone(layout), used });
+        }
+        drop(whole);
+        if is_new {
+            let snapshots = &mut self.listed.lock().snapshots;
+            snapshots.retain(|snapshot| snapshot.strong_count() > 0);
+            snapshots.push(Arc::downgrade(snapshot));
+        }
+    }
+
     /// Notes that a column of a table was exported just now, so that it is among the last to go; or that its table is
     /// pinned, or no longer.
     pub fn note_use(&self, table: u64, column: &Column) {
@@ -321,9 +376,12 @@ impl Residents {
             }
     }
 
-    /// Never waits: who holds a lock may be who asks.
+    /// Drops the least recently exported. Never waits: who holds a lock may be who asks.
     fn drop_oldest(&self, bytes: u64) -> u64 {
         let Some(mut listed) = self.listed.try_lock() else { return 0 };
+        listed
+            .snapshots
+            .retain(|snapshot| snapshot.upgrade().is_some_and(|snapshot| !forget_layouts(&snapshot)));
         let mut columns: Vec<(u64, Arc<Column>)> = Vec::new();
         listed.columns.retain(|column| {
             let Some(column) = column.upgrade() else { return false };
@@ -353,6 +411,27 @@ impl Residents {
         drop(listed);
         freed
     }
+}
+
+/// Forgets how whole columns are shown, which keeps their pages, but for those that arrays show. Returns whether that
+/// is all.
+fn forget_layouts(snapshot: &TableSnapshot) -> bool {
+    let Some(mut whole) = snapshot.whole_columns().0.try_lock() else { return false };
+    whole.layouts.retain(|known| {
+        for group in snapshot.row_groups() {
+            if let Some(mut forms) = group.column(known.column).forms().try_lock() {
+                forms.used = forms.used.max(known.used);
+            }
+        }
+        Arc::strong_count(&known.layout) > 1
+    });
+    whole.layouts.is_empty()
+}
+
+/// Number of NULLs of a column in all rows of a snapshot.
+pub fn null_count(snapshot: &TableSnapshot, column: usize) -> usize {
+    let count = || snapshot.row_groups().iter().map(|group| group.column(column).null_count()).sum();
+    *snapshot.whole_columns().0.lock().null_counts.entry(column).or_insert_with(count)
 }
 
 impl Reclaim for Residents {

@@ -4,7 +4,7 @@
 //! pool (memfd)   | pages A | pages B |   hole   | pages C |
 //! mapping        | pages A | pages B | pages C |             private: who writes gets a copy of the page
 //! ```
-//! A column lies in pieces, one for each row group. [`map`] lays one range of addresses over them without moving a byte,
+//! A column lies in pieces, one for each row group. [`Layout`] lays one range of addresses over them without moving a byte,
 //! in time that depends on the number of pieces only. What a host writes there stays in its own range.
 //!
 //! Invariants
@@ -144,81 +144,104 @@ impl std::fmt::Debug for Pages {
 /// One part of a mapping: bytes of some pages.
 pub type Part = (Arc<Pages>, Range<usize>);
 
-/// A range of addresses in which the bytes of `parts` lie one behind the other. Whoever holds it alone may write: the
-/// pages do not change. `None` when the system refuses.
+/// A range of addresses in which the bytes of `parts` lie one behind the other; see [`Layout::map`].
+pub fn map(parts: Vec<Part>) -> Option<Buffer> {
+    Layout::new(parts)?.map()
+}
+
+/// How a range of addresses shows parts one behind the other: worked out once, for any number of mappings.
 ///
 /// A part is shown where its bytes and their place have the same position in a page; else, and at such a border, bytes
 /// are copied.
-pub fn map(parts: Vec<Part>) -> Option<Buffer> {
-    let page = system::page_size();
-    let total: usize = parts.iter().map(|(_, bytes)| bytes.len()).sum();
-    let lead = parts.first().map_or(0, |(_, bytes)| bytes.start % page);
-    let mut region = system::Region::reserve(lead + total)?;
-    let mut shown: Option<Shown> = None;
-    let mut at = lead;
-    for (index, (pages, bytes)) in parts.iter().enumerate() {
-        if bytes.end > pages.size {
-            return None;
-        }
-        let end = at + bytes.len();
-        let fits = at % page == bytes.start % page && (index == 0 || at.is_multiple_of(page));
-        let is_last = index + 1 == parts.len();
-        let show_end = if is_last { end.next_multiple_of(page) } else { end - end % page };
-        let start = at - at % page;
-        let mut copied = at..end;
-        if fits && show_end > start {
-            let next = Shown {
-                file: &pages.file,
-                offset: pages.offset + (bytes.start - bytes.start % page) as u64,
-                place: start..show_end,
-            };
-            shown = Some(match shown.take() {
-                Some(before) if before.continues_with(&next) => {
-                    Shown { place: before.place.start..next.place.end, ..before }
-                }
-                Some(before) => {
-                    before.map_into(&mut region)?;
-                    next
-                }
-                None => next,
-            });
-            copied = show_end.min(end)..end;
-        }
-        if !copied.is_empty() {
-            if let Some(before) = shown.take() {
-                before.map_into(&mut region)?;
-            }
-            let from = bytes.end - copied.len();
-            pages.copy_to(from..bytes.end, region.bytes_mut(copied))?;
-        }
-        at = end;
-    }
-    if let Some(last) = shown {
-        last.map_into(&mut region)?;
-    }
-    let start = NonNull::new(region.address(lead))?;
-    let owner = Box::new((region, parts));
-    // SAFETY: the region is mapped until its owner drops it, all of it readable, and nobody writes to it but through
-    // the buffer. Places of values are aligned: pages are, and parts begin at multiples of the width of their values.
-    Some(unsafe { Buffer::foreign(start, total, owner) })
+pub struct Layout {
+    parts: Vec<Part>,
+    /// Bytes of the first page before the first part.
+    lead: usize,
+    /// Bytes of all parts.
+    total: usize,
+    shown: Vec<Shown>,
+    copied: Vec<Copied>,
 }
 
-/// Pages that are to be shown at a place of a region.
-struct Shown<'a> {
-    file: &'a Arc<PoolFile>,
+/// Pages of the file of a part that are shown at a place.
+struct Shown {
+    part: usize,
     offset: u64,
     place: Range<usize>,
 }
 
-impl Shown<'_> {
-    fn continues_with(&self, next: &Shown<'_>) -> bool {
-        Arc::ptr_eq(self.file, next.file)
-            && self.place.end == next.place.start
-            && self.offset + self.place.len() as u64 == next.offset
+/// Bytes of a part that are copied to a place.
+struct Copied {
+    part: usize,
+    bytes: Range<usize>,
+    place: Range<usize>,
+}
+
+impl Layout {
+    /// `None` for bytes that a part does not have.
+    pub fn new(parts: Vec<Part>) -> Option<Arc<Self>> {
+        let page = system::page_size();
+        let total: usize = parts.iter().map(|(_, bytes)| bytes.len()).sum();
+        let lead = parts.first().map_or(0, |(_, bytes)| bytes.start % page);
+        let (mut shown, mut copied) = (Vec::new(), Vec::new());
+        let mut at = lead;
+        for (part, (pages, bytes)) in parts.iter().enumerate() {
+            if bytes.end > pages.size {
+                return None;
+            }
+            let end = at + bytes.len();
+            let fits = at % page == bytes.start % page && (part == 0 || at.is_multiple_of(page));
+            let is_last = part + 1 == parts.len();
+            let show_end = if is_last { end.next_multiple_of(page) } else { end - end % page };
+            let start = at - at % page;
+            let mut place = at..end;
+            if fits && show_end > start {
+                let offset = pages.offset + (bytes.start - bytes.start % page) as u64;
+                let next = Shown { part, offset, place: start..show_end };
+                match shown.last_mut() {
+                    Some(before) if next.continues(before, &parts) => before.place.end = show_end,
+                    _ => shown.push(next),
+                }
+                place = show_end.min(end)..end;
+            }
+            if !place.is_empty() {
+                copied.push(Copied { part, bytes: bytes.end - place.len()..bytes.end, place });
+            }
+            at = end;
+        }
+        Some(Arc::new(Self { parts, lead, total, shown, copied }))
     }
 
-    fn map_into(&self, region: &mut system::Region) -> Option<()> {
-        region.show(self.file, self.offset, self.place.clone())
+    /// A range of addresses of its own. Whoever holds it alone may write: the pages do not change. `None` when the system
+    /// refuses.
+    pub fn map(self: &Arc<Self>) -> Option<Buffer> {
+        let mut region = system::Region::reserve(self.lead + self.total)?;
+        for shown in &self.shown {
+            region.show(&self.parts[shown.part].0.file, shown.offset, shown.place.clone())?;
+        }
+        for copied in &self.copied {
+            let target = region.bytes_mut(copied.place.clone());
+            self.parts[copied.part].0.copy_to(copied.bytes.clone(), target)?;
+        }
+        let start = NonNull::new(region.address(self.lead))?;
+        let owner = Box::new((region, Arc::clone(self)));
+        // SAFETY: the region is mapped until its owner drops it, all of it readable, and nobody writes to it but through
+        // the buffer. Places of values are aligned: pages are, and parts begin at multiples of the width of their values.
+        Some(unsafe { Buffer::foreign(start, self.total, owner) })
+    }
+}
+
+impl std::fmt::Debug for Layout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Layout({} parts, {} bytes)", self.parts.len(), self.total)
+    }
+}
+
+impl Shown {
+    fn continues(&self, before: &Self, parts: &[Part]) -> bool {
+        Arc::ptr_eq(&parts[self.part].0.file, &parts[before.part].0.file)
+            && before.place.end == self.place.start
+            && before.offset + before.place.len() as u64 == self.offset
     }
 }
 

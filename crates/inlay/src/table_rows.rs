@@ -12,7 +12,7 @@ use inlay_sql::plan::{ColumnId, Expr, Plan, ScanColumn};
 use inlay_storage::resident::{self, Residents};
 use inlay_storage::{Column, Table, TableSnapshot};
 use inlay_types::arrow::{Exporter, PreparedColumn, StringLayout};
-use inlay_types::pages::{self, Part};
+use inlay_types::pages::{Layout, Part};
 use inlay_types::{Batch, Buffer, Error, LogicalType, Result, Vector};
 use parking_lot::Mutex;
 use std::ops::Range;
@@ -102,7 +102,7 @@ impl TableRows {
                 self.lender.pool.parallel(self.lender.threads, snapshot.row_groups().len(), convert)?;
                 continue;
             };
-            if self.mapped(&self.pieces(&snapshot, index, &rows), form, form.width(ty))?.is_none() {
+            if self.layout(&self.pieces(&snapshot, index, &rows), form, form.width(ty))?.is_none() {
                 let bytes = (rows.len() * form.width(ty)) as u64;
                 let message = format!(
                     "there is no memory to keep {bytes} bytes of a column resident; raise memory_limit, or make fewer tables resident"
@@ -110,7 +110,7 @@ impl TableRows {
                 return Err(Error::invalid_argument(message));
             }
             if self.null_count(index, &rows)? > 0 {
-                self.mapped(&self.pieces(&snapshot, index, &rows), HostForm::Nulls, 1)?;
+                self.layout(&self.pieces(&snapshot, index, &rows), HostForm::Nulls, 1)?;
             }
         }
         Ok(())
@@ -185,7 +185,14 @@ impl TableRows {
     /// Number of NULLs of a column in the row groups that have some of the rows.
     pub fn null_count(&self, index: usize, rows: &Range<usize>) -> Result<usize> {
         let snapshot = self.snapshot()?;
+        if Self::is_whole(&snapshot, rows) {
+            return Ok(resident::null_count(&snapshot, self.columns[index]));
+        }
         Ok(self.pieces(&snapshot, index, rows).iter().map(|(column, _)| column.null_count()).sum())
+    }
+
+    fn is_whole(snapshot: &TableSnapshot, rows: &Range<usize>) -> bool {
+        rows.start == 0 && rows.end as u64 >= snapshot.total_rows()
     }
 
     /// The columns of the row groups that have some of `rows`, and which of their rows.
@@ -207,15 +214,27 @@ impl TableRows {
     /// to keep the form, converted for this call else.
     pub fn host(&self, index: usize, form: HostForm, rows: &Range<usize>) -> Result<Buffer> {
         let snapshot = self.snapshot()?;
+        let residents = &self.lender.residents;
+        let column = self.columns[index];
+        let is_whole = Self::is_whole(&snapshot, rows);
+        if let Some(layout) = is_whole.then(|| residents.layout(&snapshot, column, form)).flatten()
+            && let Some(buffer) = layout.map()
+        {
+            return Ok(buffer);
+        }
         let pieces = self.pieces(&snapshot, index, rows);
         let width = form.width(&self.types[index]);
-        match self.mapped(&pieces, form, width)? {
-            Some(buffer) => Ok(buffer),
-            None => self.converted(&pieces, form, width),
+        let Some(layout) = self.layout(&pieces, form, width)? else {
+            return self.converted(&pieces, form, width);
+        };
+        if is_whole {
+            residents.keep_layout(&snapshot, column, form, &layout);
         }
+        layout.map().map_or_else(|| self.converted(&pieces, form, width), Ok)
     }
 
-    fn mapped(&self, pieces: &[Piece<'_>], form: HostForm, width: usize) -> Result<Option<Buffer>> {
+    /// How the values of some rows are shown; `None` if there is no room to keep them.
+    fn layout(&self, pieces: &[Piece<'_>], form: HostForm, width: usize) -> Result<Option<Arc<Layout>>> {
         let Lender { residents, pool, threads } = &self.lender;
         let columns: Vec<&Arc<Column>> = pieces.iter().map(|(column, _)| *column).collect();
         let Some(request) = residents.request(self.table, &columns, form) else { return Ok(None) };
@@ -225,7 +244,7 @@ impl TableRows {
         }
         let part = |(pages, (_, rows)): (_, &Piece<'_>)| (pages, rows.start * width..rows.end * width);
         let parts: Vec<Part> = request.finish().into_iter().zip(pieces).map(part).collect();
-        Ok(pages::map(parts))
+        Ok(Layout::new(parts))
     }
 
     fn converted(&self, pieces: &[Piece<'_>], form: HostForm, width: usize) -> Result<Buffer> {

@@ -26,6 +26,7 @@ pub(crate) use indexes::{IndexHandle, object_ptr};
 
 use crate::column::Column;
 use crate::home::Home;
+use crate::resident::WholeColumns;
 use crate::row_group::RowGroup;
 use crate::schema::TableSchema;
 use crate::segment::Segment;
@@ -45,18 +46,24 @@ pub struct TableSnapshot {
     groups: Arc<[Arc<RowGroup>]>,
     live_rows: usize,
     total_rows: u64,
+    whole: WholeColumns,
 }
 
 impl TableSnapshot {
     pub(crate) fn new(version: u64, groups: Vec<Arc<RowGroup>>) -> Self {
         let live_rows = groups.iter().map(|g| g.live_count()).sum();
         let total_rows = groups.iter().map(|g| g.len() as u64).sum();
-        Self { version, groups: Arc::from(groups), live_rows, total_rows }
+        Self { version, groups: Arc::from(groups), live_rows, total_rows, whole: WholeColumns::default() }
     }
 
     /// The version of the table that this is.
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// What was found out about its columns when they were exported.
+    pub(crate) fn whole_columns(&self) -> &WholeColumns {
+        &self.whole
     }
 
     /// The row groups in row order.
@@ -260,6 +267,7 @@ impl Table {
                 groups: Arc::clone(&snapshot.groups),
                 live_rows: snapshot.live_rows,
                 total_rows: snapshot.total_rows,
+                whole: WholeColumns::default(),
             },
         );
     }
