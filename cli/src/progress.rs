@@ -64,7 +64,7 @@ impl Watch {
 }
 
 impl Host for Watch {
-    fn find_table(&self, _name: &str) -> inlay::Result<Option<Arc<dyn inlay::TableSource>>> {
+    fn find_table(&self, _name: &str, _scope: inlay::HostScope) -> inlay::Result<Option<inlay::HostTable>> {
         Ok(None)
     }
 

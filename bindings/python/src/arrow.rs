@@ -20,17 +20,18 @@ pub struct ArrowStream {
     strings: StringLayout,
     /// Whether the consumer wants all rows, and not one record batch after the other.
     whole: bool,
+    chunk_rows: usize,
 }
 
 impl ArrowStream {
     /// A stream of the result's rows, of which record batches are made one after the other.
-    fn lazy(result: QueryResult, strings: StringLayout) -> Self {
-        Self { result, strings, whole: false }
+    fn lazy(result: QueryResult, strings: StringLayout, chunk_rows: usize) -> Self {
+        Self { result, strings, whole: false, chunk_rows }
     }
 
     /// A stream of the result's rows for a consumer that keeps them all.
     fn whole(result: QueryResult, strings: StringLayout) -> Self {
-        Self { result, strings, whole: true }
+        Self { result, strings, whole: true, chunk_rows: CHUNK_ROWS }
     }
 }
 
@@ -44,15 +45,26 @@ impl ArrowStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // A request for another schema may be ignored, says the interface.
         let _ = requested_schema;
-        let export = if self.whole { export_all } else { export };
-        export(py, self.result.clone(), self.strings)
+        match self.whole {
+            true => export_all(py, self.result.clone(), self.strings),
+            false => export_chunks(py, self.result.clone(), self.strings, self.chunk_rows),
+        }
     }
 }
 
 /// The rows as a stream in a capsule; each record batch is converted when it is asked for.
 pub fn export(py: Python<'_>, result: QueryResult, strings: StringLayout) -> PyResult<Bound<'_, PyCapsule>> {
+    export_chunks(py, result, strings, CHUNK_ROWS)
+}
+
+fn export_chunks(
+    py: Python<'_>,
+    result: QueryResult,
+    strings: StringLayout,
+    chunk_rows: usize,
+) -> PyResult<Bound<'_, PyCapsule>> {
     let exporter = Exporter::new(result.names(), result.types()).with_strings(strings);
-    let chunks = result.chunks(CHUNK_ROWS).into_iter().filter(|rows| !rows.is_empty());
+    let chunks = result.chunks(chunk_rows).into_iter().filter(|rows| !rows.is_empty());
     let convert = exporter.clone();
     let arrays = chunks.map(move |rows| result.arrow_array(&convert, rows));
     PyCapsule::new_with_value(py, exporter.stream_arrays(arrays), STREAM)
@@ -89,8 +101,13 @@ pub fn large_texts<'py>(py: Python<'py>, column: QueryResult) -> PyResult<Bound<
 }
 
 /// A `pyarrow.RecordBatchReader`.
-pub fn reader<'py>(py: Python<'py>, result: QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let stream = Bound::new(py, ArrowStream::lazy(result, StringLayout::Utf8))?;
+pub fn reader<'py>(
+    py: Python<'py>,
+    result: QueryResult,
+    rows_per_batch: Option<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let rows = rows_per_batch.unwrap_or(CHUNK_ROWS).max(1);
+    let stream = Bound::new(py, ArrowStream::lazy(result, StringLayout::Utf8, rows))?;
     py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (stream,))
 }
 

@@ -3,12 +3,13 @@
 use crate::arrow;
 use crate::cursor::{self, Cursor};
 use crate::errors::{exception, misuse, unwrapped};
-use crate::host::PythonHost;
+use crate::host::{self, PythonHost};
+use crate::literal::literal;
 use crate::parameters;
 use crate::register;
-use crate::relation::Relation;
+use crate::result::Answer;
 use inlay::types::arrow::StringLayout;
-use inlay::{Database, Host, Parameters, QueryResult, ResultKind, Value};
+use inlay::{Database, Host, HostTable, Parameters, QueryResult, ResultKind, Value};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
@@ -84,7 +85,8 @@ impl Connection {
     }
 
     fn run(&self, py: Python<'_>, query: &str, parameters: &Parameters) -> PyResult<QueryResult> {
-        hosted(py, |host| self.engine.execute_with(query, parameters, Some(host)))
+        let host = PythonHost::new(&self.engine, Vec::new());
+        hosted(py, &host, |host| self.engine.execute_with(query, parameters, Some(host)))
     }
 
     fn answer(&self, py: Python<'_>, result: QueryResult) -> PyResult<Connection> {
@@ -97,18 +99,12 @@ impl Connection {
 /// Runs engine code without the GIL; exceptions raised by Python meanwhile come out as they were.
 fn hosted<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce(&Arc<dyn Host>) -> inlay::Result<T> + Send,
-) -> PyResult<T> {
-    hosted_by(py, PythonHost::new(), work)
-}
-
-fn hosted_by<T: Send>(
-    py: Python<'_>,
-    python: Arc<PythonHost>,
+    python: &Arc<PythonHost>,
     work: impl FnOnce(&Arc<dyn Host>) -> inlay::Result<T> + Send,
 ) -> PyResult<T> {
     let host: Arc<dyn Host> = python.clone();
     let outcome = py.detach(|| work(&host));
+    python.finish(py);
     outcome.map_err(|error| python.take_raised().unwrap_or_else(|| exception(py, &error)))
 }
 
@@ -147,34 +143,67 @@ impl Connection {
     ) -> PyResult<Connection> {
         let sets = parameters.try_iter()?.map(|set| parameters::parameters(py, Some(&set?)));
         let sets = sets.collect::<PyResult<Vec<_>>>()?;
-        let result = hosted(py, |host| self.engine.execute_many(query, &sets, Some(host)))?;
+        let host = PythonHost::new(&self.engine, Vec::new());
+        let result = hosted(py, &host, |host| self.engine.execute_many(query, &sets, Some(host)))?;
         self.answer(py, result)
     }
 
-    #[pyo3(signature = (query, parameters = None))]
-    fn sql(
+    /// Runs all statements but the last one; gives that one's text, its columns and types if it is a query that changes
+    /// nothing, and the tables that it found in Python.
+    #[expect(clippy::type_complexity, reason = "a tuple for Python")]
+    fn _describe<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         query: &str,
-        parameters: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Option<Relation>> {
-        let parameters = parameters::parameters(py, parameters)?;
-        let result = self.run(py, query, &parameters)?;
-        Ok((result.kind() == ResultKind::Rows).then(|| Relation::new(result, self.engine.clone())))
+        tables: &Bound<'py, PyDict>,
+    ) -> PyResult<(String, Option<(Vec<String>, Vec<String>)>, Bound<'py, PyDict>)> {
+        let host = PythonHost::new(&self.engine, host::tables_of(Some(tables))?);
+        let parameters = Parameters::default();
+        let described = hosted(py, &host, |host| self.engine.describe_with(query, &parameters, Some(host)))?;
+        let columns = described
+            .columns
+            .map(|columns| columns.into_iter().map(|(name, ty)| (name, ty.to_string())).unzip());
+        Ok((described.sql, columns, host::dictionary_of(py, host.found())?))
     }
 
-    #[pyo3(signature = (query, parameters = None))]
-    fn query(
+    /// Runs a statement with the tables that it names; the rows, or how many it changed, or `None`.
+    fn _run<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         query: &str,
-        parameters: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Option<Relation>> {
-        self.sql(py, query, parameters)
+        tables: &Bound<'py, PyDict>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let host = PythonHost::new(&self.engine, host::tables_of(Some(tables))?);
+        let parameters = Parameters::default();
+        let result = hosted(py, &host, |host| self.engine.execute_with(query, &parameters, Some(host)))?;
+        match result.kind() {
+            ResultKind::Rows => {
+                Ok(Some(Bound::new(py, Answer::new(result, self.engine.clone()))?.into_any()))
+            }
+            ResultKind::Changed(count) => Ok(Some(count.into_pyobject(py)?.into_any())),
+            ResultKind::Done => Ok(None),
+        }
     }
 
-    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Option<Relation>> {
-        self.sql(py, &format!("SELECT * FROM {}", quoted(name)), None)
+    /// An object as a table.
+    fn _table(&self, py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<register::Table> {
+        self.check_open(py)?;
+        Ok(register::Table { source: register::source(py, name, object)? })
+    }
+
+    /// A value as SQL.
+    #[staticmethod]
+    fn _literal(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<String> {
+        Ok(literal(&parameters::value(py, value)?))
+    }
+
+    /// The value of a setting as text; `None` also while a statement runs.
+    fn _setting(&self, name: &str) -> Option<String> {
+        self.engine.setting(name).map(|value| value.to_string())
+    }
+
+    fn query_progress(&self) -> f64 {
+        self.engine.progress().map_or(-1.0, |progress| progress.fraction * 100.0)
     }
 
     fn fetchone(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
@@ -214,8 +243,13 @@ impl Connection {
         self.arrow(py)
     }
 
-    fn fetch_record_batch<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::reader(py, self.rest(py)?)
+    #[pyo3(signature = (rows_per_batch = None))]
+    fn fetch_record_batch<'py>(
+        &self,
+        py: Python<'py>,
+        rows_per_batch: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arrow::reader(py, self.rest(py)?, rows_per_batch)
     }
 
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -274,11 +308,12 @@ impl Connection {
         by_name: bool,
     ) -> PyResult<Py<Self>> {
         slf.check_open(py)?;
-        let host = PythonHost::with_table(APPENDED, register::source(py, APPENDED, data)?);
+        let rows = HostTable::Rows(register::source(py, APPENDED, data)?);
+        let host = PythonHost::new(&slf.engine, vec![(APPENDED.to_string(), rows)]);
         let by_name = if by_name { "BY NAME " } else { "" };
         let query = format!("INSERT INTO {} {by_name}SELECT * FROM \"{APPENDED}\"", quoted(table_name));
         let engine = slf.engine.clone();
-        hosted_by(py, host, |host| engine.execute_with(&query, &Parameters::default(), Some(host)))?;
+        hosted(py, &host, |host| engine.execute_with(&query, &Parameters::default(), Some(host)))?;
         Ok(slf.into())
     }
 

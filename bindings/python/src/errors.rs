@@ -5,24 +5,35 @@ use pyo3::prelude::*;
 
 /// Exceptions of `inlay.exceptions` by the beginning of the SQLSTATE; the longest that fits counts.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("08", "InterfaceError"),
-    ("0A", "NotSupportedError"),
-    ("21", "ProgrammingError"),
+    ("08", "ConnectionException"),
+    ("0A", "NotImplementedException"),
+    ("21", "InvalidInputException"),
     ("22", "DataError"),
-    ("22023", "ProgrammingError"),
-    ("23", "IntegrityError"),
-    ("25", "OperationalError"),
-    ("40", "OperationalError"),
-    ("42", "ProgrammingError"),
+    ("22003", "OutOfRangeException"),
+    ("22018", "ConversionException"),
+    ("22023", "InvalidInputException"),
+    ("22P04", "ConversionException"),
+    ("23", "ConstraintException"),
+    ("25", "TransactionException"),
+    ("40", "TransactionException"),
+    ("42", "BinderException"),
+    ("42501", "PermissionException"),
+    ("42601", "ParserException"),
+    ("42883", "CatalogException"),
+    ("42P01", "CatalogException"),
+    ("42P07", "CatalogException"),
     ("53", "OperationalError"),
-    ("55", "OperationalError"),
+    ("53100", "IOException"),
+    ("53200", "OutOfMemoryException"),
+    ("55", "IOException"),
     ("57", "OperationalError"),
-    ("58", "OperationalError"),
-    ("XX", "InternalError"),
-    ("XX001", "OperationalError"),
+    ("57014", "InterruptException"),
+    ("58", "IOException"),
+    ("XX", "InternalException"),
+    ("XX001", "SerializationException"),
 ];
 
-/// The engine's error as a Python exception with its `sqlstate`.
+/// The engine's error as a Python exception with its `sqlstate`, `position` and `hint`.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let state = error.sqlstate();
     let fitting = EXCEPTIONS.iter().filter(|(start, _)| state.starts_with(start));
@@ -31,9 +42,24 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
         let class = py.import("inlay.exceptions")?.getattr(name)?;
         let instance = class.call1((error.to_string(),))?;
         instance.setattr("sqlstate", state)?;
+        if let Error::At { place, .. } = error {
+            instance.setattr("position", (place.line, place.column))?;
+        }
+        if let Some(hint) = hint(error.root()) {
+            instance.setattr("hint", hint)?;
+        }
         Ok(PyErr::from_value(instance))
     };
     make().unwrap_or_else(|failed| failed)
+}
+
+/// What to do about it: messages say it behind their last semicolon.
+fn hint(error: &Error) -> Option<String> {
+    let text = error.to_string();
+    let (_, hint) = text.rsplit_once("; ")?;
+    // A semicolon within a quoted value is none of ours.
+    let is_whole = hint.matches('\'').count() % 2 == 0 && hint.matches('"').count() % 2 == 0;
+    is_whole.then(|| hint.trim().to_string())
 }
 
 /// The value of a result of the engine, or its error as an exception.

@@ -1,29 +1,49 @@
-//! What the engine asks while a statement runs: pending signals, and Python variables that a query names as tables.
+//! What the engine asks while a statement runs: pending signals, tables that came with the statement, and Python
+//! variables that a query names as tables. Draws the progress bar on the way.
 
-use crate::register;
-use inlay::{Error, Host, TableSource};
+use crate::register::{self, Table};
+use inlay::types::{Error, Result};
+use inlay::{Connection, Host, HostScope, HostTable};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Shorter statements have no progress bar.
+const SHOWN_AFTER_MS: u64 = 2000;
+const REDRAWN_AFTER: Duration = Duration::from_millis(100);
 
 /// The Python side of one statement.
-#[derive(Default)]
 pub struct PythonHost {
     raised: Mutex<Option<PyErr>>,
-    /// A table that only this statement knows, by its name.
-    given: Option<(&'static str, Arc<dyn TableSource>)>,
+    /// Tables by name: those that came with the statement, then those that were found on the way.
+    tables: Mutex<Vec<(String, HostTable)>>,
+    /// How many of them came with it.
+    given: usize,
+    bar: Option<Bar>,
+}
+
+/// When and how a statement's progress is shown.
+struct Bar {
+    connection: Connection,
+    shown_after: Duration,
+    started: Instant,
+    state: Mutex<Drawn>,
+}
+
+#[derive(Default)]
+struct Drawn {
+    at: Option<Instant>,
+    /// `inlay._progress.Bar`.
+    bar: Option<Py<PyAny>>,
 }
 
 impl PythonHost {
-    /// A host for one statement.
-    pub fn new() -> Arc<Self> {
-        Arc::default()
-    }
-
-    /// A host for one statement that names a table which nobody else knows.
-    pub fn with_table(name: &'static str, table: Arc<dyn TableSource>) -> Arc<Self> {
-        Arc::new(Self { given: Some((name, table)), ..Self::default() })
+    /// A host for one statement of a connection, and the tables that come with it.
+    pub fn new(connection: &Connection, tables: Vec<(String, HostTable)>) -> Arc<Self> {
+        let (raised, given) = (Mutex::default(), tables.len());
+        Arc::new(Self { raised, given, tables: Mutex::new(tables), bar: Bar::of(connection) })
     }
 
     /// The exception behind the engine's error, if it came from Python: KeyboardInterrupt, or what a conversion raised.
@@ -31,65 +51,150 @@ impl PythonHost {
         self.raised.lock().take()
     }
 
+    /// Tables that were found in Python, by the name that the statement has for them.
+    pub fn found(&self) -> Vec<(String, HostTable)> {
+        self.tables.lock()[self.given..].to_vec()
+    }
+
+    /// Removes the progress bar.
+    pub fn finish(&self, py: Python<'_>) {
+        let bar = self.bar.as_ref().and_then(|bar| bar.state.lock().bar.take());
+        if let Some(bar) = bar {
+            // A terminal that went away is no reason to lose the answer.
+            let _ = bar.call_method0(py, "close");
+        }
+    }
+
     fn keep(&self, error: PyErr) -> Error {
         *self.raised.lock() = Some(error);
         Error::Interrupted
     }
+
+    fn of_variable(&self, py: Python<'_>, name: &str, everywhere: bool) -> PyResult<Option<HostTable>> {
+        let Some(object) = variable(py, name, everywhere)? else { return Ok(None) };
+        if let Some((sql, tables)) = register::query_of(py, &object)? {
+            self.tables.lock().extend(tables);
+            return Ok(Some(HostTable::Query(sql)));
+        }
+        Ok(Some(HostTable::Rows(register::source(py, name, &object)?)))
+    }
 }
 
 impl Host for PythonHost {
-    fn find_table(&self, name: &str) -> inlay::Result<Option<Arc<dyn TableSource>>> {
-        if let Some((given, table)) = &self.given
-            && *given == name
-        {
-            return Ok(Some(Arc::clone(table)));
+    fn find_table(&self, name: &str, scope: HostScope) -> Result<Option<HostTable>> {
+        let known = |(known, _): &&(String, HostTable)| known.eq_ignore_ascii_case(name);
+        if let Some((_, table)) = self.tables.lock().iter().find(known) {
+            return Ok(Some(table.clone()));
         }
-        Python::attach(|py| match variable(py, name) {
-            Ok(Some(object)) => match register::is_table(&object) {
-                true => register::source(py, name, &object).map(Some).map_err(|error| self.keep(error)),
-                false => Ok(None),
-            },
-            Ok(None) => Ok(None),
-            Err(error) => Err(self.keep(error)),
-        })
+        if scope == HostScope::Given {
+            return Ok(None);
+        }
+        let everywhere = scope == HostScope::Everywhere;
+        let found = Python::attach(|py| self.of_variable(py, name, everywhere)).map_err(|e| self.keep(e))?;
+        self.tables.lock().extend(found.iter().map(|table| (name.to_string(), table.clone())));
+        Ok(found)
     }
 
     fn is_interrupted(&self) -> bool {
-        Python::attach(|py| match py.check_signals() {
-            Ok(()) => false,
-            Err(error) => {
-                self.keep(error);
-                true
+        Python::attach(|py| {
+            let drawn = self.bar.as_ref().map_or(Ok(()), |bar| bar.draw(py));
+            match drawn.and_then(|()| py.check_signals()) {
+                Ok(()) => false,
+                Err(error) => {
+                    self.keep(error);
+                    true
+                }
             }
         })
     }
 }
 
-/// The variable `name` that the caller sees: the locals, then the globals, of the innermost frame outside of `inlay`.
-fn variable<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+impl Bar {
+    fn of(connection: &Connection) -> Option<Self> {
+        let said = |name: &str| connection.setting(name).map(|value| value.to_string());
+        let is_on = |name: &str| said(name).is_none_or(|value| value.eq_ignore_ascii_case("true"));
+        let shown = is_on("enable_progress_bar") && is_on("enable_progress_bar_print");
+        shown.then(|| {
+            let after =
+                said("progress_bar_time").and_then(|text| text.parse().ok()).unwrap_or(SHOWN_AFTER_MS);
+            Self {
+                connection: connection.clone(),
+                shown_after: Duration::from_millis(after),
+                started: Instant::now(),
+                state: Mutex::default(),
+            }
+        })
+    }
+
+    fn draw(&self, py: Python<'_>) -> PyResult<()> {
+        if self.started.elapsed() < self.shown_after {
+            return Ok(());
+        }
+        let Some(progress) = self.connection.progress() else { return Ok(()) };
+        let mut state = self.state.lock();
+        if state.at.is_some_and(|at| at.elapsed() < REDRAWN_AFTER) {
+            return Ok(());
+        }
+        state.at = Some(Instant::now());
+        if state.bar.is_none() {
+            state.bar = Some(py.import("inlay._progress")?.getattr("Bar")?.call0()?.unbind());
+        }
+        let Some(bar) = state.bar.as_ref().map(|bar| bar.clone_ref(py)) else { return Ok(()) };
+        drop(state);
+        bar.call_method1(py, "show", (progress.fraction, self.started.elapsed().as_secs_f64())).map(|_| ())
+    }
+}
+
+/// The tables of a dictionary that Python code keeps for a relation: [`Table`]s, and texts of queries.
+pub fn tables_of(tables: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, HostTable)>> {
+    let Some(tables) = tables else { return Ok(Vec::new()) };
+    let table = |(name, table): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let table = match table.cast::<PyString>() {
+            Ok(sql) => HostTable::Query(sql.to_string()),
+            Err(_) => HostTable::Rows(Arc::clone(&table.cast::<Table>()?.get().source)),
+        };
+        Ok((name.extract()?, table))
+    };
+    tables.iter().map(table).collect()
+}
+
+/// The other way round.
+pub fn dictionary_of(py: Python<'_>, tables: Vec<(String, HostTable)>) -> PyResult<Bound<'_, PyDict>> {
+    let dictionary = PyDict::new(py);
+    for (name, table) in tables {
+        match table {
+            HostTable::Query(sql) => dictionary.set_item(name, sql)?,
+            HostTable::Rows(source) => dictionary.set_item(name, Bound::new(py, Table { source })?)?,
+        }
+    }
+    Ok(dictionary)
+}
+
+/// The variable `name` that the caller sees and that can be a table: in the locals, then the globals, of the innermost
+/// frame outside of `inlay`; `everywhere`: of the frames around it, too.
+fn variable<'py>(py: Python<'py>, name: &str, everywhere: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
     let mut frame = match py.import("sys")?.getattr("_getframe")?.call1((0,)) {
         Ok(frame) => frame,
         // A thread without Python code has no variables.
         Err(_) => return Ok(None),
     };
-    loop {
+    let mut is_first = true;
+    while !frame.is_none() && (is_first || everywhere) {
         let globals = frame.getattr("f_globals")?;
         let module: Option<String> = globals.get_item("__name__").and_then(|name| name.extract()).ok();
         let ours = module.is_some_and(|module| module == "inlay" || module.starts_with("inlay."));
         if !ours {
-            let locals = frame.getattr("f_locals")?;
-            for scope in [locals, globals] {
-                if let Some(found) = lookup(&scope, name)? {
+            is_first = false;
+            for scope in [frame.getattr("f_locals")?, globals] {
+                // What cannot be a table hides nothing: a module or function may have a table's name.
+                if let Some(found) = lookup(&scope, name)?.filter(|found| register::is_table(found)) {
                     return Ok(Some(found));
                 }
             }
-            return Ok(None);
         }
         frame = frame.getattr("f_back")?;
-        if frame.is_none() {
-            return Ok(None);
-        }
     }
+    Ok(None)
 }
 
 /// Python tells upper from lower case, SQL does not: the exact name first, then one that differs in case only.

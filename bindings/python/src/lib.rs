@@ -1,7 +1,8 @@
 //! Inlay for Python: converts between Python and the engine, and computes nothing.
 //!
-//! - [`connection`], [`relation`]: the classes. [`cursor`]: rows and columns of one result.
-//! - [`parameters`], [`rows`]: values in and out. [`numpy`], [`arrow`]: columns out. [`register`]: objects as tables.
+//! - [`connection`], [`result`]: the classes, to which `inlay._relation` adds what needs no engine. [`cursor`]: rows and columns of one result.
+//! - [`parameters`], [`rows`]: values in and out. [`numpy`], [`arrow`]: columns out. [`register`], [`dataset`]: objects as
+//!   tables. [`literal`]: values as SQL.
 //! - [`host`]: signals and variables while a query runs. [`errors`]: SQLSTATE to exception. [`allocator`]: memory.
 //! - [`shell`]: the command `inlay`.
 //!
@@ -11,12 +12,14 @@ mod allocator;
 mod arrow;
 mod connection;
 mod cursor;
+mod dataset;
 mod errors;
 mod host;
+mod literal;
 mod numpy;
 mod parameters;
 mod register;
-mod relation;
+mod result;
 mod rows;
 mod shell;
 
@@ -30,7 +33,8 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<connection::Connection>()?;
     module.add_class::<connection::Transaction>()?;
-    module.add_class::<relation::Relation>()?;
+    module.add_class::<result::Answer>()?;
+    module.add_class::<register::Table>()?;
     module.add_class::<numpy::ColumnMemory>()?;
     module.add_function(wrap_pyfunction!(connection::connect, module)?)?;
     module.add_function(wrap_pyfunction!(connection::_checkpoint_all, module)?)?;

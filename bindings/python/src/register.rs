@@ -1,16 +1,38 @@
-//! Python objects as tables: data frames, Arrow tables, dictionaries of arrays.
+//! Python objects as tables: data frames, Arrow tables, datasets, arrays, dictionaries and lists.
 //!
 //! Memory is shared where layouts agree and kept alive by the source; the rest is converted once, here.
 
 use crate::arrow;
+use crate::dataset::Dataset;
 use crate::errors::{exception, misuse, unwrapped};
+use crate::host::tables_of;
 use crate::parameters;
+use crate::result::Answer;
 use inlay::types::{Bitmap, Buffer, Heap, Interval, LogicalType, Vector, VectorBuilder};
-use inlay::{ArrowTable, ColumnSource, TableSource, Value};
+use inlay::{ArrowTable, ColumnSource, HostTable, QueryResult, TableSource, Value};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::ptr::NonNull;
 use std::sync::Arc;
+
+/// A table that Python code holds.
+#[pyclass(frozen, module = "inlay._inlay")]
+pub struct Table {
+    pub source: Arc<dyn TableSource>,
+}
+
+/// The query that an `inlay.Relation` is, and the tables that it names.
+pub fn query_of(
+    py: Python<'_>,
+    object: &Bound<'_, PyAny>,
+) -> PyResult<Option<(String, Vec<(String, HostTable)>)>> {
+    if !matches!(kind_of(object), Some(Kind::Relation)) {
+        return Ok(None);
+    }
+    let view = object.call_method0(pyo3::intern!(py, "_view"))?;
+    let (sql, tables): (String, Bound<'_, PyDict>) = view.extract()?;
+    Ok(Some((sql, tables_of(Some(&tables))?)))
+}
 
 /// Whether an object can be a table.
 pub fn is_table(object: &Bound<'_, PyAny>) -> bool {
@@ -21,7 +43,12 @@ enum Kind {
     Arrow,
     Pandas,
     LazyFrame,
+    Dataset,
+    Relation,
+    Answer,
     Columns,
+    /// What `inlay._tables` makes columns of: lists, dictionaries of lists, arrays.
+    Values,
 }
 
 fn kind_of(object: &Bound<'_, PyAny>) -> Option<Kind> {
@@ -29,40 +56,93 @@ fn kind_of(object: &Bound<'_, PyAny>) -> Option<Kind> {
     let module = class.module().map(|module| module.to_string()).unwrap_or_default();
     let name = class.name().map(|name| name.to_string()).unwrap_or_default();
     let of = |package: &str| module == package || module.starts_with(&format!("{package}."));
-    if of("pandas") && name == "DataFrame" {
+    if object.is_instance_of::<Answer>() {
+        Some(Kind::Answer)
+    } else if of("inlay") && name == "Relation" {
+        Some(Kind::Relation)
+    } else if of("pandas") && name == "DataFrame" {
         Some(Kind::Pandas)
     } else if of("polars") && name == "LazyFrame" {
         Some(Kind::LazyFrame)
+    } else if of("pyarrow") && (name.ends_with("Dataset") || name == "Scanner") {
+        Some(Kind::Dataset)
     } else if !object.is_instance_of::<pyo3::types::PyType>()
         && object.hasattr("__arrow_c_stream__").unwrap_or(false)
     {
         Some(Kind::Arrow)
     } else {
-        let dict = object.cast::<PyDict>().ok()?;
-        let is_array = |value: &Bound<'_, PyAny>| value.hasattr("__array__").unwrap_or(false);
-        let named = dict.keys().iter().all(|key| key.is_instance_of::<PyString>());
-        (!dict.is_empty() && named && dict.values().iter().all(|value| is_array(&value)))
-            .then_some(Kind::Columns)
+        values_kind(object)
     }
+}
+
+/// A dictionary of arrays, or what is made one: a dictionary of lists, a list of dictionaries or of arrays, an array.
+fn values_kind(object: &Bound<'_, PyAny>) -> Option<Kind> {
+    let is_array = |value: &Bound<'_, PyAny>| {
+        ["__array__", "__array_interface__"].iter().any(|name| value.hasattr(*name).unwrap_or(false))
+            && !value.is_instance_of::<pyo3::types::PyType>()
+    };
+    let is_list =
+        |value: &Bound<'_, PyAny>| value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
+    if let Ok(dict) = object.cast::<PyDict>() {
+        let (keys, values) = (dict.keys(), dict.values());
+        if dict.is_empty() || !keys.iter().all(|key| key.is_instance_of::<PyString>()) {
+            return None;
+        }
+        if values.iter().all(|value| is_array(&value)) {
+            return Some(Kind::Columns);
+        }
+        return values.iter().all(|value| is_array(&value) || is_list(&value)).then_some(Kind::Values);
+    }
+    if is_list(object) {
+        let first = object.get_item(0).ok()?;
+        return (first.is_instance_of::<PyDict>() || is_array(&first)).then_some(Kind::Values);
+    }
+    let has_rows = || object.getattr("shape").is_ok_and(|shape| shape.len().is_ok_and(|len| len > 0));
+    let is_bare = || !object.hasattr("shape").unwrap_or(true);
+    (is_array(object) && (has_rows() || is_bare())).then_some(Kind::Values)
 }
 
 /// The object as a table that is described as `name`.
 pub fn source(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TableSource>> {
+    if let Ok(table) = object.cast::<Table>() {
+        return Ok(Arc::clone(&table.get().source));
+    }
     match kind_of(object) {
         Some(Kind::Arrow) => from_arrow(py, name, object),
+        Some(Kind::Relation) => from_arrow(py, name, object),
         Some(Kind::LazyFrame) => from_arrow(py, name, &object.call_method0("collect")?),
+        Some(Kind::Dataset) => Ok(Arc::new(Dataset::new(py, name, object)?)),
+        Some(Kind::Answer) => match object.cast::<Answer>() {
+            Ok(answer) => from_result(py, name, answer.get().result()),
+            Err(error) => Err(error.into()),
+        },
+        Some(Kind::Values) => {
+            let columns = py.import("inlay._tables")?.getattr("columns_of")?.call1((object,))?;
+            from_columns(py, name, columns.cast::<PyDict>()?)
+        }
         Some(Kind::Columns) => from_columns(py, name, object.cast::<PyDict>()?),
         Some(Kind::Pandas) => from_pandas(py, name, object),
         None => {
             let class = object.get_type().fully_qualified_name()?.to_string();
-            let known =
-                "data frames, Arrow tables, objects with __arrow_c_stream__, dictionaries of NumPy arrays";
+            let known = "data frames of pandas and Polars, Arrow tables, readers and datasets, objects with \
+                         __arrow_c_stream__ or __array_interface__, NumPy arrays, dictionaries of arrays or lists, \
+                         lists of dictionaries";
             Err(misuse(py, format!("an object of type {class} cannot be a table; these can: {known}")))
         }
     }
 }
 
+fn from_result(py: Python<'_>, name: &str, result: &QueryResult) -> PyResult<Arc<dyn TableSource>> {
+    let source = py.detach(|| {
+        let column = |(index, name): (usize, &String)| Ok((name.clone(), result.column(index)?));
+        let columns = result.names().iter().enumerate().map(column).collect::<inlay::Result<Vec<_>>>()?;
+        ColumnSource::new(name, columns)
+    });
+    Ok(Arc::new(unwrapped(py, source)?))
+}
+
 fn from_arrow(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TableSource>> {
+    py.import("inlay._tables")?.getattr("note_read")?.call1((object,))?;
     let stream = arrow::import(py, object)?;
     // Reading may run Python code of a reader on this thread.
     let table = py.detach(|| ArrowTable::from_stream(name, stream));

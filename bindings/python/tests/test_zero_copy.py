@@ -140,8 +140,7 @@ def test_the_host_writes_to_its_own_copy(table: inlay.Connection, tmp_path: Path
 )
 def test_later_changes_do_not_reach_arrays_nor_results(table: inlay.Connection, change: str) -> None:
     held = table.execute("FROM t").fetchnumpy()
-    unread = table.sql("SELECT i, d FROM t")
-    assert unread is not None
+    unread = table.execute("SELECT i, d FROM t")
     table.execute(change)
     table.execute("CHECKPOINT")
     for arrays in (held, unread.fetchnumpy()):
@@ -172,8 +171,7 @@ def test_arrays_outlive_result_connection_and_file(table: inlay.Connection, tmp_
 
 
 def test_rows_that_were_not_read_end_with_the_database(table: inlay.Connection) -> None:
-    unread = table.sql("FROM t")
-    assert unread is not None
+    unread = table.sql("FROM t").execute()
     table.close()
     with pytest.raises(inlay.Error, match="closed before the rows of this result were read"):
         unread.fetchnumpy()

@@ -4,6 +4,8 @@
 //! lock, refuses closed connections and forked processes, and turns a panic into [`Error::Internal`]; whatever
 //! happened, the next statement works.
 
+mod described;
+
 use crate::database::Database;
 use crate::define::Dump;
 use crate::define::object::Prepared;
@@ -26,6 +28,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+pub use described::Described;
+
 /// The host is asked for signals this often while a statement runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Texts longer than this are not kept parsed.
@@ -40,10 +44,30 @@ pub struct Parameters {
     pub named: Vec<(String, Value)>,
 }
 
+/// What a host's object stands for in FROM.
+#[derive(Clone, Debug)]
+pub enum HostTable {
+    /// Rows.
+    Rows(Arc<dyn TableSource>),
+    /// A query, read as the text of a view is.
+    Query(String),
+}
+
+/// Which of its objects a host may give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostScope {
+    /// Those that came with the statement.
+    Given,
+    /// Also those that the caller sees by name.
+    Caller,
+    /// Also those that callers of the caller see.
+    Everywhere,
+}
+
 /// What a binding tells and is asked while a statement runs.
 pub trait Host: Send + Sync {
     /// A host's object that the program calls `name`, for a table name that nothing else has.
-    fn find_table(&self, name: &str) -> Result<Option<Arc<dyn TableSource>>>;
+    fn find_table(&self, name: &str, scope: HostScope) -> Result<Option<HostTable>>;
 
     /// Whether the program wants the statement to end. Asked on the thread that runs the statement only.
     fn is_interrupted(&self) -> bool;

@@ -5,7 +5,7 @@
 //!
 //! - `change`: INSERT, UPDATE, DELETE, MERGE. `define`: CREATE, ALTER, DROP. `maintain`: files.
 
-use crate::connection::{Host, OpenTransaction, Parameters, Session};
+use crate::connection::{Host, HostScope, HostTable, OpenTransaction, Parameters, Session};
 use crate::database::{Database, same_name};
 use crate::names::{self, Names};
 use crate::procedure;
@@ -14,7 +14,7 @@ use crate::result::{QueryResult, ResultKind};
 use crate::settings;
 use crate::table_rows::TableRows;
 use crate::transactions::{ModesExt, Transactions};
-use inlay_catalog::{DefinitionKind, MAIN, TableSource};
+use inlay_catalog::{DefinitionKind, MAIN};
 use inlay_exec::{Analysis, ExecContext};
 use inlay_kernels::limits::{self, Limits};
 use inlay_kernels::registry::{Ids, ResolveOptions};
@@ -70,6 +70,30 @@ pub(crate) fn statement(
     session.query = database.next_id();
     let limits = Limits { budget: MemoryBudget::new(FOLDED_BYTES_MAX), interrupt: given.interrupt.clone() };
     limits::with(limits, || retried(database, session, statement, given))
+}
+
+/// Names and types of what a query gives that changes nothing; `None` for other statements.
+pub(crate) fn described(
+    database: &Database,
+    session: &mut Session,
+    statement: &ast::Statement,
+    given: Given<'_>,
+) -> Result<Option<Vec<(String, LogicalType)>>> {
+    if !matches!(statement.kind, ast::StatementKind::Query(_)) {
+        return Ok(None);
+    }
+    session.query = database.next_id();
+    let limits = Limits { budget: MemoryBudget::new(FOLDED_BYTES_MAX), interrupt: given.interrupt.clone() };
+    limits::with(limits, || {
+        let transactions = match &session.transaction {
+            Some(open) => Arc::clone(&open.transactions),
+            None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
+        };
+        let run = Run { database, session, given, transactions, notes_reads: false };
+        let Statement::Query(query) = run.bind(statement)? else { return Ok(None) };
+        let types = output_types(&query);
+        Ok(Some(query.output.into_iter().map(|(_, name)| name).zip(types).collect()))
+    })
 }
 
 /// Carries out a statement, again if it is one of its own and another connection got in the way.
@@ -135,24 +159,33 @@ impl Run<'_> {
 
     /// Binds; table names that nothing has are looked for in the host.
     pub(crate) fn bind(&self, statement: &ast::Statement) -> Result<Statement> {
-        let mut found: Vec<(String, Arc<dyn TableSource>)> = Vec::new();
+        let mut found: Vec<(String, HostTable)> = Vec::new();
         let mut outcome = self.bind_in(&found, statement);
-        let Some(host) = self.given.host else { return outcome };
+        let Some(host) = self.given.host.filter(|_| outcome.is_err()) else { return outcome };
+        let is_on = |name: &str| {
+            let value = settings::get(name, self.database.settings(), &self.session.settings);
+            value.is_some_and(|value| value.to_string().eq_ignore_ascii_case("true"))
+        };
+        let scope = match (is_on("python_enable_replacements"), is_on("python_scan_all_frames")) {
+            (false, _) => HostScope::Given,
+            (true, false) => HostScope::Caller,
+            (true, true) => HostScope::Everywhere,
+        };
         while let Err(error) = &outcome {
             let Error::UndefinedTable { name, .. } = error.root() else { break };
             let name = name.clone();
             if found.len() == HOST_TABLES_MAX || found.iter().any(|(known, _)| *known == name) {
                 break;
             }
-            let Some(source) = host.find_table(&name)? else { break };
-            found.push((name, source));
+            let Some(table) = host.find_table(&name, scope)? else { break };
+            found.push((name, table));
             outcome = self.bind_in(&found, statement);
         }
         outcome
     }
 
     /// Names as the statement sees them.
-    pub(crate) fn names<'b>(&'b self, found: &'b [(String, Arc<dyn TableSource>)]) -> Names<'b> {
+    pub(crate) fn names<'b>(&'b self, found: &'b [(String, HostTable)]) -> Names<'b> {
         Names {
             database: self.database,
             transactions: &self.transactions,
@@ -211,7 +244,7 @@ impl Run<'_> {
 
     pub(crate) fn bind_in(
         &self,
-        found: &[(String, Arc<dyn TableSource>)],
+        found: &[(String, HostTable)],
         statement: &ast::Statement,
     ) -> Result<Statement> {
         let names = self.names(found);

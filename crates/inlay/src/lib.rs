@@ -35,10 +35,10 @@ mod system;
 mod table_rows;
 mod transactions;
 
-pub use connection::{Connection, Host, Parameters};
+pub use connection::{Connection, Described, Host, HostScope, HostTable, Parameters};
 pub use database::Database;
 pub use define::{Dump, DumpTable};
-pub use inlay_catalog::{TableSource, near_names};
+pub use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableSource, near_names};
 pub use inlay_exec::Progress;
 pub use inlay_formats::{ArrowTable, ColumnSource};
 pub use inlay_kernels::cast_value;

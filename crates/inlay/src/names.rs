@@ -1,5 +1,6 @@
 //! What names mean to a statement: tables and views of its transactions, then what the host registered.
 
+use crate::connection::HostTable;
 use crate::database::{Database, same_name};
 use crate::define::object::Prepared;
 use crate::settings::{self, SessionSettings};
@@ -7,7 +8,7 @@ use crate::system;
 use crate::transactions::Transactions;
 use inlay_catalog::{
     CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, SYSTEM, Sequence, SequenceSchema, TableEntry,
-    TableFunction, TableSource, ViewEntry, qualified,
+    TableFunction, ViewEntry, qualified,
 };
 use inlay_kernels::registry::ResolveOptions;
 use inlay_sql::binder::{self, BindContext, Databases};
@@ -23,7 +24,7 @@ pub(crate) struct Names<'a> {
     pub database: &'a Database,
     pub transactions: &'a Transactions,
     /// Host objects found for this statement, by the name it used.
-    pub found: &'a [(String, Arc<dyn TableSource>)],
+    pub found: &'a [(String, HostTable)],
     /// SET VARIABLE, by lower-case name.
     pub variables: &'a HashMap<String, Value>,
     /// PREPARE, by lower-case name.
@@ -96,6 +97,19 @@ impl Names<'_> {
         let columns = binder::view_columns(&context, database, key).unwrap_or_default();
         self.binds_view.store(false, Ordering::Relaxed);
         columns
+    }
+
+    /// What was found in the host.
+    fn of_host(&self, name: &str) -> Option<CatalogEntry> {
+        let (known, table) = self.found.iter().find(|(known, _)| same_name(known, name))?;
+        Some(match table {
+            HostTable::Rows(source) => CatalogEntry::Registered(Arc::clone(source)),
+            HostTable::Query(sql) => CatalogEntry::View(Arc::new(ViewEntry {
+                name: known.clone(),
+                aliases: Vec::new(),
+                sql: sql.clone(),
+            })),
+        })
     }
 
     /// Databases and what to look for in each, in order.
@@ -180,10 +194,9 @@ impl Databases for Names<'_> {
         if database.is_some_and(|database| !same_name(database, &self.current())) {
             return None;
         }
-        let found =
-            self.found.iter().find(|(known, _)| same_name(known, name)).map(|(_, source)| Arc::clone(source));
-        match self.database.registered(name).or(found) {
-            Some(source) => Some((self.current(), CatalogEntry::Registered(source))),
+        let registered = self.database.registered(name).map(CatalogEntry::Registered);
+        match registered.or_else(|| self.of_host(name)) {
+            Some(entry) => Some((self.current(), entry)),
             None if database.is_none() => system::entry(self, name),
             None => None,
         }

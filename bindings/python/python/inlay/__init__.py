@@ -16,18 +16,56 @@ import atexit
 import threading
 from typing import Any
 
-from inlay._inlay import Connection, Relation, __version__, _checkpoint_all, connect
+from inlay import exceptions, sqltypes
+from inlay._expression import (
+    CaseExpression,
+    CoalesceOperator,
+    ColumnExpression,
+    ConstantExpression,
+    DefaultExpression,
+    Expression,
+    FunctionExpression,
+    LambdaExpression,
+    SQLExpression,
+    StarExpression,
+)
+from inlay._inlay import Connection, __version__, _checkpoint_all, connect
+from inlay._methods import install as _install
+from inlay._relation import Relation
 from inlay.exceptions import (
+    BinderException,
+    CatalogException,
+    ConnectionException,
+    ConstraintException,
+    ConversionException,
     DatabaseError,
     DataError,
+    DependencyException,
     Error,
+    FatalException,
+    HTTPException,
     IntegrityError,
     InterfaceError,
     InternalError,
+    InternalException,
+    InterruptException,
+    InvalidInputException,
+    InvalidTypeException,
+    IOException,
+    NotImplementedException,
     NotSupportedError,
     OperationalError,
+    OutOfMemoryException,
+    OutOfRangeException,
+    ParserException,
+    PermissionException,
     ProgrammingError,
-    Warning,  # noqa: A004 - the name is DB-API's
+    SequenceException,
+    SerializationException,
+    SyntaxException,
+    TransactionException,
+    TypeMismatchException,
+    Warning,
 )
 
 apilevel = "2.0"
@@ -78,106 +116,106 @@ def default_connection() -> Connection:
         return _default
 
 
-def execute(query: str, parameters: Any = None, connection: Connection | None = None) -> Connection:
-    """Run SQL on the default connection; see `Connection.execute`."""
-    return (connection or default_connection()).execute(query, parameters)
+def set_default_connection(connection: Connection) -> None:
+    """Make a connection the one that the functions of this module use."""
+    global _default
+    with _lock:
+        _default = connection
 
 
-def executemany(query: str, parameters: Any, connection: Connection | None = None) -> Connection:
-    """Run a statement once per set of parameters on the default connection; see `Connection.executemany`."""
-    return (connection or default_connection()).executemany(query, parameters)
+def _of_default(name: str) -> Any:
+    """Make a function of a method: it uses the default connection, unless `connection` is another."""
+    method = getattr(Connection, name)
+
+    def function(*args: Any, connection: Connection | None = None, **options: Any) -> Any:
+        return getattr(connection or default_connection(), name)(*args, **options)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    function.__doc__ = f"`Connection.{name}` of the default connection. {method.__doc__ or ''}".strip()
+    return function
 
 
-def sql(query: str, parameters: Any = None, connection: Connection | None = None) -> Relation | None:
-    """Run a query on the default connection; see `Connection.sql`."""
-    return (connection or default_connection()).sql(query, parameters)
+_install()
+
+append = _of_default("append")
+array_type = _of_default("array_type")
+begin = _of_default("begin")
+checkpoint = _of_default("checkpoint")
+commit = _of_default("commit")
+cursor = duplicate = _of_default("cursor")
+decimal_type = _of_default("decimal_type")
+enum_type = _of_default("enum_type")
+execute = _of_default("execute")
+executemany = _of_default("executemany")
+fetch_arrow_table = to_arrow_table = _of_default("fetch_arrow_table")
+fetch_df_chunk = _of_default("fetch_df_chunk")
+fetch_record_batch = fetch_arrow_reader = to_arrow_reader = _of_default("fetch_record_batch")
+fetchall = _of_default("fetchall")
+fetchdf = fetch_df = _of_default("fetchdf")
+fetchmany = _of_default("fetchmany")
+fetchnumpy = _of_default("fetchnumpy")
+fetchone = _of_default("fetchone")
+from_arrow = _of_default("from_arrow")
+from_df = _of_default("from_df")
+from_parquet = read_parquet = _of_default("read_parquet")
+install_extension = load_extension = _of_default("install_extension")
+interrupt = _of_default("interrupt")
+list_type = _of_default("list_type")
+map_type = _of_default("map_type")
+pl = _of_default("pl")
+query_progress = _of_default("query_progress")
+read_csv = from_csv_auto = _of_default("read_csv")
+read_json = _of_default("read_json")
+register = _of_default("register")
+rollback = _of_default("rollback")
+row_type = struct_type = _of_default("struct_type")
+sql = query = from_query = _of_default("sql")
+sqltype = dtype = type = _of_default("sqltype")
+string_type = _of_default("string_type")
+table = _of_default("table")
+table_function = _of_default("table_function")
+tf = _of_default("tf")
+torch = _of_default("torch")
+union_type = _of_default("union_type")
+unregister = _of_default("unregister")
+values = _of_default("values")
+view = _of_default("view")
 
 
-query = sql
+def df(df: Any = None, *, connection: Connection | None = None) -> Any:
+    """Make a relation of a data frame; without one, fetch the default connection's last answer as one."""
+    connection = connection or default_connection()
+    return connection.df() if df is None else connection.from_df(df)
 
 
-def table(name: str, connection: Connection | None = None) -> Relation | None:
-    """Read a table of the default connection; see `Connection.table`."""
-    return (connection or default_connection()).table(name)
+def arrow(arrow_object: Any = None, *, connection: Connection | None = None) -> Any:
+    """Make a relation of an Arrow object; without one, fetch the default connection's last answer as a table."""
+    connection = connection or default_connection()
+    return connection.arrow() if arrow_object is None else connection.from_arrow(arrow_object)
 
 
-def register(name: str, table: Any, connection: Connection | None = None) -> Connection:
-    """Make an object a table of the default connection; see `Connection.register`."""
-    return (connection or default_connection()).register(name, table)
+def _of_frame(name: str) -> Any:
+    """Make a function of a relation's method, which is called for a data frame."""
+
+    def function(df: Any, *args: Any, connection: Connection | None = None, **options: Any) -> Any:
+        return getattr((connection or default_connection()).from_df(df), name)(*args, **options)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    function.__doc__ = f"`Relation.{name}` for a data frame or another object that can be a table."
+    return function
 
 
-def append(table_name: str, data: Any, by_name: bool = False, connection: Connection | None = None) -> Connection:
-    """Add rows to a table; see `Connection.append`."""
-    return (connection or default_connection()).append(table_name, data, by_name)
-
-
-def unregister(name: str, connection: Connection | None = None) -> Connection:
-    """Forget a registered object of the default connection."""
-    return (connection or default_connection()).unregister(name)
-
-
-def cursor(connection: Connection | None = None) -> Connection:
-    """Open another session of the default connection's database."""
-    return (connection or default_connection()).cursor()
-
-
-def fetchone(connection: Connection | None = None) -> tuple[Any, ...] | None:
-    """Fetch the next row of the default connection's last answer."""
-    row: tuple[Any, ...] | None = (connection or default_connection()).fetchone()
-    return row
-
-
-def fetchmany(size: int = 1, connection: Connection | None = None) -> list[tuple[Any, ...]]:
-    """Fetch up to `size` more rows of the default connection's last answer."""
-    rows: list[tuple[Any, ...]] = (connection or default_connection()).fetchmany(size)
-    return rows
-
-
-def fetchall(connection: Connection | None = None) -> list[tuple[Any, ...]]:
-    """Fetch all further rows of the default connection's last answer."""
-    rows: list[tuple[Any, ...]] = (connection or default_connection()).fetchall()
-    return rows
-
-
-def fetchnumpy(connection: Connection | None = None) -> dict[str, Any]:
-    """Fetch the default connection's last answer as NumPy arrays."""
-    arrays: dict[str, Any] = (connection or default_connection()).fetchnumpy()
-    return arrays
-
-
-def df(connection: Connection | None = None) -> Any:
-    """Fetch the default connection's last answer as a pandas data frame."""
-    return (connection or default_connection()).df()
-
-
-def arrow(connection: Connection | None = None) -> Any:
-    """Fetch the default connection's last answer as a `pyarrow.Table`."""
-    return (connection or default_connection()).arrow()
-
-
-def pl(connection: Connection | None = None) -> Any:
-    """Fetch the default connection's last answer as a Polars data frame."""
-    return (connection or default_connection()).pl()
-
-
-def begin(connection: Connection | None = None) -> Connection:
-    """Open a transaction on the default connection."""
-    return (connection or default_connection()).begin()
-
-
-def commit(connection: Connection | None = None) -> Connection:
-    """Commit the default connection's transaction."""
-    return (connection or default_connection()).commit()
-
-
-def rollback(connection: Connection | None = None) -> Connection:
-    """Undo the default connection's transaction."""
-    return (connection or default_connection()).rollback()
-
-
-def interrupt(connection: Connection | None = None) -> None:
-    """End the statement that runs on the default connection."""
-    (connection or default_connection()).interrupt()
+aggregate = _of_frame("aggregate")
+alias = _of_frame("set_alias")
+distinct = _of_frame("distinct")
+filter = _of_frame("filter")
+limit = _of_frame("limit")
+order = _of_frame("order")
+project = _of_frame("project")
+query_df = _of_frame("query")
+write_csv = _of_frame("write_csv")
 
 
 def close() -> None:
@@ -189,49 +227,137 @@ def close() -> None:
             _default = None
 
 
+DuckDBPyConnection = Connection
+DuckDBPyRelation = Relation
+__duckdb_version__ = "2.0.0"
+
 __all__ = [
     "BINARY",
     "DATETIME",
     "NUMBER",
     "ROWID",
     "STRING",
+    "BinderException",
+    "CaseExpression",
+    "CatalogException",
+    "CoalesceOperator",
+    "ColumnExpression",
     "Connection",
+    "ConnectionException",
+    "ConstantExpression",
+    "ConstraintException",
+    "ConversionException",
     "DBAPITypeObject",
     "DataError",
     "DatabaseError",
+    "DefaultExpression",
+    "DependencyException",
+    "DuckDBPyConnection",
+    "DuckDBPyRelation",
     "Error",
+    "Expression",
+    "FatalException",
+    "FunctionExpression",
+    "HTTPException",
+    "IOException",
     "IntegrityError",
     "InterfaceError",
     "InternalError",
+    "InternalException",
+    "InterruptException",
+    "InvalidInputException",
+    "InvalidTypeException",
+    "LambdaExpression",
+    "NotImplementedException",
     "NotSupportedError",
     "OperationalError",
+    "OutOfMemoryException",
+    "OutOfRangeException",
+    "ParserException",
+    "PermissionException",
     "ProgrammingError",
     "Relation",
+    "SQLExpression",
+    "SequenceException",
+    "SerializationException",
+    "StarExpression",
+    "SyntaxException",
+    "TransactionException",
+    "TypeMismatchException",
     "Warning",
     "__version__",
+    "aggregate",
+    "alias",
     "apilevel",
+    "append",
+    "array_type",
     "arrow",
     "begin",
+    "checkpoint",
     "close",
     "commit",
     "connect",
     "cursor",
+    "decimal_type",
     "default_connection",
     "df",
+    "distinct",
+    "dtype",
+    "duplicate",
+    "enum_type",
+    "exceptions",
     "execute",
     "executemany",
+    "fetch_arrow_reader",
+    "fetch_arrow_table",
+    "fetch_df",
+    "fetch_df_chunk",
+    "fetch_record_batch",
     "fetchall",
+    "fetchdf",
     "fetchmany",
     "fetchnumpy",
     "fetchone",
+    "from_arrow",
+    "from_csv_auto",
+    "from_df",
+    "from_parquet",
+    "from_query",
+    "install_extension",
     "interrupt",
+    "limit",
+    "list_type",
+    "load_extension",
+    "map_type",
+    "order",
     "paramstyle",
     "pl",
+    "project",
     "query",
+    "query_df",
+    "query_progress",
+    "read_csv",
+    "read_json",
+    "read_parquet",
     "register",
     "rollback",
+    "row_type",
+    "set_default_connection",
     "sql",
+    "sqltype",
+    "sqltypes",
+    "string_type",
+    "struct_type",
     "table",
+    "table_function",
+    "tf",
     "threadsafety",
+    "to_arrow_reader",
+    "to_arrow_table",
+    "torch",
+    "union_type",
     "unregister",
+    "values",
+    "view",
+    "write_csv",
 ]

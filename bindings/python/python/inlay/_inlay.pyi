@@ -4,6 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, TypeAlias, final
 
+from inlay._relation import Relation
+from inlay.sqltypes import SQLType
+
 __version__: str
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any] | None
@@ -56,17 +59,8 @@ class _Fetch:
     def df(self) -> Any:
         """Fetch a pandas data frame."""
 
-    def fetchdf(self) -> Any:
-        """Fetch a pandas data frame."""
-
     def arrow(self) -> Any:
         """Fetch a `pyarrow.Table`."""
-
-    def fetch_arrow_table(self) -> Any:
-        """Fetch a `pyarrow.Table`."""
-
-    def fetch_record_batch(self) -> Any:
-        """Fetch a `pyarrow.RecordBatchReader`."""
 
     def pl(self) -> Any:
         """Fetch a Polars data frame."""
@@ -120,15 +114,169 @@ class Connection(_Fetch):
     def executemany(self, query: str, parameters: Iterable[Parameters]) -> Connection:
         """Run one statement once per set of parameters, all or nothing."""
 
-    def sql(self, query: str, parameters: Parameters = None) -> Relation | None:
-        """Run a query and return its rows; None for statements without rows."""
+    def sql(
+        self, query: Any, params: Parameters = None, *, alias: str = "", parameters: Parameters = None
+    ) -> Relation | None:
+        """
+        Make a relation of a query, which runs when it is read.
 
-    def query(self, query: str, parameters: Parameters = None) -> Relation | None:
-        """Run a query and return its rows; None for statements without rows."""
+        Parameters
+        ----------
+        query
+            SQL. Of several statements all but the last run now; so does the last one unless it is a query that changes
+            nothing, and the relation has the rows that it gave: None if it gives none.
+        params
+            A sequence for ``?`` and ``$1``, a mapping for ``$name``.
+        alias
+            What further SQL may call the relation.
 
-    def table(self, name: str) -> Relation | None:
-        """Read a table."""
+        Raises
+        ------
+        inlay.ProgrammingError
+            Names or types do not fit: the query is bound now.
+        """
 
+    def query(
+        self, query: Any, params: Parameters = None, *, alias: str = "", parameters: Parameters = None
+    ) -> Relation | None:
+        """Make a relation of a query; see `sql`."""
+
+    def from_query(
+        self, query: Any, params: Parameters = None, *, alias: str = "", parameters: Parameters = None
+    ) -> Relation | None:
+        """Make a relation of a query; see `sql`."""
+
+    def table(self, table_name: str) -> Relation:
+        """Make a relation of a table."""
+
+    def view(self, view_name: str) -> Relation:
+        """Make a relation of a view."""
+
+    def values(self, *args: Any) -> Relation:
+        """Make a relation of values: one row of them, or of a list's items; or a row for each of several tuples."""
+
+    def from_df(self, df: Any) -> Relation:
+        """
+        Make a relation of an object, which is held as long as the relation is.
+
+        Data frames of pandas and Polars, Arrow tables, readers and datasets, NumPy arrays, dictionaries of arrays or
+        lists, lists of dictionaries, anything with ``__arrow_c_stream__``.
+        """
+
+    def from_arrow(self, df: Any) -> Relation:
+        """Make a relation of an object; see `from_df`."""
+
+    def table_function(self, name: str, parameters: Any = None) -> Relation:
+        """Make a relation of a table function's call; a mapping gives named parameters."""
+
+    def read_csv(self, path_or_buffer: Any, **options: Any) -> Relation:
+        """
+        Make a relation of CSV files.
+
+        Parameters
+        ----------
+        path_or_buffer
+            A path, which may be a pattern, a list of paths, or an open file, which is read now.
+        options
+            As in SQL (``delim``, ``types``, ``nullstr``, ...), or by their names in pandas (``sep``, ``dtype``,
+            ``na_values``, ``skiprows``, ...).
+        """
+
+    def from_csv_auto(self, path_or_buffer: Any, **options: Any) -> Relation:
+        """Make a relation of CSV files; see `read_csv`."""
+
+    def read_json(self, path_or_buffer: Any, **options: Any) -> Relation:
+        """Make a relation of JSON files, or of an open one."""
+
+    def read_parquet(self, path_or_buffer: Any, binary_as_string: bool = False, **options: Any) -> Relation:
+        """Make a relation of Parquet files, or of an open one."""
+
+    def from_parquet(self, path_or_buffer: Any, binary_as_string: bool = False, **options: Any) -> Relation:
+        """Make a relation of Parquet files; see `read_parquet`."""
+
+    def fetchdf(self) -> Any:
+        """Fetch a pandas data frame."""
+
+    def to_df(self) -> Any:
+        """Fetch a pandas data frame."""
+
+    def fetch_df_chunk(self, vectors_per_chunk: int = 1) -> Any:
+        """Fetch the next 2,048 rows, or so many times more, as a pandas data frame."""
+
+    def fetch_arrow_table(self) -> Any:
+        """Fetch a `pyarrow.Table`."""
+
+    def to_arrow_table(self) -> Any:
+        """Fetch a `pyarrow.Table`."""
+
+    def fetch_record_batch(self, rows_per_batch: int | None = None) -> Any:
+        """Fetch a `pyarrow.RecordBatchReader`; batches of about so many rows are converted when they are read."""
+
+    def fetch_arrow_reader(self, rows_per_batch: int | None = None) -> Any:
+        """Fetch a `pyarrow.RecordBatchReader`."""
+
+    def to_arrow_reader(self, rows_per_batch: int | None = None) -> Any:
+        """Fetch a `pyarrow.RecordBatchReader`."""
+
+    def torch(self) -> dict[str, Any]:
+        """Fetch a PyTorch tensor per column, of shape ``(n,)``."""
+
+    def tf(self) -> dict[str, Any]:
+        """Fetch a TensorFlow tensor per column, of shape ``(n,)``."""
+
+    def query_progress(self) -> float:
+        """How far the running query is, from 0 to 100; -1 while none runs. May be called from any thread."""
+
+    def install_extension(self, extension: str, **_options: Any) -> None:
+        """Do nothing: everything is built in."""
+
+    def load_extension(self, extension: str, **_options: Any) -> None:
+        """Do nothing: everything is built in."""
+
+    def sqltype(self, type_str: Any) -> SQLType:
+        """Make a type of its text, or of a Python type."""
+
+    def dtype(self, type_str: Any) -> SQLType:
+        """Make a type; see `sqltype`."""
+
+    def type(self, type_str: Any) -> SQLType:
+        """Make a type; see `sqltype`."""
+
+    def list_type(self, type: Any) -> SQLType:
+        """Lists of a type."""
+
+    def array_type(self, type: Any, size: int) -> SQLType:
+        """Arrays of a type."""
+
+    def struct_type(self, fields: Mapping[str, Any] | Iterable[Any]) -> SQLType:
+        """Structs with these fields."""
+
+    def row_type(self, fields: Mapping[str, Any] | Iterable[Any]) -> SQLType:
+        """Structs with these fields."""
+
+    def union_type(self, members: Mapping[str, Any]) -> SQLType:
+        """Unions of these members."""
+
+    def map_type(self, key: Any, value: Any) -> SQLType:
+        """Maps from one type to another."""
+
+    def decimal_type(self, width: int, scale: int) -> SQLType:
+        """Decimals of `width` digits, `scale` of them behind the point."""
+
+    def enum_type(self, name: str, type: Any, values: Iterable[str]) -> SQLType:
+        """Enumerations of these words."""
+
+    def string_type(self, collation: str = "") -> SQLType:
+        """Texts."""
+
+    def _describe(
+        self, query: str, tables: Mapping[str, Any]
+    ) -> tuple[str, tuple[list[str], list[str]] | None, dict[str, Any]]: ...
+    def _run(self, query: str, tables: Mapping[str, Any]) -> Any: ...
+    def _table(self, name: str, object: Any) -> Table: ...
+    @staticmethod
+    def _literal(value: Any) -> str: ...
+    def _setting(self, name: str) -> str | None: ...
     def fetch_df(self) -> Any:
         """Fetch a pandas data frame."""
 
@@ -136,8 +284,9 @@ class Connection(_Fetch):
         """
         Make an object a table.
 
-        Data frames of pandas and Polars, Arrow tables, batches and readers, anything with ``__arrow_c_stream__``, and
-        dictionaries of NumPy arrays. Memory is shared where layouts agree; the object is kept alive.
+        Data frames of pandas and Polars, Arrow tables, readers and datasets, NumPy arrays, dictionaries of arrays or
+        lists, lists of dictionaries, anything with ``__arrow_c_stream__``. Memory is shared where layouts agree; the
+        object is kept alive.
         """
 
     def unregister(self, name: str) -> Connection:
@@ -193,35 +342,26 @@ class Connection(_Fetch):
     def __exit__(self, *exception: object) -> None: ...
 
 @final
-class Relation(_Fetch):
-    """The rows of a query, all of them in every method. Its `repr` is a table."""
+class Answer(_Fetch):
+    """The rows of a statement, all of them in every method."""
 
     @property
-    def columns(self) -> list[str]:
-        """Column names."""
-
+    def columns(self) -> list[str]: ...
     @property
-    def types(self) -> list[str]:
-        """Column types."""
-
-    @property
-    def dtypes(self) -> list[str]:
-        """Column types."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-
-    def to_df(self) -> Any:
-        """Fetch a pandas data frame."""
-
-    def to_arrow_table(self) -> Any:
-        """Fetch a `pyarrow.Table`."""
-
-    def show(self, max_rows: int = 40, max_width: int = 160) -> None:
-        """Print the table."""
-
+    def types(self) -> list[str]: ...
+    def reader(self, rows_per_batch: int | None = None) -> Any: ...
+    def render(
+        self,
+        max_rows: int | None = None,
+        max_width: int | None = None,
+        max_col_width: int | None = None,
+        null_value: str | None = None,
+    ) -> str: ...
     def __len__(self) -> int: ...
+
+@final
+class Table:
+    """A table that Python code holds."""
 
 @final
 class ColumnMemory:

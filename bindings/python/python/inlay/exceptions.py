@@ -1,9 +1,14 @@
-"""The exceptions of DB-API 2.0. `sqlstate` is the five-character code of the SQL standard and PostgreSQL."""
+"""
+The exceptions of DB-API 2.0, and below them those that DuckDB's package has.
+
+`sqlstate` is the five-character code of the SQL standard and PostgreSQL, `position` the line and column of the text
+(from 1) that an error is about, `hint` what to do about it; each is None where there is nothing to say.
+"""
 
 from __future__ import annotations
 
 
-class Warning(Exception):  # noqa: A001, N818 - the name is DB-API's
+class Warning(Exception):  # noqa: N818 - the name is DB-API's
     """Something to know; never raised by the engine."""
 
 
@@ -11,6 +16,8 @@ class Error(Exception):
     """A statement or call failed. The connection works afterwards."""
 
     sqlstate: str | None = None
+    position: tuple[int, int] | None = None
+    hint: str | None = None
 
 
 class InterfaceError(Error):
@@ -47,3 +54,95 @@ class ProgrammingError(DatabaseError):
 
 class NotSupportedError(DatabaseError):
     """Valid SQL that this version does not run (class 0A)."""
+
+
+class BinderException(ProgrammingError):  # noqa: N818 - these names are DuckDB's
+    """Columns or types do not fit (class 42)."""
+
+
+class CatalogException(ProgrammingError):  # noqa: N818
+    """A table, view or function does not exist, or does already (42P01, 42883, 42P07)."""
+
+
+class ConnectionException(InterfaceError, OperationalError):  # noqa: N818
+    """The connection is closed (08003)."""
+
+
+class ConstraintException(IntegrityError):  # noqa: N818
+    """A row violates a constraint (class 23)."""
+
+
+class ConversionException(DataError):  # noqa: N818
+    """A text is no value of a type, or a file does not follow its format (22018, 22P04)."""
+
+
+class DependencyException(DatabaseError):  # noqa: N818
+    """Never raised: the engine says CatalogException."""
+
+
+class FatalException(DatabaseError):  # noqa: N818
+    """Never raised: no error makes a database unusable."""
+
+
+class IOException(OperationalError):  # noqa: N818
+    """A file cannot be opened, read or written, or another process has it (53100, 55P03, 58030)."""
+
+
+class HTTPException(IOException):
+    """Never raised."""
+
+
+class InternalException(InternalError):  # noqa: N818
+    """A defect of Inlay (XX000)."""
+
+
+class InterruptException(OperationalError):  # noqa: N818
+    """The statement was interrupted, or ran longer than it may (57014)."""
+
+
+class InvalidInputException(ProgrammingError):  # noqa: N818
+    """An argument, a setting or a Python object is not acceptable (21000, 22023)."""
+
+
+class InvalidTypeException(ProgrammingError):  # noqa: N818
+    """Never raised: the engine says BinderException."""
+
+
+class NotImplementedException(NotSupportedError):  # noqa: N818
+    """Valid SQL that this version does not run (class 0A)."""
+
+
+class OutOfMemoryException(OperationalError):  # noqa: N818
+    """The memory limit is reached (53200)."""
+
+
+class OutOfRangeException(DataError):  # noqa: N818
+    """A value is outside its type's range (22003)."""
+
+
+class ParserException(ProgrammingError):  # noqa: N818
+    """The text is not SQL (42601)."""
+
+
+class PermissionException(ProgrammingError):  # noqa: N818
+    """A file is out of reach (42501)."""
+
+
+class SequenceException(DatabaseError):  # noqa: N818
+    """Never raised: the engine says OutOfRangeException or CatalogException."""
+
+
+class SerializationException(OperationalError):  # noqa: N818
+    """A file is damaged (XX001)."""
+
+
+class SyntaxException(ParserException):
+    """Never raised: the engine says ParserException."""
+
+
+class TransactionException(OperationalError):  # noqa: N818
+    """A conflict, or BEGIN, COMMIT or ROLLBACK at the wrong time (classes 25, 40)."""
+
+
+class TypeMismatchException(DataError):  # noqa: N818
+    """Never raised: the engine says BinderException."""

@@ -1,4 +1,4 @@
-//! `inlay.Relation`: the rows of a query, to look at, to fetch, or to query again.
+//! The rows that a statement gave, of which `inlay.Relation` delivers what was asked for.
 
 use crate::arrow;
 use crate::cursor::{self, Cursor};
@@ -6,25 +6,25 @@ use crate::errors::unwrapped;
 use inlay::QueryResult;
 use inlay::render::{RenderOptions, render};
 use inlay::types::arrow::StringLayout;
-use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList};
 
-/// The rows of a query. Every method gives all rows, as in DuckDB; fetching row by row is a connection's.
+/// The rows of a statement. Every method gives all rows.
 #[pyclass(frozen, module = "inlay")]
-pub struct Relation {
+pub struct Answer {
     result: QueryResult,
     /// Rows that are still in a table are there while the database is open.
     _connection: inlay::Connection,
 }
 
-impl Relation {
-    /// A relation of these rows, which a connection delivered.
+impl Answer {
+    /// These rows, which a connection delivered.
     pub fn new(result: QueryResult, connection: inlay::Connection) -> Self {
         Self { result, _connection: connection }
     }
 
-    fn result(&self) -> &QueryResult {
+    /// The rows.
+    pub fn result(&self) -> &QueryResult {
         &self.result
     }
 
@@ -34,19 +34,9 @@ impl Relation {
 }
 
 #[pymethods]
-impl Relation {
+impl Answer {
     fn fetchall(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
         self.cursor().fetch_list(py, usize::MAX)
-    }
-
-    /// Called for names that are not there.
-    fn __getattr__(&self, name: &str) -> PyResult<()> {
-        Err(PyAttributeError::new_err(match name {
-            "fetchone" | "fetchmany" => format!(
-                "a relation has no {name}(), its methods give all rows; use fetchall(), or execute().{name}()"
-            ),
-            _ => format!("'Relation' object has no attribute '{name}'"),
-        }))
     }
 
     fn fetchnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -57,28 +47,13 @@ impl Relation {
         cursor::data_frame(py, self.result().clone())
     }
 
-    fn to_df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.df(py)
-    }
-
-    fn fetchdf<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.df(py)
-    }
-
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         arrow::table(py, self.result().clone())
     }
 
-    fn to_arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.arrow(py)
-    }
-
-    fn fetch_arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.arrow(py)
-    }
-
-    fn fetch_record_batch<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::reader(py, self.result().clone())
+    #[pyo3(signature = (rows_per_batch = None))]
+    fn reader<'py>(&self, py: Python<'py>, rows_per_batch: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
+        arrow::reader(py, self.result().clone(), rows_per_batch)
     }
 
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -110,16 +85,6 @@ impl Relation {
         self.result().types().iter().map(ToString::to_string).collect()
     }
 
-    #[getter]
-    fn dtypes(&self) -> Vec<String> {
-        self.types()
-    }
-
-    #[getter]
-    fn shape(&self) -> (usize, usize) {
-        (self.result().row_count(), self.result().types().len())
-    }
-
     fn __len__(&self) -> usize {
         self.result().row_count()
     }
@@ -128,16 +93,24 @@ impl Relation {
         self.fetchall(py)?.into_bound(py).try_iter()
     }
 
-    /// Prints the table.
-    #[pyo3(signature = (max_rows = 40, max_width = 160))]
-    fn show(&self, py: Python<'_>, max_rows: usize, max_width: usize) -> PyResult<()> {
-        let options = RenderOptions { rows_max: max_rows, width_max: max_width, ..RenderOptions::default() };
-        let text = py.detach(|| render(self.result(), options));
-        let text = unwrapped(py, text)?;
-        py.import("builtins")?.getattr("print")?.call1((text,)).map(|_| ())
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        unwrapped(py, py.detach(|| render(self.result(), RenderOptions::default())))
+    /// The table as text; `rows_total` is how many rows there are, of which these are the first.
+    #[pyo3(signature = (max_rows = None, max_width = None, max_col_width = None, null_value = None))]
+    fn render(
+        &self,
+        py: Python<'_>,
+        max_rows: Option<usize>,
+        max_width: Option<usize>,
+        max_col_width: Option<usize>,
+        null_value: Option<String>,
+    ) -> PyResult<String> {
+        let default = RenderOptions::default();
+        let options = RenderOptions {
+            rows_max: max_rows.unwrap_or(default.rows_max),
+            width_max: max_width.unwrap_or(default.width_max),
+            cell_max: max_col_width.unwrap_or(default.cell_max),
+            null: null_value.unwrap_or(default.null),
+            ..RenderOptions::default()
+        };
+        unwrapped(py, py.detach(|| render(self.result(), options)))
     }
 }

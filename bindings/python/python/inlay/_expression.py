@@ -1,0 +1,382 @@
+"""
+SQL expressions put together in Python, with the names of DuckDB's package.
+
+An expression is its SQL text. Nothing is checked before a relation that uses it is bound. Python values among
+expressions are constants; names are quoted, constants escaped, so neither can become SQL of its own.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from inlay._inlay import Connection
+from inlay.exceptions import InvalidInputException
+from inlay.sqltypes import sqltype
+
+
+def quote(name: str) -> str:
+    """Write a name so that it is taken literally."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_path(name: str) -> str:
+    """Write the name of a table, whose parts dots separate."""
+    return name if '"' in name else ".".join(quote(part) for part in name.split("."))
+
+
+def sql_of(value: Any) -> str:
+    """Write an expression, or a Python value as a constant."""
+    if isinstance(value, Expression):
+        return value._sql
+    literal: str = Connection._literal(value)
+    return literal
+
+
+_PARAMETER = re.compile(
+    r"""[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/
+    | \$(?P<tag>[A-Za-z_]\w*)?\$.*?\$(?P=tag)?\$ | \$\$.*?\$\$
+    | (?P<mark>\?)(?P<at>\d+)? | (?<![\w$])\$(?P<name>\w+)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def with_values(sql: str, parameters: Any) -> str:
+    """Put the values of parameters into a text, in place of ``?``, ``$1`` and ``$name``."""
+    if parameters is None:
+        return sql
+    if isinstance(parameters, (str, bytes)) or not hasattr(parameters, "__iter__"):
+        parameters = [parameters]
+    named = dict(parameters) if hasattr(parameters, "keys") else None
+    given = [] if named is not None else list(parameters)
+    used: set[Any] = set()
+    marks = 0
+
+    def value(match: re.Match[str]) -> str:
+        nonlocal marks
+        key: Any = match["name"] or match["at"]
+        if key is None and match["mark"] is None:
+            return match[0]
+        if key is None:
+            marks += 1
+            key = str(marks)
+        if named is None:
+            index = int(key) - 1 if key.isdigit() else -1
+            if not 0 <= index < len(given):
+                raise _bad(f"the statement needs a value for parameter {key}, and {len(given)} were given")
+            used.add(index)
+            return sql_of(given[index])
+        found = next((name for name in (key, f"${key}") if name in named), None)
+        if found is None:
+            raise _bad(f"the statement needs a value for ${key}")
+        used.add(found)
+        return sql_of(named[found])
+
+    text = _PARAMETER.sub(value, sql)
+    if named is None and len(used) < len(given):
+        raise _bad(f"the statement takes {len(used)} parameters, and {len(given)} were given")
+    return text
+
+
+def _bad(message: str) -> InvalidInputException:
+    error = InvalidInputException(message)
+    error.sqlstate = "22023"
+    return error
+
+
+class Expression:
+    """
+    An expression over the columns of a relation.
+
+    Operators of Python are those of SQL: ``+ - * / // % **``, comparisons (``==`` gives NULL for NULL), ``& | ~`` for
+    AND, OR and NOT.
+
+    Examples
+    --------
+    >>> str((ColumnExpression("km") * 2).alias("both ways"))
+    '("km" * 2)'
+    """
+
+    __slots__ = ("_alias", "_branches", "_else", "_name", "_nulls", "_order", "_sql")
+    __hash__ = object.__hash__
+
+    def __init__(self, sql: str, name: str | None = None) -> None:
+        self._sql = sql
+        self._name = name
+        self._alias: str | None = None
+        self._order = ""
+        self._nulls = ""
+        self._branches: tuple[tuple[str, str], ...] = ()
+        self._else: str | None = None
+
+    def __str__(self) -> str:
+        return self._sql
+
+    __repr__ = __str__
+
+    def __bool__(self) -> bool:
+        message = "an expression is neither true nor false before a query uses it; write & | ~ for and, or, not"
+        raise TypeError(message)
+
+    def get_name(self) -> str:
+        """Return the name of its column in a result: its alias, the column's name, or its text."""
+        return self._alias or self._name or self._sql
+
+    def show(self) -> None:
+        """Print it."""
+        print(self._sql)
+
+    def as_select(self) -> str:
+        """Write it for SELECT."""
+        return f"{self._sql} AS {quote(self._alias)}" if self._alias else self._sql
+
+    def as_order(self) -> str:
+        """Write it for ORDER BY."""
+        return f"{self._sql}{self._order}{self._nulls}"
+
+    def _with(self, **changes: Any) -> Expression:
+        other = copy.copy(self)
+        for name, value in changes.items():
+            setattr(other, name, value)
+        return other
+
+    def alias(self, name: str) -> Expression:
+        """Name its column."""
+        return self._with(_alias=name)
+
+    def asc(self) -> Expression:
+        """Sort small values first."""
+        return self._with(_order=" ASC")
+
+    def desc(self) -> Expression:
+        """Sort large values first."""
+        return self._with(_order=" DESC")
+
+    def nulls_first(self) -> Expression:
+        """Sort NULL before all values."""
+        return self._with(_nulls=" NULLS FIRST")
+
+    def nulls_last(self) -> Expression:
+        """Sort NULL behind all values."""
+        return self._with(_nulls=" NULLS LAST")
+
+    def cast(self, type: Any) -> Expression:
+        """Convert to a type; what cannot be converted is an error."""
+        return Expression(f"CAST({self._sql} AS {sqltype(type)})")
+
+    def try_cast(self, type: Any) -> Expression:
+        """Convert to a type; what cannot be converted is NULL."""
+        return Expression(f"TRY_CAST({self._sql} AS {sqltype(type)})")
+
+    def collate(self, collation: str) -> Expression:
+        """Compare by a collation."""
+        return Expression(f"({self._sql} COLLATE {collation})")
+
+    def isnull(self) -> Expression:
+        """Whether it is NULL."""
+        return Expression(f"({self._sql} IS NULL)")
+
+    def isnotnull(self) -> Expression:
+        """Whether it is not NULL."""
+        return Expression(f"({self._sql} IS NOT NULL)")
+
+    is_null = isnull
+    is_not_null = isnotnull
+
+    def isin(self, *values: Any) -> Expression:
+        """Whether it is one of the values."""
+        return Expression(f"({self._sql} IN ({', '.join(map(sql_of, values))}))")
+
+    def isnotin(self, *values: Any) -> Expression:
+        """Whether it is none of the values."""
+        return Expression(f"({self._sql} NOT IN ({', '.join(map(sql_of, values))}))")
+
+    def between(self, lower: Any, upper: Any) -> Expression:
+        """Whether it is at least `lower` and at most `upper`."""
+        return Expression(f"({self._sql} BETWEEN {sql_of(lower)} AND {sql_of(upper)})")
+
+    def like(self, pattern: Any) -> Expression:
+        """Whether a text matches a pattern of ``%`` and ``_``."""
+        return self._binary("LIKE", pattern)
+
+    def ilike(self, pattern: Any) -> Expression:
+        """Whether a text matches a pattern, whatever its case."""
+        return self._binary("ILIKE", pattern)
+
+    def when(self, condition: Any, value: Any) -> Expression:
+        """Add a branch to a CASE."""
+        if not self._branches:
+            raise _bad("when() adds to a CASE; CaseExpression(condition, value) begins one")
+        return _case((*self._branches, (sql_of(condition), sql_of(value))), self._else)
+
+    def otherwise(self, value: Any) -> Expression:
+        """End a CASE with the value for all other rows; NULL without."""
+        if not self._branches:
+            raise _bad("otherwise() ends a CASE; CaseExpression(condition, value) begins one")
+        return _case(self._branches, sql_of(value))
+
+    def over(self, partition_by: Any = None, order_by: Any = None) -> Expression:
+        """Make a window function of it."""
+        parts = []
+        if partition_by is not None:
+            parts.append("PARTITION BY " + ", ".join(map(_column_or_sql, _each(partition_by))))
+        if order_by is not None:
+            parts.append("ORDER BY " + ", ".join(map(order_text, _each(order_by))))
+        return Expression(f"{self._sql} OVER ({' '.join(parts)})")
+
+    def _binary(self, operator: str, other: Any, reflected: bool = False) -> Expression:
+        left, right = (sql_of(other), self._sql) if reflected else (self._sql, sql_of(other))
+        return Expression(f"({left} {operator} {right})")
+
+    def __add__(self, other: Any) -> Expression:
+        return self._binary("+", other)
+
+    def __radd__(self, other: Any) -> Expression:
+        return self._binary("+", other, True)
+
+    def __sub__(self, other: Any) -> Expression:
+        return self._binary("-", other)
+
+    def __rsub__(self, other: Any) -> Expression:
+        return self._binary("-", other, True)
+
+    def __mul__(self, other: Any) -> Expression:
+        return self._binary("*", other)
+
+    def __rmul__(self, other: Any) -> Expression:
+        return self._binary("*", other, True)
+
+    def __truediv__(self, other: Any) -> Expression:
+        return self._binary("/", other)
+
+    def __rtruediv__(self, other: Any) -> Expression:
+        return self._binary("/", other, True)
+
+    def __floordiv__(self, other: Any) -> Expression:
+        return self._binary("//", other)
+
+    def __rfloordiv__(self, other: Any) -> Expression:
+        return self._binary("//", other, True)
+
+    def __mod__(self, other: Any) -> Expression:
+        return self._binary("%", other)
+
+    def __rmod__(self, other: Any) -> Expression:
+        return self._binary("%", other, True)
+
+    def __pow__(self, other: Any) -> Expression:
+        return self._binary("**", other)
+
+    def __rpow__(self, other: Any) -> Expression:
+        return self._binary("**", other, True)
+
+    def __and__(self, other: Any) -> Expression:
+        return self._binary("AND", other)
+
+    def __rand__(self, other: Any) -> Expression:
+        return self._binary("AND", other, True)
+
+    def __or__(self, other: Any) -> Expression:
+        return self._binary("OR", other)
+
+    def __ror__(self, other: Any) -> Expression:
+        return self._binary("OR", other, True)
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        return self._binary("=", other)
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return self._binary("!=", other)
+
+    def __lt__(self, other: Any) -> Expression:
+        return self._binary("<", other)
+
+    def __le__(self, other: Any) -> Expression:
+        return self._binary("<=", other)
+
+    def __gt__(self, other: Any) -> Expression:
+        return self._binary(">", other)
+
+    def __ge__(self, other: Any) -> Expression:
+        return self._binary(">=", other)
+
+    def __neg__(self) -> Expression:
+        return Expression(f"(- {self._sql})")
+
+    def __invert__(self) -> Expression:
+        return Expression(f"(NOT {self._sql})")
+
+    def __getitem__(self, key: Any) -> Expression:
+        if isinstance(key, slice):
+            ends = ["" if end is None else sql_of(end) for end in (key.start, key.stop)]
+            return Expression(f"{self._sql}[{ends[0]}:{ends[1]}]")
+        return Expression(f"{self._sql}[{sql_of(key)}]")
+
+
+def _each(values: Any) -> Iterable[Any]:
+    return values if isinstance(values, (list, tuple)) else (values,)
+
+
+def _column_or_sql(value: Any) -> str:
+    return quote(value) if isinstance(value, str) else sql_of(value)
+
+
+def order_text(value: Any) -> str:
+    """Write an item of ORDER BY: a text as it is, an expression with its direction."""
+    return value if isinstance(value, str) else value.as_order() if isinstance(value, Expression) else sql_of(value)
+
+
+def _case(branches: tuple[tuple[str, str], ...], otherwise: str | None) -> Expression:
+    text = " ".join(f"WHEN {condition} THEN {value}" for condition, value in branches)
+    end = f" ELSE {otherwise}" if otherwise is not None else ""
+    return Expression(f"(CASE {text}{end} END)")._with(_branches=branches, _else=otherwise)
+
+
+def ColumnExpression(*names: str) -> Expression:  # noqa: N802 - DuckDB's name, as those below
+    """Name a column; before its name may stand those of its table, schema and database."""
+    return Expression(".".join("*" if name == "*" else quote(name) for name in names), names[-1])
+
+
+def ConstantExpression(value: Any) -> Expression:  # noqa: N802
+    """Make a constant of a Python value."""
+    return Expression(sql_of(value))
+
+
+def FunctionExpression(function_name: str, *args: Any) -> Expression:  # noqa: N802
+    """Call a function."""
+    name = function_name if re.fullmatch(r"\w+", function_name) else quote_path(function_name)
+    return Expression(f"{name}({', '.join(map(sql_of, args))})")
+
+
+def CaseExpression(condition: Any, value: Any) -> Expression:  # noqa: N802
+    """Begin a CASE, to which `when` adds branches and `otherwise` the rest."""
+    return _case(((sql_of(condition), sql_of(value)),), None)
+
+
+def CoalesceOperator(*args: Any) -> Expression:  # noqa: N802
+    """Take the first value that is not NULL."""
+    return Expression(f"COALESCE({', '.join(map(sql_of, args))})")
+
+
+def StarExpression(*, exclude: Iterable[str | Expression] | None = None) -> Expression:  # noqa: N802
+    """Take all columns but those excluded."""
+    names = [quote(name) if isinstance(name, str) else sql_of(name) for name in exclude or ()]
+    return Expression(f"* EXCLUDE ({', '.join(names)})" if names else "*")
+
+
+def LambdaExpression(lhs: str | Expression | tuple[str | Expression, ...], rhs: Any) -> Expression:  # noqa: N802
+    """Make a function of its parameters' names and what it gives, for functions on lists."""
+    names = [quote(name) if isinstance(name, str) else sql_of(name) for name in _each(lhs)]
+    return Expression(f"lambda {', '.join(names)}: {sql_of(rhs)}")
+
+
+def SQLExpression(expression: str) -> Expression:  # noqa: N802
+    """Take SQL as it is."""
+    return Expression(f"({expression})" if re.search(r"\W", expression) else expression)
+
+
+def DefaultExpression() -> Expression:  # noqa: N802
+    """Take the default of a column, in INSERT and UPDATE."""
+    return Expression("DEFAULT")

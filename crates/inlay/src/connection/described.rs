@@ -1,0 +1,49 @@
+//! What the last statement of a text gives, without running it: for hosts whose relations run when they are read.
+
+use crate::connection::{Connection, Host, Parameters, check_parameter_count};
+use crate::execute::{self, Given};
+use inlay_types::{LogicalType, Result, Value};
+use std::sync::Arc;
+
+/// The last statement of a text, the others of which were run.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// Its own text.
+    pub sql: String,
+    /// Names and types of its columns, if it is a query that changes nothing.
+    pub columns: Option<Vec<(String, LogicalType)>>,
+}
+
+impl Connection {
+    /// Runs all statements of `sql` but the last one, and binds that one if it is a query.
+    pub fn describe_with(
+        &self,
+        sql: &str,
+        parameters: &Parameters,
+        host: Option<&Arc<dyn Host>>,
+    ) -> Result<Described> {
+        self.guarded(
+            |session, interrupt| {
+                let statements = session.parse(sql)?;
+                let Some((last, first)) = statements.split_last() else {
+                    return Ok(Described { sql: String::new(), columns: None });
+                };
+                let host = host.map(|host| &**host);
+                for statement in first {
+                    self.run(session, statement, &Parameters::default(), host, interrupt)?;
+                }
+                check_parameter_count(last, parameters)?;
+                let given = Given { parameters, host, interrupt };
+                let columns = execute::described(&self.database()?, session, last, given)?;
+                Ok(Described { sql: last.text().trim().to_string(), columns })
+            },
+            host,
+        )
+    }
+
+    /// The value of a setting of the session or its database; `None` also while a statement runs.
+    pub fn setting(&self, name: &str) -> Option<Value> {
+        let session = self.0.session.try_lock()?;
+        crate::settings::get(name, self.database().ok()?.settings(), &session.settings)
+    }
+}
