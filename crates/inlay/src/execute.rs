@@ -315,6 +315,9 @@ impl Run<'_> {
             Statement::ExportDatabase { database, directory, format, options } => {
                 self.export_database(&database, &directory, format, &options)
             }
+            Statement::CopyDatabase { source, target, schema, rows } => {
+                self.copy_database(&source, target, schema, rows)
+            }
             Statement::ImportDatabase { database, directory } => self.import_database(database, &directory),
         }
     }

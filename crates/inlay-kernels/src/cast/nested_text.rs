@@ -263,7 +263,7 @@ impl Json<'_> {
             b'"' => self.string(),
             b't' => self.word(b"true"),
             b'f' => self.word(b"false"),
-            b'n' => self.word(b"null"),
+            b'n' if self.bytes[self.at..].starts_with(b"null") => self.word(b"null"),
             _ => self.number(),
         }
     }
@@ -307,6 +307,14 @@ impl Json<'_> {
     fn number(&mut self) -> Option<()> {
         if self.bytes.get(self.at) == Some(&b'-') {
             self.at += 1;
+        }
+        // As DuckDB: NaN and infinity are numbers.
+        for word in [&b"infinity"[..], b"inf", b"nan"] {
+            let found = self.bytes.get(self.at..self.at + word.len());
+            if found.is_some_and(|found| found.eq_ignore_ascii_case(word)) {
+                self.at += word.len();
+                return Some(());
+            }
         }
         let leading_zero = self.bytes.get(self.at) == Some(&b'0');
         let count = self.digits()?;

@@ -39,6 +39,7 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::List, functions: nested::sort::FUNCTIONS },
     Table { category: Category::List, functions: nested::folds::FUNCTIONS },
     Table { category: Category::List, functions: nested::series::FUNCTIONS },
+    Table { category: Category::List, functions: nested::bins::FUNCTIONS },
     Table { category: Category::List, functions: nested::split::FUNCTIONS },
     Table { category: Category::Text, functions: nested::joined::FUNCTIONS },
     Table { category: Category::List, functions: nested::vectors::FUNCTIONS },

@@ -226,6 +226,16 @@ impl Binder<'_> {
             AlterAction::RenameConstraint { name, new_name } => {
                 self.rename_constraint(altering, name, new_name)
             }
+            AlterAction::Field { path, change } => {
+                let Some((name, rest)) = path.split_first() else { return Ok(()) };
+                let index = index(self, altering, name)?;
+                let value = super::build::Build(name.pos).column(name.value.clone());
+                let ty = altering.schema.columns[index].ty.clone();
+                match self.with_field_changed(value, &ty, rest, change)? {
+                    Some((ty, value)) => self.set_type(altering, index, ty, Some(&value), name.pos),
+                    None => Ok(()),
+                }
+            }
         }
     }
 

@@ -222,7 +222,8 @@ impl Binder<'_> {
     /// A comparison, both sides brought to one type.
     pub(super) fn comparison(&self, op: CompareOp, left: Expr, right: Expr, pos: Pos) -> Result<Expr> {
         let (left, right) = self.collated_pair(left, right, pos)?;
-        let Some(ty) = comparison_type(&left, &right) else {
+        let Some(ty) = comparison_type(&left, &right).map(|ty| self.unless_text(ty, op, &left, &right))
+        else {
             let (left, right) = (left.ty(), right.ty());
             let message =
                 format!("cannot compare {left} {} {right}: convert one side with CAST", op.symbol());
@@ -230,6 +231,22 @@ impl Binder<'_> {
         };
         let ty = if ty == LogicalType::Null { LogicalType::Integer } else { ty };
         Ok(Expr::compare(op, self.cast_to(left, ty.clone(), pos)?, self.cast_to(right, ty, pos)?))
+    }
+
+    /// An enum compares with a text as text. Where only equality counts, a literal that is one of its values keeps it
+    /// an enum, so that a column needs no cast.
+    fn unless_text(&self, ty: LogicalType, op: CompareOp, left: &Expr, right: &Expr) -> LogicalType {
+        use CompareOp::{Distinct, Eq, NotDistinct, NotEq};
+        if !matches!(ty, LogicalType::Enum(_)) {
+            return ty;
+        }
+        let is_text = |side: &Expr| side.ty() == LogicalType::Varchar;
+        let text = if is_text(left) { left } else { right };
+        if !is_text(text) {
+            return ty;
+        }
+        let is_member = literal(text).is_some_and(|value| self.cast_literal(value, &ty).is_ok());
+        if is_member && matches!(op, Eq | NotEq | Distinct | NotDistinct) { ty } else { LogicalType::Varchar }
     }
 
     /// The type that all of `exprs` meet in; NULL's if nothing has a type.
@@ -257,7 +274,9 @@ impl Binder<'_> {
             let own = value.logical_type();
             // Beside documents a text stays what it is: it may be no document.
             let is_text = matches!(value, Value::Varchar(_)) && *ty != LogicalType::Json;
-            let adapts = is_text && *ty != LogicalType::Null;
+            let is_of_enum = matches!(ty, LogicalType::Enum(_))
+                && !(place == "IN" && self.cast_literal(value, ty).is_ok());
+            let adapts = is_text && *ty != LogicalType::Null && !is_of_enum;
             if *ty == LogicalType::Null {
                 *ty = own;
             } else if !adapts && (widens(&own, ty, place) || exact(value, ty).is_none()) {
@@ -309,6 +328,9 @@ fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
         _ => {}
     }
     match (left_ty.clone(), right_ty.clone()) {
+        (LogicalType::Varchar, LogicalType::Enum(_)) | (LogicalType::Enum(_), LogicalType::Varchar) => {
+            Some(LogicalType::Varchar)
+        }
         // Text is read as the other side's type, as in DuckDB, whatever the other side is.
         (LogicalType::Varchar, other) | (other, LogicalType::Varchar) => Some(other),
         _ => meet(left_ty, right_ty),

@@ -285,6 +285,11 @@ impl Binder<'_> {
             self.add_relation(&name, named_columns(&bound.output), alias)?;
             return Ok(bound.plan);
         }
+        if super::histogram::is_histogram(&name) {
+            let bound = self.histogram(&name, call)?;
+            self.add_relation(&name, named_columns(&bound.output), alias)?;
+            return Ok(bound.plan);
+        }
         if matches!(name.as_str(), "json_each" | "json_tree" | "json_each_text" | "jsonb_each_text") {
             return self.rows_of_structs(call, ordinality, alias);
         }

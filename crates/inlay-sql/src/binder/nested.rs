@@ -3,7 +3,7 @@
 use super::Binder;
 use super::coerce::arg_type;
 use super::scope::Resolved;
-use crate::parser::ast::{FunctionCall, Ident, Pos};
+use crate::parser::ast::{Expr as Expression, ExprKind, FunctionCall, Ident, Pos};
 use crate::parser::nested::{SLICE, SUBSCRIPT};
 use crate::plan::Expr;
 use inlay_catalog::near_names;
@@ -105,7 +105,14 @@ impl Binder<'_> {
 
     fn call_with_names(&mut self, name: &str, call: &FunctionCall, pos: Pos) -> Result<Expr> {
         let mut args = self.exprs(&call.arguments)?;
-        let mut names: Vec<Option<Arc<str>>> = vec![None; args.len()];
+        // A column that stands there by itself gives its field its name.
+        let own_name = |argument: &Expression| match &argument.kind {
+            ExprKind::Column(parts) if name == "struct_pack" => {
+                parts.last().map(|part| Arc::from(part.value.as_str()))
+            }
+            _ => None,
+        };
+        let mut names: Vec<Option<Arc<str>>> = call.arguments.iter().map(own_name).collect();
         for (name, value) in &call.named {
             args.push(self.expr(value)?);
             names.push(Some(Arc::from(name.value.as_str())));

@@ -52,6 +52,14 @@ impl Binder<'_> {
             StatementKind::ImportDatabase { directory } => {
                 Statement::ImportDatabase { database: self.current_database(), directory: directory.clone() }
             }
+            StatementKind::CopyDatabase { source, target, schema, rows } => {
+                let (from, to) = (self.known_database(source)?, self.known_database(target)?);
+                if same_name(&from, &to) {
+                    let message = "COPY FROM DATABASE needs two databases, this is one";
+                    return Err(self.at(Error::bind(message), target.pos));
+                }
+                Statement::CopyDatabase { source: from, target: to, schema: *schema, rows: *rows }
+            }
             _ => return Err(Error::internal("no statement about databases")),
         })
     }

@@ -100,6 +100,7 @@ impl Binder<'_> {
             | StatementKind::Use(_)
             | StatementKind::ExportDatabase { .. }
             | StatementKind::ImportDatabase { .. }
+            | StatementKind::CopyDatabase { .. }
             | StatementKind::Checkpoint { .. } => self.database_statement(&statement.kind)?,
             StatementKind::Object(object) => self.object_statement(object)?,
             StatementKind::ShowTables { of } => {

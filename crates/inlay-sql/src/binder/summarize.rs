@@ -17,6 +17,13 @@ const NUMBER: &str = "(number)";
 impl Binder<'_> {
     /// `(DESCRIBE ..)` and its like in FROM.
     pub(super) fn shown(&mut self, statement: &StatementKind, alias: Option<&TableAlias>) -> Result<Plan> {
+        if let StatementKind::Pragma { name, arguments } = statement {
+            // SHOW SCHEMAS and its like are functions.
+            let build = Build(name.pos);
+            let call = build.function(&format!("pragma_{}", name.value), arguments.clone());
+            let alias = alias.cloned();
+            return self.table_ref(&TableRef::Function { call, alias, lateral: false, ordinality: false });
+        }
         let (bound, name) = match statement {
             StatementKind::Describe(query) => (self.described(query)?, "describe"),
             StatementKind::Summarize(query) => (self.summarized(query)?, "summarize"),

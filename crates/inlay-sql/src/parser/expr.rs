@@ -389,7 +389,7 @@ impl Context<'_, '_> {
     }
 
     /// `INTERVAL '3' MONTH` and `INTERVAL 3 MONTH` become text that the interval type reads; any other
-    /// amount becomes a call of `to_months(amount)`.
+    /// amount becomes a call of `to_months(amount)`. Of a fraction of a unit above seconds only the whole part counts.
     fn interval(&self, interval: ast::Interval, pos: Pos) -> Result<Expr> {
         if interval.last_field.is_some() {
             return Err(self.at(unsupported("INTERVAL from one field TO another"), pos));
@@ -399,7 +399,13 @@ impl Context<'_, '_> {
         let text = match (&amount.kind, &unit) {
             (ExprKind::Literal(Literal::String(text)), None) => text.clone(),
             (ExprKind::Literal(Literal::String(text) | Literal::Number(text)), Some(unit)) => {
-                format!("{} {unit}", text.trim())
+                let text = text.trim();
+                match text.parse::<f64>() {
+                    Ok(number) if !keeps_fraction(unit) && text.contains(['.', 'e', 'E']) => {
+                        format!("{:.0} {unit}", number.trunc())
+                    }
+                    _ => format!("{text} {unit}"),
+                }
             }
             (_, Some(unit)) => {
                 let plural = if unit.ends_with('s') { unit.clone() } else { format!("{unit}s") };
@@ -408,18 +414,16 @@ impl Context<'_, '_> {
                     "millenniums" => "millennia".to_string(),
                     _ => plural,
                 };
+                let amount = if keeps_fraction(unit) {
+                    cast(amount, LogicalType::Double, pos)
+                } else {
+                    let is_time = ["hour", "minute", "microsecond"].iter().any(|time| unit.starts_with(time));
+                    let whole = call("trunc", vec![cast(amount, LogicalType::Double, pos)], pos);
+                    cast(whole, if is_time { LogicalType::BigInt } else { LogicalType::Integer }, pos)
+                };
                 return Ok(call(&format!("to_{plural}"), vec![amount], pos));
             }
-            (_, None) => {
-                return Ok(Expr {
-                    kind: ExprKind::Cast {
-                        expr: Box::new(amount),
-                        data_type: LogicalType::Interval,
-                        try_cast: false,
-                    },
-                    pos,
-                });
-            }
+            (_, None) => return Ok(cast(amount, LogicalType::Interval, pos)),
         };
         Ok(Expr { kind: ExprKind::Literal(Literal::Typed(LogicalType::Interval, text)), pos })
     }
@@ -521,6 +525,15 @@ pub(super) fn call(name: &str, arguments: Vec<Expr>, pos: Pos) -> Expr {
         order_by: vec![],
     };
     Expr { kind: ExprKind::Function(call), pos }
+}
+
+fn cast(expr: Expr, data_type: LogicalType, pos: Pos) -> Expr {
+    Expr { kind: ExprKind::Cast { expr: Box::new(expr), data_type, try_cast: false }, pos }
+}
+
+/// Units of an interval that have fractions.
+fn keeps_fraction(unit: &str) -> bool {
+    unit.starts_with("second") || unit.starts_with("millisecond")
 }
 
 fn is_token(token: &Token, operator: &str) -> bool {

@@ -13,6 +13,7 @@ mod convert;
 mod define;
 mod dialect;
 mod expr;
+mod fields;
 mod friendly;
 mod grouping;
 mod guard;

@@ -198,6 +198,22 @@ impl Reader<'_> {
         Ok(StatementKind::ExportDatabase { database, directory, options })
     }
 
+    /// `COPY FROM DATABASE source TO target [(SCHEMA | DATA)]`, behind COPY FROM DATABASE.
+    pub(super) fn copy_database(&mut self) -> Result<StatementKind> {
+        let source = self.identifier()?;
+        self.expect_word("to")?;
+        let target = self.identifier()?;
+        let (mut schema, mut rows) = (true, true);
+        if self.parser.consume_token(&Token::LParen) {
+            (schema, rows) = (self.word("schema"), self.word("data"));
+            if schema == rows {
+                return self.syntax("SCHEMA or DATA");
+            }
+            self.expect(&Token::RParen)?;
+        }
+        Ok(StatementKind::CopyDatabase { source, target, schema, rows })
+    }
+
     /// `IMPORT DATABASE 'directory'`.
     pub(super) fn import(&mut self) -> Result<StatementKind> {
         self.parser.next_token();

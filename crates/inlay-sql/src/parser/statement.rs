@@ -53,6 +53,7 @@ impl Reader<'_> {
             "CREATE" if self.starts_recursive_view() => self.recursive_view()?,
             "CREATE" if self.starts_create_sequence() => self.create_sequence()?,
             "ALTER" if self.second_word_is("VIEW") => self.rename_view()?,
+            "ALTER" if self.alters_field() => self.alter_field()?,
             "ALTER" if self.second_word_is("SEQUENCE") => self.alter_sequence()?,
             "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "SAVEPOINT" | "RELEASE" => {
                 self.transaction(&keyword)?
@@ -438,6 +439,9 @@ impl Reader<'_> {
     /// `COPY table [(columns)] FROM 'path' [WITH] (options)`, `COPY table|(query) TO 'path' (options)`.
     fn copy(&mut self) -> Result<StatementKind> {
         self.parser.next_token();
+        if self.words(&["from", "database"]) {
+            return self.copy_database();
+        }
         let mut source = None;
         let mut table = None;
         let mut columns = Vec::new();

@@ -229,6 +229,17 @@ pub enum Statement {
         /// The directory that EXPORT DATABASE made.
         directory: String,
     },
+    /// COPY FROM DATABASE
+    CopyDatabase {
+        /// Which database.
+        source: String,
+        /// Into which database.
+        target: String,
+        /// Whether its definitions are copied.
+        schema: bool,
+        /// Whether its rows are copied.
+        rows: bool,
+    },
 }
 
 /// CREATE TABLE.
@@ -657,6 +668,7 @@ impl Statement {
             Self::Use { .. } => "USE",
             Self::ExportDatabase { .. } => "EXPORT DATABASE",
             Self::ImportDatabase { .. } => "IMPORT DATABASE",
+            Self::CopyDatabase { .. } => "COPY FROM DATABASE",
         }
     }
 }

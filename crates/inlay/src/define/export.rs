@@ -148,14 +148,10 @@ impl Run<'_> {
     /// Carries out IMPORT DATABASE.
     pub(crate) fn import_database(&mut self, database: String, directory: &str) -> Result<QueryResult> {
         self.may_touch(directory)?;
-        let current = self.session.names.current.replace(database);
-        let schemas = std::mem::take(&mut self.session.names.schemas);
-        self.transactions.set_session(&self.session.names);
-        let outcome = [SCHEMA_FILE, LOAD_FILE].iter().try_for_each(|file| self.run_script(directory, file));
-        self.session.names.current = current;
-        self.session.names.schemas = schemas;
-        self.transactions.set_session(&self.session.names);
-        outcome.map(|()| QueryResult::done())
+        self.in_database(database, |run| {
+            [SCHEMA_FILE, LOAD_FILE].iter().try_for_each(|file| run.run_script(directory, file))
+        })?;
+        Ok(QueryResult::done())
     }
 
     fn run_script(&mut self, directory: &str, file: &str) -> Result<()> {

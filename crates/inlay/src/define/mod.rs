@@ -5,6 +5,7 @@
 //!   as SQL.
 
 mod alter;
+mod copy_database;
 mod drop;
 mod dump;
 mod export;

@@ -352,7 +352,18 @@ impl<'a> Reader<'a> {
                 return Ok(value);
             }
         }
-        Err("a value cannot begin like this")
+        self.not_finite(1.0).ok_or("a value cannot begin like this")
+    }
+
+    /// `NaN`, `Inf` and `Infinity` in any case, which DuckDB reads and writes as numbers.
+    fn not_finite(&mut self, sign: f64) -> Option<Json<'a>> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let words = [("infinity", f64::INFINITY), ("inf", f64::INFINITY), ("nan", f64::NAN)];
+        let begins =
+            |word: &str| rest.get(..word.len()).is_some_and(|b| b.eq_ignore_ascii_case(word.as_bytes()));
+        let (word, value) = words.into_iter().find(|(word, _)| begins(word))?;
+        self.at += word.len();
+        Some(Json::Real(value * sign))
     }
 
     fn array(&mut self, depth: usize) -> Read<Json<'a>> {
@@ -397,6 +408,12 @@ impl<'a> Reader<'a> {
         let start = self.at;
         self.at += usize::from(self.peek() == Some(b'-'));
         let digits = self.at;
+        if self.at > start
+            && self.peek().is_some_and(|b| b.is_ascii_alphabetic())
+            && let Some(value) = self.not_finite(-1.0)
+        {
+            return Ok(value);
+        }
         self.digits()?;
         if self.text.as_bytes()[digits] == b'0' && self.at > digits + 1 {
             return Err("a number begins with 0");

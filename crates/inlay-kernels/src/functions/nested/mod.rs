@@ -3,6 +3,7 @@
 //! Arguments are read row by row as canonical bytes ([`rows`]): equal values have equal bytes, so that looking up, counting
 //! and removing duplicates compare and hash bytes whatever the type.
 
+pub(crate) mod bins;
 pub(crate) mod bits;
 pub(crate) mod extract;
 pub(crate) mod fields;

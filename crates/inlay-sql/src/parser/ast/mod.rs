@@ -216,6 +216,13 @@ pub enum StatementKind {
     ImportDatabase {
         directory: String,
     },
+    /// `COPY FROM DATABASE source TO target`: definitions, rows, or both.
+    CopyDatabase {
+        source: Ident,
+        target: Ident,
+        schema: bool,
+        rows: bool,
+    },
     /// Schemas, macros, types, materialised views, comments, prepared statements, variables.
     Object(Box<ObjectStatement>),
 }

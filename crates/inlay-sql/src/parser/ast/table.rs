@@ -126,19 +126,61 @@ pub struct AlterSequence {
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "variants and fields are named after the SQL they stand for")]
 pub enum AlterAction {
-    AddColumn { column: Box<ColumnDef>, constraints: Vec<TableConstraint>, if_not_exists: bool },
-    DropColumn { name: Ident, if_exists: bool, cascade: bool },
-    RenameColumn { name: Ident, new_name: Ident },
-    RenameTable { new_name: Ident },
-    SetType { name: Ident, data_type: LogicalType, using: Option<Expr>, collation: Option<String> },
+    AddColumn {
+        column: Box<ColumnDef>,
+        constraints: Vec<TableConstraint>,
+        if_not_exists: bool,
+    },
+    DropColumn {
+        name: Ident,
+        if_exists: bool,
+        cascade: bool,
+    },
+    RenameColumn {
+        name: Ident,
+        new_name: Ident,
+    },
+    RenameTable {
+        new_name: Ident,
+    },
+    SetType {
+        name: Ident,
+        data_type: LogicalType,
+        using: Option<Expr>,
+        collation: Option<String>,
+    },
     SetNotNull(Ident),
     DropNotNull(Ident),
-    SetDefault { name: Ident, default: (Expr, String) },
+    SetDefault {
+        name: Ident,
+        default: (Expr, String),
+    },
     DropDefault(Ident),
     AddConstraint(TableConstraint),
-    DropConstraint { name: Ident, if_exists: bool, cascade: bool },
+    DropConstraint {
+        name: Ident,
+        if_exists: bool,
+        cascade: bool,
+    },
     DropPrimaryKey(Pos),
-    RenameConstraint { name: Ident, new_name: Ident },
+    RenameConstraint {
+        name: Ident,
+        new_name: Ident,
+    },
+    /// `ADD COLUMN s.f INTEGER` and its like: a column, and the names of fields that lead into it.
+    Field {
+        path: Vec<Ident>,
+        change: Box<FieldChange>,
+    },
+}
+
+/// What ALTER TABLE does to a field of a struct.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "variants and fields are named after the SQL they stand for")]
+pub enum FieldChange {
+    Add { data_type: LogicalType, default: Option<Expr>, if_not_exists: bool },
+    Drop { if_exists: bool },
+    Rename(Ident),
 }
 
 /// `CREATE VIEW`.
