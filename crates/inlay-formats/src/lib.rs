@@ -1,9 +1,11 @@
 //! Data from and to files and hosts: table functions, sources over a host's columns, writers.
 //!
 //! - [`arrow_source`], [`column_source`]: tables over a host's record batches and columns.
+//! - [`arrow_files`]: `read_arrow`, files of Arrow's own format.
 //! - [`csv`]: `read_csv` and COPY FROM.
 //! - [`json`]: `read_json` and its siblings.
 //! - [`parquet`]: `read_parquet`. [`write`]: CSV, JSON and Parquet files as targets of COPY TO.
+//! - [`SessionFiles`]: what a session remembers of its files, as the lines that readers left out.
 //! - [`whole_files`]: `read_text`, `read_blob` and `glob`.
 //! - [`series`]: `range` and `generate_series`. [`repeat`]: `repeat` and `repeat_row`.
 //! - [`tpcds`]: the TPC-DS data generator behind `CALL tpcds_dbgen`.
@@ -12,15 +14,18 @@
 //!
 //! Sources hand out morsels that workers read in parallel; see [`inlay_catalog::TableSource`].
 
+pub mod arrow_files;
 pub mod arrow_source;
 pub mod column_source;
 pub mod csv;
+mod input;
 pub mod json;
 mod morsel;
 pub mod option_text;
 pub mod parquet;
 mod paths;
 mod per_file;
+mod rejects;
 pub mod repeat;
 pub mod series;
 pub mod tpcds;
@@ -31,6 +36,7 @@ pub mod zones;
 
 pub use arrow_source::ArrowTable;
 pub use column_source::ColumnSource;
+pub use rejects::SessionFiles;
 pub use write::{FileWriter, open_writer};
 
 use inlay_catalog::{FileAccess, TableFunction};
@@ -39,17 +45,15 @@ use std::sync::Arc;
 
 /// All table functions of this crate. Those that read files ask `access` first.
 pub fn table_functions(access: &Arc<FileAccess>) -> Vec<Arc<dyn TableFunction>> {
-    let csv = |name| Arc::new(csv::ReadCsv::new(name, access));
+    let session = Arc::default();
     let parquet = |name| Arc::new(parquet::ReadParquet::new(name, access));
     let about = |about| Arc::new(AboutParquet::new(about, access));
     let whole = |kind| Arc::new(whole_files::WholeFiles::new(kind, access));
-    let json = json::NAMES.iter().map(|(name, _)| Arc::new(json::ReadJson::new(name, access)));
     let mut functions: Vec<Arc<dyn TableFunction>> = vec![
-        csv("read_csv"),
-        csv("read_csv_auto"),
         parquet("read_parquet"),
         parquet("parquet_scan"),
-        Arc::new(csv::sniff_csv::SniffCsv::new(access)),
+        Arc::new(arrow_files::ReadArrow::new("read_arrow", access)),
+        Arc::new(arrow_files::ReadArrow::new("scan_arrow_ipc", access)),
         about(About::RowGroups),
         about(About::Schema),
         about(About::File),
@@ -63,6 +67,34 @@ pub fn table_functions(access: &Arc<FileAccess>) -> Vec<Arc<dyn TableFunction>> 
         Arc::new(series::Series::GENERATE_SERIES),
         Arc::new(zones::ZoneNames),
     ];
-    functions.extend(json.map(|function| function as Arc<dyn TableFunction>));
+    functions.extend(TEXT_READERS.iter().filter_map(|name| text_reader(name, access, &session)));
     functions
+}
+
+/// Readers of text files, which remember something for their session.
+const TEXT_READERS: [&str; 10] = [
+    "read_csv",
+    "read_csv_auto",
+    "sniff_csv",
+    "read_json",
+    "read_json_auto",
+    "read_ndjson",
+    "read_ndjson_auto",
+    "read_json_objects",
+    "read_json_objects_auto",
+    "read_ndjson_objects",
+];
+
+/// The reader of text files called `name` in lower case, for a session.
+pub fn text_reader(
+    name: &str,
+    access: &Arc<FileAccess>,
+    session: &Arc<SessionFiles>,
+) -> Option<Arc<dyn TableFunction>> {
+    let name = *TEXT_READERS.iter().find(|known| **known == name)?;
+    Some(match name {
+        "read_csv" | "read_csv_auto" => Arc::new(csv::ReadCsv::new(name, access, session)),
+        "sniff_csv" => Arc::new(csv::sniff_csv::SniffCsv::new(access, session)),
+        _ => Arc::new(json::ReadJson::new(name, access, session)),
+    })
 }

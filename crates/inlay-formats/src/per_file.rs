@@ -51,8 +51,27 @@ impl PerFile {
         Ok((options, others))
     }
 
+    /// Whether files have to be read one by one whatever they are.
+    pub fn is_asked(&self) -> bool {
+        self.filename.is_some() || self.union_by_name
+    }
+
     /// The source of files: one for all of them, or one for each.
     pub fn open(&self, paths: Vec<String>, open: OpenFiles<'_>) -> Result<Arc<dyn TableSource>> {
+        self.open_as(paths, open, self.is_asked())
+    }
+
+    /// The source of files, one for each: their columns are matched by name.
+    pub fn open_each(&self, paths: Vec<String>, open: OpenFiles<'_>) -> Result<Arc<dyn TableSource>> {
+        self.open_as(paths, open, true)
+    }
+
+    fn open_as(
+        &self,
+        paths: Vec<String>,
+        open: OpenFiles<'_>,
+        is_each: bool,
+    ) -> Result<Arc<dyn TableSource>> {
         let partitions: Vec<Vec<(String, Option<String>)>> = match self.hive {
             Some(false) => Vec::new(),
             _ => paths.iter().map(|path| partitions_of(path)).collect(),
@@ -67,7 +86,7 @@ impl PerFile {
             return Err(Error::invalid_argument(message));
         }
         let is_hive = alike && !keys.is_empty();
-        if self.filename.is_none() && !self.union_by_name && !is_hive {
+        if !is_each && !is_hive {
             return open(&paths);
         }
         let mut files = Vec::with_capacity(paths.len());

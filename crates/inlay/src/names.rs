@@ -5,7 +5,7 @@ use crate::database::{Database, same_name};
 use crate::define::object::Prepared;
 use crate::settings::{self, SessionSettings};
 use crate::system;
-use crate::transactions::Transactions;
+use crate::transactions::{TEMPORARY, Transactions};
 use inlay_catalog::{
     CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, SYSTEM, Sequence, SequenceSchema, TableEntry,
     TableFunction, ViewEntry, qualified,
@@ -197,7 +197,10 @@ impl Databases for Names<'_> {
         let registered = self.database.registered(name).map(CatalogEntry::Registered);
         match registered.or_else(|| self.of_host(name)) {
             Some(entry) => Some((self.current(), entry)),
-            None if database.is_none() => system::entry(self, name),
+            None if database.is_none() => match self.transactions.files().table(name) {
+                Some(table) => Some((TEMPORARY.to_string(), CatalogEntry::Registered(self.noted(table)?))),
+                None => system::entry(self, name),
+            },
             None => None,
         }
     }
@@ -256,7 +259,11 @@ impl Databases for Names<'_> {
     }
 
     fn table_function(&self, name: &str) -> Option<Arc<dyn TableFunction>> {
-        let own = self.database.functions().get(name.to_lowercase().as_str()).cloned();
+        let lower = name.to_lowercase();
+        // Readers of text files remember something for their session.
+        let files = self.transactions.files();
+        let own = inlay_formats::text_reader(&lower, self.database.settings().files(), &files)
+            .or_else(|| self.database.functions().get(lower.as_str()).cloned());
         own.or_else(|| system::function(self, name))
     }
 

@@ -5,6 +5,7 @@ use crate::database::{Database, same_name};
 use crate::names::SessionSequence;
 pub(crate) use inlay_catalog::TEMPORARY;
 use inlay_catalog::{MAIN, Sequence};
+use inlay_formats::SessionFiles;
 use inlay_sql::plan::statement::{self as plan, TransactionModes};
 use inlay_storage::store::{Isolation, ObjectId, Store, Transaction, TransactionOptions};
 use inlay_types::{Error, MemoryBudget, Result};
@@ -25,6 +26,8 @@ pub(crate) struct SessionNames {
     pub sequences: Arc<Mutex<HashMap<ObjectId, i64>>>,
     /// The last value of any sequence: `lastval`.
     pub last_value: Arc<Mutex<Option<i64>>>,
+    /// Lines that readers of files left out, and pipes.
+    pub files: Arc<SessionFiles>,
 }
 
 /// See the module documentation.
@@ -157,6 +160,11 @@ impl Transactions {
             last: Arc::clone(&session.sequences),
             last_of_any: Arc::clone(&session.last_value),
         })
+    }
+
+    /// What the session remembers of the files it reads.
+    pub fn files(&self) -> Arc<SessionFiles> {
+        Arc::clone(&self.session.lock().files)
     }
 
     /// What tells the last value of any sequence in this session.

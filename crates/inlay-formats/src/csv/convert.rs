@@ -14,15 +14,24 @@ pub(super) struct ColumnReader {
     pub ty: LogicalType,
     /// Position of the field in a record.
     pub field: usize,
+    /// How dates or timestamps are written, if not in ISO's form.
+    pub format: Option<String>,
+    /// No text is NULL.
+    pub is_not_null: bool,
 }
 
 /// What all columns of a file share.
 #[derive(Clone, Debug)]
 pub(super) struct ReadRules {
     pub dialect: Dialect,
+    pub delimiter_size: u32,
     pub null_strings: Vec<Vec<u8>>,
     /// The empty text, and no other, is NULL.
     pub only_empty_is_null: bool,
+    /// In quotes, too.
+    pub quoted_is_null: bool,
+    pub decimal_separator: u8,
+    pub thousands: Option<u8>,
     pub date_format: Option<String>,
     pub timestamp_format: Option<String>,
 }
@@ -32,12 +41,41 @@ impl ReadRules {
         let null_strings: Vec<Vec<u8>> =
             options.null_strings.iter().map(|s| s.clone().into_bytes()).collect();
         Self {
+            delimiter_size: dialect.delimiter.len() as u32,
             dialect,
             only_empty_is_null: matches!(&null_strings[..], [one] if one.is_empty()),
             null_strings,
+            quoted_is_null: options.allow_quoted_nulls,
+            decimal_separator: options.decimal_separator,
+            thousands: options.thousands,
             date_format: options.date_format.clone(),
             timestamp_format: options.timestamp_format.clone(),
         }
+    }
+
+    /// A number with a point before its fraction and no marks between its digits: `None` if that is how numbers are written
+    /// anyway, `Some(None)` for what is none.
+    pub fn plain_number(&self, text: &[u8]) -> Option<Option<Vec<u8>>> {
+        if self.decimal_separator == b'.' && self.thousands.is_none() {
+            return None;
+        }
+        let mut plain = Vec::with_capacity(text.len());
+        let mut is_in_fraction = false;
+        for &byte in text {
+            if byte == self.decimal_separator {
+                plain.push(b'.');
+                is_in_fraction = true;
+            } else if Some(byte) == self.thousands {
+                if is_in_fraction || !plain.last().is_some_and(u8::is_ascii_digit) {
+                    return Some(None);
+                }
+            } else if byte == b'.' {
+                return Some(None);
+            } else {
+                plain.push(byte);
+            }
+        }
+        Some(Some(plain))
     }
 
     /// Whether a text, without quotes, is NULL.
@@ -66,8 +104,18 @@ impl<'a> Fields<'a> {
     #[inline(always)]
     pub fn raw(&self, row: usize, field: usize) -> Option<&'a [u8]> {
         let index = row * self.width + field;
-        let start = if field == 0 { self.records.starts[row] } else { self.records.ends[index - 1] + 1 };
+        let start = if field == 0 {
+            self.records.starts[row]
+        } else {
+            self.records.ends[index - 1] + self.rules.delimiter_size
+        };
         self.bytes.get(start as usize..self.records.ends[index] as usize)
+    }
+
+    /// Where a field begins.
+    pub fn position(&self, row: usize, field: usize) -> usize {
+        self.raw(row, field)
+            .map_or(self.records.starts[row] as usize, |raw| raw.as_ptr().addr() - self.bytes.as_ptr().addr())
     }
 }
 
@@ -101,7 +149,7 @@ impl ColumnReader {
             LogicalType::Timestamp => column.timestamps(),
             LogicalType::Interval => column.values::<Interval>(|_| None, inlay_kernels::parse::interval),
             _ => {
-                let text = column.text();
+                let text = Self { ty: LogicalType::Varchar, ..self.clone() }.read(fields, bad);
                 self.cast_text(&text, bad)
             }
         }
@@ -147,31 +195,44 @@ impl Column<'_> {
         let (fields, rules) = (self.fields, self.fields.rules);
         let mut values: Vec<T> = Vec::with_capacity(fields.len());
         let mut scratch = Vec::new();
+        let is_marked = self.reader.ty.is_numeric() && rules.plain_number(b"").is_some();
+        let only_empty_is_null = rules.only_empty_is_null && !self.reader.is_not_null;
+        let sees_raw = (only_empty_is_null || self.reader.is_not_null) && !is_marked;
         for row in 0..fields.len() {
             let raw = fields.raw(row, self.reader.field);
-            let Some(text) = raw.filter(|text| !(text.is_empty() && rules.only_empty_is_null)) else {
+            let Some(text) = raw.filter(|text| !(text.is_empty() && only_empty_is_null)) else {
                 self.nulls.push(row as u32);
                 values.push(T::default());
                 continue;
             };
-            if rules.only_empty_is_null
-                && let Some(value) = quick(text)
-            {
+            if sees_raw && let Some(value) = quick(text) {
                 values.push(value);
                 continue;
             }
+            let is_quoted = rules.dialect.quoted_part(text).is_some();
             let text = rules.dialect.unquoted(text, &mut scratch);
-            let trimmed = text.trim_ascii();
-            let read = if rules.is_null(text) { None } else { quick(trimmed).or_else(|| full(trimmed)) };
+            let (is_null, text) = (self.is_null(text, is_quoted), text.trim_ascii());
+            let read = match (is_null, is_marked.then(|| rules.plain_number(text)).flatten()) {
+                (true, _) | (_, Some(None)) => None,
+                (_, Some(Some(plain))) => quick(&plain).or_else(|| full(&plain)),
+                _ => quick(text).or_else(|| full(text)),
+            };
             if read.is_none() {
                 self.nulls.push(row as u32);
-                if !rules.is_null(text) {
+                if !is_null {
                     self.bad.push(row as u32);
                 }
             }
             values.push(read.unwrap_or_default());
         }
         self.finish(Buffer::from_vec(values), Heap::default())
+    }
+
+    /// Whether the text of a field is NULL.
+    #[inline]
+    fn is_null(&self, text: &[u8], is_quoted: bool) -> bool {
+        let rules = self.fields.rules;
+        !self.reader.is_not_null && (rules.quoted_is_null || !is_quoted) && rules.is_null(text)
     }
 
     fn ints<T: Native + TryFrom<i64> + TryFrom<i128>>(self) -> Vector {
@@ -182,7 +243,7 @@ impl Column<'_> {
     }
 
     fn dates(self) -> Vector {
-        match &self.fields.rules.date_format {
+        match &self.reader.format {
             Some(format) => {
                 let read = |text: &[u8]| parse::formatted(text, format).map(|(days, _)| days);
                 self.values::<i32>(read, read)
@@ -192,7 +253,7 @@ impl Column<'_> {
     }
 
     fn timestamps(self) -> Vector {
-        match &self.fields.rules.timestamp_format {
+        match &self.reader.format {
             Some(format) => {
                 let read = |text: &[u8]| {
                     parse::formatted(text, format).map(|(days, micros)| {
@@ -208,20 +269,21 @@ impl Column<'_> {
     fn text(mut self) -> Vector {
         let (fields, rules) = (self.fields, self.fields.rules);
         let check_utf8 = self.reader.ty == LogicalType::Varchar && !fields.is_utf8;
-        let quote = rules.dialect.quote;
+        let only_empty_is_null = rules.only_empty_is_null && !self.reader.is_not_null;
+        let compares = !only_empty_is_null && !self.reader.is_not_null;
         let mut views: Vec<View> = Vec::with_capacity(fields.len());
         let mut heap: Vec<u8> = Vec::new();
         let mut scratch = Vec::new();
         for row in 0..fields.len() {
             let raw = fields.raw(row, self.reader.field);
-            let Some(raw) = raw.filter(|text| !(text.is_empty() && rules.only_empty_is_null)) else {
+            let Some(raw) = raw.filter(|text| !(text.is_empty() && only_empty_is_null)) else {
                 self.nulls.push(row as u32);
                 views.push(View::EMPTY);
                 continue;
             };
-            let is_quoted = raw.first().is_some_and(|first| Some(*first) == quote);
+            let is_quoted = rules.dialect.quoted_part(raw).is_some();
             let text = if is_quoted { rules.dialect.unquoted(raw, &mut scratch) } else { raw };
-            if (is_quoted || !rules.only_empty_is_null) && rules.is_null(text) {
+            if (is_quoted || compares) && self.is_null(text, is_quoted) {
                 self.nulls.push(row as u32);
                 views.push(View::EMPTY);
                 continue;

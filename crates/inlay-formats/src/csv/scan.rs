@@ -2,8 +2,10 @@
 
 use super::convert::{ColumnReader, Fields, ReadRules};
 use super::index::{Indexer, Malformed, Records};
-use super::reader::{Block, BlockPool, BlockReader, check_beginning, line_of};
-use super::sniff::first_record;
+use super::options::RejectOptions;
+use super::reader::{Block, BlockPool, BlockReader, ReadSizes, line_of};
+use crate::input::InputFile;
+use crate::rejects::{Reject, RejectKind, ScanRejects, ScannedFile, SessionFiles};
 use inlay_catalog::{ScanRequest, SourceScan, SourceTask};
 use inlay_types::{Batch, Error, Interrupt, LogicalType, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
@@ -12,36 +14,64 @@ use std::sync::Arc;
 /// What the workers of a scan share.
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub files: Arc<[String]>,
+    pub files: Arc<[InputFile]>,
     pub columns: Vec<(String, LogicalType)>,
     pub detected: Vec<bool>,
+    /// How each column is read.
+    pub readers: Vec<ColumnReader>,
     pub has_header: bool,
-    pub skip: u64,
+    /// Whether names of headers have to be those of the first file.
+    pub names: Option<Vec<String>>,
+    pub has_return: bool,
+    pub sizes: ReadSizes,
     pub ignore_errors: bool,
     pub indexer: Indexer,
     pub rules: ReadRules,
+    pub rejects: RejectOptions,
+    pub given: String,
+    pub session: Arc<SessionFiles>,
 }
 
 /// Blocks handed out one by one.
 pub(super) struct CsvScan {
     plan: Arc<Plan>,
     wanted: Arc<[ColumnReader]>,
+    /// Read only for their errors: which lines are left out does not depend on what is asked for.
+    checked: Arc<[ColumnReader]>,
+    rejects: Option<Arc<ScanRejects>>,
     reader: Mutex<BlockReader>,
     pool: BlockPool,
     request: ScanRequest,
 }
 
 impl CsvScan {
-    pub fn new(plan: Arc<Plan>, request: ScanRequest) -> Self {
-        let reader = |&field: &usize| ColumnReader { ty: plan.columns[field].1.clone(), field };
-        let wanted = request.columns.iter().map(reader).collect();
+    pub fn new(plan: Arc<Plan>, request: ScanRequest) -> Result<Self> {
+        let wanted = request.columns.iter().map(|&field| plan.readers[field].clone()).collect();
+        let is_checked = |field: &usize| plan.ignore_errors && !request.columns.contains(field);
+        let checked: Vec<usize> = (0..plan.columns.len()).filter(is_checked).collect();
+        let checked = checked.into_iter().map(|field| plan.readers[field].clone()).collect();
+        let rejects = if plan.ignore_errors {
+            let names = (plan.rejects.errors_table.as_str(), plan.rejects.scans_table.as_str());
+            let rejects = &plan.rejects;
+            Some(Arc::new(ScanRejects::begin(
+                &plan.session,
+                names,
+                rejects.limit,
+                rejects.stores,
+                &request.budget,
+            )?))
+        } else {
+            None
+        };
         let pool = BlockPool::default();
         let reader = Mutex::new(BlockReader::new(
             Arc::clone(&plan.files),
             plan.rules.dialect.clone(),
+            &plan.sizes,
+            plan.ignore_errors,
             Arc::clone(&pool),
         ));
-        Self { plan, wanted, reader, pool, request }
+        Ok(Self { plan, wanted, checked, rejects, reader, pool, request })
     }
 }
 
@@ -51,22 +81,19 @@ impl SourceScan for CsvScan {
         let Some(block) = self.reader.lock().next_block()? else { return Ok(None) };
         let reservation = self.request.budget.reserve(block.bytes.capacity() as u64)?;
         let dialect = &self.plan.rules.dialect;
-        let mut at = first_record(&block, self.plan.skip, dialect);
-        if block.is_first {
-            check_beginning(&self.plan.files[block.file], &block.bytes)?;
-            if self.plan.has_header {
-                at = self.plan.skip_header(&block, at)?;
-            }
-        }
+        let at = if block.is_first && self.plan.has_header { self.plan.skip_header(&block)? } else { 0 };
         let has_quotes = dialect.quote.is_some_and(|quote| memchr::memchr(quote, &block.bytes).is_some());
         Ok(Some(Box::new(CsvTask {
             is_utf8: std::str::from_utf8(&block.bytes).is_ok(),
             has_quotes,
             at,
+            lines: (0, block.lines),
             block,
             records: Records::default(),
             plan: Arc::clone(&self.plan),
             wanted: Arc::clone(&self.wanted),
+            checked: Arc::clone(&self.checked),
+            rejects: self.rejects.clone(),
             interrupt: self.request.interrupt.clone(),
             pool: Arc::clone(&self.pool),
             failed: false,
@@ -78,8 +105,12 @@ impl SourceScan for CsvScan {
 struct CsvTask {
     plan: Arc<Plan>,
     wanted: Arc<[ColumnReader]>,
+    checked: Arc<[ColumnReader]>,
+    rejects: Option<Arc<ScanRejects>>,
     block: Block,
     at: usize,
+    /// A position in the block, and the lines of the file in front of it.
+    lines: (usize, u64),
     has_quotes: bool,
     is_utf8: bool,
     records: Records,
@@ -134,14 +165,28 @@ impl CsvTask {
         };
         let (mut columns, mut bad): (Vec<Vector>, Vec<u32>) =
             (Vec::with_capacity(self.wanted.len()), Vec::new());
-        for reader in self.wanted.iter() {
+        // Which column each bad row is bad in.
+        let mut failed: Vec<(u32, usize)> = Vec::new();
+        for (index, reader) in self.wanted.iter().chain(self.checked.iter()).enumerate() {
             let before = bad.len();
-            columns.push(reader.read(&fields, &mut bad));
+            let column = reader.read(&fields, &mut bad);
             if bad.len() > before && !self.plan.ignore_errors {
                 return Err(self.plan.no_value(&self.block, &fields, bad[before] as usize, reader));
             }
+            failed.extend(bad[before..].iter().map(|&row| (row, reader.field)));
+            if index < self.wanted.len() {
+                columns.push(column);
+            }
         }
         let batch = Batch::new(columns, fields.len());
+        if let Some(rejects) =
+            self.rejects.as_ref().filter(|_| !(failed.is_empty() && self.records.skipped.is_empty()))
+        {
+            failed.sort_unstable();
+            failed.dedup();
+            let lines = self.plan.rejected(&self.block, &fields, &failed, &mut self.lines);
+            rejects.add(self.block.file as u64, || self.plan.about(self.block.file), lines)?;
+        }
         if bad.is_empty() {
             return Ok(batch);
         }
@@ -156,49 +201,177 @@ impl CsvTask {
 const SHOWN_MAX: usize = 80;
 
 impl Plan {
-    /// Where the record behind the header begins. All files have the same number of columns.
-    fn skip_header(&self, block: &Block, from: usize) -> Result<usize> {
-        let mut at = from;
-        while let Some((fields, next)) = self.rules.dialect.split(&block.bytes, at) {
-            if fields.len() == 1 && fields[0].is_empty() {
-                at = next;
+    /// Where the record behind the header begins. All files have the columns of the first.
+    fn skip_header(&self, block: &Block) -> Result<usize> {
+        let dialect = &self.rules.dialect;
+        let (mut at, mut fields) = (0, Vec::new());
+        while let Some(split) = dialect.record(&block.bytes, at, &mut fields) {
+            let is_hash_line =
+                dialect.skips_hash_lines && block.bytes[at] == b'#' && fields.len() != self.columns.len();
+            if fields.is_empty() || fields.len() == 1 && fields[0].is_empty() || is_hash_line {
+                at = split.next;
                 continue;
             }
-            if block.file > 0 && fields.len() != self.columns.len() {
-                let message = format!(
-                    "the file has {} columns, \"{}\" has {}; read files of different columns one by one",
-                    fields.len(),
-                    self.files[0],
-                    self.columns.len()
-                );
-                return Err(Error::MalformedFile {
-                    path: self.files[block.file].clone(),
-                    line: Some(1),
-                    message,
-                });
+            if block.file > 0
+                && let Some(names) = &self.names
+            {
+                let mut scratch = Vec::new();
+                let text = |field: &std::ops::Range<usize>| {
+                    let text = dialect.unquoted(&block.bytes[field.clone()], &mut scratch);
+                    String::from_utf8_lossy(text).trim().to_string()
+                };
+                let own: Vec<String> = fields.iter().map(text).collect();
+                if own != *names {
+                    return Err(self.other_header(block, &own, names));
+                }
             }
-            return Ok(next);
+            return Ok(split.next);
         }
         Ok(block.bytes.len())
     }
 
+    fn other_header(&self, block: &Block, own: &[String], names: &[String]) -> Error {
+        let message = format!(
+            "its columns are {}, those of \"{}\" are {}; use union_by_name = true to read files of different columns",
+            shown(own.join(", ").as_bytes()),
+            self.files[0].path,
+            shown(names.join(", ").as_bytes())
+        );
+        Error::MalformedFile { path: self.files[block.file].path.clone(), line: Some(1), message }
+    }
+
     fn error(&self, block: &Block, at: usize, message: String) -> Error {
-        let path = self.files[block.file].clone();
-        let line = line_of(&path, block.offset + at as u64, self.rules.dialect.newline);
-        Error::MalformedFile { path, line, message }
+        let file = &self.files[block.file];
+        let line = line_of(file, block.offset + at as u64, self.rules.dialect.newline);
+        Error::MalformedFile { path: file.path.clone(), line, message }
+    }
+
+    /// How a file was read.
+    fn about(&self, file: usize) -> ScannedFile {
+        let dialect = &self.rules.dialect;
+        let byte = |byte: Option<u8>| byte.map_or("(empty)".to_string(), |byte| char::from(byte).to_string());
+        let columns = self.columns.iter().map(|(name, ty)| format!("'{name}': '{ty}'")).collect::<Vec<_>>();
+        let newline = match (dialect.newline, self.has_return) {
+            (b'\r', _) => "\\r",
+            (_, true) => "\\r\\n",
+            _ => "\\n",
+        };
+        ScannedFile {
+            path: self.files[file].path.clone(),
+            delimiter: String::from_utf8_lossy(&dialect.delimiter).into_owned(),
+            quote: byte(dialect.quote),
+            escape: byte(dialect.escape.or(dialect.quote)),
+            newline: newline.to_string(),
+            skip: u32::try_from(self.sizes.skip).unwrap_or(u32::MAX),
+            has_header: self.has_header,
+            columns: format!("{{{}}}", columns.join(",")),
+            date_format: self.rules.date_format.clone(),
+            timestamp_format: self.rules.timestamp_format.clone(),
+            given: self.given.clone(),
+        }
+    }
+
+    /// Lines that are left out: malformed ones, and those with a value that is none (`failed`: row and column).
+    fn rejected(
+        &self,
+        block: &Block,
+        fields: &Fields<'_>,
+        failed: &[(u32, usize)],
+        lines: &mut (usize, u64),
+    ) -> Vec<Reject> {
+        let mut found: Vec<(usize, Reject)> = Vec::with_capacity(failed.len() + fields.records.skipped.len());
+        for &(row, column) in failed {
+            let row = row as usize;
+            let start = fields.records.starts[row] as usize;
+            let end = fields.records.ends[(row + 1) * fields.width - 1] as usize;
+            let position = fields.position(row, column);
+            let text = shown(fields.raw(row, column).unwrap_or_default());
+            let (name, ty) = &self.columns[column];
+            let (kind, message) = if *ty == LogicalType::Varchar {
+                (RejectKind::Encoding, "Invalid unicode (byte sequence mismatch) detected.".to_string())
+            } else {
+                let message = format!(
+                    "Error when converting column \"{name}\". Could not convert string \"{text}\" to '{ty}'"
+                );
+                (RejectKind::Cast, message)
+            };
+            found.push((start, self.reject(block, start, end, position, (kind, message), Some(column))));
+        }
+        for skipped in &fields.records.skipped {
+            let (start, end) = (skipped.start as usize, skipped.end as usize);
+            let width = self.columns.len();
+            let (kind, message, column) = match skipped.what {
+                Malformed::Fields(count) => {
+                    let message = format!("Expected Number of Columns: {width} Found: {count}");
+                    let few = count < width;
+                    (
+                        if few { RejectKind::MissingColumns } else { RejectKind::TooManyColumns },
+                        message,
+                        few.then_some(count),
+                    )
+                }
+                Malformed::Unclosed | Malformed::AfterQuote => {
+                    (RejectKind::UnquotedValue, "Value with unterminated quote found.".to_string(), None)
+                }
+                Malformed::Long(size) => {
+                    let max = self.indexer.size_max;
+                    (
+                        RejectKind::LineSize,
+                        format!("Maximum line size of {max} bytes exceeded. Actual Size:{size} bytes."),
+                        None,
+                    )
+                }
+            };
+            found.push((start, self.reject(block, start, end, start, (kind, message), column)));
+        }
+        found.sort_by_key(|(start, _)| *start);
+        let newline = self.rules.dialect.newline;
+        for (start, reject) in &mut found {
+            if *start > lines.0 {
+                lines.1 += memchr::memchr_iter(newline, &block.bytes[lines.0..*start]).count() as u64;
+                lines.0 = *start;
+            }
+            reject.line = lines.1 + 1;
+        }
+        found.into_iter().map(|(_, reject)| reject).collect()
+    }
+
+    fn reject(
+        &self,
+        block: &Block,
+        start: usize,
+        end: usize,
+        position: usize,
+        (kind, message): (RejectKind, String),
+        column: Option<usize>,
+    ) -> Reject {
+        let line = &block.bytes[start..end.min(start + self.rejects.line_size).max(start)];
+        let name = column.and_then(|column| self.columns.get(column)).map(|(name, _)| name.clone());
+        Reject {
+            line: 0,
+            line_position: block.offset + start as u64,
+            position: block.offset + position as u64,
+            column: column.map_or(self.columns.len(), |column| column) as u64 + 1,
+            column_name: name,
+            kind,
+            text: String::from_utf8_lossy(line).into_owned(),
+            message,
+        }
     }
 
     fn malformed(&self, block: &Block, at: usize, what: Malformed) -> Error {
         let line = block.bytes[at..].split(|&b| b == self.rules.dialect.newline).next().unwrap_or_default();
         let line = shown(line);
-        let delimiter = self.rules.dialect.delimiter as char;
+        let delimiter = String::from_utf8_lossy(&self.rules.dialect.delimiter);
         let message = match what {
             Malformed::Fields(found) => {
                 let wanted = self.columns.len();
                 let fix = if found < wanted {
-                    "use null_padding = true to fill the line with NULL, ignore_errors = true to leave it out"
+                    "use null_padding = true to fill the line with NULL, store_rejects = true to leave it out and see it \
+                     in reject_errors"
                 } else {
-                    "use ignore_errors = true to leave the line out, or give another delimiter or quote"
+                    "give another delim or quote, or use store_rejects = true to leave the line out and see it in \
+                     reject_errors"
                 };
                 let fields = if wanted == 1 { "field" } else { "fields" };
                 format!(
@@ -207,13 +380,20 @@ impl Plan {
             }
             Malformed::Unclosed => {
                 format!(
-                    "a quoted value is not closed: {line}; close it, or use quote = '' if quotes are ordinary"
+                    "a quoted value is not closed: {line}; close it, or use strict_mode = false or quote = '' if quotes are \
+                     ordinary"
                 )
             }
             Malformed::AfterQuote => format!(
-                "text follows a closing quote: {line}; double quotes inside of quotes, use quote = '' if quotes are \
-                 ordinary, or ignore_errors = true to leave the line out"
+                "text follows a closing quote: {line}; double quotes inside of quotes, use strict_mode = false or quote = '' \
+                 if quotes are ordinary, or store_rejects = true to leave the line out and see it in reject_errors"
             ),
+            Malformed::Long(size) => {
+                format!(
+                    "the line has {size} bytes, more than max_line_size, which is {}",
+                    self.indexer.size_max
+                )
+            }
         };
         self.error(block, at, message)
     }
@@ -224,19 +404,19 @@ impl Plan {
         let text = shown(fields.raw(row, reader.field).unwrap_or_default());
         let message = if *ty == LogicalType::Varchar {
             format!(
-                "column \"{name}\": '{text}' is not UTF-8; convert the file, or use ignore_errors = true to leave the \
-                 line out"
+                "column \"{name}\": '{text}' is not UTF-8; say the encoding, as encoding = 'latin-1', or use \
+                 store_rejects = true to leave the line out"
             )
         } else if self.detected[reader.field] {
             format!(
                 "column \"{name}\": '{text}' is no {ty}, the type detected from the first lines; use \
-                 types = '{name}: VARCHAR', sample_size = -1 to look at all lines, or ignore_errors = true to leave \
+                 types = '{name}: VARCHAR', sample_size = -1 to look at all lines, or store_rejects = true to leave \
                  the line out"
             )
         } else {
             format!(
                 "column \"{name}\": '{text}' is no {ty}; change the type, name the text as nullstr, or use \
-                 ignore_errors = true to leave the line out"
+                 store_rejects = true to leave the line out"
             )
         };
         self.error(block, at, message)

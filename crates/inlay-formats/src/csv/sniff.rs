@@ -1,119 +1,71 @@
 //! The schema of a file: names from its header, types from a sample of its records.
 
+use super::candidates::{Candidates, DATES, MOMENTS, Types};
 use super::convert::ReadRules;
 use super::dialect::{Dialect, FieldRange};
+use super::header;
 use super::options::CsvOptions;
-use super::parse;
-use super::reader::{Block, BlockReader, check_beginning, open};
+use super::reader::{BlockReader, check_beginning};
+use crate::input::InputFile;
 use inlay_types::{Error, LogicalType, Result};
-use std::io::Read;
-use std::sync::Arc;
 
 /// What was found out about a file.
 #[derive(Debug)]
 pub(super) struct Schema {
     pub dialect: Dialect,
     pub has_header: bool,
+    /// The first record as it stands in the file.
+    pub header: Vec<String>,
     pub columns: Vec<(String, LogicalType)>,
     /// Whether a column's type was detected, not given.
     pub detected: Vec<bool>,
+    /// By column: the format of its dates or timestamps, if it is another than ISO's.
+    pub formats: Vec<Option<String>>,
+    /// Whether lines end in a carriage return and a line feed.
+    pub has_return: bool,
     /// Bytes per record of the sample.
     pub mean_size: f64,
 }
 
 /// Bytes that the dialect is found out from.
-const DIALECT_SAMPLE: u64 = 1 << 20;
+pub(super) const DIALECT_SAMPLE: u64 = 1 << 20;
 
-/// Types a column may turn out to have, most special first; VARCHAR remains.
-const CANDIDATES: [LogicalType; 7] = [
-    LogicalType::Boolean,
-    LogicalType::BigInt,
-    LogicalType::HugeInt,
-    LogicalType::Double,
-    LogicalType::Date,
-    LogicalType::Time,
-    LogicalType::Timestamp,
-];
-
-#[derive(Clone, Copy)]
-struct Candidates {
-    possible: u8,
-    any_value: bool,
-}
-
-impl Candidates {
-    const ALL: Self = Self { possible: (1 << CANDIDATES.len()) - 1, any_value: false };
-
-    fn add(&mut self, text: &[u8], rules: &ReadRules) {
-        self.any_value = true;
-        for (bit, ty) in CANDIDATES.iter().enumerate() {
-            if self.possible >> bit & 1 == 1 && !fits(text, ty.clone(), rules) {
-                self.possible &= !(1 << bit);
-            }
-        }
-    }
-
-    fn best(self) -> LogicalType {
-        if !self.any_value || self.possible == 0 {
-            return LogicalType::Varchar;
-        }
-        CANDIDATES[self.possible.trailing_zeros() as usize].clone()
-    }
-}
-
-fn fits(text: &[u8], ty: LogicalType, rules: &ReadRules) -> bool {
-    let text = text.trim_ascii();
-    match ty {
-        LogicalType::Boolean => parse::boolean(text).is_some(),
-        LogicalType::BigInt => parse::int(text).is_some_and(|v| i64::try_from(v).is_ok()),
-        LogicalType::HugeInt => parse::int(text).is_some(),
-        LogicalType::Double => parse::double(text).is_some(),
-        LogicalType::Time => parse::time(text).is_some(),
-        LogicalType::Date => match &rules.date_format {
-            Some(format) => parse::formatted(text, format).is_some(),
-            None => parse::date(text).is_some(),
-        },
-        LogicalType::Timestamp => match &rules.timestamp_format {
-            Some(format) => parse::formatted(text, format).is_some(),
-            None => parse::timestamp(text).is_some(),
-        },
-        _ => false,
-    }
-}
-
-/// Looks at the beginning of the first file.
-pub(super) fn sniff(files: &Arc<[String]>, options: &CsvOptions) -> Result<Schema> {
-    let path = &files[0];
+/// Looks at the beginning of a file.
+pub(super) fn sniff(file: &InputFile, options: &CsvOptions) -> Result<Schema> {
     let mut sample = Vec::new();
-    let read = open(path)?.take(DIALECT_SAMPLE).read_to_end(&mut sample);
-    let read = read.map_err(|e| Error::io("cannot read", path, &e))?;
-    let begin = check_beginning(path, &sample)?;
-    if (read as u64) < DIALECT_SAMPLE && sample.last().is_some_and(|&last| last != b'\n') {
+    let mut input = file.look()?;
+    while (sample.len() as u64) < DIALECT_SAMPLE && input.fill(DIALECT_SAMPLE as usize, &mut sample)? > 0 {}
+    let read = sample.len() as u64;
+    let begin = check_beginning(&file.path, &sample)?;
+    if read < DIALECT_SAMPLE && sample.last().is_some_and(|&last| last != b'\n') {
         sample.push(if sample.contains(&b'\n') || !sample.contains(&b'\r') { b'\n' } else { b'\r' });
     }
     let newline = Dialect::sniff(&sample[begin..], options).newline;
     let begin = skip_lines(&sample, begin, options.skip, newline);
     let dialect = Dialect::sniff(&sample[begin..], options);
-    let rules = ReadRules::new(dialect.clone(), options);
-    let first_file: Arc<[String]> = Arc::from([path.clone()]);
-    let mut reader = BlockReader::new(first_file, dialect.clone(), Arc::default());
+    let has_return = newline == b'\n'
+        && memchr::memchr(newline, &sample).is_some_and(|end| end > 0 && sample[end - 1] == b'\r');
+    drop(sample);
 
+    let rules = ReadRules::new(dialect.clone(), options);
+    let mut reader = BlockReader::of_one(file.clone(), &dialect, options);
     let mut types = TypeSample::new(options, &rules);
-    'blocks: while let Some(block) = reader.next_block()? {
-        let mut at = first_record(&block, options.skip, &dialect);
-        while let Some((fields, next)) = dialect.split(&block.bytes, at) {
-            let is_empty_line = fields.len() == 1 && fields[0].is_empty();
-            if !is_empty_line && !types.add(&block.bytes, &fields, next - at) {
+    let mut fields = Vec::new();
+    'blocks: while let Some(block) = reader.look_at_block()? {
+        let mut at = 0;
+        while let Some(split) = dialect.record(&block.bytes, at, &mut fields) {
+            let is_record = !fields.is_empty() && !(fields.len() == 1 && fields[0].is_empty());
+            if is_record && !types.add(&block.bytes, &fields, split.next - at) {
                 break 'blocks;
             }
-            at = next;
+            at = split.next;
         }
     }
-    types.finish(dialect, options)
+    types.finish(file, dialect, has_return, options)
 }
 
 /// Where the lines to be skipped end.
-pub(super) fn skip_lines(bytes: &[u8], from: usize, count: u64, newline: u8) -> usize {
+fn skip_lines(bytes: &[u8], from: usize, count: u64, newline: u8) -> usize {
     let mut at = from;
     for _ in 0..count {
         match memchr::memchr(newline, &bytes[at..]) {
@@ -124,20 +76,20 @@ pub(super) fn skip_lines(bytes: &[u8], from: usize, count: u64, newline: u8) -> 
     at
 }
 
-/// Where the first record of a block is, behind byte order mark and skipped lines.
-pub(super) fn first_record(block: &Block, skip: u64, dialect: &Dialect) -> usize {
-    if !block.is_first {
-        return 0;
-    }
-    let begin = if block.bytes.starts_with(&[0xef, 0xbb, 0xbf]) { 3 } else { 0 };
-    skip_lines(&block.bytes, begin, skip, dialect.newline)
-}
+/// Records at the beginning that the number of fields is found out from.
+const WIDTHS: usize = 100;
 
 struct TypeSample<'a> {
     rules: &'a ReadRules,
+    types: Types,
     first: Option<Vec<Option<String>>>,
     of_first: Vec<Candidates>,
     of_rest: Vec<Candidates>,
+    /// Fields of the first records.
+    widths: Vec<usize>,
+    skips_hash_lines: bool,
+    /// First lines that begin with # and may be records.
+    held: Vec<(Vec<u8>, Vec<FieldRange>, usize)>,
     records: usize,
     size: usize,
     limit: usize,
@@ -145,48 +97,140 @@ struct TypeSample<'a> {
 
 impl<'a> TypeSample<'a> {
     fn new(options: &CsvOptions, rules: &'a ReadRules) -> Self {
-        let limit = options.sample_size.unwrap_or(usize::MAX);
-        Self { rules, first: None, of_first: Vec::new(), of_rest: Vec::new(), records: 0, size: 0, limit }
+        Self {
+            rules,
+            types: Types::new(options),
+            first: None,
+            of_first: Vec::new(),
+            of_rest: Vec::new(),
+            widths: Vec::new(),
+            skips_hash_lines: rules.dialect.skips_hash_lines,
+            held: Vec::new(),
+            records: 0,
+            size: 0,
+            limit: options.sample_size.unwrap_or(usize::MAX),
+        }
     }
 
     /// Takes a record into account; whether more are wanted.
     fn add(&mut self, bytes: &[u8], fields: &[FieldRange], size: usize) -> bool {
+        let is_hash_line = self.skips_hash_lines && bytes[fields[0].start..].first() == Some(&b'#');
+        if is_hash_line && self.first.is_none() && self.held.len() < WIDTHS {
+            // The first line that does not begin with # says how many fields there are, and so whether this is a record.
+            let start = fields[0].start;
+            let end = fields.last().map_or(start, |field| field.end);
+            let own = fields.iter().map(|field| field.start - start..field.end - start).collect();
+            self.held.push((bytes[start..end].to_vec(), own, size));
+            return true;
+        }
+        if is_hash_line && self.first.is_some() && fields.len() != self.of_first.len() {
+            return true;
+        }
+        for (held, own, size) in std::mem::take(&mut self.held) {
+            if own.len() == fields.len() {
+                self.count(&held, &own, size);
+            }
+        }
+        self.count(bytes, fields, size)
+    }
+
+    fn count(&mut self, bytes: &[u8], fields: &[FieldRange], size: usize) -> bool {
         let mut scratch = Vec::new();
         let mut texts = fields.iter().map(|range| {
             let text = self.rules.dialect.unquoted(&bytes[range.clone()], &mut scratch);
             (!self.rules.is_null(text)).then(|| text.to_vec())
         });
         (self.records, self.size) = (self.records + 1, self.size + size);
+        if self.widths.len() < WIDTHS {
+            // Lines may end in a delimiter.
+            let has_extra = self.widths.first().is_some_and(|first| first + 1 == fields.len())
+                && fields.last().is_some_and(|last| last.is_empty());
+            self.widths.push(fields.len() - usize::from(has_extra));
+        }
         if self.first.is_none() {
             let texts: Vec<Option<Vec<u8>>> = texts.collect();
-            self.of_first = vec![Candidates::ALL; texts.len()];
-            self.of_rest = vec![Candidates::ALL; texts.len()];
+            self.of_first = vec![self.types.all(); texts.len()];
+            self.of_rest = vec![self.types.all(); texts.len()];
             for (candidates, text) in self.of_first.iter_mut().zip(&texts) {
-                text.iter().for_each(|text| candidates.add(text, self.rules));
+                text.iter().for_each(|text| self.types.narrow(candidates, text, self.rules));
             }
             let shown = |text: Vec<u8>| String::from_utf8_lossy(&text).trim().to_string();
             self.first = Some(texts.into_iter().map(|text| text.map(shown)).collect());
         } else {
             for (candidates, text) in self.of_rest.iter_mut().zip(&mut texts) {
-                text.iter().for_each(|text| candidates.add(text, self.rules));
+                text.iter().for_each(|text| self.types.narrow(candidates, text, self.rules));
             }
         }
         self.records < self.limit
     }
 
-    fn finish(self, dialect: Dialect, options: &CsvOptions) -> Result<Schema> {
+    /// An error if the file begins with lines that are other than those that follow: they are no header.
+    fn check_beginning(&self, file: &InputFile, options: &CsvOptions) -> Result<()> {
+        let Some((&first, rest)) = self.widths.split_first() else { return Ok(()) };
+        let (Some(&next), true) = (rest.iter().find(|width| **width != first), options.columns.is_none())
+        else {
+            return Ok(());
+        };
+        let agreeing = rest.iter().filter(|width| **width == next).count();
+        let leading = self.widths.iter().take_while(|width| **width == first).count();
+        let is_junk =
+            leading <= 10 && agreeing + leading == self.widths.len() && agreeing > 1 && next > first;
+        if !is_junk || options.ignore_errors || options.null_padding {
+            return Ok(());
+        }
+        let lines = options.skip + leading as u64;
+        let message = format!(
+            "the first {leading} lines have {first} fields, those behind them {next}; use skip = {lines} to leave them out, \
+             or null_padding = true to fill them with NULL"
+        );
+        let message = if leading == 1 {
+            message
+                .replace("the first 1 lines have", "the first line has")
+                .replace("them", "it")
+                .replace(" 1 fields", " 1 field")
+        } else {
+            message.replace(" 1 fields", " 1 field")
+        };
+        Err(Error::MalformedFile { path: file.path.clone(), line: Some(options.skip + 1), message })
+    }
+
+    fn finish(
+        mut self,
+        file: &InputFile,
+        dialect: Dialect,
+        has_return: bool,
+        options: &CsvOptions,
+    ) -> Result<Schema> {
+        for (held, own, size) in std::mem::take(&mut self.held) {
+            self.count(&held, &own, size);
+        }
+        self.check_beginning(file, options)?;
         let given = options.columns.as_ref();
         let first = self.first.clone().unwrap_or_default();
-        let width = given.map_or(first.len().max(1), Vec::len);
+        let widest = if options.null_padding { self.widths.iter().max().copied().unwrap_or(0) } else { 0 };
+        let width = given.map_or(first.len().max(1).max(widest), Vec::len);
         let has_header = options.header.unwrap_or_else(|| self.looks_like_header(&first, given));
+        let found: Vec<Candidates> = (0..width).map(|index| self.merged(index, has_header)).collect();
         let mut columns: Vec<(String, LogicalType)> = match given {
             Some(columns) => columns.clone(),
             None => {
-                let names = if has_header { header_names(&first, width) } else { default_names(width) };
-                let ty = |index: usize| self.detected_type(index, has_header, options);
+                let names =
+                    if has_header { header::names(&first, width) } else { header::default_names(width) };
+                let ty = |index: usize| match options.all_varchar {
+                    true => LogicalType::Varchar,
+                    false => self.types.best(&found[index]),
+                };
                 names.into_iter().enumerate().map(|(index, name)| (name, ty(index))).collect()
             }
         };
+        if options.normalize_names && given.is_none() {
+            header::normalize(&mut columns);
+        }
+        if options.names.len() > width {
+            let message =
+                format!("parameter \"names\" has {} names, the file {width} columns", options.names.len());
+            return Err(Error::invalid_argument(message));
+        }
         for (column, name) in columns.iter_mut().zip(&options.names) {
             column.0.clone_from(name);
         }
@@ -198,28 +242,32 @@ impl<'a> TypeSample<'a> {
             };
             let Some(index) = index else {
                 let named = name.as_ref().map_or(format!("number {}", position + 1), |n| format!("\"{n}\""));
-                let found: Vec<&str> = columns.iter().map(|(n, _)| n.as_str()).collect();
-                return Err(Error::invalid_argument(format!(
-                    "parameter \"types\" gives a type to column {named}, which the file does not have; it has {}",
-                    found.join(", ")
-                )));
+                return Err(unknown_column("types", &named, &columns));
             };
             columns[index].1 = ty.clone();
             detected[index] = false;
         }
+        for name in &options.force_not_null {
+            if !columns.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+                return Err(unknown_column("force_not_null", &format!("\"{name}\""), &columns));
+            }
+        }
+        let formats =
+            columns.iter().zip(&found).map(|((_, ty), found)| found.format_of(ty, options)).collect();
         let mean_size = self.size as f64 / self.records.max(1) as f64;
-        Ok(Schema { dialect, has_header, columns, detected, mean_size })
+        let header = first.into_iter().map(Option::unwrap_or_default).collect();
+        Ok(Schema { dialect, has_header, header, columns, detected, formats, has_return, mean_size })
     }
 
-    fn detected_type(&self, index: usize, has_header: bool, options: &CsvOptions) -> LogicalType {
-        let at = |candidates: &[Candidates]| candidates.get(index).copied().unwrap_or(Candidates::ALL);
+    /// What the values of a column may be.
+    fn merged(&self, index: usize, has_header: bool) -> Candidates {
+        let at =
+            |candidates: &[Candidates]| candidates.get(index).cloned().unwrap_or_else(|| self.types.all());
         let mut merged = at(&self.of_rest);
         if !has_header {
-            let first = at(&self.of_first);
-            merged.possible &= if first.any_value { first.possible } else { u8::MAX };
-            merged.any_value |= first.any_value;
+            merged.intersect(&at(&self.of_first));
         }
-        if options.all_varchar { LogicalType::Varchar } else { merged.best() }
+        merged
     }
 
     /// The first record is a header when all columns are text, or when it holds a text where values follow.
@@ -234,29 +282,32 @@ impl<'a> TypeSample<'a> {
             };
             let all_same = !first.is_empty() && first.iter().zip(columns).all(same);
             // A text above values that are of the given type.
-            let of_type = |candidates: Option<&Candidates>, ty: LogicalType| {
-                candidates.is_none_or(|c| !c.any_value || c.possible & accepted_as(ty) != 0)
+            let of_type = |candidates: Option<&Candidates>, ty: &LogicalType| {
+                candidates.is_none_or(|c| !c.any_value || self.types.may_be(c, ty))
             };
             let is_name = |(index, (_, ty)): (usize, &(String, LogicalType))| {
-                accepted_as(ty.clone()) != 0
-                    && !of_type(self.of_first.get(index), ty.clone())
-                    && of_type(self.of_rest.get(index), ty.clone())
+                Types::is_known(ty)
+                    && !of_type(self.of_first.get(index), ty)
+                    && of_type(self.of_rest.get(index), ty)
             };
             return all_same || self.records > 1 && columns.iter().enumerate().any(is_name);
         }
+        if self.records == 0 {
+            // Empty lines are no rows.
+            return true;
+        }
         if self.records <= 1 {
             // A single record: values are data, texts alone are names.
-            return self.records == 1 && self.of_first.iter().all(|c| c.best() == LogicalType::Varchar);
+            return self.of_first.iter().all(|c| self.types.best(c) == LogicalType::Varchar);
         }
-        let types = self.of_rest.iter().map(|c| c.best());
+        let types = self.of_rest.iter().map(|c| self.types.best(c));
         let mut all_text = true;
         for (ty, own) in types.zip(&self.of_first) {
             if ty == LogicalType::Varchar {
                 continue;
             }
             all_text = false;
-            let bit = CANDIDATES.iter().position(|c| *c == ty).unwrap_or(0);
-            if own.any_value && own.possible >> bit & 1 == 0 {
+            if own.any_value && !self.types.may_be(own, &ty) {
                 return true;
             }
         }
@@ -264,36 +315,21 @@ impl<'a> TypeSample<'a> {
     }
 }
 
-/// The candidates (as bits) whose texts a column of type `ty` takes; 0 when it takes any.
-fn accepted_as(ty: LogicalType) -> u8 {
-    let bit = |ty: LogicalType| CANDIDATES.iter().position(|c| *c == ty).map_or(0, |index| 1u8 << index);
-    match ty {
-        _ if ty.is_numeric() => bit(LogicalType::Double) | bit(LogicalType::HugeInt),
-        LogicalType::Date => bit(LogicalType::Date),
-        LogicalType::Time => bit(LogicalType::Time),
-        LogicalType::Timestamp => bit(LogicalType::Timestamp) | bit(LogicalType::Date),
-        _ => 0,
-    }
+fn unknown_column(option: &str, named: &str, columns: &[(String, LogicalType)]) -> Error {
+    let found: Vec<&str> = columns.iter().map(|(n, _)| n.as_str()).collect();
+    Error::invalid_argument(format!(
+        "parameter \"{option}\" names column {named}, which the file does not have; it has {}",
+        found.join(", ")
+    ))
 }
 
-fn default_names(width: usize) -> Vec<String> {
-    (0..width).map(|index| format!("column{index}")).collect()
-}
-
-/// Names of a header; missing ones are numbered, repeated ones get a suffix.
-fn header_names(first: &[Option<String>], width: usize) -> Vec<String> {
-    let mut names: Vec<String> = Vec::with_capacity(width);
-    for index in 0..width {
-        let given = first.get(index).cloned().flatten().filter(|name| !name.is_empty());
-        let name = given.unwrap_or_else(|| format!("column{index}"));
-        let taken = |name: &str| names.iter().any(|n: &String| n.eq_ignore_ascii_case(name));
-        let mut unique = name.clone();
-        let mut suffix = 1;
-        while taken(&unique) {
-            unique = format!("{name}_{suffix}");
-            suffix += 1;
+impl Candidates {
+    /// The format found for a column of this type.
+    fn format_of(&self, ty: &LogicalType, options: &CsvOptions) -> Option<String> {
+        match ty {
+            LogicalType::Date => options.date_format.clone().or_else(|| DATES.of(self)),
+            LogicalType::Timestamp => options.timestamp_format.clone().or_else(|| MOMENTS.of(self)),
+            _ => None,
         }
-        names.push(unique);
     }
-    names
 }

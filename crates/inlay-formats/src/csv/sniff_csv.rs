@@ -1,9 +1,11 @@
 //! `sniff_csv('file')`: what reading a CSV file would find out about it, with DuckDB's columns.
 
 use super::options::CsvOptions;
-use super::sniff;
+use super::{input_of, sniff};
 use crate::column_source::ColumnSource;
 use crate::paths;
+use crate::per_file::PerFile;
+use crate::rejects::SessionFiles;
 use inlay_catalog::{FileAccess, TableFunction, TableSource};
 use inlay_types::{LogicalType, Result, Value, Vector};
 use std::sync::Arc;
@@ -12,12 +14,13 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct SniffCsv {
     access: Arc<FileAccess>,
+    session: Arc<SessionFiles>,
 }
 
 impl SniffCsv {
     /// The function over files that `access` allows.
-    pub fn new(access: &Arc<FileAccess>) -> Self {
-        Self { access: Arc::clone(access) }
+    pub fn new(access: &Arc<FileAccess>, session: &Arc<SessionFiles>) -> Self {
+        Self { access: Arc::clone(access), session: Arc::clone(session) }
     }
 }
 
@@ -27,31 +30,47 @@ impl TableFunction for SniffCsv {
     }
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        let files: Arc<[String]> = Arc::from(paths::expand(self.name(), args, &self.access)?);
-        let options = CsvOptions::read(named)?;
-        let schema = sniff::sniff(&files, &options)?;
+        let files = paths::expand(self.name(), args, &self.access)?;
+        let (_, named) = PerFile::take(named)?;
+        // Whether a file fits what is said of it is found out when it is read.
+        let named: Vec<(String, Value)> =
+            named.into_iter().filter(|(name, _)| name != "force_match").collect();
+        let options = CsvOptions::read(&named)?;
+        let path = files.first().cloned().unwrap_or_default();
+        let schema = sniff::sniff(&input_of(&path, &options, &self.session)?, &options)?;
         let byte = |byte: Option<u8>| match byte {
             Some(byte) => char::from(byte).to_string(),
             None => "(empty)".to_string(),
         };
-        let newline = if schema.dialect.newline == b'\r' { "\\r" } else { "\\n" };
+        let newline = match (schema.dialect.newline, schema.has_return) {
+            (b'\r', _) => "\\r",
+            (_, true) => "\\r\\n",
+            _ => "\\n",
+        };
+        let format_of = |wanted: &LogicalType| {
+            let mut of_type = schema.columns.iter().zip(&schema.formats).filter(|((_, ty), _)| ty == wanted);
+            of_type.find_map(|(_, format)| format.clone())
+        };
+        let (dates, moments) = (format_of(&LogicalType::Date), format_of(&LogicalType::Timestamp));
         let types = LogicalType::structure(vec![
             ("name".to_string(), LogicalType::Varchar),
             ("type".to_string(), LogicalType::Varchar),
         ]);
         let columns = columns_value(&types, &schema.columns);
-        let given =
-            named.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
+        let given = options.given.clone();
         let optional = |text: Option<String>| text.map_or(Value::Null, Value::Varchar);
-        let path = files.first().cloned().unwrap_or_default();
-        let prompt = prompt(&path, &schema, newline, options.skip);
+        let prompt = prompt(&path, &schema, newline, options.skip, (dates.as_deref(), moments.as_deref()));
         let text = Value::Varchar;
         let row = vec![
-            ("Delimiter", LogicalType::Varchar, text(char::from(schema.dialect.delimiter).to_string())),
+            (
+                "Delimiter",
+                LogicalType::Varchar,
+                text(String::from_utf8_lossy(&schema.dialect.delimiter).into_owned()),
+            ),
             ("Quote", LogicalType::Varchar, text(byte(schema.dialect.quote))),
             ("Escape", LogicalType::Varchar, text(byte(schema.dialect.escape))),
             ("NewLineDelimiter", LogicalType::Varchar, text(newline.to_string())),
-            ("Comment", LogicalType::Varchar, text(byte(None))),
+            ("Comment", LogicalType::Varchar, text(byte(schema.dialect.comment))),
             (
                 "SkipRows",
                 LogicalType::UInteger,
@@ -59,8 +78,8 @@ impl TableFunction for SniffCsv {
             ),
             ("HasHeader", LogicalType::Boolean, Value::Boolean(schema.has_header)),
             ("Columns", LogicalType::list(types), columns),
-            ("DateFormat", LogicalType::Varchar, optional(options.date_format.clone())),
-            ("TimestampFormat", LogicalType::Varchar, optional(options.timestamp_format.clone())),
+            ("DateFormat", LogicalType::Varchar, optional(dates.clone())),
+            ("TimestampFormat", LogicalType::Varchar, optional(moments.clone())),
             ("UserArguments", LogicalType::Varchar, optional(Some(given).filter(|given| !given.is_empty()))),
             ("Prompt", LogicalType::Varchar, text(prompt)),
         ];
@@ -82,18 +101,30 @@ fn columns_value(ty: &LogicalType, columns: &[(String, LogicalType)]) -> Value {
 }
 
 /// The query that reads the file as it was found to be.
-fn prompt(path: &str, schema: &sniff::Schema, newline: &str, skip: u64) -> String {
+fn prompt(
+    path: &str,
+    schema: &sniff::Schema,
+    newline: &str,
+    skip: u64,
+    (dates, moments): (Option<&str>, Option<&str>),
+) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let byte = |byte: Option<u8>| byte.map_or_else(String::new, |byte| char::from(byte).to_string());
     let columns = schema.columns.iter().map(|(name, ty)| format!("{}: '{ty}'", quoted(name)));
+    let format = |name: &str, format: Option<&str>| {
+        format.map_or_else(String::new, |format| format!(", {name}={}", quoted(format)))
+    };
     format!(
         "FROM read_csv({}, auto_detect=false, delim={}, quote={}, escape={}, new_line='{newline}', skip={skip}, \
-         comment='', header={}, columns={{{}}});",
+         comment={}, header={}, columns={{{}}}{}{});",
         quoted(path),
-        quoted(&char::from(schema.dialect.delimiter).to_string()),
+        quoted(&String::from_utf8_lossy(&schema.dialect.delimiter)),
         quoted(&byte(schema.dialect.quote)),
         quoted(&byte(schema.dialect.escape)),
+        quoted(&byte(schema.dialect.comment)),
         schema.has_header,
-        columns.collect::<Vec<_>>().join(", ")
+        columns.collect::<Vec<_>>().join(", "),
+        format("dateformat", dates),
+        format("timestampformat", moments),
     )
 }

@@ -48,10 +48,14 @@ fn scan(source: &dyn TableSource, columns: Vec<usize>) -> Result<Vec<Vec<String>
     Ok(rows)
 }
 
+fn reader() -> ReadCsv {
+    ReadCsv::new("read_csv", &Arc::default(), &Arc::default())
+}
+
 fn read_bytes(bytes: &[u8], named: &[(&str, Value)]) -> Result<(String, Vec<Vec<String>>)> {
     let file = TempFile::new(bytes);
     let named: Vec<(String, Value)> = named.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-    let source = ReadCsv::new("read_csv", &Arc::default()).bind(&[Value::Varchar(file.path())], &named)?;
+    let source = reader().bind(&[Value::Varchar(file.path())], &named)?;
     let columns: Vec<String> = source.columns().iter().map(|c| format!("{} {}", c.name, c.ty)).collect();
     let rows = scan(&*source, (0..columns.len()).collect())?;
     Ok((columns.join(", "), rows))
@@ -146,7 +150,7 @@ fn errors_name_the_line_the_column_and_the_way_out() {
     };
     has(
         read("a,b\n1,2\n3\n4,5\n"),
-        &["line 3", "expected 2 fields", "found 1", "null_padding", "ignore_errors"],
+        &["line 3", "expected 2 fields", "found 1", "null_padding", "store_rejects"],
     );
     has(read("a,b\n1,2\n\n3,4,5\n4,5\n6,7\n"), &["line 4", "expected 2 fields", "found 3"]);
     has(read("a,b\n1,\"x\"z\n3,4\n"), &["line 2", "closing quote"]);
@@ -172,9 +176,9 @@ fn errors_name_the_line_the_column_and_the_way_out() {
         read_bytes(&[0xff, 0xfe, 0, 0], &[]).map_or_else(|e| format!("error: {e}"), |_| String::new()),
         &["UTF-16"],
     );
-    let missing = ReadCsv::new("read_csv", &Arc::default()).bind(&[text("/nowhere/x.csv")], &[]);
+    let missing = reader().bind(&[text("/nowhere/x.csv")], &[]);
     assert!(matches!(missing, Err(Error::Io { .. })));
-    let nothing = ReadCsv::new("read_csv", &Arc::default()).bind(&[text("/nowhere/*.csv")], &[]);
+    let nothing = reader().bind(&[text("/nowhere/*.csv")], &[]);
     assert!(matches!(nothing, Err(Error::Io { .. })));
 }
 
@@ -193,7 +197,8 @@ fn long_files_are_read_whole_and_in_order() {
             file.push_str(&format!("{i},{text},{}.5\n", i * 2));
         }
         let file = TempFile::new(file.as_bytes());
-        let source = CsvSource::open(vec![file.path(), file.path()], &CsvOptions::default()).unwrap();
+        let source =
+            CsvSource::open(&[file.path(), file.path()], &CsvOptions::default(), &Arc::default()).unwrap();
         let found = scan(&source, vec![1, 0]).unwrap();
         assert_eq!(found.len(), 2 * rows);
         for (i, row) in found.iter().enumerate() {

@@ -12,8 +12,10 @@ mod options;
 mod scan;
 mod split;
 
+use crate::input::InputFile;
 use crate::paths;
 use crate::per_file::PerFile;
+use crate::rejects::SessionFiles;
 use inlay_catalog::{FileAccess, ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
 use inlay_kernels::documents::{RowReader, Shape};
 use inlay_types::{Error, LogicalType, Result, Value};
@@ -28,6 +30,7 @@ use std::sync::Arc;
 pub struct ReadJson {
     name: &'static str,
     access: Arc<FileAccess>,
+    session: Arc<SessionFiles>,
 }
 
 /// The names, and whether each gives whole documents.
@@ -43,8 +46,8 @@ pub const NAMES: [(&str, bool); 7] = [
 
 impl ReadJson {
     /// The reader of files that `access` allows.
-    pub fn new(name: &'static str, access: &Arc<FileAccess>) -> Self {
-        Self { name, access: Arc::clone(access) }
+    pub fn new(name: &'static str, access: &Arc<FileAccess>, session: &Arc<SessionFiles>) -> Self {
+        Self { name, access: Arc::clone(access), session: Arc::clone(session) }
     }
 }
 
@@ -57,12 +60,18 @@ impl TableFunction for ReadJson {
         let files = paths::expand(self.name, args, &self.access)?;
         let (per_file, named) = PerFile::take(named)?;
         let options = JsonOptions::read(self.name, &named)?;
-        per_file.open(files, &|paths: &[String]| Ok(Arc::new(self.source(paths.into(), &options)?)))
+        per_file.open(files, &|paths: &[String]| {
+            let file = |path: &String| {
+                InputFile::new(path, options.compression, options.encoding, &self.session.pipes)
+            };
+            let files = paths.iter().map(file).collect::<Result<_>>()?;
+            Ok(Arc::new(self.source(files, &options)?))
+        })
     }
 }
 
 impl ReadJson {
-    fn source(&self, files: Arc<[String]>, options: &JsonOptions) -> Result<JsonFiles> {
+    fn source(&self, files: Arc<[InputFile]>, options: &JsonOptions) -> Result<JsonFiles> {
         let is_whole = NAMES.iter().any(|(name, whole)| *name == self.name && *whole);
         let columns = match (&options.columns, is_whole) {
             (_, true) => vec![Column::whole(LogicalType::Json)],
@@ -97,11 +106,12 @@ impl Column {
 }
 
 /// Columns from the first documents.
-fn found_columns(files: &Arc<[String]>, options: &JsonOptions) -> Result<Vec<Column>> {
+fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<Vec<Column>> {
     let mut shape = Shape::Unknown;
     let mut left = options.sample_size;
-    for path in files.iter() {
-        let mut documents = Splitter::open(path, options.format)?;
+    for file in files.iter() {
+        let path = &file.path;
+        let mut documents = Splitter::new(file.look()?, path, options.format);
         while let Some(chunk) = documents.next_chunk()? {
             for index in 0..chunk.len().min(left) {
                 match Shape::of(chunk.document(index), options.depth_max) {
@@ -127,7 +137,7 @@ fn found_columns(files: &Arc<[String]>, options: &JsonOptions) -> Result<Vec<Col
             let message =
                 "records = true wants objects, and the documents are not; records = 'auto' reads any";
             return Err(Error::MalformedFile {
-                path: files[0].clone(),
+                path: files[0].path.clone(),
                 line: None,
                 message: message.to_string(),
             });
@@ -151,7 +161,7 @@ fn found_columns(files: &Arc<[String]>, options: &JsonOptions) -> Result<Vec<Col
 #[derive(Debug)]
 struct JsonFiles {
     name: &'static str,
-    files: Arc<[String]>,
+    files: Arc<[InputFile]>,
     columns: Arc<[Column]>,
     shown: Vec<SourceColumn>,
     options: JsonOptions,
@@ -159,7 +169,7 @@ struct JsonFiles {
 
 impl TableSource for JsonFiles {
     fn description(&self) -> String {
-        let shown: Vec<String> = self.files.iter().take(3).map(|path| format!("'{path}'")).collect();
+        let shown: Vec<String> = self.files.iter().take(3).map(|file| format!("'{}'", file.path)).collect();
         let more = if self.files.len() > 3 { ", ..." } else { "" };
         format!("{}({}{more})", self.name, shown.join(", "))
     }
@@ -170,7 +180,7 @@ impl TableSource for JsonFiles {
 
     fn row_count_estimate(&self) -> Option<u64> {
         // About a hundred bytes per document and ten per column.
-        let sizes = self.files.iter().map(|path| std::fs::metadata(path).map_or(0, |file| file.len()));
+        let sizes = self.files.iter().map(|file| file.size().ok().flatten().unwrap_or(0));
         Some(sizes.sum::<u64>() / (50 + 10 * self.columns.len() as u64))
     }
 

@@ -1,6 +1,7 @@
 //! What a user may say about a JSON file.
 
 use super::split::Format;
+use crate::input::{Compression, Encoding};
 use crate::option_text::{boolean, columns_of, integer, text, unknown_option};
 use inlay_types::{Error, LogicalType, Result, Value};
 
@@ -25,6 +26,8 @@ pub(super) struct JsonOptions {
     pub columns: Option<Vec<(String, LogicalType)>>,
     pub sample_size: usize,
     pub ignore_errors: bool,
+    pub compression: Compression,
+    pub encoding: Encoding,
     /// Deeper parts are JSON.
     pub depth_max: usize,
 }
@@ -37,6 +40,8 @@ const NAMES: &[&str] = &[
     "ignore_errors",
     "filename",
     "maximum_depth",
+    "compression",
+    "encoding",
     "auto_detect",
 ];
 
@@ -49,6 +54,8 @@ impl JsonOptions {
             columns: None,
             sample_size: SAMPLE_SIZE,
             ignore_errors: false,
+            compression: Compression::Auto,
+            encoding: Encoding::Auto,
             depth_max: usize::MAX,
         };
         for (name, value) in named {
@@ -86,13 +93,12 @@ impl JsonOptions {
             "auto_detect" => {
                 boolean(name, value)?;
             }
-            // Documents of any size are read; compressed files are told apart by what they begin with.
+            // Documents of any size are read.
             "maximum_object_size" => {
                 integer(name, value)?;
             }
-            "compression" => {
-                text(name, value)?;
-            }
+            "compression" => self.compression = Compression::named(text(name, value)?)?,
+            "encoding" => self.encoding = Encoding::named(text(name, value)?)?,
             other => return Err(unknown_option(function, other, NAMES)),
         }
         Ok(())

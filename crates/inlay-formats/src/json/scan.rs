@@ -1,6 +1,7 @@
 //! Chunks of documents into batches: cut by whoever asks next, read by all workers.
 
 use super::split::{Chunk, Format, Splitter};
+use crate::input::InputFile;
 use inlay_catalog::{ScanRequest, SourceScan, SourceTask};
 use inlay_kernels::documents::RowReader;
 use inlay_types::{Batch, Interrupt, Reservation, Result, VECTOR_SIZE};
@@ -11,7 +12,7 @@ use std::sync::Arc;
 const FIX: &str = "; say columns = {name: type} or sample_size = -1, or ignore_errors = true for NULL";
 
 pub(super) struct JsonScan {
-    files: Arc<[String]>,
+    files: Arc<[InputFile]>,
     format: Format,
     reader: Arc<RowReader>,
     open: Mutex<Open>,
@@ -25,7 +26,7 @@ struct Open {
 }
 
 impl JsonScan {
-    pub fn new(files: Arc<[String]>, format: Format, reader: RowReader, request: ScanRequest) -> Self {
+    pub fn new(files: Arc<[InputFile]>, format: Format, reader: RowReader, request: ScanRequest) -> Self {
         Self { files, format, reader: Arc::new(reader), open: Mutex::default(), request }
     }
 
@@ -40,8 +41,8 @@ impl JsonScan {
                 open.splitter = None;
             }
             self.request.interrupt.check()?;
-            let Some(path) = self.files.get(open.next_file) else { return Ok(None) };
-            open.splitter = Some(Splitter::open(path, self.format)?);
+            let Some(file) = self.files.get(open.next_file) else { return Ok(None) };
+            open.splitter = Some(Splitter::new(file.read()?, &file.path, self.format));
             open.next_file += 1;
         }
     }
@@ -54,7 +55,7 @@ impl SourceScan for JsonScan {
         let reservation = self.request.budget.reserve(chunk.size() as u64)?;
         Ok(Some(Box::new(JsonTask {
             chunk,
-            path: self.files[file].clone(),
+            path: self.files[file].path.clone(),
             at: 0,
             reader: Arc::clone(&self.reader),
             interrupt: self.request.interrupt.clone(),

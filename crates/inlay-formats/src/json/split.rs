@@ -1,9 +1,7 @@
 //! Where the documents of a file begin and end, found without reading what is in them.
 
-use crate::csv::open_file;
+use crate::input::Input;
 use inlay_types::{Error, Result};
-use std::fs::File;
-use std::io::Read;
 use std::ops::Range;
 
 /// How documents stand in a file.
@@ -77,7 +75,7 @@ enum Place {
 
 /// A file, cut into chunks of whole documents.
 pub(super) struct Splitter {
-    file: File,
+    input: Input,
     path: String,
     format: Format,
     bytes: Vec<u8>,
@@ -89,10 +87,9 @@ pub(super) struct Splitter {
 }
 
 impl Splitter {
-    pub fn open(path: &str, format: Format) -> Result<Self> {
-        let file = open_file(path)?;
-        Ok(Self {
-            file,
+    pub fn new(input: Input, path: &str, format: Format) -> Self {
+        Self {
+            input,
             path: path.to_string(),
             format,
             bytes: Vec::new(),
@@ -100,7 +97,7 @@ impl Splitter {
             at_end: false,
             place: Place::Start,
             line: 1,
-        })
+        }
     }
 
     /// The next documents; `None` behind the last one.
@@ -158,10 +155,7 @@ impl Splitter {
     /// Reads on; twice as much for each time that a document did not end.
     fn more(&mut self) -> Result<()> {
         let size = READ_SIZE.max(self.bytes.len());
-        let before = self.bytes.len();
-        let mut part = (&mut self.file).take(size as u64);
-        part.read_to_end(&mut self.bytes).map_err(|error| Error::io("cannot read", &self.path, &error))?;
-        self.at_end = self.bytes.len() == before;
+        self.at_end = self.input.fill(size, &mut self.bytes)? == 0;
         Ok(())
     }
 
@@ -176,9 +170,6 @@ impl Splitter {
                 None if self.at_end => return Ok(false),
                 None => self.more()?,
                 Some(first) => {
-                    if matches!(self.bytes.as_slice(), [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..]) {
-                        return Err(self.malformed("the file is compressed; unpack it before reading it"));
-                    }
                     let is_array = *first == b'[';
                     if self.format == Format::Array && !is_array {
                         return Err(self.malformed("format = 'array' wants a file that begins with ["));

@@ -14,7 +14,7 @@ fn defect(error: &ArrowError) -> Error {
 }
 
 /// The fields of a schema.
-pub(super) fn field_of(schema: &Schema) -> Result<ArrowField> {
+pub(crate) fn field_of(schema: &Schema) -> Result<ArrowField> {
     let mut schema = FFI_ArrowSchema::try_from(schema).map_err(|e| defect(&e))?;
     // SAFETY: both are the struct of the C data interface; `take` leaves `schema` released, so that it is dropped once.
     let schema = unsafe { ArrowSchema::take((&raw mut schema).cast()) }?;
@@ -22,7 +22,7 @@ pub(super) fn field_of(schema: &Schema) -> Result<ArrowField> {
 }
 
 /// A record batch as columns of ours, sharing its memory.
-pub(super) fn records_of(batch: RecordBatch, field: &ArrowField) -> Result<ArrowRecords> {
+pub(crate) fn records_of(batch: RecordBatch, field: &ArrowField) -> Result<ArrowRecords> {
     let (mut array, _) = to_ffi(&StructArray::from(batch).into_data()).map_err(|e| defect(&e))?;
     // SAFETY: both are the struct of the C data interface; `take` leaves `array` released, so that it is dropped once.
     let array = unsafe { ArrowArray::take((&raw mut array).cast()) }?;

@@ -101,7 +101,7 @@ fn guarded<T>(path: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
 
 impl ParquetFile {
     fn open(path: String) -> Result<Self> {
-        let file = crate::csv::open_file(&path)?;
+        let file = crate::input::open(&path)?;
         let options = || ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = guarded(&path, || {
             let found = ArrowReaderMetadata::load(&file, options()).map_err(|e| malformed(&path, e))?;

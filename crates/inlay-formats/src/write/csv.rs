@@ -1,13 +1,13 @@
 //! CSV files from batches. Fields are quoted when they hold a delimiter, a quote, a line break, or the NULL text.
 
+use super::packed::{Output, Packing};
 use super::{FileWriter, Target};
 use crate::option_text::{boolean, list, text, unknown_option};
 use inlay_catalog::near_names;
+use inlay_kernels::registry::{ArgType, ResolveOptions, resolve_scalar};
 use inlay_types::datetime::{write_date, write_timestamp};
 use inlay_types::value::write_decimal;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
-use std::fs::File;
-use std::io::{BufWriter, Write};
 
 /// Bytes collected before they are written.
 const FLUSH_SIZE: usize = 1 << 20;
@@ -15,7 +15,7 @@ const FLUSH_SIZE: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct CsvWriter {
     target: Target,
-    file: BufWriter<File>,
+    file: Output,
     types: Vec<LogicalType>,
     rules: Rules,
     text: String,
@@ -31,10 +31,35 @@ struct Rules {
     header: bool,
     /// By column: whether its values are always quoted.
     force_quote: Vec<bool>,
+    date_format: Option<String>,
+    timestamp_format: Option<String>,
+    /// Before the first and behind the last row.
+    prefix: String,
+    suffix: String,
+    newline: &'static str,
 }
 
+/// Names of options.
+const NAMES: [&str; 15] = [
+    "delim",
+    "sep",
+    "quote",
+    "escape",
+    "null",
+    "nullstr",
+    "header",
+    "force_quote",
+    "dateformat",
+    "timestampformat",
+    "new_line",
+    "prefix",
+    "suffix",
+    "compression",
+    "compression_level",
+];
+
 impl Rules {
-    fn read(options: &[(String, Value)], names: &[String]) -> Result<Self> {
+    fn read(options: &[(String, Value)], names: &[String], packing: &mut Packing) -> Result<Self> {
         let mut rules = Self {
             delimiter: ',',
             quote: '"',
@@ -42,6 +67,11 @@ impl Rules {
             null: String::new(),
             header: true,
             force_quote: vec![false; names.len()],
+            date_format: None,
+            timestamp_format: None,
+            prefix: String::new(),
+            suffix: String::new(),
+            newline: "\n",
         };
         let mut escape = None;
         for (name, value) in options {
@@ -52,15 +82,45 @@ impl Rules {
                 "null" | "nullstr" => rules.null = text(name, value)?.to_string(),
                 "header" => rules.header = boolean(name, value)?,
                 "force_quote" => rules.force_quote = quoted_columns(value, names)?,
+                "dateformat" | "date_format" => rules.date_format = Some(text(name, value)?.to_string()),
+                "timestampformat" | "timestamp_format" => {
+                    rules.timestamp_format = Some(text(name, value)?.to_string());
+                }
+                "prefix" => rules.prefix = text(name, value)?.to_string(),
+                "suffix" => rules.suffix = text(name, value)?.to_string(),
+                "new_line" => {
+                    rules.newline = match text(name, value)? {
+                        "\\r\\n" | "\r\n" => "\r\n",
+                        "\\n" | "\n" => "\n",
+                        other => {
+                            let message = format!("option \"new_line\" is '\\n' or '\\r\\n', not '{other}'");
+                            return Err(Error::invalid_argument(message));
+                        }
+                    }
+                }
+                name if packing.set(name, value)? => {}
                 other => {
-                    let known =
-                        ["delim", "sep", "quote", "escape", "null", "nullstr", "header", "force_quote"];
-                    return Err(unknown_option("COPY TO a CSV file", other, &known));
+                    return Err(unknown_option("COPY TO a CSV file", other, &NAMES));
                 }
             }
         }
         rules.escape = escape.unwrap_or(rules.quote);
         Ok(rules)
+    }
+
+    /// Dates and timestamps as texts in the formats that were given.
+    fn format_dates(&self, columns: &mut [Vector]) -> Result<()> {
+        for column in columns {
+            let format = match column.logical_type() {
+                LogicalType::Date => &self.date_format,
+                LogicalType::Timestamp | LogicalType::TimestampTz => &self.timestamp_format,
+                _ => continue,
+            };
+            if let Some(format) = format {
+                *column = formatted(column, format)?;
+            }
+        }
+        Ok(())
     }
 
     fn push(&self, out: &mut String, field: &str, column: usize) {
@@ -79,6 +139,19 @@ impl Rules {
         }
         out.push(self.quote);
     }
+}
+
+/// `strftime(column, format)`.
+fn formatted(column: &Vector, format: &str) -> Result<Vector> {
+    let args = [ArgType::of(column.logical_type()), ArgType::of(LogicalType::Varchar)];
+    let options = ResolveOptions::default();
+    let function = resolve_scalar("strftime", &args, &options)?;
+    let format = Vector::constant(LogicalType::Varchar, &Value::Varchar(format.to_string()), column.len())?;
+    let mut out = Vector::empty(LogicalType::Varchar);
+    function.kernel.eval(&[column, &format], column.len(), &mut out)?;
+    let mut out = out.flatten();
+    out.set_validity(column.validity().cloned());
+    Ok(out)
 }
 
 /// Which columns `force_quote` names: `*`, all or none as a BOOLEAN, or a list.
@@ -125,9 +198,11 @@ impl CsvWriter {
         types: &[LogicalType],
         options: &[(String, Value)],
     ) -> Result<Self> {
-        let rules = Rules::read(options, names)?;
+        let mut packing = Packing::of_path(path);
+        let rules = Rules::read(options, names, &mut packing)?;
         let (target, file) = Target::create(path)?;
-        let mut text = String::new();
+        let file = packing.output(file, &target)?;
+        let mut text = rules.prefix.clone();
         if rules.header {
             for (index, name) in names.iter().enumerate() {
                 if index > 0 {
@@ -135,13 +210,13 @@ impl CsvWriter {
                 }
                 rules.push(&mut text, name, index);
             }
-            text.push('\n');
+            text.push_str(rules.newline);
         }
-        Ok(Self { target, file: BufWriter::new(file), types: types.to_vec(), rules, text, rows: 0 })
+        Ok(Self { target, file, types: types.to_vec(), rules, text, rows: 0 })
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.file.write_all(self.text.as_bytes()).map_err(|e| self.target.error(&e))?;
+        self.file.write(self.text.as_bytes()).map_err(|e| self.target.error(&e))?;
         self.text.clear();
         Ok(())
     }
@@ -149,10 +224,11 @@ impl CsvWriter {
 
 impl FileWriter for CsvWriter {
     fn write(&mut self, batch: &Batch) -> Result<()> {
-        let columns: Vec<Vector> = batch.columns().iter().map(Vector::flatten).collect();
+        let mut columns: Vec<Vector> = batch.columns().iter().map(Vector::flatten).collect();
         for (column, ty) in columns.iter().zip(&self.types) {
             column.expect_type(ty)?;
         }
+        self.rules.format_dates(&mut columns)?;
         let mut field = String::new();
         for row in 0..batch.len() {
             for (index, column) in columns.iter().enumerate() {
@@ -172,7 +248,7 @@ impl FileWriter for CsvWriter {
                 write_value(&mut field, column, row);
                 self.rules.push(&mut self.text, &field, index);
             }
-            self.text.push('\n');
+            self.text.push_str(self.rules.newline);
             if self.text.len() >= FLUSH_SIZE {
                 self.flush()?;
             }
@@ -182,10 +258,12 @@ impl FileWriter for CsvWriter {
     }
 
     fn finish(mut self: Box<Self>) -> Result<u64> {
+        self.text.push_str(&self.rules.suffix);
         self.flush()?;
-        self.file.flush().map_err(|e| self.target.error(&e))?;
-        self.target.publish()?;
-        Ok(self.rows)
+        let Self { target, file, rows, .. } = *self;
+        file.finish().map_err(|e| target.error(&e))?;
+        target.publish()?;
+        Ok(rows)
     }
 }
 

@@ -1,11 +1,10 @@
 //! JSON files from batches: an object per line, or one array of them.
 
+use super::packed::{Output, Packing};
 use super::{FileWriter, Target};
 use crate::option_text::{boolean, unknown_option};
 use inlay_kernels::documents::write_object;
 use inlay_types::{Batch, LogicalType, Result, Value};
-use std::fs::File;
-use std::io::{BufWriter, Write};
 
 /// Bytes collected before they are written.
 const FLUSH_SIZE: usize = 1 << 20;
@@ -13,7 +12,7 @@ const FLUSH_SIZE: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct JsonWriter {
     target: Target,
-    file: BufWriter<File>,
+    file: Output,
     names: Vec<String>,
     types: Vec<LogicalType>,
     /// One array, not a line per row.
@@ -29,21 +28,26 @@ impl JsonWriter {
         types: &[LogicalType],
         options: &[(String, Value)],
     ) -> Result<Self> {
-        let mut array = false;
+        let (mut array, mut packing) = (false, Packing::of_path(path));
         for (name, value) in options {
             match name.as_str() {
                 "array" => array = boolean(name, value)?,
-                other => return Err(unknown_option("COPY TO a JSON file", other, &["array"])),
+                name if packing.set(name, value)? => {}
+                other => {
+                    let known = ["array", "compression", "compression_level"];
+                    return Err(unknown_option("COPY TO a JSON file", other, &known));
+                }
             }
         }
         let (target, file) = Target::create(path)?;
+        let file = packing.output(file, &target)?;
         let text = if array { "[\n\t".to_string() } else { String::new() };
         let (names, types) = (names.to_vec(), types.to_vec());
-        Ok(Self { target, file: BufWriter::new(file), names, types, array, text, rows: 0 })
+        Ok(Self { target, file, names, types, array, text, rows: 0 })
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.file.write_all(self.text.as_bytes()).map_err(|error| self.target.error(&error))?;
+        self.file.write(self.text.as_bytes()).map_err(|error| self.target.error(&error))?;
         self.text.clear();
         Ok(())
     }
@@ -76,8 +80,9 @@ impl FileWriter for JsonWriter {
             self.text.push_str("\n]\n");
         }
         self.flush()?;
-        self.file.flush().map_err(|error| self.target.error(&error))?;
-        self.target.publish()?;
-        Ok(self.rows)
+        let Self { target, file, rows, .. } = *self;
+        file.finish().map_err(|error| target.error(&error))?;
+        target.publish()?;
+        Ok(rows)
     }
 }

@@ -3,11 +3,14 @@
 //! A writer fills a temporary file beside the target and renames it in [`FileWriter::finish`]; a query that fails
 //! leaves the target as it was.
 
+mod arrow;
 mod csv;
 mod json;
+mod packed;
 mod parquet;
 mod partition;
 
+use crate::input::unpacked_name;
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,7 +23,7 @@ pub trait FileWriter: Send {
     fn finish(self: Box<Self>) -> Result<u64>;
 }
 
-/// Opens a writer for columns of these names and types. The option `format` (`csv`, `json` or `parquet`) decides; without it
+/// Opens a writer for columns of these names and types. The option `format` (`csv`, `json`, `parquet` or `arrow`) decides; without it
 /// the file's extension. Options have lower-case names.
 pub fn open_writer(
     path: &str,
@@ -29,7 +32,7 @@ pub fn open_writer(
     options: &[(String, Value)],
 ) -> Result<Box<dyn FileWriter>> {
     let given = options.iter().find(|(name, _)| name == "format").and_then(|(_, value)| value.as_str());
-    let extension = Path::new(path).extension().and_then(|e| e.to_str()).unwrap_or("csv");
+    let extension = Path::new(unpacked_name(path)).extension().and_then(|e| e.to_str()).unwrap_or("csv");
     let others: Vec<(String, Value)> = options.iter().filter(|(name, _)| name != "format").cloned().collect();
     let format = given.unwrap_or(extension).to_ascii_lowercase();
     if let Some(writer) =
@@ -38,13 +41,16 @@ pub fn open_writer(
         return Ok(Box::new(writer));
     }
     match format.as_str() {
+        "arrow" | "feather" | "ipc" | "arrows" => {
+            Ok(Box::new(arrow::ArrowWriter::open(path, names, types, &others, format == "arrows")?))
+        }
         "parquet" | "pq" => Ok(Box::new(parquet::ParquetWriter::open(path, names, types, &others)?)),
         "json" | "ndjson" | "jsonl" => Ok(Box::new(json::JsonWriter::open(path, names, types, &others)?)),
         "csv" | "tsv" | "tbl" | "txt" => Ok(Box::new(csv::CsvWriter::open(path, names, types, &others)?)),
         _ if given.is_none() => Ok(Box::new(csv::CsvWriter::open(path, names, types, &others)?)),
         other => Err(Error::Unsupported {
             feature: format!("writing the format {other}"),
-            alternative: Some("use FORMAT csv, json or parquet".to_string()),
+            alternative: Some("use FORMAT csv, json, parquet or arrow".to_string()),
         }),
     }
 }
@@ -53,6 +59,8 @@ pub fn open_writer(
 fn format_name(format: &str) -> String {
     match format {
         "parquet" | "pq" => "parquet",
+        "arrow" | "feather" | "ipc" => "arrow",
+        "arrows" => "arrows",
         "json" | "ndjson" | "jsonl" => "json",
         _ => "csv",
     }

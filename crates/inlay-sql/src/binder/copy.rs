@@ -1,6 +1,7 @@
 //! COPY.
 
 use super::change::insertable;
+use super::from::reader_of_path;
 use super::object::Target;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, Pos};
@@ -63,27 +64,18 @@ impl Binder<'_> {
             }
             name != "format"
         });
-        let is_parquet = match format.as_deref() {
-            Some(format) => format == "parquet",
-            None => path.to_lowercase().ends_with(".parquet"),
-        };
-        let lower = path.to_lowercase();
-        let is_json = match format.as_deref() {
-            Some(format) => format == "json",
-            None => [".json", ".ndjson", ".jsonl"].iter().any(|ending| lower.ends_with(ending)),
-        };
-        if let Some(other) = format.filter(|format| !matches!(format.as_str(), "parquet" | "csv" | "json")) {
-            return Err(self.at(Error::unsupported(format!("COPY with FORMAT {other}")), pos));
-        }
-        let reader = match (is_parquet, is_json) {
-            (true, _) => "read_parquet",
-            (_, true) => "read_json",
-            _ => "read_csv",
+        let reader = match format.as_deref() {
+            None => reader_of_path(path, true).unwrap_or("read_csv"),
+            Some("csv") => "read_csv",
+            Some("parquet") => "read_parquet",
+            Some("json") => "read_json",
+            Some("arrow" | "arrows" | "feather" | "ipc") => "read_arrow",
+            Some(other) => return Err(self.at(Error::unsupported(format!("COPY with FORMAT {other}")), pos)),
         };
         let says_types = |(name, _): &(String, Value)| {
             matches!(name.as_str(), "types" | "dtypes" | "column_types" | "columns" | "all_varchar")
         };
-        if !is_parquet && !options.iter().any(says_types) {
+        if matches!(reader, "read_csv" | "read_json") && !options.iter().any(says_types) {
             options.push(("columns".into(), Value::Varchar(columns)));
         }
         let Some(function) = self.context.catalog.table_function(reader) else {

@@ -684,13 +684,25 @@ fn reads_columns(call: &FunctionCall) -> bool {
 
 /// The function that reads a file of this name, if it looks like one's.
 fn reader_of(name: &ObjectName) -> Option<&'static str> {
-    let lower = name.to_string().to_lowercase();
+    reader_of_path(&name.to_string(), name.is_string)
+}
+
+/// The function that reads the file at a path, if its ending says; `is_path` if it cannot be anything else.
+pub(super) fn reader_of_path(path: &str, is_path: bool) -> Option<&'static str> {
+    let lower = path.to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| lower.ends_with(ending));
-    if ends(&[".parquet", ".parq"]) {
-        Some("read_parquet")
-    } else if ends(&[".json", ".ndjson", ".jsonl"]) {
+    if ends(&[".parquet", ".parq", ".pq"]) {
+        return Some("read_parquet");
+    }
+    if ends(&[".arrow", ".arrows", ".feather", ".ipc"]) {
+        return Some("read_arrow");
+    }
+    // Text files may be packed.
+    let plain = [".gz", ".zst"].iter().find_map(|ending| lower.strip_suffix(ending)).unwrap_or(&lower);
+    let ends = |endings: &[&str]| endings.iter().any(|ending| plain.ends_with(ending));
+    if ends(&[".json", ".ndjson", ".jsonl"]) {
         Some("read_json")
-    } else if ends(&[".csv", ".tsv", ".tbl", ".csv.gz"]) || (name.is_string && ends(&[".txt"])) {
+    } else if ends(&[".csv", ".tsv", ".tbl"]) || (is_path && ends(&[".txt"])) {
         Some("read_csv")
     } else {
         None

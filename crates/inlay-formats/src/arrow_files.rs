@@ -1,0 +1,327 @@
+//! `read_arrow`: files of Arrow's own format, with a footer (`.arrow`, `.feather`) or as streams (`.arrows`).
+//!
+//! A file with a footer is read by all workers, a record batch each; a stream from its beginning to its end, by one at a
+//! time. Only the wanted columns are converted. Which of the two a file is, its first bytes say.
+
+use crate::parquet::bridge;
+use crate::paths;
+use crate::per_file::PerFile;
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, Schema};
+use inlay_catalog::{
+    FileAccess, ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource,
+};
+use inlay_types::arrow::{ArrowField, ArrowRecords};
+use inlay_types::{Batch, Error, Reservation, Result, VECTOR_SIZE, Value};
+use parking_lot::Mutex;
+use std::fmt;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// The function, under one of its names.
+#[derive(Debug)]
+pub struct ReadArrow {
+    name: &'static str,
+    access: Arc<FileAccess>,
+}
+
+impl ReadArrow {
+    /// The reader of files that `access` allows.
+    pub fn new(name: &'static str, access: &Arc<FileAccess>) -> Self {
+        Self { name, access: Arc::clone(access) }
+    }
+}
+
+impl TableFunction for ReadArrow {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+        let files = paths::expand(self.name, args, &self.access)?;
+        let (per_file, named) = PerFile::take(named)?;
+        if let Some((name, _)) = named.first() {
+            let known = ["filename", "hive_partitioning", "hive_types", "union_by_name"];
+            return Err(crate::option_text::unknown_option(self.name, name, &known));
+        }
+        per_file.open(files, &|paths: &[String]| Ok(Arc::new(ArrowFiles::open(paths)?)))
+    }
+}
+
+type Buffered = BufReader<File>;
+
+/// A file that is being read.
+enum Reader {
+    File(Box<FileReader<Buffered>>),
+    Stream(Box<StreamReader<Buffered>>),
+}
+
+fn malformed(path: &str, message: impl fmt::Display) -> Error {
+    Error::MalformedFile { path: path.to_string(), line: None, message: message.to_string() }
+}
+
+/// Runs a call into the arrow crates, which may panic on damaged files.
+fn guarded<T>(path: &str, call: impl FnOnce() -> std::result::Result<T, ArrowError>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(malformed(path, format!("the Arrow file cannot be read: {error}"))),
+        Err(_) => Err(malformed(path, "the Arrow file is damaged: reading it failed an internal check")),
+    }
+}
+
+impl Reader {
+    fn open(path: &str, columns: Option<Vec<usize>>) -> Result<Self> {
+        let failed = |error: &std::io::Error| Error::io("cannot read", path, error);
+        let mut file = BufReader::new(crate::input::open(path)?);
+        let mut first = Vec::new();
+        file.by_ref().take(6).read_to_end(&mut first).map_err(|error| failed(&error))?;
+        file.rewind().map_err(|error| failed(&error))?;
+        match first.as_slice() {
+            b"ARROW1" => Ok(Self::File(Box::new(guarded(path, || FileReader::try_new(file, columns))?))),
+            [0xff, 0xff, 0xff, 0xff, ..] => {
+                Ok(Self::Stream(Box::new(guarded(path, || StreamReader::try_new(file, columns))?)))
+            }
+            _ => Err(malformed(path, "the file is no Arrow file, nor a stream of Arrow's format")),
+        }
+    }
+
+    fn schema(&self) -> Arc<Schema> {
+        match self {
+            Self::File(reader) => reader.schema(),
+            Self::Stream(reader) => reader.schema(),
+        }
+    }
+
+    fn next(&mut self, path: &str) -> Result<Option<RecordBatch>> {
+        guarded(path, || match self {
+            Self::File(reader) => reader.next().transpose(),
+            Self::Stream(reader) => reader.next().transpose(),
+        })
+    }
+}
+
+/// Arrow files of one schema.
+#[derive(Debug)]
+struct ArrowFiles {
+    paths: Arc<[String]>,
+    columns: Vec<SourceColumn>,
+    /// Record batches of each file; `None` of a stream.
+    batch_counts: Vec<Option<usize>>,
+    row_count_estimate: u64,
+}
+
+impl ArrowFiles {
+    fn open(paths: &[String]) -> Result<Self> {
+        let mut columns: Vec<SourceColumn> = Vec::new();
+        let (mut batch_counts, mut size) = (Vec::with_capacity(paths.len()), 0);
+        for (index, path) in paths.iter().enumerate() {
+            let reader = Reader::open(path, None)?;
+            let own = columns_of(path, &reader.schema())?;
+            if index == 0 {
+                columns = own;
+            } else if columns != own {
+                let message = format!(
+                    "its columns are not those of '{}'; union_by_name = true reads files of different columns",
+                    paths[0]
+                );
+                return Err(malformed(path, message));
+            }
+            batch_counts.push(match &reader {
+                Reader::File(reader) => Some(reader.num_batches()),
+                Reader::Stream(_) => None,
+            });
+            size += std::fs::metadata(path).map_or(0, |file| file.len());
+        }
+        // About eight bytes per value.
+        let row_count_estimate = size / (8 * columns.len().max(1) as u64);
+        Ok(Self { paths: paths.into(), columns, batch_counts, row_count_estimate })
+    }
+}
+
+fn columns_of(path: &str, schema: &Schema) -> Result<Vec<SourceColumn>> {
+    let field = bridge::field_of(schema)?;
+    let column = |(index, field): (usize, &ArrowField)| {
+        let name = if field.name.is_empty() { format!("column{index}") } else { field.name.clone() };
+        let ty =
+            field.logical_type().map_err(|error| malformed(path, format!("column \"{name}\": {error}")))?;
+        Ok(SourceColumn { name, ty })
+    };
+    field.children.iter().enumerate().map(column).collect()
+}
+
+impl TableSource for ArrowFiles {
+    fn description(&self) -> String {
+        let shown: Vec<String> = self.paths.iter().take(3).map(|path| format!("'{path}'")).collect();
+        let more = if self.paths.len() > 3 { ", ..." } else { "" };
+        format!("read_arrow({}{more})", shown.join(", "))
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn row_count_estimate(&self) -> Option<u64> {
+        Some(self.row_count_estimate)
+    }
+
+    fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
+        // Columns are read once each, in the order of the file; without any, the first tells the number of rows.
+        let mut read = request.columns.clone();
+        read.sort_unstable();
+        read.dedup();
+        if read.is_empty() && !self.columns.is_empty() {
+            read.push(0);
+        }
+        let places = request.columns.iter().map(|column| read.binary_search(column).unwrap_or(0)).collect();
+        Ok(Box::new(ArrowScan {
+            paths: Arc::clone(&self.paths),
+            batch_counts: self.batch_counts.clone(),
+            read,
+            places,
+            open: Mutex::default(),
+            request,
+        }))
+    }
+}
+
+struct ArrowScan {
+    paths: Arc<[String]>,
+    batch_counts: Vec<Option<usize>>,
+    /// Columns of the files that are read, and where in these each wanted one is.
+    read: Vec<usize>,
+    places: Arc<[usize]>,
+    open: Mutex<Open>,
+    request: ScanRequest,
+}
+
+#[derive(Default)]
+struct Open {
+    next_file: usize,
+    /// The next record batch of the file, and its stream.
+    next_batch: usize,
+    stream: Option<Reader>,
+    /// Of the current file.
+    idle: Idle,
+}
+
+/// Readers of a file that no worker uses.
+type Idle = Arc<Mutex<Vec<Reader>>>;
+
+impl ArrowScan {
+    fn task(&self, file: usize, records: Records) -> SourceTask {
+        Box::new(ArrowTask {
+            paths: Arc::clone(&self.paths),
+            file,
+            records,
+            places: Arc::clone(&self.places),
+            at: 0,
+            request: self.request.clone(),
+            reservation: None,
+        })
+    }
+}
+
+impl SourceScan for ArrowScan {
+    fn next_task(&self) -> Result<Option<SourceTask>> {
+        let mut open = self.open.lock();
+        loop {
+            self.request.interrupt.check()?;
+            let file = open.next_file;
+            let Some(path) = self.paths.get(file) else { return Ok(None) };
+            match self.batch_counts[file] {
+                Some(count) if open.next_batch < count => {
+                    let number = open.next_batch;
+                    open.next_batch += 1;
+                    let later =
+                        Records::Later { number, read: self.read.clone(), idle: Arc::clone(&open.idle) };
+                    return Ok(Some(self.task(file, later)));
+                }
+                Some(_) => open.idle = Idle::default(),
+                None => {
+                    if open.stream.is_none() {
+                        open.stream = Some(Reader::open(path, Some(self.read.clone()))?);
+                    }
+                    let next = open.stream.as_mut().map_or(Ok(None), |stream| stream.next(path))?;
+                    if let Some(records) = next {
+                        return Ok(Some(self.task(file, Records::Read(records))));
+                    }
+                    open.stream = None;
+                }
+            }
+            open.next_file += 1;
+            open.next_batch = 0;
+        }
+    }
+}
+
+/// A record batch, read or to be read.
+enum Records {
+    Later { number: usize, read: Vec<usize>, idle: Idle },
+    Read(RecordBatch),
+    Columns(ArrowRecords),
+    Done,
+}
+
+struct ArrowTask {
+    paths: Arc<[String]>,
+    file: usize,
+    records: Records,
+    places: Arc<[usize]>,
+    at: usize,
+    request: ScanRequest,
+    reservation: Option<Reservation>,
+}
+
+impl ArrowTask {
+    fn next_batch(&mut self) -> Result<Option<Batch>> {
+        self.request.interrupt.check()?;
+        let path = &self.paths[self.file];
+        loop {
+            match std::mem::replace(&mut self.records, Records::Done) {
+                Records::Later { number, read, idle } => {
+                    let taken = idle.lock().pop();
+                    let mut reader = taken.map_or_else(|| Reader::open(path, Some(read)), Ok)?;
+                    if let Reader::File(reader) = &mut reader {
+                        guarded(path, || reader.set_index(number))?;
+                    }
+                    let records = reader.next(path)?;
+                    idle.lock().push(reader);
+                    self.records =
+                        Records::Read(records.ok_or_else(|| malformed(path, "the file has changed"))?);
+                }
+                Records::Read(records) => {
+                    self.reservation =
+                        Some(self.request.budget.reserve(records.get_array_memory_size() as u64)?);
+                    let field = bridge::field_of(&records.schema())?;
+                    let columns =
+                        bridge::records_of(records, &field).map_err(|error| malformed(path, error))?;
+                    self.records = Records::Columns(columns);
+                }
+                Records::Columns(records) => {
+                    let len = VECTOR_SIZE.min(records.len() - self.at);
+                    if len == 0 {
+                        return Ok(None);
+                    }
+                    let columns = records.columns();
+                    let vectors = self.places.iter().map(|&place| columns[place].vector(self.at, len));
+                    let batch = Batch::new(vectors.collect::<Result<_>>()?, len);
+                    self.at += len;
+                    self.records = Records::Columns(records);
+                    return Ok(Some(batch));
+                }
+                Records::Done => return Ok(None),
+            }
+        }
+    }
+}
+
+impl Iterator for ArrowTask {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().transpose()
+    }
+}

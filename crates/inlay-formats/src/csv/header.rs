@@ -1,0 +1,169 @@
+//! Names of columns from the first line of a file.
+
+use inlay_types::LogicalType;
+use std::collections::HashSet;
+
+/// Names of columns that have none.
+pub(super) fn default_names(width: usize) -> Vec<String> {
+    (0..width).map(|index| format!("column{index}")).collect()
+}
+
+/// Names of a header; missing ones are numbered, repeated ones get a suffix.
+pub(super) fn names(first: &[Option<String>], width: usize) -> Vec<String> {
+    let mut taken = HashSet::with_capacity(width);
+    let name = |index: usize| {
+        let given = first.get(index).cloned().flatten().filter(|name| !name.is_empty());
+        unique(given.unwrap_or_else(|| format!("column{index}")), &mut taken)
+    };
+    (0..width).map(name).collect()
+}
+
+fn unique(name: String, taken: &mut HashSet<String>) -> String {
+    let mut own = name.clone();
+    let mut suffix = 1;
+    while !taken.insert(own.to_lowercase()) {
+        own = format!("{name}_{suffix}");
+        suffix += 1;
+    }
+    own
+}
+
+/// Words that need quotes as names of columns.
+const RESERVED: &[&str] = &[
+    "all",
+    "analyse",
+    "analyze",
+    "and",
+    "any",
+    "array",
+    "as",
+    "asc",
+    "asymmetric",
+    "both",
+    "case",
+    "cast",
+    "check",
+    "collate",
+    "column",
+    "constraint",
+    "create",
+    "default",
+    "deferrable",
+    "desc",
+    "describe",
+    "distinct",
+    "do",
+    "else",
+    "end",
+    "except",
+    "false",
+    "fetch",
+    "for",
+    "foreign",
+    "from",
+    "grant",
+    "group",
+    "having",
+    "in",
+    "initially",
+    "intersect",
+    "into",
+    "lateral",
+    "leading",
+    "limit",
+    "not",
+    "null",
+    "offset",
+    "on",
+    "only",
+    "or",
+    "order",
+    "pivot",
+    "placing",
+    "primary",
+    "qualify",
+    "references",
+    "returning",
+    "select",
+    "show",
+    "some",
+    "summarize",
+    "symmetric",
+    "table",
+    "then",
+    "to",
+    "trailing",
+    "true",
+    "union",
+    "unique",
+    "unpivot",
+    "using",
+    "variadic",
+    "when",
+    "where",
+    "window",
+    "with",
+];
+
+/// `normalize_names`: names that need no quotes: letters, digits and underscores, in lower case.
+pub(super) fn normalize(columns: &mut [(String, LogicalType)]) {
+    let mut taken = HashSet::with_capacity(columns.len());
+    for (name, _) in columns {
+        let mut plain = String::with_capacity(name.len());
+        for c in name.trim().chars() {
+            match plain_letters(c) {
+                Some(letters) => plain.push_str(letters),
+                None if c.is_ascii_alphanumeric() => plain.push(c.to_ascii_lowercase()),
+                None if !plain.ends_with('_') => plain.push('_'),
+                None => {}
+            }
+        }
+        let mut plain = plain.trim_matches('_').to_string();
+        if plain.is_empty()
+            || plain.starts_with(|c: char| c.is_ascii_digit())
+            || RESERVED.contains(&plain.as_str())
+        {
+            plain.insert(0, '_');
+        }
+        *name = unique(plain, &mut taken);
+    }
+}
+
+/// A letter with an accent, without it.
+fn plain_letters(c: char) -> Option<&'static str> {
+    let lower = c.to_lowercase().next().unwrap_or(c);
+    Some(match lower {
+        'à' | 'á' | 'â' | 'ã' | 'ä' | 'å' | 'ā' | 'ă' | 'ą' => "a",
+        'ç' | 'ć' | 'č' => "c",
+        'ď' | 'đ' => "d",
+        'è' | 'é' | 'ê' | 'ë' | 'ē' | 'ė' | 'ę' | 'ě' => "e",
+        'ì' | 'í' | 'î' | 'ï' | 'ī' | 'ı' => "i",
+        'ł' => "l",
+        'ñ' | 'ń' | 'ň' => "n",
+        'ò' | 'ó' | 'ô' | 'õ' | 'ö' | 'ø' | 'ő' => "o",
+        'ř' => "r",
+        'ś' | 'š' | 'ş' => "s",
+        'ť' | 'ţ' => "t",
+        'ù' | 'ú' | 'û' | 'ü' | 'ū' | 'ů' | 'ű' => "u",
+        'ý' | 'ÿ' => "y",
+        'ź' | 'ż' | 'ž' => "z",
+        'æ' => "ae",
+        'œ' => "oe",
+        'ß' => "ss",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_plain_and_unique() {
+        let given = ["A b", "1x", "select", "é", "A_b", "  -- ", "Größe (m²)"];
+        let mut columns: Vec<_> = given.iter().map(|name| (name.to_string(), LogicalType::Varchar)).collect();
+        normalize(&mut columns);
+        let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["a_b", "_1x", "_select", "e", "a_b_1", "_", "grosse_m"]);
+    }
+}

@@ -1,0 +1,150 @@
+//! Files of Arrow's own format from batches: with a footer (`.arrow`, `.feather`), or streams (`.arrows`).
+
+use super::{FileWriter, Target};
+use crate::option_text::{integer, text, unknown_option};
+use crate::parquet::bridge;
+use arrow_array::RecordBatch;
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_schema::{ArrowError, SchemaRef};
+use inlay_types::arrow::Exporter;
+use inlay_types::{Batch, Error, LogicalType, Result, Value};
+use std::fs::File;
+use std::io::BufWriter;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Rows of a record batch unless `row_group_size` says otherwise.
+const BATCH_ROWS: usize = 122_880;
+
+enum Writer {
+    File(Box<arrow_ipc::writer::FileWriter<BufWriter<File>>>),
+    Stream(Box<StreamWriter<BufWriter<File>>>),
+}
+
+impl Writer {
+    fn write(&mut self, records: &RecordBatch) -> std::result::Result<(), ArrowError> {
+        match self {
+            Self::File(writer) => writer.write(records),
+            Self::Stream(writer) => writer.write(records),
+        }
+    }
+
+    fn finish(self) -> std::result::Result<(), ArrowError> {
+        let mut file = match self {
+            Self::File(mut writer) => writer.finish().and_then(|()| writer.into_inner())?,
+            Self::Stream(mut writer) => writer.finish().and_then(|()| writer.into_inner())?,
+        };
+        std::io::Write::flush(&mut file).map_err(ArrowError::from)
+    }
+}
+
+pub(super) struct ArrowWriter {
+    target: Target,
+    writer: Writer,
+    exporter: Exporter,
+    schema: SchemaRef,
+    /// Records that make no batch of the file yet.
+    open: Vec<RecordBatch>,
+    open_rows: usize,
+    batch_rows: usize,
+    rows: u64,
+}
+
+impl ArrowWriter {
+    pub(super) fn open(
+        path: &str,
+        names: &[String],
+        types: &[LogicalType],
+        options: &[(String, Value)],
+        is_stream: bool,
+    ) -> Result<Self> {
+        let (mut compression, mut batch_rows) = (None, BATCH_ROWS);
+        for (name, value) in options {
+            match name.as_str() {
+                "compression" | "codec" => compression = compression_of(text(name, value)?)?,
+                "row_group_size" | "chunk_size" => {
+                    batch_rows = usize::try_from(integer(name, value)?)
+                        .ok()
+                        .filter(|rows| *rows > 0)
+                        .ok_or_else(|| Error::invalid_argument(format!("{name} must be positive")))?;
+                }
+                other => {
+                    return Err(unknown_option(
+                        "COPY TO an Arrow file",
+                        other,
+                        &["compression", "row_group_size"],
+                    ));
+                }
+            }
+        }
+        let exporter = Exporter::new(names, types);
+        let schema: SchemaRef = Arc::new(bridge::schema_of(exporter.schema())?);
+        let (target, file) = Target::create(path)?;
+        let failed = |error: ArrowError| failure(&target, &error);
+        let options = IpcWriteOptions::default().try_with_compression(compression).map_err(failed)?;
+        let file = BufWriter::new(file);
+        let writer = if is_stream {
+            let writer = StreamWriter::try_new_with_options(file, &schema, options).map_err(failed)?;
+            Writer::Stream(Box::new(writer))
+        } else {
+            let writer = arrow_ipc::writer::FileWriter::try_new_with_options(file, &schema, options);
+            Writer::File(Box::new(writer.map_err(failed)?))
+        };
+        Ok(Self { target, writer, exporter, schema, open: Vec::new(), open_rows: 0, batch_rows, rows: 0 })
+    }
+
+    fn write_open(&mut self) -> Result<()> {
+        if self.open_rows == 0 {
+            return Ok(());
+        }
+        let open = std::mem::take(&mut self.open);
+        self.open_rows = 0;
+        let write = AssertUnwindSafe(|| {
+            let records = arrow_select::concat::concat_batches(&self.schema, &open)?;
+            self.writer.write(&records)
+        });
+        match catch_unwind(write) {
+            Ok(outcome) => outcome.map_err(|error| failure(&self.target, &error)),
+            Err(_) => Err(Error::internal("a panic while an Arrow file was written")),
+        }
+    }
+}
+
+fn compression_of(name: &str) -> Result<Option<CompressionType>> {
+    match name.to_ascii_lowercase().as_str() {
+        "lz4" => Ok(Some(CompressionType::LZ4_FRAME)),
+        "zstd" => Ok(Some(CompressionType::ZSTD)),
+        "none" | "uncompressed" => Ok(None),
+        other => {
+            let message = format!("compression \"{other}\" is not known; use lz4, zstd or uncompressed");
+            Err(Error::invalid_argument(message))
+        }
+    }
+}
+
+fn failure(target: &Target, error: &ArrowError) -> Error {
+    Error::Io {
+        action: "cannot write",
+        path: target.path.to_string_lossy().into_owned(),
+        message: error.to_string(),
+    }
+}
+
+impl FileWriter for ArrowWriter {
+    fn write(&mut self, batch: &Batch) -> Result<()> {
+        let records = bridge::record_batch_of(self.exporter.batch(batch)?, self.exporter.schema())?;
+        self.rows += batch.len() as u64;
+        self.open_rows += batch.len();
+        self.open.push(records);
+        if self.open_rows >= self.batch_rows { self.write_open() } else { Ok(()) }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<u64> {
+        self.write_open()?;
+        let Self { target, writer, rows, .. } = *self;
+        writer.finish().map_err(|error| failure(&target, &error))?;
+        target.publish()?;
+        Ok(rows)
+    }
+}

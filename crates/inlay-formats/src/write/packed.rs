@@ -1,0 +1,95 @@
+//! A text file that is written, packed if the option `compression` or the ending of its path says so.
+
+use super::Target;
+use crate::input::Compression;
+use crate::option_text::{integer, text};
+use inlay_types::{Error, Result, Value};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+/// How a file is packed, and how well.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packing {
+    compression: Compression,
+    level: Option<i64>,
+}
+
+/// Where a writer's text goes.
+pub(super) enum Output {
+    Plain(BufWriter<File>),
+    Gzip(flate2::write::GzEncoder<BufWriter<File>>),
+    Zstd(zstd::Encoder<'static, BufWriter<File>>),
+}
+
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Output")
+    }
+}
+
+impl Packing {
+    /// What the path says; options may say otherwise.
+    pub fn of_path(path: &str) -> Self {
+        Self { compression: Compression::of_path(path), level: None }
+    }
+
+    /// Takes an option; whether it is one about packing.
+    pub fn set(&mut self, name: &str, value: &Value) -> Result<bool> {
+        match name {
+            "compression" => {
+                let given = Compression::named(text(name, value)?)?;
+                if given != Compression::Auto {
+                    self.compression = given;
+                }
+            }
+            "compression_level" => self.level = Some(integer(name, value)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn level(self, range: std::ops::RangeInclusive<i64>, usual: i64) -> Result<i32> {
+        let level = self.level.unwrap_or(usual);
+        if !range.contains(&level) {
+            let message =
+                format!("compression_level is from {} to {}, not {level}", range.start(), range.end());
+            return Err(Error::invalid_argument(message));
+        }
+        i32::try_from(level).map_err(|_| Error::invalid_argument("compression_level is out of range"))
+    }
+
+    /// A file that packs what is written to it.
+    pub fn output(self, file: File, target: &Target) -> Result<Output> {
+        let file = BufWriter::new(file);
+        Ok(match self.compression {
+            Compression::Auto | Compression::None => Output::Plain(file),
+            Compression::Gzip => {
+                let level = u32::try_from(self.level(0..=9, 6)?).unwrap_or(6);
+                Output::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::new(level)))
+            }
+            Compression::Zstd => {
+                let encoder = zstd::Encoder::new(file, self.level(1..=22, 3)?);
+                Output::Zstd(encoder.map_err(|error| target.error(&error))?)
+            }
+        })
+    }
+}
+
+impl Output {
+    pub fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::Plain(file) => file.write_all(bytes),
+            Self::Gzip(file) => file.write_all(bytes),
+            Self::Zstd(file) => file.write_all(bytes),
+        }
+    }
+
+    /// Writes what ends a packed file.
+    pub fn finish(self) -> std::io::Result<()> {
+        match self {
+            Self::Plain(mut file) => file.flush(),
+            Self::Gzip(file) => file.finish()?.flush(),
+            Self::Zstd(file) => file.finish()?.flush(),
+        }
+    }
+}
