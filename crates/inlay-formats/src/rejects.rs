@@ -139,7 +139,15 @@ impl SessionFiles {
         let mut rejects = self.rejects.lock();
         rejects.last_scan += 1;
         let scan = rejects.last_scan;
-        if rejects.tables_of(errors_name).is_none() {
+        let is = |known: &str, name: &str| known.eq_ignore_ascii_case(name);
+        // One of the pair may have been dropped.
+        if let Some(known) = rejects.tables.iter_mut().find(|known| {
+            is(&known.errors_name, errors_name)
+                || known.errors_name.is_empty() && is(&known.scans_name, scans_name)
+        }) {
+            known.errors_name = errors_name.to_string();
+            known.scans_name = scans_name.to_string();
+        } else {
             rejects.tables.push(Tables {
                 errors_name: errors_name.to_string(),
                 scans_name: scans_name.to_string(),

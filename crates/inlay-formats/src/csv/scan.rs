@@ -297,32 +297,39 @@ impl Plan {
             };
             found.push((start, self.reject(block, start, end, position, (kind, message), Some(column))));
         }
+        let mut parts = Vec::new();
         for skipped in &fields.records.skipped {
             let (start, end) = (skipped.start as usize, skipped.end as usize);
             let width = self.columns.len();
-            let (kind, message, column) = match skipped.what {
+            let split = self.rules.dialect.record(&block.bytes, start, &mut parts);
+            let (kind, message, position, column) = match skipped.what {
                 Malformed::Fields(count) => {
                     let message = format!("Expected Number of Columns: {width} Found: {count}");
-                    let few = count < width;
-                    (
-                        if few { RejectKind::MissingColumns } else { RejectKind::TooManyColumns },
-                        message,
-                        few.then_some(count),
-                    )
+                    if count < width {
+                        (RejectKind::MissingColumns, message, end, Some(count))
+                    } else {
+                        let last = parts.get(width - 1).map_or(start, |part| part.end);
+                        (RejectKind::TooManyColumns, message, last, None)
+                    }
                 }
                 Malformed::Unclosed | Malformed::AfterQuote => {
-                    (RejectKind::UnquotedValue, "Value with unterminated quote found.".to_string(), None)
+                    let column = split.map_or(Some(parts.len()), |split| split.broken);
+                    let message = "Value with unterminated quote found.".to_string();
+                    (RejectKind::UnquotedValue, message, start, column)
                 }
                 Malformed::Long(size) => {
                     let max = self.indexer.size_max;
-                    (
-                        RejectKind::LineSize,
-                        format!("Maximum line size of {max} bytes exceeded. Actual Size:{size} bytes."),
-                        None,
-                    )
+                    let message =
+                        format!("Maximum line size of {max} bytes exceeded. Actual Size:{size} bytes.");
+                    (RejectKind::LineSize, message, start, None)
                 }
             };
-            found.push((start, self.reject(block, start, end, start, (kind, message), column)));
+            let mut reject = self.reject(block, start, end, position, (kind, message), column);
+            if kind == RejectKind::MissingColumns {
+                // DuckDB counts the last column that is there, and names the first that is not.
+                reject.column -= 1;
+            }
+            found.push((start, reject));
         }
         found.sort_by_key(|(start, _)| *start);
         let newline = self.rules.dialect.newline;
@@ -349,8 +356,9 @@ impl Plan {
         let name = column.and_then(|column| self.columns.get(column)).map(|(name, _)| name.clone());
         Reject {
             line: 0,
-            line_position: block.offset + start as u64,
-            position: block.offset + position as u64,
+            // From 1, too.
+            line_position: block.offset + start as u64 + 1,
+            position: block.offset + position as u64 + 1,
             column: column.map_or(self.columns.len(), |column| column) as u64 + 1,
             column_name: name,
             kind,
