@@ -5,8 +5,10 @@ use inlay_types::{Batch, Interrupt, Result, VECTOR_SIZE};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Rows of a morsel, at least while chunks are shorter.
+/// Rows of a morsel, whatever the lengths of chunks; of many rows as many as a row group has, so that loading them copies
+/// each once.
 const MORSEL_ROWS: usize = 32 * VECTOR_SIZE;
+const MANY_ROWS: usize = 64 * MORSEL_ROWS;
 
 /// Rows `from .. from + len` of chunk `chunk`; at most [`VECTOR_SIZE`] when read.
 #[derive(Clone, Copy, Debug)]
@@ -29,16 +31,18 @@ pub(crate) struct ChunkScan {
 
 impl ChunkScan {
     /// A scan of chunks of these lengths.
-    pub fn new(lens: impl Iterator<Item = usize>, interrupt: Interrupt, read: ReadPiece) -> Self {
+    pub fn new(lens: impl Iterator<Item = usize> + Clone, interrupt: Interrupt, read: ReadPiece) -> Self {
+        let total: usize = lens.clone().sum();
+        let morsel_rows = if total >= MANY_ROWS { 2 * MORSEL_ROWS } else { MORSEL_ROWS };
         let mut morsels = Vec::new();
         let (mut open, mut open_rows) = (Vec::new(), 0);
         for (chunk, rows) in lens.enumerate() {
             let mut from = 0;
             while from < rows {
-                let len = (rows - from).min(MORSEL_ROWS - open_rows);
+                let len = (rows - from).min(morsel_rows - open_rows);
                 open.push(Piece { chunk, from, len });
                 (from, open_rows) = (from + len, open_rows + len);
-                if open_rows == MORSEL_ROWS {
+                if open_rows == morsel_rows {
                     morsels.push(std::mem::take(&mut open));
                     open_rows = 0;
                 }

@@ -9,13 +9,16 @@ use crate::column::Column;
 use crate::row_group::ROW_GROUP_SIZE;
 use crate::segment::Segment;
 use crate::table::{Piece, Table};
-use inlay_types::{Batch, Error, LogicalType, Reservation, Result, Vector, VectorBuilder};
+use inlay_types::{Batch, Error, LogicalType, Reservation, Result, VECTOR_SIZE, Vector, VectorBuilder};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Rows left over at the end of an appender become a row group of their own from here on.
 const ROWS_WORTH_SEALING: usize = ROW_GROUP_SIZE / 4;
+
+/// From this many rows on an appender has room for a row group: those that are short stay small.
+const MANY_ROWS: usize = 4 * VECTOR_SIZE;
 
 /// A load in progress, shared by its workers. Dropping it without [`BulkLoad::commit`] leaves the table unchanged.
 #[derive(Clone, Debug)]
@@ -63,7 +66,7 @@ impl BulkLoad {
         BulkAppender {
             shared: Arc::clone(&self.0),
             sequence,
-            open: new_builders(&types, 0),
+            open: new_builders(&types),
             types,
             open_rows: 0,
             reservation: None,
@@ -92,6 +95,9 @@ impl BulkAppender {
         let mut from = 0;
         while from < batch.len() {
             let len = (batch.len() - from).min(ROW_GROUP_SIZE - self.open_rows);
+            if self.open_rows < MANY_ROWS && self.open_rows + len >= MANY_ROWS {
+                self.open.iter_mut().for_each(|builder| builder.reserve(ROW_GROUP_SIZE));
+            }
             for (builder, column) in self.open.iter_mut().zip(batch.columns()) {
                 if len == column.len() {
                     builder.append(column)
@@ -120,7 +126,7 @@ impl BulkAppender {
     }
 
     fn seal(&mut self) -> Result<()> {
-        let builders = std::mem::replace(&mut self.open, new_builders(&self.types, ROW_GROUP_SIZE));
+        let builders = std::mem::replace(&mut self.open, new_builders(&self.types));
         let len = std::mem::take(&mut self.open_rows);
         self.sealed.push((encode(&self.shared.table, builders.into_iter().map(VectorBuilder::finish))?, len));
         Ok(())
@@ -184,7 +190,7 @@ impl Shared {
             rest_rows: 0,
             reservation: None,
         };
-        let (mut open, mut open_rows) = (new_builders(&types, ROW_GROUP_SIZE), 0);
+        let (mut open, mut open_rows) = (roomy_builders(&types), 0);
         for part in taken {
             joined.sealed.extend(part.sealed);
             for batch in part.rest {
@@ -196,7 +202,7 @@ impl Shared {
                     }
                     (from, open_rows) = (from + len, open_rows + len);
                     if open_rows == ROW_GROUP_SIZE {
-                        let full = std::mem::replace(&mut open, new_builders(&types, 0));
+                        let full = std::mem::replace(&mut open, roomy_builders(&types));
                         let columns = encode(&self.table, full.into_iter().map(VectorBuilder::finish))?;
                         joined.sealed.push((columns, std::mem::take(&mut open_rows)));
                     }
@@ -213,8 +219,12 @@ impl Shared {
     }
 }
 
-fn new_builders(types: &[LogicalType], capacity: usize) -> Vec<VectorBuilder> {
-    types.iter().map(|ty| VectorBuilder::new(ty.clone(), capacity)).collect()
+fn roomy_builders(types: &[LogicalType]) -> Vec<VectorBuilder> {
+    types.iter().map(|ty| VectorBuilder::new(ty.clone(), ROW_GROUP_SIZE)).collect()
+}
+
+fn new_builders(types: &[LogicalType]) -> Vec<VectorBuilder> {
+    types.iter().map(|ty| VectorBuilder::new(ty.clone(), 0)).collect()
 }
 
 /// Encodes a row group, and writes it to the file of the table's database if it has one.

@@ -48,6 +48,19 @@ impl VectorBuilder {
         self.ty.clone()
     }
 
+    /// Makes room for `rows` rows in all.
+    pub fn reserve(&mut self, rows: usize) {
+        let more = rows.saturating_sub(self.len);
+        match &mut self.storage {
+            Storage::W1(v) => v.reserve_exact(more),
+            Storage::W2(v) => v.reserve_exact(more),
+            Storage::W4(v) => v.reserve_exact(more),
+            Storage::W8(v) => v.reserve_exact(more),
+            Storage::W16(v) => v.reserve_exact(more),
+            Storage::Views(v, _) => v.reserve_exact(more),
+        }
+    }
+
     /// Rows so far.
     pub fn len(&self) -> usize {
         self.len
@@ -199,8 +212,16 @@ impl VectorBuilder {
             Storage::W16(v) => v.extend_from_slice(flat.values()),
             Storage::Views(views, heap) => {
                 let buffers = flat.heap().buffers();
-                for (row, view) in flat.views().iter().enumerate() {
-                    views.push(if flat.is_null(row) { View::EMPTY } else { heap.push(view.bytes(buffers)) });
+                let copy = |heap: &mut HeapBuilder, view: &View| {
+                    if view.is_inline() { *view } else { heap.push(view.bytes(buffers)) }
+                };
+                match flat.validity() {
+                    None => views.extend(flat.views().iter().map(|view| copy(heap, view))),
+                    Some(validity) => {
+                        views.extend(flat.views().iter().enumerate().map(|(row, view)| {
+                            if validity.get(row) { copy(heap, view) } else { View::EMPTY }
+                        }))
+                    }
                 }
             }
         }

@@ -190,10 +190,7 @@ impl HeapBuilder {
         if bytes.len() <= INLINE_LIMIT {
             return View::inline(bytes);
         }
-        if self.open.len() + bytes.len() > HEAP_BUFFER_SIZE.max(self.open.capacity()) && !self.open.is_empty()
-        {
-            self.close();
-        }
+        self.make_room(bytes.len());
         let offset = self.open.len() as u32;
         self.open.extend_from_slice(bytes);
         View::new(bytes, self.done.len() as u32, offset)
@@ -209,9 +206,7 @@ impl HeapBuilder {
             both[head.len()..size].copy_from_slice(tail);
             return View::inline(&both[..size]);
         }
-        if self.open.len() + size > HEAP_BUFFER_SIZE.max(self.open.capacity()) && !self.open.is_empty() {
-            self.close();
-        }
+        self.make_room(size);
         let offset = self.open.len();
         self.open.extend_from_slice(head);
         self.open.extend_from_slice(tail);
@@ -220,8 +215,21 @@ impl HeapBuilder {
 
     fn close(&mut self) {
         let mut full = std::mem::take(&mut self.open);
-        full.shrink_to_fit();
+        if full.capacity() - full.len() > full.capacity() / 16 {
+            full.shrink_to_fit();
+        }
         self.done.push(Buffer::from_vec(full));
+    }
+
+    /// Room for `bytes` more in the open buffer. Behind a full one, another full one is expected.
+    #[inline]
+    fn make_room(&mut self, bytes: usize) {
+        if self.open.len() + bytes > HEAP_BUFFER_SIZE.max(self.open.capacity()) && !self.open.is_empty() {
+            self.close();
+        }
+        if !self.done.is_empty() && self.open.capacity() == 0 {
+            self.open.reserve_exact(HEAP_BUFFER_SIZE.max(bytes));
+        }
     }
 
     /// Bytes stored.
