@@ -4,6 +4,8 @@
     python -m bench tpch --sf 1 --only inlay,duckdb --queries 1,6 a quick look; nothing is written
     python -m bench latency                                       SELECT 1 on an open connection and in a new process
     python -m bench export --sf 1                                 lineitem to NumPy, pandas, Arrow and Polars
+    python -m bench ingest --sf 1                                 lineitem from NumPy, pandas, Polars, Arrow and files
+    python -m bench ssdbm --megabytes 1000                        selection, projection, grouping, join into arrays
     python -m bench reliability                                   crash tests in full, files beside DuckDB and SQLite
     python -m bench reliability --counts short --figures inserts  a quick look; nothing is written
 
@@ -16,17 +18,23 @@ import argparse
 import sys
 from collections.abc import Callable, Collection
 
-from bench import engines, latency, report
-from bench.export import page as export_page
+from bench import cases, engines, latency, report
 from bench.export import suite as export_suite
-from bench.export.engines import ENGINES
+from bench.ingest import suite as ingest_suite
 from bench.reliability import page
 from bench.reliability import suite as reliability_suite
 from bench.reliability.counts import PROGRAMS
 from bench.reliability.suite import MEASURES
+from bench.ssdbm import suite as ssdbm_suite
 from bench.tpch import suite
 from bench.worker import Worker
 from tests.tpch.workload import QUERY_NUMBERS
+
+SUITES: dict[str, Callable[[argparse.Namespace], cases.Suite]] = {
+    "export": lambda options: export_suite.suite(options.sf),
+    "ingest": lambda options: ingest_suite.suite(options.sf),
+    "ssdbm": lambda options: ssdbm_suite.suite(options.megabytes),
+}
 
 
 def arguments() -> argparse.Namespace:
@@ -34,7 +42,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("suite", choices=["tpch", "latency", "export", "reliability"])
+    parser.add_argument("suite", choices=["tpch", "latency", *SUITES, "reliability"])
     parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor")
     parser.add_argument("--reps", type=int, default=7, help="timed repetitions of each query")
     parser.add_argument("--threads", type=int, default=2, help="threads of each engine")
@@ -43,6 +51,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--counts", choices=["full", "short", "none"], default="full", help="tests of reliability")
     parser.add_argument("--programs", type=part_of(PROGRAMS), default=tuple(PROGRAMS), help="of " + ",".join(PROGRAMS))
     parser.add_argument("--figures", type=part_of(MEASURES), default=MEASURES, help="of " + ",".join(MEASURES))
+    parser.add_argument("--megabytes", type=int, default=1000, help="largest table of ssdbm: 10, 100, 1000 or 10000")
     parser.add_argument("--large-sf", type=float, default=10.0, help="scale of the file larger than its memory limit")
     return parser.parse_args()
 
@@ -50,7 +59,7 @@ def arguments() -> argparse.Namespace:
 def names(text: str) -> list[str]:
     """Engine names from `a,b`."""
     chosen = text.split(",")
-    known = [*engines.ALL, "sqlite"]
+    known = [*engines.ALL, "pandas", "sqlite"]
     unknown = sorted(set(chosen) - set(known))
     if unknown:
         raise argparse.ArgumentTypeError(f"unknown engine {unknown[0]}, choose from {', '.join(known)}")
@@ -82,8 +91,9 @@ def main() -> int:
     options = arguments()
     if options.suite == "reliability":
         return reliability(options)
-    if options.suite == "export":
-        return export(options)
+    if options.suite in SUITES:
+        chosen = SUITES[options.suite](options)
+        return cases.main(chosen, options.only, options.sf, options.threads, options.reps)
     workers, _ = suite.start_engines(options.only or engines.DEFAULT, options.threads)
     try:
         return run(options, workers)
@@ -106,21 +116,6 @@ def reliability(options: argparse.Namespace) -> int:
     failed = found.failed()
     print("\n".join(f"FAILED: {problem}" for problem in failed))
     return 1 if failed else 0
-
-
-def export(options: argparse.Namespace) -> int:
-    """Times and memory of handing lineitem out, written on a complete run; exit code."""
-    engines = options.only or list(ENGINES)
-    results = export_suite.run(engines, options.sf, options.threads, options.reps)
-    text = export_page.text(results, options.sf, options.threads, options.reps)
-    print("\n" + text)
-    if options.only is None:
-        name = f"export-sf{options.sf:g}"
-        report.write(name, text, export_page.history(results, options.sf, options.threads))
-        print(f"written: bench/results/{name}.md, bench/results/{name}.jsonl")
-    problems = results["inlay"].problems if "inlay" in results else {}
-    print("\n".join(f"FAILED: {case}: {problem}" for case, problem in problems.items()))
-    return 1 if problems else 0
 
 
 def run(options: argparse.Namespace, workers: dict[str, Worker]) -> int:

@@ -1,0 +1,1 @@
+"""Loading data of the host and of files."""

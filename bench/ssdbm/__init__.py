@@ -1,0 +1,1 @@
+"""The micro-benchmarks of SSDBM 2014."""
