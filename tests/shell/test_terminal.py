@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
-import select
 import signal
-import struct
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,89 +13,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("needs a pseudo-terminal", allow_module_level=True)
 
-import fcntl
-import pty
-import termios
-
-PATIENCE = 60.0
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b\][^\x07]*\x07|\x1b[=>78]")
-
-
-class Terminal:
-    """The shell in a pseudo-terminal of 100 columns and 30 lines."""
-
-    def __init__(self, home: Path, *args: str, **environment: str) -> None:
-        self.seen = ""
-        self.pid, self.screen = pty.fork()
-        if self.pid == 0:
-            os.chdir(home)
-            plain = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "PAGER")}
-            plain |= {"HOME": str(home), "TERM": "xterm-256color", **environment}
-            os.execve(sys.executable, [sys.executable, "-m", "inlay", *args], plain)
-        fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-
-    def read(self, seconds: float = 0.1) -> bool:
-        if not select.select([self.screen], [], [], seconds)[0]:
-            return True
-        try:
-            data = os.read(self.screen, 65536)
-        except OSError:
-            return False
-        # An editor asks where the cursor is; a terminal answers.
-        for _ in range(data.count(b"\x1b[6n")):
-            os.write(self.screen, b"\x1b[1;1R")
-        self.seen += data.decode(errors="replace")
-        return bool(data)
-
-    def text(self) -> str:
-        return ESCAPES.sub("", self.seen)
-
-    def until(self, is_there: Callable[[str], bool], wanted: str) -> str:
-        """Reads until something is there; everything since the last time."""
-        end = time.monotonic() + PATIENCE
-        while not is_there(self.text()):
-            alive = self.read()
-            assert alive and time.monotonic() < end, f"no {wanted!r} in {self.text()[-2000:]!r}"
-        return self.text()
-
-    def wait(self, wanted: str) -> str:
-        """What was shown until `wanted` is there, which is forgotten with it."""
-        before, _, after = self.until(lambda text: wanted in text, wanted).partition(wanted)
-        self.seen = after
-        return before
-
-    def ready(self) -> None:
-        """Waits for the prompt."""
-        self.until(lambda text: text.rstrip().endswith("inlay>"), "inlay>")
-        self.seen = ""
-
-    def type(self, text: str) -> None:
-        os.write(self.screen, text.encode())
-
-    def ask(self, text: str, wanted: str = "") -> str:
-        """Types a line at the prompt; what was shown before `wanted`."""
-        self.type(text + "\r")
-        shown = self.wait(wanted) if wanted else ""
-        self.ready()
-        return shown
-
-    def end(self) -> int:
-        """Reads to the end; the exit code."""
-        end = time.monotonic() + PATIENCE
-        while self.read():
-            assert time.monotonic() < end, self.text()
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-
-def started(home: Path, *args: str, **environment: str) -> Terminal:
-    terminal = Terminal(home, *args, **environment)
-    terminal.ready()
-    return terminal
-
-
-def left(terminal: Terminal) -> None:
-    terminal.type("\x04")
-    assert terminal.end() == 0
+from tests.shell.terminal import left, started
 
 
 def test_statements_go_on_until_their_semicolon(tmp_path: Path) -> None:
@@ -201,4 +115,24 @@ def test_a_kill_leaves_the_database_whole(tmp_path: Path) -> None:
     os.waitpid(terminal.pid, 0)
     terminal = started(tmp_path, "a.inlay")
     terminal.ask("SELECT x FROM t;", "5 │")
+    left(terminal)
+
+
+def test_a_line_that_is_edited_stands_on_the_screen_once(tmp_path: Path) -> None:
+    terminal = started(tmp_path)
+    # Words are put in front of what is there, and the end is taken away.
+    terminal.type("1 + 1 AS two;;\x01SELECT \x05\x7f")
+    terminal.wait("two;")
+    terminal.ask("", "2 │")
+    lines = terminal.screen.text().splitlines()
+    assert lines[-8:-1] == [
+        "inlay> SELECT 1 + 1 AS two;",
+        "┌─────────┐",
+        "│   two   │",
+        "│ integer │",
+        "├─────────┤",
+        "│       2 │",
+        "└─────────┘",
+    ]
+    assert lines[-1] == "inlay>"
     left(terminal)
