@@ -13,6 +13,11 @@ use std::sync::Arc;
 /// The bit of a UUID that memory holds flipped, so that signed numbers have the order of the text.
 const UUID_FLIP: u128 = 1 << 127;
 
+/// A UUID as memory holds it.
+pub(crate) fn stored_uuid(uuid: u128) -> i128 {
+    (uuid ^ UUID_FLIP) as i128
+}
+
 /// Months, days and microseconds; the three are added one after the other, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
@@ -247,7 +252,7 @@ impl Value {
             Self::TimestampS(v) | Self::TimestampMs(v) | Self::TimestampNs(v) => i128::from(*v),
             Self::TimestampTz(v) => i128::from(*v),
             Self::TimeTz(v) => i128::from(v.stored()),
-            Self::Uuid(v) => (*v ^ UUID_FLIP) as i128,
+            Self::Uuid(v) => stored_uuid(*v),
             Self::Enum { position, .. } => i128::from(*position),
             other => return other.as_i128(),
         })

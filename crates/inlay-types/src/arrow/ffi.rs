@@ -121,6 +121,34 @@ owned_struct!(ArrowArrayStream, "Arrow stream");
 unsafe impl Sync for ArrowArray {}
 
 impl ArrowSchema {
+    /// What the metadata say about a key, if they do.
+    pub(super) fn metadata_value(&self, key: &str) -> Option<String> {
+        if self.metadata.is_null() {
+            return None;
+        }
+        let mut at = self.metadata.cast::<u8>();
+        let mut take = |size: usize| {
+            // SAFETY: the producer promises a count and that many pairs, each text behind its length; only bytes that the
+            // lengths announce are read, and they live as long as the schema.
+            let bytes = unsafe { std::slice::from_raw_parts(at, size) };
+            // SAFETY: at most one behind the end of what was announced.
+            at = unsafe { at.add(size) };
+            bytes
+        };
+        let number = |bytes: &[u8]| usize::try_from(i32::from_ne_bytes(bytes.try_into().ok()?)).ok();
+        let pairs = number(take(4))?;
+        for _ in 0..pairs {
+            let size = number(take(4))?;
+            let is_it = take(size) == key.as_bytes();
+            let size = number(take(4))?;
+            let value = take(size);
+            if is_it {
+                return Some(String::from_utf8_lossy(value).into_owned());
+            }
+        }
+        None
+    }
+
     /// A struct that owns nothing, to be written by a producer.
     pub fn released() -> Self {
         Self {

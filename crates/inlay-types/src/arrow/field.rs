@@ -56,6 +56,8 @@ pub enum ArrowType {
     Views(LogicalType),
     /// Bytes of one length.
     FixedBytes(usize),
+    /// The 16 bytes of a UUID: extension `arrow.uuid`.
+    Uuid,
     /// Days.
     Date32,
     /// Milliseconds.
@@ -135,6 +137,9 @@ impl ArrowField {
             let values = Self::read_at(values, depth + 1)?;
             ty = ArrowType::Dictionary(Box::new(ty), Box::new(values.ty));
         }
+        if let Some(extension) = schema.metadata_value("ARROW:extension:name") {
+            ty = ty.extended(&extension);
+        }
         let mut children = Vec::new();
         if ty.has_children() {
             for index in 0..child_count(schema.n_children)? {
@@ -193,6 +198,17 @@ impl ArrowType {
         matches!(self, Self::Struct | Self::List { .. } | Self::FixedList(_) | Self::Map | Self::Union { .. })
     }
 
+    /// What a canonical extension makes of the type; one that is not known leaves it as it is.
+    fn extended(self, extension: &str) -> Self {
+        match (extension, self) {
+            ("arrow.uuid", Self::FixedBytes(16)) => Self::Uuid,
+            ("arrow.json", Self::Offsets32(LogicalType::Varchar)) => Self::Offsets32(LogicalType::Json),
+            ("arrow.json", Self::Offsets64(LogicalType::Varchar)) => Self::Offsets64(LogicalType::Json),
+            ("arrow.json", Self::Views(LogicalType::Varchar)) => Self::Views(LogicalType::Json),
+            (_, other) => other,
+        }
+    }
+
     /// The logical type, or the name of a type that has none.
     fn logical_type(&self) -> std::result::Result<LogicalType, String> {
         Ok(match self {
@@ -203,6 +219,7 @@ impl ArrowType {
             Self::Float64 => LogicalType::Double,
             Self::Decimal { precision, scale, .. } => LogicalType::decimal(*precision, *scale),
             Self::FixedBytes(_) => LogicalType::Blob,
+            Self::Uuid => LogicalType::Uuid,
             Self::Date32 | Self::Date64 => LogicalType::Date,
             Self::Time32(_) | Self::Time64(_) => LogicalType::Time,
             Self::Timestamp { zoned: true, .. } => LogicalType::TimestampTz,

@@ -9,7 +9,7 @@
 
 use super::ffi::ArrowArray;
 use super::field::{ArrowField, ArrowType, TimeUnit, child_count};
-use crate::value::Interval;
+use crate::value::{Interval, stored_uuid};
 use crate::view::{INLINE_LIMIT, View};
 use crate::{Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, PhysicalType, Result, Vector};
 use std::ptr::NonNull;
@@ -361,6 +361,7 @@ impl Rows<'_> {
             ArrowType::Offsets64(_) => self.strings::<i64>(),
             ArrowType::Views(_) => self.views(),
             ArrowType::FixedBytes(size) => self.fixed_bytes(*size),
+            ArrowType::Uuid => self.converted::<u128, i128>(|bytes| Some(stored_uuid(bytes.swap_bytes()))),
             ArrowType::Dictionary(codes, _) => match &**codes {
                 ArrowType::Int(codes) => self.codes(codes),
                 _ => Err(self.unreadable()),
