@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 NUMBERS = (
     "l_orderkey",
@@ -27,16 +27,18 @@ class Columnar:
     """What Inlay and DuckDB share: a database file, and methods of the same names."""
 
     connection: Any
+    # DuckDB makes float64 of decimals unasked.
+    as_float: ClassVar[dict[str, str]] = {}
 
     def load(self, source: Path) -> None:
         self.connection.execute(f"CREATE TABLE lineitem AS SELECT * FROM read_parquet('{source}')")
         self.connection.execute("CHECKPOINT")
 
     def numpy(self, columns: tuple[str, ...]) -> Any:
-        return self.connection.execute(selection(columns)).fetchnumpy()
+        return self.connection.execute(selection(columns)).fetchnumpy(**self.as_float)
 
     def pandas(self, columns: tuple[str, ...]) -> Any:
-        return self.connection.execute(selection(columns)).df()
+        return self.connection.execute(selection(columns)).df(**self.as_float)
 
     def close(self) -> None:
         self.connection.close()
@@ -44,6 +46,8 @@ class Columnar:
 
 class Inlay(Columnar):
     """Inlay, in a file."""
+
+    as_float: ClassVar[dict[str, str]] = {"decimal": "float"}
 
     def __init__(self, path: Path, threads: int) -> None:
         import inlay

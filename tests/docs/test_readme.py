@@ -17,7 +17,10 @@ def python_blocks(text: str) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, block.start(1)), block.group(1)) for block in found]
 
 
-@pytest.mark.parametrize(("document", "blocks_min"), [("README.md", 5), ("docs/arrays.md", 3), ("docs/files.md", 6)])
+DOCUMENTS_WITH_CODE = [("README.md", 5), ("docs/arrays.md", 3), ("docs/files.md", 6), ("docs/python.md", 5)]
+
+
+@pytest.mark.parametrize(("document", "blocks_min"), DOCUMENTS_WITH_CODE)
 def test_code_runs(document: str, blocks_min: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = python_blocks((ROOT / document).read_text())
     assert len(blocks) >= blocks_min

@@ -90,7 +90,8 @@ impl Connection {
     }
 
     fn answer(&self, py: Python<'_>, result: QueryResult) -> PyResult<Connection> {
-        let cursor = Arc::new(Cursor::new(result));
+        let zone = cursor::zone_of(&result, &self.engine);
+        let cursor = Arc::new(Cursor::new(result, zone));
         self.set_last(py, Some(Arc::clone(&cursor)));
         Ok(Connection::new(self.engine.clone(), Some(cursor)))
     }
@@ -219,20 +220,16 @@ impl Connection {
         self.cursor_of_last(py)?.fetch_list(py, usize::MAX)
     }
 
-    fn fetchnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        cursor::arrays(py, self.rest(py)?)
+    #[pyo3(signature = (decimal = None))]
+    fn fetchnumpy<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
+        let cursor = self.cursor_of_last(py)?;
+        cursor::arrays(py, cursor.take_rest(py)?, cursor.zone(), decimal)
     }
 
-    fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        cursor::data_frame(py, self.rest(py)?)
-    }
-
-    fn fetchdf<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.df(py)
-    }
-
-    fn fetch_df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.df(py)
+    #[pyo3(signature = (decimal = None))]
+    fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        let cursor = self.cursor_of_last(py)?;
+        cursor::data_frame(py, cursor.take_rest(py)?, cursor.zone(), decimal)
     }
 
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -2,8 +2,8 @@
 
 use crate::arrow;
 use crate::errors::unwrapped;
-use crate::numpy::{self, Delivered};
-use crate::rows::{self, DictionaryCache};
+use crate::numpy::{self, Decimals, Delivered, Wanted};
+use crate::rows::{self, DictionaryCache, Zone};
 use inlay::types::{Batch, LogicalType};
 use inlay::{HostForm, QueryResult, ResultKind};
 use pyo3::prelude::*;
@@ -15,6 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Cursor {
     /// Without rows.
     header: QueryResult,
+    /// The session's time zone, if moments are among the columns.
+    zone: Option<String>,
     row_count: usize,
     state: Mutex<State>,
 }
@@ -29,11 +31,11 @@ struct State {
 }
 
 impl Cursor {
-    /// At the first row.
-    pub fn new(result: QueryResult) -> Self {
+    /// At the first row; `zone` names the session's time zone, if it matters.
+    pub fn new(result: QueryResult, zone: Option<String>) -> Self {
         let (header, row_count) = (result.without_rows(), result.row_count());
         let state = State { result, row: 0, part: None, caches: Vec::new() };
-        Self { header, row_count, state: Mutex::new(state) }
+        Self { header, zone, row_count, state: Mutex::new(state) }
     }
 
     fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
@@ -43,6 +45,7 @@ impl Cursor {
 
     /// Up to `limit` more rows.
     pub fn fetch(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<Py<PyTuple>>> {
+        let zone = rows::zone(py, self.zone.as_deref())?;
         let mut state = self.state(py);
         let mut tuples = Vec::new();
         let count = state.result.row_count();
@@ -56,7 +59,7 @@ impl Cursor {
             let Some((start, batch)) = part else { break };
             let from = row - *start;
             let to = from + (batch.len() - from).min(limit - tuples.len());
-            rows::tuples(py, batch, from..to, caches, &mut tuples)?;
+            rows::tuples(py, &zone, batch, from..to, caches, &mut tuples)?;
             state.row += to - from;
         }
         if state.row == count {
@@ -85,6 +88,11 @@ impl Cursor {
         Ok(if row == 0 { result } else { result.slice(row..result.row_count()) })
     }
 
+    /// The session's time zone.
+    pub fn zone(&self) -> Option<&str> {
+        self.zone.as_deref()
+    }
+
     /// DB-API's description: name and type of each column; `None` for statements without rows.
     pub fn description(&self, py: Python<'_>) -> PyResult<Option<Py<PyList>>> {
         if self.header.kind() == ResultKind::Done {
@@ -109,11 +117,31 @@ impl Cursor {
     }
 }
 
+/// The name of the time zone in which a session shows the moments of a result.
+pub fn zone_of(result: &QueryResult, session: &inlay::Connection) -> Option<String> {
+    let has_moments = result.types().iter().any(|ty| ty.to_string().contains("WITH TIME ZONE"));
+    has_moments.then(|| session.setting("timezone")).flatten().map(|name| name.to_string())
+}
+
 /// Columns of a result as NumPy arrays by name.
-pub fn arrays(py: Python<'_>, result: QueryResult) -> PyResult<Bound<'_, PyDict>> {
+pub fn arrays<'py>(
+    py: Python<'py>,
+    result: QueryResult,
+    zone: Option<&str>,
+    decimal: Option<&str>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let decimals = Decimals::of(py, decimal)?;
+    if decimals == Decimals::Arrow {
+        return Err(crate::errors::misuse(
+            py,
+            "decimal = 'arrow' is for data frames; NumPy has no such type",
+        ));
+    }
+    let zone = rows::zone(py, zone)?;
+    let wanted = Wanted { dates: HostForm::Days, decimals, zone: &zone };
     let names = unique_names(result.names());
     let arrays = PyDict::new(py);
-    for (name, column) in names.into_iter().zip(numpy::columns(py, result, HostForm::Days, |_| false)?) {
+    for (name, column) in names.into_iter().zip(numpy::columns(py, result, &wanted, |_| false)?) {
         if let Delivered::Array(array) = column {
             arrays.set_item(name, array)?;
         }
@@ -137,17 +165,36 @@ pub fn unique_names(names: &[String]) -> Vec<String> {
 }
 
 /// A pandas data frame of a result. Texts are Arrow's, if pandas can hold them.
-pub fn data_frame(py: Python<'_>, result: QueryResult) -> PyResult<Bound<'_, PyAny>> {
+pub fn data_frame<'py>(
+    py: Python<'py>,
+    result: QueryResult,
+    zone: Option<&str>,
+    decimal: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let decimals = Decimals::of(py, decimal)?;
+    let shown: Zone = rows::zone(py, zone)?;
+    let wanted = Wanted { dates: HostForm::Midnights, decimals, zone: &shown };
     let frames = py.import("inlay._frames")?;
     let takes_arrow: bool = frames.getattr("takes_arrow")?.call0()?.extract()?;
-    let is_text = |ty: &LogicalType| takes_arrow && matches!(ty, LogicalType::Varchar | LogicalType::Json);
+    let stays = |ty: &LogicalType| match ty {
+        LogicalType::Varchar | LogicalType::Json => takes_arrow,
+        LogicalType::Decimal { .. } | LogicalType::HugeInt => decimals == Decimals::Arrow,
+        _ => false,
+    };
     let names = unique_names(result.names());
+    let zones = PyDict::new(py);
+    let zone = zone.filter(|_| shown.is_some()).unwrap_or("UTC");
+    for (name, ty) in names.iter().zip(result.types()) {
+        if *ty == LogicalType::TimestampTz {
+            zones.set_item(name, zone)?;
+        }
+    }
     let columns = PyDict::new(py);
-    for (name, column) in names.into_iter().zip(numpy::columns(py, result, HostForm::Midnights, is_text)?) {
+    for (name, column) in names.into_iter().zip(numpy::columns(py, result, &wanted, stays)?) {
         match column {
             Delivered::Array(array) => columns.set_item(name, array)?,
             Delivered::Rows(rows) => columns.set_item(name, arrow::large_texts(py, rows)?)?,
         }
     }
-    frames.getattr("data_frame")?.call1((columns,))
+    frames.getattr("data_frame")?.call1((columns, zones))
 }

@@ -2,10 +2,12 @@
 //! table as it is are mapped, not copied.
 //!
 //! NULLs make an array masked; the slots below the mask hold NaN, NaT or the smallest integer. Strings, blobs and times
-//! become object arrays, decimals and 128-bit integers float64, dates datetime64[D], intervals timedelta64[us].
+//! become object arrays, dates datetime64[D], intervals timedelta64[us]. Decimals become what the caller says: never float64
+//! unless asked for; 128-bit integers int64 where all values fit, else objects.
 
+use crate::errors::misuse;
 use crate::errors::unwrapped;
-use crate::rows::{DictionaryCache, objects_of};
+use crate::rows::{DictionaryCache, Zone, objects_of};
 use inlay::types::{Buffer, LogicalType};
 use inlay::{HostColumn, HostForm, QueryResult};
 use pyo3::prelude::*;
@@ -44,16 +46,56 @@ fn array<'py>(
     py.import("numpy")?.getattr("asarray")?.call1((memory,))
 }
 
+/// What DECIMAL and HUGEINT become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decimals {
+    /// `decimal.Decimal` and `int`: exact.
+    Objects,
+    /// float64: fast, and rounded.
+    Float,
+    /// Arrow's decimal128, in data frames: exact and fast.
+    Arrow,
+}
+
+impl Decimals {
+    /// What the argument `decimal` says.
+    pub fn of(py: Python<'_>, said: Option<&str>) -> PyResult<Self> {
+        match said {
+            None | Some("decimal") => Ok(Self::Objects),
+            Some("float") => Ok(Self::Float),
+            Some("arrow") => Ok(Self::Arrow),
+            Some(other) => {
+                Err(misuse(py, format!("decimal = {other:?}: expected 'decimal', 'float' or 'arrow'")))
+            }
+        }
+    }
+}
+
+fn is_wide(ty: &LogicalType) -> bool {
+    matches!(ty, LogicalType::HugeInt | LogicalType::UHugeInt)
+}
+
+/// How columns are to become arrays.
+pub struct Wanted<'a> {
+    pub dates: HostForm,
+    pub decimals: Decimals,
+    pub zone: &'a Zone,
+}
+
 /// All columns as arrays, masked if they have NULLs; dates in the form given. Columns for which `leave` says so stay rows.
 pub fn columns<'py>(
     py: Python<'py>,
     result: QueryResult,
-    dates: HostForm,
+    wanted: &Wanted<'_>,
     leave: impl Fn(&LogicalType) -> bool,
 ) -> PyResult<Vec<Delivered<'py>>> {
+    let dates = wanted.dates;
+    let exact = |ty: &LogicalType| {
+        wanted.decimals != Decimals::Float && (is_wide(ty) || matches!(ty, LogicalType::Decimal { .. }))
+    };
     let types = result.types().to_vec();
     let form = |ty: &LogicalType| match ty {
-        ty if leave(ty) || typestr_of(ty, dates).is_none() => None,
+        ty if leave(ty) || exact(ty) || typestr_of(ty, dates).is_none() => None,
         LogicalType::Date => Some(dates),
         ty => HostForm::of(ty),
     };
@@ -68,7 +110,10 @@ pub fn columns<'py>(
             Ok(Delivered::Array(py.import("numpy.ma")?.getattr("MaskedArray")?.call1((data, mask))?))
         }
         HostColumn::Rows(rows) if leave(ty) => Ok(Delivered::Rows(rows)),
-        HostColumn::Rows(rows) => objects(py, &rows).map(Delivered::Array),
+        HostColumn::Rows(rows) => {
+            let array = objects(py, wanted.zone, &rows)?;
+            Ok(Delivered::Array(if is_wide(ty) { narrowed(py, array)? } else { array }))
+        }
     };
     columns.into_iter().zip(&types).map(column).collect()
 }
@@ -81,14 +126,23 @@ pub enum Delivered<'py> {
     Rows(QueryResult),
 }
 
-fn objects<'py>(py: Python<'py>, column: &QueryResult) -> PyResult<Bound<'py, PyAny>> {
+/// Integers as int64, if there is no NULL and all fit.
+fn narrowed<'py>(py: Python<'py>, array: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if array.hasattr("mask")? {
+        return Ok(array);
+    }
+    let integers = py.import("numpy")?.getattr("asarray")?.call1((array.call_method0("tolist")?, "i8"));
+    Ok(integers.unwrap_or(array))
+}
+
+fn objects<'py>(py: Python<'py>, zone: &Zone, column: &QueryResult) -> PyResult<Bound<'py, PyAny>> {
     let mut objects = Vec::with_capacity(column.row_count());
     let mut cache = DictionaryCache::default();
     let mut null_rows: Vec<u8> = Vec::new();
     for batch in column.batches() {
         let batch = unwrapped(py, batch)?;
         let column = batch.column(0);
-        objects_of(py, column, 0..column.len(), &mut cache, &mut objects)?;
+        objects_of(py, zone, column, 0..column.len(), &mut cache, &mut objects)?;
         if column.null_count() > 0 || !null_rows.is_empty() {
             null_rows.resize(objects.len() - column.len(), 0);
             null_rows.extend((0..column.len()).map(|row| u8::from(column.is_null(row))));

@@ -13,6 +13,7 @@ use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList};
 #[pyclass(frozen, module = "inlay")]
 pub struct Answer {
     result: QueryResult,
+    zone: Option<String>,
     /// Rows that are still in a table are there while the database is open.
     _connection: inlay::Connection,
 }
@@ -20,7 +21,8 @@ pub struct Answer {
 impl Answer {
     /// These rows, which a connection delivered.
     pub fn new(result: QueryResult, connection: inlay::Connection) -> Self {
-        Self { result, _connection: connection }
+        let zone = cursor::zone_of(&result, &connection);
+        Self { result, zone, _connection: connection }
     }
 
     /// The rows.
@@ -29,7 +31,7 @@ impl Answer {
     }
 
     fn cursor(&self) -> Cursor {
-        Cursor::new(self.result.clone())
+        Cursor::new(self.result.clone(), self.zone.clone())
     }
 }
 
@@ -39,12 +41,14 @@ impl Answer {
         self.cursor().fetch_list(py, usize::MAX)
     }
 
-    fn fetchnumpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        cursor::arrays(py, self.result().clone())
+    #[pyo3(signature = (decimal = None))]
+    fn fetchnumpy<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
+        cursor::arrays(py, self.result().clone(), self.zone.as_deref(), decimal)
     }
 
-    fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        cursor::data_frame(py, self.result().clone())
+    #[pyo3(signature = (decimal = None))]
+    fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        cursor::data_frame(py, self.result().clone(), self.zone.as_deref(), decimal)
     }
 
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -12,6 +12,30 @@ use pyo3::types::{
 };
 use std::ops::Range;
 
+/// The time zone of the session that moments are shown in; none is UTC.
+pub type Zone = Option<Py<PyTzInfo>>;
+
+/// The zone of a name, as `zoneinfo` knows it; UTC if it does not.
+pub fn zone(py: Python<'_>, name: Option<&str>) -> PyResult<Zone> {
+    let Some(name) = name.filter(|name| !name.eq_ignore_ascii_case("utc")) else { return Ok(None) };
+    match py.import("zoneinfo")?.getattr("ZoneInfo")?.call1((name,)) {
+        Ok(zone) => Ok(Some(zone.cast_into::<PyTzInfo>()?.unbind())),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The same moment as a clock of the zone shows it. One that Python cannot hold is a text, or the first or last one.
+fn in_zone(py: Python<'_>, moment: Py<PyAny>, zone: &Py<PyTzInfo>) -> PyResult<Py<PyAny>> {
+    let bound = moment.bind(py);
+    if !bound.is_instance_of::<PyDateTime>() || bound.getattr("tzinfo")?.is_none() {
+        return Ok(moment);
+    }
+    match bound.call_method1("astimezone", (zone,)) {
+        Ok(shown) => Ok(shown.unbind()),
+        Err(_) => Ok(moment),
+    }
+}
+
 /// Objects of the values of the dictionary seen last, made when first used.
 #[derive(Default)]
 pub struct DictionaryCache {
@@ -20,7 +44,13 @@ pub struct DictionaryCache {
 }
 
 impl DictionaryCache {
-    fn object(&mut self, py: Python<'_>, dictionary: &Dictionary, code: usize) -> PyResult<Py<PyAny>> {
+    fn object(
+        &mut self,
+        py: Python<'_>,
+        zone: &Zone,
+        dictionary: &Dictionary,
+        code: usize,
+    ) -> PyResult<Py<PyAny>> {
         if self.id != dictionary.id() {
             self.id = dictionary.id();
             self.objects.clear();
@@ -29,7 +59,7 @@ impl DictionaryCache {
         if let Some(object) = &self.objects[code] {
             return Ok(object.clone_ref(py));
         }
-        let object = at(py, dictionary.values(), code)?;
+        let object = at(py, zone, dictionary.values(), code)?;
         self.objects[code] = Some(object.clone_ref(py));
         Ok(object)
     }
@@ -38,6 +68,7 @@ impl DictionaryCache {
 /// Rows of a batch as tuples, behind `out`. `caches` has one cache per column.
 pub fn tuples(
     py: Python<'_>,
+    zone: &Zone,
     batch: &Batch,
     rows: Range<usize>,
     caches: &mut Vec<DictionaryCache>,
@@ -47,7 +78,7 @@ pub fn tuples(
     let mut columns = Vec::with_capacity(batch.columns().len());
     for (column, cache) in batch.columns().iter().zip(caches.iter_mut()) {
         let mut objects = Vec::with_capacity(rows.len());
-        objects_of(py, column, rows.clone(), cache, &mut objects)?;
+        objects_of(py, zone, column, rows.clone(), cache, &mut objects)?;
         columns.push(objects.into_iter());
     }
     out.reserve(rows.len());
@@ -61,6 +92,7 @@ pub fn tuples(
 /// Values of a vector as Python objects, behind `out`.
 pub fn objects_of(
     py: Python<'_>,
+    zone: &Zone,
     vector: &Vector,
     rows: Range<usize>,
     cache: &mut DictionaryCache,
@@ -68,19 +100,23 @@ pub fn objects_of(
 ) -> PyResult<()> {
     match vector.kind() {
         VectorKind::Constant => {
-            let object = if vector.is_null(0) { py.None() } else { at(py, vector, 0)? };
+            let object = if vector.is_null(0) { py.None() } else { at(py, zone, vector, 0)? };
             out.extend(rows.map(|_| object.clone_ref(py)));
         }
         VectorKind::Dictionary(dictionary) => {
             let codes = vector.codes();
             for row in rows {
                 let code = codes[row] as usize;
-                out.push(if vector.is_null(row) { py.None() } else { cache.object(py, dictionary, code)? });
+                out.push(if vector.is_null(row) {
+                    py.None()
+                } else {
+                    cache.object(py, zone, dictionary, code)?
+                });
             }
         }
         VectorKind::Flat => {
             for row in rows {
-                out.push(if vector.is_null(row) { py.None() } else { at(py, vector, row)? });
+                out.push(if vector.is_null(row) { py.None() } else { at(py, zone, vector, row)? });
             }
         }
     }
@@ -88,7 +124,7 @@ pub fn objects_of(
 }
 
 /// The value at physical position `index`, which is not NULL, of a flat or constant vector.
-fn at(py: Python<'_>, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
+fn at(py: Python<'_>, zone: &Zone, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
     match vector.ty() {
         LogicalType::Null => Ok(py.None()),
         LogicalType::Boolean => {
@@ -112,7 +148,11 @@ fn at(py: Python<'_>, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
         LogicalType::Timestamp => timestamp(py, vector.values::<i64>()[index], None),
         LogicalType::TimestampTz => {
             let utc = PyTzInfo::utc(py)?.to_owned();
-            timestamp(py, vector.values::<i64>()[index], Some(&utc))
+            let moment = timestamp(py, vector.values::<i64>()[index], Some(&utc))?;
+            match zone {
+                Some(zone) => in_zone(py, moment, zone),
+                None => Ok(moment),
+            }
         }
         LogicalType::TimestampS | LogicalType::TimestampMs | LogicalType::TimestampNs => {
             let at = vector.values::<i64>()[index];
@@ -139,41 +179,41 @@ fn at(py: Python<'_>, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
             PhysicalType::I64 => vector.values::<i64>()[index].into_py_any(py),
             _ => vector.stored_i128(index).into_py_any(py),
         },
-        _ => object(py, &vector.value_at(index)),
+        _ => object(py, zone, &vector.value_at(index)),
     }
 }
 
 /// A value as an object: lists and arrays as lists, structs and maps as dicts (a row without names as a tuple), a union
 /// as the value it holds, other types as columns of them give.
-fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+fn object(py: Python<'_>, zone: &Zone, value: &Value) -> PyResult<Py<PyAny>> {
     match value {
         Value::Null => Ok(py.None()),
         Value::List { values, .. } | Value::Array { values, .. } => {
-            let items = values.iter().map(|value| object(py, value)).collect::<PyResult<Vec<_>>>()?;
+            let items = values.iter().map(|value| object(py, zone, value)).collect::<PyResult<Vec<_>>>()?;
             items.into_py_any(py)
         }
         Value::Struct { values, .. } if value.logical_type().is_tuple() => {
-            let items = values.iter().map(|value| object(py, value)).collect::<PyResult<Vec<_>>>()?;
+            let items = values.iter().map(|value| object(py, zone, value)).collect::<PyResult<Vec<_>>>()?;
             PyTuple::new(py, items)?.into_py_any(py)
         }
         Value::Struct { fields, values } => {
             let dict = PyDict::new(py);
             for (field, value) in fields.iter().zip(values) {
-                dict.set_item(&*field.name, object(py, value)?)?;
+                dict.set_item(&*field.name, object(py, zone, value)?)?;
             }
             dict.into_py_any(py)
         }
         Value::Map { entries, .. } => {
             let dict = PyDict::new(py);
             for (key, value) in entries {
-                let key = object(py, key)?;
+                let key = object(py, zone, key)?;
                 let is_hashable = key.bind(py).hash().is_ok();
                 let key = if is_hashable { key } else { key.bind(py).str()?.into_any().unbind() };
-                dict.set_item(key, object(py, value)?)?;
+                dict.set_item(key, object(py, zone, value)?)?;
             }
             dict.into_py_any(py)
         }
-        Value::Union { value, .. } => object(py, value),
+        Value::Union { value, .. } => object(py, zone, value),
         Value::Uuid(number) => {
             static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
             let arguments = PyDict::new(py);
@@ -185,7 +225,7 @@ fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
         Value::TimestampMs(at) => timestamp(py, at.saturating_mul(1_000), None),
         Value::TimestampNs(at) => timestamp(py, at.div_euclid(1_000), None),
         other => match Vector::from_sql_values(other.logical_type(), std::slice::from_ref(other)) {
-            Ok(vector) => at(py, &vector, 0),
+            Ok(vector) => at(py, zone, &vector, 0),
             Err(error) => Err(crate::errors::exception(py, &error)),
         },
     }

@@ -138,7 +138,32 @@ def test_numpy_arrays_are_masked_where_null(con: inlay.Connection) -> None:
     assert arrays["b"].dtype == bool
     assert arrays["day"].dtype == np.dtype("M8[D]") and arrays["day"][0] == np.datetime64("2024-02-29")
     assert arrays["moment"].dtype == np.dtype("M8[us]") and np.isnat(arrays["moment"].data[1])
-    assert arrays["price"].dtype == np.float64 and arrays["price"].compressed().tolist() == [1.25, -0.5]
+    assert arrays["price"].dtype == object
+    assert arrays["price"].compressed().tolist() == [Decimal("1.25"), Decimal("-0.50")]
+
+
+def test_decimals_become_floats_only_when_asked(con: inlay.Connection) -> None:
+    query = "SELECT 0.1::DECIMAL(38, 20) AS d, 2::HUGEINT AS h, 170141183460469231731687303715884105727 AS w"
+    arrays = con.execute(query).fetchnumpy()
+    assert arrays["d"][0] == Decimal("0.1") and arrays["h"].dtype == np.int64
+    assert arrays["w"][0] == 2**127 - 1
+    assert con.execute(query).fetchnumpy(decimal="float")["d"].dtype == np.float64
+    assert con.sql(query).df()["w"][0] == 2**127 - 1 and con.sql(query).df(decimal="float")["w"].dtype == np.float64
+    with pytest.raises(inlay.InvalidInputException, match="'decimal', 'float' or 'arrow'"):
+        con.execute(query).df(decimal="double")
+    pytest.importorskip("pyarrow")
+    frame = con.execute(query).df(decimal="arrow")
+    assert str(frame["d"].dtype) == "decimal128(38, 20)[pyarrow]" and frame["d"][0] == Decimal("0.1")
+
+
+def test_moments_have_the_time_zone_of_the_session(con: inlay.Connection) -> None:
+    con.execute("SET TimeZone = 'America/New_York'")
+    query = "SELECT TIMESTAMPTZ '2024-07-01 12:00:00+00' AS at, [TIMESTAMPTZ '2024-01-01 12:00:00+00'] AS l"
+    at, several = con.execute(query).fetchall()[0]
+    assert at == datetime.datetime(2024, 7, 1, 12, tzinfo=datetime.timezone.utc)
+    assert at.hour == 8 and str(at.tzinfo) == "America/New_York" and several[0].hour == 7
+    frame = con.sql(query).df()
+    assert str(frame["at"].dtype) == "datetime64[us, America/New_York]" and frame["at"][0].hour == 8
 
 
 def test_numpy_arrays_without_nulls_are_plain_and_writable(con: inlay.Connection) -> None:
@@ -163,7 +188,7 @@ def test_arrays_outlive_the_database() -> None:
 def test_intervals_and_large_numbers_in_numpy(con: inlay.Connection) -> None:
     arrays = con.execute("SELECT INTERVAL '1 day 2 hours' AS i, 2::HUGEINT AS h, TIME '01:02:03' AS t").fetchnumpy()
     assert arrays["i"][0] == np.timedelta64(26, "h")
-    assert arrays["h"].dtype == np.float64 and arrays["h"][0] == 2
+    assert arrays["h"].dtype == np.int64 and arrays["h"][0] == 2
     assert arrays["t"][0] == datetime.time(1, 2, 3)
 
 

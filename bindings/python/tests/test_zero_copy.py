@@ -46,7 +46,7 @@ def is_mapped(array: Any) -> bool:
 def table(tmp_path: Path) -> Iterator[inlay.Connection]:
     with inlay.connect(tmp_path / "t.db") as con:
         con.execute(
-            f"""CREATE TABLE t AS SELECT i::INTEGER AS i, i * 0.5 AS d, (i % 1000)::DECIMAL(9, 2) AS price,
+            f"""CREATE TABLE t AS SELECT i::INTEGER AS i, i * 0.5::DOUBLE AS d, (i % 1000)::DECIMAL(9, 2) AS price,
                     DATE '2000-01-01' + (i % 5000)::INTEGER AS day, CASE WHEN i % 7 <> 0 THEN i END AS n,
                     'text ' || (i % 50) AS s, i % 2 = 0 AS b, TIMESTAMP '2000-01-01' + INTERVAL (i) SECONDS AS ts
                 FROM range({ROWS}) r(i)"""
@@ -68,7 +68,7 @@ def expected() -> dict[str, Any]:
 
 
 def test_columns_are_what_the_table_holds(table: inlay.Connection) -> None:
-    arrays = table.execute("FROM t").fetchnumpy()
+    arrays = table.execute("FROM t").fetchnumpy(decimal="float")
     for name, values in expected().items():
         assert arrays[name].dtype == values.dtype, name
         assert np.array_equal(arrays[name], values), name
@@ -79,8 +79,8 @@ def test_columns_are_what_the_table_holds(table: inlay.Connection) -> None:
 
 @linux_only
 def test_no_value_is_copied(table: inlay.Connection) -> None:
-    first = table.execute("FROM t").fetchnumpy()
-    second = table.execute("SELECT ts, i, d, price, day, b FROM t").fetchnumpy()
+    first = table.execute("FROM t").fetchnumpy(decimal="float")
+    second = table.execute("SELECT ts, i, d, price, day, b FROM t").fetchnumpy(decimal="float")
     for name in expected():
         assert is_mapped(first[name]), name
         assert is_mapped(second[name]), name
@@ -162,7 +162,7 @@ def test_an_update_converts_only_what_it_touched(table: inlay.Connection) -> Non
 
 
 def test_arrays_outlive_result_connection_and_file(table: inlay.Connection, tmp_path: Path) -> None:
-    held = table.execute("FROM t").fetchnumpy()
+    held = table.execute("FROM t").fetchnumpy(decimal="float")
     table.close()
     (tmp_path / "t.db").unlink()
     gc.collect()
@@ -301,7 +301,7 @@ def test_threads_export_the_same_columns(table: inlay.Connection) -> None:
 @linux_only
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_keeps_its_arrays_and_disturbs_nobody(table: inlay.Connection) -> None:
-    held = table.execute("FROM t").fetchnumpy()
+    held = table.execute("FROM t").fetchnumpy(decimal="float")
     ready, done = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import atexit
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inlay import exceptions, sqltypes
 from inlay._expression import (
@@ -67,6 +67,9 @@ from inlay.exceptions import (
     TypeMismatchException,
     Warning,
 )
+
+if TYPE_CHECKING:
+    from inlay._async import AsyncConnection, aconnect
 
 apilevel = "2.0"
 threadsafety = 2
@@ -227,6 +230,22 @@ def close() -> None:
             _default = None
 
 
+def __getattr__(name: str) -> Any:
+    # asyncio takes as long to load as all of this package.
+    if name in ("AsyncConnection", "aconnect"):
+        from inlay import _async
+
+        return getattr(_async, name)
+    raise AttributeError(f"module 'inlay' has no attribute '{name}'")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Bring `%sql` and `%%sql` to IPython: `%load_ext inlay`."""
+    from inlay.magic import load
+
+    load(shell)
+
+
 DuckDBPyConnection = Connection
 DuckDBPyRelation = Relation
 __duckdb_version__ = "2.0.0"
@@ -237,6 +256,7 @@ __all__ = [
     "NUMBER",
     "ROWID",
     "STRING",
+    "AsyncConnection",
     "BinderException",
     "CaseExpression",
     "CatalogException",
@@ -286,6 +306,7 @@ __all__ = [
     "TypeMismatchException",
     "Warning",
     "__version__",
+    "aconnect",
     "aggregate",
     "alias",
     "apilevel",
@@ -328,6 +349,7 @@ __all__ = [
     "limit",
     "list_type",
     "load_extension",
+    "load_ipython_extension",
     "map_type",
     "order",
     "paramstyle",

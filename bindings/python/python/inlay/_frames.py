@@ -13,16 +13,21 @@ def takes_arrow() -> bool:
     return int(pd.__version__.partition(".")[0]) >= 3 and find_spec("pyarrow") is not None
 
 
-def data_frame(columns: dict[str, Any]) -> Any:
+def data_frame(columns: dict[str, Any], zones: dict[str, str]) -> Any:
     """
-    Make a pandas data frame of NumPy arrays, and of `pyarrow.ChunkedArray`s for texts.
+    Make a pandas data frame of NumPy arrays, and of `pyarrow.ChunkedArray`s for texts and decimals.
+
+    `zones` has the time zones of columns that are moments, whose arrays are UTC.
 
     pandas has no masks: NULL becomes None in object columns, NaT in dates, and NaN elsewhere, which makes integers
     float64 and booleans object.
     """
     import pandas as pd
 
-    return pd.DataFrame({name: _column(values) for name, values in columns.items()}, copy=False)
+    series = {name: _column(values) for name, values in columns.items()}
+    for name, zone in zones.items():
+        series[name] = pd.DatetimeIndex(series[name]).tz_localize("UTC").tz_convert(zone)
+    return pd.DataFrame(series, copy=False)
 
 
 def _column(array: Any) -> Any:
@@ -30,7 +35,10 @@ def _column(array: Any) -> Any:
 
     if not isinstance(array, np.ndarray):
         import pandas as pd
+        import pyarrow as pa
 
+        if pa.types.is_decimal(array.type):
+            return pd.arrays.ArrowExtensionArray(array)
         return pd.StringDtype(storage="pyarrow", na_value=np.nan).__from_arrow__(array)
     if not isinstance(array, np.ma.MaskedArray):
         return array

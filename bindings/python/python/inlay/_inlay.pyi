@@ -48,16 +48,31 @@ class _Fetch:
     def fetchall(self) -> list[tuple[Any, ...]]:
         """Fetch all rows; of a connection, those not fetched yet."""
 
-    def fetchnumpy(self) -> dict[str, Any]:
+    def fetchnumpy(self, decimal: str | None = None) -> dict[str, Any]:
         """
-        Fetch one NumPy array per column, masked where NULL.
+        Fetch one NumPy array per column, of shape ``(n,)``, masked where NULL.
 
-        TIMESTAMP is ``datetime64[us]``, DATE ``datetime64[D]``, INTERVAL ``timedelta64[us]``, DECIMAL and HUGEINT
-        ``float64``; VARCHAR, BLOB and TIME are object arrays.
+        TIMESTAMP is ``datetime64[us]``, DATE ``datetime64[D]``, INTERVAL ``timedelta64[us]``; VARCHAR, BLOB and TIME
+        are object arrays.
+
+        Parameters
+        ----------
+        decimal
+            ``"decimal"``, the default: DECIMAL is `decimal.Decimal`, HUGEINT ``int64`` where all values fit and `int`
+            otherwise. ``"float"``: both are ``float64``, which is fast and rounds.
         """
 
-    def df(self) -> Any:
-        """Fetch a pandas data frame."""
+    def df(self, decimal: str | None = None) -> Any:
+        """
+        Fetch a pandas data frame.
+
+        TIMESTAMPTZ has the session's time zone.
+
+        Parameters
+        ----------
+        decimal
+            As for `fetchnumpy`; or ``"arrow"``: DECIMAL and HUGEINT are Arrow's ``decimal128``, exact and fast.
+        """
 
     def arrow(self) -> Any:
         """Fetch a `pyarrow.Table`."""
@@ -194,11 +209,11 @@ class Connection(_Fetch):
     def from_parquet(self, path_or_buffer: Any, binary_as_string: bool = False, **options: Any) -> Relation:
         """Make a relation of Parquet files; see `read_parquet`."""
 
-    def fetchdf(self) -> Any:
-        """Fetch a pandas data frame."""
+    def fetchdf(self, decimal: str | None = None) -> Any:
+        """Fetch a pandas data frame; see `df`."""
 
-    def to_df(self) -> Any:
-        """Fetch a pandas data frame."""
+    def to_df(self, decimal: str | None = None) -> Any:
+        """Fetch a pandas data frame; see `df`."""
 
     def fetch_df_chunk(self, vectors_per_chunk: int = 1) -> Any:
         """Fetch the next 2,048 rows, or so many times more, as a pandas data frame."""
@@ -277,8 +292,8 @@ class Connection(_Fetch):
     @staticmethod
     def _literal(value: Any) -> str: ...
     def _setting(self, name: str) -> str | None: ...
-    def fetch_df(self) -> Any:
-        """Fetch a pandas data frame."""
+    def fetch_df(self, decimal: str | None = None) -> Any:
+        """Fetch a pandas data frame; see `df`."""
 
     def register(self, name: str, table: Any) -> Connection:
         """

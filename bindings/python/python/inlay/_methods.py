@@ -236,6 +236,8 @@ def install() -> None:
         "to_arrow_reader": Connection.fetch_record_batch,
         "fetch_arrow_reader": Connection.fetch_record_batch,
         "to_df": Connection.df,
+        "fetchdf": Connection.df,
+        "fetch_df": Connection.df,
     }
     for name, method in methods.items():
         setattr(Connection, name, method)

@@ -594,13 +594,13 @@ class Relation:
         """Fetch all rows as dictionaries."""
         return [dict(zip(self._names, row, strict=True)) for row in self]
 
-    def fetchnumpy(self) -> dict[str, Any]:
-        """Fetch one NumPy array per column, of shape ``(n,)``, masked where NULL."""
-        return self._rows().fetchnumpy()
+    def fetchnumpy(self, decimal: str | None = None) -> dict[str, Any]:
+        """Fetch one NumPy array per column, of shape ``(n,)``, masked where NULL; see `Connection.fetchnumpy`."""
+        return self._rows().fetchnumpy(decimal)
 
-    def df(self) -> Any:
-        """Fetch a pandas data frame."""
-        return self._rows().df()
+    def df(self, decimal: str | None = None) -> Any:
+        """Fetch a pandas data frame; see `Connection.df`."""
+        return self._rows().df(decimal)
 
     to_df = df
     fetchdf = df

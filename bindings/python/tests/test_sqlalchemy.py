@@ -1,0 +1,97 @@
+"""The dialect of SQLAlchemy: core, ORM and reflection."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sa = pytest.importorskip("sqlalchemy")
+orm = pytest.importorskip("sqlalchemy.orm")
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Any:
+    sa.dialects.registry.register("inlay", "inlay.sqlalchemy", "InlayDialect")
+    engine = sa.create_engine(f"inlay:///{tmp_path / 'a.db'}")
+    yield engine
+    engine.dispose()
+
+
+def test_core(engine: Any) -> None:
+    metadata = sa.MetaData()
+    trips = sa.Table(
+        "trips",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("city", sa.String(50), nullable=False, index=True),
+        sa.Column("km", sa.Numeric(10, 2)),
+        sa.Column("at", sa.DateTime),
+    )
+    metadata.create_all(engine)
+    moment = datetime.datetime(2024, 2, 29, 12)
+    with engine.begin() as con:
+        con.execute(
+            trips.insert(), [{"city": "Ulm", "km": Decimal("1.5"), "at": moment}, {"city": "Bonn", "km": 2, "at": None}]
+        )
+        key = con.execute(trips.insert().values(city="Kiel")).inserted_primary_key[0]
+        assert key == 3
+    with engine.connect() as con:
+        rows = con.execute(sa.select(trips.c.city, trips.c.km).where(trips.c.km > 1).order_by(trips.c.id)).fetchall()
+        assert rows == [("Ulm", Decimal("1.50")), ("Bonn", Decimal("2.00"))]
+        assert con.execute(sa.select(trips.c.at).where(trips.c.city.ilike("u%"))).scalar() == moment
+        con.execute(trips.delete())
+        con.rollback()
+        assert con.execute(sa.select(sa.func.count()).select_from(trips)).scalar() == 3
+    with pytest.raises(sa.exc.IntegrityError), engine.begin() as con:
+        con.execute(trips.insert().values(id=1, city="again"))
+
+
+def test_reflection(engine: Any) -> None:
+    with engine.begin() as con:
+        con.exec_driver_sql("CREATE TABLE p (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL UNIQUE, d DECIMAL(10, 2))")
+        con.exec_driver_sql("CREATE TABLE q (a INTEGER REFERENCES p (id), b INTEGER[], CHECK (a > 0))")
+        con.exec_driver_sql("CREATE INDEX q_a ON q (a)")
+        con.exec_driver_sql("CREATE VIEW v AS SELECT a FROM q")
+    inspector = sa.inspect(engine)
+    assert inspector.get_table_names() == ["p", "q"] and inspector.get_view_names() == ["v"]
+    assert inspector.has_table("p") and not inspector.has_table("r")
+    assert inspector.get_pk_constraint("p")["constrained_columns"] == ["id"]
+    assert inspector.get_foreign_keys("q")[0]["referred_table"] == "p"
+    assert inspector.get_indexes("q")[0]["column_names"] == ["a"]
+    assert "SELECT a FROM q" in inspector.get_view_definition("v")
+    metadata = sa.MetaData()
+    metadata.reflect(engine)
+    p, q = metadata.tables["p"], metadata.tables["q"]
+    assert [column.name for column in p.columns] == ["id", "name", "d"] and not p.c.name.nullable
+    assert p.c.d.type.precision == 10 and isinstance(q.c.b.type, sa.ARRAY)
+    assert next(iter(q.c.a.foreign_keys)).column is p.c.id
+    with pytest.raises(sa.exc.NoSuchTableError):
+        sa.Table("nowhere", metadata, autoload_with=engine)
+
+
+def test_orm_in_memory() -> None:
+    sa.dialects.registry.register("inlay", "inlay.sqlalchemy", "InlayDialect")
+    engine = sa.create_engine("inlay:///:memory:")
+    base = orm.declarative_base()
+
+    class Person(base):  # type: ignore[misc, valid-type]
+        __tablename__ = "people"
+        id = sa.Column(sa.Integer, primary_key=True)
+        name = sa.Column(sa.String)
+
+    base.metadata.create_all(engine)
+    with orm.Session(engine) as session:
+        session.add_all([Person(name="Ada"), Person(name="Alan")])
+        session.commit()
+    with orm.Session(engine) as session:
+        ada = session.execute(sa.select(Person).where(Person.name == "Ada")).scalar_one()
+        ada.name = "Ada L."
+        session.commit()
+        assert session.scalars(sa.select(Person.name).order_by(Person.id)).all() == ["Ada L.", "Alan"]
+    pd = pytest.importorskip("pandas")
+    with engine.connect() as con:
+        assert pd.read_sql("SELECT count(*) AS n FROM people", con)["n"][0] == 2
