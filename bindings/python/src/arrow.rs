@@ -4,9 +4,11 @@
 use crate::errors::unwrapped;
 use inlay::QueryResult;
 use inlay::types::arrow::{ArrowArrayStream, Exporter, StreamReader, StringLayout};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use std::ffi::CStr;
+use std::sync::{Mutex, PoisonError};
 
 const STREAM: &CStr = c"arrow_array_stream";
 
@@ -16,7 +18,8 @@ const CHUNK_ROWS: usize = 1 << 17;
 /// A result that Arrow libraries read.
 #[pyclass(frozen, module = "inlay")]
 pub struct ArrowStream {
-    result: QueryResult,
+    /// Gone when it was handed out as a whole.
+    result: Mutex<Option<QueryResult>>,
     strings: StringLayout,
     /// Whether the consumer wants all rows, and not one record batch after the other.
     whole: bool,
@@ -26,12 +29,12 @@ pub struct ArrowStream {
 impl ArrowStream {
     /// A stream of the result's rows, of which record batches are made one after the other.
     fn lazy(result: QueryResult, strings: StringLayout, chunk_rows: usize) -> Self {
-        Self { result, strings, whole: false, chunk_rows }
+        Self { result: Mutex::new(Some(result)), strings, whole: false, chunk_rows }
     }
 
     /// A stream of the result's rows for a consumer that keeps them all.
     fn whole(result: QueryResult, strings: StringLayout) -> Self {
-        Self { result, strings, whole: true, chunk_rows: CHUNK_ROWS }
+        Self { result: Mutex::new(Some(result)), strings, whole: true, chunk_rows: CHUNK_ROWS }
     }
 }
 
@@ -45,9 +48,14 @@ impl ArrowStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // A request for another schema may be ignored, says the interface.
         let _ = requested_schema;
+        let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
+        // Its memory goes back while the rows are converted.
+        let found = if self.whole { result.take() } else { result.clone() };
+        drop(result);
+        let found = found.ok_or_else(|| PyRuntimeError::new_err("these rows were handed out already"))?;
         match self.whole {
-            true => export_all(py, self.result.clone(), self.strings),
-            false => export_chunks(py, self.result.clone(), self.strings, self.chunk_rows),
+            true => export_all(py, found, self.strings),
+            false => export_chunks(py, found, self.strings, self.chunk_rows),
         }
     }
 }
@@ -73,7 +81,7 @@ fn export_chunks(
 /// The rows as a stream in a capsule, all of them converted now by all workers.
 fn export_all(py: Python<'_>, result: QueryResult, strings: StringLayout) -> PyResult<Bound<'_, PyCapsule>> {
     let exporter = Exporter::new(result.names(), result.types()).with_strings(strings);
-    let arrays = unwrapped(py, py.detach(|| result.arrow_arrays(&exporter, CHUNK_ROWS)))?;
+    let arrays = unwrapped(py, py.detach(|| result.into_arrow_arrays(&exporter, CHUNK_ROWS)))?;
     PyCapsule::new_with_value(py, exporter.stream_arrays(arrays.into_iter().map(Ok)), STREAM)
 }
 

@@ -351,8 +351,50 @@ impl QueryResult {
     }
 
     /// All rows as Arrow struct arrays of about `rows` rows, converted by all workers.
-    pub fn arrow_arrays(&self, exporter: &Exporter, rows: usize) -> Result<Vec<ArrowArray>> {
-        let chunks: Vec<QueryResult> = self.chunks(rows).into_iter().map(|rows| self.slice(rows)).collect();
+    ///
+    /// If nobody else has the result, its memory is given back array by array.
+    pub fn into_arrow_arrays(self, exporter: &Exporter, rows: usize) -> Result<Vec<ArrowArray>> {
+        let chunks = self.chunks(rows);
+        if !matches!(self.source, Source::Batches(_)) {
+            return self.table_arrays(exporter, chunks);
+        }
+        let (types, workers) = (Arc::clone(&self.types), self.workers.clone());
+        let mut batches = self.into_batches()?.into_iter();
+        let share = |rows: &Range<usize>| {
+            let mut left = rows.len();
+            let mut share = Vec::new();
+            while left > 0
+                && let Some(batch) = batches.next()
+            {
+                left = left.saturating_sub(batch.len());
+                share.push(batch);
+            }
+            Mutex::new((share, None))
+        };
+        let shares: Vec<Mutex<(Vec<Batch>, Option<ArrowArray>)>> = chunks.iter().map(share).collect();
+        let convert = |task: usize| {
+            let mut share = shares[task].lock();
+            let batches = std::mem::take(&mut share.0);
+            let column = |(index, ty): (usize, &LogicalType)| match batches.as_slice() {
+                [batch] => exporter.column(index, batch.column(index)),
+                batches => {
+                    let parts: Vec<&Vector> = batches.iter().map(|batch| batch.column(index)).collect();
+                    exporter.column(index, &columns::join(ty.clone(), &parts, &WorkerPool::new(), 1)?)
+                }
+            };
+            let columns = types.iter().enumerate().map(column).collect::<Result<_>>()?;
+            share.1 = Some(Exporter::assemble(columns, chunks[task].len()));
+            Ok(())
+        };
+        match &workers {
+            Some((pool, threads)) if shares.len() > 1 => pool.parallel(*threads, shares.len(), convert)?,
+            _ => (0..shares.len()).try_for_each(convert)?,
+        }
+        Ok(shares.into_iter().filter_map(|share| share.into_inner().1).collect())
+    }
+
+    fn table_arrays(&self, exporter: &Exporter, chunks: Vec<Range<usize>>) -> Result<Vec<ArrowArray>> {
+        let chunks: Vec<QueryResult> = chunks.into_iter().map(|rows| self.slice(rows)).collect();
         let width = self.types.len();
         let slots: Vec<Mutex<Option<PreparedColumn>>> =
             (0..chunks.len() * width).map(|_| Mutex::default()).collect();
