@@ -381,13 +381,16 @@ pub fn write_decimal(out: &mut String, unscaled: i128, scale: u8) {
     let _ = write!(out, "{sign}{}.{:0width$}", magnitude / power, magnitude % power, width = scale as usize);
 }
 
+/// Absolute values that are written without an exponent.
+const PLAIN_FLOATS: std::ops::Range<f64> = 1e-4..1e16;
+
 /// Writes a float as SQL shows it: shortest digits that read back the same, `1.0`, `nan`, `inf`, `1e+20`.
 pub fn write_float(out: &mut String, shortest: &str, value: f64) {
     if value.is_nan() {
         out.push_str("nan");
     } else if value.is_infinite() {
         out.push_str(if value > 0.0 { "inf" } else { "-inf" });
-    } else if value != 0.0 && !(1e-5..1e17).contains(&value.abs()) {
+    } else if value != 0.0 && !PLAIN_FLOATS.contains(&value.abs()) {
         let scientific = shortest;
         match scientific.split_once('e') {
             Some((mantissa, exponent)) => {
@@ -424,7 +427,7 @@ impl fmt::Display for Value {
             Self::Real(v) => {
                 // The double nearest to an f32 has more digits than the f32 needs.
                 let short = format!("{v}");
-                if v.is_finite() && (*v == 0.0 || (1e-5..1e17).contains(&v.abs())) {
+                if v.is_finite() && (*v == 0.0 || (1e-4..1e16).contains(&v.abs())) {
                     text.push_str(&short);
                     if v.fract() == 0.0 {
                         text.push_str(".0");

@@ -61,7 +61,7 @@ impl Binder<'_> {
                 schema.columns.push(made);
             }
             query = Some(self.finish(bound));
-            unique_names(&mut schema);
+            unique_names(schema.columns.iter_mut().map(|column| &mut column.name));
         } else {
             let mut names = HashSet::with_capacity(create.columns.len());
             for column in &create.columns {
@@ -559,17 +559,24 @@ pub(super) fn sequence_of_default(default: Option<&str>) -> Option<String> {
     Some(qualified(parts.next().unwrap_or(MAIN), own))
 }
 
-/// Gives columns of CREATE TABLE AS that share a name a number: `a`, `a_1`.
-pub(super) fn unique_names(schema: &mut TableSchema) {
-    let mut taken = HashSet::with_capacity(schema.columns.len());
+/// Gives columns of CREATE TABLE AS and of subqueries that share a name a number: `a`, `a_1`.
+pub(super) fn unique_names<'n>(names: impl Iterator<Item = &'n mut String>) {
+    let mut taken = HashSet::new();
     // The last number given to a name, so that many equal names are not counted through each time.
     let mut numbers: HashMap<String, usize> = HashMap::new();
-    for column in &mut schema.columns {
-        let base = column.name.clone();
-        let number = numbers.entry(base.to_lowercase()).or_insert(0);
-        while !taken.insert(column.name.to_lowercase()) {
+    for name in names {
+        let base = name.to_lowercase();
+        if taken.insert(base.clone()) {
+            continue;
+        }
+        let written = std::mem::take(name);
+        let number = numbers.entry(base).or_insert(0);
+        loop {
             *number += 1;
-            column.name = format!("{base}_{number}");
+            *name = format!("{written}_{number}");
+            if taken.insert(name.to_lowercase()) {
+                break;
+            }
         }
     }
 }

@@ -100,6 +100,7 @@ impl Binder<'_> {
                 column.0.clone_from(&given.value);
             }
         }
+        super::define::unique_names(columns.iter_mut().map(|(name, _)| name));
         let scope = self.scope()?;
         if alias.is_some() && scope.relations.iter().any(|relation| same_name(&relation.name, &name)) {
             let pos = alias.map_or(Pos::default(), |alias| alias.name.pos);

@@ -1,11 +1,11 @@
-//! Calls: special forms, scalar functions and aggregates.
+//! Calls: scalar functions and aggregates; `special` has those that are neither.
 
 use super::coerce::{arg_type, concrete, without_null_columns};
-use super::constants::{constant_list, expanded};
+use super::constants::constant_list;
 use super::scope::Phase;
 use super::{AggregateFrame, Binder};
-use crate::parser::ast::{self, ExprKind, FunctionCall, Literal, Pos, SortOrder};
-use crate::plan::{AggregateExpr, CompareOp, Expr, SortKey};
+use crate::parser::ast::{self, FunctionCall, Pos, SortOrder};
+use crate::plan::{AggregateExpr, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
 use inlay_kernels::AggregateFunction;
 use inlay_kernels::registry::{
@@ -14,27 +14,7 @@ use inlay_kernels::registry::{
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
-/// There are no users; this is what they are called.
-const USER: &str = "inlay";
-
-/// Whether an expression is written as a list.
-fn is_list(written: &ast::Expr) -> bool {
-    matches!(&written.kind, ExprKind::Function(call) if call.name.value == "list_value")
-}
-
 impl Binder<'_> {
-    /// What a name that is no column says of the session: `current_user` is written without parentheses.
-    pub(super) fn session_value(&self, parts: &[ast::Ident]) -> Option<Expr> {
-        let [name] = parts else { return None };
-        let text = match name.value.to_lowercase().as_str() {
-            "current_user" | "session_user" | "user" | "current_role" => USER.to_string(),
-            "current_catalog" => self.context.catalog.current(),
-            "current_schema" => self.context.catalog.current_schema(),
-            _ => return None,
-        };
-        Some(Expr::literal(Value::Varchar(text)))
-    }
-
     pub(super) fn function_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Expr> {
         if let Some(expanded) = self.macro_call(call, pos)? {
             return Ok(expanded);
@@ -120,171 +100,6 @@ impl Binder<'_> {
             return Ok(call);
         }
         self.call("date_part", vec![Expr::literal(Value::Varchar(field)), input], pos)
-    }
-
-    /// `strptime(x, ['%Y-%m-%d', '%d.%m.%Y'])`: by the first format that fits.
-    fn first_format(&mut self, name: &str, arguments: &[ast::Expr], pos: Pos) -> Result<Expr> {
-        let [text, formats] = arguments else { return Err(Error::internal("strptime of a list")) };
-        let ExprKind::Function(list) = &formats.kind else {
-            return Err(Error::internal("strptime of a list"));
-        };
-        let listed = expanded(&list.arguments);
-        let Some((last, others)) = listed.split_last() else {
-            return Err(self.at(Error::bind(format!("{name} needs at least one format")), formats.pos));
-        };
-        let build = super::build::Build(pos);
-        let by = |name: &str, format: &ast::Expr| build.call(name, vec![text.clone(), format.clone()]);
-        let mut tries: Vec<ast::Expr> = others.iter().map(|format| by("try_strptime", format)).collect();
-        tries.push(by(name, last));
-        let call = build.call("coalesce", tries);
-        self.expr(&call)
-    }
-
-    /// `date_part(['year', 'month'], x)`: a struct of the parts.
-    fn date_parts(&mut self, arguments: &[ast::Expr], pos: Pos) -> Result<Expr> {
-        let [fields, input] = arguments else { return Err(Error::internal("date_part of a list")) };
-        let ExprKind::Function(list) = &fields.kind else {
-            return Err(Error::internal("date_part of a list"));
-        };
-        let build = super::build::Build(pos);
-        let mut made = build.function("struct_pack", Vec::new());
-        for field in expanded(&list.arguments).iter() {
-            let ExprKind::Literal(Literal::String(name)) = &field.kind else {
-                let message = "date_part takes a list of names of parts: date_part(['year', 'month'], x)";
-                return Err(self.at(Error::bind(message), field.pos));
-            };
-            let part = build.call("date_part", vec![field.clone(), input.clone()]);
-            let part = build.cast(part, LogicalType::BigInt);
-            made.named.push((build.ident(name.clone()), part));
-        }
-        self.expr(&build.expr(ExprKind::Function(made)))
-    }
-
-    fn special_form(&mut self, name: &str, call: &FunctionCall, pos: Pos) -> Result<Option<Expr>> {
-        let arguments = call.arguments.as_slice();
-        let count = |range: std::ops::RangeInclusive<usize>| {
-            if range.contains(&arguments.len()) {
-                return Ok(());
-            }
-            let message = format!("{name} does not take {} argument(s)", arguments.len());
-            Err(self.at(Error::UndefinedFunction { message, candidates: Vec::new() }, pos))
-        };
-        Ok(Some(match name {
-            "coalesce" | "ifnull" | "nvl" => {
-                count(if name == "coalesce" { 1..=usize::MAX } else { 2..=2 })?;
-                let args = self.exprs(arguments)?;
-                let ty = self.common_type_of(args.iter(), pos, name)?;
-                if ty == LogicalType::Null && args.iter().all(|arg| matches!(arg, Expr::Literal { .. })) {
-                    return Ok(Some(Expr::literal(Value::Null)));
-                }
-                let ty = concrete(ty);
-                let args = args
-                    .into_iter()
-                    .zip(arguments)
-                    .map(|(arg, written)| self.cast_where_reached(arg, ty.clone(), written.pos));
-                let args = args.collect::<Result<Vec<_>>>()?;
-                if args.len() == 1 {
-                    args.into_iter().next().unwrap_or_else(|| Expr::literal(Value::Null))
-                } else {
-                    Expr::Coalesce { args, ty }
-                }
-            }
-            "nullif" => {
-                count(2..=2)?;
-                let (left, right) = (self.expr(&arguments[0])?, self.expr(&arguments[1])?);
-                let equal = self.comparison(CompareOp::Eq, left.clone(), right, pos)?;
-                self.case_of(vec![equal], vec![(Expr::literal(Value::Null), pos), (left, pos)], pos)?
-            }
-            "if" | "iif" => {
-                count(3..=3)?;
-                let condition = self.condition(&arguments[0], "if")?;
-                let values = [&arguments[1], &arguments[2]].map(|value| Ok((self.expr(value)?, value.pos)));
-                let [then, otherwise] = values;
-                self.case_of(vec![condition], vec![then?, otherwise?], pos)?
-            }
-            "date_part" | "datepart" if matches!(arguments, [fields, _] if is_list(fields)) => {
-                self.date_parts(arguments, pos)?
-            }
-            "strptime" | "try_strptime" if matches!(arguments, [_, formats] if is_list(formats)) => {
-                self.first_format(name, arguments, pos)?
-            }
-            "try" => self.attempt(call, pos)?,
-            "<=>" => {
-                count(2..=2)?;
-                let (left, right) = (self.expr(&arguments[0])?, self.expr(&arguments[1])?);
-                let is_list =
-                    |expr: &Expr| matches!(expr.ty(), LogicalType::List(_) | LogicalType::Array(..));
-                if !is_list(&left) && !is_list(&right) {
-                    return self.comparison(CompareOp::NotDistinct, left, right, pos).map(Some);
-                }
-                self.call("list_cosine_distance", vec![left, right], pos)?
-            }
-            "typeof" => {
-                count(1..=1)?;
-                let ty = self.expr(&arguments[0])?.ty();
-                Expr::literal(Value::Varchar(ty.to_string()))
-            }
-            "alias" => {
-                count(1..=1)?;
-                self.expr(&arguments[0])?;
-                Expr::literal(Value::Varchar(super::name::of_expr(&arguments[0])))
-            }
-            "version" if arguments.is_empty() => {
-                Expr::literal(Value::Varchar(concat!("v", env!("CARGO_PKG_VERSION")).into()))
-            }
-            "lastval" if arguments.is_empty() => self.last_value()?,
-            "nextval" => self.sequence_call("nextval", call, pos)?,
-            "currval" => self.sequence_call("currval", call, pos)?,
-            "setval" => self.set_sequence(call, pos)?,
-            "in_search_path" => {
-                count(2..=2)?;
-                let database = self.constant(&arguments[0], "in_search_path")?.to_string();
-                let schema = self.constant(&arguments[1], "in_search_path")?.to_string();
-                let path = (self.context.setting)("search_path").map(|path| path.to_string());
-                let names = path.iter().flat_map(|path| path.split(',')).map(|name| {
-                    let name = name.trim().trim_matches('"');
-                    name.rsplit_once('.').map_or(name, |(_, name)| name).to_lowercase()
-                });
-                let current = self.context.catalog.current_schema();
-                let mut names = names.chain([current.to_lowercase(), "main".to_string()]);
-                let is_there = database.eq_ignore_ascii_case(&self.context.catalog.current())
-                    && names.any(|name| name == schema.to_lowercase());
-                Expr::boolean(is_there)
-            }
-            "merge_action" if arguments.is_empty() => match self.merge_action {
-                Some(column) => self.column(column),
-                None => {
-                    let message = "merge_action() is only possible in RETURNING of MERGE";
-                    return Err(self.at(Error::bind(message), pos));
-                }
-            },
-            "current_database" | "current_catalog" if arguments.is_empty() => {
-                Expr::literal(Value::Varchar(self.context.catalog.current()))
-            }
-            "current_user" | "session_user" | "user" | "current_role" if arguments.is_empty() => {
-                Expr::literal(Value::Varchar(USER.into()))
-            }
-            "current_query" if arguments.is_empty() => Expr::literal(Value::Varchar(self.sql.to_string())),
-            "current_schema" if arguments.is_empty() => {
-                Expr::literal(Value::Varchar(self.context.catalog.current_schema()))
-            }
-            "regexp_extract" if arguments.len() >= 3 => self.regexp_extract(arguments, pos)?,
-            "getvariable" => {
-                count(1..=1)?;
-                let name = self.constant(&arguments[0], "the name of a variable")?.to_string();
-                Expr::literal(self.context.catalog.variable(&name).unwrap_or(Value::Null))
-            }
-            "current_setting" => {
-                count(1..=1)?;
-                let setting = self.constant(&arguments[0], "current_setting")?.to_string().to_lowercase();
-                let Some(value) = (self.context.setting)(&setting) else {
-                    let message = format!("setting \"{setting}\" does not exist");
-                    return Err(self.at(Error::invalid_argument(message), pos));
-                };
-                Expr::literal(value)
-            }
-            _ => return Ok(None),
-        }))
     }
 
     /// An aggregate belongs to the innermost query whose columns its arguments read; its value is a column that

@@ -52,6 +52,7 @@ mod scope;
 mod select;
 mod sequence;
 mod session;
+mod special;
 mod spelled;
 mod statement;
 #[cfg(test)]

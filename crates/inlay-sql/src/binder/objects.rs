@@ -50,7 +50,7 @@ impl Binder<'_> {
                         .columns
                         .push(ColumnSchema::new(name.clone(), concrete(self.columns.ty(column.id))));
                 }
-                super::define::unique_names(&mut schema);
+                super::define::unique_names(schema.columns.iter_mut().map(|column| &mut column.name));
                 let query = with_data.then(|| self.finish(bound));
                 ObjectStatement::CreateMaterializedView {
                     table: Box::new(CreateTable {

@@ -49,89 +49,85 @@ impl Context<'_, '_> {
     }
 
     fn expr_inner(&self, expr: ast::Expr) -> Result<Expr> {
+        use ast::Expr as E;
         let pos = start_of(&expr);
         if let Some(constants) = self.constants_of(&expr) {
             // In parentheses that are no list.
             return Ok(Expr { kind: ExprKind::Row(constants.exprs().collect()), pos });
         }
         let kind = match expr {
-            ast::Expr::Identifier(ident)
-                if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default") =>
-            {
-                ExprKind::Default
+            E::Nested(inner) => return self.expr_inner(*inner),
+            E::BinaryOp { left, op: op @ (BinaryOperator::And | BinaryOperator::Or), right } => {
+                let chain = self.chain(*left, *right, &op)?;
+                if op == BinaryOperator::And { ExprKind::And(chain) } else { ExprKind::Or(chain) }
             }
-            ast::Expr::Identifier(ident) => ExprKind::Column(vec![self.ident(ident)]),
-            ast::Expr::CompoundIdentifier(idents) => ExprKind::Column(self.idents(idents)),
-            ast::Expr::Nested(inner) => return self.expr_inner(*inner),
-            ast::Expr::Value(value) => self.value(value)?,
-            ast::Expr::TypedString(typed) => {
-                let data_type = self.data_type(&typed.data_type)?;
+            E::BinaryOp { left, op, right } => return self.binary(*left, op, *right, pos),
+            E::UnaryOp { op, expr } => return self.unary(op, *expr, pos),
+            E::Interval(interval) => return self.interval(interval, pos),
+            E::Identifier(ident) if is_default(&ident) => ExprKind::Default,
+            E::Identifier(ident) => ExprKind::Column(vec![self.ident(ident)]),
+            E::CompoundIdentifier(idents) => ExprKind::Column(self.idents(idents)),
+            E::Value(value) => self.value(value)?,
+            E::TypedString(typed) => {
+                // `b'101'`
+                let is_bits = matches!(&typed.data_type, ast::DataType::Custom(name, _)
+                    if name.to_string().eq_ignore_ascii_case("b"));
+                let data_type = if is_bits { LogicalType::Bit } else { self.data_type(&typed.data_type)? };
                 let text = typed.value.into_string().unwrap_or_default();
                 ExprKind::Literal(Literal::Typed(data_type, text))
             }
-            ast::Expr::Interval(interval) => return self.interval(interval, pos),
-            ast::Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-                ExprKind::And(self.chain(*left, *right, &BinaryOperator::And)?)
-            }
-            ast::Expr::BinaryOp { left, op: BinaryOperator::Or, right } => {
-                ExprKind::Or(self.chain(*left, *right, &BinaryOperator::Or)?)
-            }
-            ast::Expr::BinaryOp { left, op, right } => return self.binary(*left, op, *right, pos),
-            ast::Expr::IsDistinctFrom(left, right) => {
-                self.binary_kind(BinaryOp::DistinctFrom, *left, *right)?
-            }
-            ast::Expr::IsNotDistinctFrom(left, right) => {
+            E::IsDistinctFrom(left, right) => self.binary_kind(BinaryOp::DistinctFrom, *left, *right)?,
+            E::IsNotDistinctFrom(left, right) => {
                 self.binary_kind(BinaryOp::NotDistinctFrom, *left, *right)?
             }
-            ast::Expr::UnaryOp { op, expr } => return self.unary(op, *expr, pos),
-            ast::Expr::IsNull(expr) | ast::Expr::IsUnknown(expr) => {
-                ExprKind::IsNull { expr: self.boxed(*expr)?, negated: false }
-            }
-            ast::Expr::IsNotNull(expr) | ast::Expr::IsNotUnknown(expr) => {
-                ExprKind::IsNull { expr: self.boxed(*expr)?, negated: true }
-            }
-            ast::Expr::IsTrue(expr) => {
-                ExprKind::IsBool { expr: self.boxed(*expr)?, value: true, negated: false }
-            }
-            ast::Expr::IsNotTrue(expr) => {
-                ExprKind::IsBool { expr: self.boxed(*expr)?, value: true, negated: true }
-            }
-            ast::Expr::IsFalse(expr) => {
-                ExprKind::IsBool { expr: self.boxed(*expr)?, value: false, negated: false }
-            }
-            ast::Expr::IsNotFalse(expr) => {
-                ExprKind::IsBool { expr: self.boxed(*expr)?, value: false, negated: true }
-            }
-            ast::Expr::InList { expr, list, negated } => {
+            E::IsNull(expr) | E::IsUnknown(expr) => self.is_null(*expr, false)?,
+            E::IsNotNull(expr) | E::IsNotUnknown(expr) => self.is_null(*expr, true)?,
+            E::IsTrue(expr) => self.is_bool(*expr, true, false)?,
+            E::IsNotTrue(expr) => self.is_bool(*expr, true, true)?,
+            E::IsFalse(expr) => self.is_bool(*expr, false, false)?,
+            E::IsNotFalse(expr) => self.is_bool(*expr, false, true)?,
+            E::InList { expr, list, negated } => {
                 ExprKind::InList { expr: self.boxed(*expr)?, list: self.exprs(list)?, negated }
             }
-            ast::Expr::InSubquery { expr, subquery, negated } => {
+            E::InSubquery { expr, subquery, negated } => {
                 ExprKind::InSubquery { expr: self.boxed(*expr)?, query: self.query(*subquery)?, negated }
             }
-            ast::Expr::Between { expr, negated, low, high } => ExprKind::Between {
+            E::Between { expr, negated, low, high } => ExprKind::Between {
                 expr: self.boxed(*expr)?,
                 low: self.boxed(*low)?,
                 high: self.boxed(*high)?,
                 negated,
             },
-            ast::Expr::Like { negated, any: false, expr, pattern, escape_char } => {
+            E::Like { negated, any: false, expr, pattern, escape_char } => {
                 self.like(*expr, *pattern, escape_char, negated, false)?
             }
-            ast::Expr::ILike { negated, any: false, expr, pattern, escape_char } => {
+            E::ILike { negated, any: false, expr, pattern, escape_char } => {
                 self.like(*expr, *pattern, escape_char, negated, true)?
             }
-            ast::Expr::AnyOp { left, compare_op, right, .. } => {
-                self.quantified(*left, compare_op, *right, false)?
+            E::SimilarTo { negated, expr, pattern, escape_char: None } => {
+                let matched = call("regexp_full_match", vec![self.expr(*expr)?, self.expr(*pattern)?], pos);
+                if negated { ExprKind::Not(Box::new(matched)) } else { return Ok(matched) }
             }
-            ast::Expr::AllOp { left, compare_op, right } => {
-                self.quantified(*left, compare_op, *right, true)?
-            }
-            ast::Expr::Cast { kind, expr, data_type, format: None } => ExprKind::Cast {
+            E::AnyOp { left, compare_op, right, .. } => self.quantified(*left, compare_op, *right, false)?,
+            E::AllOp { left, compare_op, right } => self.quantified(*left, compare_op, *right, true)?,
+            E::Exists { subquery, negated } => ExprKind::Exists { query: self.query(*subquery)?, negated },
+            E::Subquery(query) => ExprKind::Subquery(self.query(*query)?),
+            E::Tuple(items) => ExprKind::Row(self.exprs(items)?),
+            other => return self.form(other, pos),
+        };
+        Ok(Expr { kind, pos })
+    }
+
+    /// Expressions that begin with a word of their own, and calls.
+    fn form(&self, expr: ast::Expr, pos: Pos) -> Result<Expr> {
+        use ast::Expr as E;
+        let kind = match expr {
+            E::Cast { kind, expr, data_type, format: None } => ExprKind::Cast {
                 expr: self.boxed(*expr)?,
                 data_type: self.data_type(&data_type).map_err(|error| self.at(error, pos))?,
                 try_cast: matches!(kind, ast::CastKind::TryCast | ast::CastKind::SafeCast),
             },
-            ast::Expr::Case { operand, conditions, else_result, .. } => {
+            E::Case { operand, conditions, else_result, .. } => {
                 let branches = conditions
                     .into_iter()
                     .map(|when| Ok((self.expr(when.condition)?, self.expr(when.result)?)));
@@ -141,31 +137,22 @@ impl Context<'_, '_> {
                     otherwise: else_result.map(|expr| self.boxed(*expr)).transpose()?,
                 }
             }
-            ast::Expr::Exists { subquery, negated } => {
-                ExprKind::Exists { query: self.query(*subquery)?, negated }
-            }
-            ast::Expr::Subquery(query) => ExprKind::Subquery(self.query(*query)?),
-            ast::Expr::Tuple(items) => ExprKind::Row(self.exprs(items)?),
-            ast::Expr::Extract { field, expr, .. } => {
+            E::Extract { field, expr, .. } => {
                 let field = Ident { value: field.to_string().trim_matches('\'').to_ascii_lowercase(), pos };
                 ExprKind::Extract { field, expr: self.boxed(*expr)? }
             }
-            ast::Expr::Function(function) => match self.columns_or_call(function)? {
+            E::Function(function) => match self.columns_or_call(function)? {
                 Ok(columns) => columns,
                 Err(function) => match self.comprehension_or_call(function)? {
                     Ok(value) => return Ok(value),
                     Err(function) => self.call(function)?,
                 },
             },
-            ast::Expr::Collate { expr, collation } => {
+            E::Collate { expr, collation } => {
                 ExprKind::Collate { expr: self.boxed(*expr)?, collation: collation.to_string() }
             }
-            ast::Expr::AtTimeZone { timestamp, time_zone } => {
+            E::AtTimeZone { timestamp, time_zone } => {
                 return Ok(call("timezone", vec![self.expr(*time_zone)?, self.expr(*timestamp)?], pos));
-            }
-            ast::Expr::SimilarTo { negated, expr, pattern, escape_char: None } => {
-                let matched = call("regexp_full_match", vec![self.expr(*expr)?, self.expr(*pattern)?], pos);
-                if negated { ExprKind::Not(Box::new(matched)) } else { return Ok(matched) }
             }
             other => {
                 return match self.nested_value(other, pos)? {
@@ -175,6 +162,14 @@ impl Context<'_, '_> {
             }
         };
         Ok(Expr { kind, pos })
+    }
+
+    fn is_null(&self, expr: ast::Expr, negated: bool) -> Result<ExprKind> {
+        Ok(ExprKind::IsNull { expr: self.boxed(expr)?, negated })
+    }
+
+    fn is_bool(&self, expr: ast::Expr, value: bool, negated: bool) -> Result<ExprKind> {
+        Ok(ExprKind::IsBool { expr: self.boxed(expr)?, value, negated })
     }
 
     /// Special syntax that stands for a plain function call.
@@ -529,6 +524,10 @@ pub(super) fn call(name: &str, arguments: Vec<Expr>, pos: Pos) -> Expr {
 
 fn cast(expr: Expr, data_type: LogicalType, pos: Pos) -> Expr {
     Expr { kind: ExprKind::Cast { expr: Box::new(expr), data_type, try_cast: false }, pos }
+}
+
+fn is_default(ident: &ast::Ident) -> bool {
+    ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default")
 }
 
 /// Units of an interval that have fractions.

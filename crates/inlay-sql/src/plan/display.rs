@@ -16,6 +16,9 @@ use std::fmt::Write;
 /// Most values of a list behind IN that are shown.
 const IN_LIST_SHOWN_MAX: usize = 32;
 
+/// What is said of an operator: name and value pairs.
+type Details = Vec<(&'static str, String)>;
+
 /// What a caller adds to an operator: name and value pairs.
 pub type Annotate<'a> = &'a dyn Fn(usize) -> Vec<(&'static str, String)>;
 
@@ -158,61 +161,75 @@ impl<'a> Printer<'a> {
     }
 
     /// The operator's name and what it does, as name and text.
-    fn describe(&self, plan: &Plan) -> (String, Vec<(&'static str, String)>) {
+    /// What the operator is called, and what else there is to say of it.
+    fn describe(&self, plan: &Plan) -> (String, Details) {
         let mut details = Vec::new();
         let operator = match plan {
+            Plan::Scan { .. } | Plan::Source { .. } | Plan::Values { .. } | Plan::SharedScan { .. } => {
+                self.describe_leaf(plan, &mut details)
+            }
+            Plan::Join { .. } | Plan::OrderedJoin { .. } | Plan::DependentJoin { .. } => {
+                self.describe_any_join(plan, &mut details)
+            }
+            Plan::Sort { .. } | Plan::Limit { .. } | Plan::GroupLimit { .. } | Plan::LimitBy { .. } => {
+                self.describe_order(plan, &mut details)
+            }
+            Plan::SetOp { .. } | Plan::With { .. } | Plan::Recursive { .. } => {
+                self.describe_union(plan, &mut details)
+            }
+            Plan::Project { .. }
+            | Plan::Filter { .. }
+            | Plan::Aggregate { .. }
+            | Plan::Window { .. }
+            | Plan::Unnest { .. }
+            | Plan::Sample { .. } => self.describe_rows(plan, &mut details),
+        };
+        details.retain(|(_, text)| !text.is_empty());
+        (operator, details)
+    }
+
+    /// Operators without an input.
+    fn describe_leaf(&self, plan: &Plan, details: &mut Details) -> String {
+        match plan {
             Plan::Scan { table, columns, filters, row_id } => {
                 details.push(("columns", self.names(columns.iter().map(|c| c.id).chain(*row_id))));
-                self.push_list(&mut details, "filter", filters);
+                self.push_list(details, "filter", filters);
                 format!("Scan {}", table.name)
             }
             Plan::Source { source, columns, filters } => {
                 details.push(("columns", self.names(columns.iter().map(|c| c.id))));
-                self.push_list(&mut details, "filter", filters);
+                self.push_list(details, "filter", filters);
                 format!("Scan {}", source.description())
+            }
+            Plan::SharedScan { id: SharedId(number), columns } => {
+                details.push(("columns", self.names(columns.iter().map(|(id, _)| *id))));
+                format!("Scan shared {number}")
             }
             Plan::Values { columns, rows } => {
                 details.push(("columns", self.names(columns.iter().copied())));
                 details.push(("rows", rows.len().to_string()));
                 if rows.is_empty() { "Empty" } else { "Values" }.to_string()
             }
+            _ => String::new(),
+        }
+    }
+
+    /// Operators that make each row, or each group, another one.
+    fn describe_rows(&self, plan: &Plan, details: &mut Details) -> String {
+        match plan {
             Plan::Project { items, .. } => {
-                details.push(("items", items.iter().map(|i| self.item(i)).collect::<Vec<_>>().join(", ")));
+                details.push(("items", self.items(items)));
                 "Project".to_string()
             }
             Plan::Filter { predicates, .. } => {
-                self.push_list(&mut details, "predicates", predicates);
+                self.push_list(details, "predicates", predicates);
                 "Filter".to_string()
             }
-            Plan::Join { kind, conditions, build_left, .. } => {
-                self.describe_join(*kind, conditions, &mut details);
-                if *build_left {
-                    details.push(("build", "left".to_string()));
-                }
-                format!("{} Join", join_name(*kind))
-            }
-            Plan::OrderedJoin { kind: OrderedJoinKind::Asof { kind, build_left }, conditions, .. } => {
-                self.describe_join(*kind, conditions, &mut details);
-                if *build_left {
-                    details.push(("build", "left".to_string()));
-                }
-                format!("Asof {} Join", join_name(*kind))
-            }
-            Plan::OrderedJoin { .. } => "Positional Join".to_string(),
-            Plan::DependentJoin { kind, conditions, .. } => {
-                self.describe_join(*kind, conditions, &mut details);
-                format!("{} Dependent Join", join_name(*kind))
-            }
             Plan::Aggregate { groups, aggregates, .. } => {
-                if !groups.is_empty() {
-                    details
-                        .push(("groups", groups.iter().map(|i| self.item(i)).collect::<Vec<_>>().join(", ")));
-                }
+                details.push(("groups", self.items(groups)));
                 let list =
                     aggregates.iter().map(|(id, a)| format!("{} := {}", self.name(*id), self.aggregate(a)));
-                if !aggregates.is_empty() {
-                    details.push(("aggregates", list.collect::<Vec<_>>().join(", ")));
-                }
+                details.push(("aggregates", list.collect::<Vec<_>>().join(", ")));
                 if aggregates.is_empty() { "Distinct" } else { "Aggregate" }.to_string()
             }
             Plan::Window { windows, .. } => {
@@ -221,46 +238,9 @@ impl<'a> Printer<'a> {
                 "Window".to_string()
             }
             Plan::Unnest { lists, ordinality, keep_empty, .. } => {
-                details.push(("lists", lists.iter().map(|i| self.item(i)).collect::<Vec<_>>().join(", ")));
-                if let Some(id) = ordinality {
-                    details.push(("ordinality", self.name(*id)));
-                }
+                details.push(("lists", self.items(lists)));
+                details.extend(ordinality.map(|id| ("ordinality", self.name(id))));
                 if *keep_empty { "Left Unnest" } else { "Unnest" }.to_string()
-            }
-            Plan::Sort { keys, limit, offset, .. } => {
-                details.push(("keys", self.keys(keys)));
-                push_limit(&mut details, *limit, *offset);
-                if limit.is_some() { "Top" } else { "Sort" }.to_string()
-            }
-            Plan::Limit { limit, offset, .. } => {
-                push_limit(&mut details, *limit, *offset);
-                "Limit".to_string()
-            }
-            Plan::GroupLimit { groups, keys, limit, offset, .. } => {
-                self.push_list(&mut details, "groups", groups);
-                if !keys.is_empty() {
-                    details.push(("keys", self.keys(keys)));
-                }
-                push_limit(&mut details, *limit, *offset);
-                "Group Limit".to_string()
-            }
-            Plan::SetOp { kind, all, columns, left_columns, right_columns, .. } => {
-                details.push(("columns", self.names(columns.iter().copied())));
-                details.push(("left", self.names(left_columns.iter().copied())));
-                details.push(("right", self.names(right_columns.iter().copied())));
-                let kind = match kind {
-                    SetOpKind::Union => "Union",
-                    SetOpKind::Intersect => "Intersect",
-                    SetOpKind::Except => "Except",
-                };
-                format!("{kind}{}", if *all { " All" } else { "" })
-            }
-            Plan::With { id: SharedId(number), .. } => format!("With shared {number}"),
-            Plan::LimitBy { by, .. } => {
-                let unit = if by.percent { "%" } else { "" };
-                details.extend(by.limit.map(|id| ("limit", format!("{}{unit}", self.name(id)))));
-                details.extend(by.offset.map(|id| ("offset", self.name(id))));
-                "Limit By".to_string()
             }
             Plan::Sample { sample, .. } => {
                 let size = match sample.size {
@@ -272,33 +252,96 @@ impl<'a> Printer<'a> {
                 details.extend(sample.seed.map(|seed| ("seed", seed.to_string())));
                 "Sample".to_string()
             }
+            _ => String::new(),
+        }
+    }
+
+    fn describe_any_join(&self, plan: &Plan, details: &mut Details) -> String {
+        let (kind, conditions, builds_left, name) = match plan {
+            Plan::Join { kind, conditions, build_left, .. } => (kind, conditions, *build_left, "Join"),
+            Plan::OrderedJoin { kind: OrderedJoinKind::Asof { kind, build_left }, conditions, .. } => {
+                (kind, conditions, *build_left, "Asof")
+            }
+            Plan::DependentJoin { kind, conditions, .. } => (kind, conditions, false, "Dependent Join"),
+            _ => return "Positional Join".to_string(),
+        };
+        self.describe_join(*kind, conditions, details);
+        if builds_left {
+            details.push(("build", "left".to_string()));
+        }
+        match name {
+            "Asof" => format!("Asof {} Join", join_name(*kind)),
+            name => format!("{} {name}", join_name(*kind)),
+        }
+    }
+
+    /// Operators that order rows, or end their number.
+    fn describe_order(&self, plan: &Plan, details: &mut Details) -> String {
+        match plan {
+            Plan::Sort { keys, limit, offset, .. } => {
+                details.push(("keys", self.keys(keys)));
+                push_limit(details, *limit, *offset);
+                if limit.is_some() { "Top" } else { "Sort" }.to_string()
+            }
+            Plan::Limit { limit, offset, .. } => {
+                push_limit(details, *limit, *offset);
+                "Limit".to_string()
+            }
+            Plan::GroupLimit { groups, keys, limit, offset, .. } => {
+                self.push_list(details, "groups", groups);
+                details.push(("keys", self.keys(keys)));
+                push_limit(details, *limit, *offset);
+                "Group Limit".to_string()
+            }
+            Plan::LimitBy { by, .. } => {
+                let unit = if by.percent { "%" } else { "" };
+                details.extend(by.limit.map(|id| ("limit", format!("{}{unit}", self.name(id)))));
+                details.extend(by.offset.map(|id| ("offset", self.name(id))));
+                "Limit By".to_string()
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Operators that put rows of several inputs together.
+    fn describe_union(&self, plan: &Plan, details: &mut Details) -> String {
+        match plan {
+            Plan::SetOp { kind, all, columns, left_columns, right_columns, .. } => {
+                details.push(("columns", self.names(columns.iter().copied())));
+                details.push(("left", self.names(left_columns.iter().copied())));
+                details.push(("right", self.names(right_columns.iter().copied())));
+                let kind = match kind {
+                    SetOpKind::Union => "Union",
+                    SetOpKind::Intersect => "Intersect",
+                    SetOpKind::Except => "Except",
+                };
+                format!("{kind}{}", if *all { " All" } else { "" })
+            }
             Plan::Recursive { id: SharedId(number), all, keyed, columns, .. } => {
                 if let Some(keyed) = keyed {
-                    details.push((
-                        "key",
-                        self.names(keyed.keys.iter().filter_map(|key| columns.get(*key).copied())),
-                    ));
+                    let keys = keyed.keys.iter().filter_map(|key| columns.get(*key).copied());
+                    details.push(("key", self.names(keys)));
                 }
                 details.push(("columns", self.names(columns.iter().copied())));
                 format!("Recursive Union{} shared {number}", if *all { " All" } else { "" })
             }
-            Plan::SharedScan { id: SharedId(number), columns } => {
-                details.push(("columns", self.names(columns.iter().map(|(id, _)| *id))));
-                format!("Scan shared {number}")
-            }
-        };
-        details.retain(|(_, text)| !text.is_empty());
-        (operator, details)
+            Plan::With { id: SharedId(number), .. } => format!("With shared {number}"),
+            _ => String::new(),
+        }
     }
 
-    fn describe_join(&self, kind: JoinKind, conditions: &[Expr], details: &mut Vec<(&'static str, String)>) {
+    fn items(&self, items: &[(ColumnId, Expr)]) -> String {
+        items.iter().map(|item| self.item(item)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn describe_join(&self, kind: JoinKind, conditions: &[Expr], details: &mut Details) {
         self.push_list(details, "on", conditions);
         if let JoinKind::Mark(mark) = kind {
             details.push(("mark", self.name(mark)));
         }
     }
 
-    fn push_list(&self, details: &mut Vec<(&'static str, String)>, name: &'static str, exprs: &[Expr]) {
+    fn push_list(&self, details: &mut Details, name: &'static str, exprs: &[Expr]) {
         if !exprs.is_empty() {
             details.push((name, exprs.iter().map(|e| self.expr(e)).collect::<Vec<_>>().join(" AND ")));
         }
@@ -496,7 +539,7 @@ fn join_name(kind: JoinKind) -> &'static str {
     }
 }
 
-fn push_limit(details: &mut Vec<(&'static str, String)>, limit: Option<u64>, offset: u64) {
+fn push_limit(details: &mut Details, limit: Option<u64>, offset: u64) {
     if let Some(limit) = limit {
         details.push(("limit", limit.to_string()));
     }

@@ -392,8 +392,15 @@ fn push_value(value: &str, plain: bool, text: &mut Vec<u8>) {
         other => other,
     };
     if plain {
-        // Exponents have no sign in documents, as where they are read and written again.
-        text.extend_from_slice(special.replace("e+", "e").as_bytes());
+        // Numbers have exponents where documents have them, as where they are read and written again.
+        match special.parse::<f64>() {
+            Ok(number) if number.is_finite() && special.contains('e') => {
+                let mut written = String::new();
+                value::write_real(number, &mut written);
+                text.extend_from_slice(written.as_bytes());
+            }
+            _ => text.extend_from_slice(special.as_bytes()),
+        }
     } else {
         let mut quoted = String::new();
         quote(value, &mut quoted);

@@ -273,13 +273,19 @@ fn joined<'a>(left: Json<'a>, right: Json<'a>) -> Json<'a> {
     }
 }
 
-fn write_real(value: f64, out: &mut String) {
+/// A number as JavaScript writes it, and with a fraction.
+pub(super) fn write_real(value: f64, out: &mut String) {
     if value.is_nan() {
         out.push_str("NaN");
     } else if value.is_infinite() {
         out.push_str(if value > 0.0 { "Infinity" } else { "-Infinity" });
+    } else if value != 0.0 && !(1e-6..1e21).contains(&value.abs()) {
+        let _ = write!(out, "{value:e}");
     } else {
-        inlay_types::value::write_float(out, &format!("{value:e}"), value);
+        let _ = write!(out, "{value}");
+        if value.fract() == 0.0 {
+            out.push_str(".0");
+        }
     }
 }
 
