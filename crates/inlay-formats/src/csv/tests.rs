@@ -173,7 +173,7 @@ fn errors_name_the_line_the_column_and_the_way_out() {
         &["UTF-8", "line 2"],
     );
     has(
-        read_bytes(&[0xff, 0xfe, 0, 0], &[]).map_or_else(|e| format!("error: {e}"), |_| String::new()),
+        read_bytes(&[0xff, 0xfe, 0, 0xd8], &[]).map_or_else(|e| format!("error: {e}"), |_| String::new()),
         &["UTF-16"],
     );
     let missing = reader().bind(&[text("/nowhere/x.csv")], &[]);
