@@ -164,7 +164,7 @@ pub fn unique_names(names: &[String]) -> Vec<String> {
     unique
 }
 
-/// A pandas data frame of a result. Texts are Arrow's, if pandas can hold them.
+/// A pandas data frame of a result. Texts, and decimals unless something is said, are Arrow's if pandas can hold them.
 pub fn data_frame<'py>(
     py: Python<'py>,
     result: QueryResult,
@@ -178,6 +178,7 @@ pub fn data_frame<'py>(
     let takes_arrow: bool = frames.getattr("takes_arrow")?.call0()?.extract()?;
     let stays = |ty: &LogicalType| match ty {
         LogicalType::Varchar | LogicalType::Json => takes_arrow,
+        LogicalType::Decimal { .. } if decimal.is_none() => takes_arrow,
         LogicalType::Decimal { .. } | LogicalType::HugeInt => decimals == Decimals::Arrow,
         _ => false,
     };

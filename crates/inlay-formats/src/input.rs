@@ -257,10 +257,13 @@ pub(crate) struct Input {
     at_end: bool,
 }
 
+/// What was read to recognise the file, and the rest of it.
+type Whole = Chain<Cursor<Vec<u8>>, Bytes>;
+
 enum Source {
-    Plain(Chain<Cursor<Vec<u8>>, Bytes>),
-    Gzip(Box<flate2::read::MultiGzDecoder<BufReader<Chain<Cursor<Vec<u8>>, Bytes>>>>),
-    Zstd(Box<zstd::Decoder<'static, BufReader<Chain<Cursor<Vec<u8>>, Bytes>>>>),
+    Plain(Whole),
+    Gzip(Box<flate2::read::MultiGzDecoder<BufReader<Whole>>>),
+    Zstd(Box<zstd::Decoder<'static, BufReader<Whole>>>),
 }
 
 impl std::fmt::Debug for Input {

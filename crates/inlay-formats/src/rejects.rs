@@ -173,9 +173,12 @@ impl Rejects {
 
 type Columns = Vec<(String, Vector)>;
 
+/// Name and type of a column, and its value in a row.
+type FieldOf<T> = (&'static str, LogicalType, fn(&T) -> Value);
+
 /// One column of each field, of rows.
-fn columns_of<T>(rows: &[T], fields: &[(&str, LogicalType, fn(&T) -> Value)]) -> Result<Columns> {
-    let column = |(name, ty, value): &(&str, LogicalType, fn(&T) -> Value)| {
+fn columns_of<T>(rows: &[T], fields: &[FieldOf<T>]) -> Result<Columns> {
+    let column = |(name, ty, value): &FieldOf<T>| {
         let values: Vec<Value> = rows.iter().map(value).collect();
         Ok(((*name).to_string(), Vector::from_sql_values(ty.clone(), &values)?))
     };

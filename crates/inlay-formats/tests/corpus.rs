@@ -10,7 +10,7 @@
 //! 1 | x                     rows, with escapes
 //! ```
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test program")]
+#![expect(clippy::unwrap_used, reason = "a test program")]
 
 use inlay_catalog::{ScanRequest, TableSource};
 use inlay_types::{Interrupt, MemoryBudget, Result, Value};

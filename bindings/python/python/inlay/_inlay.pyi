@@ -71,7 +71,8 @@ class _Fetch:
         Parameters
         ----------
         decimal
-            As for `fetchnumpy`; or ``"arrow"``: DECIMAL and HUGEINT are Arrow's ``decimal128``, exact and fast.
+            Without it DECIMAL is Arrow's ``decimal128``, exact and fast, if pandas can hold it; ``"arrow"``: HUGEINT too;
+            ``"decimal"`` and ``"float"`` as for `fetchnumpy`.
         """
 
     def arrow(self) -> Any:

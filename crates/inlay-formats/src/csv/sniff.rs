@@ -54,8 +54,8 @@ pub(super) fn sniff(file: &InputFile, options: &CsvOptions) -> Result<Schema> {
     'blocks: while let Some(block) = reader.look_at_block()? {
         let mut at = 0;
         while let Some(split) = dialect.record(&block.bytes, at, &mut fields) {
-            let is_record = !fields.is_empty() && !(fields.len() == 1 && fields[0].is_empty());
-            if is_record && !types.add(&block.bytes, &fields, split.next - at) {
+            let is_blank = fields.is_empty() || fields.len() == 1 && fields[0].is_empty();
+            if !is_blank && !types.add(&block.bytes, &fields, split.next - at) {
                 break 'blocks;
             }
             at = split.next;
