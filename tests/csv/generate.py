@@ -10,16 +10,23 @@ from pathlib import Path
 
 import duckdb
 
-CASES = []
+CASES: list[tuple[str, bytes, str, str | None, list[str] | None, str | None]] = []
 
 
-def case(name, data, options="", why=None, rows=None, error=None):
+def case(
+    name: str,
+    data: str | bytes,
+    options: str = "",
+    why: str | None = None,
+    rows: list[str] | None = None,
+    error: str | None = None,
+) -> None:
     """Add a case; `rows` (columns first) or `error` where DuckDB's answer is not ours."""
     data = data.encode() if isinstance(data, str) else data
     CASES.append((name, data, options, why, rows, error))
 
 
-def quotes():
+def quotes() -> None:
     case("quotes: doubled quotes", 'a,b\n1,"x ""q"" y"\n2,"""z"""\n')
     case("quotes: delimiter inside", 'a,b\n1,"x,y"\n2,",,,"\n')
     case("quotes: line feed inside", 'a,b\n1,"x\ny"\n2,"\n"\n')
@@ -91,7 +98,7 @@ def quotes():
     case("quotes: other quote character", "a,b\n1,~x,y~\n2,~z~\n", "quote='~'; delim=','")
 
 
-def line_ends():
+def line_ends() -> None:
     for name, end in [("LF", "\n"), ("CRLF", "\r\n"), ("CR", "\r")]:
         case(f"line ends: {name}", end.join(["a,b", "1,2", "3,4", ""]))
         case(f"line ends: {name}, none at the end", end.join(["a,b", "1,2", "3,4"]))
@@ -111,7 +118,7 @@ def line_ends():
     case("line ends: new_line given", "a,b\r\n1,2\r\n", "new_line='\\r\\n'")
 
 
-def small():
+def small() -> None:
     case("small: empty", "")
     case("small: a line end", "\n")
     case("small: two line ends", "\n\n", rows=["column0 VARCHAR"], why="nothing is in it; DuckDB reads a NULL")
@@ -135,7 +142,7 @@ def small():
     case("small: no header and text", "a,b\nc,d\n", "header=false")
 
 
-def ragged():
+def ragged() -> None:
     case(
         "ragged: short row",
         "a,b\n1,2\n3\n4,5\n",
@@ -206,7 +213,7 @@ def ragged():
     case("ragged: skip empty lines", "\n\na,b\n1,2\n", "skip=2")
 
 
-def comments():
+def comments() -> None:
     case("comments: given", "a,b\n1,x\n#no\n2,y\n", "comment='#'")
     case("comments: at the end of a line", "a,b\n1,x#no\n2,y #no\n", "comment='#'")
     case(
@@ -232,7 +239,7 @@ def comments():
     case("comments: none", "a,b\n#1,x\n2,y\n", "comment=''")
 
 
-def delimiters():
+def delimiters() -> None:
     for name, mark in [("semicolon", ";"), ("bar", "|"), ("tab", "\t"), ("comma", ",")]:
         case(f"delimiters: {name}", mark.join("ab") + "\n" + mark.join("12") + "\n" + mark.join("34") + "\n")
         case(f"delimiters: {name}, quoted", f'a{mark}b\n"x{mark}y"{mark}2\n"z"{mark}4\n')
@@ -261,7 +268,7 @@ def delimiters():
     case("delimiters: wide", ",".join(f"c{i}" for i in range(60)) + "\n" + ",".join(str(i) for i in range(60)) + "\n")
 
 
-def types():
+def types() -> None:
     for value in [
         "7", "-7", "007", "+7", " 7 ", "7.0", "7.", ".7", "1e5", "1E-3", "9223372036854775807", "9223372036854775808",
         "-9223372036854775808", "1.7976931348623157e308", "nan", "true", "FALSE", "t", "F", "yes", "No", "y",
@@ -328,7 +335,7 @@ def types():
     case("types: unknown column", "a,b\n1,2\n", "types={'z': 'INTEGER'}", error="it has a, b")
 
 
-def encodings():
+def encodings() -> None:
     text = "a,b\n1,é😀\n2,ü\n"
     case("encodings: UTF-8", text)
     case("encodings: UTF-8 with BOM", b"\xef\xbb\xbf" + text.encode())
@@ -378,7 +385,7 @@ def encodings():
     case("encodings: no-break space", "a,b\n1,\u00a05\n")
 
 
-def names():
+def names() -> None:
     case("names: repeated", "a,a,A\n1,2,3\n")
     case(
         "names: repeated with a suffix there",
@@ -394,7 +401,7 @@ def names():
     case("names: years", "2022,2023\n1,2\n3,4\n")
 
 
-def large():
+def large() -> None:
     case("large: field of 100 kB", "a,b\n1," + "x" * 100_000 + "\n2,y\n")
     case("large: quoted field of 100 kB", 'a,b\n1,"' + 'x""' * 30_000 + '"\n2,y\n')
     case("large: many quoted line ends", 'a,b\n1,"' + "x\n" * 20_000 + '"\n2,y\n')
@@ -453,7 +460,7 @@ def escape(data: bytes) -> str:
     return "".join(out)
 
 
-def shown(value) -> str:
+def shown(value: str | None) -> str:
     if value is None:
         return "NULL"
     if len(value) > 1000:
@@ -462,7 +469,7 @@ def shown(value) -> str:
     return "".join(special.get(c, f"\\x{ord(c):02x}" if ord(c) < 32 else c) for c in value)
 
 
-def duckdb_rows(path, options):
+def duckdb_rows(path: Path, options: str) -> list[str]:
     con = duckdb.connect()
     con.execute("SET threads = 1")
     given = "".join(f", {option}" for option in options.split("; ") if option)
@@ -473,7 +480,7 @@ def duckdb_rows(path, options):
     return [types] + [" | ".join(shown(value) for value in row) for row in rows]
 
 
-def main():
+def main() -> None:
     for family in (quotes, line_ends, small, ragged, comments, delimiters, types, encodings, names, large):
         family()
     out = [
@@ -496,7 +503,7 @@ def main():
             if options:
                 out.append(f"options: {options}")
             out.append(f"bytes: {escape(data)}")
-            out += [f"error: {error}"] if error else [f"columns: {rows[0]}", *rows[1:]]
+            out += [f"error: {error}"] if error or not rows else [f"columns: {rows[0]}", *rows[1:]]
             out.append("")
     target = Path(__file__).with_name("cases.txt")
     target.write_text("\n".join(out), newline="\n")

@@ -21,11 +21,11 @@ pub struct Table {
     pub source: Arc<dyn TableSource>,
 }
 
+/// Tables by the names that a query has for them.
+pub type NamedTables = Vec<(String, HostTable)>;
+
 /// The query that an `inlay.Relation` is, and the tables that it names.
-pub fn query_of(
-    py: Python<'_>,
-    object: &Bound<'_, PyAny>,
-) -> PyResult<Option<(String, Vec<(String, HostTable)>)>> {
+pub fn query_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<(String, NamedTables)>> {
     if !matches!(kind_of(object), Some(Kind::Relation)) {
         return Ok(None);
     }

@@ -71,7 +71,7 @@ class _Fetch:
         Parameters
         ----------
         decimal
-            Without it DECIMAL is Arrow's ``decimal128``, exact and fast, if pandas can hold it; ``"arrow"``: HUGEINT too;
+            Without it DECIMAL is Arrow's ``decimal128``, exact and fast, if pandas has it; ``"arrow"``: HUGEINT too;
             ``"decimal"`` and ``"float"`` as for `fetchnumpy`.
         """
 
