@@ -8,6 +8,7 @@
 #   make check    formatters, linters and type checkers; fast checks first
 #   make crash    kills, power cuts, damage, isolation: all of it, and files beside DuckDB and SQLite; an hour
 #   make fuzz-sql  random queries answered by Inlay and DuckDB and by Inlay in other ways     QUERIES=200000 ARGS="--seed 1"
+#   make fuzz-files damaged Parquet, CSV, JSON and Arrow files                                 MINUTES=30
 #   make fuzz-text SQL text of any shape, guided by coverage (cargo fuzz, nightly Rust)       MINUTES=60
 #   make bench    Inlay beside its peers                     SUITE=tpch SF=1 ARGS="--only inlay,duckdb --queries 1,6"
 
@@ -29,7 +30,7 @@ SOURCES := $(shell find crates cli bindings/python -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \) \
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
 
-.PHONY: setup demo shell test test-rust test-python bench crash check fuzz-sql fuzz-text
+.PHONY: setup demo shell test test-rust test-python bench crash check fuzz-sql fuzz-text fuzz-files
 .DELETE_ON_ERROR:
 
 setup: $(INLAY)
@@ -83,6 +84,9 @@ crash: setup
 
 fuzz-sql: setup
 	$(BIN)/python -m tests.fuzz --queries $(QUERIES) $(ARGS)
+
+fuzz-files: setup
+	$(BIN)/python -m tests.fuzz.files --minutes $(MINUTES) $(ARGS)
 
 # Crashes land in fuzz/artifacts; `cargo fuzz tmin` makes them small.
 fuzz-text: $(TOOLS)

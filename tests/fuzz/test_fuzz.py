@@ -10,6 +10,7 @@ pytest.importorskip("duckdb")
 
 from tests.fuzz.__main__ import text
 from tests.fuzz.compare import same
+from tests.fuzz.files import READERS, run
 from tests.fuzz.runner import run_schema
 
 
@@ -40,3 +41,11 @@ def test_answers_are_compared_as_rows(
     left: list[tuple[object, ...]], right: list[tuple[object, ...]], expected: bool
 ) -> None:
     assert same(left, right) is expected
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_damaged_files_are_read_or_refused(kind: str) -> None:
+    counts, findings = run(kind, lambda number: number < 150, seed=2026)
+    assert not findings, "\n".join(findings)
+    # Some damage does no harm, and some is noticed.
+    assert counts["read"] > 5 and counts.total() - counts["read"] > 5, counts
