@@ -4,7 +4,8 @@ Damaged files of every format that Inlay reads: an answer or an error, never a c
     python -m tests.fuzz.files --minutes 30 --format parquet,csv,json,arrow
 
 Files that other programs and Inlay wrote are damaged at random: bits flipped, bytes replaced, cut out, repeated,
-swapped between files. They are read in a process of its own; when it dies, its last file is kept under `tests/fuzz/crashes`.
+swapped between files. They are read in a process of its own; when it dies, its last file is kept under
+`tests/fuzz/crashes`.
 """
 
 from __future__ import annotations
