@@ -6,13 +6,12 @@ use crate::parquet::bridge;
 use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::ArrowError;
 use inlay_types::arrow::Exporter;
-use inlay_types::{Batch, Error, LogicalType, Result, Value};
+use inlay_types::{Batch, Error, LogicalType, Result, Value, VectorBuilder};
 use std::fs::File;
 use std::io::BufWriter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 /// Rows of a record batch unless `row_group_size` says otherwise.
 const BATCH_ROWS: usize = 122_880;
@@ -43,9 +42,9 @@ pub(super) struct ArrowWriter {
     target: Target,
     writer: Writer,
     exporter: Exporter,
-    schema: SchemaRef,
-    /// Records that make no batch of the file yet.
-    open: Vec<RecordBatch>,
+    /// Rows that make no batch of the file yet. Joined here and not as Arrow arrays, which would leave words of enums out
+    /// that no row has: a file has one dictionary for all batches.
+    open: Vec<VectorBuilder>,
     open_rows: usize,
     batch_rows: usize,
     rows: u64,
@@ -79,7 +78,7 @@ impl ArrowWriter {
             }
         }
         let exporter = Exporter::new(names, types);
-        let schema: SchemaRef = Arc::new(bridge::schema_of(exporter.schema())?);
+        let schema = bridge::schema_of(exporter.schema())?;
         let (target, file) = Target::create(path)?;
         let failed = |error: ArrowError| failure(&target, &error);
         let options = IpcWriteOptions::default().try_with_compression(compression).map_err(failed)?;
@@ -91,24 +90,29 @@ impl ArrowWriter {
             let writer = arrow_ipc::writer::FileWriter::try_new_with_options(file, &schema, options);
             Writer::File(Box::new(writer.map_err(failed)?))
         };
-        Ok(Self { target, writer, exporter, schema, open: Vec::new(), open_rows: 0, batch_rows, rows: 0 })
+        let open = builders(types);
+        Ok(Self { target, writer, exporter, open, open_rows: 0, batch_rows, rows: 0 })
     }
 
     fn write_open(&mut self) -> Result<()> {
         if self.open_rows == 0 {
             return Ok(());
         }
-        let open = std::mem::take(&mut self.open);
-        self.open_rows = 0;
-        let write = AssertUnwindSafe(|| {
-            let records = arrow_select::concat::concat_batches(&self.schema, &open)?;
-            self.writer.write(&records)
-        });
+        let types: Vec<LogicalType> = self.open.iter().map(VectorBuilder::logical_type).collect();
+        let open = std::mem::replace(&mut self.open, builders(&types));
+        let rows = std::mem::take(&mut self.open_rows);
+        let batch = Batch::new(open.into_iter().map(VectorBuilder::finish).collect(), rows);
+        let records = bridge::record_batch_of(self.exporter.batch(&batch)?, self.exporter.schema())?;
+        let write = AssertUnwindSafe(|| self.writer.write(&records));
         match catch_unwind(write) {
             Ok(outcome) => outcome.map_err(|error| failure(&self.target, &error)),
             Err(_) => Err(Error::internal("a panic while an Arrow file was written")),
         }
     }
+}
+
+fn builders(types: &[LogicalType]) -> Vec<VectorBuilder> {
+    types.iter().map(|ty| VectorBuilder::new(ty.clone(), 0)).collect()
 }
 
 fn compression_of(name: &str) -> Result<Option<CompressionType>> {
@@ -133,10 +137,9 @@ fn failure(target: &Target, error: &ArrowError) -> Error {
 
 impl FileWriter for ArrowWriter {
     fn write(&mut self, batch: &Batch) -> Result<()> {
-        let records = bridge::record_batch_of(self.exporter.batch(batch)?, self.exporter.schema())?;
         self.rows += batch.len() as u64;
         self.open_rows += batch.len();
-        self.open.push(records);
+        self.open.iter_mut().zip(batch.columns()).for_each(|(open, column)| open.append(column));
         if self.open_rows >= self.batch_rows { self.write_open() } else { Ok(()) }
     }
 
