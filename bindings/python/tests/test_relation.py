@@ -63,10 +63,15 @@ def test_every_fetch_gives_all_rows(con: inlay.Connection) -> None:
         assert relation.fetchall() == list(relation) == [(0,), (1,), (2,)]
     assert next(iter(relation)) == (0,) and relation.fetchall() == [(0,), (1,), (2,)]
     assert relation.to_dicts() == [{"x": 0}, {"x": 1}, {"x": 2}]
-    for method in ("fetchone", "fetchmany"):
-        with pytest.raises(AttributeError, match="fetchall"):
-            getattr(relation, method)
     assert not hasattr(relation, "nothing")
+
+
+def test_rows_are_fetched_one_by_one(con: inlay.Connection) -> None:
+    relation = con.sql("SELECT * FROM range(4) t(x) ORDER BY x")
+    assert relation.fetchone() == (0,) and relation.fetchmany(2) == [(1,), (2,)]
+    assert relation.fetchall() == [(0,), (1,), (2,), (3,)]
+    assert relation.fetchmany(5) == [(3,)] and relation.fetchmany(5) == [] and relation.fetchone() is None
+    assert inlay.sql("SELECT 42").fetchone() == (42,)
 
 
 def test_statements_without_rows_have_no_relation(con: inlay.Connection) -> None:

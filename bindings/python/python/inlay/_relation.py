@@ -126,6 +126,8 @@ class Relation:
         self._where = where
         self._table = table
         self._answer = answer
+        # Of fetchone and fetchmany.
+        self._reading: Iterator[tuple[Any, ...]] | None = None
         if answer is None:
             _, described, found = connection._describe(sql, self._tables)
             self._tables.update(found)
@@ -231,9 +233,6 @@ class Relation:
         if not name.startswith("_"):
             if name in self._names:
                 return self.select(quote(name))
-            if name in ("fetchone", "fetchmany"):
-                message = f"a relation has no {name}(), its methods give all rows; use fetchall(), or limit() before it"
-                raise AttributeError(message)
         raise AttributeError(f"'Relation' object has no attribute '{name}'")
 
     def sql_query(self) -> str:
@@ -586,6 +585,17 @@ class Relation:
     def fetchall(self) -> Rows:
         """Fetch all rows."""
         return self._rows().fetchall()
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """Fetch the next row, or None. The first call runs the query; other methods give all rows all the same."""
+        if self._reading is None:
+            self._reading = iter(self._rows())
+        return next(self._reading, None)
+
+    def fetchmany(self, size: int = 1) -> Rows:
+        """Fetch up to `size` of the rows that `fetchone` would give."""
+        rows = (self.fetchone() for _ in range(size))
+        return [row for row in itertools.takewhile(lambda row: row is not None, rows) if row is not None]
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self._rows())
