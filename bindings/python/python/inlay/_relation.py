@@ -230,9 +230,8 @@ class Relation:
         return self.select(quote(name))
 
     def __getattr__(self, name: str) -> Relation:
-        if not name.startswith("_"):
-            if name in self._names:
-                return self.select(quote(name))
+        if not name.startswith("_") and name in self._names:
+            return self.select(quote(name))
         raise AttributeError(f"'Relation' object has no attribute '{name}'")
 
     def sql_query(self) -> str:
