@@ -25,7 +25,6 @@ TOOLS := $(VENV)/stamp-tools
 INLAY := $(VENV)/stamp-inlay
 PEERS := $(VENV)/stamp-peers
 WHEELS := target/wheels
-STUBS := $(wildcard bindings/python/*.pyi bindings/python/python bindings/python/inlay)
 SOURCES := $(shell find crates cli bindings/python -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \) \
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
@@ -72,7 +71,7 @@ check: $(TOOLS)
 	$(BIN)/ruff format --check .
 	cargo fmt --all --check
 	$(BIN)/mypy
-	$(if $(STUBS),$(BIN)/mypy $(STUBS))
+	MYPYPATH=bindings/python/python $(BIN)/mypy --package inlay
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 
 bench: setup $(PEERS)
