@@ -40,7 +40,9 @@ class IngestSession:
         """A new, empty database."""
         self.count += 1
         place = str(Path(self.folder.name) / f"{self.count}.db") if case.endswith("file") else ":memory:"
-        return self.module.connect(place, config={"threads": self.threads})
+        connection = self.module.connect(place, config={"threads": self.threads})
+        connection.execute("SET enable_progress_bar = false")
+        return connection
 
     def load(self, connection: Any, case: str) -> None:
         """Make the table, durably where it is in a file."""
