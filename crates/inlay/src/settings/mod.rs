@@ -308,7 +308,11 @@ pub fn set(
 
 /// The value of a setting.
 pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -> Option<Value> {
-    let Ok(own) = canonical(name) else { return foreign::get(name, &session.foreign) };
+    // First, because a name that is not our own is looked for among those that are near.
+    if let Some(value) = foreign::get(name, &session.foreign) {
+        return Some(value);
+    }
+    let own = canonical(name).ok()?;
     let list = |items: Vec<String>| Value::Varchar(format!("[{}]", items.join(", ")));
     Some(match own {
         "enable_external_access" => Value::Boolean(database.files.is_unrestricted()),
