@@ -519,8 +519,14 @@ class Relation:
         projected_columns: str = "",
     ) -> Relation:
         """Take a window's value at a position, counted from 1."""
+        arguments = f"{expression}, {int(offset)}"
+        return self._in_window("nth_value", arguments, window_spec, ignore_nulls, projected_columns)
+
+    def _in_window(
+        self, function: str, arguments: str, window_spec: str, ignore_nulls: bool, projected_columns: str
+    ) -> Relation:
         ignore = " IGNORE NULLS" if ignore_nulls else ""
-        return self._call(f"nth_value({expression}, {int(offset)}{ignore})", "", window_spec, projected_columns)
+        return self._call(f"{function}({arguments}{ignore})", "", window_spec, projected_columns)
 
     def lag(
         self,
@@ -532,9 +538,8 @@ class Relation:
         projected_columns: str = "",
     ) -> Relation:
         """Take the value of an earlier row of a window."""
-        ignore = " IGNORE NULLS" if ignore_nulls else ""
-        call = f"lag({expression}, {int(offset)}, {default_value}{ignore})"
-        return self._call(call, "", window_spec, projected_columns)
+        arguments = f"{expression}, {int(offset)}, {default_value}"
+        return self._in_window("lag", arguments, window_spec, ignore_nulls, projected_columns)
 
     def lead(
         self,
@@ -546,9 +551,8 @@ class Relation:
         projected_columns: str = "",
     ) -> Relation:
         """Take the value of a later row of a window."""
-        ignore = " IGNORE NULLS" if ignore_nulls else ""
-        call = f"lead({expression}, {int(offset)}, {default_value}{ignore})"
-        return self._call(call, "", window_spec, projected_columns)
+        arguments = f"{expression}, {int(offset)}, {default_value}"
+        return self._in_window("lead", arguments, window_spec, ignore_nulls, projected_columns)
 
     def describe(self) -> Relation:
         """Count, mean, standard deviation, minimum, maximum and median of each column."""
