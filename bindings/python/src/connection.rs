@@ -220,10 +220,15 @@ impl Connection {
         self.cursor_of_last(py)?.fetch_list(py, usize::MAX)
     }
 
-    #[pyo3(signature = (decimal = None))]
-    fn fetchnumpy<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
+    #[pyo3(signature = (decimal = None, strings = None))]
+    fn fetchnumpy<'py>(
+        &self,
+        py: Python<'py>,
+        decimal: Option<&str>,
+        strings: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let cursor = self.cursor_of_last(py)?;
-        cursor::arrays(py, cursor.take_rest(py)?, cursor.zone(), decimal)
+        cursor::arrays(py, cursor.take_rest(py)?, cursor.zone(), decimal, strings)
     }
 
     #[pyo3(signature = (decimal = None))]

@@ -2,7 +2,7 @@
 
 use crate::arrow;
 use crate::errors::unwrapped;
-use crate::numpy::{self, Decimals, Delivered, Wanted};
+use crate::numpy::{self, Decimals, Delivered, Strings, Wanted};
 use crate::rows::{self, DictionaryCache, Zone};
 use inlay::types::{Batch, LogicalType};
 use inlay::{HostForm, QueryResult, ResultKind};
@@ -129,7 +129,9 @@ pub fn arrays<'py>(
     result: QueryResult,
     zone: Option<&str>,
     decimal: Option<&str>,
+    strings: Option<&str>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let strings = Strings::of(py, strings)?;
     let decimals = Decimals::of(py, decimal)?;
     if decimals == Decimals::Arrow {
         return Err(crate::errors::misuse(
@@ -138,7 +140,7 @@ pub fn arrays<'py>(
         ));
     }
     let zone = rows::zone(py, zone)?;
-    let wanted = Wanted { dates: HostForm::Days, decimals, zone: &zone };
+    let wanted = Wanted { dates: HostForm::Days, decimals, strings, zone: &zone };
     let names = unique_names(result.names());
     let arrays = PyDict::new(py);
     for (name, column) in names.into_iter().zip(numpy::columns(py, result, &wanted, |_| false)?) {
@@ -173,7 +175,7 @@ pub fn data_frame<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let decimals = Decimals::of(py, decimal)?;
     let shown: Zone = rows::zone(py, zone)?;
-    let wanted = Wanted { dates: HostForm::Midnights, decimals, zone: &shown };
+    let wanted = Wanted { dates: HostForm::Midnights, decimals, strings: Strings::Objects, zone: &shown };
     let frames = py.import("inlay._frames")?;
     let takes_arrow: bool = frames.getattr("takes_arrow")?.call0()?.extract()?;
     let stays = |ty: &LogicalType| match ty {

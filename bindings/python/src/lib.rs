@@ -1,18 +1,18 @@
 //! Inlay for Python: converts between Python and the engine, and computes nothing.
 //!
 //! - [`connection`], [`result`]: the classes, to which `inlay._relation` adds what needs no engine. [`cursor`]: rows and columns of one result.
-//! - [`parameters`], [`rows`]: values in and out. [`numpy`], [`arrow`]: columns out. [`register`], [`dataset`]: objects as
+//! - [`parameters`], [`rows`]: values in and out. [`numpy`], [`arrow`]: columns out. [`register`], [`texts`], [`scanned`]: objects as
 //!   tables. [`literal`]: values as SQL.
 //! - [`host`]: signals and variables while a query runs. [`errors`]: SQLSTATE to exception. [`allocator`]: memory.
-//! - [`shell`]: the command `inlay`.
+//! - [`shell`]: the command `inlay`. [`adbc`]: the functions that driver managers of ADBC look for in this library.
 //!
 //! The GIL is released while a statement runs; no panic of the engine and no Python exception is lost on the way.
 
+mod adbc;
 mod allocator;
 mod arrow;
 mod connection;
 mod cursor;
-mod dataset;
 mod errors;
 mod host;
 mod literal;
@@ -21,7 +21,9 @@ mod parameters;
 mod register;
 mod result;
 mod rows;
+mod scanned;
 mod shell;
+mod texts;
 
 use pyo3::prelude::*;
 

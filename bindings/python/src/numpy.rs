@@ -71,6 +71,28 @@ impl Decimals {
     }
 }
 
+/// What texts become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strings {
+    /// `str`.
+    Objects,
+    /// NumPy's StringDType, whose NULL is NaN.
+    Packed,
+}
+
+impl Strings {
+    /// What the argument `strings` says.
+    pub fn of(py: Python<'_>, said: Option<&str>) -> PyResult<Self> {
+        match said {
+            None | Some("object") => Ok(Self::Objects),
+            Some("stringdtype") => Ok(Self::Packed),
+            Some(other) => {
+                Err(misuse(py, format!("strings = {other:?}: expected 'object' or 'stringdtype'")))
+            }
+        }
+    }
+}
+
 fn is_wide(ty: &LogicalType) -> bool {
     matches!(ty, LogicalType::HugeInt | LogicalType::UHugeInt)
 }
@@ -79,6 +101,7 @@ fn is_wide(ty: &LogicalType) -> bool {
 pub struct Wanted<'a> {
     pub dates: HostForm,
     pub decimals: Decimals,
+    pub strings: Strings,
     pub zone: &'a Zone,
 }
 
@@ -112,7 +135,13 @@ pub fn columns<'py>(
         HostColumn::Rows(rows) if leave(ty) => Ok(Delivered::Rows(rows)),
         HostColumn::Rows(rows) => {
             let array = objects(py, wanted.zone, &rows)?;
-            Ok(Delivered::Array(if is_wide(ty) { narrowed(py, array)? } else { array }))
+            Ok(Delivered::Array(match ty {
+                ty if is_wide(ty) => narrowed(py, array)?,
+                LogicalType::Varchar | LogicalType::Json if wanted.strings == Strings::Packed => {
+                    packed(py, &array)?
+                }
+                _ => array,
+            }))
         }
     };
     columns.into_iter().zip(&types).map(column).collect()
@@ -124,6 +153,22 @@ pub enum Delivered<'py> {
     Array(Bound<'py, PyAny>),
     /// As a result of this column only.
     Rows(QueryResult),
+}
+
+/// Texts as StringDType.
+fn packed<'py>(py: Python<'py>, array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let dtypes = py.import("numpy.dtypes")?;
+    if !dtypes.hasattr("StringDType")? {
+        return Err(misuse(py, "strings = 'stringdtype' needs NumPy 2"));
+    }
+    let options = PyDict::new(py);
+    options.set_item("na_object", f64::NAN)?;
+    let dtype = dtypes.getattr("StringDType")?.call((), Some(&options))?;
+    if !array.hasattr("mask")? {
+        return array.call_method1("astype", (dtype,));
+    }
+    // Below the mask lies None, which would become a text.
+    array.call_method1("filled", (f64::NAN,))?.call_method1("astype", (dtype,))
 }
 
 /// Integers as int64, if there is no NULL and all fit.

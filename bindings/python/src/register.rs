@@ -3,11 +3,12 @@
 //! Memory is shared where layouts agree and kept alive by the source; the rest is converted once, here.
 
 use crate::arrow;
-use crate::dataset::Dataset;
 use crate::errors::{exception, misuse, unwrapped};
 use crate::host::tables_of;
 use crate::parameters;
 use crate::result::Answer;
+use crate::scanned::Scanned;
+use crate::texts;
 use inlay::types::{Bitmap, Buffer, Heap, Interval, LogicalType, Vector, VectorBuilder};
 use inlay::{ArrowTable, ColumnSource, HostTable, QueryResult, TableSource, Value};
 use pyo3::prelude::*;
@@ -42,8 +43,8 @@ pub fn is_table(object: &Bound<'_, PyAny>) -> bool {
 enum Kind {
     Arrow,
     Pandas,
-    LazyFrame,
-    Dataset,
+    /// A dataset or scanner of pyarrow, a lazy frame of Polars.
+    Scanned,
     Relation,
     Answer,
     Columns,
@@ -63,9 +64,9 @@ fn kind_of(object: &Bound<'_, PyAny>) -> Option<Kind> {
     } else if of("pandas") && name == "DataFrame" {
         Some(Kind::Pandas)
     } else if of("polars") && name == "LazyFrame" {
-        Some(Kind::LazyFrame)
+        Some(Kind::Scanned)
     } else if of("pyarrow") && (name.ends_with("Dataset") || name == "Scanner") {
-        Some(Kind::Dataset)
+        Some(Kind::Scanned)
     } else if !object.is_instance_of::<pyo3::types::PyType>()
         && object.hasattr("__arrow_c_stream__").unwrap_or(false)
     {
@@ -110,8 +111,7 @@ pub fn source(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult
     match kind_of(object) {
         Some(Kind::Arrow) => from_arrow(py, name, object),
         Some(Kind::Relation) => from_arrow(py, name, object),
-        Some(Kind::LazyFrame) => from_arrow(py, name, &object.call_method0("collect")?),
-        Some(Kind::Dataset) => Ok(Arc::new(Dataset::new(py, name, object)?)),
+        Some(Kind::Scanned) => Ok(Arc::new(Scanned::new(py, name, object)?)),
         Some(Kind::Answer) => match object.cast::<Answer>() {
             Ok(answer) => from_result(py, name, answer.get().result()),
             Err(error) => Err(error.into()),
@@ -213,7 +213,7 @@ fn plain_vector(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>) -> PyRes
         ("f", _) => return fixed(py, &array.call_method1("astype", ("f8",))?, LogicalType::Double),
         ("M", _) => return moments(py, array, &dtype),
         ("m", _) => return intervals(py, array),
-        ("O" | "U" | "S" | "T", _) => return objects(py, column, array),
+        ("O" | "U" | "S" | "T", _) => return objects(py, column, array, &kind),
         _ => {
             let shown = dtype.str()?.to_string();
             return Err(misuse(
@@ -280,7 +280,13 @@ fn intervals(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vector> {
 }
 
 /// An array of Python objects or of texts. All values become the narrowest type that fits all, in the end VARCHAR.
-fn objects(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>) -> PyResult<Vector> {
+fn objects(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>, kind: &str) -> PyResult<Vector> {
+    let as_objects = if kind == "O" { array.clone() } else { array.call_method1("astype", ("O",))? };
+    if kind != "S"
+        && let Some(texts) = texts::column(&as_objects)?
+    {
+        return Ok(texts);
+    }
     let items = array.call_method0("tolist")?;
     let mut values = Vec::with_capacity(array.len()?);
     for item in items.try_iter()? {

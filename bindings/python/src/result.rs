@@ -41,9 +41,14 @@ impl Answer {
         self.cursor().fetch_list(py, usize::MAX)
     }
 
-    #[pyo3(signature = (decimal = None))]
-    fn fetchnumpy<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
-        cursor::arrays(py, self.result().clone(), self.zone.as_deref(), decimal)
+    #[pyo3(signature = (decimal = None, strings = None))]
+    fn fetchnumpy<'py>(
+        &self,
+        py: Python<'py>,
+        decimal: Option<&str>,
+        strings: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        cursor::arrays(py, self.result().clone(), self.zone.as_deref(), decimal, strings)
     }
 
     #[pyo3(signature = (decimal = None))]

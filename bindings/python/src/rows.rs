@@ -185,7 +185,7 @@ fn at(py: Python<'_>, zone: &Zone, vector: &Vector, index: usize) -> PyResult<Py
 
 /// A value as an object: lists and arrays as lists, structs and maps as dicts (a row without names as a tuple), a union
 /// as the value it holds, other types as columns of them give.
-fn object(py: Python<'_>, zone: &Zone, value: &Value) -> PyResult<Py<PyAny>> {
+pub fn object(py: Python<'_>, zone: &Zone, value: &Value) -> PyResult<Py<PyAny>> {
     match value {
         Value::Null => Ok(py.None()),
         Value::List { values, .. } | Value::Array { values, .. } => {

@@ -34,6 +34,8 @@ pub struct ScanRequest {
     pub columns: Vec<usize>,
     /// Conjuncts that may be used to skip.
     pub filters: Vec<SourceFilter>,
+    /// Disjunctions that may be used as well: of each, a row satisfies all filters of at least one list.
+    pub any_of: Vec<Vec<Vec<SourceFilter>>>,
     /// The budget for what the scan holds.
     pub budget: MemoryBudget,
     /// Checked at least once per batch by long reads.

@@ -71,6 +71,7 @@ mod tests {
         let request = ScanRequest {
             columns,
             filters: Vec::new(),
+            any_of: Vec::new(),
             budget: MemoryBudget::unlimited(),
             interrupt: Interrupt::new(),
         };

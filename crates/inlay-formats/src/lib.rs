@@ -34,7 +34,7 @@ pub mod whole_files;
 pub mod write;
 pub mod zones;
 
-pub use arrow_source::ArrowTable;
+pub use arrow_source::{ArrowStreamTable, ArrowTable};
 pub use column_source::ColumnSource;
 pub use rejects::SessionFiles;
 pub use write::{FileWriter, open_writer};

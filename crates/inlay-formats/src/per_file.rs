@@ -302,6 +302,7 @@ impl OneByOne {
         file.source.scan(ScanRequest {
             columns: self.request.columns.iter().filter_map(read).collect(),
             filters: filters.collect(),
+            any_of: Vec::new(),
             budget: self.request.budget.clone(),
             interrupt: self.request.interrupt.clone(),
         })

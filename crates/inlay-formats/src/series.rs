@@ -287,6 +287,7 @@ mod tests {
         let request = ScanRequest {
             columns: vec![0],
             filters: Vec::new(),
+            any_of: Vec::new(),
             budget: MemoryBudget::unlimited(),
             interrupt: Interrupt::new(),
         };

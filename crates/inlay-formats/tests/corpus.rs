@@ -116,6 +116,7 @@ fn rows(source: &Arc<dyn TableSource>, workers: usize) -> Result<Vec<String>> {
     let request = ScanRequest {
         columns: (0..source.columns().len()).collect(),
         filters: Vec::new(),
+        any_of: Vec::new(),
         budget: MemoryBudget::unlimited(),
         interrupt: Interrupt::new(),
     };

@@ -59,9 +59,9 @@ class AsyncAnswer:
         """Fetch all rows that are left."""
         return await self._owner._call(self._answer.fetchall)
 
-    async def fetchnumpy(self, decimal: str | None = None) -> dict[str, Any]:
+    async def fetchnumpy(self, decimal: str | None = None, strings: str | None = None) -> dict[str, Any]:
         """Fetch one NumPy array per column; see `Connection.fetchnumpy`."""
-        return await self._owner._call(lambda: self._answer.fetchnumpy(decimal))
+        return await self._owner._call(lambda: self._answer.fetchnumpy(decimal, strings))
 
     async def df(self, decimal: str | None = None) -> Any:
         """Fetch a pandas data frame; see `Connection.df`."""

@@ -334,49 +334,49 @@ def _case(branches: tuple[tuple[str, str], ...], otherwise: str | None) -> Expre
     return Expression(f"(CASE {text}{end} END)")._with(_branches=branches, _else=otherwise)
 
 
-def ColumnExpression(*names: str) -> Expression:  # noqa: N802 - DuckDB's name, as those below
+def ColumnExpression(*names: str) -> Expression:
     """Name a column; before its name may stand those of its table, schema and database."""
     return Expression(".".join("*" if name == "*" else quote(name) for name in names), names[-1])
 
 
-def ConstantExpression(value: Any) -> Expression:  # noqa: N802
+def ConstantExpression(value: Any) -> Expression:
     """Make a constant of a Python value."""
     return Expression(sql_of(value))
 
 
-def FunctionExpression(function_name: str, *args: Any) -> Expression:  # noqa: N802
+def FunctionExpression(function_name: str, *args: Any) -> Expression:
     """Call a function."""
     name = function_name if re.fullmatch(r"\w+", function_name) else quote_path(function_name)
     return Expression(f"{name}({', '.join(map(sql_of, args))})")
 
 
-def CaseExpression(condition: Any, value: Any) -> Expression:  # noqa: N802
+def CaseExpression(condition: Any, value: Any) -> Expression:
     """Begin a CASE, to which `when` adds branches and `otherwise` the rest."""
     return _case(((sql_of(condition), sql_of(value)),), None)
 
 
-def CoalesceOperator(*args: Any) -> Expression:  # noqa: N802
+def CoalesceOperator(*args: Any) -> Expression:
     """Take the first value that is not NULL."""
     return Expression(f"COALESCE({', '.join(map(sql_of, args))})")
 
 
-def StarExpression(*, exclude: Iterable[str | Expression] | None = None) -> Expression:  # noqa: N802
+def StarExpression(*, exclude: Iterable[str | Expression] | None = None) -> Expression:
     """Take all columns but those excluded."""
     names = [quote(name) if isinstance(name, str) else sql_of(name) for name in exclude or ()]
     return Expression(f"* EXCLUDE ({', '.join(names)})" if names else "*")
 
 
-def LambdaExpression(lhs: str | Expression | tuple[str | Expression, ...], rhs: Any) -> Expression:  # noqa: N802
+def LambdaExpression(lhs: str | Expression | tuple[str | Expression, ...], rhs: Any) -> Expression:
     """Make a function of its parameters' names and what it gives, for functions on lists."""
     names = [quote(name) if isinstance(name, str) else sql_of(name) for name in _each(lhs)]
     return Expression(f"lambda {', '.join(names)}: {sql_of(rhs)}")
 
 
-def SQLExpression(expression: str) -> Expression:  # noqa: N802
+def SQLExpression(expression: str) -> Expression:
     """Take SQL as it is."""
     return Expression(f"({expression})" if re.search(r"\W", expression) else expression)
 
 
-def DefaultExpression() -> Expression:  # noqa: N802
+def DefaultExpression() -> Expression:
     """Take the default of a column, in INSERT and UPDATE."""
     return Expression("DEFAULT")

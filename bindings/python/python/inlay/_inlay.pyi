@@ -48,7 +48,7 @@ class _Fetch:
     def fetchall(self) -> list[tuple[Any, ...]]:
         """Fetch all rows; of a connection, those not fetched yet."""
 
-    def fetchnumpy(self, decimal: str | None = None) -> dict[str, Any]:
+    def fetchnumpy(self, decimal: str | None = None, strings: str | None = None) -> dict[str, Any]:
         """
         Fetch one NumPy array per column, of shape ``(n,)``, masked where NULL.
 
@@ -60,6 +60,9 @@ class _Fetch:
         decimal
             ``"decimal"``, the default: DECIMAL is `decimal.Decimal`, HUGEINT ``int64`` where all values fit and `int`
             otherwise. ``"float"``: both are ``float64``, which is fast and rounds.
+        strings
+            ``"object"``, the default: VARCHAR is `str`. ``"stringdtype"``: NumPy's ``StringDType(na_object=nan)``,
+            unmasked; ``np.isnan`` finds NULL.
         """
 
     def df(self, decimal: str | None = None) -> Any:
@@ -234,11 +237,16 @@ class Connection(_Fetch):
     def to_arrow_reader(self, rows_per_batch: int | None = None) -> Any:
         """Fetch a `pyarrow.RecordBatchReader`."""
 
-    def torch(self) -> dict[str, Any]:
-        """Fetch a PyTorch tensor per column, of shape ``(n,)``."""
+    def torch(self, decimal: str | None = None) -> dict[str, Any]:
+        """
+        Fetch a PyTorch tensor per column, of shape ``(n,)``, over the memory of NumPy's array (by DLPack).
 
-    def tf(self) -> dict[str, Any]:
-        """Fetch a TensorFlow tensor per column, of shape ``(n,)``."""
+        NULL is NaN in columns of floats. Other columns with NULLs, and types that no tensor has, are an error.
+        ``decimal="float"`` makes DECIMAL ``float64``.
+        """
+
+    def tf(self, decimal: str | None = None) -> dict[str, Any]:
+        """Fetch a TensorFlow tensor per column, of shape ``(n,)``; see `torch`."""
 
     def query_progress(self) -> float:
         """How far the running query is, from 0 to 100; -1 while none runs. May be called from any thread."""

@@ -133,18 +133,18 @@ def fetch_df_chunk(self: Connection, vectors_per_chunk: int = 1) -> Any:
     return pd.DataFrame(self.fetchmany(2048 * vectors_per_chunk), columns=names)
 
 
-def torch(self: Connection) -> dict[str, Any]:
-    """Fetch a PyTorch tensor per column, of shape ``(n,)``."""
-    import torch
+def torch(self: Connection, decimal: str | None = None) -> dict[str, Any]:
+    """Fetch a PyTorch tensor per column, of shape ``(n,)``; see the stubs."""
+    from inlay._tensors import torch_tensors
 
-    return {name: torch.as_tensor(array) for name, array in self.fetchnumpy().items()}
+    return torch_tensors(self.fetchnumpy(decimal))
 
 
-def tf(self: Connection) -> dict[str, Any]:
+def tf(self: Connection, decimal: str | None = None) -> dict[str, Any]:
     """Fetch a TensorFlow tensor per column, of shape ``(n,)``."""
-    import tensorflow
+    from inlay._tensors import tensorflow_tensors
 
-    return {name: tensorflow.convert_to_tensor(array) for name, array in self.fetchnumpy().items()}
+    return tensorflow_tensors(self.fetchnumpy(decimal))
 
 
 def sqltype(self: Connection, type_str: Any) -> sqltypes.SQLType:

@@ -8,7 +8,7 @@ The exceptions of DB-API 2.0, and below them those that DuckDB's package has.
 from __future__ import annotations
 
 
-class Warning(Exception):  # noqa: N818 - the name is DB-API's
+class Warning(Exception):
     """Something to know; never raised by the engine."""
 
 
@@ -56,35 +56,35 @@ class NotSupportedError(DatabaseError):
     """Valid SQL that this version does not run (class 0A)."""
 
 
-class BinderException(ProgrammingError):  # noqa: N818 - these names are DuckDB's
+class BinderException(ProgrammingError):
     """Columns or types do not fit (class 42)."""
 
 
-class CatalogException(ProgrammingError):  # noqa: N818
+class CatalogException(ProgrammingError):
     """A table, view or function does not exist, or does already (42P01, 42883, 42P07)."""
 
 
-class ConnectionException(InterfaceError, OperationalError):  # noqa: N818
+class ConnectionException(InterfaceError, OperationalError):
     """The connection is closed (08003)."""
 
 
-class ConstraintException(IntegrityError):  # noqa: N818
+class ConstraintException(IntegrityError):
     """A row violates a constraint (class 23)."""
 
 
-class ConversionException(DataError):  # noqa: N818
+class ConversionException(DataError):
     """A text is no value of a type, or a file does not follow its format (22018, 22P04)."""
 
 
-class DependencyException(DatabaseError):  # noqa: N818
+class DependencyException(DatabaseError):
     """Never raised: the engine says CatalogException."""
 
 
-class FatalException(DatabaseError):  # noqa: N818
+class FatalException(DatabaseError):
     """Never raised: no error makes a database unusable."""
 
 
-class IOException(OperationalError):  # noqa: N818
+class IOException(OperationalError):
     """A file cannot be opened, read or written, or another process has it (53100, 55P03, 58030)."""
 
 
@@ -92,47 +92,47 @@ class HTTPException(IOException):
     """Never raised."""
 
 
-class InternalException(InternalError):  # noqa: N818
+class InternalException(InternalError):
     """A defect of Inlay (XX000)."""
 
 
-class InterruptException(OperationalError):  # noqa: N818
+class InterruptException(OperationalError):
     """The statement was interrupted, or ran longer than it may (57014)."""
 
 
-class InvalidInputException(ProgrammingError):  # noqa: N818
+class InvalidInputException(ProgrammingError):
     """An argument, a setting or a Python object is not acceptable (21000, 22023)."""
 
 
-class InvalidTypeException(ProgrammingError):  # noqa: N818
+class InvalidTypeException(ProgrammingError):
     """Never raised: the engine says BinderException."""
 
 
-class NotImplementedException(NotSupportedError):  # noqa: N818
+class NotImplementedException(NotSupportedError):
     """Valid SQL that this version does not run (class 0A)."""
 
 
-class OutOfMemoryException(OperationalError):  # noqa: N818
+class OutOfMemoryException(OperationalError):
     """The memory limit is reached (53200)."""
 
 
-class OutOfRangeException(DataError):  # noqa: N818
+class OutOfRangeException(DataError):
     """A value is outside its type's range (22003)."""
 
 
-class ParserException(ProgrammingError):  # noqa: N818
+class ParserException(ProgrammingError):
     """The text is not SQL (42601)."""
 
 
-class PermissionException(ProgrammingError):  # noqa: N818
+class PermissionException(ProgrammingError):
     """A file is out of reach (42501)."""
 
 
-class SequenceException(DatabaseError):  # noqa: N818
+class SequenceException(DatabaseError):
     """Never raised: the engine says OutOfRangeException or CatalogException."""
 
 
-class SerializationException(OperationalError):  # noqa: N818
+class SerializationException(OperationalError):
     """A file is damaged (XX001)."""
 
 
@@ -140,9 +140,9 @@ class SyntaxException(ParserException):
     """Never raised: the engine says ParserException."""
 
 
-class TransactionException(OperationalError):  # noqa: N818
+class TransactionException(OperationalError):
     """A conflict, or BEGIN, COMMIT or ROLLBACK at the wrong time (classes 25, 40)."""
 
 
-class TypeMismatchException(DataError):  # noqa: N818
+class TypeMismatchException(DataError):
     """Never raised: the engine says BinderException."""

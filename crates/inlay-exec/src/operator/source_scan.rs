@@ -8,11 +8,20 @@ use inlay_types::{Batch, Error, Result};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
+/// What a source may use of the conjuncts of its scan; see [`ScanRequest`].
+#[derive(Default)]
+pub struct SourceHints {
+    /// Conjuncts over one column.
+    pub filters: Vec<SourceFilter>,
+    /// Disjunctions of such.
+    pub any_of: Vec<Vec<Vec<SourceFilter>>>,
+}
+
 /// Pulls tasks of a [`TableSource`] and filters their batches.
 pub struct TableSourceScan {
     source: Arc<dyn TableSource>,
     columns: Vec<usize>,
-    hints: Vec<SourceFilter>,
+    hints: SourceHints,
     filter: Filter,
     running: Mutex<Option<(Arc<dyn SourceScan>, usize)>>,
 }
@@ -22,7 +31,7 @@ impl TableSourceScan {
     pub fn new(
         source: Arc<dyn TableSource>,
         columns: Vec<usize>,
-        hints: Vec<SourceFilter>,
+        hints: SourceHints,
         filter: Filter,
     ) -> Self {
         Self { source, columns, hints, filter, running: Mutex::new(None) }
@@ -38,7 +47,8 @@ impl Source for TableSourceScan {
     fn start(&self, context: &ExecContext) -> Result<usize> {
         let request = ScanRequest {
             columns: self.columns.clone(),
-            filters: self.hints.clone(),
+            filters: self.hints.filters.clone(),
+            any_of: self.hints.any_of.clone(),
             budget: context.budget.clone(),
             interrupt: context.interrupt.clone(),
         };

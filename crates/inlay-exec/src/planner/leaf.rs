@@ -2,11 +2,12 @@
 
 use super::{Fragment, Incoming, Needed, NodeNumber, Planner};
 use crate::expression::{Filter, Layout, Program};
-use crate::operator::source_scan::TableSourceScan;
+use crate::operator::source_scan::{SourceHints, TableSourceScan};
 use crate::operator::table_scan::{ScanSlot, TableScan, TableScanOptions, split_filters};
 use crate::operator::values::Values;
 use inlay_catalog::{SourceFilter, TableEntry, TableSource};
 use inlay_sql::plan::{ColumnId, Expr, ScanColumn};
+use inlay_storage::SegmentPredicate;
 use inlay_types::{Batch, Error, Result, Value, VectorBuilder};
 use std::sync::Arc;
 
@@ -83,14 +84,7 @@ impl Planner<'_> {
         let filtered = super::with_expressions(needed, filters.iter());
         let read: Vec<ScanColumn> = columns.iter().copied().filter(|c| filtered.contains(&c.id)).collect();
         let layout = Layout(read.iter().map(|c| c.id).collect());
-        let hints = split_filters(filters)?
-            .columns
-            .into_iter()
-            .filter_map(|(id, predicate)| {
-                let column = read.iter().find(|c| c.id == id)?;
-                Some(SourceFilter { column: column.index, predicate })
-            })
-            .collect();
+        let hints = hints(filters, &read)?;
         let filter = Filter::compile(filters, &layout)?;
         let positions = read.iter().map(|c| c.index).collect();
         let scan = TableSourceScan::new(Arc::clone(source), positions, hints, filter);
@@ -114,6 +108,34 @@ impl Planner<'_> {
         let batch = Batch::new(vectors, rows.len());
         Ok(Fragment::new(Arc::new(Values::new(batch)), columns.to_vec(), node))
     }
+}
+
+/// What a source may use of the conjuncts over its columns.
+fn hints(filters: &[Expr], columns: &[ScanColumn]) -> Result<SourceHints> {
+    let mut hints = SourceHints { filters: column_filters(filters, columns)?, any_of: Vec::new() };
+    for filter in filters {
+        let Expr::Or(parts) = filter else { continue };
+        let mut lists = Vec::with_capacity(parts.len());
+        for part in parts {
+            let conjuncts =
+                if let Expr::And(conjuncts) = part { conjuncts } else { std::slice::from_ref(part) };
+            let mut list = column_filters(conjuncts, columns)?;
+            list.retain(|filter| !matches!(filter.predicate, SegmentPredicate::Generic(_)));
+            lists.push(list);
+        }
+        if lists.iter().all(|list| !list.is_empty()) {
+            hints.any_of.push(lists);
+        }
+    }
+    Ok(hints)
+}
+
+fn column_filters(conjuncts: &[Expr], columns: &[ScanColumn]) -> Result<Vec<SourceFilter>> {
+    let filter = |(id, predicate)| {
+        let column = columns.iter().find(|column| column.id == id)?;
+        Some(SourceFilter { column: column.index, predicate })
+    };
+    Ok(split_filters(conjuncts)?.columns.into_iter().filter_map(filter).collect())
 }
 
 /// The value of an expression without columns.

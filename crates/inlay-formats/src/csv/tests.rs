@@ -31,6 +31,7 @@ fn scan(source: &dyn TableSource, columns: Vec<usize>) -> Result<Vec<Vec<String>
     let request = ScanRequest {
         columns,
         filters: Vec::new(),
+        any_of: Vec::new(),
         budget: MemoryBudget::unlimited(),
         interrupt: Interrupt::new(),
     };

@@ -15,8 +15,13 @@ fn rows(
     columns: Vec<usize>,
     filters: Vec<SourceFilter>,
 ) -> Result<Vec<Vec<Value>>> {
-    let request =
-        ScanRequest { columns, filters, budget: MemoryBudget::unlimited(), interrupt: Interrupt::new() };
+    let request = ScanRequest {
+        columns,
+        filters,
+        any_of: Vec::new(),
+        budget: MemoryBudget::unlimited(),
+        interrupt: Interrupt::new(),
+    };
     let scan = source.scan(request)?;
     let mut rows = Vec::new();
     while let Some(task) = scan.next_task()? {

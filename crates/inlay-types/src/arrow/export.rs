@@ -192,7 +192,7 @@ impl Exporter {
         self,
         arrays: impl Iterator<Item = Result<ArrowArray>> + Send + 'static,
     ) -> ArrowArrayStream {
-        stream::export(self, Box::new(arrays))
+        stream::export(move || self.schema(), arrays)
     }
 }
 
@@ -374,7 +374,8 @@ struct ArrayContents {
     _with: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-pub(super) fn array_of(
+/// An array of these parts, as the interface lays them out; for types that no vector has.
+pub fn array_of(
     len: usize,
     null_count: usize,
     buffers: Vec<Option<Buffer>>,
@@ -443,7 +444,8 @@ struct SchemaContents {
     dictionary: *mut ArrowSchema,
 }
 
-pub(super) fn schema_of(
+/// The schema of such an array.
+pub fn schema_of(
     format: &str,
     name: &str,
     flags: i64,

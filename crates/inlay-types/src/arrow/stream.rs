@@ -1,6 +1,5 @@
 //! Streams of Arrow arrays: ours to a host, and a host's to us.
 
-use super::export::Exporter;
 use super::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema};
 use super::field::ArrowField;
 use super::import::ArrowRecords;
@@ -10,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 /// Struct arrays to hand out.
-pub(super) type Arrays = Box<dyn Iterator<Item = Result<ArrowArray>> + Send>;
+type Arrays = Box<dyn Iterator<Item = Result<ArrowArray>> + Send>;
 
 const EIO: c_int = 5;
 const ENOMEM: c_int = 12;
@@ -18,14 +17,18 @@ const EINVAL: c_int = 22;
 const ECANCELED: c_int = if cfg!(target_os = "macos") { 89 } else { 125 };
 
 struct StreamContents {
-    exporter: Exporter,
+    schema: Box<dyn Fn() -> ArrowSchema + Send>,
     arrays: Arrays,
     error: Option<CString>,
 }
 
-/// A stream over `arrays`; see [`Exporter::stream_arrays`].
-pub(super) fn export(exporter: Exporter, arrays: Arrays) -> ArrowArrayStream {
-    let contents = Box::new(StreamContents { exporter, arrays, error: None });
+/// A stream over struct arrays of this schema. `arrays` is pulled by the consumer's thread.
+pub fn export(
+    schema: impl Fn() -> ArrowSchema + Send + 'static,
+    arrays: impl Iterator<Item = Result<ArrowArray>> + Send + 'static,
+) -> ArrowArrayStream {
+    let contents =
+        Box::new(StreamContents { schema: Box::new(schema), arrays: Box::new(arrays), error: None });
     ArrowArrayStream {
         get_schema: Some(get_schema),
         get_next: Some(get_next),
@@ -71,7 +74,7 @@ unsafe extern "C" fn get_schema(stream: *mut ArrowArrayStream, out: *mut ArrowSc
         return EINVAL;
     }
     let write = |contents: &mut StreamContents| {
-        let schema = contents.exporter.schema();
+        let schema = (contents.schema)();
         // SAFETY: not NULL; the consumer passes memory for a struct, whose old contents it does not own.
         unsafe { ptr::write(out, schema) };
         Ok(())

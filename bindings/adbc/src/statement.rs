@@ -1,0 +1,278 @@
+//! `AdbcStatement`: a query, or a table that bound rows are loaded into.
+
+use crate::bound::{Bound, nothing_bound};
+use crate::connection::{ConnectionHandle, Session, truth};
+use crate::failure::{Failure, Outcome};
+use crate::metadata::quoted;
+use inlay::types::arrow::{ArrowArrayStream, ArrowSchema, Exporter, StringLayout};
+use inlay::{Connection, Host, HostScope, HostTable, Parameters, QueryResult, ResultKind};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+const TARGET_TABLE: &str = "adbc.ingest.target_table";
+const TARGET_CATALOG: &str = "adbc.ingest.target_catalog";
+const TARGET_SCHEMA: &str = "adbc.ingest.target_db_schema";
+const MODE: &str = "adbc.ingest.mode";
+const MODE_PREFIX: &str = "adbc.ingest.mode.";
+const TEMPORARY: &str = "adbc.ingest.temporary";
+const BIND_BY_NAME: &str = "adbc.statement.bind_by_name";
+
+/// Rows of a delivered record batch, about.
+const CHUNK_ROWS: usize = 1 << 17;
+/// What rows to load are called in SQL.
+const LOADED: &str = "adbc rows";
+
+/// What the handle of a statement points to.
+pub struct StatementHandle {
+    session: Arc<Session>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    sql: Option<String>,
+    bound: Option<Bound>,
+    by_name: bool,
+    target: Target,
+}
+
+/// Where bound rows go.
+#[derive(Default)]
+struct Target {
+    table: Option<String>,
+    catalog: Option<String>,
+    schema: Option<String>,
+    mode: Mode,
+    temporary: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    Create,
+    Append,
+    Replace,
+    CreateAppend,
+}
+
+impl Mode {
+    const NAMES: [(&'static str, Self); 4] = [
+        ("create", Self::Create),
+        ("append", Self::Append),
+        ("replace", Self::Replace),
+        ("create_append", Self::CreateAppend),
+    ];
+
+    fn of(value: &str) -> Outcome<Self> {
+        let name = value.strip_prefix(MODE_PREFIX).unwrap_or(value);
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, mode)| *mode).ok_or_else(|| {
+            let known: Vec<String> =
+                Self::NAMES.iter().map(|(name, _)| format!("\"{MODE_PREFIX}{name}\"")).collect();
+            Failure::argument(format!("{MODE} = \"{value}\": expected one of {}", known.join(", ")))
+        })
+    }
+
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// What a run gave.
+pub struct Answer {
+    result: QueryResult,
+    /// Keeps the database open while rows are still in its tables.
+    engine: Connection,
+}
+
+impl StatementHandle {
+    /// A statement of an open connection.
+    pub fn new(connection: &ConnectionHandle) -> Outcome<Self> {
+        Ok(Self { session: connection.session()?, state: Mutex::default() })
+    }
+
+    /// Sets the text to run, in place of what was to be run or loaded.
+    pub fn set_sql(&self, sql: &str) {
+        let mut state = self.state.lock();
+        state.sql = Some(sql.to_string());
+        state.bound = None;
+        state.target.table = None;
+    }
+
+    /// Binds rows, in place of those bound before.
+    pub fn bind(&self, bound: Bound) {
+        self.state.lock().bound = Some(bound);
+    }
+
+    /// Sets an option; no value takes it back.
+    pub fn set_option(&self, name: &str, value: Option<&str>) -> Outcome<()> {
+        let mut state = self.state.lock();
+        let text = value.filter(|value| !value.is_empty()).map(str::to_string);
+        match name {
+            TARGET_TABLE => {
+                state.target.table = text;
+                state.sql = None;
+            }
+            TARGET_CATALOG => state.target.catalog = text,
+            TARGET_SCHEMA => state.target.schema = text,
+            MODE => state.target.mode = value.map_or(Ok(Mode::default()), Mode::of)?,
+            TEMPORARY => state.target.temporary = value.is_some_and(|value| value == "true"),
+            BIND_BY_NAME => state.by_name = truth(name, value.unwrap_or("false"))?,
+            _ => return Err(Failure::no_option(name)),
+        }
+        Ok(())
+    }
+
+    /// The value of an option.
+    pub fn option(&self, name: &str) -> Outcome<String> {
+        let state = self.state.lock();
+        let target = &state.target;
+        let found = match name {
+            TARGET_TABLE => target.table.clone(),
+            TARGET_CATALOG => target.catalog.clone(),
+            TARGET_SCHEMA => target.schema.clone(),
+            MODE => Some(format!("{MODE_PREFIX}{}", target.mode.name())),
+            TEMPORARY => Some(target.temporary.to_string()),
+            BIND_BY_NAME => Some(state.by_name.to_string()),
+            _ => None,
+        };
+        found.ok_or_else(|| Failure::not_set(name))
+    }
+
+    /// Whether there is something to run; statements are kept parsed by the connection.
+    pub fn prepare(&self) -> Outcome<()> {
+        self.state.lock().text().map(|_| ())
+    }
+
+    /// Ends what runs on the connection.
+    pub fn cancel(&self) {
+        self.session.engine.interrupt();
+    }
+
+    /// Runs the statement once for each bound row, or loads the bound rows.
+    pub fn execute(&self) -> Outcome<Answer> {
+        let mut state = self.state.lock();
+        let bound = state.bound.take();
+        let result = match &state.target.table {
+            Some(table) => state.target.load(table, &self.session, &bound.ok_or_else(nothing_bound)?)?,
+            None => self.run(state.text()?, bound, state.by_name)?,
+        };
+        Ok(Answer { result, engine: self.session.engine.clone() })
+    }
+
+    fn run(&self, sql: &str, bound: Option<Bound>, by_name: bool) -> Outcome<QueryResult> {
+        let sets = match &bound {
+            Some(bound) => bound.parameters(by_name)?,
+            None => vec![Parameters::default()],
+        };
+        if let [parameters] = &sets[..] {
+            return self.session.run(sql, parameters, None);
+        }
+        self.session.begin_if_needed()?;
+        Ok(self.session.engine.execute_many(sql, &sets, None)?)
+    }
+
+    /// What a run would give, without running it.
+    pub fn schema(&self) -> Outcome<ArrowSchema> {
+        let state = self.state.lock();
+        let sets = state.bound.as_ref().map(|bound| bound.parameters(state.by_name)).transpose()?;
+        let parameters = sets.and_then(|sets| sets.into_iter().next()).unwrap_or_default();
+        let described = self.session.engine.describe_with(state.text()?, &parameters, None)?;
+        let (names, types): (Vec<_>, Vec<_>) = described.columns.unwrap_or_default().into_iter().unzip();
+        Ok(Exporter::new(&names, &types).with_strings(StringLayout::Utf8).schema())
+    }
+}
+
+impl State {
+    fn text(&self) -> Outcome<&str> {
+        let missing = || Failure::state("there is nothing to run; call AdbcStatementSetSqlQuery first");
+        match (&self.sql, &self.target.table) {
+            (Some(sql), _) => Ok(sql),
+            (None, Some(_)) => Ok(""),
+            (None, None) => Err(missing()),
+        }
+    }
+}
+
+impl Target {
+    /// Loads rows in one transaction; columns of a table that exists are found by name.
+    fn load(&self, table: &str, session: &Session, bound: &Bound) -> Outcome<QueryResult> {
+        let parts = [self.catalog.as_deref(), self.schema.as_deref(), Some(table)];
+        let path = parts.into_iter().flatten().map(quoted).collect::<Vec<_>>().join(".");
+        let kind = if self.temporary { "TEMPORARY TABLE" } else { "TABLE" };
+        let rows = quoted(LOADED);
+        let create = |create: &str| format!("{create} {path} AS SELECT * FROM {rows}");
+        let append = format!("INSERT INTO {path} BY NAME SELECT * FROM {rows}");
+        let host: Arc<dyn Host> = Arc::new(Loading(HostTable::Rows(bound.table())));
+        let none = Parameters::default();
+        let run = |sql: &str| session.run(sql, &none, Some(&host));
+        match self.mode {
+            Mode::Create => run(&create(&format!("CREATE {kind}"))),
+            Mode::Replace => run(&create(&format!("CREATE OR REPLACE {kind}"))),
+            Mode::Append => run(&append),
+            Mode::CreateAppend => {
+                let columns = bound.table();
+                let columns = columns.columns().iter();
+                let columns = columns.map(|column| format!("{} {}", quoted(&column.name), column.ty));
+                let columns = columns.collect::<Vec<_>>().join(", ");
+                atomically(session, || {
+                    run(&format!("CREATE {kind} IF NOT EXISTS {path} ({columns})"))?;
+                    run(&append)
+                })
+            }
+        }
+    }
+}
+
+/// Several statements, all or none of them.
+fn atomically<T>(session: &Session, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    let engine = &session.engine;
+    session.begin_if_needed()?;
+    if engine.in_transaction() {
+        return work();
+    }
+    engine.execute("BEGIN")?;
+    let outcome = work();
+    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = engine.execute(end);
+    let value = outcome?;
+    ended?;
+    Ok(value)
+}
+
+/// Gives the rows that are loaded to the statement that loads them.
+struct Loading(HostTable);
+
+impl Host for Loading {
+    fn find_table(&self, name: &str, _scope: HostScope) -> inlay::Result<Option<HostTable>> {
+        Ok((name == LOADED).then(|| self.0.clone()))
+    }
+
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+}
+
+impl Answer {
+    /// Rows that the statement changed, or gave; -1 if neither.
+    pub fn row_count(&self) -> i64 {
+        match self.result.kind() {
+            ResultKind::Rows => self.result.row_count() as i64,
+            ResultKind::Changed(count) => count as i64,
+            ResultKind::Done => -1,
+        }
+    }
+
+    /// The rows, each record batch of which is converted when it is asked for.
+    pub fn stream(self) -> ArrowArrayStream {
+        let Self { result, engine } = self;
+        let exporter = Exporter::new(result.names(), result.types()).with_strings(StringLayout::Utf8);
+        let chunks = result.chunks(CHUNK_ROWS).into_iter().filter(|rows| !rows.is_empty());
+        let convert = exporter.clone();
+        let arrays = chunks.map(move |rows| {
+            let _open = &engine;
+            result.arrow_array(&convert, rows)
+        });
+        exporter.stream_arrays(arrays)
+    }
+}

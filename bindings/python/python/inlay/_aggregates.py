@@ -1,0 +1,212 @@
+"""Aggregates and window functions of relations by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from inlay._expression import quote, sql_of
+from inlay._query import Query, condition_text
+
+if TYPE_CHECKING:
+    from inlay._relation import Relation
+
+
+def _aggregate(function: str, doc: str) -> Callable[..., Relation]:
+    def method(
+        self: Aggregates, expression: Any, groups: str = "", window_spec: str = "", projected_columns: str = ""
+    ) -> Relation:
+        return self._call(f"{function}({condition_text(expression)})", groups, window_spec, projected_columns)
+
+    method.__doc__ = f"{doc} of an expression, by groups or over a window."
+    return method
+
+
+def _window(call: str, doc: str) -> Callable[..., Relation]:
+    def method(self: Aggregates, window_spec: str, projected_columns: str = "") -> Relation:
+        return self._call(call, "", window_spec, projected_columns)
+
+    method.__doc__ = f"{doc} of each row in a window such as ``OVER (PARTITION BY a ORDER BY b)``."
+    return method
+
+
+class Aggregates(Query):
+    """A query, and its aggregates and window functions."""
+
+    def _call(self, call: str, groups: str, window_spec: str, projected_columns: str) -> Relation:
+        before = f"{projected_columns}, " if projected_columns else ""
+        end = f" GROUP BY {groups}" if groups else ""
+        over = f" {window_spec}" if window_spec else ""
+        return self._derive(f"SELECT {before}{call}{over}\nFROM {self._source()}{end}")
+
+    any_value = _aggregate("any_value", "Any value that is not NULL")
+    avg = _aggregate("avg", "The mean")
+    mean = avg
+    bit_and = _aggregate("bit_and", "Bits set in all values")
+    bit_or = _aggregate("bit_or", "Bits set in any value")
+    bit_xor = _aggregate("bit_xor", "Bits set in an odd number of values")
+    bool_and = _aggregate("bool_and", "Whether all are true")
+    bool_or = _aggregate("bool_or", "Whether any is true")
+    favg = _aggregate("favg", "The mean, by exact summation")
+    fsum = _aggregate("fsum", "The sum, by exact summation")
+    geomean = _aggregate("geomean", "The geometric mean")
+    histogram = _aggregate("histogram", "How often each value occurs")
+    list = _aggregate("list", "All values")
+    max = _aggregate("max", "The largest value")
+    median = _aggregate("median", "The median")
+    min = _aggregate("min", "The smallest value")
+    mode = _aggregate("mode", "The most frequent value")
+    product = _aggregate("product", "The product")
+    stddev = _aggregate("stddev", "The standard deviation of a sample")
+    stddev_samp = _aggregate("stddev_samp", "The standard deviation of a sample")
+    std = stddev
+    stddev_pop = _aggregate("stddev_pop", "The standard deviation of a population")
+    sum = _aggregate("sum", "The sum")
+    var_pop = _aggregate("var_pop", "The variance of a population")
+    var_samp = _aggregate("var_samp", "The variance of a sample")
+    var = var_samp
+    variance = _aggregate("variance", "The variance of a sample")
+    bitstring_agg = _aggregate("bitstring_agg", "A bit for each value that occurs")
+
+    def first(self, expression: str, groups: str = "", projected_columns: str = "") -> Relation:
+        """Take the first value."""
+        return self._call(f"first({expression})", groups, "", projected_columns)
+
+    def last(self, expression: str, groups: str = "", projected_columns: str = "") -> Relation:
+        """Take the last value."""
+        return self._call(f"last({expression})", groups, "", projected_columns)
+
+    def count(
+        self, expression: str = "*", groups: str = "", window_spec: str = "", projected_columns: str = ""
+    ) -> Relation:
+        """Count values that are not NULL, or rows."""
+        return self._call(f"count({condition_text(expression)})", groups, window_spec, projected_columns)
+
+    def value_counts(self, expression: str, groups: str = "") -> Relation:
+        """Count how often each value of a column occurs."""
+        by = ", ".join(filter(None, [groups, expression]))
+        return self._call(f"count({expression})", by, "", by)
+
+    def arg_max(
+        self, arg_column: str, value_column: str, groups: str = "", window_spec: str = "", projected_columns: str = ""
+    ) -> Relation:
+        """Take the value of one column where another is largest."""
+        return self._call(f"arg_max({arg_column}, {value_column})", groups, window_spec, projected_columns)
+
+    def arg_min(
+        self, arg_column: str, value_column: str, groups: str = "", window_spec: str = "", projected_columns: str = ""
+    ) -> Relation:
+        """Take the value of one column where another is smallest."""
+        return self._call(f"arg_min({arg_column}, {value_column})", groups, window_spec, projected_columns)
+
+    def string_agg(
+        self, expression: str, sep: str = ",", groups: str = "", window_spec: str = "", projected_columns: str = ""
+    ) -> Relation:
+        """Put texts behind each other."""
+        return self._call(f"string_agg({expression}, {sql_of(sep)})", groups, window_spec, projected_columns)
+
+    def quantile_disc(
+        self, expression: str, q: Any = 0.5, groups: str = "", window_spec: str = "", projected_columns: str = ""
+    ) -> Relation:
+        """Take the value at a quantile, or at several."""
+        return self._call(f"quantile_disc({expression}, {sql_of(q)})", groups, window_spec, projected_columns)
+
+    quantile = quantile_disc
+
+    def quantile_cont(
+        self, expression: str, q: Any = 0.5, groups: str = "", window_spec: str = "", projected_columns: str = ""
+    ) -> Relation:
+        """Interpolate the value at a quantile, or at several."""
+        return self._call(f"quantile_cont({expression}, {sql_of(q)})", groups, window_spec, projected_columns)
+
+    def apply(
+        self,
+        function_name: str,
+        function_aggr: str,
+        group_expr: str = "",
+        function_parameter: str = "",
+        projected_columns: str = "",
+    ) -> Relation:
+        """Aggregate columns by a function."""
+        more = f", {function_parameter}" if function_parameter else ""
+        return self._call(f"{function_name}({function_aggr}{more})", group_expr, "", projected_columns)
+
+    row_number = _window("row_number()", "The number")
+    rank = _window("rank()", "The rank, with gaps,")
+    dense_rank = _window("dense_rank()", "The rank, without gaps,")
+    rank_dense = dense_rank
+    percent_rank = _window("percent_rank()", "The relative rank")
+    cume_dist = _window("cume_dist()", "The cumulative distribution")
+
+    def n_tile(self, window_spec: str, num_buckets: int, projected_columns: str = "") -> Relation:
+        """Divide a window's rows into parts of equal size."""
+        return self._call(f"ntile({int(num_buckets)})", "", window_spec, projected_columns)
+
+    def first_value(self, expression: str, window_spec: str = "", projected_columns: str = "") -> Relation:
+        """Take the first value of a window."""
+        return self._call(f"first_value({expression})", "", window_spec or "OVER ()", projected_columns)
+
+    def last_value(self, expression: str, window_spec: str = "", projected_columns: str = "") -> Relation:
+        """Take the last value of a window."""
+        return self._call(f"last_value({expression})", "", window_spec or "OVER ()", projected_columns)
+
+    def nth_value(
+        self,
+        expression: str,
+        window_spec: str,
+        offset: int,
+        ignore_nulls: bool = False,
+        projected_columns: str = "",
+    ) -> Relation:
+        """Take a window's value at a position, counted from 1."""
+        arguments = f"{expression}, {int(offset)}"
+        return self._in_window("nth_value", arguments, window_spec, ignore_nulls, projected_columns)
+
+    def _in_window(
+        self, function: str, arguments: str, window_spec: str, ignore_nulls: bool, projected_columns: str
+    ) -> Relation:
+        ignore = " IGNORE NULLS" if ignore_nulls else ""
+        return self._call(f"{function}({arguments}{ignore})", "", window_spec, projected_columns)
+
+    def lag(
+        self,
+        expression: str,
+        window_spec: str,
+        offset: int = 1,
+        default_value: str = "NULL",
+        ignore_nulls: bool = False,
+        projected_columns: str = "",
+    ) -> Relation:
+        """Take the value of an earlier row of a window."""
+        arguments = f"{expression}, {int(offset)}, {default_value}"
+        return self._in_window("lag", arguments, window_spec, ignore_nulls, projected_columns)
+
+    def lead(
+        self,
+        expression: str,
+        window_spec: str,
+        offset: int = 1,
+        default_value: str = "NULL",
+        ignore_nulls: bool = False,
+        projected_columns: str = "",
+    ) -> Relation:
+        """Take the value of a later row of a window."""
+        arguments = f"{expression}, {int(offset)}, {default_value}"
+        return self._in_window("lead", arguments, window_spec, ignore_nulls, projected_columns)
+
+    def describe(self) -> Relation:
+        """Count, mean, standard deviation, minimum, maximum and median of each column."""
+        numeric = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "REAL")
+        items = ["unnest(['count', 'mean', 'stddev', 'min', 'max', 'median']) AS aggr"]
+        values = []
+        for index, (name, ty) in enumerate(zip(self._names, self._types, strict=True)):
+            is_number = ty.removeprefix("U") in numeric or ty.id == "decimal"
+            column = quote(name)
+            calls = [f"{call}({column})" for call in ("count", "avg", "stddev", "min", "max", "median")]
+            if not is_number:
+                calls = [call if call[:3] in ("cou", "min", "max") else "NULL" for call in calls]
+            wanted = "DOUBLE" if is_number else "VARCHAR"
+            values.append(f"[{', '.join(f'{call}::{wanted}' for call in calls)}] AS c{index}")
+            items.append(f"unnest(c{index}) AS {column}")
+        inner = f"SELECT {', '.join(values)} FROM {self._source()}"
+        return self._derive(f"SELECT {', '.join(items)} FROM (\n{inner}\n) AS d")
