@@ -47,7 +47,9 @@ pub use hyperloglog::HyperLogLog;
 pub use key_bitmap::KeyBitmap;
 pub use predicate::{Cmp, Prune, SegmentPredicate, VectorPredicate};
 pub use row_group::{ROW_GROUP_SIZE, RowGroup};
-pub use schema::{Check, ColumnSchema, ForeignKey, IndexedExpression, Origin, ReferenceAction, TableSchema};
+pub use schema::{
+    Check, ColumnSchema, Deferral, ForeignKey, IndexedExpression, Origin, ReferenceAction, TableSchema,
+};
 pub use segment::{PreparedPredicate, Segment, SegmentMeta};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use table::{Table, TableSnapshot};

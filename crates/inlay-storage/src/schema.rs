@@ -133,12 +133,53 @@ pub struct ForeignKey {
     pub on_delete: ReferenceAction,
     /// What changing the key of such a row does.
     pub on_update: ReferenceAction,
-    /// DEFERRABLE INITIALLY DEFERRED: it holds when a transaction is committed, not at the end of each statement.
-    pub deferred: bool,
+    /// Whether it may be left to COMMIT.
+    pub deferral: Deferral,
 }
 
-/// Added to ON DELETE of a foreign key that is deferred.
-const DEFERRED: u8 = 128;
+/// Whether a constraint can be left to COMMIT rather than hold at the end of each statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Deferral {
+    /// NOT DEFERRABLE.
+    #[default]
+    Never,
+    /// DEFERRABLE INITIALLY IMMEDIATE: if SET CONSTRAINTS says so.
+    Immediate,
+    /// DEFERRABLE INITIALLY DEFERRED: unless SET CONSTRAINTS says otherwise.
+    Deferred,
+}
+
+impl Deferral {
+    /// Its words in SQL, with a space before them.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Never => "",
+            Self::Immediate => " DEFERRABLE",
+            Self::Deferred => " DEFERRABLE INITIALLY DEFERRED",
+        }
+    }
+
+    /// Added to ON DELETE of a foreign key.
+    fn number(self) -> u8 {
+        match self {
+            Self::Never => 0,
+            Self::Immediate => 64,
+            Self::Deferred => 128,
+        }
+    }
+
+    fn of(number: u8) -> Result<Self> {
+        Ok(match number {
+            0 => Self::Never,
+            64 => Self::Immediate,
+            128 => Self::Deferred,
+            other => return Err(Error::corrupt(format!("deferral {other}"))),
+        })
+    }
+}
+
+/// The bits of ON DELETE that hold a [`Deferral`].
+const DEFERRALS: u8 = 128 | 64;
 
 /// What happens to rows whose foreign key loses its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -165,6 +206,8 @@ pub struct TableSchema {
     pub keys: Vec<Vec<usize>>,
     /// Column positions of the PRIMARY KEY; empty when there is none.
     pub primary_key: Vec<usize>,
+    /// Those of `keys` that may be left to COMMIT; until then rows may have one in common.
+    pub deferrable_keys: Vec<(Vec<usize>, Deferral)>,
     /// Names that keys were given; others are called after their columns.
     pub key_names: Vec<(Vec<usize>, String)>,
     /// CHECK constraints.
@@ -181,6 +224,7 @@ impl TableSchema {
             columns,
             keys: Vec::new(),
             primary_key: Vec::new(),
+            deferrable_keys: Vec::new(),
             key_names: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
@@ -198,9 +242,27 @@ impl TableSchema {
         keys
     }
 
-    /// Whether column `index` alone is a key.
+    /// Whether column `index` alone is a key that always holds.
     pub fn is_unique(&self, index: usize) -> bool {
-        self.columns[index].unique || self.keys.iter().any(|key| key == &[index])
+        let is_it = |key: &Vec<usize>| key == &[index] && self.deferral(key) == Deferral::Never;
+        self.columns[index].unique || self.keys.iter().any(is_it)
+    }
+
+    /// The keys that hold at any moment: none that may be left to COMMIT.
+    pub fn immediate_keys(&self) -> Vec<Vec<usize>> {
+        let mut keys = self.all_keys();
+        keys.retain(|key| self.deferral(key) == Deferral::Never);
+        keys
+    }
+
+    /// Whether a key may be left to COMMIT. One that is declared a second time without it, as by an index, may not.
+    pub fn deferral(&self, key: &[usize]) -> Deferral {
+        let Some((_, deferral)) = self.deferrable_keys.iter().find(|(known, _)| known == key) else {
+            return Deferral::Never;
+        };
+        let is_unique_column = matches!(key, [only] if self.columns[*only].unique);
+        let times = self.keys.iter().filter(|known| *known == key).count();
+        if is_unique_column || times > 1 { Deferral::Never } else { *deferral }
     }
 
     /// Position of a column, whatever the case of its letters.
@@ -234,6 +296,8 @@ impl TableSchema {
         self.keys.iter_mut().for_each(shift);
         self.key_names.retain(|(key, _)| keep(key));
         self.key_names.iter_mut().for_each(|(key, _)| shift(key));
+        self.deferrable_keys.retain(|(key, _)| keep(key));
+        self.deferrable_keys.iter_mut().for_each(|(key, _)| shift(key));
         let own = self.name.to_lowercase();
         self.foreign_keys.retain(|key| {
             let reads = key.table.to_lowercase() == own
@@ -251,7 +315,15 @@ impl TableSchema {
             column.write(out);
         }
         out.count(self.keys.len());
-        self.keys.iter().for_each(|key| write_positions(key, out));
+        for (index, key) in self.keys.iter().enumerate() {
+            let found = self.deferrable_keys.iter().find(|(known, _)| known == key);
+            // Written with the first of equal keys.
+            if let Some((_, deferral)) = found.filter(|_| !self.keys[..index].contains(key)) {
+                write_positions(&[], out);
+                out.u8(deferral.number());
+            }
+            write_positions(key, out);
+        }
         write_positions(&self.primary_key, out);
         out.count(self.checks.len());
         for check in &self.checks {
@@ -265,7 +337,7 @@ impl TableSchema {
             out.text(&key.table);
             out.count(key.referenced.len());
             key.referenced.iter().for_each(|name| out.text(name));
-            out.u8(key.on_delete.number() + if key.deferred { DEFERRED } else { 0 });
+            out.u8(key.on_delete.number() + key.deferral.number());
             out.u8(key.on_update.number());
         }
         out.count(self.key_names.len());
@@ -280,7 +352,16 @@ impl TableSchema {
         let name = from.text()?.to_string();
         let columns = (0..from.count_of(4)?).map(|_| ColumnSchema::read(from)).collect::<Result<Vec<_>>>()?;
         let width = columns.len();
-        let keys = (0..from.count_of(1)?).map(|_| read_positions(from, width)).collect::<Result<Vec<_>>>()?;
+        let (mut keys, mut deferrable_keys) = (Vec::new(), Vec::new());
+        for _ in 0..from.count_of(1)? {
+            let mut key = read_positions(from, width)?;
+            if key.is_empty() {
+                let deferral = Deferral::of(from.u8()?)?;
+                key = read_positions(from, width)?;
+                deferrable_keys.push((key.clone(), deferral));
+            }
+            keys.push(key);
+        }
         let primary_key = read_positions(from, width)?;
         let check = |from: &mut ByteReader<'_>| {
             Ok(Check { name: from.text()?.to_string(), condition: from.text()?.to_string() })
@@ -298,16 +379,16 @@ impl TableSchema {
                 columns,
                 table,
                 referenced,
-                on_delete: ReferenceAction::of(on_delete % DEFERRED)?,
+                on_delete: ReferenceAction::of(on_delete & !DEFERRALS)?,
                 on_update: ReferenceAction::of(from.u8()?)?,
-                deferred: on_delete >= DEFERRED,
+                deferral: Deferral::of(on_delete & DEFERRALS)?,
             })
         };
         let foreign_keys = (0..from.count_of(6)?).map(|_| foreign_key(from)).collect::<Result<Vec<_>>>()?;
         let key_name =
             |from: &mut ByteReader<'_>| Ok((read_positions(from, width)?, from.text()?.to_string()));
         let key_names = (0..from.count_of(2)?).map(|_| key_name(from)).collect::<Result<Vec<_>>>()?;
-        Ok(Self { name, columns, keys, primary_key, key_names, checks, foreign_keys })
+        Ok(Self { name, columns, keys, primary_key, deferrable_keys, key_names, checks, foreign_keys })
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod described;
 
+use crate::change::deferred::Deferrals;
 use crate::database::Database;
 use crate::define::Dump;
 use crate::define::object::Prepared;
@@ -107,14 +108,14 @@ pub(crate) struct OpenTransaction {
     pub id: u64,
     /// Why it can only be rolled back.
     pub doomed: Option<Error>,
-    /// Whether COMMIT ends it, which checks what is deferred.
-    pub defers: bool,
+    /// What is left to COMMIT, if that ends it.
+    pub deferrals: Option<Deferrals>,
 }
 
 impl OpenTransaction {
     pub fn new(transactions: Transactions, id: u64) -> Self {
         let began = inlay_kernels::zone::system_micros();
-        Self { transactions: Arc::new(transactions), began, id, doomed: None, defers: false }
+        Self { transactions: Arc::new(transactions), began, id, doomed: None, deferrals: None }
     }
 }
 

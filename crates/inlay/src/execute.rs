@@ -5,6 +5,7 @@
 //!
 //! - `change`: INSERT, UPDATE, DELETE, MERGE. `define`: CREATE, ALTER, DROP. `maintain`: files.
 
+use crate::change::deferred::Deferrals;
 use crate::connection::{Host, HostScope, HostTable, OpenTransaction, Parameters, Session};
 use crate::database::{Database, same_name};
 use crate::names::{self, Names};
@@ -307,6 +308,7 @@ impl Run<'_> {
             Statement::Commit => self.commit(),
             Statement::Rollback => self.rollback(),
             Statement::SetTransaction { modes, session } => self.set_transaction(modes, session),
+            Statement::SetConstraints { names, deferred } => self.set_constraints(&names, deferred),
             Statement::Savepoint(name) => self.savepoint(|transactions| {
                 transactions.savepoint(&name);
                 Ok(())
@@ -339,26 +341,11 @@ impl Run<'_> {
         if matches!(name, "schema" | "search_path") {
             return self.set_search_path(value);
         }
-        if name == "constraints" {
-            return self.set_constraints(value);
-        }
         settings::set(name, value, self.database.settings(), &mut self.session.settings)?;
         let options = self.database.settings().store_options();
         for store in self.database.stores() {
             store.set_synchronous(options.synchronous);
             store.set_checkpoint_threshold(options.checkpoint_threshold);
-        }
-        Ok(QueryResult::done())
-    }
-
-    /// SET CONSTRAINTS ALL: when constraints that are INITIALLY DEFERRED are checked in the open transaction.
-    fn set_constraints(&mut self, value: Option<&Value>) -> Result<QueryResult> {
-        let is_deferred = value.is_some_and(|mode| mode.as_str() == Some("deferred"));
-        if !is_deferred && self.session.transaction.is_some() {
-            self.check_deferred()?;
-        }
-        if let Some(open) = &mut self.session.transaction {
-            open.defers = is_deferred;
         }
         Ok(QueryResult::done())
     }
@@ -511,7 +498,7 @@ impl Run<'_> {
         // It sees what was committed before BEGIN, not before its first query.
         transactions.of(self.database, &transactions.current(self.database))?;
         let begun = OpenTransaction::new(transactions, self.session.query);
-        self.session.transaction = Some(OpenTransaction { defers: true, ..begun });
+        self.session.transaction = Some(OpenTransaction { deferrals: Some(Deferrals::default()), ..begun });
         Ok(QueryResult::done())
     }
 
@@ -519,7 +506,7 @@ impl Run<'_> {
         let checked = match &self.session.transaction {
             None => return Err(transaction_state("no transaction is open; BEGIN opens one")),
             Some(open) if open.doomed.is_some() => Ok(()),
-            Some(_) => self.check_deferred(),
+            Some(_) => self.check_deferred(&|_, _| true),
         };
         let Some(open) = self.session.transaction.take() else { return Ok(QueryResult::done()) };
         if let Some(reason) = open.doomed {
@@ -563,7 +550,8 @@ impl Run<'_> {
         };
         let transactions = Transactions::new(options, &self.session.names);
         transactions.of(self.database, &transactions.current(self.database))?;
-        *open = OpenTransaction { defers: open.defers, ..OpenTransaction::new(transactions, open.id) };
+        let deferrals = open.deferrals.take();
+        *open = OpenTransaction { deferrals, ..OpenTransaction::new(transactions, open.id) };
         Ok(QueryResult::done())
     }
 
@@ -609,6 +597,7 @@ fn changes_database(kind: &ast::StatementKind) -> bool {
             | Kind::Commit
             | Kind::Rollback
             | Kind::SetTransaction { .. }
+            | Kind::SetConstraints { .. }
             | Kind::Savepoint(_)
             | Kind::RollbackTo(_)
             | Kind::Release(_)

@@ -613,6 +613,7 @@ impl Binder<'_> {
         }
         schema.keys.retain(|known| known != key);
         schema.key_names.retain(|(known, _)| known != key);
+        schema.deferrable_keys.retain(|(known, _)| known != key);
         if schema.primary_key == key {
             schema.primary_key.clear();
         }

@@ -13,7 +13,7 @@ use crate::plan::statement::{ConflictUpdate, OnConflict, Returning};
 use crate::plan::{self, AggregateExpr, ColumnId, Expr, JoinKind, Plan};
 use inlay_catalog::{SourceColumn, TableEntry, TableSchema, bare_name};
 use inlay_kernels::registry::{ArgType, resolve_aggregate};
-use inlay_storage::Origin;
+use inlay_storage::{Deferral, Origin};
 use inlay_types::{Error, LogicalType, Result};
 use std::sync::Arc;
 
@@ -305,6 +305,12 @@ impl Binder<'_> {
     ) -> Result<OnConflict> {
         let schema = table.table.schema();
         let key = self.conflict_key(conflict, database, table)?;
+        let is_left = |key: &Vec<usize>| schema.deferral(key) != Deferral::Never;
+        if key.as_ref().map_or(!schema.deferrable_keys.is_empty(), is_left) {
+            let message =
+                format!("ON CONFLICT cannot look for the DEFERRABLE key of table \"{}\"", table.name);
+            return Err(self.at(Error::bind(message), conflict.pos));
+        }
         let (set, values, filter) = match &conflict.action {
             ConflictAction::Nothing => return Ok(OnConflict::Nothing { key }),
             ConflictAction::Replace => {

@@ -13,7 +13,7 @@ use inlay_catalog::{
     CatalogEntry, ColumnSchema, MAIN, SequenceSchema, TEMPORARY, TableEntry, TableSchema, bare_name,
     near_names, qualified,
 };
-use inlay_storage::{Check, ForeignKey, Origin};
+use inlay_storage::{Check, Deferral, ForeignKey, Origin};
 use inlay_types::{Error, LogicalType, Result};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -241,13 +241,13 @@ impl Binder<'_> {
                 key.iter().for_each(|&index| schema.columns[index].not_null = true);
                 schema.primary_key.clone_from(&key);
                 self.name_key(schema, constraint, &key)?;
-                add_key(schema, key);
+                add_key(schema, key, constraint.deferral);
             }
             ConstraintKind::Unique(names) => {
                 let key = self.column_indexes(schema, names, table)?;
                 self.check_key_types(schema, &key, constraint.pos)?;
                 self.name_key(schema, constraint, &key)?;
-                add_key(schema, key);
+                add_key(schema, key, constraint.deferral);
             }
             ConstraintKind::Check(condition, text) => {
                 let bound = self.row_condition(schema, condition)?;
@@ -258,14 +258,7 @@ impl Binder<'_> {
                 let name = self.constraint_name(schema, constraint, own)?;
                 schema.checks.push(Check { name, condition: text.clone() });
             }
-            ConstraintKind::ForeignKey {
-                columns,
-                table: target,
-                referenced,
-                on_delete,
-                on_update,
-                deferred,
-            } => {
+            ConstraintKind::ForeignKey { columns, table: target, referenced, on_delete, on_update } => {
                 let columns = self.column_indexes(schema, columns, table)?;
                 let own = format!("{}_{}_fkey", bare_name(&schema.name), column_names(schema, &columns));
                 let name = self.constraint_name(schema, constraint, own)?;
@@ -278,7 +271,7 @@ impl Binder<'_> {
                     referenced,
                     on_delete: *on_delete,
                     on_update: *on_update,
-                    deferred: *deferred,
+                    deferral: constraint.deferral,
                 });
             }
         }
@@ -367,6 +360,13 @@ impl Binder<'_> {
             key.sort_unstable();
             key
         };
+        let is_left = |key: &&Vec<usize>| target_schema.deferral(key) != Deferral::Never;
+        if keys.iter().filter(is_left).any(|key| sorted(key) == sorted(&referenced)) {
+            let message = format!(
+                "the key of table \"{target}\" is DEFERRABLE, so that no foreign key can refer to it"
+            );
+            return Err(self.at(Error::bind(message), target.pos()));
+        }
         if referenced.is_empty() || !keys.iter().any(|key| sorted(key) == sorted(&referenced)) {
             let message = if names.is_empty() {
                 format!(
@@ -534,11 +534,20 @@ pub(super) fn constraint_names(schema: &TableSchema) -> Vec<String> {
     keys.chain(checks).chain(schema.foreign_keys.iter().map(|key| key.name.clone())).collect()
 }
 
-/// Adds a key unless it is there.
-pub(super) fn add_key(schema: &mut TableSchema, key: Vec<usize>) {
+/// Adds a key unless it is there; of two declarations of one key the stricter counts.
+pub(super) fn add_key(schema: &mut TableSchema, key: Vec<usize>, deferral: Deferral) {
+    let is_there = schema.all_keys().contains(&key);
+    if deferral != Deferral::Never {
+        if !is_there {
+            schema.deferrable_keys.push((key.clone(), deferral));
+            schema.keys.push(key);
+        }
+        return;
+    }
+    schema.deferrable_keys.retain(|(known, _)| *known != key);
     match key.as_slice() {
+        _ if is_there => {}
         [only] => schema.columns[*only].unique = true,
-        _ if schema.keys.contains(&key) => {}
         _ => schema.keys.push(key),
     }
 }

@@ -80,6 +80,10 @@ impl Binder<'_> {
             StatementKind::SetTransaction { modes, session } => {
                 S::SetTransaction { modes: *modes, session: *session }
             }
+            StatementKind::SetConstraints { names, deferred } => {
+                let names = names.iter().map(|name| name.value.clone()).collect();
+                S::SetConstraints { names, deferred: *deferred }
+            }
             StatementKind::Savepoint(name) => S::Savepoint(name.value.clone()),
             StatementKind::RollbackTo(name) => S::RollbackTo(name.value.clone()),
             StatementKind::Release(name) => S::Release(name.value.clone()),

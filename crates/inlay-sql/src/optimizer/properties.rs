@@ -274,7 +274,7 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
             let schema = table.table.schema();
             let id_of = |index: usize| columns.iter().find(|c| c.index == index).map(|c| c.id);
             let usable = |key: &Vec<usize>| key.iter().all(|i| schema.columns[*i].not_null);
-            let declared = schema.all_keys();
+            let declared = schema.immediate_keys();
             let declared = declared.iter().filter(|key| !key.is_empty() && usable(key));
             let mut keys: Vec<ColumnSet> = declared
                 .filter_map(|key| key.iter().map(|i| id_of(*i)).collect::<Option<ColumnSet>>())

@@ -3,8 +3,8 @@
 use super::Reader;
 use super::ast::{
     AlterAction, AlterSequence, ColumnDef, ColumnOrigin, ConstraintKind, CreateIndex, CreateSequence,
-    CreateTable, CreateView, Expr, ExprKind, Ident, OnExisting, Pos, ReferenceAction, SequenceOptions,
-    StatementKind, TableConstraint,
+    CreateTable, CreateView, Deferral, Expr, ExprKind, Ident, OnExisting, Pos, ReferenceAction,
+    SequenceOptions, StatementKind, TableConstraint,
 };
 use super::convert::{Context, unsupported};
 use super::query::expr_start;
@@ -185,21 +185,23 @@ impl Context<'_, '_> {
     ) -> Result<TableConstraint> {
         let name = name.map(|name| self.ident(name));
         let pos = name.as_ref().map_or(pos, |name| name.pos);
+        let mut deferral = Deferral::Never;
         if let Some(said) = characteristics {
-            let is_foreign = matches!(kind, ConstraintKind::ForeignKey { .. });
-            if is_deferred(&said) && said.deferrable == Some(false) {
-                let message = "a constraint that is NOT DEFERRABLE cannot be INITIALLY DEFERRED";
-                return Err(self.at(Error::bind(message), pos));
-            }
-            if is_deferred(&said) && !is_foreign {
-                let feature = "a constraint other than a foreign key that is INITIALLY DEFERRED";
-                return Err(self.at(unsupported(feature), pos));
-            }
+            let is_deferred = said.initially == Some(ast::DeferrableInitial::Deferred);
+            deferral = match (is_deferred, said.deferrable) {
+                (true, Some(false)) => {
+                    let message = "a constraint that is NOT DEFERRABLE cannot be INITIALLY DEFERRED";
+                    return Err(self.at(Error::bind(message), pos));
+                }
+                (true, _) => Deferral::Deferred,
+                (false, Some(true)) => Deferral::Immediate,
+                (false, _) => Deferral::Never,
+            };
             if said.enforced == Some(false) {
                 return Err(self.at(unsupported("a constraint that is NOT ENFORCED"), pos));
             }
         }
-        Ok(TableConstraint { name, kind, pos })
+        Ok(TableConstraint { name, kind, deferral, pos })
     }
 
     fn check(&self, check: ast::CheckConstraint) -> Result<TableConstraint> {
@@ -229,7 +231,6 @@ impl Context<'_, '_> {
             on_delete: action(key.on_delete),
             on_update: action(key.on_update),
             table,
-            deferred: key.characteristics.as_ref().is_some_and(is_deferred),
         };
         self.named(key.name, kind, key.characteristics, pos)
     }
@@ -511,8 +512,4 @@ fn collated_column(column: &Ident, using: Option<Expr>) -> (Option<Expr>, Option
         }
         Some((kind, pos)) => (Some(Expr { kind, pos }), None),
     }
-}
-
-fn is_deferred(said: &ast::ConstraintCharacteristics) -> bool {
-    said.initially == Some(ast::DeferrableInitial::Deferred)
 }

@@ -1,7 +1,7 @@
 //! Statements about transactions and databases.
 
 use super::Reader;
-use super::ast::{Expr, ExprKind, Ident, Isolation, Literal, StatementKind, TransactionModes};
+use super::ast::{Isolation, StatementKind, TransactionModes};
 use inlay_types::{Error, Result};
 use sqlparser::tokenizer::Token;
 
@@ -41,22 +41,28 @@ impl Reader<'_> {
         (!is_setting && !self.nth_word_is(1, "to") && self.word("transaction")).then_some(false)
     }
 
-    /// `SET CONSTRAINTS ALL {DEFERRED | IMMEDIATE}`, as a setting of the transaction.
+    /// `SET CONSTRAINTS {ALL | name, ...} {DEFERRED | IMMEDIATE}`.
     pub(super) fn set_constraints(&mut self) -> Result<StatementKind> {
-        let pos = self.pos();
         self.word("constraints");
+        let mut names = Vec::new();
         if !self.word("all") {
-            let message = "SET CONSTRAINTS of single constraints; SET CONSTRAINTS ALL is for all";
-            return Err(Error::unsupported(message).at(pos.line, pos.column, self.sql));
+            loop {
+                let mut name = self.identifier()?;
+                while self.parser.consume_token(&Token::Period) {
+                    name = self.identifier()?;
+                }
+                names.push(name);
+                if !self.parser.consume_token(&Token::Comma) {
+                    break;
+                }
+            }
         }
-        let mode = match (self.word("deferred"), self.word("immediate")) {
-            (true, _) => "deferred",
-            (_, true) => "immediate",
+        let deferred = match (self.word("deferred"), self.word("immediate")) {
+            (true, _) => true,
+            (_, true) => false,
             _ => return self.syntax("DEFERRED or IMMEDIATE"),
         };
-        let name = Ident { value: "constraints".to_string(), pos };
-        let value = Expr { kind: ExprKind::Literal(Literal::String(mode.to_string())), pos };
-        Ok(StatementKind::Set { name, value: Some(value) })
+        Ok(StatementKind::SetConstraints { names, deferred })
     }
 
     /// `ISOLATION LEVEL ...`, `READ ONLY`, `READ WRITE`, perhaps with commas between them.

@@ -169,6 +169,13 @@ pub enum Statement {
         /// For the transactions to come instead of the open one.
         session: bool,
     },
+    /// SET CONSTRAINTS; without names all.
+    SetConstraints {
+        /// Names of constraints.
+        names: Vec<String>,
+        /// Until COMMIT, rather than at the end of each statement.
+        deferred: bool,
+    },
     /// SAVEPOINT; names are as written and compare without regard to case.
     Savepoint(String),
     /// ROLLBACK TO SAVEPOINT
@@ -656,6 +663,7 @@ impl Statement {
             Self::Commit => "COMMIT",
             Self::Rollback => "ROLLBACK",
             Self::SetTransaction { .. } => "SET TRANSACTION",
+            Self::SetConstraints { .. } => "SET CONSTRAINTS",
             Self::Savepoint(_) => "SAVEPOINT",
             Self::RollbackTo(_) => "ROLLBACK TO SAVEPOINT",
             Self::Release(_) => "RELEASE SAVEPOINT",

@@ -139,6 +139,7 @@ impl Transaction {
             if schema.is_none() && !own.is_changed() {
                 continue;
             }
+            own.check_deferrable_keys(0, &|_| true)?;
             let (table, changes) = match schema {
                 Some(_) => (Arc::clone(own), own.changes()),
                 None => self.rebase_table(own, commits)?,
@@ -231,12 +232,14 @@ impl Transaction {
         }
         let table = live.table()?.fork();
         let shift = table.next_row_id() - base_end;
+        let as_conflict = |error| match error {
+            Error::Unique { message } => Error::Conflict { message },
+            other => other,
+        };
         for change in &changes {
-            table.apply(&change.shifted(base_end, shift)).map_err(|error| match error {
-                Error::Unique { message } => Error::Conflict { message },
-                other => other,
-            })?;
+            table.apply(&change.shifted(base_end, shift)).map_err(as_conflict)?;
         }
+        table.check_deferrable_keys(0, &|_| true).map_err(as_conflict)?;
         let changes = table.changes();
         Ok((Arc::new(table), changes))
     }

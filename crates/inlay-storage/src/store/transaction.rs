@@ -114,6 +114,11 @@ impl Transaction {
         self.inner.lock().has_changes()
     }
 
+    /// Its own versions of the tables that it changed.
+    pub fn changed_tables(&self) -> Vec<Arc<Table>> {
+        self.inner.lock().tables.values().filter(|table| table.is_changed()).cloned().collect()
+    }
+
     /// Notes that it read the rows of a table that satisfy a condition; all of them without one.
     pub fn record_read(&self, table: ObjectId, predicate: Option<Arc<dyn RowPredicate>>) {
         if self.options.isolation == Isolation::Serializable && !self.options.read_only {

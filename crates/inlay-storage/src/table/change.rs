@@ -3,7 +3,7 @@
 use super::{Piece, Table, TableSnapshot};
 use crate::column::Column;
 use crate::row_group::RowGroup;
-use crate::schema::TableSchema;
+use crate::schema::{Deferral, TableSchema};
 use inlay_types::{Error, Result, Value, Vector};
 use std::sync::Arc;
 
@@ -99,6 +99,24 @@ impl Change {
     }
 }
 
+/// Ids of the rows that changes added or changed, ascending.
+pub(super) fn written_ids(changes: &[Change]) -> Vec<i64> {
+    let mut ids: Vec<i64> = Vec::new();
+    for change in changes {
+        match change {
+            Change::Append { first_id, pieces } => {
+                let count: usize = pieces.iter().map(Piece::len).sum();
+                ids.extend(*first_id..first_id + count as i64);
+            }
+            Change::Update { ids: updated, .. } => ids.extend_from_slice(updated),
+            Change::Delete { .. } | Change::Truncate | Change::Alter(_) | Change::Compact { .. } => {}
+        }
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
 impl Table {
     /// Does a change again: of a transaction to a newer version, or of the log to a recovered one.
     pub(crate) fn apply(&self, change: &Change) -> Result<()> {
@@ -145,14 +163,16 @@ impl Table {
         Ok(fork)
     }
 
-    /// Keys of an altered table that its rows did not have to satisfy before.
+    /// Keys of an altered table that its rows did not have to satisfy before. What may be left to COMMIT may not hold yet.
     fn new_keys(&self, altered: &Table, alteration: &Alteration) -> Vec<Vec<usize>> {
         let was_key = |key: &&Vec<usize>| {
             let before = key.iter().map(|column| match alteration.columns.get(*column) {
                 Some(ColumnSource::Kept(at)) => Some(*at),
                 _ => None,
             });
-            before.collect::<Option<Vec<usize>>>().is_some_and(|before| self.keys.contains(&before))
+            before.collect::<Option<Vec<usize>>>().is_some_and(|before| {
+                self.keys.contains(&before) && self.schema.deferral(&before) == Deferral::Never
+            })
         };
         altered.keys.iter().filter(|key| !was_key(key)).cloned().collect()
     }

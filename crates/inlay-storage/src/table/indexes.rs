@@ -11,6 +11,7 @@
 //!   and then enters what it changed itself.
 //! - Versions whose rows have other ids or columns know nothing of the indexes from before.
 
+use super::change::written_ids;
 use super::rows::gather_ids;
 use super::{Change, TableSnapshot};
 use crate::file::{ObjectKind, ObjectPtr, StoredObject};
@@ -99,19 +100,7 @@ impl Wanting<'_> {
 
     /// Enters the rows that the table added or changed since its fork.
     fn catch_up(&self, handle: &IndexHandle) -> Result<()> {
-        let mut ids: Vec<i64> = Vec::new();
-        for change in self.changes {
-            match change {
-                Change::Append { first_id, pieces } => {
-                    let count: usize = pieces.iter().map(super::Piece::len).sum();
-                    ids.extend(*first_id..first_id + count as i64);
-                }
-                Change::Update { ids: updated, .. } => ids.extend_from_slice(updated),
-                Change::Delete { .. } | Change::Truncate | Change::Alter(_) | Change::Compact { .. } => {}
-            }
-        }
-        ids.sort_unstable();
-        ids.dedup();
+        let ids = written_ids(self.changes);
         let index = handle.index()?;
         for ids in self.snapshot.live_ids(&ids).chunks(ROW_GROUP_SIZE) {
             let values = handle.columns.iter().map(|c| gather_ids(self.snapshot, ids, *c, self.ty(*c)));

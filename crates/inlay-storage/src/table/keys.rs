@@ -1,10 +1,12 @@
 //! Entering new and changed rows in the indexes of their table, and uniqueness.
 
+use super::change::written_ids;
 use super::indexes::{IndexHandle, Wanting};
 use super::rows::gather_ids;
 use super::{Table, TableSnapshot, Writer};
 use crate::index::{Index, PendingKeys};
-use crate::schema::TableSchema;
+use crate::row_group::ROW_GROUP_SIZE;
+use crate::schema::{Deferral, TableSchema};
 use inlay_types::{Error, LogicalType, PhysicalType, Result, Value, Vector};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -54,12 +56,14 @@ impl Table {
         if pending.count == 0 {
             return Ok(());
         }
-        for key in self.keys.iter().filter(|key| pending.concerns(key)) {
+        let is_checked = |key: &Vec<usize>| self.schema.deferral(key) == Deferral::Never;
+        for key in self.keys.iter().filter(|key| pending.concerns(key) && is_checked(key)) {
             self.enter_key(writer, snapshot, pending, key)?;
         }
         for handle in self.indexes.maintained() {
             let columns = handle.columns();
-            if pending.concerns(columns) && !self.keys.iter().any(|key| key == columns) {
+            let is_entered = self.keys.iter().any(|key| key == columns && is_checked(key));
+            if pending.concerns(columns) && !is_entered {
                 handle.index()?.insert_rows(&pending.columns(columns)?, pending.row_ids)?;
             }
         }
@@ -92,6 +96,64 @@ impl Table {
                 .ok_or_else(|| Error::internal("a key without an index"))?,
         };
         enter_unique(&index, snapshot, &self.schema, pending, key, &columns)
+    }
+
+    /// Fails if a row that was written by the changes from number `since` on has a key in common with another row. Of keys
+    /// that may be left to COMMIT, those that `is_due` says; writing rows checks the others.
+    pub fn check_deferrable_keys(&self, since: usize, is_due: &dyn Fn(&[usize]) -> bool) -> Result<()> {
+        if self.schema.deferrable_keys.is_empty() {
+            return Ok(());
+        }
+        let writer = self.writer.lock();
+        let snapshot = self.snapshot();
+        let changes = writer.changes.get(since..).unwrap_or_default();
+        let ids = snapshot.live_ids(&written_ids(changes));
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let is_deferrable = |key: &&Vec<usize>| self.schema.deferral(key) != Deferral::Never && is_due(key);
+        for key in self.keys.iter().filter(is_deferrable) {
+            let wanting = self.wanting(&writer, &snapshot);
+            let mut index = self.indexes.index(key, &wanting, false)?;
+            if index.as_ref().is_some_and(|index| index.is_bloated(snapshot.row_count() as u64)) {
+                self.indexes.forget(key);
+                index = None;
+            }
+            let column = |ids: &[i64], column: usize| {
+                gather_ids(&snapshot, ids, column, self.schema.columns[column].ty.clone())
+            };
+            for ids in ids.chunks(ROW_GROUP_SIZE) {
+                let columns = key.iter().map(|index| column(ids, *index)).collect::<Result<Vec<Vector>>>()?;
+                if index.is_none() && snapshot.row_count() == ids.len() && ascend_strictly(&columns) {
+                    continue;
+                }
+                let index = match &mut index {
+                    Some(index) => index,
+                    none => none.insert(
+                        self.indexes
+                            .index(key, &wanting, true)?
+                            .ok_or_else(|| Error::internal("a key without an index"))?,
+                    ),
+                };
+                let pending = PendingKeys {
+                    columns: &columns,
+                    row_ids: &|position| ids[position],
+                    position: &|_| None,
+                };
+                let clash = index.first_clash(&pending, &mut |row_id, position| {
+                    has_key(&snapshot, row_id, key, &columns, position)
+                })?;
+                if let Some(clash) = clash {
+                    return Err(violation(&self.schema, key, &columns, clash.position));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of changes since the fork.
+    pub fn change_count(&self) -> usize {
+        self.writer.lock().changes.len()
     }
 
     /// Checks keys that the live rows of a snapshot did not have to satisfy before; gives their indexes.
@@ -134,22 +196,31 @@ fn enter_unique(
     columns: &[Vector],
 ) -> Result<()> {
     let keys = PendingKeys { columns, row_ids: pending.row_ids, position: pending.position };
-    let clash = index.enter(&keys, &mut |row_id, position| {
-        let Some((group, row)) = snapshot.locate(row_id).filter(|(group, row)| !group.is_deleted(*row))
-        else {
-            return Ok(false);
-        };
-        for (&column, value) in key.iter().zip(columns) {
-            if !same(&group.segment(column)?.get(row), &value.get(position)) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    })?;
+    let clash =
+        index.enter(&keys, &mut |row_id, position| has_key(snapshot, row_id, key, columns, position))?;
     match clash {
         Some(clash) => Err(violation(schema, key, columns, clash.position)),
         None => Ok(()),
     }
+}
+
+/// Whether a row is live and has the key at a position of `columns`.
+fn has_key(
+    snapshot: &TableSnapshot,
+    row_id: i64,
+    key: &[usize],
+    columns: &[Vector],
+    position: usize,
+) -> Result<bool> {
+    let Some((group, row)) = snapshot.locate(row_id).filter(|(group, row)| !group.is_deleted(*row)) else {
+        return Ok(false);
+    };
+    for (&column, value) in key.iter().zip(columns) {
+        if !same(&group.segment(column)?.get(row), &value.get(position)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether rows ascend strictly by integer key columns, so that they are distinct without a map: generated tables

@@ -6,7 +6,6 @@ use super::lookup::{self, KeySet, rows_with_keys};
 use super::rows::{layout, values_of, with_values};
 use super::writer::{RowWriter, Written, WrittenRows, gathered, whole_rows};
 use crate::database::same_name;
-use crate::execute::Run;
 use inlay_catalog::{Table, TableSchema};
 use inlay_sql::binder;
 use inlay_storage::store::{Object, ObjectId, State};
@@ -70,17 +69,7 @@ impl RowWriter<'_> {
         for written in std::mem::take(&mut self.written) {
             self.check_targets(&written)?;
         }
-        Ok(())
-    }
-
-    /// Whether a foreign key of a table is checked at COMMIT; notes it for then.
-    fn is_left_to_commit(&self, table: ObjectId, key: &ForeignKey) -> bool {
-        let open = self.run.session.transaction.as_ref();
-        let is_left = key.deferred && open.is_some_and(|open| open.defers);
-        if is_left {
-            self.run.transactions.defer(&self.database, table, &key.name);
-        }
-        is_left
+        self.check_due_keys()
     }
 
     /// Does to the rows that refer to lost keys what the foreign key says.
@@ -233,23 +222,6 @@ impl RowWriter<'_> {
                 ),
             }),
         }
-    }
-}
-
-impl Run<'_> {
-    /// Checks what was left to COMMIT.
-    pub(crate) fn check_deferred(&self) -> Result<()> {
-        for (database, table, name) in self.transactions.deferred() {
-            let writer = RowWriter::new(self, &database)?;
-            let state = writer.transaction.state();
-            let Some(Object::Table(slot)) = state.object(table) else { continue };
-            let schema_of = slot.table()?;
-            let key = schema_of.schema().foreign_keys.iter().find(|key| same_name(&key.name, &name));
-            if let Some(key) = key {
-                writer.check_whole(table, key)?;
-            }
-        }
-        Ok(())
     }
 }
 

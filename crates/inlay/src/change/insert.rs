@@ -25,6 +25,7 @@ impl Run<'_> {
         let query = self.optimized(insert.query)?;
         let table = writer.transaction.table_to_write(insert.table.table.id())?;
         let checks = Checks::of_rows(&insert.checks, table.schema())?;
+        writer.will_write(&table);
         let first = table.next_row_id();
         let count = load::append(&table, query, checks, &self.context())?;
         writer.appended(&table, first);

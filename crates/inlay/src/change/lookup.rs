@@ -5,7 +5,7 @@ use super::checks::shown_value;
 use inlay_catalog::{Table, TableSchema};
 use inlay_storage::index::key::encode_rows;
 use inlay_storage::store::{RowPredicate, Transaction};
-use inlay_storage::{Prune, SegmentPredicate};
+use inlay_storage::{Deferral, Prune, SegmentPredicate};
 use inlay_types::{Batch, LogicalType, Result, Value, Vector, VectorBuilder};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -143,7 +143,10 @@ fn key_on(schema: &TableSchema, columns: &[usize]) -> Option<(usize, Vec<usize>)
         let position = |column: &usize| columns.iter().position(|wanted| wanted == column);
         key.iter().map(position).collect::<Option<Vec<usize>>>().filter(|order| order.len() == columns.len())
     };
-    schema.all_keys().iter().enumerate().find_map(|(number, key)| Some((number, order(key)?)))
+    let keys = schema.all_keys();
+    // Several rows may have a key that is left to COMMIT.
+    let usable = keys.iter().enumerate().filter(|(_, key)| schema.deferral(key) == Deferral::Never);
+    usable.map(|(number, key)| Some((number, order(key)?))).find_map(|found| found)
 }
 
 /// One lookup per key.

@@ -6,6 +6,7 @@
 //! ```
 //! - [`rows`]: expressions over rows in hand. [`checks`]: CHECK. [`lookup`]: rows by the values of columns.
 //! - [`writer`]: the one way by which rows change. [`foreign_keys`]: what follows from it.
+//! - [`deferred`]: what is left to COMMIT.
 //! - `insert`, `conflict`, `update`, `delete`, `merge`: one statement each; `changing`: several in a WITH, shown by `explain`. [`returning`]: its answer.
 //!
 //! Invariants
@@ -16,6 +17,7 @@
 mod changing;
 pub(crate) mod checks;
 mod conflict;
+pub(crate) mod deferred;
 mod delete;
 mod explain;
 pub(crate) mod foreign_keys;

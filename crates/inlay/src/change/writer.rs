@@ -24,6 +24,8 @@ pub(crate) struct RowWriter<'r> {
     pub(super) restricted: Vec<LostKeys>,
     /// Rows whose own foreign keys are checked when all is done.
     pub(super) written: Vec<Written>,
+    /// Tables with keys that are checked when all is done, and how many changes there were before.
+    pub(super) keyed: Vec<(ObjectId, usize)>,
 }
 
 /// Rows that were written.
@@ -52,6 +54,7 @@ impl<'r> RowWriter<'r> {
             lost: VecDeque::new(),
             restricted: Vec::new(),
             written: Vec::new(),
+            keyed: Vec::new(),
         })
     }
 
@@ -61,10 +64,19 @@ impl<'r> RowWriter<'r> {
             return Ok(());
         }
         let own = self.transaction.table_to_write(table)?;
+        self.will_write(&own);
         let first = own.next_row_id();
         own.append(std::slice::from_ref(rows))?;
         self.appended(&own, first);
         Ok(())
+    }
+
+    /// Notes that rows of a table are about to be added or changed.
+    pub fn will_write(&mut self, table: &Table) {
+        let is_known = || self.keyed.iter().any(|(id, _)| *id == table.id());
+        if !table.schema().deferrable_keys.is_empty() && !is_known() {
+            self.keyed.push((table.id(), table.change_count()));
+        }
     }
 
     /// Notes that the rows from `first` on were appended.
@@ -111,6 +123,7 @@ impl<'r> RowWriter<'r> {
                 self.lose_changed(reference, &snapshot, &own, &sorted, set, &ordered)?;
             }
         }
+        self.will_write(&own);
         let count = own.update(&sorted, set, &[ordered])?;
         if own.schema().foreign_keys.iter().any(|key| key.columns.iter().any(|column| set.contains(column))) {
             let rows = WrittenRows::Ids(sorted);

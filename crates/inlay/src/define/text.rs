@@ -45,10 +45,17 @@ pub(crate) fn create_table(
         found.map_or_else(String::new, |(_, name)| format!("CONSTRAINT {} ", quoted(name)))
     };
     if !schema.primary_key.is_empty() {
-        parts.push(format!("{}PRIMARY KEY {}", given(&schema.primary_key), names(&schema.primary_key)));
+        let deferral = schema.deferral(&schema.primary_key).words();
+        parts.push(format!(
+            "{}PRIMARY KEY {}{deferral}",
+            given(&schema.primary_key),
+            names(&schema.primary_key)
+        ));
     }
     let keys = keys.iter().filter(|key| schema.is_visible_key(key));
-    parts.extend(keys.map(|key| format!("{}UNIQUE {}", given(key), names(key))));
+    parts.extend(
+        keys.map(|key| format!("{}UNIQUE {}{}", given(key), names(key), schema.deferral(key).words())),
+    );
     let check = |check: &inlay_storage::Check| {
         format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.condition)
     };
@@ -106,9 +113,7 @@ pub(super) fn foreign_key(schema: &TableSchema, key: &ForeignKey) -> String {
         };
         let _ = write!(text, " ON {event} {words}");
     }
-    if key.deferred {
-        text.push_str(" DEFERRABLE INITIALLY DEFERRED");
-    }
+    text.push_str(key.deferral.words());
     text
 }
 

@@ -4,6 +4,7 @@ use super::Rows;
 use super::gather::{Gather, Seen, list, number, optional, text};
 use crate::define::text as sql;
 use inlay_catalog::{TableSchema, bare_name};
+use inlay_storage::Deferral;
 use inlay_types::Value;
 
 /// A constraint of a table.
@@ -14,6 +15,7 @@ struct Constraint {
     columns: Vec<usize>,
     name: String,
     referenced: Option<(String, Vec<String>, &'static str, &'static str)>,
+    deferral: Deferral,
 }
 
 fn constraints_of(schema: &TableSchema) -> Vec<Constraint> {
@@ -25,6 +27,7 @@ fn constraints_of(schema: &TableSchema) -> Vec<Constraint> {
         columns,
         name,
         referenced: None,
+        deferral: Deferral::Never,
     };
     let names = |columns: &[usize]| {
         columns.iter().map(|&column| schema.columns[column].name.as_str()).collect::<Vec<_>>()
@@ -38,7 +41,8 @@ fn constraints_of(schema: &TableSchema) -> Vec<Constraint> {
         } else {
             ("UNIQUE", format!("UNIQUE({listed})"))
         };
-        all.push(plain(kind, written, key, name));
+        let deferral = schema.deferral(&key);
+        all.push(Constraint { deferral, ..plain(kind, written, key, name) });
     }
     all.sort_by_key(|constraint| constraint.kind != "PRIMARY KEY");
     for check in &schema.checks {
@@ -57,6 +61,7 @@ fn constraints_of(schema: &TableSchema) -> Vec<Constraint> {
             key.referenced.join(", ")
         );
         let mut constraint = plain("FOREIGN KEY", written, key.columns.clone(), key.name.clone());
+        constraint.deferral = key.deferral;
         let rule = |action| match action {
             inlay_storage::ReferenceAction::Restrict => "NO ACTION",
             inlay_storage::ReferenceAction::Cascade => "CASCADE",
@@ -117,6 +122,8 @@ pub(super) fn constraints(gather: &Gather<'_>) -> Rows {
                 optional(on_update),
                 optional(on_delete),
                 optional(key),
+                Value::Boolean(constraint.deferral != Deferral::Never),
+                Value::Boolean(constraint.deferral == Deferral::Deferred),
             ]);
             rows.push(row);
         }

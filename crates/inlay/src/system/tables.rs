@@ -150,6 +150,8 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("update_rule", 't'),
             ("delete_rule", 't'),
             ("unique_constraint_name", 't'),
+            ("is_deferrable", 'b'),
+            ("initially_deferred", 'b'),
         ],
         rows: constraints,
     },

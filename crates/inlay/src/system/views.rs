@@ -119,7 +119,8 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
         "SELECT database_name AS constraint_catalog, schema_name AS constraint_schema, constraint_name,
                 database_name AS table_catalog, schema_name AS table_schema, table_name,
                 CASE WHEN constraint_type = 'NOT NULL' THEN 'CHECK' ELSE constraint_type END AS constraint_type,
-                'NO' AS is_deferrable, 'NO' AS initially_deferred, 'YES' AS enforced,
+                CASE WHEN is_deferrable THEN 'YES' ELSE 'NO' END AS is_deferrable,
+                CASE WHEN initially_deferred THEN 'YES' ELSE 'NO' END AS initially_deferred, 'YES' AS enforced,
                 CASE WHEN constraint_type = 'UNIQUE' THEN 'YES' END AS nulls_distinct FROM inlay_constraints()",
     ),
     (
@@ -282,7 +283,7 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
         "SELECT constraint_oid AS oid, constraint_name AS conname, schema_oid AS connamespace,
                 CASE constraint_type WHEN 'PRIMARY KEY' THEN 'p' WHEN 'UNIQUE' THEN 'u' WHEN 'FOREIGN KEY' THEN 'f'
                      WHEN 'NOT NULL' THEN 'n' ELSE 'c' END AS contype,
-                false AS condeferrable, false AS condeferred, true AS convalidated, table_oid AS conrelid,
+                is_deferrable AS condeferrable, initially_deferred AS condeferred, true AS convalidated, table_oid AS conrelid,
                 0 AS contypid, 0 AS conindid, 0 AS conparentid,
                 coalesce((SELECT min(t.table_oid) FROM inlay_tables() t WHERE t.table_name = c.referenced_table
                           AND t.database_name = c.database_name AND t.schema_name = c.schema_name), 0) AS confrelid,

@@ -163,6 +163,11 @@ pub enum StatementKind {
         modes: TransactionModes,
         session: bool,
     },
+    /// `SET CONSTRAINTS`; without names all.
+    SetConstraints {
+        names: Vec<Ident>,
+        deferred: bool,
+    },
     Savepoint(Ident),
     RollbackTo(Ident),
     Release(Ident),

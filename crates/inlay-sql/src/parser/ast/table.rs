@@ -54,6 +54,7 @@ pub enum ColumnOrigin {
 pub struct TableConstraint {
     pub name: Option<Ident>,
     pub kind: ConstraintKind,
+    pub deferral: Deferral,
     pub pos: Pos,
 }
 
@@ -78,12 +79,10 @@ pub enum ConstraintKind {
         on_delete: ReferenceAction,
         /// `ON UPDATE`.
         on_update: ReferenceAction,
-        /// `DEFERRABLE INITIALLY DEFERRED`
-        deferred: bool,
     },
 }
 
-pub use inlay_storage::ReferenceAction;
+pub use inlay_storage::{Deferral, ReferenceAction};
 
 /// `CREATE SEQUENCE`.
 #[derive(Clone, Debug, PartialEq)]
