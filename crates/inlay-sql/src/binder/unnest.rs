@@ -39,6 +39,7 @@ pub(super) fn gives_rows(name: &str) -> bool {
             | "json_object_keys"
             | "jsonb_object_keys"
             | "jsonb_path_query"
+            | "jsonb_path_query_tz"
     )
 }
 
@@ -115,20 +116,9 @@ impl Binder<'_> {
             ("json_object_keys" | "jsonb_object_keys", [document]) => {
                 self.expr(&build.call("json_keys", vec![document.clone()]))?
             }
-            ("jsonb_path_query", [document, path]) => {
-                let found = self.expr(&build.call("json_extract", vec![document.clone(), path.clone()]))?;
-                match found.ty() {
-                    LogicalType::List(_) => found,
-                    // A path without * leads to one part at most.
-                    _ => {
-                        let paths = build.call("list_value", vec![path.clone()]);
-                        let found = build.call("json_extract", vec![document.clone(), paths]);
-                        let body = Box::new(build.is_not_null(build.column("part")));
-                        let is_there =
-                            build.expr(ExprKind::Lambda { params: vec![build.ident("part")], body });
-                        self.expr(&build.call("list_filter", vec![found, is_there]))?
-                    }
-                }
+            ("jsonb_path_query" | "jsonb_path_query_tz", arguments @ [_, _, ..]) => {
+                let found = build.call("jsonb_path_query_array", arguments.to_vec());
+                self.expr(&build.call("json_extract", vec![found, build.text("$[*]")]))?
             }
             _ => {
                 let message = format!("{name} does not take {} argument(s)", call.arguments.len());

@@ -254,7 +254,11 @@ impl Context<'_, '_> {
             BinaryOperator::HashArrow | BinaryOperator::HashLongArrow => {
                 return Ok(call(&text, vec![self.expr(left)?, self.expr(right)?], pos));
             }
-            BinaryOperator::AtArrow | BinaryOperator::ArrowAt | BinaryOperator::Spaceship => {
+            BinaryOperator::AtArrow
+            | BinaryOperator::ArrowAt
+            | BinaryOperator::AtQuestion
+            | BinaryOperator::AtAt
+            | BinaryOperator::Spaceship => {
                 return Ok(call(&text, vec![self.expr(left)?, self.expr(right)?], pos));
             }
             BinaryOperator::PGRegexIMatch | BinaryOperator::PGRegexNotIMatch => {

@@ -2,6 +2,7 @@
 //!
 //! A document is read into a tree once per row and call; a path that is constant is read once. What is not there is NULL.
 
+pub(super) mod jsonpath;
 pub(super) mod modify;
 pub(crate) mod nested;
 pub(super) mod parts;
@@ -74,7 +75,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "whether a path leads to a part of a document",
         "json_exists('{\"a\":null}', '$.a') = true",
     )
-    .aliases(&["jsonb_path_exists"])
     .fallible(),
     Function::new(
         "json_contains",
