@@ -3,6 +3,9 @@
 //! Conditions are evaluated on blocks of pairs that hold one row of one side, as constants, and many rows of the other,
 //! as they lie; nothing is gathered before a pair has matched. The side with fewer rows (of the probe batch and the
 //! stored rows) gives the constants.
+//!
+//! Where memory is refused, the stored rows go to files, which are read once for each probe batch. That cannot be where
+//! the join tells which stored rows found a partner.
 
 use super::hash_join::core::{Core, CoreState, ProbeKind, columns_read};
 use super::hash_join::pairs::{PairFilter, PairFilterState, PairTruth, PairTruthState, Truth, truth_at};
@@ -10,10 +13,12 @@ use super::hash_join::rows::{BuildRows, Collected, Collection};
 use super::hash_join::{JoinOptions, JoinOuterScan, JoinParts};
 use crate::ExecContext;
 use crate::pipeline::{Flow, LocalState, Operator, Push, Sink};
+use crate::spill::{SpillFile, SpilledRows, is_refusal};
 use inlay_sql::plan::JoinKind;
-use inlay_types::{Batch, Error, MemoryBudget, Result, VECTOR_SIZE};
+use inlay_types::{Batch, Error, Result, VECTOR_SIZE, Vector};
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A nested-loop join: its plan and its stored rows.
 struct NestedLoopJoin {
@@ -22,7 +27,13 @@ struct NestedLoopJoin {
     /// For Mark joins with conditions.
     truth: Option<PairTruth>,
     collection: Collection,
-    budget: MemoryBudget,
+    /// Stored rows that are in files.
+    spilled: Mutex<Vec<SpilledRows>>,
+    /// The same, complete.
+    files: OnceLock<Vec<SpilledRows>>,
+    /// Where they go.
+    file: Option<Arc<SpillFile>>,
+    context: ExecContext,
 }
 
 impl AsRef<Core> for NestedLoopJoin {
@@ -40,7 +51,10 @@ pub fn plan_nested_loop_join(options: &JoinOptions, context: &ExecContext) -> Re
         truth: if is_mark { Some(PairTruth::new(options.conditions.clone(), &core)?) } else { None },
         filter: if is_mark { None } else { PairFilter::new(&options.conditions, &core)? },
         collection: Collection::default(),
-        budget: context.budget.clone(),
+        spilled: Mutex::default(),
+        files: OnceLock::new(),
+        file: if core.track || core.stored.is_empty() { None } else { Some(SpillFile::new(context)) },
+        context: context.clone(),
         core,
     });
     Ok(JoinParts {
@@ -60,31 +74,64 @@ fn wrong_state() -> Error {
 
 impl Sink for NestedLoopBuild {
     fn local(&self) -> LocalState {
-        Box::new(Collected::new(&self.0.budget))
+        Box::new(BuildLocal { collected: Collected::new(&self.0.context.budget), written: None })
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {
-        if let Some(local) = local.downcast_mut::<Collected>() {
-            local.start_morsel(number);
+        if let Some(local) = local.downcast_mut::<BuildLocal>() {
+            local.collected.start_morsel(number);
         }
     }
 
     fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<Collected>().ok_or_else(wrong_state)?;
-        let columns = self.0.core.stored.iter().map(|index| input.column(*index).clone()).collect();
-        local.push(columns, input.len(), false)?;
+        let local = local.downcast_mut::<BuildLocal>().ok_or_else(wrong_state)?;
+        let columns: Vec<Vector> =
+            self.0.core.stored.iter().map(|index| input.column(*index).clone()).collect();
+        if let Some(written) = &mut local.written {
+            write(written, &columns, input.len())?;
+            return Ok(Flow::More);
+        }
+        match (local.collected.push(columns, input.len(), false), &self.0.file) {
+            (Err(error), Some(file)) if is_refusal(&error) => {
+                let mut written = SpilledRows::new(file, &self.0.core.stored_types());
+                for chunk in local.collected.take().0 {
+                    write(&mut written, &chunk.columns, chunk.len)?;
+                }
+                local.written = Some(written);
+            }
+            (pushed, _) => pushed?,
+        }
         Ok(Flow::More)
     }
 
     fn combine(&self, local: LocalState) -> Result<()> {
-        self.0.collection.add(*local.downcast::<Collected>().map_err(|_| wrong_state())?);
+        let local = local.downcast::<BuildLocal>().map_err(|_| wrong_state())?;
+        self.0.collection.add(local.collected);
+        self.0.spilled.lock().extend(local.written);
         Ok(())
     }
 
     fn finalize(&self, context: &ExecContext) -> Result<()> {
         let join = &*self.0;
-        let chunks = join.collection.take()?;
-        let reserved = chunks.reserve_columns(context)?;
+        let mut chunks = join.collection.take()?;
+        let mut files = std::mem::take(&mut *join.spilled.lock());
+        let reserved = match (chunks.reserve_columns(context), &join.file) {
+            (reserved @ Ok(_), _) if files.is_empty() => reserved?,
+            (Err(error), None) => return Err(error),
+            (Err(error), Some(_)) if !is_refusal(&error) => return Err(error),
+            (_, file) => {
+                if let Some(file) = file {
+                    let mut written = SpilledRows::new(file, &join.core.stored_types());
+                    for chunk in chunks.into_rows().0 {
+                        write(&mut written, &chunk.columns, chunk.len)?;
+                    }
+                    files.push(written);
+                }
+                chunks = join.collection.take()?;
+                chunks.reserve_columns(context)?
+            }
+        };
+        join.files.set(files).map_err(|_| Error::internal("a nested-loop join was built twice"))?;
         let columns = chunks.columns(context, 0, &join.core.stored_types(), true)?;
         let total = chunks.total;
         drop(chunks);
@@ -94,6 +141,25 @@ impl Sink for NestedLoopBuild {
 
 /// The operator of the probe side's pipeline.
 struct NestedLoopProbe(Arc<NestedLoopJoin>);
+
+/// What a worker has of the build side.
+struct BuildLocal {
+    collected: Collected,
+    /// All its rows, once memory was refused.
+    written: Option<SpilledRows>,
+}
+
+/// Writes rows in batches.
+fn write(written: &mut SpilledRows, columns: &[Vector], len: usize) -> Result<()> {
+    let mut from = 0;
+    while from < len {
+        let count = VECTOR_SIZE.min(len - from);
+        let part: Vec<Vector> = columns.iter().map(|column| column.slice(from, count)).collect();
+        written.push(&part, count)?;
+        from += count;
+    }
+    Ok(())
+}
 
 struct ProbeLocal {
     core: CoreState,
@@ -137,10 +203,32 @@ enum Block {
 impl NestedLoopJoin {
     fn probe(&self, batch: &Batch, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
         let rows = self.core.rows()?;
-        if rows.len == 0 && self.core.drops_unmatched() {
+        let files = self.files.get().map_or(&[][..], Vec::as_slice);
+        if rows.len == 0 && files.is_empty() && self.core.drops_unmatched() {
             return Ok(Flow::Done);
         }
         self.core.begin(&mut local.core, batch.len());
+        if self.pairs(batch, rows, local, push)? == Flow::Done {
+            return Ok(Flow::Done);
+        }
+        for file in files {
+            let mut reader = file.reader();
+            self.core.flush(&mut local.core, push)?;
+            while let Some(stored) = reader.next()? {
+                let (len, reserved) = (stored.len(), self.context.budget.reserve(0)?);
+                let rows = BuildRows::new(&self.context, stored.into_columns(), len, false, reserved, 0)?;
+                let flow = self.pairs(batch, &rows, local, push)?;
+                let held = self.core.flush_with(&rows, &mut local.core, push)?;
+                if flow == Flow::Done || held == Flow::Done {
+                    return Ok(Flow::Done);
+                }
+            }
+        }
+        self.core.finish(&mut local.core, batch, push)
+    }
+
+    /// The pairs of a probe batch and stored rows.
+    fn pairs(&self, batch: &Batch, rows: &BuildRows, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
         let first_only = matches!(self.core.kind, ProbeKind::Semi | ProbeKind::Anti | ProbeKind::Mark);
         if rows.len < batch.len() {
             for row in 0..rows.len {
@@ -166,7 +254,7 @@ impl NestedLoopJoin {
                 }
             }
         }
-        self.core.finish(&mut local.core, batch, push)
+        Ok(Flow::More)
     }
 
     /// Evaluates the conditions on a block and takes the pairs that satisfy them.
@@ -216,6 +304,6 @@ impl NestedLoopJoin {
                 Block::BuildRow { row } => row as u32,
             };
         }
-        self.core.take_pairs(&mut local.core, batch, &local.probe_rows, &local.build_rows, push)
+        self.core.take_pairs_with(rows, &mut local.core, batch, &local.probe_rows, &local.build_rows, push)
     }
 }

@@ -91,8 +91,12 @@ fn wrong_state() -> Error {
 pub fn plan_asof_join(options: &JoinOptions, inequality: &Expr, context: &ExecContext) -> Result<JoinParts> {
     let inequality = as_inequality(inequality, options)
         .ok_or_else(|| Error::internal("an ASOF join without an inequality between its sides"))?;
-    let mut sides: Vec<(Expr, Expr)> =
-        options.keys.iter().map(|key| (key.left.clone(), key.right.clone())).collect();
+    // The probe side's first.
+    let of_key = |key: &super::hash_join::JoinKey| match options.build_left {
+        true => (key.right.clone(), key.left.clone()),
+        false => (key.left.clone(), key.right.clone()),
+    };
+    let mut sides: Vec<(Expr, Expr)> = options.keys.iter().map(of_key).collect();
     let keys = sides.len();
     sides.push((inequality.probe, inequality.build));
     plan(options, Mode::Nearest { keys }, sides, vec![inequality.op], &[], context)

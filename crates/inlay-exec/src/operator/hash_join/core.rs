@@ -173,7 +173,20 @@ impl Core {
         build_rows: &[u32],
         push: Push<'_>,
     ) -> Result<Flow> {
-        let build = self.rows()?;
+        self.take_pairs_with(self.rows()?, state, batch, probe_rows, build_rows, push)
+    }
+
+    /// The same with other stored rows than those of the join. What is held back of them is handed on by
+    /// [`Core::flush_with`] before others come.
+    pub fn take_pairs_with(
+        &self,
+        build: &BuildRows,
+        state: &mut CoreState,
+        batch: &Batch,
+        probe_rows: &[u32],
+        build_rows: &[u32],
+        push: Push<'_>,
+    ) -> Result<Flow> {
         if self.track {
             build.set_matched(build_rows);
         }
@@ -223,7 +236,12 @@ impl Core {
 
     /// Hands on what is held back.
     pub fn flush(&self, state: &mut CoreState, push: Push<'_>) -> Result<Flow> {
-        self.output.flush(&mut state.output, self.rows()?, push)
+        self.flush_with(self.rows()?, state, push)
+    }
+
+    /// Hands on what is held back of these stored rows.
+    pub fn flush_with(&self, rows: &BuildRows, state: &mut CoreState, push: Push<'_>) -> Result<Flow> {
+        self.output.flush(&mut state.output, rows, push)
     }
 
     /// Hands on probe rows alone, for Semi and Anti joins.

@@ -506,6 +506,35 @@ fn spilled_joins_of_all_kinds_agree_with_those_in_memory() {
     }
 }
 
+/// Without conditions each row meets each; only joins that tell which stored rows met one keep these in memory.
+#[test]
+fn nested_loops_keep_their_rows_in_files() {
+    use crate::spill::tests::{TestDirectory, context_with};
+    let draw = Draw { rows: 60, keys: 10, step: 1, nulls: 5, unique: false };
+    let random = &mut Random(21);
+    let (few, many) = (table(random, draw), table(random, Draw { rows: 700, ..draw }));
+    let (few, many) = (batches(random, &few), batches(random, &many));
+    let conditions = Conditions { keys: Vec::new(), less: false };
+    for (kind, build_left) in KINDS.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+        if build_left && matches!(kind, JoinKind::Mark(_) | JoinKind::Single) {
+            continue;
+        }
+        let (left, right) = if build_left { (&many, &few) } else { (&few, &many) };
+        let wanted = sorted(run(options(kind, build_left, &conditions), left, right));
+        for budget in [0, 10_000] {
+            let directory = TestDirectory::new();
+            let space = directory.space(None);
+            let context = context_with(budget, 2, &space);
+            let found = sorted(run_in(&context, options(kind, build_left, &conditions), left, right));
+            let is_tracked = build_left && kind != JoinKind::Inner || kind == JoinKind::Full;
+            if !(is_tracked && matches!(found, Err(Error::OutOfMemory { .. }))) {
+                assert!(found == wanted, "{kind:?}, build_left {build_left}, {budget} bytes");
+            }
+            assert_eq!((context.budget.used(), space.used()), (0, 0));
+        }
+    }
+}
+
 /// Rows of one key are no help from partitions: they are taken in blocks, by the kinds that can.
 #[test]
 fn skewed_builds_are_joined_in_blocks_or_fail_cleanly() {
