@@ -57,6 +57,14 @@ pub fn common_argument_type(a: &ArgType, b: &ArgType) -> Option<LogicalType> {
     common_type(&a.adapted_to(&b.ty), &b.adapted_to(&a.ty))
 }
 
+/// The same where a value of either comes out: an enum and a text, though it be a literal, meet in text.
+pub(crate) fn common_choice_type(a: &ArgType, b: &ArgType) -> Option<LogicalType> {
+    match (&a.ty, &b.ty) {
+        (Enum(_), Varchar) | (Varchar, Enum(_)) => Some(Varchar),
+        _ => common_argument_type(a, b),
+    }
+}
+
 /// How far `to` is from `from` for overload resolution: 0 for the same type. `None`: no implicit cast.
 pub(crate) fn implicit_cost(from: &LogicalType, to: &LogicalType) -> Option<u32> {
     if from == to {

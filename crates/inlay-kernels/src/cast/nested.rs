@@ -11,7 +11,9 @@ use inlay_types::{Error, LogicalType, Result, Value, Vector, bit};
 
 /// Whether this file knows the cast; `None` when neither type is one of its own.
 pub(super) fn can_cast_special(from: &LogicalType, to: &LogicalType) -> Option<bool> {
-    use LogicalType::{Array, Bit, Enum, Json, List, Map, Struct, Union, Uuid, Varchar};
+    use LogicalType::{
+        Array, Bit, Blob, Boolean, Double, Enum, Json, List, Map, Real, Struct, Union, Uuid, Varchar,
+    };
     Some(match (from, to) {
         (Array(_, a), Array(_, b)) if a != b => false,
         (List(a) | Array(a, _), List(b) | Array(b, _)) => can_cast(a, b),
@@ -21,6 +23,7 @@ pub(super) fn can_cast_special(from: &LogicalType, to: &LogicalType) -> Option<b
         (Varchar, to) if is_special(to) => true,
         (from, Varchar) if is_special(from) => true,
         (from, Bit) | (Bit, from) if from.is_integer() => true,
+        (Blob | Boolean | Real | Double, Bit) | (Bit, Blob | Boolean | Real | Double) => true,
         (Json, _) | (_, Json) => true,
         (from, Union(members)) => members.iter().any(|member| can_cast(from, &member.ty)),
         (from, to) if is_special(from) || is_special(to) => {
@@ -184,9 +187,19 @@ pub(super) fn cast_special(value: &Value, to: &LogicalType) -> Result<Value> {
     }
     match (value, to) {
         (Value::Enum { .. }, _) => from_text(&value.to_string(), to),
-        (Value::Bit(bits), _) => bits_to_integer(bits, to).ok_or_else(|| invalid(value, to)),
+        (Value::Bit(bits), _) => from_bits(bits, to).ok_or_else(|| invalid(value, to)),
+        (Value::Blob(bytes), LogicalType::Bit) if bytes.is_empty() => Err(invalid(value, to)),
+        (Value::Blob(bytes), LogicalType::Bit) => {
+            let is_set = |index: usize| bytes[index / 8] >> (7 - index % 8) & 1 == 1;
+            Ok(Value::Bit(bit::from_bits(bytes.len() * 8, is_set)))
+        }
         (_, LogicalType::Bit) => {
-            let stored = value.as_i128().ok_or_else(|| invalid(value, to))?;
+            let stored = match value {
+                Value::Boolean(truth) => i128::from(*truth),
+                Value::Real(number) => i128::from(number.to_bits()),
+                Value::Double(number) => i128::from(number.to_bits()),
+                _ => value.as_i128().ok_or_else(|| invalid(value, to))?,
+            };
             let width = value.logical_type().physical().size() * 8;
             Ok(Value::Bit(bit::from_bits(width, |index| stored >> (width - 1 - index) & 1 == 1)))
         }
@@ -208,13 +221,28 @@ pub(super) fn cast_special(value: &Value, to: &LogicalType) -> Result<Value> {
     }
 }
 
-fn bits_to_integer(bits: &[u8], to: &LogicalType) -> Option<Value> {
+fn from_bits(bits: &[u8], to: &LogicalType) -> Option<Value> {
     let count = bit::len(bits);
+    if *to == LogicalType::Blob {
+        // The first byte has what does not fill a byte.
+        let skipped = (8 - count % 8) % 8;
+        let is_set = |place: usize| place >= skipped && bit::get(bits, place - skipped);
+        let byte =
+            |at: usize| (at * 8..at * 8 + 8).fold(0, |byte, place| byte << 1 | u8::from(is_set(place)));
+        return Some(Value::Blob((0..count.div_ceil(8)).map(byte).collect()));
+    }
     let width = to.physical().size() * 8;
     if count > width {
         return None;
     }
     let word = (0..count).fold(0u128, |word, index| word << 1 | u128::from(bit::get(bits, index)));
+    match to {
+        LogicalType::Boolean if word <= 1 => return Some(Value::Boolean(word == 1)),
+        LogicalType::Boolean => return None,
+        LogicalType::Real => return Some(Value::Real(f32::from_bits(word as u32))),
+        LogicalType::Double => return Some(Value::Double(f64::from_bits(word as u64))),
+        _ => {}
+    }
     // A full-width string of bits is the number's two's complement.
     let is_signed = matches!(
         to,

@@ -3,7 +3,7 @@
 use super::columns::{Column, TextColumn, computed_rows};
 use crate::apply::joint_validity;
 use crate::arithmetic::kernel;
-use crate::coercion::common_argument_type;
+use crate::coercion::common_choice_type;
 use crate::compare::SqlOrd;
 use crate::function::Volatility;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved};
@@ -106,7 +106,7 @@ fn resolve(args: &[ArgType], greatest: bool) -> Option<Resolved> {
     let first = args.first()?;
     let mut meeting = first.clone();
     for arg in &args[1..] {
-        let ty = common_argument_type(&meeting, arg)?;
+        let ty = common_choice_type(&meeting, arg)?;
         // As soon as one argument is no literal, neither is what they meet in.
         let is_literal = meeting.is_literal && arg.is_literal && ty == meeting.ty;
         meeting = ArgType { is_literal, ..ArgType::of(ty) };

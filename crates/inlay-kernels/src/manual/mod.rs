@@ -4,6 +4,7 @@
 //! executor turns into something else (COALESCE, table functions) is described in the tables here.
 
 mod forms;
+pub mod parameters;
 
 use crate::function::{NullHandling, Volatility};
 use crate::{aggregates, functions, windows};

@@ -4,10 +4,11 @@ use super::coerce::{arg_type, concrete, without_null_columns};
 use super::constants::constant_list;
 use super::scope::Phase;
 use super::{AggregateFrame, Binder};
-use crate::parser::ast::{self, FunctionCall, Pos, SortOrder};
+use crate::parser::ast::{self, FunctionCall, Ident, Pos, SortOrder};
 use crate::plan::{AggregateExpr, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
 use inlay_kernels::AggregateFunction;
+use inlay_kernels::manual::parameters::parameter_names;
 use inlay_kernels::registry::{
     constant_arguments, function_names, is_aggregate, is_window, resolve_aggregate, scalar_exists,
 };
@@ -23,9 +24,9 @@ impl Binder<'_> {
         if let Some(nested) = self.nested_call(&name, call, pos)? {
             return Ok(nested);
         }
-        if let Some((argument, _)) = call.named.first().filter(|_| name != "unnest") {
-            let message = format!("function {name} takes no named arguments");
-            return Err(self.at(Error::bind(message), argument.pos));
+        if !call.named.is_empty() && name != "unnest" {
+            let ordered = self.with_ordered_arguments(call)?;
+            return self.function_call(&ordered, pos);
         }
         if super::grouping::is_grouping(&name) {
             return self.grouping_call(call, pos);
@@ -69,6 +70,52 @@ impl Binder<'_> {
             return self.extract(field, input.clone(), pos);
         }
         self.call(&name, args, pos)
+    }
+
+    /// A call with its named arguments where they stand without names.
+    pub(super) fn with_ordered_arguments(&self, call: &FunctionCall) -> Result<FunctionCall> {
+        let name = call.name.value.to_lowercase();
+        let count = call.arguments.len() + call.named.len();
+        let mut known: Vec<&str> = Vec::new();
+        for names in parameter_names(&name) {
+            known.extend(names.clone());
+            let names: Vec<&str> = names.skip(call.arguments.len()).collect();
+            let place = |(given, _): &(Ident, ast::Expr)| {
+                names.iter().position(|name| name.eq_ignore_ascii_case(&given.value))
+            };
+            let places: Vec<usize> = call.named.iter().filter_map(place).collect();
+            let mut taken = places.clone();
+            taken.sort_unstable();
+            taken.dedup();
+            if taken.len() != names.len() || call.arguments.len() + names.len() != count {
+                continue;
+            }
+            let mut ordered = FunctionCall { named: Vec::new(), ..call.clone() };
+            let mut order: Vec<usize> = (0..places.len()).collect();
+            order.sort_unstable_by_key(|&index| places[index]);
+            ordered.arguments.extend(order.into_iter().map(|index| call.named[index].1.clone()));
+            return Ok(ordered);
+        }
+        let Some((argument, _)) = call.named.first() else { return Ok(call.clone()) };
+        let message = match known.as_slice() {
+            [] => format!("function {name} takes no named arguments"),
+            known => {
+                let mut shown: Vec<&str> = Vec::new();
+                known.iter().for_each(|name| {
+                    if !shown.contains(name) {
+                        shown.push(name)
+                    }
+                });
+                let given: Vec<&str> = call.named.iter().map(|(name, _)| name.value.as_str()).collect();
+                format!(
+                    "no function {name} takes {} argument(s) with the names {}; its parameters are {}",
+                    count,
+                    given.join(", "),
+                    shown.join(", ")
+                )
+            }
+        };
+        Err(self.at(Error::bind(message), argument.pos))
     }
 
     pub(super) fn undefined_function(&self, written: &str) -> Error {

@@ -25,6 +25,43 @@ pub(super) fn spelled(name: &str, call: &FunctionCall) -> Option<Expr> {
             let end = build.call("greatest", vec![end, build.number(0)]);
             build.call("list_slice", vec![list.clone(), build.number(1), end])
         }
+        ("array_remove", [list, value]) => {
+            let stays = build.binary(BinaryOp::DistinctFrom, build.column(ELEMENT), value.clone());
+            build.call("list_filter", vec![list.clone(), lambda(build, stays)])
+        }
+        ("array_replace", [list, from, to]) => {
+            let is_it = build.binary(BinaryOp::NotDistinctFrom, build.column(ELEMENT), from.clone());
+            let value = build.expr(ExprKind::Case {
+                operand: None,
+                branches: vec![(is_it, to.clone())],
+                otherwise: Some(Box::new(build.column(ELEMENT))),
+            });
+            build.call("list_transform", vec![list.clone(), lambda(build, value)])
+        }
+        ("array_positions", [list, value]) => {
+            let len = build.call("len", vec![list.clone()]);
+            let at = build.call("list_extract", vec![list.clone(), build.column(ELEMENT)]);
+            let is_it = build.binary(BinaryOp::NotDistinctFrom, at, value.clone());
+            let places = build.call("generate_series", vec![build.number(1), len]);
+            build.call("list_filter", vec![places, lambda(build, is_it)])
+        }
+        ("array_upper", [list, dimension]) => {
+            let len = build.call("len", vec![dimension_of(build, list, dimension)?]);
+            build.call("nullif", vec![len, build.number(0)])
+        }
+        ("array_lower", [list, dimension]) => {
+            let len = build.call("len", vec![dimension_of(build, list, dimension)?]);
+            let is_there = build.binary(BinaryOp::Greater, len, build.number(0));
+            build.expr(ExprKind::Case {
+                operand: None,
+                branches: vec![(is_there, build.number(1))],
+                otherwise: None,
+            })
+        }
+        ("jsonb_extract_path" | "jsonb_extract_path_text", [document, keys @ ..]) if !keys.is_empty() => {
+            let name = if name.ends_with("_text") { "#>>" } else { "#>" };
+            build.call(name, vec![document.clone(), build.call("list_value", keys.to_vec())])
+        }
         ("to_ascii", [text] | [text, _]) => build.call("strip_accents", vec![text.clone()]),
         ("timeofday", []) => {
             let format = build.text("%a %b %d %H:%M:%S.%f %Y %Z");
@@ -51,6 +88,22 @@ pub(super) fn spelled(name: &str, call: &FunctionCall) -> Option<Expr> {
         }
         _ => return None,
     })
+}
+
+/// A name that no column has.
+const ELEMENT: &str = "\u{1}element";
+
+fn lambda(build: Build, body: Expr) -> Expr {
+    build.expr(ExprKind::Lambda { params: vec![build.ident(ELEMENT)], body: Box::new(body) })
+}
+
+/// The list of a dimension, which is written as a number: 2 is the first element of the list.
+fn dimension_of(build: Build, list: &Expr, dimension: &Expr) -> Option<Expr> {
+    const DIMENSIONS_MAX: usize = 6;
+    let ExprKind::Literal(Literal::Number(number)) = &dimension.kind else { return None };
+    let number = number.parse::<usize>().ok().filter(|number| (1..=DIMENSIONS_MAX).contains(number))?;
+    let inner = |list: Expr, _| build.call("list_extract", vec![list, build.number(1)]);
+    Some((1..number).fold(list.clone(), inner))
 }
 
 fn truth(build: Build) -> Expr {

@@ -67,9 +67,9 @@ impl Binder<'_> {
 
     fn window_parts(&mut self, call: &WindowCall, pos: Pos) -> Result<WindowExpr> {
         let name = call.call.name.value.to_lowercase();
-        if let Some((argument, _)) = call.call.named.first() {
-            let message = format!("function {name} takes no named arguments");
-            return Err(self.at(Error::bind(message), argument.pos));
+        if !call.call.named.is_empty() {
+            let ordered = WindowCall { call: self.with_ordered_arguments(&call.call)?, ..call.clone() };
+            return self.window_parts(&ordered, pos);
         }
         let counted = if is_aggregate(&name) { None } else { count_if(&name, &call.call) };
         let mut window = match &counted {

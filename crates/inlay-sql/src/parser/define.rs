@@ -3,7 +3,7 @@
 use super::Reader;
 use super::ast::{
     AlterAction, AlterSequence, ColumnDef, ColumnOrigin, ConstraintKind, CreateIndex, CreateSequence,
-    CreateTable, CreateView, Deferral, Expr, ExprKind, Ident, OnExisting, Pos, ReferenceAction,
+    CreateTable, CreateView, Deferral, Expr, ExprKind, Ident, Literal, OnExisting, Pos, ReferenceAction,
     SequenceOptions, StatementKind, TableConstraint,
 };
 use super::convert::{Context, unsupported};
@@ -141,12 +141,20 @@ impl Context<'_, '_> {
         for constraint in create.constraints {
             constraints.push(self.constraint(constraint, name.pos())?);
         }
+        let mut query = create.query.map(|query| self.query(*query)).transpose()?;
+        if let Some(query) = &mut query
+            && create.with_data.is_some_and(|said| !said.data)
+        {
+            // WITH NO DATA: its columns alone.
+            let none = Expr { kind: ExprKind::Literal(Literal::Number("0".to_string())), pos: name.pos() };
+            (query.limit, query.limit_percent) = (Some(none), false);
+        }
         Ok(CreateTable {
             on_existing: on_existing(create.or_replace, create.if_not_exists),
             temporary: create.temporary,
             columns,
             constraints,
-            query: create.query.map(|query| self.query(*query)).transpose()?,
+            query,
             name,
         })
     }

@@ -454,6 +454,7 @@ impl Rewriter {
     /// FROM that begins a query gets `SELECT *` in front, unless its SELECT comes later.
     fn from(&mut self, index: usize) {
         let before = self.before(0).clone();
+        let is_macro = keyword(&before) == Keyword::TABLE && keyword(self.before(1)) == Keyword::AS;
         let level = self.level();
         let begins = level.clause == Clause::Start
             && match keyword(&before) {
@@ -461,7 +462,7 @@ impl Rewriter {
                 Keyword::AS | Keyword::EXPLAIN | Keyword::ANALYZE | Keyword::DESCRIBE => true,
                 Keyword::UNION | Keyword::ALL | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::NAME => true,
                 _ if is_word(&before, "SUMMARIZE") => true,
-                _ if level.first == Keyword::INSERT => true,
+                _ if level.first == Keyword::INSERT || is_macro => true,
                 _ => before == Token::RParen && matches!(level.first, Keyword::WITH | Keyword::EXPLAIN),
             };
         level.clause = Clause::From;

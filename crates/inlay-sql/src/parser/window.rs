@@ -20,6 +20,18 @@ pub(super) type NamedWindows = Vec<(String, WindowSpec)>;
 /// In a base name: what is before it is an exclusion. No name holds it, because it ends every C string.
 const EXCLUSION_MARK: char = '\0';
 
+/// The null treatment behind an argument, which the crate takes for that of the call at the argument's end.
+fn take_treatment(mut argument: &mut ast::Expr) -> Option<ast::NullTreatment> {
+    loop {
+        match argument {
+            ast::Expr::Function(call) if call.over.is_none() => return call.null_treatment.take(),
+            ast::Expr::BinaryOp { right, .. } => argument = right,
+            ast::Expr::UnaryOp { expr, .. } => argument = expr,
+            _ => return None,
+        }
+    }
+}
+
 impl Context<'_, '_> {
     /// Runs `inner` with the windows of a WINDOW clause.
     pub(super) fn with_windows<T>(
@@ -87,6 +99,12 @@ impl Context<'_, '_> {
                 }
                 _ => true,
             });
+            if treatment.is_none()
+                && let Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(last))) =
+                    list.args.last_mut()
+            {
+                treatment = take_treatment(last);
+            }
         }
         let over = match over {
             ast::WindowType::NamedWindow(name) => self.named_window(&name)?,

@@ -26,7 +26,7 @@ pub(crate) mod uuids;
 pub(crate) mod vectors;
 
 use crate::arithmetic::kernel;
-use crate::coercion::common_argument_type;
+use crate::coercion::{common_argument_type, common_choice_type};
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved};
 use inlay_types::{Error, LogicalType, Result};
 
@@ -65,7 +65,7 @@ fn meeting_type<'a>(args: impl IntoIterator<Item = &'a ArgType>) -> Option<Logic
     let Some(first) = args.next() else { return Some(LogicalType::Null) };
     let mut meeting = first.clone();
     for arg in args {
-        let ty = common_argument_type(&meeting, arg)?;
+        let ty = common_choice_type(&meeting, arg)?;
         let is_literal = meeting.is_literal && arg.is_literal && ty == meeting.ty;
         meeting = ArgType { is_literal, ..ArgType::of(ty) };
     }

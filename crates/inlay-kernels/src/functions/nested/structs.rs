@@ -79,6 +79,9 @@ pub(super) fn named_fields(function: &str, args: &[ArgType]) -> Result<Vec<Field
 }
 
 fn resolve_pack(args: &[ArgType], _: &ResolveOptions) -> Result<Option<Resolved>> {
+    if args.is_empty() {
+        return Err(Error::bind("a STRUCT has at least one field: {'a': 1}, struct_pack(a := 1)"));
+    }
     Ok(pack(named_fields("struct_pack", args)?))
 }
 
