@@ -159,3 +159,51 @@ fn other_connections_see_what_is_committed_and_no_temporary_objects() {
     one.execute("COMMIT").unwrap();
     assert!(other.execute("COMMIT").is_err());
 }
+
+/// Keys that are left to COMMIT hold in the file and over its log, and two connections cannot both take one.
+#[test]
+fn deferred_keys_hold_in_files_and_between_connections() {
+    let folder = Folder::new("deferred");
+    let path = folder.path("d.inlay");
+    let count = |connection: &Connection| {
+        let answer = connection.execute("SELECT count(*) || '|' || count(DISTINCT k) FROM t").unwrap();
+        answer.value(0, 0).unwrap().to_string()
+    };
+    let open = || Database::open(&path, &[]).unwrap();
+    {
+        let database = open();
+        let connection = database.connect();
+        connection
+            .execute("CREATE TABLE t (k INTEGER PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, v INTEGER)")
+            .unwrap();
+        connection.execute("INSERT INTO t SELECT range, range FROM range(1000)").unwrap();
+        connection.execute("CHECKPOINT").unwrap();
+        // In the log with rows that shared a key in between.
+        for sql in ["BEGIN", "UPDATE t SET k = 5", "UPDATE t SET k = v + 1", "COMMIT"] {
+            connection.execute(sql).unwrap();
+        }
+        std::fs::copy(&path, folder.path("copy.inlay")).unwrap();
+        for entry in std::fs::read_dir(&folder.0).unwrap() {
+            let from = entry.unwrap().path();
+            let name = from.file_name().unwrap().to_str().unwrap().to_string();
+            if name.starts_with("d.inlay") {
+                std::fs::copy(&from, folder.path(&name.replacen("d.inlay", "copy.inlay", 1))).unwrap();
+            }
+        }
+        let copy = Database::open(&folder.path("copy.inlay"), &[]).unwrap();
+        assert_eq!(count(&copy.connect()), "1000|1000");
+    }
+    let database = open();
+    let (one, other) = (database.connect(), database.connect());
+    assert_eq!(count(&one), "1000|1000");
+    one.execute("BEGIN").unwrap();
+    other.execute("BEGIN").unwrap();
+    one.execute("INSERT INTO t VALUES (5000, 1)").unwrap();
+    other.execute("INSERT INTO t VALUES (5000, 2)").unwrap();
+    one.execute("COMMIT").unwrap();
+    let error = other.execute("COMMIT").err().unwrap();
+    assert_eq!(error.sqlstate(), "40001", "{error}");
+    let error = other.execute("INSERT INTO t VALUES (1000, 0)").err().unwrap();
+    assert_eq!(error.sqlstate(), "23505", "{error}");
+    assert_eq!(count(&other), "1001|1001");
+}
