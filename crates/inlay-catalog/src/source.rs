@@ -63,6 +63,11 @@ pub trait TableSource: Send + Sync + fmt::Debug {
     fn is_literal(&self) -> bool {
         false
     }
+    /// Whether rows may be read when the statement that names the source is over: not if the host may change them
+    /// meanwhile, if reading leaves notes, or if it needs what only the thread of the statement has.
+    fn may_wait(&self) -> bool {
+        false
+    }
     /// Starts a scan.
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>>;
 }

@@ -6,128 +6,234 @@
 //!
 //! When the source is exhausted, each operator in turn may have rows that it held back ([`Operator::rest`]), which then
 //! are the source for the operators behind it.
+//!
+//! A [`Drive`] can be left between morsels and gone on with later: a seat keeps what its worker had, and any thread may
+//! take it. That is how rows are computed while they are read.
 
 use crate::context::ExecContext;
 use crate::pipeline::{Flow, LocalState, Morsel, Operator, Pipeline, Sink, Source};
 use crate::profile::{PipelineProfile, Stage};
 use crate::progress::QueryProgress;
 use inlay_types::{Batch, Result};
+use parking_lot::Mutex;
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Runs one pipeline to its end. With a profile, counts rows and time of each stage.
 pub fn run(pipeline: &Pipeline, context: &ExecContext, profile: Option<&PipelineProfile>) -> Result<()> {
-    run_counted(pipeline, context, profile, None)
+    run_observed(pipeline, context, Observers { profile, counter: None })
 }
 
-/// Runs one pipeline to its end and counts the morsels of its source.
-pub fn run_counted(
-    pipeline: &Pipeline,
-    context: &ExecContext,
-    profile: Option<&PipelineProfile>,
-    counter: Option<&QueryProgress>,
-) -> Result<()> {
-    let progress = Progress { done: AtomicBool::new(false), morsels: AtomicUsize::new(0) };
-    let whole =
-        Stretch { source: &*pipeline.source, operators: &pipeline.operators, first: 0, base: 0, counter };
-    whole.run(pipeline, context, &progress, profile)?;
-    for (index, operator) in pipeline.operators.iter().enumerate() {
-        if progress.done.load(Ordering::Relaxed) {
-            break;
-        }
-        if let Some(rest) = operator.rest(context)? {
-            let (first, base) = (index + 1, progress.morsels.load(Ordering::Relaxed));
-            let operators = &pipeline.operators[first..];
-            Stretch { source: &*rest, operators, first, base, counter: None }
-                .run(pipeline, context, &progress, profile)?;
-        }
-    }
-    context.interrupt.check()?;
-    match profile {
-        None => pipeline.sink.finalize(context),
-        Some(profile) => profile.timed_finalize(|| pipeline.sink.finalize(context)),
-    }
+/// Runs one pipeline to its end.
+pub fn run_observed(pipeline: &Pipeline, context: &ExecContext, observers: Observers<'_>) -> Result<()> {
+    let mut drive = Drive::start(pipeline.clone(), context, observers.counter)?;
+    while !drive.go(context, observers, &|| false)? {}
+    drive.finish(context, observers.profile)
 }
 
-/// What the workers of a pipeline tell each other.
-struct Progress {
+/// Who is told what a running pipeline does.
+#[derive(Clone, Copy, Default)]
+pub struct Observers<'a> {
+    /// Rows and time of each stage.
+    pub profile: Option<&'a PipelineProfile>,
+    /// Morsels of the pipeline's source.
+    pub counter: Option<&'a QueryProgress>,
+}
+
+/// A pipeline under way.
+pub struct Drive {
+    pipeline: Pipeline,
+    /// The pipeline's source, or what an operator held back.
+    source: Arc<dyn Source>,
+    /// The source's number among the stages: operators from here on are behind it.
+    first: usize,
+    /// Added to the source's morsel numbers.
+    base: usize,
+    /// What each worker has.
+    seats: Vec<Mutex<Seat>>,
+    /// The operator that is asked next for rows that it held back.
+    next_operator: usize,
     /// Nobody wants more.
     done: AtomicBool,
     /// The morsels begun have numbers below this.
     morsels: AtomicUsize,
 }
 
-/// A pipeline, or what is behind an operator that has rows left.
-struct Stretch<'a> {
-    source: &'a dyn Source,
-    operators: &'a [Arc<dyn Operator>],
-    /// The source's number among the stages.
-    first: usize,
-    /// Added to the source's morsel numbers.
-    base: usize,
-    /// Told of each morsel.
-    counter: Option<&'a QueryProgress>,
+enum Seat {
+    Free,
+    Taken(Worker),
+    /// Its worker is through with the source.
+    Left,
 }
 
-impl Stretch<'_> {
-    fn run(
-        &self,
-        pipeline: &Pipeline,
-        context: &ExecContext,
-        progress: &Progress,
-        profile: Option<&PipelineProfile>,
-    ) -> Result<()> {
+/// What one worker has in every stage.
+struct Worker {
+    source: LocalState,
+    operators: Vec<LocalState>,
+    sink: RefCell<LocalState>,
+    /// Measured only with a profile.
+    stages: Option<Vec<Stage>>,
+}
+
+impl Drive {
+    /// Starts the source; no row is read yet.
+    pub fn start(pipeline: Pipeline, context: &ExecContext, counter: Option<&QueryProgress>) -> Result<Self> {
+        let mut drive = Self {
+            source: Arc::clone(&pipeline.source),
+            pipeline,
+            first: 0,
+            base: 0,
+            seats: Vec::new(),
+            next_operator: 0,
+            done: AtomicBool::new(false),
+            morsels: AtomicUsize::new(0),
+        };
+        drive.start_source(context, counter)?;
+        Ok(drive)
+    }
+
+    fn start_source(&mut self, context: &ExecContext, counter: Option<&QueryProgress>) -> Result<()> {
         let morsels = self.source.start(context)?;
-        let workers = context.threads.min(morsels).max(1);
-        if let Some(counter) = self.counter {
+        if let Some(counter) = counter {
             counter.expect_morsels(morsels);
         }
-        if morsels == 0 {
-            return Ok(());
-        }
-        context.pool.parallel(context.threads, workers, |_| {
-            context.limited(|| work(self, pipeline, context, progress, profile))
-        })
+        let workers = context.threads.max(1).min(morsels);
+        self.seats = (0..workers).map(|_| Mutex::new(Seat::Free)).collect();
+        Ok(())
     }
-}
 
-/// One worker's loop.
-fn work(
-    stretch: &Stretch<'_>,
-    pipeline: &Pipeline,
-    context: &ExecContext,
-    progress: &Progress,
-    profile: Option<&PipelineProfile>,
-) -> Result<()> {
-    let (operators, done) = (stretch.operators, &progress.done);
-    let mut source_local = stretch.source.local();
-    let mut locals: Vec<LocalState> = operators.iter().map(|operator| operator.local()).collect();
-    let sink_local = std::cell::RefCell::new(pipeline.sink.local());
-    let mut stages = profile.map(|p| vec![Stage::default(); p.stage_count()]);
-    while !done.load(Ordering::Relaxed) {
+    /// Goes on until `pauses` says so, which is asked before each morsel, or until the sink has all rows. Returns
+    /// whether it has.
+    pub fn go(
+        &mut self,
+        context: &ExecContext,
+        observers: Observers<'_>,
+        pauses: &(dyn Fn() -> bool + Sync),
+    ) -> Result<bool> {
+        loop {
+            let drive = &*self;
+            context.pool.parallel(context.threads, drive.seats.len(), |seat| {
+                context.limited(|| drive.work(&drive.seats[seat], context, observers, pauses))
+            })?;
+            let is_through = self.seats.iter_mut().all(|seat| matches!(seat.get_mut(), Seat::Left));
+            if !is_through && !self.done.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            if is_through && !self.next_source(context)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Takes what the next operator held back as the source; `false` when no operator held back anything.
+    fn next_source(&mut self, context: &ExecContext) -> Result<bool> {
+        while self.next_operator < self.pipeline.operators.len() && !self.done.load(Ordering::Relaxed) {
+            let index = self.next_operator;
+            self.next_operator += 1;
+            if let Some(rest) = self.pipeline.operators[index].rest(context)? {
+                self.source = rest;
+                self.first = index + 1;
+                self.base = self.morsels.load(Ordering::Relaxed);
+                self.start_source(context, None)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The sink has all rows.
+    pub fn finish(self, context: &ExecContext, profile: Option<&PipelineProfile>) -> Result<()> {
         context.interrupt.check()?;
+        match profile {
+            None => self.pipeline.sink.finalize(context),
+            Some(profile) => profile.timed_finalize(|| self.pipeline.sink.finalize(context)),
+        }
+    }
+
+    fn operators(&self) -> &[Arc<dyn Operator>] {
+        &self.pipeline.operators[self.first..]
+    }
+
+    fn worker(&self, profile: Option<&PipelineProfile>) -> Worker {
+        Worker {
+            source: self.source.local(),
+            operators: self.operators().iter().map(|operator| operator.local()).collect(),
+            sink: RefCell::new(self.pipeline.sink.local()),
+            stages: profile.map(|profile| vec![Stage::default(); profile.stage_count()]),
+        }
+    }
+
+    /// One worker's loop.
+    fn work(
+        &self,
+        seat: &Mutex<Seat>,
+        context: &ExecContext,
+        observers: Observers<'_>,
+        pauses: &(dyn Fn() -> bool + Sync),
+    ) -> Result<()> {
+        let mut seat = seat.lock();
+        let mut worker = match std::mem::replace(&mut *seat, Seat::Left) {
+            Seat::Free => self.worker(observers.profile),
+            Seat::Taken(worker) => worker,
+            Seat::Left => return Ok(()),
+        };
+        // What an operator held back is not counted again.
+        let counter = observers.counter.filter(|_| self.first == 0);
+        while !self.done.load(Ordering::Relaxed) {
+            if pauses() {
+                *seat = Seat::Taken(worker);
+                return Ok(());
+            }
+            context.interrupt.check()?;
+            let Some(mut flow) = self.morsel(&mut worker, context, counter)? else { break };
+            if self.flush(&mut worker)? == Flow::Done {
+                flow = Flow::Done;
+            }
+            if self.pipeline.sink.end_morsel(worker.sink.get_mut())? == Flow::Done {
+                flow = Flow::Done;
+            }
+            if flow == Flow::Done {
+                self.done.store(true, Ordering::Relaxed);
+            }
+        }
+        if let (Some(profile), Some(stages)) = (observers.profile, worker.stages) {
+            profile.add(&stages);
+        }
+        self.pipeline.sink.combine(worker.sink.into_inner())
+    }
+
+    /// Takes one morsel and pushes its batches; `None` when there are no more.
+    fn morsel(
+        &self,
+        worker: &mut Worker,
+        context: &ExecContext,
+        counter: Option<&QueryProgress>,
+    ) -> Result<Option<Flow>> {
+        let Worker { source, operators: locals, sink: sink_local, stages } = worker;
         let mut flow = Flow::More;
         let started = std::time::Instant::now();
         let mut downstream = 0;
-        let morsel = stretch.source.run_morsel(
-            &mut source_local,
+        let morsel = self.source.run_morsel(
+            source,
             &mut |number| {
-                if let Some(counter) = stretch.counter {
+                if let Some(counter) = counter {
                     counter.take_morsel();
                 }
-                let number = stretch.base + number;
-                progress.morsels.fetch_max(number + 1, Ordering::Relaxed);
-                pipeline.sink.start_morsel(number, &mut sink_local.borrow_mut());
+                let number = self.base + number;
+                self.morsels.fetch_max(number + 1, Ordering::Relaxed);
+                self.pipeline.sink.start_morsel(number, &mut sink_local.borrow_mut());
             },
             &mut |batch| {
                 let mut push = |batch: Batch| {
                     let mut sink_local = sink_local.borrow_mut();
-                    let mut chain = Chain { sink: &*pipeline.sink, sink_local: &mut sink_local, spent: 0 };
-                    if let Some(stages) = &mut stages {
-                        stages[stretch.first].rows += batch.len() as u64;
+                    let mut chain =
+                        Chain { sink: &*self.pipeline.sink, sink_local: &mut sink_local, spent: 0 };
+                    if let Some(stages) = stages {
+                        stages[self.first].rows += batch.len() as u64;
                     }
-                    let later = stages.as_mut().map(|s| &mut s[stretch.first + 1..]);
-                    flow = chain.push(operators, &mut locals, later, batch)?;
+                    let later = stages.as_mut().map(|s| &mut s[self.first + 1..]);
+                    flow = chain.push(self.operators(), locals, later, batch)?;
                     downstream += chain.spent;
                     Ok(flow)
                 };
@@ -142,18 +248,21 @@ fn work(
                 Ok(Flow::More)
             },
         )?;
-        if let Some(stages) = &mut stages {
-            stages[stretch.first].nanos += (started.elapsed().as_nanos() as u64).saturating_sub(downstream);
+        if let Some(stages) = stages {
+            stages[self.first].nanos += (started.elapsed().as_nanos() as u64).saturating_sub(downstream);
         }
-        if morsel == Morsel::Exhausted {
-            break;
-        }
-        let mut sink_local = sink_local.borrow_mut();
+        Ok((morsel == Morsel::Pushed).then_some(flow))
+    }
+
+    /// Pushes what the operators hold back of the morsel.
+    fn flush(&self, worker: &mut Worker) -> Result<Flow> {
+        let Worker { operators: locals, sink, stages, .. } = worker;
+        let operators = self.operators();
+        let mut flow = Flow::More;
         for index in 0..operators.len() {
             let (before, after) = locals.split_at_mut(index + 1);
-            let mut chain = Chain { sink: &*pipeline.sink, sink_local: &mut sink_local, spent: 0 };
-            let (rest, stage) = (&operators[index + 1..], stretch.first + index + 1);
-            let stages = &mut stages;
+            let mut chain = Chain { sink: &*self.pipeline.sink, sink_local: sink.get_mut(), spent: 0 };
+            let (rest, stage) = (&operators[index + 1..], self.first + index + 1);
             let flushed = operators[index].flush(&mut before[index], &mut |batch| {
                 let later = stages.as_mut().map(|s| {
                     s[stage].rows += batch.len() as u64;
@@ -165,17 +274,8 @@ fn work(
                 flow = Flow::Done;
             }
         }
-        if pipeline.sink.end_morsel(&mut sink_local)? == Flow::Done {
-            flow = Flow::Done;
-        }
-        if flow == Flow::Done {
-            done.store(true, Ordering::Relaxed);
-        }
+        Ok(flow)
     }
-    if let (Some(profile), Some(stages)) = (profile, stages) {
-        profile.add(&stages);
-    }
-    pipeline.sink.combine(sink_local.into_inner())
 }
 
 /// The end of the chain that a batch is pushed through.

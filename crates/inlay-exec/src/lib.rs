@@ -10,6 +10,7 @@
 //! - [`expression`]: bound expressions compiled to programs of kernel calls.
 //! - `operator`: one folder or file per physical operator.
 //! - [`spill`]: temporary files for what does not fit into memory.
+//! - `run`: all rows of a query at once; `stream`: rows that are computed while they are read.
 //! - `planner`: lowers a logical plan to pipelines.
 //!
 //! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014.
@@ -27,9 +28,11 @@ pub mod profile;
 mod progress;
 mod run;
 pub mod spill;
+mod stream;
 
 pub use context::ExecContext;
 pub use pool::WorkerPool;
 pub use progress::{Progress, QueryProgress};
 pub use run::{Analysis, analyze, execute, execute_into};
 pub use spill::TempSpace;
+pub use stream::{RowStream, stream};

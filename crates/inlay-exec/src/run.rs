@@ -1,13 +1,13 @@
 //! Running a query: lower, drive the pipelines, hand over the batches.
 
 use crate::context::ExecContext;
-use crate::driver;
+use crate::driver::{self, Observers};
 use crate::operator::materialize::RowBuffer;
 use crate::pipeline::{Pipeline, Sink};
 use crate::planner::{PhysicalPlan, Planner, RESULT_NODE};
 use crate::profile::PipelineProfile;
-use inlay_sql::plan::ColumnId;
 use inlay_sql::plan::statement::Query;
+use inlay_sql::plan::{ColumnId, Columns};
 use inlay_types::{Batch, Error, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,17 +56,27 @@ pub fn execute_into(
 
 /// Runs pipelines one after the other, and says how far they are.
 fn drive(pipelines: Vec<Pipeline>, query: &Query, context: &ExecContext) -> Result<()> {
-    let rows_of = |pipeline: &Pipeline| {
-        let estimate = pipeline.nodes.first().and_then(|node| query.estimates.rows(*node));
-        estimate.map_or(1, |rows| (rows as u64).max(1))
-    };
-    context.progress.start(pipelines.iter().map(rows_of).fold(0, u64::saturating_add));
-    for pipeline in pipelines {
-        context.progress.begin_pipeline(rows_of(&pipeline));
-        driver::run_counted(&pipeline, context, None, Some(&*context.progress))
-            .map_err(|error| named(error, query))?;
-    }
-    Ok(())
+    announce(&pipelines, query, context);
+    pipelines.into_iter().try_for_each(|pipeline| drive_one(&pipeline, query, context))
+}
+
+/// Says how much the pipelines are going to read.
+pub(crate) fn announce(pipelines: &[Pipeline], query: &Query, context: &ExecContext) {
+    let rows = pipelines.iter().map(|pipeline| expected_rows(pipeline, query));
+    context.progress.start(rows.fold(0, u64::saturating_add));
+}
+
+/// Rows that a pipeline is expected to read.
+pub(crate) fn expected_rows(pipeline: &Pipeline, query: &Query) -> u64 {
+    let estimate = pipeline.nodes.first().and_then(|node| query.estimates.rows(*node));
+    estimate.map_or(1, |rows| (rows as u64).max(1))
+}
+
+/// Runs one pipeline to its end.
+pub(crate) fn drive_one(pipeline: &Pipeline, query: &Query, context: &ExecContext) -> Result<()> {
+    context.progress.begin_pipeline(expected_rows(pipeline, query));
+    let observers = Observers { profile: None, counter: Some(&*context.progress) };
+    driver::run_observed(pipeline, context, observers).map_err(|error| named(error, &query.columns))
 }
 
 /// Runs an optimised query and measures its operators; the rows are thrown away.
@@ -76,7 +86,7 @@ pub fn analyze(query: &Query, context: &ExecContext) -> Result<Analysis> {
     let mut analysis = Analysis::default();
     for pipeline in pipelines {
         let profile = PipelineProfile::new(&pipeline);
-        driver::run(&pipeline, context, Some(&profile)).map_err(|error| named(error, query))?;
+        driver::run(&pipeline, context, Some(&profile)).map_err(|error| named(error, &query.columns))?;
         let stages = profile.stages();
         let sink = stages.len() - 1;
         for (index, (stage, &node)) in stages.iter().zip(&pipeline.nodes).enumerate() {
@@ -96,9 +106,9 @@ pub fn analyze(query: &Query, context: &ExecContext) -> Result<Analysis> {
 }
 
 /// The error with the names of the columns of the row that it tells of.
-fn named(error: Error, query: &Query) -> Error {
-    let is_known = |id: u32| (id as usize) < query.columns.len();
-    error.with_row_names(|id| is_known(id).then(|| query.columns.get(ColumnId(id)).name.clone()))
+pub(crate) fn named(error: Error, columns: &Columns) -> Error {
+    let is_known = |id: u32| (id as usize) < columns.len();
+    error.with_row_names(|id| is_known(id).then(|| columns.get(ColumnId(id)).name.clone()))
 }
 
 fn lower(query: &Query, context: &ExecContext) -> Result<PhysicalPlan> {
@@ -107,12 +117,14 @@ fn lower(query: &Query, context: &ExecContext) -> Result<PhysicalPlan> {
 }
 
 fn deliver(result: Arc<RowBuffer>, positions: &[usize]) -> Vec<Batch> {
-    let pick = |batch: Batch| {
-        if positions.len() == batch.columns().len() && positions.iter().enumerate().all(|(i, p)| i == *p) {
-            return batch;
-        }
-        let len = batch.len();
-        Batch::new(positions.iter().map(|&p| batch.column(p).clone()).collect(), len)
-    };
-    result.into_batches().into_iter().map(pick).collect()
+    result.into_batches().into_iter().map(|batch| picked(batch, positions)).collect()
+}
+
+/// The columns at `positions`, in this order.
+pub(crate) fn picked(batch: Batch, positions: &[usize]) -> Batch {
+    if positions.len() == batch.columns().len() && positions.iter().enumerate().all(|(i, p)| i == *p) {
+        return batch;
+    }
+    let len = batch.len();
+    Batch::new(positions.iter().map(|&p| batch.column(p).clone()).collect(), len)
 }

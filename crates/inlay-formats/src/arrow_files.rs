@@ -167,6 +167,10 @@ impl TableSource for ArrowFiles {
         Some(self.row_count_estimate)
     }
 
+    fn may_wait(&self) -> bool {
+        true
+    }
+
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
         // Columns are read once each, in the order of the file; without any, the first tells the number of rows.
         let mut read = request.columns.clone();

@@ -254,6 +254,10 @@ impl TableSource for FilesOneByOne {
         self.files.iter().map(|file| file.source.row_count_estimate()).sum()
     }
 
+    fn may_wait(&self) -> bool {
+        self.files.iter().all(|file| file.source.may_wait())
+    }
+
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
         let types = request.columns.iter().map(|&column| self.columns[column].ty.clone()).collect();
         Ok(Box::new(OneByOne {

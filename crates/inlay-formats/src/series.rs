@@ -141,6 +141,10 @@ impl TableSource for IntegerSeries {
         Some(self.count as u64)
     }
 
+    fn may_wait(&self) -> bool {
+        true
+    }
+
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
         let (start, step, count) = (self.start, self.step, self.count);
         let width = request.columns.len();
@@ -244,6 +248,10 @@ impl TableSource for TimeSeries {
     fn row_count_estimate(&self) -> Option<u64> {
         let distance = (self.stop as f64 - self.start as f64) / (self.step.order_key() as f64);
         Some(distance.max(0.0) as u64 + 1)
+    }
+
+    fn may_wait(&self) -> bool {
+        true
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {

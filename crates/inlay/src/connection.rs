@@ -11,6 +11,7 @@ use crate::database::Database;
 use crate::define::Dump;
 use crate::define::object::Prepared;
 use crate::execute::{self, Given};
+use crate::rest::{Rest, Streaming};
 use crate::result::QueryResult;
 use crate::settings::SessionSettings;
 use crate::transactions::{ModesExt, SessionNames, Transactions};
@@ -184,18 +185,44 @@ impl Connection {
         parameters: &Parameters,
         host: Option<&Arc<dyn Host>>,
     ) -> Result<QueryResult> {
+        self.execute_streaming(sql, parameters, host, None)
+    }
+
+    /// As [`Connection::execute_with`], but of a large result only the first rows, about `first_bytes` of them; the others
+    /// are computed when they are asked for, where that makes no difference to them.
+    pub fn stream_with(
+        &self,
+        sql: &str,
+        parameters: &Parameters,
+        host: Option<&Arc<dyn Host>>,
+        first_bytes: usize,
+    ) -> Result<(QueryResult, Option<Rest>)> {
+        let rest = Mutex::new(None);
+        let streaming = Streaming { first_bytes, rest: &rest };
+        let first = self.execute_streaming(sql, parameters, host, Some(streaming))?;
+        Ok((first, rest.into_inner()))
+    }
+
+    fn execute_streaming(
+        &self,
+        sql: &str,
+        parameters: &Parameters,
+        host: Option<&Arc<dyn Host>>,
+        streaming: Option<Streaming<'_>>,
+    ) -> Result<QueryResult> {
         self.guarded(
             |session, interrupt| {
                 let statements = session.parse(sql)?;
                 let Some((last, first)) = statements.split_last() else { return Ok(QueryResult::done()) };
-                let host_ref = host.map(|host| &**host);
+                let host = host.map(|host| &**host);
                 let none = Parameters::default();
                 for statement in first {
                     let parameters = if takes_parameters(statement) { parameters } else { &none };
-                    self.run(session, statement, parameters, host_ref, interrupt)?;
+                    let given = Given { parameters, host, interrupt, streaming: None };
+                    self.run(session, statement, given)?;
                 }
                 check_parameter_count(last, parameters)?;
-                self.run(session, last, parameters, host_ref, interrupt)
+                self.run(session, last, Given { parameters, host, interrupt, streaming })
             },
             host,
         )
@@ -214,11 +241,12 @@ impl Connection {
                 let [statement] = &*statements else {
                     return Err(Error::invalid_argument("executemany takes exactly one statement"));
                 };
-                let host_ref = host.map(|host| &**host);
+                let host = host.map(|host| &**host);
                 let all = |session: &mut Session| {
                     sets.iter().try_fold(QueryResult::changed(0), |total, parameters| {
                         check_parameter_count(statement, parameters)?;
-                        let next = self.run(session, statement, parameters, host_ref, interrupt)?;
+                        let given = Given { parameters, host, interrupt, streaming: None };
+                        let next = self.run(session, statement, given)?;
                         Ok(total.plus(next))
                     })
                 };
@@ -242,13 +270,11 @@ impl Connection {
         &self,
         session: &mut Session,
         statement: &ast::Statement,
-        parameters: &Parameters,
-        host: Option<&dyn Host>,
-        interrupt: &Interrupt,
+        given: Given<'_>,
     ) -> Result<QueryResult> {
-        let limited = session.settings.timeout.map(|limit| interrupt.with_deadline(limit));
-        let interrupt = limited.as_ref().unwrap_or(interrupt);
-        execute::statement(&self.database()?, session, statement, Given { parameters, host, interrupt })
+        let limited = session.settings.timeout.map(|limit| given.interrupt.with_deadline(limit));
+        let interrupt = limited.as_ref().unwrap_or(given.interrupt);
+        execute::statement(&self.database()?, session, statement, Given { interrupt, ..given })
     }
 
     fn guarded<T>(
@@ -266,13 +292,12 @@ impl Connection {
             None => self.0.interrupt.clone(),
         };
         let in_transaction = session.transaction.is_some();
-        let on_enough_stack = || with_statement_stack(|| work(&mut session, &interrupt));
-        let outcome = catch_unwind(AssertUnwindSafe(on_enough_stack)).unwrap_or_else(|panic| {
-            if !in_transaction {
-                session.transaction = None;
-            }
-            Err(Error::internal(panic_message(&*panic)))
-        });
+        let outcome = caught(|| with_statement_stack(|| work(&mut session, &interrupt)));
+        if matches!(outcome, Err(Error::Internal { .. })) && !in_transaction {
+            session.transaction = None;
+        }
+        // Rows that wait are not ended by what ended this statement.
+        self.0.interrupt.clear();
         self.0.progress.clear();
         outcome
     }
@@ -296,8 +321,8 @@ impl Connection {
     pub fn dump(&self, host: Option<&Arc<dyn Host>>) -> Result<Dump> {
         self.guarded(
             |session, interrupt| {
-                let given =
-                    Given { parameters: &Parameters::default(), host: host.map(|host| &**host), interrupt };
+                let (parameters, host) = (&Parameters::default(), host.map(|host| &**host));
+                let given = Given { parameters, host, interrupt, streaming: None };
                 crate::define::dump(&self.database()?, session, given)
             },
             host,
@@ -340,6 +365,11 @@ impl std::fmt::Debug for Connection {
     }
 }
 
+/// What `work` gives; a panic is an error.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Error::internal(panic_message(&*panic))))
+}
+
 fn closed() -> Error {
     Error::Closed { message: "the connection is closed; open another with inlay.connect()".to_string() }
 }
@@ -372,7 +402,7 @@ pub(crate) fn check_parameter_count(statement: &ast::Statement, parameters: &Par
 }
 
 /// Asks the host on the calling thread, and not more often than is useful.
-fn poll_of(host: Arc<dyn Host>) -> inlay_types::interrupt::InterruptPoll {
+pub(crate) fn poll_of(host: Arc<dyn Host>) -> inlay_types::interrupt::InterruptPoll {
     let (thread, start) = (std::thread::current().id(), Instant::now());
     let next = AtomicU64::new(POLL_INTERVAL.as_micros() as u64);
     Arc::new(move || {

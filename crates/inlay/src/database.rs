@@ -5,7 +5,7 @@
 
 use crate::connection::Connection;
 use crate::settings::{self, DatabaseSettings, SessionSettings};
-use crate::table_rows::{Lender, TableRows};
+use crate::table_rows::Lender;
 use inlay_catalog::{TableFunction, TableSource};
 use inlay_exec::WorkerPool;
 use inlay_storage::io::{Disk, FileIdentity, RealDisk};
@@ -41,7 +41,13 @@ struct Shared {
     /// Columns that hosts were given.
     residents: Arc<Residents>,
     /// Results whose rows are still in tables.
-    lent: Mutex<Vec<Weak<TableRows>>>,
+    lent: Mutex<Vec<Weak<dyn Lent>>>,
+}
+
+/// Rows of a result that need the database.
+pub(crate) trait Lent: Send + Sync {
+    /// Lets go of the database, because it closes.
+    fn detach(&self);
 }
 
 impl Drop for Shared {
@@ -343,10 +349,10 @@ impl Database {
     }
 
     /// Notes rows that are read after their statement is done.
-    pub(crate) fn lend(&self, rows: &Arc<TableRows>) {
+    pub(crate) fn lend(&self, rows: Weak<dyn Lent>) {
         let mut lent = self.0.lent.lock();
         lent.retain(|rows| rows.strong_count() > 0);
-        lent.push(Arc::downgrade(rows));
+        lent.push(rows);
     }
 
     pub(crate) fn settings(&self) -> &DatabaseSettings {

@@ -11,6 +11,7 @@ use crate::database::{Database, same_name};
 use crate::names::{self, Names};
 use crate::procedure;
 use crate::reads;
+use crate::rest::{Rest, Streaming, may_wait};
 use crate::result::{QueryResult, ResultKind};
 use crate::settings;
 use crate::table_rows::TableRows;
@@ -55,6 +56,8 @@ pub(crate) struct Given<'a> {
     pub parameters: &'a Parameters,
     pub host: Option<&'a dyn Host>,
     pub interrupt: &'a Interrupt,
+    /// What becomes of large results; without it, all rows come at once.
+    pub streaming: Option<Streaming<'a>>,
 }
 
 /// Bytes that a constant may have that is computed while a statement is bound and optimised; larger ones are left to the
@@ -159,7 +162,11 @@ impl Run<'_> {
             Err(_) if self.drops_rejects(statement) => return Ok(QueryResult::done()),
             bound => bound?,
         };
-        self.bound(bound).map_err(|error| error.in_text(&statement.sql))
+        let answer = self.bound(bound).map_err(|error| error.in_text(&statement.sql))?;
+        if let Some(streaming) = self.given.streaming {
+            streaming.name_text(&statement.sql);
+        }
+        Ok(answer)
     }
 
     /// `DROP TABLE reject_errors`.
@@ -411,15 +418,42 @@ impl Run<'_> {
     fn answer(&self, query: Query) -> Result<QueryResult> {
         let query = self.optimized(query)?;
         let Some((table, rows)) = TableRows::of(&query, || self.database.lender()) else {
-            let (query, batches) = self.executed(query)?;
-            return Ok(self.of_query(query, batches));
+            return match self.given.streaming {
+                // A query that waits for its reader must not run out of time.
+                Some(streaming) if self.session.settings.timeout.is_none() => self.begun(query, streaming),
+                _ => {
+                    let (query, batches) = self.executed(query)?;
+                    Ok(self.of_query(query, batches))
+                }
+            };
         };
         let table = Arc::new(table);
-        self.database.lend(&table);
+        let lent = Arc::downgrade(&table);
+        self.database.lend(lent);
         let types = output_types(&query);
         let names = query.output.into_iter().map(|(_, name)| name).collect();
         let workers = (Arc::clone(self.database.pool()), self.database.settings().threads());
         Ok(QueryResult::of_table(names, types, table, rows, workers))
+    }
+
+    /// Runs a query until its first rows are there; what is left may wait.
+    fn begun(&self, query: Query, streaming: Streaming<'_>) -> Result<QueryResult> {
+        let context = self.context();
+        let mut stream = inlay_exec::stream(&query, &context)?;
+        let (batches, bytes) = stream.next_part(streaming.first_bytes)?;
+        let is_all = bytes < streaming.first_bytes as u64;
+        let waits = !is_all && may_wait(&query);
+        let first = self.of_query(query, batches);
+        if is_all {
+            return Ok(first);
+        }
+        let rest = Rest::new(stream, first.without_rows(), &context);
+        if !waits {
+            return rest.join(first, None);
+        }
+        self.database.lend(rest.lent());
+        *streaming.rest.lock() = Some(rest);
+        Ok(first)
     }
 
     /// Runs a query, whose rows are in memory then.
@@ -453,13 +487,25 @@ impl Run<'_> {
     fn copy_to(&self, query: Query, path: &str, options: &[(String, Value)]) -> Result<QueryResult> {
         let names: Vec<String> = query.output.iter().map(|(_, name)| name.clone()).collect();
         self.may_touch(path)?;
-        let (query, batches) = self.batches(query)?;
-        let mut writer = inlay_formats::open_writer(path, &names, &output_types(&query), options)?;
-        for batch in &batches {
+        Ok(QueryResult::changed(self.write_file(query, path, &names, options)?))
+    }
+
+    /// Writes the rows of a query to a file while they are computed. Returns how many there were.
+    pub(crate) fn write_file(
+        &self,
+        query: Query,
+        path: &str,
+        names: &[String],
+        options: &[(String, Value)],
+    ) -> Result<u64> {
+        let query = self.optimized(query)?;
+        let mut writer = inlay_formats::open_writer(path, names, &output_types(&query), options)?;
+        let mut rows = inlay_exec::stream(&query, &self.context())?;
+        while let Some(batch) = rows.next()? {
             self.given.interrupt.check()?;
-            writer.write(batch)?;
+            writer.write(&batch)?;
         }
-        Ok(QueryResult::changed(writer.finish()?))
+        writer.finish()
     }
 
     fn explain(&mut self, statement: Statement, analyze: bool, format: ExplainFormat) -> Result<QueryResult> {

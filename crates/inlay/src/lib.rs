@@ -15,7 +15,8 @@
 //! - [`database`], [`connection`]: handles. [`settings`]: what SET sets.
 //! - `names`, `transactions`: what a statement sees. `execute`, `change`, `define`, `maintain`, `load`, `procedure`: one
 //!   statement carried out; `reads`: what commit checks.
-//! - [`result`], [`columns`], `table_rows`: what comes back, batch by batch or as whole columns, copied or mapped.
+//! - [`result`], [`columns`], `table_rows`, `rest`: what comes back, batch by batch or as whole columns, copied, mapped or
+//!   computed when it is asked for.
 
 mod change;
 mod columns;
@@ -29,6 +30,7 @@ mod names;
 mod procedure;
 mod reads;
 pub mod render;
+mod rest;
 pub mod result;
 pub mod settings;
 mod system;
@@ -47,5 +49,6 @@ pub use inlay_kernels::host::HostForm;
 pub use inlay_storage as storage;
 pub use inlay_types as types;
 pub use inlay_types::{Error, Result, Value};
+pub use rest::Rest;
 pub use result::{HostColumn, QueryResult, ResultKind};
 pub use system::{is_reserved, keyword_names};

@@ -214,8 +214,13 @@ impl QueryResult {
         Ok(columns.collect())
     }
 
+    /// A result of these names and types with other rows.
+    pub(crate) fn with_batches(&self, batches: Vec<Batch>) -> Self {
+        Self::rows(self.names.to_vec(), self.types.to_vec(), batches, self.workers.clone())
+    }
+
     /// The rows as batches; nobody else has them if nobody else had the result.
-    fn into_batches(self) -> Result<Vec<Batch>> {
+    pub(crate) fn into_batches(self) -> Result<Vec<Batch>> {
         let is_whole = self.rows == (0..self.starts.last().copied().unwrap_or(0));
         match self.source {
             Source::Batches(batches) if is_whole => {

@@ -5,6 +5,7 @@
 //! no deleted rows. The rows are those of the statement's snapshot for as long as the database is open; arrays that were
 //! handed out stay longer.
 
+use crate::database::Lent;
 use inlay_exec::WorkerPool;
 use inlay_kernels::host::HostForm;
 use inlay_sql::plan::statement::Query;
@@ -38,6 +39,12 @@ pub(crate) struct TableRows {
     types: Vec<LogicalType>,
     table: u64,
     lender: Lender,
+}
+
+impl Lent for TableRows {
+    fn detach(&self) {
+        *self.snapshot.lock() = None;
+    }
 }
 
 impl TableRows {
@@ -126,11 +133,6 @@ impl TableRows {
             starts.push(end);
         }
         starts
-    }
-
-    /// Lets go of the table, because the database closes.
-    pub fn detach(&self) {
-        *self.snapshot.lock() = None;
     }
 
     fn snapshot(&self) -> Result<Arc<TableSnapshot>> {

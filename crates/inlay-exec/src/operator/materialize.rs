@@ -4,7 +4,7 @@
 use crate::context::ExecContext;
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, string_size};
-use inlay_types::{Batch, Error, Reservation, Result, VECTOR_SIZE, Vector};
+use inlay_types::{Batch, Error, MemoryBudget, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct RowBuffer {
 }
 
 /// Rows beside each other.
-enum Piece {
+pub(super) enum Piece {
     Memory(Vec<Batch>),
     Disk(SpilledRows),
 }
@@ -78,7 +78,7 @@ pub struct Materialize {
     offset: u64,
     limit: Option<u64>,
     collected: Mutex<Collected>,
-    budget: inlay_types::MemoryBudget,
+    budget: MemoryBudget,
     /// Where rows go if memory is refused; none where they must be in memory.
     file: Option<Arc<SpillFile>>,
 }
@@ -91,25 +91,69 @@ struct Collected {
     reservations: Vec<Reservation>,
 }
 
+/// A worker's rows.
 #[derive(Default)]
-struct Local {
-    morsel: usize,
-    rows: u64,
+pub(super) struct Local {
+    pub(super) morsel: usize,
+    pub(super) rows: u64,
     batches: Vec<Batch>,
     /// Bytes of `batches`.
     open: u64,
     /// Rows of this morsel in files, before `batches`.
     written: Option<SpilledRows>,
     /// Bytes of all morsels in memory.
-    bytes: u64,
-    reservation: Option<Reservation>,
+    pub(super) bytes: u64,
+    pub(super) reservation: Option<Reservation>,
 }
 
 /// Memory is reserved in steps of this many bytes.
 const RESERVED_STEP: u64 = 1 << 20;
 
 impl Local {
-    fn reserve(&mut self, budget: &inlay_types::MemoryBudget) -> Result<()> {
+    /// Takes a batch; if memory is refused, it goes to the file with those of its morsel that are in memory.
+    pub(super) fn push(
+        &mut self,
+        batch: Batch,
+        budget: &MemoryBudget,
+        file: Option<&Arc<SpillFile>>,
+    ) -> Result<()> {
+        self.rows += batch.len() as u64;
+        let mut size = batch.columns().iter().map(owned_size).sum::<usize>() as u64;
+        if file.is_some() {
+            size += batch.columns().iter().map(string_size).sum::<usize>() as u64;
+        }
+        self.open += size;
+        self.bytes += size;
+        self.batches.push(batch);
+        match (self.reserve(budget), file) {
+            (Err(error), Some(file)) if is_refusal(&error) => {
+                if self.open > WORKING_MEMORY.min(budget.limit()) {
+                    self.write(file)?;
+                }
+                Ok(())
+            }
+            (reserved, _) => reserved,
+        }
+    }
+
+    /// The morsel is complete: its rows. What is in memory beyond what was granted goes to the file, so that it does not
+    /// add up over morsels.
+    pub(super) fn end_morsel(&mut self, file: Option<&Arc<SpillFile>>) -> Result<Vec<Piece>> {
+        let granted = self.reservation.as_ref().map_or(0, Reservation::bytes);
+        if let (true, Some(file)) = (self.bytes > granted, file) {
+            self.write(file)?;
+        }
+        self.rows = 0;
+        self.open = 0;
+        let mut pieces: Vec<Piece> = self.written.take().map(Piece::Disk).into_iter().collect();
+        let batches = std::mem::take(&mut self.batches);
+        if !batches.is_empty() {
+            pieces.push(Piece::Memory(batches));
+        }
+        Ok(pieces)
+    }
+
+    fn reserve(&mut self, budget: &MemoryBudget) -> Result<()> {
         match &mut self.reservation {
             None => self.reservation = Some(budget.reserve(self.bytes)?),
             Some(held) if self.bytes > held.bytes() => match held.resize(self.bytes + RESERVED_STEP) {
@@ -175,38 +219,14 @@ impl Sink for Materialize {
 
     fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
         let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
-        local.rows += input.len() as u64;
-        let mut size = input.columns().iter().map(owned_size).sum::<usize>() as u64;
-        if self.file.is_some() {
-            size += input.columns().iter().map(string_size).sum::<usize>() as u64;
-        }
-        local.open += size;
-        local.bytes += size;
-        local.batches.push(input);
-        match (local.reserve(&self.budget), &self.file) {
-            (Err(error), Some(file)) if is_refusal(&error) => {
-                if local.open > WORKING_MEMORY.min(self.budget.limit()) {
-                    local.write(file)?;
-                }
-            }
-            (reserved, _) => reserved?,
-        }
+        local.push(input, &self.budget, self.file.as_ref())?;
         Ok(if local.rows >= self.wanted() { Flow::Done } else { Flow::More })
     }
 
     fn end_morsel(&self, local: &mut LocalState) -> Result<Flow> {
         let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
-        // What is in memory beyond what was granted must not add up over morsels.
-        let granted = local.reservation.as_ref().map_or(0, Reservation::bytes);
-        if let (true, Some(file)) = (local.bytes > granted, &self.file) {
-            local.write(file)?;
-        }
-        let (rows, batches) = (std::mem::take(&mut local.rows), std::mem::take(&mut local.batches));
-        local.open = 0;
-        let mut pieces: Vec<Piece> = local.written.take().map(Piece::Disk).into_iter().collect();
-        if !batches.is_empty() {
-            pieces.push(Piece::Memory(batches));
-        }
+        let rows = local.rows;
+        let pieces = local.end_morsel(self.file.as_ref())?;
         let mut collected = self.collected.lock();
         if !pieces.is_empty() {
             collected.morsels.insert(local.morsel, pieces);
@@ -274,7 +294,7 @@ fn cut(batches: impl Iterator<Item = Batch>, from: u64, to: u64) -> Vec<Batch> {
     kept
 }
 
-fn wrong_state() -> Error {
+pub(super) fn wrong_state() -> Error {
     Error::internal("a sink met another sink's state")
 }
 

@@ -8,6 +8,7 @@ mod keyed_rows;
 pub mod limit_by;
 pub mod materialize;
 pub mod nested_loop_join;
+pub mod outlet;
 pub mod project;
 pub mod recursive;
 pub mod sample;

@@ -105,6 +105,18 @@ pub struct PhysicalPlan {
     pub positions: Vec<usize>,
 }
 
+/// A query as pipelines, of whose rows those from `offset` on are wanted, `limit` at most.
+pub struct Unlimited {
+    /// In the order in which they run.
+    pub pipelines: Vec<Pipeline>,
+    /// Position, in the sink's batches, of each output column.
+    pub positions: Vec<usize>,
+    /// How many rows.
+    pub limit: Option<u64>,
+    /// How many rows before them are left out.
+    pub offset: u64,
+}
+
 impl<'a> Planner<'a> {
     /// A planner for a query with these columns. `estimate` gives the expected rows of a node.
     pub fn new(context: &'a ExecContext, columns: &Columns, estimate: RowEstimate<'a>) -> Self {
@@ -122,20 +134,40 @@ impl<'a> Planner<'a> {
     /// Lowers the plan; the result has the columns `output`.
     pub fn plan(mut self, plan: &Plan, output: &[ColumnId]) -> Result<PhysicalPlan> {
         let needed: Needed = output.iter().copied().collect();
-        // A LIMIT at the root cuts while collecting.
-        let (plan, limit, offset) = match plan {
-            Plan::Limit { input, limit, offset } => {
-                self.next_node += 1;
-                (&**input, *limit, *offset)
-            }
-            other => (other, None, 0),
-        };
+        let (plan, (limit, offset)) = self.take_limit(plan);
         let fragment = self.lower(plan, &needed, &[])?;
         let positions = output.iter().map(|id| fragment.layout().require(*id)).collect::<Result<_>>()?;
         let sink = Materialize::with_limit(self.context, limit, offset);
         let result = sink.buffer();
         self.close(fragment, Arc::new(sink), RESULT_NODE);
         Ok(PhysicalPlan { pipelines: self.pipelines, result, positions })
+    }
+
+    /// Lowers the plan but for a LIMIT at its root, which is given back together with the positions of `output`, into a
+    /// sink of the caller's.
+    pub fn plan_unlimited(
+        mut self,
+        plan: &Plan,
+        output: &[ColumnId],
+        sink: Arc<dyn Sink>,
+    ) -> Result<Unlimited> {
+        let needed: Needed = output.iter().copied().collect();
+        let (plan, (limit, offset)) = self.take_limit(plan);
+        let fragment = self.lower(plan, &needed, &[])?;
+        let positions = output.iter().map(|id| fragment.layout().require(*id)).collect::<Result<_>>()?;
+        self.close(fragment, sink, RESULT_NODE);
+        Ok(Unlimited { pipelines: self.pipelines, positions, limit, offset })
+    }
+
+    /// A LIMIT at the root cuts where rows are collected.
+    fn take_limit<'p>(&mut self, plan: &'p Plan) -> (&'p Plan, (Option<u64>, u64)) {
+        match plan {
+            Plan::Limit { input, limit, offset } => {
+                self.next_node += 1;
+                (input, (*limit, *offset))
+            }
+            other => (other, (None, 0)),
+        }
     }
 
     /// Lowers the plan into a sink of the caller's, which is told the position of each column of `output`.

@@ -221,6 +221,10 @@ impl TableSource for CsvSource {
         Some(self.row_count_estimate)
     }
 
+    fn may_wait(&self) -> bool {
+        !self.plan.ignore_errors
+    }
+
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
         Ok(Box::new(CsvScan::new(Arc::clone(&self.plan), request)?))
     }

@@ -184,6 +184,10 @@ impl TableSource for JsonFiles {
         Some(sizes.sum::<u64>() / (50 + 10 * self.columns.len() as u64))
     }
 
+    fn may_wait(&self) -> bool {
+        true
+    }
+
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
         let column = |&index: &usize| (self.columns[index].key.clone(), self.columns[index].ty.clone());
         let reader = RowReader {

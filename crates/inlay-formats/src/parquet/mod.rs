@@ -209,6 +209,10 @@ impl TableSource for ParquetSource {
         Some(self.row_count)
     }
 
+    fn may_wait(&self) -> bool {
+        true
+    }
+
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
         Ok(Box::new(ParquetScan {
             files: Arc::clone(&self.files),

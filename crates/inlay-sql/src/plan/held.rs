@@ -65,6 +65,10 @@ impl TableSource for HeldRows {
         self.rows.get().map(|rows| rows.iter().map(|batch| batch.len() as u64).sum())
     }
 
+    fn may_wait(&self) -> bool {
+        self.is_literal
+    }
+
     fn is_literal(&self) -> bool {
         self.is_literal
     }

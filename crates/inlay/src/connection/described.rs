@@ -30,10 +30,11 @@ impl Connection {
                 };
                 let host = host.map(|host| &**host);
                 for statement in first {
-                    self.run(session, statement, &Parameters::default(), host, interrupt)?;
+                    let parameters = &Parameters::default();
+                    self.run(session, statement, Given { parameters, host, interrupt, streaming: None })?;
                 }
                 check_parameter_count(last, parameters)?;
-                let given = Given { parameters, host, interrupt };
+                let given = Given { parameters, host, interrupt, streaming: None };
                 let columns = execute::described(&self.database()?, session, last, given)?;
                 Ok(Described { sql: last.text().trim().to_string(), columns })
             },

@@ -12,7 +12,7 @@
 
 use super::text::{self, is_one_of, literal, quoted};
 use crate::database::same_name;
-use crate::execute::{Run, output_types};
+use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::{ColumnSchema, Table};
 use inlay_sql::parser::{ast, parse_statement, parse_statements};
@@ -131,14 +131,8 @@ impl Run<'_> {
         );
         let file = format!("{}.{extension}", file_stem(&schema.name, number));
         let path = Path::new(directory).join(&file).to_string_lossy().into_owned();
-        let (query, batches) = self.batches(query)?;
-        let names: Vec<String> = names.into_iter().map(str::to_string).collect();
-        let mut writer = inlay_formats::open_writer(&path, &names, &output_types(&query), &said)?;
-        for batch in &batches {
-            self.given.interrupt.check()?;
-            writer.write(batch)?;
-        }
-        let count = writer.finish()?;
+        let shown: Vec<String> = names.into_iter().map(str::to_string).collect();
+        let count = self.write_file(query, &path, &shown, &said)?;
         let said: Vec<String> =
             said.iter().map(|(name, value)| format!("{name} {}", option_text(value))).collect();
         let table = text::name(&schema.name);

@@ -1,0 +1,131 @@
+//! What is left of a large result when its first rows are there: rows that are computed when they are asked for.
+//!
+//! A query waits only if nobody can tell: its functions give the same whenever they are called, and what it reads is as
+//! of the statement's snapshot, or a file. Any other query is carried out to its end.
+
+use crate::connection::{Host, caught, poll_of};
+use crate::database::Lent;
+use crate::result::QueryResult;
+use inlay_exec::{ExecContext, RowStream};
+use inlay_sql::plan::statement::Query;
+use inlay_sql::plan::{Expr, Plan};
+use inlay_sql::with_statement_stack;
+use inlay_types::{Batch, Error, Interrupt, MemoryBudget, Reservation, Result};
+use parking_lot::Mutex;
+use std::sync::{Arc, Weak};
+
+/// Bytes of the batches of one part.
+const PART_BYTES: usize = 4 << 20;
+
+/// How a statement delivers a large result.
+#[derive(Clone, Copy)]
+pub(crate) struct Streaming<'a> {
+    /// So many bytes of rows come at once.
+    pub first_bytes: usize,
+    /// Where the rest is put.
+    pub rest: &'a Mutex<Option<Rest>>,
+}
+
+impl Streaming<'_> {
+    /// Errors of the rest are in this statement.
+    pub fn name_text(&self, sql: &str) {
+        if let Some(rest) = &mut *self.rest.lock() {
+            rest.text = sql.to_string();
+        }
+    }
+}
+
+/// The rows behind those of a [`QueryResult`]. It holds what the query holds until it is read or dropped.
+pub struct Rest {
+    header: QueryResult,
+    /// The statement, for errors.
+    text: String,
+    rows: Arc<PendingRows>,
+    budget: MemoryBudget,
+    interrupt: Interrupt,
+}
+
+/// A query that waits. Empty when the database was closed.
+pub(crate) struct PendingRows(Mutex<Option<RowStream>>);
+
+impl Lent for PendingRows {
+    fn detach(&self) {
+        *self.0.lock() = None;
+    }
+}
+
+impl Rest {
+    /// `header` has the names and types of the rows.
+    pub(crate) fn new(stream: RowStream, header: QueryResult, context: &ExecContext) -> Self {
+        let rows = Arc::new(PendingRows(Mutex::new(Some(stream))));
+        Self {
+            header,
+            text: String::new(),
+            rows,
+            budget: context.budget.clone(),
+            interrupt: context.interrupt.clone(),
+        }
+    }
+
+    /// What the database lets go of when it closes.
+    pub(crate) fn lent(&self) -> Weak<dyn Lent> {
+        let lent = Arc::downgrade(&self.rows);
+        lent
+    }
+
+    /// Some more rows; `None` when there are no more. `host` is asked meanwhile whether to end.
+    pub fn next(&self, host: Option<&Arc<dyn Host>>) -> Result<Option<QueryResult>> {
+        let (batches, _) = self.read(host)?;
+        Ok((!batches.is_empty()).then(|| self.header.with_batches(batches)))
+    }
+
+    /// The rows of `before` and all that are left.
+    pub fn join(self, before: QueryResult, host: Option<&Arc<dyn Host>>) -> Result<QueryResult> {
+        let mut batches = before.into_batches()?;
+        let mut held: Option<Reservation> = None;
+        loop {
+            let (more, bytes) = self.read(host)?;
+            if more.is_empty() {
+                return Ok(self.header.with_batches(batches));
+            }
+            match &mut held {
+                None => held = Some(self.budget.reserve(bytes)?),
+                Some(held) => held.resize(held.bytes() + bytes)?,
+            }
+            batches.extend(more);
+        }
+    }
+
+    fn read(&self, host: Option<&Arc<dyn Host>>) -> Result<(Vec<Batch>, u64)> {
+        let mut rows = self.rows.0.lock();
+        let Some(stream) = &mut *rows else {
+            return Err(Error::Closed {
+                message: "the database was closed before all rows of this result were read; fetch them first"
+                    .to_string(),
+            });
+        };
+        stream.set_interrupt(match host {
+            Some(host) => self.interrupt.with_poll(poll_of(Arc::clone(host))),
+            None => self.interrupt.clone(),
+        });
+        let part = caught(|| with_statement_stack(|| stream.next_part(PART_BYTES)));
+        if matches!(part, Err(Error::Interrupted)) {
+            self.interrupt.clear();
+        }
+        part.map_err(|error| error.in_text(&self.text))
+    }
+}
+
+/// Whether a query may be carried out later: nobody can tell from its answer, nor from what it leaves behind.
+pub(crate) fn may_wait(query: &Query) -> bool {
+    may_plan_wait(&query.plan)
+}
+
+fn may_plan_wait(plan: &Plan) -> bool {
+    let own = match plan {
+        Plan::Source { source, .. } => source.may_wait(),
+        _ => true,
+    };
+    own && plan.expressions().into_iter().all(Expr::is_deterministic)
+        && plan.inputs().into_iter().all(may_plan_wait)
+}
