@@ -8,7 +8,7 @@ use crate::args::Args;
 use crate::interrupt;
 use crate::output::{self, Output};
 use crate::progress::Watch;
-use crate::render::{Screen, write_result};
+use crate::render::{Answer, Screen, write_result};
 use crate::settings::{Mode, Pager, Settings};
 use crate::split::{Piece, Splitter};
 use crate::timer::Timer;
@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 /// Scripts that read scripts, so deep.
 const READ_DEPTH_MAX: usize = 64;
+/// So many bytes of an answer are computed before the first are shown.
+const FIRST_BYTES: usize = 16 << 20;
 
 /// Why a piece did not work.
 #[derive(Debug)]
@@ -282,14 +284,23 @@ impl Session {
         let timer = self.settings.timer.then(|| Timer::start(database.as_ref()));
         let watch = Watch::new(&self.connection, self.settings.progress && self.is_interactive);
         let host: Arc<dyn Host> = Arc::clone(&watch) as Arc<dyn Host>;
-        let outcome = self.connection.execute_with(sql, &Parameters::default(), Some(&host));
+        let needs_all = self.settings.mode.is_for_people();
+        let outcome = self
+            .connection
+            .stream_with(sql, &Parameters::default(), Some(&host), FIRST_BYTES)
+            .and_then(|(first, rest)| match rest {
+                Some(rest) if needs_all => Ok((rest.join(first, Some(&host))?, None)),
+                rest => Ok((first, rest)),
+            });
         watch.clear();
         let shown = match &outcome {
-            Ok(result) => {
-                self.has_new_names |= result.kind() != ResultKind::Rows;
-                let shown = self.show(result, is_plan(sql));
-                let line = timer.map(|timer| timer.line(database.as_ref(), watch.memory_seen()));
-                return shown.and_then(|()| line.map_or(Ok(()), |line| self.print(&line)));
+            Ok((first, rest)) => {
+                self.has_new_names |= first.kind() != ResultKind::Rows;
+                let quiet: Arc<dyn Host> = Watch::new(&self.connection, false);
+                let answer = Answer { first, rest: rest.as_ref(), host: Some(&quiet) };
+                let shown = self.show(&answer, is_plan(sql)).map_err(|failure| of_rows(failure, line));
+                let time = timer.map(|timer| timer.line(database.as_ref(), watch.memory_seen()));
+                return shown.and_then(|()| time.map_or(Ok(()), |time| self.print(&time)));
             }
             Err(error) => shifted(error.clone(), line),
         };
@@ -300,7 +311,8 @@ impl Session {
     }
 
     /// Shows the answer of a statement.
-    fn show(&mut self, result: &QueryResult, is_plan: bool) -> Done {
+    fn show(&mut self, answer: &Answer<'_>, is_plan: bool) -> Done {
+        let result = answer.first;
         match result.kind() {
             ResultKind::Done => Ok(()),
             ResultKind::Changed(count) => {
@@ -316,12 +328,12 @@ impl Session {
                 let lines = (0..result.row_count()).map(line).collect::<inlay::Result<Vec<String>>>()?;
                 self.print(&lines.join("\n"))
             }
-            ResultKind::Rows => self.show_rows(result),
+            ResultKind::Rows => self.show_rows(answer),
         }
     }
 
     /// Shows rows in the mode that is set.
-    pub fn show_rows(&mut self, result: &QueryResult) -> Done {
+    fn show_rows(&mut self, answer: &Answer<'_>) -> Done {
         let settings = self.settings.clone();
         let is_terminal = self.output.is_terminal();
         let size = if is_terminal { crossterm::terminal::size().ok() } else { None };
@@ -339,10 +351,10 @@ impl Session {
         match size {
             Some((_, lines)) if pages && self.is_interactive => {
                 pager::write(usize::from(lines).max(2) - 1, |out| {
-                    write_result(out, result, &settings, screen)
+                    write_result(out, answer, &settings, screen)
                 })?;
             }
-            _ => self.output.write(|out| write_result(out, result, &settings, screen))?,
+            _ => self.output.write(|out| write_result(out, answer, &settings, screen))?,
         }
         Ok(())
     }
@@ -350,7 +362,7 @@ impl Session {
     /// Shows what a command lists, in the mode that is set; `.width` is for answers of statements.
     pub fn show_table(&mut self, result: &QueryResult) -> Done {
         let widths = std::mem::take(&mut self.settings.widths);
-        let outcome = self.show_rows(result);
+        let outcome = self.show_rows(&Answer::whole(result));
         self.settings.widths = widths;
         outcome
     }
@@ -477,5 +489,16 @@ fn shifted(error: Error, line: usize) -> Error {
             Error::At { error, place }
         }
         error => error,
+    }
+}
+
+/// What ended output: an error of the rows, if they were computed meanwhile.
+fn of_rows(failure: Failure, line: usize) -> Failure {
+    match failure {
+        Failure::Output(error) => match error.downcast::<Error>() {
+            Ok(error) => Failure::Sql(shifted(error, line)),
+            Err(error) => Failure::Output(error),
+        },
+        failure => failure,
     }
 }

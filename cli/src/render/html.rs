@@ -1,20 +1,21 @@
 //! Rows of an HTML table, as SQLite's shell writes them.
 
+use super::Answer;
 use crate::settings::Settings;
-use inlay::{QueryResult, Value};
+use inlay::Value;
 use std::io::{self, Write};
 
-pub fn write(out: &mut dyn Write, result: &QueryResult, settings: &Settings) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, answer: &Answer<'_>, settings: &Settings) -> io::Result<()> {
     if settings.headers {
         out.write_all(b"<TR>")?;
-        for name in result.names() {
+        for name in answer.names() {
             writeln!(out, "<TH>{}</TH>", escaped(name))?;
         }
         out.write_all(b"</TR>\n")?;
     }
-    super::rows(result, |batch, row| {
+    answer.each_row(|batch, row| {
         out.write_all(b"<TR>")?;
-        for index in 0..result.types().len() {
+        for index in 0..answer.types().len() {
             let text = match batch.column(index).get(row) {
                 Value::Null => escaped(settings.null()),
                 value => escaped(&value.to_string()),

@@ -1,17 +1,18 @@
 //! INSERT statements, and values as SQL that gives them back.
 
+use super::Answer;
 use crate::settings::Settings;
-use inlay::{QueryResult, Value};
+use inlay::Value;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-pub fn write(out: &mut dyn Write, result: &QueryResult, settings: &Settings) -> io::Result<()> {
-    let head = insert_head(&quoted_name(&settings.insert_table), settings.headers.then(|| result.names()));
+pub fn write(out: &mut dyn Write, answer: &Answer<'_>, settings: &Settings) -> io::Result<()> {
+    let head = insert_head(&quoted_name(&settings.insert_table), settings.headers.then(|| answer.names()));
     let mut line = String::new();
-    super::rows(result, |batch, row| {
+    answer.each_row(|batch, row| {
         line.clear();
         line.push_str(&head);
-        for index in 0..result.types().len() {
+        for index in 0..answer.types().len() {
             line.push_str(if index == 0 { "" } else { "," });
             write_literal(&mut line, &batch.column(index).get(row));
         }

@@ -1,15 +1,16 @@
 //! Objects: an array of them, or one per line. Lists, structs and maps are JSON too; what JSON cannot say is a string.
 
-use inlay::{QueryResult, Value};
+use super::Answer;
+use inlay::Value;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-pub fn write_array(out: &mut dyn Write, result: &QueryResult) -> io::Result<()> {
+pub fn write_array(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
     out.write_all(b"[")?;
-    let keys = keys(result);
+    let keys = keys(answer);
     let mut is_first = true;
     let mut line = String::new();
-    super::rows(result, |batch, row| {
+    answer.each_row(|batch, row| {
         line.clear();
         line.push_str(if is_first { "" } else { ",\n" });
         is_first = false;
@@ -19,10 +20,10 @@ pub fn write_array(out: &mut dyn Write, result: &QueryResult) -> io::Result<()> 
     out.write_all(b"]\n")
 }
 
-pub fn write_lines(out: &mut dyn Write, result: &QueryResult) -> io::Result<()> {
-    let keys = keys(result);
+pub fn write_lines(out: &mut dyn Write, answer: &Answer<'_>) -> io::Result<()> {
+    let keys = keys(answer);
     let mut line = String::new();
-    super::rows(result, |batch, row| {
+    answer.each_row(|batch, row| {
         line.clear();
         object(&mut line, &keys, |index| batch.column(index).get(row));
         line.push('\n');
@@ -30,13 +31,13 @@ pub fn write_lines(out: &mut dyn Write, result: &QueryResult) -> io::Result<()> 
     })
 }
 
-fn keys(result: &QueryResult) -> Vec<String> {
+fn keys(answer: &Answer<'_>) -> Vec<String> {
     let key = |name: &String| {
         let mut text = String::new();
         string(&mut text, name);
         text
     };
-    result.names().iter().map(key).collect()
+    answer.names().iter().map(key).collect()
 }
 
 fn object(out: &mut String, keys: &[String], value: impl Fn(usize) -> Value) {

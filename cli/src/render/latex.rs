@@ -1,22 +1,23 @@
 //! A tabular environment of LaTeX, as DuckDB's shell writes it; what LaTeX would obey is escaped.
 
+use super::Answer;
 use crate::settings::Settings;
-use inlay::{QueryResult, Value};
+use inlay::Value;
 use std::io::{self, Write};
 
-pub fn write(out: &mut dyn Write, result: &QueryResult, settings: &Settings) -> io::Result<()> {
-    let alignment: String = result.types().iter().map(|ty| if ty.is_numeric() { 'r' } else { 'l' }).collect();
+pub fn write(out: &mut dyn Write, answer: &Answer<'_>, settings: &Settings) -> io::Result<()> {
+    let alignment: String = answer.types().iter().map(|ty| if ty.is_numeric() { 'r' } else { 'l' }).collect();
     writeln!(out, "\\begin{{tabular}}{{|{alignment}|}}\n\\hline")?;
     if settings.headers {
-        let names: Vec<String> = result.names().iter().map(|name| escaped(name)).collect();
+        let names: Vec<String> = answer.names().iter().map(|name| escaped(name)).collect();
         writeln!(out, "{} \\\\\n\\hline", names.join(" & "))?;
     }
-    super::rows(result, |batch, row| {
+    answer.each_row(|batch, row| {
         let text = |index: usize| match batch.column(index).get(row) {
             Value::Null => escaped(settings.null()),
             value => escaped(&value.to_string()),
         };
-        let cells: Vec<String> = (0..result.types().len()).map(text).collect();
+        let cells: Vec<String> = (0..answer.types().len()).map(text).collect();
         writeln!(out, "{} \\\\", cells.join(" & "))
     })?;
     out.write_all(b"\\hline\n\\end{tabular}\n")

@@ -1,6 +1,6 @@
 //! Answers as text, in each mode. Tables for people are drawn by [`inlay::render`].
 //!
-//! Every renderer takes a result and writes to a `dyn Write`, row by row.
+//! Every renderer takes an answer and writes to a `dyn Write`, row by row; only tables need all rows first.
 
 mod html;
 mod insert;
@@ -12,10 +12,11 @@ mod separated;
 pub use insert::{quoted_name, text_literal, write_literal};
 
 use crate::settings::{Mode, Settings};
-use inlay::render::{Frame, LargeNumbers, RenderOptions, write_table};
-use inlay::types::Batch;
-use inlay::{QueryResult, Value};
+use inlay::render::{Frame, LargeNumbers, RenderOptions, each_row, write_table};
+use inlay::types::{Batch, LogicalType};
+use inlay::{Host, QueryResult, Rest, Value};
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// What the place that output goes to can show.
 #[derive(Debug, Clone, Copy)]
@@ -28,29 +29,64 @@ pub struct Screen {
     pub shows_all: bool,
 }
 
+/// An answer with rows. In modes that write row by row, those of a large one are computed while they are written.
+pub struct Answer<'a> {
+    pub first: &'a QueryResult,
+    pub rest: Option<&'a Rest>,
+    /// Asked whether to end while they are computed.
+    pub host: Option<&'a Arc<dyn Host>>,
+}
+
+impl<'a> Answer<'a> {
+    /// One whose rows are all there.
+    pub fn whole(result: &'a QueryResult) -> Self {
+        Self { first: result, rest: None, host: None }
+    }
+
+    fn names(&self) -> &[String] {
+        self.first.names()
+    }
+
+    fn types(&self) -> &[LogicalType] {
+        self.first.types()
+    }
+
+    /// Calls `visit` with each row.
+    fn each_row(&self, mut visit: impl FnMut(&Batch, usize) -> io::Result<()>) -> io::Result<()> {
+        each_row(self.first, 0..self.first.row_count(), &mut visit)?;
+        while let Some(part) =
+            self.rest.map_or(Ok(None), |rest| rest.next(self.host)).map_err(io::Error::other)?
+        {
+            each_row(&part, 0..part.row_count(), &mut visit)?;
+        }
+        Ok(())
+    }
+}
+
 /// Writes an answer with rows in the mode of the settings.
 pub fn write_result(
     out: &mut dyn Write,
-    result: &QueryResult,
+    answer: &Answer<'_>,
     settings: &Settings,
     screen: Screen,
 ) -> io::Result<()> {
+    let result = answer.first;
     match settings.mode {
         Mode::Duckbox => write_table(out, result, &duckbox(settings, screen, result)),
         Mode::Box => write_table(out, result, &whole(settings, Frame::Box, screen)),
         Mode::Table => write_table(out, result, &whole(settings, Frame::Ascii, screen)),
         Mode::Markdown => write_table(out, result, &whole(settings, Frame::Markdown, screen)),
         Mode::Column => write_table(out, result, &whole(settings, Frame::None, screen)),
-        Mode::Csv => separated::write_csv(out, result, settings),
-        Mode::List | Mode::Tsv | Mode::Ascii => separated::write_list(out, result, settings),
-        Mode::Quote => separated::write_quote(out, result, settings),
-        Mode::Json => json::write_array(out, result),
-        Mode::JsonLines => json::write_lines(out, result),
-        Mode::Line => line::write(out, result, settings),
-        Mode::Html => html::write(out, result, settings),
-        Mode::Latex => latex::write(out, result, settings),
-        Mode::Insert => insert::write(out, result, settings),
-        Mode::Trash => Ok(()),
+        Mode::Csv => separated::write_csv(out, answer, settings),
+        Mode::List | Mode::Tsv | Mode::Ascii => separated::write_list(out, answer, settings),
+        Mode::Quote => separated::write_quote(out, answer, settings),
+        Mode::Json => json::write_array(out, answer),
+        Mode::JsonLines => json::write_lines(out, answer),
+        Mode::Line => line::write(out, answer, settings),
+        Mode::Html => html::write(out, answer, settings),
+        Mode::Latex => latex::write(out, answer, settings),
+        Mode::Insert => insert::write(out, answer, settings),
+        Mode::Trash => answer.each_row(|_, _| Ok(())),
     }
 }
 
@@ -95,11 +131,6 @@ fn whole(settings: &Settings, frame: Frame, screen: Screen) -> RenderOptions {
         widths: settings.widths.clone(),
         is_coloured: screen.is_coloured,
     }
-}
-
-/// Calls `visit` with each row of a result.
-fn rows(result: &QueryResult, visit: impl FnMut(&Batch, usize) -> io::Result<()>) -> io::Result<()> {
-    inlay::render::each_row(result, 0..result.row_count(), visit)
 }
 
 #[cfg(test)]

@@ -1,23 +1,24 @@
 //! Values between separators: csv, list, tsv, ascii, and quote (values as SQL).
 
+use super::Answer;
 use super::insert::write_literal;
 use crate::settings::Settings;
-use inlay::{QueryResult, Value};
+use inlay::Value;
 use std::io::{self, Write};
 
-pub fn write_csv(out: &mut dyn Write, result: &QueryResult, settings: &Settings) -> io::Result<()> {
+pub fn write_csv(out: &mut dyn Write, answer: &Answer<'_>, settings: &Settings) -> io::Result<()> {
     let (between, _) = settings.separators();
-    write_texts(out, result, settings, |text| csv_field(text, between))
+    write_texts(out, answer, settings, |text| csv_field(text, between))
 }
 
-pub fn write_list(out: &mut dyn Write, result: &QueryResult, settings: &Settings) -> io::Result<()> {
-    write_texts(out, result, settings, str::to_string)
+pub fn write_list(out: &mut dyn Write, answer: &Answer<'_>, settings: &Settings) -> io::Result<()> {
+    write_texts(out, answer, settings, str::to_string)
 }
 
 /// Values as text, each as `field` has it.
 fn write_texts(
     out: &mut dyn Write,
-    result: &QueryResult,
+    answer: &Answer<'_>,
     settings: &Settings,
     field: impl Fn(&str) -> String,
 ) -> io::Result<()> {
@@ -26,10 +27,10 @@ fn write_texts(
         Value::Null => settings.null().to_string(),
         value => field(&value.to_string()),
     };
-    write_rows(out, result, settings, value, &field, between, behind)
+    write_rows(out, answer, settings, value, &field, between, behind)
 }
 
-pub fn write_quote(out: &mut dyn Write, result: &QueryResult, settings: &Settings) -> io::Result<()> {
+pub fn write_quote(out: &mut dyn Write, answer: &Answer<'_>, settings: &Settings) -> io::Result<()> {
     let (between, behind) = settings.separators();
     let literal = |value: &Value| {
         let mut text = String::new();
@@ -38,7 +39,7 @@ pub fn write_quote(out: &mut dyn Write, result: &QueryResult, settings: &Setting
     };
     write_rows(
         out,
-        result,
+        answer,
         settings,
         literal,
         |name| literal(&Value::Varchar(name.to_string())),
@@ -49,7 +50,7 @@ pub fn write_quote(out: &mut dyn Write, result: &QueryResult, settings: &Setting
 
 fn write_rows(
     out: &mut dyn Write,
-    result: &QueryResult,
+    answer: &Answer<'_>,
     settings: &Settings,
     text: impl Fn(&Value) -> String,
     name: impl Fn(&str) -> String,
@@ -57,13 +58,13 @@ fn write_rows(
     behind: &str,
 ) -> io::Result<()> {
     if settings.headers {
-        let names: Vec<String> = result.names().iter().map(|text| name(text)).collect();
+        let names: Vec<String> = answer.names().iter().map(|text| name(text)).collect();
         write!(out, "{}{behind}", names.join(between))?;
     }
     let mut line = String::new();
-    super::rows(result, |batch, row| {
+    answer.each_row(|batch, row| {
         line.clear();
-        for index in 0..result.types().len() {
+        for index in 0..answer.types().len() {
             if index > 0 {
                 line.push_str(between);
             }

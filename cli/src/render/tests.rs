@@ -18,7 +18,7 @@ fn shown_with(mode: Mode, sql: &str, change: impl Fn(&mut Settings)) -> String {
     change(&mut settings);
     let mut out = Vec::new();
     let screen = Screen { width: None, is_coloured: false, shows_all: false };
-    write_result(&mut out, &result, &settings, screen).unwrap();
+    write_result(&mut out, &Answer::whole(&result), &settings, screen).unwrap();
     String::from_utf8(out).unwrap()
 }
 
