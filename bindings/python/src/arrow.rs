@@ -1,6 +1,7 @@
 //! The Arrow PyCapsule interface, both ways: `__arrow_c_stream__`.
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 
+use crate::cursor::Remainder;
 use crate::errors::unwrapped;
 use inlay::QueryResult;
 use inlay::types::arrow::{ArrowArrayStream, Exporter, StreamReader, StringLayout};
@@ -18,23 +19,22 @@ const CHUNK_ROWS: usize = 1 << 17;
 /// A result that Arrow libraries read.
 #[pyclass(frozen, module = "inlay")]
 pub struct ArrowStream {
-    /// Gone when it was handed out as a whole.
-    result: Mutex<Option<QueryResult>>,
+    /// Gone when they were handed out.
+    rows: Mutex<Option<Rows>>,
     strings: StringLayout,
-    /// Whether the consumer wants all rows, and not one record batch after the other.
-    whole: bool,
-    chunk_rows: usize,
+}
+
+/// What a consumer wants.
+enum Rows {
+    /// All rows, to keep them.
+    Whole(QueryResult),
+    /// One record batch of about so many rows after the other.
+    Chunks(QueryResult, Option<Remainder>, usize),
 }
 
 impl ArrowStream {
-    /// A stream of the result's rows, of which record batches are made one after the other.
-    fn lazy(result: QueryResult, strings: StringLayout, chunk_rows: usize) -> Self {
-        Self { result: Mutex::new(Some(result)), strings, whole: false, chunk_rows }
-    }
-
-    /// A stream of the result's rows for a consumer that keeps them all.
-    fn whole(result: QueryResult, strings: StringLayout) -> Self {
-        Self { result: Mutex::new(Some(result)), strings, whole: true, chunk_rows: CHUNK_ROWS }
+    fn new(rows: Rows, strings: StringLayout) -> Self {
+        Self { rows: Mutex::new(Some(rows)), strings }
     }
 }
 
@@ -48,33 +48,43 @@ impl ArrowStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // A request for another schema may be ignored, says the interface.
         let _ = requested_schema;
-        let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
-        // Its memory goes back while the rows are converted.
-        let found = if self.whole { result.take() } else { result.clone() };
-        drop(result);
-        let found = found.ok_or_else(|| PyRuntimeError::new_err("these rows were handed out already"))?;
-        match self.whole {
-            true => export_all(py, found, self.strings),
-            false => export_chunks(py, found, self.strings, self.chunk_rows),
+        // Memory goes back while the rows are converted.
+        match self.rows.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(Rows::Whole(result)) => export_all(py, result, self.strings),
+            Some(Rows::Chunks(first, rest, rows)) => export_chunks(py, first, rest, self.strings, rows),
+            None => Err(PyRuntimeError::new_err("these rows were handed out already")),
         }
     }
 }
 
-/// The rows as a stream in a capsule; each record batch is converted when it is asked for.
-pub fn export(py: Python<'_>, result: QueryResult, strings: StringLayout) -> PyResult<Bound<'_, PyCapsule>> {
-    export_chunks(py, result, strings, CHUNK_ROWS)
+/// The rows as a stream in a capsule; each record batch is computed and converted when it is asked for.
+pub fn export(
+    py: Python<'_>,
+    first: QueryResult,
+    rest: Option<Remainder>,
+    strings: StringLayout,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    export_chunks(py, first, rest, strings, CHUNK_ROWS)
 }
 
 fn export_chunks(
     py: Python<'_>,
-    result: QueryResult,
+    first: QueryResult,
+    rest: Option<Remainder>,
     strings: StringLayout,
     chunk_rows: usize,
 ) -> PyResult<Bound<'_, PyCapsule>> {
-    let exporter = Exporter::new(result.names(), result.types()).with_strings(strings);
-    let chunks = result.chunks(chunk_rows).into_iter().filter(|rows| !rows.is_empty());
+    let exporter = Exporter::new(first.names(), first.types()).with_strings(strings);
     let convert = exporter.clone();
-    let arrays = chunks.map(move |rows| result.arrow_array(&convert, rows));
+    let parts = std::iter::once(Ok(first)).chain(rest.into_iter().flat_map(Remainder::parts));
+    let chunks = parts.flat_map(move |part| match part {
+        Ok(part) => {
+            let chunks = part.chunks(chunk_rows).into_iter().filter(|rows| !rows.is_empty());
+            chunks.map(|rows| Ok((part.clone(), rows))).collect::<Vec<_>>()
+        }
+        Err(error) => vec![Err(error)],
+    });
+    let arrays = chunks.map(move |chunk| chunk.and_then(|(part, rows)| part.arrow_array(&convert, rows)));
     PyCapsule::new_with_value(py, exporter.stream_arrays(arrays), STREAM)
 }
 
@@ -98,29 +108,30 @@ pub fn import(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<StreamReade
 
 /// A `pyarrow.Table`; strings as `string`, because few of pyarrow's functions take views.
 pub fn table<'py>(py: Python<'py>, result: QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let stream = Bound::new(py, ArrowStream::whole(result, StringLayout::Utf8))?;
+    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(result), StringLayout::Utf8))?;
     py.import("pyarrow")?.getattr("table")?.call1((stream,))
 }
 
 /// The only column of a result, of texts, as a `pyarrow.ChunkedArray` of `large_string`, which pandas holds texts in.
 pub fn large_texts<'py>(py: Python<'py>, column: QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let stream = Bound::new(py, ArrowStream::whole(column, StringLayout::LargeUtf8))?;
+    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(column), StringLayout::LargeUtf8))?;
     py.import("pyarrow")?.getattr("table")?.call1((stream,))?.call_method1("column", (0,))
 }
 
 /// A `pyarrow.RecordBatchReader`.
 pub fn reader<'py>(
     py: Python<'py>,
-    result: QueryResult,
+    first: QueryResult,
+    rest: Option<Remainder>,
     rows_per_batch: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let rows = rows_per_batch.unwrap_or(CHUNK_ROWS).max(1);
-    let stream = Bound::new(py, ArrowStream::lazy(result, StringLayout::Utf8, rows))?;
+    let stream = Bound::new(py, ArrowStream::new(Rows::Chunks(first, rest, rows), StringLayout::Utf8))?;
     py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (stream,))
 }
 
 /// A `polars.DataFrame`.
 pub fn polars<'py>(py: Python<'py>, result: QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let stream = Bound::new(py, ArrowStream::whole(result, StringLayout::View))?;
+    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(result), StringLayout::View))?;
     py.import("polars")?.getattr("DataFrame")?.call1((stream,))
 }

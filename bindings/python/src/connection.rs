@@ -1,15 +1,15 @@
 //! `inlay.connect` and `inlay.Connection`.
 
 use crate::arrow;
-use crate::cursor::{self, Cursor};
+use crate::cursor::{self, Cursor, Remainder};
 use crate::errors::{exception, misuse, unwrapped};
-use crate::host::{self, PythonHost};
+use crate::host::{self, PythonHost, hosted};
 use crate::literal::literal;
 use crate::parameters;
 use crate::register;
 use crate::result::Answer;
 use inlay::types::arrow::StringLayout;
-use inlay::{Database, Host, HostTable, Parameters, QueryResult, ResultKind, Value};
+use inlay::{Database, HostTable, Parameters, QueryResult, Rest, ResultKind, Value};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
@@ -80,8 +80,8 @@ impl Connection {
         }
     }
 
-    fn rest(&self, py: Python<'_>) -> PyResult<QueryResult> {
-        self.cursor_of_last(py)?.take_rest(py)
+    fn all(&self, py: Python<'_>) -> PyResult<QueryResult> {
+        self.cursor_of_last(py)?.take_all(py)
     }
 
     fn run(&self, py: Python<'_>, query: &str, parameters: &Parameters) -> PyResult<QueryResult> {
@@ -89,25 +89,34 @@ impl Connection {
         hosted(py, &host, |host| self.engine.execute_with(query, parameters, Some(host)))
     }
 
-    fn answer(&self, py: Python<'_>, result: QueryResult) -> PyResult<Connection> {
-        let zone = cursor::zone_of(&result, &self.engine);
-        let cursor = Arc::new(Cursor::new(result, zone));
+    /// Runs statements, of which the last may be a query whose rows are computed while they are fetched.
+    fn begin_reading(
+        &self,
+        py: Python<'_>,
+        host: &Arc<PythonHost>,
+        query: &str,
+        parameters: &Parameters,
+    ) -> PyResult<Arc<Cursor>> {
+        let (first, rest) =
+            hosted(py, host, |host| self.engine.stream_with(query, parameters, Some(host), FIRST_BYTES))?;
+        Ok(self.reading(first, rest))
+    }
+
+    fn reading(&self, first: QueryResult, rest: Option<Rest>) -> Arc<Cursor> {
+        let zone = cursor::zone_of(&first, &self.engine);
+        let rest = rest.map(|rest| Remainder::new(rest, self.engine.clone()));
+        Arc::new(Cursor::new(first, rest, zone))
+    }
+
+    /// Another handle, with this answer, which is also the session's last.
+    fn answer(&self, py: Python<'_>, cursor: Arc<Cursor>) -> Connection {
         self.set_last(py, Some(Arc::clone(&cursor)));
-        Ok(Connection::new(self.engine.clone(), Some(cursor)))
+        Connection::new(self.engine.clone(), Some(cursor))
     }
 }
 
-/// Runs engine code without the GIL; exceptions raised by Python meanwhile come out as they were.
-fn hosted<T: Send>(
-    py: Python<'_>,
-    python: &Arc<PythonHost>,
-    work: impl FnOnce(&Arc<dyn Host>) -> inlay::Result<T> + Send,
-) -> PyResult<T> {
-    let host: Arc<dyn Host> = python.clone();
-    let outcome = py.detach(|| work(&host));
-    python.finish(py);
-    outcome.map_err(|error| python.take_raised().unwrap_or_else(|| exception(py, &error)))
-}
+/// So many bytes of a result are computed when a statement is executed; the others when they are fetched.
+const FIRST_BYTES: usize = 64 << 20;
 
 /// What `append` calls its rows.
 const APPENDED: &str = "appended rows";
@@ -131,8 +140,9 @@ impl Connection {
         parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Connection> {
         let parameters = parameters::parameters(py, parameters)?;
-        let result = self.run(py, query, &parameters)?;
-        self.answer(py, result)
+        let host = PythonHost::new(&self.engine, Vec::new());
+        let cursor = self.begin_reading(py, &host, query, &parameters)?;
+        Ok(self.answer(py, cursor))
     }
 
     #[pyo3(signature = (query, parameters))]
@@ -146,7 +156,7 @@ impl Connection {
         let sets = sets.collect::<PyResult<Vec<_>>>()?;
         let host = PythonHost::new(&self.engine, Vec::new());
         let result = hosted(py, &host, |host| self.engine.execute_many(query, &sets, Some(host)))?;
-        self.answer(py, result)
+        Ok(self.answer(py, self.reading(result, None)))
     }
 
     /// Runs all statements but the last one; gives that one's text, its columns and types if it is a query that changes
@@ -184,6 +194,13 @@ impl Connection {
             ResultKind::Changed(count) => Ok(Some(count.into_pyobject(py)?.into_any())),
             ResultKind::Done => Ok(None),
         }
+    }
+
+    /// Runs a query with the tables that it names; the rows are computed while they are fetched.
+    fn _stream(&self, py: Python<'_>, query: &str, tables: &Bound<'_, PyDict>) -> PyResult<Connection> {
+        let host = PythonHost::new(&self.engine, host::tables_of(Some(tables))?);
+        let cursor = self.begin_reading(py, &host, query, &Parameters::default())?;
+        Ok(Connection::new(self.engine.clone(), Some(cursor)))
     }
 
     /// An object as a table.
@@ -228,17 +245,17 @@ impl Connection {
         strings: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let cursor = self.cursor_of_last(py)?;
-        cursor::arrays(py, cursor.take_rest(py)?, cursor.zone(), decimal, strings)
+        cursor::arrays(py, cursor.take_all(py)?, cursor.zone(), decimal, strings)
     }
 
     #[pyo3(signature = (decimal = None))]
     fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         let cursor = self.cursor_of_last(py)?;
-        cursor::data_frame(py, cursor.take_rest(py)?, cursor.zone(), decimal)
+        cursor::data_frame(py, cursor.take_all(py)?, cursor.zone(), decimal)
     }
 
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::table(py, self.rest(py)?)
+        arrow::table(py, self.all(py)?)
     }
 
     fn fetch_arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -251,11 +268,12 @@ impl Connection {
         py: Python<'py>,
         rows_per_batch: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        arrow::reader(py, self.rest(py)?, rows_per_batch)
+        let (first, rest) = self.cursor_of_last(py)?.take(py);
+        arrow::reader(py, first, rest, rows_per_batch)
     }
 
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::polars(py, self.rest(py)?)
+        arrow::polars(py, self.all(py)?)
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -265,7 +283,8 @@ impl Connection {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        arrow::export(py, self.rest(py)?, StringLayout::View)
+        let (first, rest) = self.cursor_of_last(py)?.take(py);
+        arrow::export(py, first, rest, StringLayout::View)
     }
 
     #[getter]

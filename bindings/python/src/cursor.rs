@@ -2,10 +2,11 @@
 
 use crate::arrow;
 use crate::errors::unwrapped;
+use crate::host::{PythonHost, hosted};
 use crate::numpy::{self, Decimals, Delivered, Strings, Wanted};
 use crate::rows::{self, DictionaryCache, Zone};
 use inlay::types::{Batch, LogicalType};
-use inlay::{HostForm, QueryResult, ResultKind};
+use inlay::{HostForm, QueryResult, Rest, ResultKind};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -17,12 +18,16 @@ pub struct Cursor {
     header: QueryResult,
     /// The session's time zone, if moments are among the columns.
     zone: Option<String>,
-    row_count: usize,
+    /// Absent if not all rows were computed when the statement was executed.
+    row_count: Option<usize>,
     state: Mutex<State>,
 }
 
 struct State {
+    /// The rows that are there.
     result: QueryResult,
+    /// Those behind them.
+    rest: Option<Remainder>,
     /// The next row.
     row: usize,
     /// Rows that lie together, the next one among them, and the first of them.
@@ -30,11 +35,40 @@ struct State {
     caches: Vec<DictionaryCache>,
 }
 
+/// Rows of a result that are computed when they are fetched.
+pub struct Remainder {
+    rest: Rest,
+    connection: inlay::Connection,
+}
+
+impl Remainder {
+    /// What is left of the answer of a connection's statement.
+    pub fn new(rest: Rest, connection: inlay::Connection) -> Self {
+        Self { rest, connection }
+    }
+
+    /// Some more rows; `None` when there are no more.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<QueryResult>> {
+        hosted(py, &PythonHost::new(&self.connection, Vec::new()), |host| self.rest.next(Some(host)))
+    }
+
+    /// `before` and all rows that are left.
+    fn join(self, py: Python<'_>, before: QueryResult) -> PyResult<QueryResult> {
+        hosted(py, &PythonHost::new(&self.connection, Vec::new()), |host| self.rest.join(before, Some(host)))
+    }
+
+    /// The rows, part by part, for readers on other threads: signals are not looked at.
+    pub fn parts(self) -> impl Iterator<Item = inlay::Result<QueryResult>> {
+        std::iter::from_fn(move || self.rest.next(None).transpose())
+    }
+}
+
 impl Cursor {
     /// At the first row; `zone` names the session's time zone, if it matters.
-    pub fn new(result: QueryResult, zone: Option<String>) -> Self {
-        let (header, row_count) = (result.without_rows(), result.row_count());
-        let state = State { result, row: 0, part: None, caches: Vec::new() };
+    pub fn new(result: QueryResult, rest: Option<Remainder>, zone: Option<String>) -> Self {
+        let header = result.without_rows();
+        let row_count = rest.is_none().then(|| result.row_count());
+        let state = State { result, rest, row: 0, part: None, caches: Vec::new() };
         Self { header, zone, row_count, state: Mutex::new(state) }
     }
 
@@ -48,22 +82,28 @@ impl Cursor {
         let zone = rows::zone(py, self.zone.as_deref())?;
         let mut state = self.state(py);
         let mut tuples = Vec::new();
-        let count = state.result.row_count();
-        while tuples.len() < limit && state.row < count {
-            let State { result, row, part, caches } = &mut *state;
-            let row = *row;
-            let holds = |(start, batch): &(usize, Batch)| (*start..*start + batch.len()).contains(&row);
-            if !part.as_ref().is_some_and(holds) {
-                *part = Some(unwrapped(py, py.detach(|| result.part_at(row)))?);
+        while tuples.len() < limit {
+            let State { result, rest, row, part, caches } = &mut *state;
+            if *row == result.row_count() {
+                let Some(more) = rest.as_ref().map_or(Ok(None), |rest| rest.next(py))? else {
+                    (*rest, *part) = (None, None);
+                    break;
+                };
+                // Caches know dictionaries by where they lie.
+                (*result, *row, *part) = (more, 0, None);
+                caches.clear();
+                continue;
             }
-            let Some((start, batch)) = part else { break };
-            let from = row - *start;
+            let start = *row;
+            let holds = |(first, batch): &(usize, Batch)| (*first..*first + batch.len()).contains(&start);
+            if !part.as_ref().is_some_and(holds) {
+                *part = Some(unwrapped(py, py.detach(|| result.part_at(start)))?);
+            }
+            let Some((first, batch)) = part else { break };
+            let from = start - *first;
             let to = from + (batch.len() - from).min(limit - tuples.len());
             rows::tuples(py, &zone, batch, from..to, caches, &mut tuples)?;
-            state.row += to - from;
-        }
-        if state.row == count {
-            state.part = None;
+            *row += to - from;
         }
         Ok(tuples)
     }
@@ -78,14 +118,24 @@ impl Cursor {
         Ok(PyList::new(py, self.fetch(py, limit)?)?.unbind())
     }
 
-    /// The rows not fetched yet; none are left afterwards.
-    pub fn take_rest(&self, py: Python<'_>) -> PyResult<QueryResult> {
+    /// The rows not fetched yet, those that are there and those that are not; none are left afterwards.
+    pub fn take(&self, py: Python<'_>) -> (QueryResult, Option<Remainder>) {
         let mut state = self.state(py);
         let state = &mut *state;
         let result = std::mem::replace(&mut state.result, self.header.clone());
         let row = std::mem::take(&mut state.row);
         state.part = None;
-        Ok(if row == 0 { result } else { result.slice(row..result.row_count()) })
+        let first = if row == 0 { result } else { result.slice(row..result.row_count()) };
+        (first, state.rest.take())
+    }
+
+    /// The rows not fetched yet; none are left afterwards.
+    pub fn take_all(&self, py: Python<'_>) -> PyResult<QueryResult> {
+        let (first, rest) = self.take(py);
+        match rest {
+            Some(rest) => rest.join(py, first),
+            None => Ok(first),
+        }
     }
 
     /// The session's time zone.
@@ -107,10 +157,10 @@ impl Cursor {
         Ok(Some(PyList::new(py, entries)?.unbind()))
     }
 
-    /// DB-API's rowcount.
+    /// DB-API's rowcount; -1 also where rows are still to be computed.
     pub fn row_count(&self) -> i64 {
         match self.header.kind() {
-            ResultKind::Rows => self.row_count as i64,
+            ResultKind::Rows => self.row_count.map_or(-1, |count| count as i64),
             ResultKind::Changed(count) => count as i64,
             ResultKind::Done => -1,
         }

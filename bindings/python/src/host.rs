@@ -1,6 +1,7 @@
 //! What the engine asks while a statement runs: pending signals, tables that came with the statement, and Python
 //! variables that a query names as tables. Draws the progress bar on the way.
 
+use crate::errors::exception;
 use crate::register::{self, Table};
 use inlay::types::{Error, Result};
 use inlay::{Connection, Host, HostScope, HostTable};
@@ -107,6 +108,18 @@ impl Host for PythonHost {
             }
         })
     }
+}
+
+/// Runs engine code without the GIL; exceptions raised by Python meanwhile come out as they were.
+pub fn hosted<T: Send>(
+    py: Python<'_>,
+    python: &Arc<PythonHost>,
+    work: impl FnOnce(&Arc<dyn Host>) -> inlay::Result<T> + Send,
+) -> PyResult<T> {
+    let host: Arc<dyn Host> = python.clone();
+    let outcome = py.detach(|| work(&host));
+    python.finish(py);
+    outcome.map_err(|error| python.take_raised().unwrap_or_else(|| exception(py, &error)))
 }
 
 impl Bar {

@@ -31,7 +31,7 @@ impl Answer {
     }
 
     fn cursor(&self) -> Cursor {
-        Cursor::new(self.result.clone(), self.zone.clone())
+        Cursor::new(self.result.clone(), None, self.zone.clone())
     }
 }
 
@@ -61,8 +61,12 @@ impl Answer {
     }
 
     #[pyo3(signature = (rows_per_batch = None))]
-    fn reader<'py>(&self, py: Python<'py>, rows_per_batch: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::reader(py, self.result().clone(), rows_per_batch)
+    fn fetch_record_batch<'py>(
+        &self,
+        py: Python<'py>,
+        rows_per_batch: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        arrow::reader(py, self.result().clone(), None, rows_per_batch)
     }
 
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -76,7 +80,7 @@ impl Answer {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        arrow::export(py, self.result().clone(), StringLayout::View)
+        arrow::export(py, self.result().clone(), None, StringLayout::View)
     }
 
     #[getter]

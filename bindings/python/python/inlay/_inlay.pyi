@@ -102,7 +102,7 @@ class Connection(_Fetch):
 
     @property
     def rowcount(self) -> int:
-        """Rows of the last answer, or rows that the last statement changed; -1 if neither."""
+        """Rows of the last answer, or that the last statement changed; -1 without, and while some are not computed."""
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """Fetch the next row; None when there is none."""
@@ -229,7 +229,7 @@ class Connection(_Fetch):
         """Fetch a `pyarrow.Table`."""
 
     def fetch_record_batch(self, rows_per_batch: int | None = None) -> Any:
-        """Fetch a `pyarrow.RecordBatchReader`; batches of about so many rows are converted when they are read."""
+        """Fetch a `pyarrow.RecordBatchReader`; batches of at most so many rows are computed when they are read."""
 
     def fetch_arrow_reader(self, rows_per_batch: int | None = None) -> Any:
         """Fetch a `pyarrow.RecordBatchReader`."""
@@ -297,6 +297,7 @@ class Connection(_Fetch):
         self, query: str, tables: Mapping[str, Any]
     ) -> tuple[str, tuple[list[str], list[str]] | None, dict[str, Any]]: ...
     def _run(self, query: str, tables: Mapping[str, Any]) -> Any: ...
+    def _stream(self, query: str, tables: Mapping[str, Any]) -> Connection: ...
     def _table(self, name: str, object: Any) -> Table: ...
     @staticmethod
     def _literal(value: Any) -> str: ...
@@ -373,7 +374,6 @@ class Answer(_Fetch):
     def columns(self) -> list[str]: ...
     @property
     def types(self) -> list[str]: ...
-    def reader(self, rows_per_batch: int | None = None) -> Any: ...
     def render(
         self,
         max_rows: int | None = None,

@@ -128,6 +128,10 @@ class Query:
     def _run(self, sql: str) -> Any:
         return self._connection._run(sql, self._tables)
 
+    def _stream(self) -> Answer | Connection:
+        """Rows that are computed while they are read, unless they are there."""
+        return self._answer if self._answer is not None else self._connection._stream(self._sql, self._tables)
+
     def _rows(self) -> Answer:
         if self._answer is not None:
             return self._answer

@@ -237,7 +237,7 @@ class Relation(Aggregates):
     def fetchone(self) -> tuple[Any, ...] | None:
         """Fetch the next row, or None. The first call runs the query; other methods give all rows all the same."""
         if self._reading is None:
-            self._reading = iter(self._rows())
+            self._reading = iter(self._stream())
         return next(self._reading, None)
 
     def fetchmany(self, size: int = 1) -> Rows:
@@ -246,7 +246,7 @@ class Relation(Aggregates):
         return [row for row in itertools.takewhile(lambda row: row is not None, rows) if row is not None]
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        return iter(self._rows())
+        return iter(self._stream())
 
     def to_dicts(self) -> Records:
         """Fetch all rows as dictionaries."""
@@ -272,7 +272,7 @@ class Relation(Aggregates):
 
     def fetch_record_batch(self, rows_per_batch: int = 131_072) -> Any:
         """Fetch a `pyarrow.RecordBatchReader`; batches are converted when they are read."""
-        return self._rows().reader(rows_per_batch)
+        return self._stream().fetch_record_batch(rows_per_batch)
 
     fetch_arrow_reader = fetch_record_batch
     to_arrow_reader = fetch_record_batch
@@ -295,7 +295,7 @@ class Relation(Aggregates):
         return tensorflow_tensors(self.fetchnumpy(decimal))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._rows().__arrow_c_stream__(requested_schema)
+        return self._stream().__arrow_c_stream__(requested_schema)
 
     # Pictures.
 
