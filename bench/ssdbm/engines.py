@@ -3,15 +3,36 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-QUERIES = {
-    "selection": "SELECT k, g, v, w FROM r WHERE v < 100000",
-    "projection": "SELECT k + g AS kg, v * 2 - w AS vw FROM r",
-    "grouping": "SELECT g, count(*) AS n, sum(v) AS v, max(w) AS w FROM r GROUP BY g",
-    "join": "SELECT r.k, r.v, s.x FROM r JOIN s ON r.k = s.k",
+# What is asked, by name, and how: the share of rows, the number of groups, the table joined.
+QUERIES: dict[str, tuple[str, Any]] = {
+    "select 1 %": ("selection", 10_000),
+    "select 10 %": ("selection", 100_000),
+    "select 50 %": ("selection", 500_000),
+    "project": ("projection", None),
+    "group 1": ("grouping", "w * 0"),
+    "group 1,000": ("grouping", "g"),
+    "group n/10": ("grouping", "k // 10"),
+    "join 1 %": ("join", "s1"),
+    "join 10 %": ("join", "s10"),
 }
+
+
+def sql(query: str) -> str:
+    """A query for engines that speak SQL."""
+    kind, part = QUERIES[query]
+    match kind:
+        case "selection":
+            return f"SELECT k, g, v, w FROM r WHERE v < {part}"
+        case "projection":
+            return "SELECT k + g AS kg, v * 2 - w AS vw FROM r"
+        case "grouping":
+            return f"SELECT {part} AS key, count(*) AS n, sum(v) AS v, max(w) AS w FROM r GROUP BY 1"
+        case _:
+            return f"SELECT r.k, r.v, s.x FROM r JOIN {part} s ON r.k = s.k"
 
 
 class Columnar:
@@ -19,15 +40,15 @@ class Columnar:
 
     connection: Any
 
-    def load(self, r: Any, s: Any) -> None:
-        for name, table in (("r", r), ("s", s)):
+    def load(self, tables: Mapping[str, Any]) -> None:
+        for name, table in tables.items():
             self.connection.register("source", table)
             self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM source")
             self.connection.unregister("source")
         self.connection.execute("CHECKPOINT")
 
     def answer(self, query: str) -> Any:
-        return self.connection.execute(QUERIES[query]).fetchnumpy()
+        return self.connection.execute(sql(query)).fetchnumpy()
 
     def close(self) -> None:
         self.connection.close()
@@ -61,24 +82,25 @@ class Pandas:
 
         self.version = pandas.__version__
 
-    def load(self, r: Any, s: Any) -> None:
-        self.r, self.s = r.to_pandas(), s.to_pandas()
+    def load(self, tables: Mapping[str, Any]) -> None:
+        self.tables = {name: table.to_pandas() for name, table in tables.items()}
 
     def answer(self, query: str) -> Any:
-        r = self.r
-        match query:
-            case "selection":
-                frame = r[r.v < 100_000]
-            case "projection":
+        r = self.tables["r"]
+        match QUERIES[query]:
+            case "selection", limit:
+                frame = r[r.v < limit]
+            case "projection", _:
                 return {"kg": (r.k + r.g).to_numpy(), "vw": (r.v * 2 - r.w).to_numpy()}
-            case "grouping":
-                frame = r.groupby("g").agg(n=("g", "size"), v=("v", "sum"), w=("w", "max")).reset_index()
-            case _:
-                frame = r[["k", "v"]].merge(self.s, on="k")
+            case "grouping", key:
+                keys = {"w * 0": lambda: r.w * 0, "g": lambda: r.g, "k // 10": lambda: r.k // 10}[key]()
+                frame = r.groupby(keys.rename("key")).agg(n=("g", "size"), v=("v", "sum"), w=("w", "max")).reset_index()
+            case _, other:
+                frame = r[["k", "v"]].merge(self.tables[other], on="k")
         return {name: frame[name].to_numpy() for name in frame.columns}
 
     def close(self) -> None:
-        del self.r, self.s
+        del self.tables
 
 
 class Polars:
@@ -89,29 +111,30 @@ class Polars:
 
         self.version = polars.__version__
 
-    def load(self, r: Any, s: Any) -> None:
+    def load(self, tables: Mapping[str, Any]) -> None:
         import polars
 
-        self.r, self.s = polars.from_arrow(r), polars.from_arrow(s)
+        self.tables: dict[str, Any] = {name: polars.from_arrow(table) for name, table in tables.items()}
 
     def answer(self, query: str) -> Any:
         import polars as pl
 
-        r = self.r.lazy()
-        match query:
-            case "selection":
-                frame = r.filter(pl.col("v") < 100_000)
-            case "projection":
+        r = self.tables["r"].lazy()
+        match QUERIES[query]:
+            case "selection", limit:
+                frame = r.filter(pl.col("v") < limit)
+            case "projection", _:
                 frame = r.select(kg=pl.col("k") + pl.col("g"), vw=pl.col("v") * 2 - pl.col("w"))
-            case "grouping":
-                frame = r.group_by("g").agg(n=pl.len(), v=pl.col("v").sum(), w=pl.col("w").max())
-            case _:
-                frame = r.select("k", "v").join(self.s.lazy(), on="k")
+            case "grouping", key:
+                keys = {"w * 0": pl.col("w") * 0, "g": pl.col("g"), "k // 10": pl.col("k") // 10}[key]
+                frame = r.group_by(key=keys).agg(n=pl.len(), v=pl.col("v").cast(pl.Int64).sum(), w=pl.col("w").max())
+            case _, other:
+                frame = r.select("k", "v").join(self.tables[other].lazy(), on="k")
         found = frame.collect()
         return {name: found[name].to_numpy() for name in found.columns}
 
     def close(self) -> None:
-        del self.r, self.s
+        del self.tables
 
 
 class SQLite:
@@ -121,21 +144,22 @@ class SQLite:
         self.version = sqlite3.sqlite_version
         self.connection = sqlite3.connect(path)
 
-    def load(self, r: Any, s: Any) -> None:
-        for name, table in (("r", r), ("s", s)):
+    def load(self, tables: Mapping[str, Any]) -> None:
+        for name, table in tables.items():
             self.connection.execute(f"DROP TABLE IF EXISTS {name}")
             self.connection.execute(f"CREATE TABLE {name} ({', '.join(table.column_names)})")
             places = ", ".join("?" * len(table.column_names))
             for batch in table.to_batches(100_000):
                 rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
                 self.connection.executemany(f"INSERT INTO {name} VALUES ({places})", rows)
-        self.connection.execute("CREATE INDEX s_k ON s (k)")
+        for name in ("s1", "s10"):
+            self.connection.execute(f"CREATE INDEX {name}_k ON {name} (k)")
         self.connection.commit()
 
     def answer(self, query: str) -> Any:
         import numpy as np
 
-        cursor = self.connection.execute(QUERIES[query])
+        cursor = self.connection.execute(sql(query).replace("//", "/"))
         names = [column[0] for column in cursor.description]
         columns = zip(*cursor.fetchall(), strict=True)
         return {name: np.array(values) for name, values in zip(names, columns, strict=True)}

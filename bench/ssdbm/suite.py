@@ -2,7 +2,7 @@
 Selection, projection, grouping and join into arrays of the host, from 10 MB to 10 GB.
 
 After Lajus, Mühleisen: Efficient data management and statistics with zero-copy integration, SSDBM 2014. The table `r`
-has four columns of 32-bit integers, 16 bytes a row; `s` has a row for every tenth key of `r`.
+has four columns of 32-bit integers, 16 bytes a row; `s1` and `s10` have a row for every hundredth and tenth key of `r`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ BYTES_PER_ROW = 16
 LARGEST = {"sqlite": 10, "pandas": 1000, "polars": 1000}
 
 
-def tables(megabytes: int) -> tuple[Any, Any]:
-    """The tables, the same ones for every engine."""
+def tables(megabytes: int) -> dict[str, Any]:
+    """The tables by name, the same ones for every engine."""
     import numpy as np
     import pyarrow as pa
 
@@ -36,9 +36,12 @@ def tables(megabytes: int) -> tuple[Any, Any]:
             "w": random.integers(0, 1_000_000, rows, dtype="i4"),
         }
     )
-    keys = np.arange(0, rows, 10, dtype="i4")
-    s = pa.table({"k": keys, "x": random.integers(0, 100, len(keys), dtype="i4")})
-    return r, s
+
+    def every(step: int) -> Any:
+        keys = np.arange(0, rows, step, dtype="i4")
+        return pa.table({"k": keys, "x": random.integers(0, 100, len(keys), dtype="i4")})
+
+    return {"r": r, "s1": every(100), "s10": every(10)}
 
 
 class MicroSession:
@@ -56,20 +59,25 @@ class MicroSession:
         """Load the tables of the case's size unless they are there."""
         megabytes = size_of(case)
         if self.loaded != megabytes:
-            self.engine.load(*tables(megabytes))
+            self.engine.load(tables(megabytes))
             self.loaded = megabytes
 
     def run(self, case: str) -> tuple[float, float]:
-        return timed(lambda: self.engine.answer(case.split()[0]))
+        return timed(lambda: self.engine.answer(query_of(case)))
 
     def summary(self, case: str) -> dict[str, float]:
         """What the columns add up to."""
-        return {name: float(array.astype("f8").sum()) for name, array in self.engine.answer(case.split()[0]).items()}
+        return {name: float(array.astype("f8").sum()) for name, array in self.engine.answer(query_of(case)).items()}
 
     def close(self) -> None:
         with contextlib.suppress(Exception):
             self.engine.close()
         self.folder.cleanup()
+
+
+def query_of(case: str) -> str:
+    """The name of the query."""
+    return case.partition(" of ")[0]
 
 
 def size_of(case: str) -> int:
