@@ -28,3 +28,12 @@ def is_data_error(message: str) -> bool:
 def is_refused_by_duckdb(message: str) -> bool:
     """Whether DuckDB cannot answer the query at all."""
     return bool(DUCKDB.search(message))
+
+
+# DuckDB 2.0.0 takes starts_with(f(x), '') for x IS NOT NULL, which nullif makes NULL where x is not.
+EMPTY_AFFIX = re.compile(r"(starts_with|contains|suffix|prefix)\(.*\b(nullif|CASE|TRY_CAST)\b.*, ''\)", re.IGNORECASE)
+
+
+def is_wrong_in_duckdb(sql: str) -> bool:
+    """Whether DuckDB's answer to the query is known to be wrong."""
+    return bool(EMPTY_AFFIX.search(sql))

@@ -41,6 +41,12 @@ WINDOWS = {
     "integer": ("`row_number|rank|dense_rank`()", "ntile(3)", "count(<own>)@", "sum(<own.leaf>)@"),
     "double": ("`percent_rank|cume_dist`()", "avg(<integer.leaf>)@"),
 }
+# Windows in which rows that tie have the same answer, for joins, where no key is unique.
+TIED_WINDOWS = {
+    "any": ("`min|max`(<own>)@",),
+    "integer": ("`rank|dense_rank`()", "count(<own>)@", "sum(<own.leaf>)@"),
+    "double": ("`percent_rank|cume_dist`()", "avg(<integer.leaf>)@"),
+}
 JOINS = ["JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN", "ANTI JOIN"]
 
 
@@ -164,26 +170,30 @@ class Queries(Expressions):
         return f"CAST({made} AS BIGINT)" if made.startswith(("sum", "bit_xor")) and kind == "integer" else made
 
     def window(self, scope: Scope, kind: str) -> str | None:
-        """A window function whose answer does not depend on ties; None where nothing is unique."""
+        """A window function whose answer does not depend on the order of rows that tie; None where there is no key."""
         rng = self.rng
         ids = [sql for sql, _, _ in scope.columns if sql.endswith(".id")]
+        is_unique = len({sql.partition(".")[0] for sql, _, _ in scope.columns}) == 1
         if len(ids) != 1 or kind not in ("integer", "double", "text", "date"):
             return None
         partition = f"PARTITION BY {self.make(scope, self.any_kind(), 1)} " if rng.random() < 0.6 else ""
         direction = rng.choice(["", " DESC", " NULLS FIRST"])
         order = f"ORDER BY {self.make(scope, self.any_kind(), 1)}{direction}, {ids[0]}"
-        made = self.filled(rng.choice(WINDOWS["any"] + WINDOWS.get(kind, ())), scope, kind, 1)
-        frame = self.frame() if "@" in made and rng.random() < 0.5 else ""
+        windows = WINDOWS if is_unique else TIED_WINDOWS
+        made = self.filled(rng.choice(windows["any"] + windows.get(kind, ())), scope, kind, 1)
+        frame = (
+            self.frame(["ROWS", "GROUPS"] if is_unique else ["GROUPS"]) if "@" in made and rng.random() < 0.5 else ""
+        )
         made = f"{made.replace('@', '')} OVER ({partition}{order}{frame})"
         return f"CAST({made} AS BIGINT)" if made.startswith("sum") else made
 
-    def frame(self) -> str:
+    def frame(self, units: list[str]) -> str:
         rng = self.rng
         bounds = ["UNBOUNDED PRECEDING", "2 PRECEDING", "CURRENT ROW", "1 FOLLOWING", "UNBOUNDED FOLLOWING"]
         start = rng.randrange(0, 4)
         end = rng.randrange(max(start, 1), 5)
         exclude = rng.choice(["", "", "", " EXCLUDE CURRENT ROW", " EXCLUDE TIES", " EXCLUDE GROUP"])
-        return f" {rng.choice(['ROWS', 'GROUPS'])} BETWEEN {bounds[start]} AND {bounds[end]}{exclude}"
+        return f" {rng.choice(units)} BETWEEN {bounds[start]} AND {bounds[end]}{exclude}"
 
     def source(self, depth: int) -> tuple[str, Scope]:
         """A FROM clause and what it brings into scope."""
