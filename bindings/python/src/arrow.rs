@@ -29,7 +29,7 @@ enum Rows {
     /// All rows, to keep them.
     Whole(QueryResult),
     /// One record batch of about so many rows after the other.
-    Chunks(QueryResult, Option<Remainder>, usize),
+    Chunks(QueryResult, Option<Box<Remainder>>, usize),
 }
 
 impl ArrowStream {
@@ -51,7 +51,9 @@ impl ArrowStream {
         // Memory goes back while the rows are converted.
         match self.rows.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(Rows::Whole(result)) => export_all(py, result, self.strings),
-            Some(Rows::Chunks(first, rest, rows)) => export_chunks(py, first, rest, self.strings, rows),
+            Some(Rows::Chunks(first, rest, rows)) => {
+                export_chunks(py, first, rest.map(|rest| *rest), self.strings, rows)
+            }
             None => Err(PyRuntimeError::new_err("these rows were handed out already")),
         }
     }
@@ -126,7 +128,8 @@ pub fn reader<'py>(
     rows_per_batch: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let rows = rows_per_batch.unwrap_or(CHUNK_ROWS).max(1);
-    let stream = Bound::new(py, ArrowStream::new(Rows::Chunks(first, rest, rows), StringLayout::Utf8))?;
+    let stream =
+        Bound::new(py, ArrowStream::new(Rows::Chunks(first, rest.map(Box::new), rows), StringLayout::Utf8))?;
     py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (stream,))
 }
 

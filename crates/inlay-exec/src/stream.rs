@@ -75,7 +75,7 @@ pub fn stream(query: &Query, context: &ExecContext) -> Result<RowStream> {
 
 impl RowStream {
     /// The next batch in the order of rows; none is empty. After an error there is no more than this error.
-    pub fn next(&mut self) -> Result<Option<Batch>> {
+    pub fn next_batch(&mut self) -> Result<Option<Batch>> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
@@ -88,7 +88,7 @@ impl RowStream {
 
     fn advance(&mut self) -> Result<Option<Batch>> {
         while self.limit > 0 {
-            let Some(batch) = self.portions.next()? else {
+            let Some(batch) = self.portions.next_batch()? else {
                 if self.drive.is_none() {
                     break;
                 }
@@ -121,7 +121,7 @@ impl RowStream {
     pub fn next_part(&mut self, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
         let (mut batches, mut bytes) = (Vec::new(), 0);
         while bytes < bytes_wanted {
-            let Some(batch) = self.next()? else { break };
+            let Some(batch) = self.next_batch()? else { break };
             bytes += rows_size(batch.columns(), batch.len());
             batches.push(batch);
         }

@@ -155,7 +155,7 @@ impl SourceScan for StreamScan {
                 self.interrupt.check()?;
                 match stream.next().transpose()? {
                     None => return Ok(None),
-                    Some(records) if records.len() == 0 => {}
+                    Some(records) if records.is_empty() => {}
                     Some(records) => break records,
                 }
             }

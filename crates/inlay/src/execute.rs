@@ -501,7 +501,7 @@ impl Run<'_> {
         let query = self.optimized(query)?;
         let mut writer = inlay_formats::open_writer(path, names, &output_types(&query), options)?;
         let mut rows = inlay_exec::stream(&query, &self.context())?;
-        while let Some(batch) = rows.next()? {
+        while let Some(batch) = rows.next_batch()? {
             self.given.interrupt.check()?;
             writer.write(&batch)?;
         }

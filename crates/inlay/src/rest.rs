@@ -69,8 +69,7 @@ impl Rest {
 
     /// What the database lets go of when it closes.
     pub(crate) fn lent(&self) -> Weak<dyn Lent> {
-        let lent = Arc::downgrade(&self.rows);
-        lent
+        Arc::<PendingRows>::downgrade(&self.rows)
     }
 
     /// Some more rows; `None` when there are no more. `host` is asked meanwhile whether to end.

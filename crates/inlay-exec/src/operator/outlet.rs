@@ -129,7 +129,7 @@ enum Reading {
 
 impl Portions {
     /// The next batch in the order of rows.
-    pub fn next(&mut self) -> Result<Option<Batch>> {
+    pub fn next_batch(&mut self) -> Result<Option<Batch>> {
         loop {
             if let Some((portion, reading)) = &mut self.current {
                 let batch = match reading {
