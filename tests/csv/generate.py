@@ -6,11 +6,46 @@ Run ``python tests/csv/generate.py`` after a change here, and look at the differ
 """
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
-CASES: list[tuple[str, bytes, str, str | None, list[str] | None, str | None]] = []
+
+@dataclass(frozen=True)
+class Case:
+    """A file, how it is read, and what comes of it where that is not DuckDB's answer."""
+
+    name: str
+    data: bytes
+    options: str
+    why: str | None
+    rows: list[str] | None
+    error: str | None
+
+    def answer(self, path: Path) -> list[str]:
+        """The lines that say what is expected."""
+        rows, error = self.rows, self.error
+        if rows is None and error is None:
+            path.write_bytes(self.data)
+            try:
+                rows = duckdb_rows(path, self.options)
+            except duckdb.Error as failure:
+                print(f"{self.name}: DuckDB fails: {str(failure).splitlines()[0]}")
+                error = "?"
+        return [f"error: {error}"] if error or not rows else [f"columns: {rows[0]}", *rows[1:]]
+
+    def lines(self, path: Path) -> list[str]:
+        """The case as it stands in the file."""
+        parts = [f"=== {self.name}"]
+        if self.why:
+            parts.append(f"why: {self.why}")
+        if self.options:
+            parts.append(f"options: {self.options}")
+        return [*parts, f"bytes: {escape(self.data)}", *self.answer(path), ""]
+
+
+CASES: list[Case] = []
 
 
 def case(
@@ -23,7 +58,7 @@ def case(
 ) -> None:
     """Add a case; `rows` (columns first) or `error` where DuckDB's answer is not ours."""
     data = data.encode() if isinstance(data, str) else data
-    CASES.append((name, data, options, why, rows, error))
+    CASES.append(Case(name, data, options, why, rows, error))
 
 
 def quotes() -> None:
@@ -428,44 +463,53 @@ def large() -> None:
     )
 
 
+SPECIAL = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+
+
+def repeated(text: str, at: int) -> tuple[str, int]:
+    """What is repeated from `at` on over more than 200 characters, and how often; otherwise one character, once."""
+    for width in (1, 2, 3):
+        unit = text[at : at + width]
+        count = 1
+        while len(unit) == width and text.startswith(unit, at + count * width):
+            count += 1
+        if count * width > 200:
+            return unit, count
+    return text[at], 1
+
+
+def escaped(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if character in SPECIAL:
+        return SPECIAL[character]
+    if code < 32 or code in (127, 0xFEFF, 0x85, 0x2028, 0x2029):
+        return "".join(f"\\x{byte:02x}" for byte in character.encode())
+    return character
+
+
 def escape(data: bytes) -> str:
     """Bytes as they stand behind ``bytes:``."""
     out, at = [], 0
-    special = {10: "\\n", 13: "\\r", 9: "\\t", 92: "\\\\"}
     text = data.decode("utf-8", "surrogateescape")
     while at < len(text):
-        c = text[at]
-        for width in (1, 2, 3):
-            unit = text[at : at + width]
-            count = 1
-            while len(unit) == width and text.startswith(unit, at + count * width):
-                count += 1
-            if count * width > 200:
-                break
-        if count * width > 200:
-            inner = "".join(special.get(ord(u), u) for u in unit)
-            out.append(f"\\{{{count}:{inner}}}")
-            at += count * width
-            continue
-        code = ord(c)
-        if 0xDC80 <= code <= 0xDCFF:
-            out.append(f"\\x{code - 0xDC00:02x}")
-        elif code in special:
-            out.append(special[code])
-        elif code < 32 or code in (127, 0xFEFF, 0x85, 0x2028, 0x2029):
-            out.append("".join(f"\\x{b:02x}" for b in c.encode()))
+        unit, count = repeated(text, at)
+        if count > 1:
+            out.append(f"\\{{{count}:{''.join(SPECIAL.get(c, c) for c in unit)}}}")
         else:
-            out.append(c)
-        at += 1
+            out.append(escaped(unit))
+        at += len(unit) * count
     return "".join(out)
 
 
 def shown(value: str | None) -> str:
+    """A value as it stands in a row."""
     if value is None:
         return "NULL"
     if len(value) > 1000:
         return escape(value.encode()).replace("|", "\\|")
-    special = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", "|": "\\|", "\x7f": "\\x7f"}
+    special = SPECIAL | {"|": "\\|", "\x7f": "\\x7f"}
     return "".join(special.get(c, f"\\x{ord(c):02x}" if ord(c) < 32 else c) for c in value)
 
 
@@ -488,23 +532,8 @@ def main() -> None:
         "",
     ]
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "t.csv"
-        for name, data, options, why, rows, error in CASES:
-            path.write_bytes(data)
-            if rows is None and error is None:
-                try:
-                    rows = duckdb_rows(path, options)
-                except duckdb.Error as failure:
-                    print(f"{name}: DuckDB fails: {str(failure).splitlines()[0]}")
-                    error = "?"
-            out.append(f"=== {name}")
-            if why:
-                out.append(f"why: {why}")
-            if options:
-                out.append(f"options: {options}")
-            out.append(f"bytes: {escape(data)}")
-            out += [f"error: {error}"] if error or not rows else [f"columns: {rows[0]}", *rows[1:]]
-            out.append("")
+        for each in CASES:
+            out += each.lines(Path(folder) / "t.csv")
     target = Path(__file__).with_name("cases.txt")
     target.write_text("\n".join(out), newline="\n")
     print(len(CASES), "cases,", target.stat().st_size, "bytes")
