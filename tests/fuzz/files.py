@@ -1,7 +1,7 @@
 """
 Damaged files of every format that Inlay reads: an answer or an error, never a crash, a panic or a hang.
 
-    python -m tests.fuzz.files --minutes 30 --format parquet,csv,json,arrow
+    python -m tests.fuzz.files --minutes 30 --format parquet,csv,json,arrow,xlsx
 
 Files that other programs and Inlay wrote are damaged at random: bits flipped, bytes replaced, cut out, repeated,
 swapped between files. They are read in a process of its own; when it dies, its last file is kept under
@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import io
 import json
 import multiprocessing
 import random
 import sys
 import tempfile
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from multiprocessing.connection import Connection
@@ -31,6 +33,10 @@ READERS = {
     "csv": ("SELECT * FROM read_csv('{}')", "SELECT * FROM read_csv('{}', all_varchar = true, ignore_errors = true)"),
     "json": ("SELECT * FROM read_json('{}')", "SELECT * FROM read_ndjson('{}', ignore_errors = true)"),
     "arrow": ("SELECT * FROM read_arrow('{}')",),
+    "xlsx": (
+        "SELECT * FROM read_xlsx('{}')",
+        "SELECT * FROM read_xlsx('{}', range = 'A2:Z400', header = false, all_varchar = true, stop_at_empty = false)",
+    ),
 }
 ROWS = """
     SELECT i, i % 7 = 0 AS b, i * 1.5 AS d, (i * 0.01)::DECIMAL(12, 2) AS p, 'text ' || i % 13 AS s,
@@ -51,16 +57,19 @@ def seeds(kind: str, folder: Path) -> list[bytes]:
         "csv": ["HEADER", "DELIMITER ';', QUOTE ''''", "COMPRESSION gzip", "HEADER false, DELIMITER '\t'"],
         "json": ["ARRAY true", "ARRAY false", "COMPRESSION zstd"],
         "arrow": ["COMPRESSION lz4", "COMPRESSION zstd", ""],
+        "xlsx": ["HEADER", "HEADER false, SHEET 'other'"],
     }
     found = []
     for number, option in enumerate(options[kind]):
         path = folder / f"seed{number}"
         # CSV has no text for nested values that every dialect takes.
-        rows = f"SELECT COLUMNS(* EXCLUDE (list, struct)) FROM ({ROWS})" if kind == "csv" else ROWS
+        rows = f"SELECT COLUMNS(* EXCLUDE (list, struct)) FROM ({ROWS})" if kind in ("csv", "xlsx") else ROWS
         con.execute(f"COPY ({rows}) TO '{path}' (FORMAT {kind}{', ' if option else ''}{option})")
         found.append(path.read_bytes())
     if kind == "parquet":
         found += written_by_pyarrow(con.execute(ROWS).arrow(), folder)
+    if kind == "xlsx":
+        found += written_by_openpyxl(folder)
     if kind == "csv":
         found += [b'a,b\r\n1,"x ""q"" y"\r\n2,"\n"\r\n', "ä;ö\n1,5;2\n".encode("utf-16"), b"", b"a\n"]
     if kind == "json":
@@ -87,6 +96,37 @@ def written_by_pyarrow(table: Any, folder: Path) -> list[bytes]:
         pq.write_table(table, path, **options)
         found.append(path.read_bytes())
     return found
+
+
+def written_by_openpyxl(folder: Path) -> list[bytes]:
+    """Cells with formulas, styles, links and comments, merged ones and errors."""
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.append(["a", "b", "c"])
+    for number in range(50):
+        book.active.append([number, f"=A{number + 1}*2", "#N/A" if number % 7 == 0 else f"<text> {number}"])
+    book.active.merge_cells("A3:A5")
+    book.active["B9"].number_format = "[h]:mm"
+    book.create_sheet("empty")
+    path = folder / "openpyxl.xlsx"
+    book.save(path)
+    return [path.read_bytes()]
+
+
+def damaged_inside(files: list[bytes], dice: random.Random) -> bytes:
+    """A workbook of which one part is damaged, so that unpacking it finds nothing wrong."""
+    parts = []
+    with zipfile.ZipFile(io.BytesIO(dice.choice(files))) as packed:
+        parts = [(name, packed.read(name)) for name in packed.namelist()]
+    at = dice.randrange(len(parts))
+    name, content = parts[at]
+    parts[at] = (name, damaged([content], dice))
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in parts:
+            packed.writestr(name, content)
+    return out.getvalue()
 
 
 def damaged(files: list[bytes], dice: random.Random) -> bytes:
@@ -185,7 +225,8 @@ def run(kind: str, goes_on: Callable[[int], bool], seed: int) -> tuple[Counter[s
         number = 0
         while goes_on(number):
             path = folder / f"damaged.{kind}"
-            path.write_bytes(damaged(files, dice))
+            inside = kind == "xlsx" and dice.random() < 0.8
+            path.write_bytes(damaged_inside(files, dice) if inside else damaged(files, dice))
             for outcome in reader.outcomes(path):
                 bad = outcome.startswith(("INTERNAL", "HANGS", "DIES"))
                 counts[outcome.partition(":")[0]] += 1

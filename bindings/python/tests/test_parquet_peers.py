@@ -101,9 +101,13 @@ def test_pyarrow_and_polars_read_what_inlay_writes(kind: str, tmp_path: Path) ->
     found = pq.read_table(path)
     assert found.num_rows == expected.num_rows
     target = expected.schema.field("v").type
-    if not pa.types.is_nested(target):
-        found = found.cast(pa.schema([("v", target)]))
-    pairs = zip(found["v"].to_pylist(), expected["v"].to_pylist(), strict=True)
+    if kind in ("uuid", "json"):
+        # Types of pyarrow's own, which it does not cast.
+        values = [value if value is None else str(value) for value in found["v"].to_pylist()]
+        assert str(found.schema.field("v").type) == f"extension<arrow.{kind}>"
+    else:
+        values = (found if pa.types.is_nested(target) else found.cast(pa.schema([("v", target)])))["v"].to_pylist()
+    pairs = zip(values, expected["v"].to_pylist(), strict=True)
     assert all(same(left, right) for left, right in pairs)
     frame = pl.read_parquet(path)
     assert frame.height == expected.num_rows

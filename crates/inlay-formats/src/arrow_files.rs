@@ -4,7 +4,6 @@
 //! time. Only the wanted columns are converted. Which of the two a file is, its first bytes say.
 
 use crate::parquet::bridge;
-use crate::paths;
 use crate::per_file::PerFile;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
@@ -41,8 +40,8 @@ impl TableFunction for ReadArrow {
     }
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        let files = paths::expand(self.name, args, &self.access)?;
         let (per_file, named) = PerFile::take(named)?;
+        let files = per_file.files(self.name, args, &self.access)?;
         if let Some((name, _)) = named.first() {
             let known = ["filename", "hive_partitioning", "hive_types", "union_by_name"];
             return Err(crate::option_text::unknown_option(self.name, name, &known));

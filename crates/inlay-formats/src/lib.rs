@@ -3,7 +3,7 @@
 //! - [`arrow_source`], [`column_source`]: tables over a host's record batches and columns.
 //! - [`arrow_files`]: `read_arrow`, files of Arrow's own format.
 //! - [`csv`]: `read_csv` and COPY FROM.
-//! - [`json`]: `read_json` and its siblings.
+//! - [`json`]: `read_json` and its siblings. [`excel`]: `read_xlsx`.
 //! - [`parquet`]: `read_parquet`. [`write`]: CSV, JSON and Parquet files as targets of COPY TO.
 //! - [`SessionFiles`]: what a session remembers of its files, as the lines that readers left out.
 //! - [`whole_files`]: `read_text`, `read_blob` and `glob`.
@@ -18,6 +18,7 @@ pub mod arrow_files;
 pub mod arrow_source;
 pub mod column_source;
 pub mod csv;
+pub mod excel;
 mod input;
 pub mod json;
 mod morsel;
@@ -25,6 +26,7 @@ pub mod option_text;
 pub mod parquet;
 mod paths;
 mod per_file;
+mod ranges;
 mod rejects;
 pub mod repeat;
 pub mod series;
@@ -54,6 +56,7 @@ pub fn table_functions(access: &Arc<FileAccess>) -> Vec<Arc<dyn TableFunction>> 
         parquet("parquet_scan"),
         Arc::new(arrow_files::ReadArrow::new("read_arrow", access)),
         Arc::new(arrow_files::ReadArrow::new("scan_arrow_ipc", access)),
+        Arc::new(excel::ReadExcel::new(access)),
         about(About::RowGroups),
         about(About::Schema),
         about(About::File),

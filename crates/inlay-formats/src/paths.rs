@@ -7,19 +7,32 @@ use std::path::{Path, PathBuf};
 
 /// The files named by the arguments of a reader, patterns expanded and sorted; at least one, all of them in reach.
 pub(crate) fn expand(function: &str, args: &[Value], access: &FileAccess) -> Result<Vec<String>> {
-    let paths = found(function, args, access, false)?;
+    let paths = found(function, args, access, Missing::Nothing)?;
     if paths.is_empty() {
         return Err(Error::invalid_argument(format!("{function} needs the path of a file")));
     }
     Ok(paths)
 }
 
-/// As [`expand`]; that nothing matches is an answer, too, and so is a path that nothing is at.
-pub(crate) fn matching(function: &str, args: &[Value], access: &FileAccess) -> Result<Vec<String>> {
-    found(function, args, access, true)
+/// As [`expand`]; that nothing matches a pattern is an answer, too.
+pub(crate) fn expand_or_none(function: &str, args: &[Value], access: &FileAccess) -> Result<Vec<String>> {
+    found(function, args, access, Missing::Patterns)
 }
 
-fn found(function: &str, args: &[Value], access: &FileAccess, may_miss: bool) -> Result<Vec<String>> {
+/// As [`expand`]; that nothing matches is an answer, too, and so is a path that nothing is at.
+pub(crate) fn matching(function: &str, args: &[Value], access: &FileAccess) -> Result<Vec<String>> {
+    found(function, args, access, Missing::Anything)
+}
+
+/// What may name no file at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    Nothing,
+    Patterns,
+    Anything,
+}
+
+fn found(function: &str, args: &[Value], access: &FileAccess, missing: Missing) -> Result<Vec<String>> {
     let mut paths = Vec::new();
     let args = args.iter().flat_map(|arg| match arg {
         Value::List { values, .. } => values.as_slice(),
@@ -39,7 +52,7 @@ fn found(function: &str, args: &[Value], access: &FileAccess, may_miss: bool) ->
         };
         for item in items {
             let from = paths.len();
-            expand_one(&item, &mut paths, may_miss)?;
+            expand_one(&item, &mut paths, missing)?;
             for path in paths.get(from..).unwrap_or_default() {
                 access.check(path)?;
             }
@@ -52,9 +65,9 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-fn expand_one(path: &str, paths: &mut Vec<String>, may_miss: bool) -> Result<()> {
+fn expand_one(path: &str, paths: &mut Vec<String>, missing: Missing) -> Result<()> {
     if !is_pattern(path) || Path::new(path).exists() {
-        if !may_miss || Path::new(path).exists() {
+        if missing != Missing::Anything || Path::new(path).exists() {
             paths.push(path.to_string());
         }
         return Ok(());
@@ -64,7 +77,7 @@ fn expand_one(path: &str, paths: &mut Vec<String>, may_miss: bool) -> Result<()>
     let mut found = Vec::new();
     let start = if absolute { PathBuf::from("/") } else { PathBuf::new() };
     walk(&start, &segments, &mut found, 0);
-    if found.is_empty() && !may_miss {
+    if found.is_empty() && missing == Missing::Nothing {
         let error = std::io::Error::new(std::io::ErrorKind::NotFound, "no file matches the pattern");
         return Err(Error::io("cannot open", path, &error));
     }

@@ -4,8 +4,12 @@
 //! A reader that is asked for any of these, or whose paths have partitions, is opened once per file; a batch of a file is then
 //! completed by columns that are the same for all its rows. Files whose partitions a filter rules out are not read.
 
+use crate::column_source::ColumnSource;
 use crate::option_text::{boolean, columns_of};
-use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource};
+use crate::paths;
+use inlay_catalog::{
+    FileAccess, ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource,
+};
 use inlay_kernels::{cast_value, common_type};
 use inlay_storage::SegmentPredicate;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
@@ -25,6 +29,7 @@ pub(crate) struct PerFile {
     hive: Option<bool>,
     union_by_name: bool,
     autocast: bool,
+    allow_empty: bool,
     types: Vec<(Option<String>, LogicalType)>,
 }
 
@@ -44,6 +49,7 @@ impl PerFile {
                 "hive_partitioning" => options.hive = Some(boolean(name, value)?),
                 "hive_types" => options.types = columns_of(name, value)?,
                 "hive_types_autocast" => options.autocast = boolean(name, value)?,
+                "allow_empty" => options.allow_empty = boolean(name, value)?,
                 "union_by_name" => options.union_by_name = boolean(name, value)?,
                 _ => others.push((name.clone(), value.clone())),
             }
@@ -54,6 +60,15 @@ impl PerFile {
     /// Whether files have to be read one by one whatever they are.
     pub fn is_asked(&self) -> bool {
         self.filename.is_some() || self.union_by_name
+    }
+
+    /// The files that the arguments of a reader name; none only where that is allowed.
+    pub fn files(&self, function: &str, args: &[Value], access: &FileAccess) -> Result<Vec<String>> {
+        if self.allow_empty {
+            paths::expand_or_none(function, args, access)
+        } else {
+            paths::expand(function, args, access)
+        }
     }
 
     /// The source of files: one for all of them, or one for each.
@@ -72,6 +87,11 @@ impl PerFile {
         open: OpenFiles<'_>,
         is_each: bool,
     ) -> Result<Arc<dyn TableSource>> {
+        if paths.is_empty() && self.allow_empty {
+            // Nothing says what columns there are; DuckDB's name for it.
+            let empty = ("empty".to_string(), Vector::empty(LogicalType::Boolean));
+            return Ok(Arc::new(ColumnSource::new("no files", vec![empty])?));
+        }
         let partitions: Vec<Vec<(String, Option<String>)>> = match self.hive {
             Some(false) => Vec::new(),
             _ => paths.iter().map(|path| partitions_of(path)).collect(),

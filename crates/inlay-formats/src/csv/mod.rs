@@ -28,7 +28,6 @@ pub use dialect::Dialect;
 pub use options::CsvOptions;
 
 use crate::input::InputFile;
-use crate::paths;
 use crate::per_file::PerFile;
 use crate::rejects::SessionFiles;
 use convert::{ColumnReader, ReadRules};
@@ -62,8 +61,8 @@ impl TableFunction for ReadCsv {
     }
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        let files = paths::expand(self.name, args, &self.access)?;
         let (per_file, named) = PerFile::take(named)?;
+        let files = per_file.files(self.name, args, &self.access)?;
         let options = CsvOptions::read(&named)?;
         let open = |paths: &[String]| -> Result<Arc<dyn TableSource>> {
             Ok(Arc::new(CsvSource::open(paths, &options, &self.session)?))

@@ -87,7 +87,7 @@ pub(super) fn check_beginning(path: &str, bytes: &[u8]) -> Result<usize> {
         [b'P', b'A', b'R', b'1', ..] => Err(other("the file is a Parquet file", "use read_parquet")),
         [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Err(other("the file is an Arrow file", "use read_arrow")),
         [b'P', b'K', 3, 4, ..] => {
-            Err(other("the file is a ZIP archive or a workbook", "unpack it, or save the sheet as CSV"))
+            Err(other("the file is an Excel workbook or a ZIP archive", "use read_xlsx, or unpack it"))
         }
         _ => Ok(0),
     }

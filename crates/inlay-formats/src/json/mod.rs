@@ -13,7 +13,6 @@ mod scan;
 mod split;
 
 use crate::input::InputFile;
-use crate::paths;
 use crate::per_file::PerFile;
 use crate::rejects::SessionFiles;
 use inlay_catalog::{FileAccess, ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
@@ -57,8 +56,8 @@ impl TableFunction for ReadJson {
     }
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        let files = paths::expand(self.name, args, &self.access)?;
         let (per_file, named) = PerFile::take(named)?;
+        let files = per_file.files(self.name, args, &self.access)?;
         let options = JsonOptions::read(self.name, &named)?;
         per_file.open(files, &|paths: &[String]| {
             let file = |path: &String| {

@@ -93,8 +93,8 @@ impl JsonOptions {
             "auto_detect" => {
                 boolean(name, value)?;
             }
-            // Documents of any size are read.
-            "maximum_object_size" => {
+            // Documents of any size are read, and types are found out from all files.
+            "maximum_object_size" | "maximum_sample_files" => {
                 integer(name, value)?;
             }
             "compression" => self.compression = Compression::named(text(name, value)?)?,

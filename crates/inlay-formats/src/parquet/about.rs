@@ -71,7 +71,7 @@ impl TableFunction for AboutParquet {
         };
         let mut rows: Rows = Vec::new();
         for path in paths::expand(self.name(), args, &self.access)? {
-            rows_of(&ParquetFile::open(path)?, &mut rows)?;
+            rows_of(&ParquetFile::open(path, false)?, &mut rows)?;
         }
         let mut vectors = Vec::with_capacity(columns.len());
         for (index, (name, ty)) in columns.into_iter().enumerate() {
@@ -152,7 +152,9 @@ fn row_groups(file: &ParquetFile, rows: &mut Rows) -> Result<()> {
             let is_flat = chunk.column_path().parts().len() == 1;
             let ty = types.get(root).filter(|_| is_flat).map(|column| column.ty.clone());
             let statistics = chunk.statistics();
-            let bounds = statistics.zip(ty).map(|(statistics, ty)| Bounds::of(statistics, ty, 0));
+            let bounds = statistics
+                .zip(ty)
+                .map(|(statistics, ty)| Bounds::of(statistics, ty, file.is_as_stored(root), 0));
             let shown = |value: Option<&Value>| value.map_or(Value::Null, |value| text(value.to_string()));
             let min = shown(bounds.as_ref().and_then(Bounds::min));
             let max = shown(bounds.as_ref().and_then(Bounds::max));

@@ -1,36 +1,36 @@
 //! Parquet files as a table: `read_parquet('*.parquet')`.
 //!
-//! A morsel is a row group; each is read on its own handle of the file, for the wanted columns only. Row groups that
-//! the footer's statistics rule out are not read. Text arrives as views into the decoded pages and is not copied;
-//! decimals of up to 18 digits arrive in 32 or 64 bits.
+//! A morsel is a row group or a part of a large one, of which the wanted columns are read. Row groups that the footer's statistics or the Bloom
+//! filters of columns rule out are not read, nor are pages by the page index. Of the others, the columns of the filters are
+//! read first, and rows of the others are passed over where no row of a batch satisfies them.
+//!
+//! Most columns are decoded by [`decode`], nested ones and those of rare encodings by the parquet crate's arrow reader.
+//! Text arrives as views into the decoded pages and is not copied; decimals of up to 18 digits arrive in 32 or 64 bits.
 
 pub mod about;
 pub(crate) mod bridge;
+mod decode;
+mod indexes;
+mod pages;
 mod prune;
+mod scan;
+mod select;
 
-use crate::option_text::boolean;
-use crate::paths;
+use crate::option_text::{boolean, integer, unknown_option};
 use crate::per_file::PerFile;
-use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Schema};
+use crate::ranges::{self, RangeSource};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use inlay_catalog::{
-    FileAccess, ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource,
+    FileAccess, ScanRequest, SourceColumn, SourceFilter, SourceScan, TableFunction, TableSource,
 };
-use inlay_types::arrow::{ArrowField, ArrowRecords};
-use inlay_types::{Batch, Error, Interrupt, Reservation, Result, VECTOR_SIZE, Value};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
-};
+use inlay_types::arrow::ArrowField;
+use inlay_types::{Error, LogicalType, Result, Value};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::schema::types::{SchemaDescriptor, Type};
 use prune::Bounds;
 use std::fmt;
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Rows decoded at once.
-const DECODE_ROWS: usize = 4 * VECTOR_SIZE;
 
 /// `read_parquet`, under one of its names.
 #[derive(Debug)]
@@ -53,33 +53,83 @@ impl TableFunction for ReadParquet {
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
         let (per_file, named) = PerFile::take(named)?;
-        for (name, value) in &named {
-            match name.as_str() {
-                // Text is text here already; accepted because scripts pass it.
-                "binary_as_string" if !boolean(name, value)? => {}
-                "format" => {}
-                _ => {
-                    return Err(Error::invalid_argument(format!(
-                        "{} has no parameter \"{name}\"",
-                        self.name
-                    )));
+        let options = Options::read(self.name, &named)?;
+        let files = per_file.files(self.name, args, &self.access)?;
+        per_file.open(files, &|paths: &[String]| {
+            Ok(Arc::new(ParquetSource::open_with(paths.to_vec(), &options)?))
+        })
+    }
+}
+
+/// What is asked for of Parquet files.
+#[derive(Clone, Debug, Default)]
+struct Options {
+    /// Bytes of which the file does not say what they are become text.
+    binary_as_string: bool,
+    /// A last column with the number of each row in its file, from 0.
+    file_row_number: bool,
+    /// What the optimizer is to take for the number of rows.
+    explicit_cardinality: Option<u64>,
+}
+
+const PARAMETERS: [&str; 8] = [
+    "binary_as_string",
+    "file_row_number",
+    "explicit_cardinality",
+    "filename",
+    "union_by_name",
+    "hive_partitioning",
+    "hive_types",
+    "allow_empty",
+];
+
+impl Options {
+    fn read(function: &str, named: &[(String, Value)]) -> Result<Self> {
+        let mut options = Self::default();
+        for (name, value) in named {
+            match name.to_ascii_lowercase().as_str() {
+                "binary_as_string" => options.binary_as_string = boolean(name, value)?,
+                "file_row_number" => options.file_row_number = boolean(name, value)?,
+                "explicit_cardinality" => {
+                    let rows = u64::try_from(integer(name, value)?).ok().filter(|&rows| rows > 0);
+                    let refused = || Error::invalid_argument("explicit_cardinality must be positive");
+                    options.explicit_cardinality = Some(rows.ok_or_else(refused)?);
                 }
+                // What the file says is found out; accepted because scripts pass it.
+                "can_have_nan" | "debug_use_openssl" => {
+                    boolean(name, value)?;
+                }
+                "format" | "compression" | "parquet_version" | "prefetch_strategy" => {}
+                "utf8_validation" if value.as_str().is_some_and(|way| way.eq_ignore_ascii_case("strict")) => {
+                }
+                "utf8_validation" => {
+                    let feature = format!("utf8_validation = '{value}'");
+                    let alternative = Some("read the column as BLOB".to_string());
+                    return Err(Error::Unsupported { feature, alternative });
+                }
+                "encryption_config" => {
+                    return Err(Error::Unsupported {
+                        feature: "reading encrypted Parquet files".to_string(),
+                        alternative: Some("decrypt them with the program that wrote them".to_string()),
+                    });
+                }
+                other => return Err(unknown_option(function, other, &PARAMETERS)),
             }
         }
-        let files = paths::expand(self.name, args, &self.access)?;
-        per_file.open(files, &|paths: &[String]| Ok(Arc::new(ParquetSource::open(paths.to_vec())?)))
+        Ok(options)
     }
 }
 
 /// Parquet files of one schema.
 pub struct ParquetSource {
     files: Arc<[ParquetFile]>,
-    columns: Vec<SourceColumn>,
+    columns: Arc<[SourceColumn]>,
     row_count: u64,
 }
 
 struct ParquetFile {
     path: String,
+    bytes: Arc<dyn RangeSource>,
     metadata: ArrowReaderMetadata,
 }
 
@@ -93,6 +143,13 @@ fn malformed(path: &str, message: impl fmt::Display) -> Error {
     Error::MalformedFile { path: path.to_string(), line: None, message: message.to_string() }
 }
 
+fn encrypted(path: &str) -> Error {
+    Error::Unsupported {
+        feature: format!("the encrypted Parquet file '{path}'"),
+        alternative: Some("decrypt it with the program that wrote it".to_string()),
+    }
+}
+
 /// Runs a call into the parquet crate, which may panic on damaged files.
 fn guarded<T>(path: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(call))
@@ -100,16 +157,21 @@ fn guarded<T>(path: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 impl ParquetFile {
-    fn open(path: String) -> Result<Self> {
-        let file = crate::input::open(&path)?;
+    fn open(path: String, is_binary_text: bool) -> Result<Self> {
+        let bytes = ranges::open(&path)?;
+        let tail = bytes.size().checked_sub(4).and_then(|start| bytes.read(start, 4).ok());
+        if tail.is_some_and(|tail| &tail[..] == b"PARE") {
+            return Err(encrypted(&path));
+        }
         let options = || ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = guarded(&path, || {
-            let found = ArrowReaderMetadata::load(&file, options()).map_err(|e| malformed(&path, e))?;
-            let wanted = Arc::new(our_schema(found.schema()));
+            let found = ArrowReaderMetadata::load(&pages::Chunk::file(&bytes), options())
+                .map_err(|e| malformed(&path, e))?;
+            let wanted = Arc::new(our_schema(found.schema(), found.parquet_schema(), is_binary_text));
             ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options().with_schema(wanted))
                 .map_err(|e| malformed(&path, e))
         })?;
-        Ok(Self { path, metadata })
+        Ok(Self { path, bytes, metadata })
     }
 }
 
@@ -123,20 +185,46 @@ impl ParquetFile {
     }
 }
 
+impl ParquetFile {
+    /// Whether values of a time lie in the file as they do in vectors.
+    fn is_as_stored(&self, column: usize) -> bool {
+        let schema = self.metadata.schema();
+        matches!(
+            schema.fields().get(column).map(|field| field.data_type()),
+            Some(
+                DataType::Timestamp(_, None)
+                    | DataType::Timestamp(TimeUnit::Microsecond, Some(_))
+                    | DataType::Time64(TimeUnit::Microsecond)
+            )
+        )
+    }
+}
+
 /// The schema that columns are to be read as: text as views, decimals as narrow as ours.
-fn our_schema(schema: &Schema) -> Schema {
-    let field = |field: &Arc<Field>| {
+fn our_schema(schema: &Schema, file: &SchemaDescriptor, is_binary_text: bool) -> Schema {
+    let field = |(index, field): (usize, &Arc<Field>)| {
+        let stored = file.root_schema().get_fields().get(index).filter(|stored| stored.is_primitive());
+        let width = stored.map_or(0, |stored| match stored.as_ref() {
+            Type::PrimitiveType { type_length, .. } => *type_length,
+            Type::GroupType { .. } => 0,
+        });
         let ty = match field.data_type() {
             DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+            DataType::Binary | DataType::LargeBinary if is_binary_text => DataType::Utf8View,
             DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
-            DataType::Decimal128(precision @ 1..=9, scale) => DataType::Decimal32(*precision, *scale),
-            DataType::Decimal128(precision @ 10..=18, scale) => DataType::Decimal64(*precision, *scale),
+            // Some writers give all decimals as many bytes as the longest have.
+            DataType::Decimal128(precision @ 1..=9, scale) if width <= 4 => {
+                DataType::Decimal32(*precision, *scale)
+            }
+            DataType::Decimal128(precision @ 1..=18, scale) if width <= 8 => {
+                DataType::Decimal64(*precision, *scale)
+            }
             _ => return Arc::clone(field),
         };
         Arc::new(field.as_ref().clone().with_data_type(ty))
     };
     Schema::new_with_metadata(
-        schema.fields().iter().map(field).collect::<Vec<_>>(),
+        schema.fields().iter().enumerate().map(field).collect::<Vec<_>>(),
         schema.metadata().clone(),
     )
 }
@@ -144,11 +232,16 @@ fn our_schema(schema: &Schema) -> Schema {
 impl ParquetSource {
     /// Reads the footers of all files.
     pub fn open(paths: Vec<String>) -> Result<Self> {
-        let files = paths.into_iter().map(ParquetFile::open).collect::<Result<Vec<_>>>()?;
+        Self::open_with(paths, &Options::default())
+    }
+
+    fn open_with(paths: Vec<String>, options: &Options) -> Result<Self> {
+        let open = |path| ParquetFile::open(path, options.binary_as_string);
+        let files = paths.into_iter().map(open).collect::<Result<Vec<_>>>()?;
         let Some(first) = files.first() else {
             return Err(Error::invalid_argument("read_parquet needs the path of a file"));
         };
-        let columns = columns_of(first)?;
+        let mut columns = columns_of(first)?;
         for file in &files[1..] {
             let other = columns_of(file)?;
             if other != columns {
@@ -162,8 +255,11 @@ impl ParquetSource {
         let rows = |file: &ParquetFile| {
             u64::try_from(file.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
         };
-        let row_count = files.iter().map(rows).sum();
-        Ok(Self { files: Arc::from(files), columns, row_count })
+        let row_count = options.explicit_cardinality.unwrap_or_else(|| files.iter().map(rows).sum());
+        if options.file_row_number {
+            columns.push(SourceColumn { name: "file_row_number".to_string(), ty: LogicalType::BigInt });
+        }
+        Ok(Self { files: Arc::from(files), columns: columns.into(), row_count })
     }
 
     /// The row groups that filters leave, as file and number.
@@ -176,7 +272,9 @@ impl ParquetSource {
                     let leaf = file.leaf_of(filter.column).and_then(|leaf| group.columns().get(leaf));
                     let statistics = leaf.and_then(|chunk| chunk.statistics());
                     let ty = self.columns[filter.column].ty.clone();
-                    statistics.is_none_or(|s| Bounds::of(s, ty, rows).may_match(&filter.predicate))
+                    let is_as_stored = file.is_as_stored(filter.column);
+                    statistics
+                        .is_none_or(|s| Bounds::of(s, ty, is_as_stored, rows).may_match(&filter.predicate))
                 });
                 if may_match && rows > 0 {
                     left.push((index, number));
@@ -214,117 +312,8 @@ impl TableSource for ParquetSource {
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
-        Ok(Box::new(ParquetScan {
-            files: Arc::clone(&self.files),
-            row_groups: self.row_groups(&request.filters),
-            next: AtomicUsize::new(0),
-            request,
-        }))
-    }
-}
-
-struct ParquetScan {
-    files: Arc<[ParquetFile]>,
-    row_groups: Vec<(usize, usize)>,
-    next: AtomicUsize,
-    request: ScanRequest,
-}
-
-impl SourceScan for ParquetScan {
-    fn next_task(&self) -> Result<Option<SourceTask>> {
-        self.request.interrupt.check()?;
-        let Some(&(index, number)) = self.row_groups.get(self.next.fetch_add(1, Ordering::Relaxed)) else {
-            return Ok(None);
-        };
-        let file = &self.files[index];
-        let group = file.metadata.metadata().row_group(number);
-        if self.request.columns.is_empty() {
-            return Ok(Some(counted(usize::try_from(group.num_rows()).unwrap_or(0))));
-        }
-        let mut roots = self.request.columns.clone();
-        roots.sort_unstable();
-        roots.dedup();
-        let positions = self.request.columns.iter().filter_map(|c| roots.binary_search(c).ok()).collect();
-        let schema = file.metadata.parquet_schema();
-        let is_read = |leaf: &usize| roots.binary_search(&schema.get_column_root_idx(*leaf)).is_ok();
-        let leaves = (0..group.num_columns()).filter(is_read);
-        let size: i64 = leaves.map(|leaf| group.column(leaf).uncompressed_size().max(0)).sum();
-        let reservation = self.request.budget.reserve(u64::try_from(size).unwrap_or(0))?;
-        // A handle of its own: handles that are cloned share their position.
-        let handle = File::open(&file.path).map_err(|e| Error::io("cannot open", &file.path, &e))?;
-        let metadata = file.metadata.clone();
-        let reader = guarded(&file.path, || {
-            let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
-            ParquetRecordBatchReaderBuilder::new_with_metadata(handle, metadata)
-                .with_row_groups(vec![number])
-                .with_projection(mask)
-                .with_batch_size(DECODE_ROWS)
-                .build()
-                .map_err(|e| malformed(&file.path, e))
-        })?;
-        Ok(Some(Box::new(RowGroupTask {
-            path: file.path.clone(),
-            reader,
-            positions,
-            current: None,
-            interrupt: self.request.interrupt.clone(),
-            failed: false,
-            _reservation: reservation,
-        })))
-    }
-}
-
-/// Rows without columns.
-fn counted(rows: usize) -> SourceTask {
-    let batch = move |from: usize| Ok(Batch::new(Vec::new(), VECTOR_SIZE.min(rows - from)));
-    Box::new((0..rows).step_by(VECTOR_SIZE).map(batch))
-}
-
-struct RowGroupTask {
-    path: String,
-    reader: ParquetRecordBatchReader,
-    /// Of the wanted columns among those that are read.
-    positions: Vec<usize>,
-    /// Decoded rows, and how many of them are handed out.
-    current: Option<(ArrowRecords, usize)>,
-    interrupt: Interrupt,
-    failed: bool,
-    _reservation: Reservation,
-}
-
-impl RowGroupTask {
-    fn read_batch(&mut self) -> Result<Option<Batch>> {
-        self.interrupt.check()?;
-        loop {
-            if let Some((records, done)) = &mut self.current {
-                let len = VECTOR_SIZE.min(records.len() - *done);
-                if len > 0 {
-                    let column = |&position: &usize| records.columns()[position].vector(*done, len);
-                    let columns = self.positions.iter().map(column).collect::<Result<Vec<_>>>()?;
-                    *done += len;
-                    return Ok(Some(Batch::new(columns, len)));
-                }
-            }
-            let (path, reader) = (&self.path, &mut self.reader);
-            let next: Option<RecordBatch> =
-                guarded(path, || reader.next().transpose().map_err(|e| malformed(path, e)))?;
-            let Some(batch) = next else { return Ok(None) };
-            let field = bridge::field_of(&batch.schema())?;
-            self.current = Some((bridge::records_of(batch, &field)?, 0));
-        }
-    }
-}
-
-impl Iterator for RowGroupTask {
-    type Item = Result<Batch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
-            return None;
-        }
-        let next = self.read_batch().transpose();
-        self.failed = !matches!(next, Some(Ok(_)));
-        next
+        let row_groups = self.row_groups(&request.filters);
+        Ok(Box::new(scan::ParquetScan::new(&self.files, &self.columns, row_groups, request)))
     }
 }
 

@@ -16,9 +16,31 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// What the statistics of a column of type `ty` say.
-    pub fn of(statistics: &Statistics, ty: LogicalType, rows: u64) -> Self {
+    /// What the statistics of a column of type `ty` say. `is_as_stored` says whether times have the unit of the type.
+    pub fn of(statistics: &Statistics, ty: LogicalType, is_as_stored: bool, rows: u64) -> Self {
+        let is_signed_order = !statistics.is_min_max_deprecated();
+        let decimal = |bytes: Option<&[u8]>| Value::from_stored_i128(&ty, of_big_endian(bytes?)?);
         let (min, max) = match statistics {
+            Statistics::Int64(s) if is_as_stored && is_time(&ty) => {
+                let value = |v: Option<&i64>| Value::from_stored_i128(&ty, i128::from(*v?));
+                (value(s.min_opt()), value(s.max_opt()))
+            }
+            Statistics::Int32(s) if is_unsigned(&ty) && is_signed_order => {
+                let value = |v: Option<&i32>| Value::from_stored_i128(&ty, i128::from(*v? as u32));
+                (value(s.min_opt()), value(s.max_opt()))
+            }
+            Statistics::Int64(s) if ty == LogicalType::UBigInt && is_signed_order => {
+                let value = |v: Option<&i64>| Value::from_stored_i128(&ty, i128::from(*v? as u64));
+                (value(s.min_opt()), value(s.max_opt()))
+            }
+            Statistics::FixedLenByteArray(s)
+                if matches!(ty, LogicalType::Decimal { .. }) && is_signed_order =>
+            {
+                (decimal(s.min_opt().map(|v| v.data())), decimal(s.max_opt().map(|v| v.data())))
+            }
+            Statistics::Float(s) if ty == LogicalType::Real => {
+                (s.min_opt().map(|v| Value::Real(*v)), s.max_opt().map(|v| Value::Real(*v)))
+            }
             Statistics::Boolean(s) => {
                 (s.min_opt().map(|v| Value::Boolean(*v)), s.max_opt().map(|v| Value::Boolean(*v)))
             }
@@ -125,6 +147,31 @@ fn stored(ty: LogicalType, value: Option<impl Into<i128>>) -> Option<Value> {
             | LogicalType::Decimal { .. }
     );
     if lies_alike { Value::from_stored_i128(&ty, value?.into()) } else { None }
+}
+
+/// Types whose integers count in a unit that files may have otherwise.
+fn is_time(ty: &LogicalType) -> bool {
+    matches!(
+        ty,
+        LogicalType::Time
+            | LogicalType::Timestamp
+            | LogicalType::TimestampTz
+            | LogicalType::TimestampMs
+            | LogicalType::TimestampNs
+    )
+}
+
+fn is_unsigned(ty: &LogicalType) -> bool {
+    matches!(ty, LogicalType::UTinyInt | LogicalType::USmallInt | LogicalType::UInteger)
+}
+
+/// A signed integer, the highest byte first.
+fn of_big_endian(bytes: &[u8]) -> Option<i128> {
+    if bytes.is_empty() || bytes.len() > 16 {
+        return None;
+    }
+    let sign = if bytes[0] & 0x80 != 0 { -1 } else { 0 };
+    Some(bytes.iter().fold(sign, |value: i128, &byte| value << 8 | i128::from(byte)))
 }
 
 fn text(bytes: Option<&[u8]>) -> Option<Value> {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::write::write_parquet;
 use inlay_storage::{Cmp, SegmentPredicate};
-use inlay_types::{LogicalType, MemoryBudget, Vector};
+use inlay_types::{Batch, Interrupt, LogicalType, MemoryBudget, VECTOR_SIZE, Vector};
 
 fn path(name: &str) -> String {
     let file = format!("inlay-parquet-{}-{name}.parquet", std::process::id());

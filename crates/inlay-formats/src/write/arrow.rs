@@ -128,10 +128,9 @@ fn compression_of(name: &str) -> Result<Option<CompressionType>> {
 }
 
 fn failure(target: &Target, error: &ArrowError) -> Error {
-    Error::Io {
-        action: "cannot write",
-        path: target.path.to_string_lossy().into_owned(),
-        message: error.to_string(),
+    match error {
+        ArrowError::IoError(_, cause) => target.error(cause),
+        other => target.failure(other),
     }
 }
 

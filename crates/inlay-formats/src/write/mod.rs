@@ -9,6 +9,7 @@ mod json;
 mod packed;
 mod parquet;
 mod partition;
+mod xlsx;
 
 use crate::input::unpacked_name;
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
@@ -23,8 +24,8 @@ pub trait FileWriter: Send {
     fn finish(self: Box<Self>) -> Result<u64>;
 }
 
-/// Opens a writer for columns of these names and types. The option `format` (`csv`, `json`, `parquet` or `arrow`) decides; without it
-/// the file's extension. Options have lower-case names.
+/// Opens a writer for columns of these names and types. The option `format` (`csv`, `json`, `parquet`, `arrow` or `xlsx`) decides;
+/// without it the file's extension. Options have lower-case names.
 pub fn open_writer(
     path: &str,
     names: &[String],
@@ -45,12 +46,13 @@ pub fn open_writer(
             Ok(Box::new(arrow::ArrowWriter::open(path, names, types, &others, format == "arrows")?))
         }
         "parquet" | "pq" => Ok(Box::new(parquet::ParquetWriter::open(path, names, types, &others)?)),
+        "xlsx" => Ok(Box::new(xlsx::ExcelWriter::open(path, names, types, &others)?)),
         "json" | "ndjson" | "jsonl" => Ok(Box::new(json::JsonWriter::open(path, names, types, &others)?)),
         "csv" | "tsv" | "tbl" | "txt" => Ok(Box::new(csv::CsvWriter::open(path, names, types, &others)?)),
         _ if given.is_none() => Ok(Box::new(csv::CsvWriter::open(path, names, types, &others)?)),
         other => Err(Error::Unsupported {
             feature: format!("writing the format {other}"),
-            alternative: Some("use FORMAT csv, json, parquet or arrow".to_string()),
+            alternative: Some("use FORMAT csv, json, parquet, arrow or xlsx".to_string()),
         }),
     }
 }
@@ -62,6 +64,7 @@ fn format_name(format: &str) -> String {
         "arrow" | "feather" | "ipc" => "arrow",
         "arrows" => "arrows",
         "json" | "ndjson" | "jsonl" => "json",
+        "xlsx" => "xlsx",
         _ => "csv",
     }
     .to_string()
@@ -130,6 +133,22 @@ impl Target {
 
     fn error(&self, error: &std::io::Error) -> Error {
         Error::io("cannot write", self.path.to_string_lossy(), error)
+    }
+
+    /// An error of a crate that writes: that of the system beneath it, if there is one.
+    fn failure(&self, error: &(dyn std::error::Error + 'static)) -> Error {
+        let mut cause = Some(error);
+        while let Some(known) = cause {
+            if let Some(system) = known.downcast_ref::<std::io::Error>() {
+                return self.error(system);
+            }
+            cause = known.source();
+        }
+        self.refusal(error.to_string())
+    }
+
+    fn refusal(&self, message: String) -> Error {
+        Error::Io { action: "cannot write", path: self.path.to_string_lossy().into_owned(), message }
     }
 
     fn publish(mut self) -> Result<()> {

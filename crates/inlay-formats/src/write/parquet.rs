@@ -1,64 +1,206 @@
 //! Parquet files from batches.
+//!
+//! UUID and JSON columns are written with their logical types, and statistics with every page and row group; Bloom filters
+//! are asked for.
 
 use super::{FileWriter, Target};
-use crate::option_text::{integer, text, unknown_option};
+use crate::option_text::{boolean, integer, text, unknown_option};
 use crate::parquet::bridge;
-use arrow_array::RecordBatch;
+use arrow_array::builder::FixedSizeBinaryBuilder;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::extension::{Json, Uuid};
+use arrow_schema::{DataType, Field, Schema};
 use inlay_types::arrow::Exporter;
-use inlay_types::{Batch, Error, LogicalType, Result, Value};
+use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Rows of a row group unless `row_group_size` says otherwise; DuckDB's number.
 const ROW_GROUP_SIZE: usize = 122_880;
+/// How often a Bloom filter says that a value may be there which is not.
+const FALSE_POSITIVES: f64 = 0.01;
+
+const OPTIONS: [&str; 10] = [
+    "compression",
+    "compression_level",
+    "row_group_size",
+    "row_group_size_bytes",
+    "write_bloom_filter",
+    "bloom_filter_false_positive_ratio",
+    "dictionary_size_limit",
+    "string_dictionary_page_size_limit",
+    "parquet_version",
+    "kv_metadata",
+];
 
 pub(super) struct ParquetWriter {
     target: Target,
     writer: ArrowWriter<File>,
     exporter: Exporter,
+    schema: Arc<Schema>,
     rows: u64,
 }
 
 fn properties(options: &[(String, Value)]) -> Result<WriterProperties> {
-    let mut compression = Compression::SNAPPY;
-    let mut row_group_size = ROW_GROUP_SIZE;
+    let mut builder = WriterProperties::builder().set_created_by("inlay".to_string());
+    let (mut codec, mut level) = ("snappy".to_string(), None);
+    let (mut rows, mut bytes) = (ROW_GROUP_SIZE, None);
+    let (mut filters, mut false_positives) = (false, FALSE_POSITIVES);
     for (name, value) in options {
+        let positive = || {
+            let number = usize::try_from(integer(name, value)?).ok().filter(|&number| number > 0);
+            number.ok_or_else(|| Error::invalid_argument(format!("{name} must be positive")))
+        };
         match name.as_str() {
-            "compression" | "codec" => {
-                compression = match text(name, value)?.to_ascii_lowercase().as_str() {
-                    "snappy" => Compression::SNAPPY,
-                    "zstd" => Compression::ZSTD(ZstdLevel::default()),
-                    "gzip" => Compression::GZIP(GzipLevel::default()),
-                    "lz4" | "lz4_raw" => Compression::LZ4_RAW,
-                    "uncompressed" | "none" => Compression::UNCOMPRESSED,
-                    other => {
-                        return Err(Error::invalid_argument(format!(
-                            "compression \"{other}\" is not known; use snappy, zstd, gzip, lz4 or uncompressed"
-                        )));
-                    }
-                }
+            "compression" | "codec" => codec = text(name, value)?.to_ascii_lowercase(),
+            "compression_level" => level = Some(integer(name, value)?),
+            "row_group_size" | "chunk_size" => rows = positive()?,
+            "row_group_size_bytes" => bytes = Some(size_of_text(name, value)?),
+            "write_bloom_filter" => filters = boolean(name, value)?,
+            "bloom_filter_false_positive_ratio" => {
+                filters = true;
+                let ratio = value.as_f64().filter(|ratio| *ratio > 0.0 && *ratio < 1.0);
+                false_positives = ratio.ok_or_else(|| {
+                    Error::invalid_argument(format!("{name} is a number between 0 and 1, not {value}"))
+                })?;
             }
-            "row_group_size" => {
-                row_group_size = usize::try_from(integer(name, value)?)
-                    .ok()
-                    .filter(|&rows| rows > 0)
-                    .ok_or_else(|| Error::invalid_argument("row_group_size must be positive"))?;
+            "dictionary_size_limit" => {
+                let limit = integer(name, value)?;
+                builder = builder.set_dictionary_enabled(limit > 0);
             }
-            other => {
-                return Err(unknown_option(
-                    "COPY TO a Parquet file",
-                    other,
-                    &["compression", "row_group_size"],
-                ));
+            "string_dictionary_page_size_limit" => {
+                builder = builder.set_dictionary_page_size_limit(positive()?);
             }
+            "parquet_version" => {
+                builder =
+                    builder.set_writer_version(match text(name, value)?.to_ascii_lowercase().as_str() {
+                        "v1" => WriterVersion::PARQUET_1_0,
+                        "v2" => WriterVersion::PARQUET_2_0,
+                        other => {
+                            let message = format!("parquet_version is V1 or V2, not '{other}'");
+                            return Err(Error::invalid_argument(message));
+                        }
+                    });
+            }
+            "kv_metadata" => builder = builder.set_key_value_metadata(Some(pairs_of(name, value)?)),
+            other => return Err(unknown_option("COPY TO a Parquet file", other, &OPTIONS)),
         }
     }
-    let builder = WriterProperties::builder().set_compression(compression);
-    Ok(builder.set_max_row_group_row_count(Some(row_group_size)).set_created_by("inlay".to_string()).build())
+    builder = builder
+        .set_compression(compression(&codec, level)?)
+        .set_max_row_group_row_count(Some(rows))
+        .set_max_row_group_bytes(bytes);
+    Ok(if filters { with_filters(builder, rows, false_positives) } else { builder }.build())
+}
+
+/// Bloom filters for all columns; those of few values shrink when they are written.
+fn with_filters(builder: WriterPropertiesBuilder, rows: usize, ratio: f64) -> WriterPropertiesBuilder {
+    builder.set_bloom_filter_fpp(ratio).set_bloom_filter_max_ndv(rows as u64)
+}
+
+fn compression(codec: &str, level: Option<i64>) -> Result<Compression> {
+    let refused = |range: &str| {
+        Error::invalid_argument(format!(
+            "compression_level {} is outside of {range} of {codec}",
+            level.unwrap_or_default()
+        ))
+    };
+    Ok(match (codec, level) {
+        ("zstd", None) => Compression::ZSTD(ZstdLevel::default()),
+        ("zstd", Some(given)) => {
+            let known = i32::try_from(given).ok().and_then(|given| ZstdLevel::try_new(given).ok());
+            Compression::ZSTD(known.ok_or_else(|| refused("the levels 1 to 22"))?)
+        }
+        ("gzip", None) => Compression::GZIP(GzipLevel::default()),
+        ("gzip", Some(given)) => {
+            let known = u32::try_from(given).ok().and_then(|given| GzipLevel::try_new(given).ok());
+            Compression::GZIP(known.ok_or_else(|| refused("the levels 0 to 9"))?)
+        }
+        ("snappy" | "lz4" | "lz4_raw" | "uncompressed" | "none", Some(_)) => {
+            let message = format!("compression_level is for zstd and gzip, not {codec}");
+            return Err(Error::invalid_argument(message));
+        }
+        ("snappy", None) => Compression::SNAPPY,
+        ("lz4" | "lz4_raw", None) => Compression::LZ4_RAW,
+        ("uncompressed" | "none", None) => Compression::UNCOMPRESSED,
+        (other, _) => {
+            return Err(Error::invalid_argument(format!(
+                "compression \"{other}\" is not known; use snappy, zstd, gzip, lz4 or uncompressed"
+            )));
+        }
+    })
+}
+
+/// A number of bytes, or a text such as `128MB`.
+fn size_of_text(name: &str, value: &Value) -> Result<usize> {
+    let refused = || Error::invalid_argument(format!("{name} is a size such as '128MB', not {value}"));
+    let Some(written) = value.as_str() else {
+        return usize::try_from(integer(name, value)?).ok().filter(|&size| size > 0).ok_or_else(refused);
+    };
+    let written = written.trim().to_ascii_lowercase();
+    let digits = written.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(written.len());
+    let factor = match written[digits..].trim() {
+        "" | "b" | "byte" | "bytes" => 1u64,
+        "kb" => 1000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        _ => return Err(refused()),
+    };
+    let size = written[..digits].parse::<f64>().map_err(|_| refused())? * factor as f64;
+    if size >= 1.0 && size < usize::MAX as f64 { Ok(size as usize) } else { Err(refused()) }
+}
+
+/// Keys and values of a struct or map.
+fn pairs_of(name: &str, value: &Value) -> Result<Vec<KeyValue>> {
+    let pair = |key: String, value: &Value| match value {
+        Value::Blob(bytes) => KeyValue::new(key, String::from_utf8_lossy(bytes).into_owned()),
+        other => KeyValue::new(key, other.to_string()),
+    };
+    match value {
+        Value::Struct { fields, values } => {
+            Ok(fields.iter().zip(values).map(|(field, value)| pair(field.name.to_string(), value)).collect())
+        }
+        Value::Map { entries, .. } => {
+            Ok(entries.iter().map(|(key, value)| pair(key.to_string(), value)).collect())
+        }
+        other => Err(Error::invalid_argument(format!(
+            "{name} takes keys and values, as in {{author: 'Ann'}}, not {other}"
+        ))),
+    }
+}
+
+/// The schema with the logical types that Arrow has as extensions.
+fn extended(schema: &Schema, types: &[LogicalType]) -> Schema {
+    let field = |(field, ty): (&Arc<Field>, &LogicalType)| match ty {
+        LogicalType::Uuid => {
+            Arc::new(Field::new(field.name(), DataType::FixedSizeBinary(16), true).with_extension_type(Uuid))
+        }
+        LogicalType::Json => Arc::new(field.as_ref().clone().with_extension_type(Json::default())),
+        _ => Arc::clone(field),
+    };
+    Schema::new(schema.fields().iter().zip(types).map(field).collect::<Vec<_>>())
+}
+
+/// The 16 bytes of each UUID.
+fn uuids(vector: &Vector) -> Result<ArrayRef> {
+    let mut builder = FixedSizeBinaryBuilder::with_capacity(vector.len(), 16);
+    for row in 0..vector.len() {
+        match vector.get(row) {
+            Value::Uuid(uuid) => builder
+                .append_value(uuid.to_be_bytes())
+                .map_err(|e| Error::internal(format!("a UUID of other than 16 bytes: {e}")))?,
+            _ => builder.append_null(),
+        }
+    }
+    Ok(Arc::new(builder.finish()))
 }
 
 impl ParquetWriter {
@@ -76,26 +218,27 @@ impl ParquetWriter {
         }
         let properties = properties(options)?;
         let exporter = Exporter::new(names, types);
-        let schema = Arc::new(bridge::schema_of(exporter.schema())?);
+        let schema = Arc::new(extended(&bridge::schema_of(exporter.schema())?, types));
         let (target, file) = Target::create(path)?;
-        let writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(|e| failure(&target, e))?;
-        Ok(Self { target, writer, exporter, rows: 0 })
-    }
-}
-
-fn failure(target: &Target, error: impl std::fmt::Display) -> Error {
-    Error::Io {
-        action: "cannot write",
-        path: target.path.to_string_lossy().into_owned(),
-        message: error.to_string(),
+        let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties));
+        let writer = writer.map_err(|e| target.failure(&e))?;
+        Ok(Self { target, writer, exporter, schema, rows: 0 })
     }
 }
 
 impl FileWriter for ParquetWriter {
     fn write(&mut self, batch: &Batch) -> Result<()> {
-        let records: RecordBatch =
-            bridge::record_batch_of(self.exporter.batch(batch)?, self.exporter.schema())?;
-        let write = AssertUnwindSafe(|| self.writer.write(&records).map_err(|e| failure(&self.target, e)));
+        let records = bridge::record_batch_of(self.exporter.batch(batch)?, self.exporter.schema())?;
+        let mut columns = records.columns().to_vec();
+        for (array, vector) in columns.iter_mut().zip(batch.columns()) {
+            if *vector.ty() == LogicalType::Uuid {
+                *array = uuids(vector)?;
+            }
+        }
+        let records = RecordBatch::try_new(Arc::clone(&self.schema), columns);
+        let records =
+            records.map_err(|e| Error::internal(format!("columns do not fit their schema: {e}")))?;
+        let write = AssertUnwindSafe(|| self.writer.write(&records).map_err(|e| self.target.failure(&e)));
         catch_unwind(write)
             .unwrap_or_else(|_| Err(Error::internal("a panic while a Parquet file was written")))?;
         self.rows += batch.len() as u64;
@@ -104,7 +247,7 @@ impl FileWriter for ParquetWriter {
 
     fn finish(self: Box<Self>) -> Result<u64> {
         let Self { target, writer, rows, .. } = *self;
-        writer.close().map_err(|e| failure(&target, e))?;
+        writer.close().map_err(|e| target.failure(&e))?;
         target.publish()?;
         Ok(rows)
     }

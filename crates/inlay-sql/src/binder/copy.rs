@@ -70,12 +70,13 @@ impl Binder<'_> {
             Some("parquet") => "read_parquet",
             Some("json") => "read_json",
             Some("arrow" | "arrows" | "feather" | "ipc") => "read_arrow",
+            Some("xlsx") => "read_xlsx",
             Some(other) => return Err(self.at(Error::unsupported(format!("COPY with FORMAT {other}")), pos)),
         };
         let says_types = |(name, _): &(String, Value)| {
             matches!(name.as_str(), "types" | "dtypes" | "column_types" | "columns" | "all_varchar")
         };
-        if matches!(reader, "read_csv" | "read_json") && !options.iter().any(says_types) {
+        if matches!(reader, "read_csv" | "read_json" | "read_xlsx") && !options.iter().any(says_types) {
             options.push(("columns".into(), Value::Varchar(columns)));
         }
         let Some(function) = self.context.catalog.table_function(reader) else {

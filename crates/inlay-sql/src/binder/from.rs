@@ -698,6 +698,9 @@ pub(super) fn reader_of_path(path: &str, is_path: bool) -> Option<&'static str> 
     if ends(&[".arrow", ".arrows", ".feather", ".ipc"]) {
         return Some("read_arrow");
     }
+    if ends(&[".xlsx"]) {
+        return Some("read_xlsx");
+    }
     // Text files may be packed.
     let plain = [".gz", ".zst"].iter().find_map(|ending| lower.strip_suffix(ending)).unwrap_or(&lower);
     let ends = |endings: &[&str]| endings.iter().any(|ending| plain.ends_with(ending));

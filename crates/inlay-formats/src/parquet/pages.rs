@@ -1,0 +1,118 @@
+//! The bytes of a column in a row group, as the parquet crate's page reader takes them.
+//!
+//! A column of moderate size is read by one call when its first page is wanted, which costs a request where the file
+//! lies behind a network; larger ones are read page by page.
+
+use crate::ranges::RangeSource;
+use bytes::{Buf, Bytes};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::{ChunkReader, Length};
+use std::io::Read;
+use std::sync::{Arc, OnceLock};
+
+/// Largest column of a row group that is read at once.
+const WHOLE_SIZE_MAX: u64 = 16 << 20;
+/// Bytes read for a page's header.
+const HEADER_SIZE: usize = 512;
+
+/// A file, or the range of it that a column takes.
+pub(super) struct Chunk {
+    source: Arc<dyn RangeSource>,
+    /// Where the column lies if it is read at once, and its bytes when they were read.
+    whole: Option<(u64, usize, OnceLock<Bytes>)>,
+}
+
+impl Chunk {
+    /// A whole file, of which ranges are read as they are asked for.
+    pub fn file(source: &Arc<dyn RangeSource>) -> Self {
+        Self { source: Arc::clone(source), whole: None }
+    }
+
+    /// A column of a row group.
+    pub fn column(source: &Arc<dyn RangeSource>, column: &ColumnChunkMetaData) -> Self {
+        // `byte_range` fails on what only damaged files say.
+        let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
+        let whole = match (u64::try_from(start), u64::try_from(column.compressed_size())) {
+            (Ok(start), Ok(size))
+                if size <= WHOLE_SIZE_MAX && start.saturating_add(size) <= source.size() =>
+            {
+                Some((start, size as usize, OnceLock::new()))
+            }
+            _ => None,
+        };
+        Self { source: Arc::clone(source), whole }
+    }
+
+    /// Bytes that are held when a column is read at once, 0 when it is read page by page.
+    pub fn size_at_once(column: &ColumnChunkMetaData) -> u64 {
+        u64::try_from(column.compressed_size()).ok().filter(|&size| size <= WHOLE_SIZE_MAX).unwrap_or(0)
+    }
+
+    fn read(&self, start: u64, len: usize) -> Result<Bytes> {
+        let failed = |error| ParquetError::External(Box::new(error));
+        if let Some((first, size, bytes)) = &self.whole
+            && let Some(from) = start.checked_sub(*first)
+            && from.saturating_add(len as u64) <= *size as u64
+        {
+            let all = match bytes.get() {
+                Some(all) => all,
+                None => {
+                    let read = self.source.read(*first, *size).map_err(failed)?;
+                    bytes.get_or_init(|| read)
+                }
+            };
+            return Ok(all.slice(from as usize..from as usize + len));
+        }
+        self.source.read(start, len).map_err(failed)
+    }
+}
+
+impl Length for Chunk {
+    fn len(&self) -> u64 {
+        self.source.size()
+    }
+}
+
+impl ChunkReader for Chunk {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        if let Some((first, size, _)) = &self.whole
+            && start >= *first
+            && start <= *first + *size as u64
+        {
+            let rest = (*first + *size as u64 - start) as usize;
+            return Ok(Box::new(self.read(start, rest)?.reader()));
+        }
+        Ok(Box::new(Reader { source: Arc::clone(&self.source), at: start, bytes: Bytes::new() }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.read(start, length)
+    }
+}
+
+/// Reads on from a place, a little at a time: what is read so are headers.
+struct Reader {
+    source: Arc<dyn RangeSource>,
+    at: u64,
+    bytes: Bytes,
+}
+
+impl Read for Reader {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        if self.bytes.is_empty() {
+            let rest = self.source.size().saturating_sub(self.at);
+            let size = usize::try_from(rest).unwrap_or(usize::MAX).min(HEADER_SIZE.max(out.len()));
+            if size == 0 {
+                return Ok(0);
+            }
+            self.bytes = self.source.read(self.at, size)?;
+            self.at += size as u64;
+        }
+        let len = out.len().min(self.bytes.len());
+        self.bytes.copy_to_slice(&mut out[..len]);
+        Ok(len)
+    }
+}

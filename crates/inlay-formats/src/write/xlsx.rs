@@ -1,0 +1,172 @@
+//! Excel workbooks from batches.
+//!
+//! A workbook is made in memory and written when its last row came: Excel's files name their parts first. Numbers that an
+//! Excel number does not hold exactly are written as text, so that no digit is lost, and so are times before 1900.
+
+use super::{FileWriter, Target};
+use crate::option_text::{boolean, integer, text, unknown_option};
+use inlay_types::{Batch, Error, LogicalType, Result, Value};
+use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Rows of a sheet.
+const ROWS_MAX: u32 = 1 << 20;
+const COLUMNS_MAX: usize = 1 << 14;
+/// Integers up to here are exact in a double.
+const EXACT_MAX: i128 = 1 << 53;
+/// Excel's number of 1970-01-01, and its first day that is not one off.
+const EPOCH_DAYS: i64 = 25_569;
+const FIRST_DAY: i64 = 61;
+const DAY_MICROS: i64 = 86_400_000_000;
+
+const OPTIONS: [&str; 3] = ["header", "sheet", "sheet_row_limit"];
+
+pub(super) struct ExcelWriter {
+    target: Target,
+    file: File,
+    book: Workbook,
+    formats: [Format; 3],
+    names: Vec<String>,
+    /// The row that is written next, and how many there may be.
+    row: u32,
+    row_limit: u32,
+    rows: u64,
+}
+
+impl ExcelWriter {
+    pub(super) fn open(
+        path: &str,
+        names: &[String],
+        types: &[LogicalType],
+        options: &[(String, Value)],
+    ) -> Result<Self> {
+        let (mut header, mut sheet, mut row_limit) = (false, "Sheet1".to_string(), ROWS_MAX);
+        for (name, value) in options {
+            match name.as_str() {
+                "header" => header = boolean(name, value)?,
+                "sheet" => sheet = text(name, value)?.to_string(),
+                "sheet_row_limit" => {
+                    let limit = u32::try_from(integer(name, value)?).ok();
+                    row_limit = limit.filter(|limit| (1..=ROWS_MAX).contains(limit)).ok_or_else(|| {
+                        Error::invalid_argument(format!("sheet_row_limit is 1 to {ROWS_MAX}, not {value}"))
+                    })?;
+                }
+                other => return Err(unknown_option("COPY TO an Excel file", other, &OPTIONS)),
+            }
+        }
+        if types.len() > COLUMNS_MAX {
+            let message = format!("an Excel sheet has at most {COLUMNS_MAX} columns, not {}", types.len());
+            return Err(Error::invalid_argument(message));
+        }
+        let mut book = Workbook::new();
+        book.add_worksheet().set_name(&sheet).map_err(|error| {
+            Error::invalid_argument(format!("\"{sheet}\" is no name of an Excel sheet: {error}"))
+        })?;
+        let (target, file) = Target::create(path)?;
+        let formats = ["yyyy-mm-dd", "hh:mm:ss", "yyyy-mm-dd hh:mm:ss"];
+        let mut writer = Self {
+            target,
+            file,
+            book,
+            formats: formats.map(|format| Format::new().set_num_format(format)),
+            names: names.to_vec(),
+            row: 0,
+            row_limit,
+            rows: 0,
+        };
+        if header {
+            for (column, name) in names.iter().enumerate() {
+                writer.cell(column, &Value::Varchar(name.clone()))?;
+            }
+            writer.row += 1;
+        }
+        Ok(writer)
+    }
+
+    fn cell(&mut self, column: usize, value: &Value) -> Result<()> {
+        let place = (self.row, column as u16);
+        let formats = &self.formats;
+        let sheet = self.book.worksheet_from_index(0);
+        let written = sheet.and_then(|sheet| write_cell(sheet, place, value, formats));
+        written.map_err(|error| {
+            let place = format!("row {} of column \"{}\"", self.rows + 1, self.names[column]);
+            self.target.refusal(format!("{place}: {error}"))
+        })
+    }
+}
+
+/// Writes a value as what Excel has for it.
+fn write_cell(
+    sheet: &mut Worksheet,
+    (row, column): (u32, u16),
+    value: &Value,
+    formats: &[Format; 3],
+) -> std::result::Result<(), XlsxError> {
+    let [date, time, timestamp] = formats;
+    let days = |micros: i64| {
+        let (days, rest) = (micros.div_euclid(DAY_MICROS) + EPOCH_DAYS, micros.rem_euclid(DAY_MICROS));
+        (days >= FIRST_DAY).then_some(days as f64 + rest as f64 / DAY_MICROS as f64)
+    };
+    let shown = match value {
+        Value::Null => return Ok(()),
+        Value::Boolean(value) => return sheet.write_boolean(row, column, *value).map(|_| ()),
+        Value::Date(value) if i64::from(*value) + EPOCH_DAYS >= FIRST_DAY => {
+            Some(((i64::from(*value) + EPOCH_DAYS) as f64, Some(date)))
+        }
+        Value::Time(micros) => Some((*micros as f64 / DAY_MICROS as f64, Some(time))),
+        Value::Timestamp(micros) => days(*micros).map(|days| (days, Some(timestamp))),
+        Value::TimestampS(seconds) => {
+            seconds.checked_mul(1_000_000).and_then(days).map(|days| (days, Some(timestamp)))
+        }
+        Value::TimestampMs(millis) => {
+            millis.checked_mul(1000).and_then(days).map(|days| (days, Some(timestamp)))
+        }
+        Value::TimestampNs(nanos) => days(nanos.div_euclid(1000)).map(|days| (days, Some(timestamp))),
+        Value::Real(_) | Value::Double(_) => value.as_f64().filter(|v| v.is_finite()).map(|v| (v, None)),
+        Value::Decimal { unscaled, .. } if unscaled.abs() <= EXACT_MAX => {
+            value.to_string().parse().ok().map(|number: f64| (number, None))
+        }
+        other if other.logical_type().is_integer() => {
+            other.as_i128().filter(|v| v.abs() <= EXACT_MAX).map(|v| (v as f64, None))
+        }
+        _ => None,
+    };
+    match shown {
+        Some((number, Some(format))) => sheet.write_number_with_format(row, column, number, format)?,
+        Some((number, None)) => sheet.write_number(row, column, number)?,
+        None => sheet.write_string(row, column, value.to_string())?,
+    };
+    Ok(())
+}
+
+impl FileWriter for ExcelWriter {
+    fn write(&mut self, batch: &Batch) -> Result<()> {
+        for row in 0..batch.len() {
+            if self.row >= self.row_limit {
+                let message = format!(
+                    "an Excel sheet holds {} rows; write fewer by LIMIT, or another format",
+                    self.row_limit
+                );
+                return Err(Error::invalid_argument(message));
+            }
+            for (column, vector) in batch.columns().iter().enumerate() {
+                self.cell(column, &vector.get(row))?;
+            }
+            self.row += 1;
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<u64> {
+        let saved = catch_unwind(AssertUnwindSafe(|| self.book.save_to_writer(&mut self.file)));
+        match saved {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(self.target.failure(&error)),
+            Err(_) => return Err(Error::internal("a panic while an Excel file was written")),
+        }
+        self.target.publish()?;
+        Ok(self.rows)
+    }
+}
