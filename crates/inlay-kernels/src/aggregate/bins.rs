@@ -56,6 +56,25 @@ impl Bins {
     }
 }
 
+/// How many of some values fall into each bin that a list names: pairs of a MAP. The bin for everything else is there only if
+/// something is in it.
+pub(crate) fn counted(
+    ty: &LogicalType,
+    bins: &Value,
+    values: &[Value],
+    exact: bool,
+) -> Result<Vec<(Value, Value)>> {
+    let bins = Bins::new(ty, Some(bins), exact)?;
+    let known: Vec<Value> = values.iter().filter(|value| !value.is_null()).cloned().collect();
+    let column = Vector::from_sql_values(ty.clone(), &known)?;
+    let mut filled = vec![0u64; bins.len()];
+    for row in 0..known.len() {
+        filled[bins.of(Item::of_vector(&column, row))] += 1;
+    }
+    let shown = bins.len() - usize::from(filled.last() == Some(&0));
+    Ok((0..shown).map(|bin| (bins.keys.get(bin), Value::UBigInt(filled[bin]))).collect())
+}
+
 /// The key of the bin for everything else: the largest value, where there is one.
 fn rest_of(ty: &LogicalType) -> Value {
     match ty {

@@ -9,7 +9,7 @@
 //! [`average`]) and window functions.
 
 mod average;
-mod bins;
+pub(crate) mod bins;
 pub(crate) mod bit_strings;
 mod bits;
 mod collect;

@@ -481,7 +481,7 @@ fn resolve_concat(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     }
     let is_text = |arg: &ArgType| matches!(arg.ty, Varchar | LogicalType::Json | LogicalType::Null);
     // Anything that is one value is taken as text, as in DuckDB: `1 || 2` is '12', and bits are '101'.
-    let is_plain = |arg: &ArgType| !arg.ty.is_nested() && arg.ty != Blob;
+    let is_plain = |arg: &ArgType| !arg.ty.is_nested();
     (is_text(left) || is_text(right) || is_plain(left) && is_plain(right))
         .then(|| Resolved::infallible(vec![Varchar, Varchar], Varchar, Arc::new(join)))
 }

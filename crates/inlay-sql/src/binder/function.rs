@@ -1,5 +1,6 @@
 //! Calls: scalar functions and aggregates; `special` has those that are neither.
 
+use super::build::Build;
 use super::coerce::{arg_type, concrete, without_null_columns};
 use super::constants::constant_list;
 use super::scope::Phase;
@@ -33,6 +34,9 @@ impl Binder<'_> {
         }
         if let Some(spelled) = super::spelled::spelled(&name, call) {
             return self.expr(&spelled);
+        }
+        if let Some(list) = self.histogram_of_list(&name, call) {
+            return self.expr(&list);
         }
         if is_aggregate(&name) {
             return self.outside_of_lambdas(|binder| binder.aggregate_call(&name, call, pos));
@@ -70,6 +74,26 @@ impl Binder<'_> {
             return self.extract(field, input.clone(), pos);
         }
         self.call(&name, args, pos)
+    }
+
+    /// `histogram(x, bins)` with bins that come with the rows: a function of the list of all values and the first bins.
+    fn histogram_of_list(&mut self, name: &str, call: &FunctionCall) -> Option<ast::Expr> {
+        let function = match name {
+            "histogram" => "list_histogram",
+            "histogram_exact" => "list_histogram_exact",
+            _ => return None,
+        };
+        let [_, bins] = call.arguments.as_slice() else { return None };
+        if call.star || self.constant(bins, "the bins of a histogram").is_ok() {
+            return None;
+        }
+        let build = Build(call.name.pos);
+        let mut list = FunctionCall { name: build.ident("list"), ..call.clone() };
+        let bins = list.arguments.pop()?;
+        let mut first = build.function("first", vec![bins]);
+        first.filter.clone_from(&call.filter);
+        let aggregates = [list, first].map(|call| build.expr(ast::ExprKind::Function(call)));
+        Some(build.call(function, aggregates.into()))
     }
 
     /// A call with its named arguments where they stand without names.

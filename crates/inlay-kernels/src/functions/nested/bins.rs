@@ -1,11 +1,14 @@
-//! `equi_width_bins`: boundaries between a minimum and a maximum, evenly apart, perhaps at round numbers.
+//! `list_histogram(list, bins)`: how many elements fall into each bin. `equi_width_bins`: boundaries between a minimum and a maximum, evenly apart, perhaps at round numbers.
 //!
 //! Boundaries are counted down from the maximum, so that the last bin holds it; a boundary is the largest value of its
 //! bin. Round ones are as in DuckDB: the step is a multiple of 2 or 5 times a power of ten, and the first boundary the
 //! next multiple of it; of moments the step is whole months, days, hours or minutes, whatever is small beside it.
 
-use super::rows::{Args, Output, Part, double, each_known};
+use super::element_or_null;
+use super::rows::{Args, Output, Part, computed, double, each_known, finish};
+use crate::aggregate::bins::counted;
 use crate::arithmetic::{kernel, temporal};
+use crate::coercion::common_type;
 use crate::limits::Meter;
 use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{
@@ -13,21 +16,77 @@ use inlay_types::LogicalType::{
     USmallInt, UTinyInt,
 };
 use inlay_types::datetime::{civil_from_days, day_of, is_finite_timestamp};
-use inlay_types::{Error, Interval, LogicalType, Result};
+use inlay_types::{Error, Interval, LogicalType, Result, Value, Vector};
 
 /// See the module documentation.
-pub(crate) static FUNCTIONS: &[Function] = &[Function::typed(
-    "equi_width_bins",
-    &[
-        "equi_width_bins(min BIGINT, max BIGINT, bin_count BIGINT, nice_rounding BOOLEAN) -> BIGINT[]",
-        "equi_width_bins(min DOUBLE, max DOUBLE, bin_count BIGINT, nice_rounding BOOLEAN) -> DOUBLE[]",
-        "equi_width_bins(min TIMESTAMP, max TIMESTAMP, bin_count BIGINT, nice_rounding BOOLEAN) -> TIMESTAMP[]",
-    ],
-    resolve,
-    "boundaries of bins of one width, perhaps at round numbers, for histogram",
-    "equi_width_bins(0, 10, 2, true) = '[5, 10]'",
-)
-.special_nulls()];
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function::typed(
+        "equi_width_bins",
+        &[
+            "equi_width_bins(min BIGINT, max BIGINT, bin_count BIGINT, nice_rounding BOOLEAN) -> BIGINT[]",
+            "equi_width_bins(min DOUBLE, max DOUBLE, bin_count BIGINT, nice_rounding BOOLEAN) -> DOUBLE[]",
+            "equi_width_bins(min TIMESTAMP, max TIMESTAMP, bin_count BIGINT, nice_rounding BOOLEAN) -> TIMESTAMP[]",
+        ],
+        resolve,
+        "boundaries of bins of one width, perhaps at round numbers, for histogram",
+        "equi_width_bins(0, 10, 2, true) = '[5, 10]'",
+    )
+    .special_nulls(),
+    Function::typed(
+        "list_histogram",
+        &["list_histogram(LIST, bins LIST) -> MAP"],
+        |args, _| resolve_histogram(args, false),
+        "how many elements fall into each bin, bins given by their upper ends",
+        "list_histogram([1, 2, 5], [2, 9]) = '{2=2, 9=1}'",
+    )
+    .special_nulls()
+    .fallible(),
+    Function::typed(
+        "list_histogram_exact",
+        &["list_histogram_exact(LIST, bins LIST) -> MAP"],
+        |args, _| resolve_histogram(args, true),
+        "how many elements equal each bin",
+        "list_histogram_exact([1, 2, 2], [1, 2]) = '{1=1, 2=2}'",
+    )
+    .special_nulls()
+    .fallible(),
+];
+
+fn resolve_histogram(args: &[ArgType], exact: bool) -> Option<Resolved> {
+    let [list, bins] = args else { return None };
+    let (own, other) = (element_or_null(list)?, element_or_null(bins)?);
+    let element = match common_type(&own, &other)? {
+        Null => Integer,
+        common => common,
+    };
+    let ty = LogicalType::map(element.clone(), LogicalType::UBigInt);
+    let list = LogicalType::list(element.clone());
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        let (rows, args) = computed(args, len);
+        let mut made = Vec::with_capacity(rows);
+        let mut meter = Meter::new();
+        for row in 0..rows {
+            let bins = args[1].get(row);
+            let values = match args[0].get(row) {
+                Value::List { values, .. } if !values.iter().all(Value::is_null) => values,
+                _ => {
+                    made.push(Value::Null);
+                    continue;
+                }
+            };
+            if bins.is_null() {
+                return Err(Error::invalid_argument("the bins of a histogram are NULL"));
+            }
+            meter.add(values.len() * 16)?;
+            let entries = counted(&element, &bins, &values, exact)?;
+            let types = std::sync::Arc::new((element.clone(), LogicalType::UBigInt));
+            made.push(Value::Map { types, entries });
+        }
+        finish(Vector::from_sql_values(ty.clone(), &made)?, rows, len, out)
+    });
+    Some(Resolved::fallible(vec![list.clone(), list], returns, kernel))
+}
 
 /// Most bins that are asked for.
 const BINS_MAX: i64 = 1_000_000;

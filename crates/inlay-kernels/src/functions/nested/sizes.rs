@@ -45,7 +45,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "the elements of one list behind those of another",
         "[2, 3] || [4] = '[2, 3, 4]'",
     )
-    .special_nulls(),
+    .special_nulls()
+    .aliases(&["+"]),
     Function::typed(
         "list_append",
         &["list_append(LIST, any) -> LIST"],
