@@ -3,6 +3,7 @@
 
 use crate::cursor::Remainder;
 use crate::errors::unwrapped;
+use crate::host;
 use inlay::QueryResult;
 use inlay::types::arrow::{ArrowArrayStream, Exporter, StreamReader, StringLayout};
 use pyo3::exceptions::PyRuntimeError;
@@ -93,7 +94,7 @@ fn export_chunks(
 /// The rows as a stream in a capsule, all of them converted now by all workers.
 fn export_all(py: Python<'_>, result: QueryResult, strings: StringLayout) -> PyResult<Bound<'_, PyCapsule>> {
     let exporter = Exporter::new(result.names(), result.types()).with_strings(strings);
-    let arrays = unwrapped(py, py.detach(|| result.into_arrow_arrays(&exporter, CHUNK_ROWS)))?;
+    let arrays = host::converting(py, result, |result| result.into_arrow_arrays(&exporter, CHUNK_ROWS))?;
     PyCapsule::new_with_value(py, exporter.stream_arrays(arrays.into_iter().map(Ok)), STREAM)
 }
 

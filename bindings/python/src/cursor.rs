@@ -2,7 +2,7 @@
 
 use crate::arrow;
 use crate::errors::unwrapped;
-use crate::host::{PythonHost, hosted};
+use crate::host::{self, PythonHost, hosted};
 use crate::numpy::{self, Decimals, Delivered, Strings, Wanted};
 use crate::rows::{self, DictionaryCache, Zone};
 use inlay::types::{Batch, LogicalType};
@@ -83,6 +83,9 @@ impl Cursor {
         let mut state = self.state(py);
         let mut tuples = Vec::new();
         while tuples.len() < limit {
+            if !tuples.is_empty() {
+                host::pause(py)?;
+            }
             let State { result, rest, row, part, caches } = &mut *state;
             if *row == result.row_count() {
                 let Some(more) = rest.as_ref().map_or(Ok(None), |rest| rest.next(py))? else {

@@ -4,15 +4,13 @@
 use crate::errors::exception;
 use crate::register::{self, Table};
 use inlay::types::{Error, Result};
-use inlay::{Connection, Host, HostScope, HostTable};
+use inlay::{Connection, Host, HostScope, HostTable, QueryResult};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Shorter statements have no progress bar.
-const SHOWN_AFTER_MS: u64 = 2000;
 const REDRAWN_AFTER: Duration = Duration::from_millis(100);
 
 /// The Python side of one statement.
@@ -47,6 +45,11 @@ impl PythonHost {
         Arc::new(Self { raised, given, tables: Mutex::new(tables), bar: Bar::of(connection) })
     }
 
+    /// Looks for signals only, while rows are converted.
+    fn watching() -> Arc<Self> {
+        Arc::new(Self { raised: Mutex::default(), given: 0, tables: Mutex::default(), bar: None })
+    }
+
     /// The exception behind the engine's error, if it came from Python: KeyboardInterrupt, or what a conversion raised.
     pub fn take_raised(&self) -> Option<PyErr> {
         self.raised.lock().take()
@@ -79,6 +82,24 @@ impl PythonHost {
         }
         Ok(Some(HostTable::Rows(register::source(py, name, &object)?)))
     }
+}
+
+/// Converts rows without the GIL; Ctrl-C ends it.
+pub fn converting<T: Send>(
+    py: Python<'_>,
+    result: QueryResult,
+    work: impl FnOnce(QueryResult) -> Result<T> + Send,
+) -> PyResult<T> {
+    let python = PythonHost::watching();
+    let host: Arc<dyn Host> = python.clone();
+    let outcome = py.detach(|| work(result.interrupted_by(inlay::interrupt_of(host))));
+    outcome.map_err(|error| python.take_raised().unwrap_or_else(|| exception(py, &error)))
+}
+
+/// Lets signals be handled and other threads run, now and then while objects are made.
+pub fn pause(py: Python<'_>) -> PyResult<()> {
+    py.detach(|| ());
+    py.check_signals()
 }
 
 impl Host for PythonHost {
@@ -124,18 +145,12 @@ pub fn hosted<T: Send>(
 
 impl Bar {
     fn of(connection: &Connection) -> Option<Self> {
-        let said = |name: &str| connection.setting(name).map(|value| value.to_string());
-        let is_on = |name: &str| said(name).is_none_or(|value| value.eq_ignore_ascii_case("true"));
-        let shown = is_on("enable_progress_bar") && is_on("enable_progress_bar_print");
-        shown.then(|| {
-            let after =
-                said("progress_bar_time").and_then(|text| text.parse().ok()).unwrap_or(SHOWN_AFTER_MS);
-            Self {
-                connection: connection.clone(),
-                shown_after: Duration::from_millis(after),
-                started: Instant::now(),
-                state: Mutex::default(),
-            }
+        let shown_after = connection.progress_bar_after()?;
+        Some(Self {
+            connection: connection.clone(),
+            shown_after,
+            started: Instant::now(),
+            state: Mutex::default(),
         })
     }
 

@@ -28,7 +28,9 @@ mod texts;
 use pyo3::prelude::*;
 
 /// The compiled half of the package `inlay`.
-#[pymodule]
+///
+/// It needs no GIL: its classes are frozen and what changes in them is behind locks that are never waited for while attached.
+#[pymodule(gil_used = false)]
 #[pyo3(name = "_inlay")]
 fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     allocator::configure();

@@ -7,11 +7,12 @@
 
 use crate::errors::misuse;
 use crate::errors::unwrapped;
+use crate::host;
 use crate::rows::{DictionaryCache, Zone, objects_of};
-use inlay::types::{Buffer, LogicalType};
+use inlay::types::{Buffer, LogicalType, VECTOR_SIZE};
 use inlay::{HostColumn, HostForm, QueryResult};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PySlice};
 
 /// Memory of a column, kept alive by the arrays over it.
 #[pyclass(frozen, module = "inlay")]
@@ -124,7 +125,7 @@ pub fn columns<'py>(
     };
     let forms: Vec<Option<HostForm>> = types.iter().map(form).collect();
     let len = result.row_count();
-    let columns = unwrapped(py, py.detach(|| result.into_host_columns(&forms)))?;
+    let columns = host::converting(py, result, |result| result.into_host_columns(&forms))?;
     let column = |(column, ty): (HostColumn, &LogicalType)| match column {
         HostColumn::Values { data, nulls } => {
             let data = array(py, data, len, typestr_of(ty, dates).unwrap_or_default())?;
@@ -181,22 +182,31 @@ fn narrowed<'py>(py: Python<'py>, array: Bound<'py, PyAny>) -> PyResult<Bound<'p
 }
 
 fn objects<'py>(py: Python<'py>, zone: &Zone, column: &QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let mut objects = Vec::with_capacity(column.row_count());
+    let len = column.row_count();
+    let data = py.import("numpy")?.getattr("empty")?.call1((len, "O"))?;
     let mut cache = DictionaryCache::default();
     let mut null_rows: Vec<u8> = Vec::new();
+    let mut row = 0;
     for batch in column.batches() {
         let batch = unwrapped(py, batch)?;
         let column = batch.column(0);
-        objects_of(py, zone, column, 0..column.len(), &mut cache, &mut objects)?;
-        if column.null_count() > 0 || !null_rows.is_empty() {
-            null_rows.resize(objects.len() - column.len(), 0);
-            null_rows.extend((0..column.len()).map(|row| u8::from(column.is_null(row))));
+        if column.null_count() > 0 && null_rows.is_empty() {
+            null_rows.resize(len, 0);
+        }
+        for from in (0..column.len()).step_by(VECTOR_SIZE) {
+            // Into the array bit by bit, so that neither Ctrl-C nor other threads wait for all of it.
+            host::pause(py)?;
+            let rows = from..column.len().min(from + VECTOR_SIZE);
+            let mut objects = Vec::with_capacity(rows.len());
+            objects_of(py, zone, column, rows.clone(), &mut cache, &mut objects)?;
+            if !null_rows.is_empty() {
+                rows.clone().for_each(|at| null_rows[row + at - from] = u8::from(column.is_null(at)));
+            }
+            let place = PySlice::new(py, row as isize, (row + rows.len()) as isize, 1);
+            data.set_item(place, PyList::new(py, objects)?)?;
+            row += rows.len();
         }
     }
-    let len = objects.len();
-    let numpy = py.import("numpy")?;
-    let data = numpy.getattr("empty")?.call1((len, "O"))?;
-    data.set_item(pyo3::types::PySlice::full(py), PyList::new(py, objects)?)?;
     if null_rows.is_empty() {
         return Ok(data);
     }

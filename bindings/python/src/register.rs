@@ -63,9 +63,9 @@ fn kind_of(object: &Bound<'_, PyAny>) -> Option<Kind> {
         Some(Kind::Relation)
     } else if of("pandas") && name == "DataFrame" {
         Some(Kind::Pandas)
-    } else if of("polars") && name == "LazyFrame" {
-        Some(Kind::Scanned)
-    } else if of("pyarrow") && (name.ends_with("Dataset") || name == "Scanner") {
+    } else if of("polars") && name == "LazyFrame"
+        || of("pyarrow") && (name.ends_with("Dataset") || name == "Scanner")
+    {
         Some(Kind::Scanned)
     } else if !object.is_instance_of::<pyo3::types::PyType>()
         && object.hasattr("__arrow_c_stream__").unwrap_or(false)

@@ -3,6 +3,8 @@
 //! Texts are read where Python keeps them, without an object or a copy between: `PyUnicode_AsUTF8AndSize` gives the bytes
 //! of an ASCII text as they lie. Arrays often hold one object many times (pyarrow and pandas make a text once per
 //! distinct value), so the view of an object seen before is found by its address, without touching the object.
+//!
+//! Without a GIL another thread could change the array meanwhile, so that its values are asked for one by one there.
 
 use inlay::types::view::HeapBuilder;
 use inlay::types::{Bitmap, Buffer, LogicalType, Vector, View};
@@ -16,6 +18,9 @@ const SEEN: usize = 512;
 /// The column of an array of texts, `None` and NaN, which are NULL; `None` if it holds anything else.
 pub fn column(array: &Bound<'_, PyAny>) -> PyResult<Option<Vector>> {
     let py = array.py();
+    if !has_gil(py)? {
+        return Ok(None);
+    }
     let array = py.import("numpy")?.getattr("ascontiguousarray")?.call1((array,))?;
     let len = array.len()?;
     let interface = array.getattr("__array_interface__")?;
@@ -48,6 +53,14 @@ pub fn column(array: &Bound<'_, PyAny>) -> PyResult<Option<Vector>> {
     }
     let validity = validity(len, &nulls);
     Ok(Some(Vector::flat(LogicalType::Varchar, len, Buffer::from_vec(views), validity, heap.finish())))
+}
+
+/// Whether other threads wait while this one reads objects.
+fn has_gil(py: Python<'_>) -> PyResult<bool> {
+    match py.import("sys")?.getattr_opt("_is_gil_enabled")? {
+        Some(is_enabled) => is_enabled.call0()?.extract(),
+        None => Ok(true),
+    }
 }
 
 fn validity(len: usize, nulls: &[usize]) -> Option<Bitmap> {

@@ -207,6 +207,7 @@ EXPRESSIONS: dict[str, Expression] = {
         d=t.tags.join("-"),
         e=t.tags.concat(["z"]),
         f=t.tags.sort(),
+        g=t.tags.unique().sort(),
         h=t.tags.map(lambda x: x.upper()),
         i=t.tags.filter(lambda x: x != "a"),
         j=t.tags[:1],

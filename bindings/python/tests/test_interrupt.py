@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -40,9 +41,22 @@ def test_interrupt_without_a_query_does_nothing(con: inlay.Connection) -> None:
     assert con.execute("SELECT 1").fetchone() == (1,)
 
 
-@pytest.mark.skipif(
+needs_ctrl_c = pytest.mark.skipif(
     signal.getsignal(signal.SIGINT) is not signal.default_int_handler, reason="this process was started without Ctrl-C"
 )
+
+
+def wait() -> None:
+    """Wait for Ctrl-C, of which another thread may have been told."""
+    for _ in range(6000):
+        time.sleep(0.01)
+
+
+def fetch_nothing(answer: inlay.Connection) -> None:
+    """What runs is the query itself."""
+
+
+@needs_ctrl_c
 def test_ctrl_c_raises_keyboard_interrupt(con: inlay.Connection) -> None:
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
@@ -51,6 +65,131 @@ def test_ctrl_c_raises_keyboard_interrupt(con: inlay.Connection) -> None:
         con.execute(ENDLESS)
     assert time.perf_counter() - start < 5
     assert con.execute("SELECT 1").fetchone() == (1,)
+
+
+#: One for each operator that holds many rows, and for columns on their way out; each takes seconds.
+HEAVY: dict[str, tuple[str, Callable[[inlay.Connection], object]]] = {
+    "join": ("SELECT count(*) FROM range(20000000) a(x) JOIN range(20000000) b(y) ON hash(x) = hash(y)", fetch_nothing),
+    "sort": ("CREATE TABLE sorted AS SELECT x FROM range(20000000) t(x) ORDER BY hash(x)", fetch_nothing),
+    "window": (
+        "SELECT max(s) FROM (SELECT sum(x) OVER (PARTITION BY x % 9 ORDER BY hash(x)) AS s FROM range(9000000) t(x))",
+        fetch_nothing,
+    ),
+    "aggregate": ("SELECT count(*) FROM (SELECT DISTINCT hash(x) FROM range(30000000) t(x))", fetch_nothing),
+    "texts to NumPy": ("SELECT 'number ' || x AS s FROM range(4000000) t(x)", lambda answer: answer.fetchnumpy()),
+    "rows": ("SELECT x, x / 2, 'n' || x FROM range(2000000) t(x)", lambda answer: answer.fetchall()),
+    "decimals to NumPy": (
+        "SELECT x::DECIMAL(12, 2) AS p FROM range(3000000) t(x)",
+        lambda answer: answer.fetchnumpy(),
+    ),
+}
+
+
+@needs_ctrl_c
+@pytest.mark.parametrize("operator", HEAVY)
+def test_ctrl_c_ends_every_heavy_operator(con: inlay.Connection, operator: str) -> None:
+    query, fetch = HEAVY[operator]
+    converts = fetch is not fetch_nothing
+    answer = con.execute(query) if converts else con
+    sent: list[float] = []
+
+    def press() -> None:
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.2, press)
+    timer.start()
+    too_fast = False
+    with pytest.raises(KeyboardInterrupt):
+        fetch(answer if converts else con.execute(query))
+        too_fast = True
+        wait()
+    took = time.perf_counter() - sent[0]
+    print(f"{operator}: Ctrl-C answered after {took * 1000:.0f} ms{', by Python' if too_fast else ''}")
+    # The aim is 0.1 s; the limit is for machines with other things to do.
+    assert took < 2
+    assert con.execute("SELECT 1").fetchone() == (1,)
+
+
+@needs_ctrl_c
+def test_ctrl_c_ends_whole_columns_of_a_table(con: inlay.Connection) -> None:
+    columns = ", ".join(f"x + {n} AS c{n}" for n in range(20))
+    con.execute(f"CREATE TABLE t AS SELECT {columns}, 'text ' || x AS s FROM range(1000000) r(x)")
+    for fetch in (lambda: con.execute("FROM t").fetchnumpy(), lambda: con.execute("FROM t").fetchall()):
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            fetch()
+            wait()
+    arrays = con.execute("SELECT c0, c19 FROM t").fetchnumpy()
+    assert arrays["c0"].sum() + 19_000_000 == arrays["c19"].sum()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_connection_says_that_it_was_forked(con: inlay.Connection) -> None:
+    con.execute("CREATE TABLE t AS SELECT 1 AS x")
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            for use in (lambda: con.execute("FROM t"), con.cursor, lambda: con.register("r", {"x": [1]})):
+                try:
+                    use()
+                    os.write(write, b"nothing\n")
+                except inlay.Error as error:
+                    os.write(write, f"{type(error).__name__} {error.sqlstate}: {error}\n".encode())
+            # One of its own works.
+            with inlay.connect() as own:
+                os.write(write, f"{own.execute('SELECT 42').fetchone()}\n".encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        *refusals, own = pipe.read().splitlines()
+    os.waitpid(child, 0)
+    assert len(refusals) == 3 and all("fork" in line for line in refusals) and own == "(42,)"
+    assert con.execute("FROM t").fetchone() == (1,)
+
+
+def without(*modules: str, code: str) -> str:
+    """Run code in a process that cannot import some modules."""
+    blocked = f"import sys\nfor name in {modules!r}: sys.modules[name] = None\n"
+    run = subprocess.run([sys.executable, "-c", blocked + code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+def test_the_package_works_without_numpy() -> None:
+    code = """
+import inlay
+con = inlay.connect()
+con.execute("CREATE TABLE t (x INTEGER, s VARCHAR)")
+con.executemany("INSERT INTO t VALUES (?, ?)", [[1, "a"], [2, None]])
+print(con.execute("FROM t").fetchall(), con.sql("FROM t").filter("x > 1").fetchone(), "x" in repr(con.sql("FROM t")))
+try:
+    con.execute("FROM t").fetchnumpy()
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+    out = without("numpy", "pyarrow", "pandas", "polars", code=code)
+    assert out.splitlines() == ["[(1, 'a'), (2, None)] (2, None) True", "numpy"]
+
+
+def test_the_package_works_with_nothing_but_numpy() -> None:
+    code = """
+import inlay, numpy as np
+con = inlay.connect()
+columns = {"x": np.arange(3), "s": np.array(["a", None, "c"], dtype=object)}
+records = [{"a": 1}, {"a": None}]
+con.register("c", columns)
+con.execute("CREATE TABLE t AS FROM c")
+con.append("t", {"x": [7], "s": ["z"]})
+arrays = con.execute("FROM t").fetchnumpy()
+print(arrays["x"].tolist(), arrays["s"].tolist(), con.sql("SELECT count(a) FROM records").fetchall())
+"""
+    out = without("pyarrow", "pandas", "polars", "IPython", "sqlalchemy", code=code)
+    assert out == "[0, 1, 2, 7] ['a', None, 'c', 'z'] [(1,)]"
 
 
 def test_other_threads_run_while_a_query_does(con: inlay.Connection) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -29,3 +31,10 @@ def test_lines_and_cells(shell: Any) -> None:
     shell.run_line_magic("sql", "--connect :memory:")
     shell.run_line_magic("sql", "CREATE TABLE t AS SELECT 1 AS x")
     assert shell.run_line_magic("sql", "FROM t").fetchall() == [(1,)]
+
+
+def test_a_session_of_ipython() -> None:
+    lines = ["%load_ext inlay", "answer = %sql SELECT 40 + 2 AS x", "print(answer.fetchall())"]
+    command = [sys.executable, "-m", "IPython", "--no-banner", "--simple-prompt", "-c", "\n".join(lines)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.stdout.strip().endswith("[(42,)]"), run.stderr

@@ -53,3 +53,31 @@ def test_query_progress_is_asked_from_another_thread(con: inlay.Connection) -> N
     done.set()
     thread.join()
     assert any(0 <= value <= 100 for value in seen)
+
+
+def test_a_notebook_has_one_output_that_is_updated(con: inlay.Connection) -> None:
+    pytest.importorskip("IPython")
+    from IPython.core.displaypub import CapturingDisplayPublisher
+    from IPython.core.interactiveshell import InteractiveShell
+
+    class ZMQInteractiveShell(InteractiveShell):
+        """What a kernel's shell is called."""
+
+    shell = ZMQInteractiveShell.instance()
+    try:
+        shell.display_pub = CapturingDisplayPublisher(parent=shell)
+        con.execute("SET progress_bar_time = 0")
+        shell.user_ns["con"] = con
+        shell.run_cell(f"rows = con.execute({LONG!r}).fetchall()")
+        outputs = shell.display_pub.outputs
+        assert shell.user_ns["rows"] == [(sum(range(4000)) ** 2,)]
+        texts = [output["data"]["text/plain"] for output in outputs]
+        identities = {output["transient"]["display_id"] for output in outputs}
+        assert len(identities) == 1 and [output["update"] for output in outputs][:2] == [False, True]
+        assert texts[0] == "" and any("%" in text for text in texts) and texts[-1] == ""
+        con.execute("SET progress_bar_time = 100000")
+        outputs.clear()
+        shell.run_cell(f"con.execute({LONG!r})")
+        assert outputs == []
+    finally:
+        ZMQInteractiveShell.clear_instance()

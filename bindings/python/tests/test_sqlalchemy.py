@@ -95,3 +95,20 @@ def test_orm_in_memory() -> None:
     pd = pytest.importorskip("pandas")
     with engine.connect() as con:
         assert pd.read_sql("SELECT count(*) AS n FROM people", con)["n"][0] == 2
+
+
+def test_pandas_reads_and_writes(engine: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(
+        {"x": [1, 2, 3], "s": ["a", None, "c"], "day": pd.to_datetime(["2024-02-29"] * 3), "f": [0.5, None, 2]}
+    )
+    assert frame.to_sql("frames", engine, index=False) in (3, -1, None)
+    back = pd.read_sql("SELECT * FROM frames ORDER BY x", engine)
+    assert back["x"].tolist() == [1, 2, 3] and back["s"].isna().tolist() == [False, True, False]
+    assert back["f"].isna().sum() == 1 and back["day"].iloc[0] == pd.Timestamp("2024-02-29")
+    frame.to_sql("frames", engine, index=False, if_exists="append", method="multi")
+    assert len(pd.read_sql_table("frames", engine)) == 6
+    frame.to_sql("frames", engine, index=True, index_label="n", if_exists="replace")
+    with engine.connect() as connection:
+        some = pd.read_sql(sa.text("SELECT n FROM frames WHERE x > :least ORDER BY n"), connection, params={"least": 1})
+    assert some["n"].tolist() == [1, 2]

@@ -7,22 +7,32 @@
 
 use inlay_exec::WorkerPool;
 use inlay_kernels::host::{self, HostForm};
-use inlay_types::{Batch, Bitmap, Buffer, Heap, LogicalType, Native, Result, Vector, VectorKind, View};
+use inlay_types::{
+    Batch, Bitmap, Buffer, Heap, Interrupt, LogicalType, Native, Result, Vector, VectorKind, View,
+};
 use parking_lot::Mutex;
 
 /// Number of a part, and the memory that its rows go to.
 type Piece<'a, T> = (usize, &'a mut [T]);
 
+/// Who copies, and what ends it.
+#[derive(Clone, Copy)]
+pub struct Crew<'a> {
+    pub pool: &'a WorkerPool,
+    pub threads: usize,
+    pub interrupt: &'a Interrupt,
+}
+
 /// Rows that one task copies at least; below it, one thread is faster than waking another.
 const TASK_ROWS_MIN: usize = 1 << 16;
 
 /// The rows of `parts`, all of type `ty`, as one flat vector.
-pub fn join(ty: LogicalType, parts: &[&Vector], pool: &WorkerPool, threads: usize) -> Result<Vector> {
+pub fn join(ty: LogicalType, parts: &[&Vector], crew: Crew<'_>) -> Result<Vector> {
     let len = parts.iter().map(|part| part.len()).sum();
     let mut whole = if ty.is_view() {
-        views(ty, len, parts, pool, threads)?
+        views(ty, len, parts, crew)?
     } else {
-        let data = host(ty.physical().size(), HostForm::Stored, parts, pool, threads)?;
+        let data = host(ty.physical().size(), HostForm::Stored, parts, crew)?;
         Vector::flat(ty, len, data, None, Heap::default())
     };
     whole.set_validity(validity(len, parts));
@@ -33,17 +43,11 @@ pub fn join(ty: LogicalType, parts: &[&Vector], pool: &WorkerPool, threads: usiz
 }
 
 /// The rows of `parts` in a host's form, whose values have `width` bytes.
-pub fn host(
-    width: usize,
-    form: HostForm,
-    parts: &[&Vector],
-    pool: &WorkerPool,
-    threads: usize,
-) -> Result<Buffer> {
+pub fn host(width: usize, form: HostForm, parts: &[&Vector], crew: Crew<'_>) -> Result<Buffer> {
     let len: usize = parts.iter().map(|part| part.len()).sum();
     let mut data = Buffer::zeroed(len * width);
     if let Some(target) = data.typed_mut::<u8>() {
-        fill(target, width, parts, pool, threads, |_, part, target| host::write(part, form, target))?;
+        fill(target, width, parts, crew, |_, part, target| host::write(part, form, target))?;
     }
     Ok(data)
 }
@@ -75,8 +79,7 @@ pub fn consumed(
     batches: Vec<Batch>,
     types: &[LogicalType],
     forms: &[Option<HostForm>],
-    pool: &WorkerPool,
-    threads: usize,
+    crew: Crew<'_>,
 ) -> Result<Vec<Consumed>> {
     let len: usize = batches.iter().map(Batch::len).sum();
     let has_nulls = |index: usize| batches.iter().any(|batch| batch.column(index).null_count() > 0);
@@ -104,12 +107,16 @@ pub fn consumed(
         }
         shares.push(Mutex::new(Share { batch, places, kept: Vec::new() }));
     }
+    let Crew { pool, threads, interrupt } = crew;
     let batches_per_task = shares.len().div_ceil(threads * 16).max(1);
     let tasks = shares.len().div_ceil(batches_per_task);
     let write = |task: usize| {
         let end = ((task + 1) * batches_per_task).min(shares.len());
-        shares[task * batches_per_task..end].iter().for_each(|share| share.lock().write());
-        Ok(())
+        shares[task * batches_per_task..end].iter().try_for_each(|share| {
+            interrupt.check()?;
+            share.lock().write();
+            Ok(())
+        })
     };
     pool.parallel(if len < TASK_ROWS_MIN { 1 } else { threads }, tasks, write)?;
     let mut kept: Vec<Vec<Vector>> = vec![Vec::new(); forms.iter().filter(|form| form.is_none()).count()];
@@ -158,13 +165,7 @@ impl Share<'_> {
     }
 }
 
-fn views(
-    ty: LogicalType,
-    len: usize,
-    parts: &[&Vector],
-    pool: &WorkerPool,
-    threads: usize,
-) -> Result<Vector> {
+fn views(ty: LogicalType, len: usize, parts: &[&Vector], crew: Crew<'_>) -> Result<Vector> {
     let mut buffers: Vec<Buffer> = Vec::new();
     let mut bases = Vec::with_capacity(parts.len());
     let mut last: Option<(&Heap, u32)> = None;
@@ -183,7 +184,7 @@ fn views(
     }
     let mut data = Buffer::zeroed(len * size_of::<View>());
     if let Some(target) = data.typed_mut::<View>() {
-        fill(target, 1, parts, pool, threads, |index, part, target| {
+        fill(target, 1, parts, crew, |index, part, target| {
             copy_part(part, target, |view| view.rebased(bases[index]));
         })?;
     }
@@ -196,10 +197,10 @@ fn fill<T: Native>(
     target: &mut [T],
     width: usize,
     parts: &[&Vector],
-    pool: &WorkerPool,
-    threads: usize,
+    crew: Crew<'_>,
     copy: impl Fn(usize, &Vector, &mut [T]) + Sync,
 ) -> Result<()> {
+    let Crew { pool, threads, interrupt } = crew;
     let len = target.len() / width;
     let tasks_wanted = (len / TASK_ROWS_MIN).clamp(1, threads * 4);
     let rows_per_task = len.div_ceil(tasks_wanted);
@@ -219,6 +220,7 @@ fn fill<T: Native>(
     tasks.push(Mutex::new(open));
     let run = |task: usize| {
         for (index, target) in tasks[task].lock().iter_mut() {
+            interrupt.check()?;
             copy(*index, parts[*index], target);
         }
         Ok(())
@@ -317,7 +319,9 @@ mod tests {
         let coded =
             Vector::dictionary(Dictionary::new(words), codes, 3, Some(Bitmap::from_fn(3, |i| i != 1)));
         let parts = [&flat, &constant, &coded, &Vector::nulls(ty.clone(), 2)];
-        let joined = join(ty, &parts, &WorkerPool::new(), 2).unwrap();
+        let (pool, interrupt) = (WorkerPool::new(), Interrupt::new());
+        let crew = Crew { pool: &pool, threads: 2, interrupt: &interrupt };
+        let joined = join(ty, &parts, crew).unwrap();
         let expected: Vec<Value> = parts.iter().flat_map(|p| (0..p.len()).map(|i| p.get(i))).collect();
         assert_eq!((0..joined.len()).map(|i| joined.get(i)).collect::<Vec<_>>(), expected);
     }
@@ -330,9 +334,23 @@ mod tests {
         );
         let part = part.unwrap();
         let parts: Vec<&Vector> = std::iter::repeat_n(&part, 100_000).collect();
-        let joined = join(LogicalType::Integer, &parts, &WorkerPool::new(), 2).unwrap();
+        let (pool, interrupt) = (WorkerPool::new(), Interrupt::new());
+        let crew = Crew { pool: &pool, threads: 2, interrupt: &interrupt };
+        let joined = join(LogicalType::Integer, &parts, crew).unwrap();
         assert_eq!(joined.null_count(), 100_000);
         assert!(joined.values::<i32>().chunks(3).all(|three| three == [7, i32::MIN, 9]));
         assert!((0..joined.len()).all(|i| joined.is_null(i) == (i % 3 == 1)));
+    }
+
+    #[test]
+    fn an_interrupt_ends_copying() {
+        let part = Vector::from_values(LogicalType::Integer, &[1i32; 2048]);
+        let parts: Vec<&Vector> = std::iter::repeat_n(&part, 100).collect();
+        let (pool, interrupt) = (WorkerPool::new(), Interrupt::new());
+        interrupt.set();
+        let crew = Crew { pool: &pool, threads: 2, interrupt: &interrupt };
+        assert!(join(LogicalType::Integer, &parts, crew).is_err());
+        let batches = vec![Batch::new(vec![part.clone()], 2048)];
+        assert!(consumed(batches, &[LogicalType::Integer], &[Some(HostForm::Stored)], crew).is_err());
     }
 }

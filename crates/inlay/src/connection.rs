@@ -401,6 +401,12 @@ pub(crate) fn check_parameter_count(statement: &ast::Statement, parameters: &Par
     }
 }
 
+/// What ends work for a host outside of a statement, such as converting columns: its signals, looked at on the calling
+/// thread.
+pub fn interrupt_of(host: Arc<dyn Host>) -> Interrupt {
+    Interrupt::new().with_poll(poll_of(host))
+}
+
 /// Asks the host on the calling thread, and not more often than is useful.
 pub(crate) fn poll_of(host: Arc<dyn Host>) -> inlay_types::interrupt::InterruptPoll {
     let (thread, start) = (std::thread::current().id(), Instant::now());

@@ -37,7 +37,7 @@ mod system;
 mod table_rows;
 mod transactions;
 
-pub use connection::{Connection, Described, Host, HostScope, HostTable, Parameters};
+pub use connection::{Connection, Described, Host, HostScope, HostTable, Parameters, interrupt_of};
 pub use database::Database;
 pub use define::{Dump, DumpTable};
 pub use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, TableSource, near_names};

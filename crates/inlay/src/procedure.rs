@@ -77,7 +77,7 @@ fn resident(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Result<
     let columns = TableRows::of_table(&table, run.database.lender());
     residents.pin(table.id(), pinned);
     if pinned {
-        columns.make_resident().inspect_err(|_| residents.pin(table.id(), false))?;
+        columns.make_resident(run.given.interrupt).inspect_err(|_| residents.pin(table.id(), false))?;
     }
     columns.note_all()?;
     Ok(QueryResult::done())

@@ -1,11 +1,11 @@
 //! What a statement delivers.
 
-use crate::columns::{self, Consumed};
+use crate::columns::{self, Consumed, Crew};
 use crate::table_rows::TableRows;
 use inlay_exec::WorkerPool;
 use inlay_kernels::host::HostForm;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
-use inlay_types::{Batch, Buffer, Error, LogicalType, Result, Value, Vector};
+use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub struct QueryResult {
     starts: Arc<[usize]>,
     kind: ResultKind,
     workers: Option<(Arc<WorkerPool>, usize)>,
+    /// Ends conversions of whole columns.
+    interrupt: Interrupt,
 }
 
 /// A column on its way to the host.
@@ -79,6 +81,7 @@ impl QueryResult {
             starts: starts.into(),
             kind: ResultKind::Rows,
             workers,
+            interrupt: Interrupt::new(),
         }
     }
 
@@ -99,7 +102,13 @@ impl QueryResult {
             starts,
             kind: ResultKind::Rows,
             workers: Some(workers),
+            interrupt: Interrupt::new(),
         }
+    }
+
+    /// The same rows, whose conversion as whole columns ends when `interrupt` says so.
+    pub fn interrupted_by(self, interrupt: Interrupt) -> Self {
+        Self { interrupt, ..self }
     }
 
     /// The answer of a statement without rows.
@@ -186,7 +195,10 @@ impl QueryResult {
     pub fn into_host_columns(self, forms: &[Option<HostForm>]) -> Result<Vec<HostColumn>> {
         if !matches!(self.source, Source::Batches(_)) {
             let column = |(index, form): (usize, &Option<HostForm>)| {
-                let Some(form) = *form else { return Ok(HostColumn::Rows(self.project(&[index]))) };
+                self.interrupt.check()?;
+                let Some(form) = *form else {
+                    return Ok(HostColumn::Rows(self.project(&[index]).interrupted_by(Interrupt::new())));
+                };
                 let nulls = match self.may_have_nulls(index)? {
                     true => Some(self.host_column(index, HostForm::Nulls)?),
                     false => None,
@@ -199,7 +211,8 @@ impl QueryResult {
         let header = self.without_rows();
         let workers = self.workers.clone();
         let (pool, threads) = workers.unwrap_or_else(|| (Arc::new(WorkerPool::new()), 1));
-        let columns = columns::consumed(self.into_batches()?, &header.types, forms, &pool, threads)?;
+        let crew = Crew { pool: &pool, threads, interrupt: &header.interrupt };
+        let columns = columns::consumed(self.into_batches()?, &header.types, forms, crew)?;
         let columns = columns.into_iter().enumerate().map(|(index, column)| match column {
             Consumed::Values { data, nulls } => HostColumn::Values { data, nulls },
             Consumed::Vectors(vectors) => {
@@ -298,10 +311,7 @@ impl QueryResult {
         let ty = self.type_of(index)?.clone();
         let parts = self.vectors(index)?;
         let parts: Vec<&Vector> = parts.iter().collect();
-        match &self.workers {
-            Some((pool, threads)) => columns::join(ty, &parts, pool, *threads),
-            None => columns::join(ty, &parts, &WorkerPool::new(), 1),
-        }
+        self.with_crew(|crew| columns::join(ty, &parts, crew))
     }
 
     /// The vectors of a column, part by part.
@@ -327,15 +337,20 @@ impl QueryResult {
             return Err(Error::internal(format!("{ty} has no form {form:?}")));
         }
         match &self.source {
-            Source::Table(table) => table.host(index, form, &self.rows),
+            Source::Table(table) => table.host(index, form, &self.rows, &self.interrupt),
             Source::Batches(_) => {
                 let parts = self.vectors(index)?;
                 let parts: Vec<&Vector> = parts.iter().collect();
-                match &self.workers {
-                    Some((pool, threads)) => columns::host(form.width(ty), form, &parts, pool, *threads),
-                    None => columns::host(form.width(ty), form, &parts, &WorkerPool::new(), 1),
-                }
+                self.with_crew(|crew| columns::host(form.width(ty), form, &parts, crew))
             }
+        }
+    }
+
+    fn with_crew<T>(&self, work: impl FnOnce(Crew<'_>) -> T) -> T {
+        let interrupt = &self.interrupt;
+        match &self.workers {
+            Some((pool, threads)) => work(Crew { pool, threads: *threads, interrupt }),
+            None => work(Crew { pool: &WorkerPool::new(), threads: 1, interrupt }),
         }
     }
 
@@ -363,7 +378,8 @@ impl QueryResult {
         if !matches!(self.source, Source::Batches(_)) {
             return self.table_arrays(exporter, chunks);
         }
-        let (types, workers) = (Arc::clone(&self.types), self.workers.clone());
+        let (types, workers, interrupt) =
+            (Arc::clone(&self.types), self.workers.clone(), self.interrupt.clone());
         let mut batches = self.into_batches()?.into_iter();
         let share = |rows: &Range<usize>| {
             let mut left = rows.len();
@@ -378,13 +394,16 @@ impl QueryResult {
         };
         let shares: Vec<Mutex<(Vec<Batch>, Option<ArrowArray>)>> = chunks.iter().map(share).collect();
         let convert = |task: usize| {
+            interrupt.check()?;
             let mut share = shares[task].lock();
             let batches = std::mem::take(&mut share.0);
             let column = |(index, ty): (usize, &LogicalType)| match batches.as_slice() {
                 [batch] => exporter.column(index, batch.column(index)),
                 batches => {
                     let parts: Vec<&Vector> = batches.iter().map(|batch| batch.column(index)).collect();
-                    exporter.column(index, &columns::join(ty.clone(), &parts, &WorkerPool::new(), 1)?)
+                    let pool = WorkerPool::new();
+                    let alone = Crew { pool: &pool, threads: 1, interrupt: &interrupt };
+                    exporter.column(index, &columns::join(ty.clone(), &parts, alone)?)
                 }
             };
             let columns = types.iter().enumerate().map(column).collect::<Result<_>>()?;
@@ -404,6 +423,7 @@ impl QueryResult {
         let slots: Vec<Mutex<Option<PreparedColumn>>> =
             (0..chunks.len() * width).map(|_| Mutex::default()).collect();
         let convert = |task: usize| {
+            self.interrupt.check()?;
             *slots[task].lock() = Some(chunks[task / width].arrow_column(exporter, task % width)?);
             Ok(())
         };
@@ -430,7 +450,9 @@ impl QueryResult {
             _ => {
                 let parts = self.vectors(index)?;
                 let parts: Vec<&Vector> = parts.iter().collect();
-                let joined = columns::join(self.types[index].clone(), &parts, &WorkerPool::new(), 1)?;
+                let pool = WorkerPool::new();
+                let alone = Crew { pool: &pool, threads: 1, interrupt: &self.interrupt };
+                let joined = columns::join(self.types[index].clone(), &parts, alone)?;
                 exporter.column(index, &joined)
             }
         }

@@ -14,7 +14,7 @@ use inlay_storage::resident::{self, Residents};
 use inlay_storage::{Column, Table, TableSnapshot};
 use inlay_types::arrow::{Exporter, PreparedColumn, StringLayout};
 use inlay_types::pages::{Layout, Part};
-use inlay_types::{Batch, Buffer, Error, LogicalType, Result, Vector};
+use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Vector};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl TableRows {
 
     /// Brings all columns into the forms that hosts compute with, texts into Arrow's. Fails when there is no memory to
     /// keep them.
-    pub fn make_resident(&self) -> Result<()> {
+    pub fn make_resident(&self, interrupt: &Interrupt) -> Result<()> {
         let snapshot = self.snapshot()?;
         let rows = 0..snapshot.row_groups().iter().map(|group| group.len()).sum();
         let exporter = Exporter::new(&vec![String::new(); self.types.len()], &self.types)
@@ -109,7 +109,8 @@ impl TableRows {
                 self.lender.pool.parallel(self.lender.threads, snapshot.row_groups().len(), convert)?;
                 continue;
             };
-            if self.layout(&self.pieces(&snapshot, index, &rows), form, form.width(ty))?.is_none() {
+            if self.layout(&self.pieces(&snapshot, index, &rows), form, form.width(ty), interrupt)?.is_none()
+            {
                 let bytes = (rows.len() * form.width(ty)) as u64;
                 let message = format!(
                     "there is no memory to keep {bytes} bytes of a column resident; raise memory_limit, or make fewer tables resident"
@@ -117,7 +118,7 @@ impl TableRows {
                 return Err(Error::invalid_argument(message));
             }
             if self.null_count(index, &rows)? > 0 {
-                self.layout(&self.pieces(&snapshot, index, &rows), HostForm::Nulls, 1)?;
+                self.layout(&self.pieces(&snapshot, index, &rows), HostForm::Nulls, 1, interrupt)?;
             }
         }
         Ok(())
@@ -214,7 +215,13 @@ impl TableRows {
 
     /// Rows of a column in a form that fits its type, as memory that only the caller writes to: mapped if there is room
     /// to keep the form, converted for this call else.
-    pub fn host(&self, index: usize, form: HostForm, rows: &Range<usize>) -> Result<Buffer> {
+    pub fn host(
+        &self,
+        index: usize,
+        form: HostForm,
+        rows: &Range<usize>,
+        interrupt: &Interrupt,
+    ) -> Result<Buffer> {
         let snapshot = self.snapshot()?;
         let residents = &self.lender.residents;
         let column = self.columns[index];
@@ -226,30 +233,45 @@ impl TableRows {
         }
         let pieces = self.pieces(&snapshot, index, rows);
         let width = form.width(&self.types[index]);
-        let Some(layout) = self.layout(&pieces, form, width)? else {
-            return self.converted(&pieces, form, width);
+        let Some(layout) = self.layout(&pieces, form, width, interrupt)? else {
+            return self.converted(&pieces, form, width, interrupt);
         };
         if is_whole {
             residents.keep_layout(&snapshot, column, form, &layout);
         }
-        layout.map().map_or_else(|| self.converted(&pieces, form, width), Ok)
+        layout.map().map_or_else(|| self.converted(&pieces, form, width, interrupt), Ok)
     }
 
     /// How the values of some rows are shown; `None` if there is no room to keep them.
-    fn layout(&self, pieces: &[Piece<'_>], form: HostForm, width: usize) -> Result<Option<Arc<Layout>>> {
+    fn layout(
+        &self,
+        pieces: &[Piece<'_>],
+        form: HostForm,
+        width: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Arc<Layout>>> {
         let Lender { residents, pool, threads } = &self.lender;
         let columns: Vec<&Arc<Column>> = pieces.iter().map(|(column, _)| *column).collect();
         let Some(request) = residents.request(self.table, &columns, form) else { return Ok(None) };
         match request.tasks() {
             0 => {}
-            tasks => pool.parallel(*threads, tasks, |task| request.fill(task))?,
+            tasks => pool.parallel(*threads, tasks, |task| {
+                interrupt.check()?;
+                request.fill(task)
+            })?,
         }
         let part = |(pages, (_, rows)): (_, &Piece<'_>)| (pages, rows.start * width..rows.end * width);
         let parts: Vec<Part> = request.finish().into_iter().zip(pieces).map(part).collect();
         Ok(Layout::new(parts))
     }
 
-    fn converted(&self, pieces: &[Piece<'_>], form: HostForm, width: usize) -> Result<Buffer> {
+    fn converted(
+        &self,
+        pieces: &[Piece<'_>],
+        form: HostForm,
+        width: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Buffer> {
         let count: usize = pieces.iter().map(|(_, rows)| rows.len()).sum();
         let mut buffer = Buffer::zeroed(count * width);
         let mut rest = buffer.typed_mut::<u8>().unwrap_or_default();
@@ -260,6 +282,7 @@ impl TableRows {
             tasks.push(Mutex::new((column, rows, head)));
         }
         self.lender.pool.parallel(self.lender.threads, tasks.len(), |task| {
+            interrupt.check()?;
             let mut task = tasks[task].lock();
             let (column, rows, target) = &mut *task;
             resident::convert(column, form, (*rows).clone(), target)

@@ -4,6 +4,7 @@ use crate::connection::{Connection, Host, Parameters, check_parameter_count};
 use crate::execute::{self, Given};
 use inlay_types::{LogicalType, Result, Value};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The last statement of a text, the others of which were run.
 #[derive(Clone, Debug)]
@@ -40,6 +41,11 @@ impl Connection {
             },
             host,
         )
+    }
+
+    /// After how long a statement's progress is to be shown, if it is; `None` also while a statement runs.
+    pub fn progress_bar_after(&self) -> Option<Duration> {
+        self.0.session.try_lock()?.settings.progress_bar_after()
     }
 
     /// The value of a setting of the session or its database; `None` also while a statement runs.

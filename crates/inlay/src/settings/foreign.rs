@@ -115,6 +115,23 @@ pub(super) fn get(name: &str, told: &Told) -> Option<Value> {
     Some(said.unwrap_or_else(|| Value::Varchar((*default).to_string())))
 }
 
+/// After how many milliseconds a progress bar is shown, if one is.
+pub(super) fn progress_bar_ms(told: &Told) -> Option<u64> {
+    // Who was told nothing need not look for names.
+    if told.is_empty() {
+        return Some(PROGRESS_BAR_MS);
+    }
+    let said = |name: &str| told.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
+    let is_off = |name: &str| said(name).is_some_and(|value| !value.eq_ignore_ascii_case("true"));
+    if is_off("enable_progress_bar") || is_off("enable_progress_bar_print") {
+        return None;
+    }
+    Some(said("progress_bar_time").and_then(|text| text.parse().ok()).unwrap_or(PROGRESS_BAR_MS))
+}
+
+/// What `progress_bar_time` is unless it is set.
+const PROGRESS_BAR_MS: u64 = 2000;
+
 /// All names.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FOREIGN.iter().map(|(name, ..)| *name)

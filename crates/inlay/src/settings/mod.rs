@@ -201,6 +201,11 @@ impl SessionSettings {
         if self.batch_rows == 0 { VECTOR_SIZE } else { self.batch_rows }
     }
 
+    /// After how long a statement's progress is to be shown, if it is.
+    pub fn progress_bar_after(&self) -> Option<Duration> {
+        foreign::progress_bar_ms(&self.foreign).map(Duration::from_millis)
+    }
+
     /// The session's time zone: the one that was set, or UTC.
     pub fn time_zone(&self) -> Arc<Zone> {
         self.zone.clone().unwrap_or_else(Zone::utc)
