@@ -103,9 +103,10 @@ pub fn column_predicate(filter: &Expr) -> Result<Option<(ColumnId, SegmentPredic
     let simple = match filter {
         Expr::Compare { op, left, right } => comparison(*op, left, right),
         Expr::IsNull(input) => as_column(input).map(|id| (id, SegmentPredicate::IsNull)),
+        Expr::Column { .. } => truth_of(filter, true),
         Expr::Not(inner) => match &**inner {
             Expr::IsNull(input) => as_column(input).map(|id| (id, SegmentPredicate::IsNotNull)),
-            _ => None,
+            inner => truth_of(inner, false),
         },
         Expr::InList { input, list } => as_column(input).and_then(|id| {
             let values: Option<Vec<Value>> = list
@@ -140,6 +141,16 @@ pub fn column_predicate(filter: &Expr) -> Result<Option<(ColumnId, SegmentPredic
 fn as_column(expr: &Expr) -> Option<ColumnId> {
     match expr {
         Expr::Column { id, .. } => Some(*id),
+        _ => None,
+    }
+}
+
+/// A column of truth values that is to be `truth`.
+fn truth_of(expr: &Expr, truth: bool) -> Option<(ColumnId, SegmentPredicate)> {
+    match expr {
+        Expr::Column { id, ty: LogicalType::Boolean } => {
+            Some((*id, SegmentPredicate::Compare(Cmp::Eq, Value::Boolean(truth))))
+        }
         _ => None,
     }
 }

@@ -45,8 +45,15 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "the elements of one list behind those of another",
         "[2, 3] || [4] = '[2, 3, 4]'",
     )
-    .special_nulls()
-    .aliases(&["+"]),
+    .special_nulls(),
+    Function::typed(
+        "+",
+        &["LIST + LIST"],
+        |args, _| if args.len() == 2 { resolve_concat(args, false) } else { None },
+        "the elements of one list behind those of another; NULL counts as no list",
+        "[2, 3] + [4] = '[2, 3, 4]'",
+    )
+    .special_nulls(),
     Function::typed(
         "list_append",
         &["list_append(LIST, any) -> LIST"],
