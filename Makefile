@@ -8,7 +8,7 @@
 #   make check    formatters, linters and type checkers; fast checks first
 #   make crash    kills, power cuts, damage, isolation: all of it, and files beside DuckDB and SQLite; an hour
 #   make fuzz-sql  random queries answered by Inlay and DuckDB and by Inlay in other ways     QUERIES=200000 ARGS="--seed 1"
-#   make fuzz-files damaged Parquet, CSV, JSON and Arrow files                                 MINUTES=30
+#   make fuzz-files damaged Parquet, CSV, JSON, Arrow and Excel files                          MINUTES=30
 #   make fuzz-text SQL text of any shape, guided by coverage (cargo fuzz, nightly Rust)       MINUTES=60
 #   make bench    Inlay beside its peers                     SUITE=tpch SF=1 ARGS="--only inlay,duckdb --queries 1,6"
 

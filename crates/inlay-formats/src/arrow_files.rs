@@ -5,7 +5,8 @@
 
 use crate::parquet::bridge;
 use crate::per_file::PerFile;
-use arrow_array::RecordBatch;
+use crate::{arrow_check, ranges};
+use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, Schema};
 use inlay_catalog::{
@@ -14,6 +15,7 @@ use inlay_catalog::{
 use inlay_types::arrow::{ArrowField, ArrowRecords};
 use inlay_types::{Batch, Error, Reservation, Result, VECTOR_SIZE, Value};
 use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
@@ -117,6 +119,9 @@ impl ArrowFiles {
         let mut columns: Vec<SourceColumn> = Vec::new();
         let (mut batch_counts, mut size) = (Vec::with_capacity(paths.len()), 0);
         for (index, path) in paths.iter().enumerate() {
+            let bytes = ranges::open(path)?;
+            let check = || arrow_check::check(bytes.as_ref()).map_err(ArrowError::ParseError);
+            guarded(path, check)?;
             let reader = Reader::open(path, None)?;
             let own = columns_of(path, &reader.schema())?;
             if index == 0 {
@@ -296,8 +301,7 @@ impl ArrowTask {
                         Records::Read(records.ok_or_else(|| malformed(path, "the file has changed"))?);
                 }
                 Records::Read(records) => {
-                    self.reservation =
-                        Some(self.request.budget.reserve(records.get_array_memory_size() as u64)?);
+                    self.reservation = Some(self.request.budget.reserve(memory_size(&records))?);
                     let field = bridge::field_of(&records.schema())?;
                     let columns =
                         bridge::records_of(records, &field).map_err(|error| malformed(path, error))?;
@@ -319,6 +323,19 @@ impl ArrowTask {
             }
         }
     }
+}
+
+/// Bytes that a record batch keeps alive. Its columns share what was read at once, which counts once.
+fn memory_size(records: &RecordBatch) -> u64 {
+    let mut sizes = HashMap::new();
+    let mut parts: Vec<_> = records.columns().iter().map(|column| column.to_data()).collect();
+    while let Some(part) = parts.pop() {
+        for buffer in part.buffers().iter().chain(part.nulls().map(|nulls| nulls.buffer())) {
+            sizes.insert(buffer.data_ptr(), buffer.capacity() as u64);
+        }
+        parts.extend(part.child_data().iter().cloned());
+    }
+    sizes.values().sum()
 }
 
 impl Iterator for ArrowTask {

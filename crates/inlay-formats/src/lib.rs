@@ -14,6 +14,7 @@
 //!
 //! Sources hand out morsels that workers read in parallel; see [`inlay_catalog::TableSource`].
 
+mod arrow_check;
 pub mod arrow_files;
 pub mod arrow_source;
 pub mod column_source;

@@ -15,7 +15,11 @@ fn defect(error: &ArrowError) -> Error {
 
 /// The fields of a schema.
 pub(crate) fn field_of(schema: &Schema) -> Result<ArrowField> {
-    let mut schema = FFI_ArrowSchema::try_from(schema).map_err(|e| defect(&e))?;
+    // Names of the interface end at a NUL byte, so that they cannot have one.
+    let mut schema = FFI_ArrowSchema::try_from(schema).map_err(|error| Error::Unsupported {
+        feature: format!("a file with such a schema ({error})"),
+        alternative: Some("rename the column with the program that wrote it".to_string()),
+    })?;
     // SAFETY: both are the struct of the C data interface; `take` leaves `schema` released, so that it is dropped once.
     let schema = unsafe { ArrowSchema::take((&raw mut schema).cast()) }?;
     ArrowField::read(&schema)
