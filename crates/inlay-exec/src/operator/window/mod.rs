@@ -28,7 +28,7 @@ use crate::context::ExecContext;
 use crate::expression::{Layout, ProgramState};
 use crate::operator::sort::{Sort, SortOptions};
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
-use crate::spill::{is_refusal, rows_size};
+use crate::spill::{WORKING_MEMORY, is_refusal, rows_size};
 use frames::{Chunk, RangeKeys};
 use inlay_kernels::WindowKind;
 use inlay_sql::plan::window::WindowCallee;
@@ -249,10 +249,10 @@ impl Window {
         }
         let mut memory = memory;
         let extra: usize = functions.iter().map(|(prepared, _)| prepared.memory_size()).sum();
-        if let Some(memory) = &mut memory
-            && extra > 0
-        {
-            memory.grow(extra as u64)?;
+        match memory.as_mut().map_or(Ok(()), |memory| memory.grow(extra as u64)) {
+            // Other workers have parts too; what this one takes to get on is little.
+            Err(error) if is_refusal(&error) && extra as u64 <= WORKING_MEMORY => {}
+            outcome => outcome?,
         }
         Ok(Stage { part, functions, _memory: memory })
     }
