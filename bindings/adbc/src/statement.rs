@@ -5,7 +5,7 @@ use crate::connection::{ConnectionHandle, Session, truth};
 use crate::failure::{Failure, Outcome};
 use crate::metadata::quoted;
 use inlay::types::arrow::{ArrowArrayStream, ArrowSchema, Exporter, StringLayout};
-use inlay::{Connection, Host, HostScope, HostTable, Parameters, QueryResult, ResultKind};
+use inlay::{Connection, Host, HostScope, HostTable, Parameters, QueryResult, Rest, ResultKind};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -17,6 +17,8 @@ const MODE_PREFIX: &str = "adbc.ingest.mode.";
 const TEMPORARY: &str = "adbc.ingest.temporary";
 const BIND_BY_NAME: &str = "adbc.statement.bind_by_name";
 
+/// So many bytes of a result are computed when a statement is run; the others when they are read.
+const FIRST_BYTES: usize = 16 << 20;
 /// Rows of a delivered record batch, about.
 const CHUNK_ROWS: usize = 1 << 17;
 /// What rows to load are called in SQL.
@@ -81,6 +83,8 @@ impl Mode {
 /// What a run gave.
 pub struct Answer {
     result: QueryResult,
+    /// Rows behind those, which are computed when they are asked for.
+    rest: Option<Rest>,
     /// Keeps the database open while rows are still in its tables.
     engine: Connection,
 }
@@ -153,23 +157,26 @@ impl StatementHandle {
     pub fn execute(&self) -> Outcome<Answer> {
         let mut state = self.state.lock();
         let bound = state.bound.take();
-        let result = match &state.target.table {
-            Some(table) => state.target.load(table, &self.session, &bound.ok_or_else(nothing_bound)?)?,
+        let (result, rest) = match &state.target.table {
+            Some(table) => {
+                (state.target.load(table, &self.session, &bound.ok_or_else(nothing_bound)?)?, None)
+            }
             None => self.run(state.text()?, bound, state.by_name)?,
         };
-        Ok(Answer { result, engine: self.session.engine.clone() })
+        Ok(Answer { result, rest, engine: self.session.engine.clone() })
     }
 
-    fn run(&self, sql: &str, bound: Option<Bound>, by_name: bool) -> Outcome<QueryResult> {
+    fn run(&self, sql: &str, bound: Option<Bound>, by_name: bool) -> Outcome<(QueryResult, Option<Rest>)> {
         let sets = match &bound {
             Some(bound) => bound.parameters(by_name)?,
             None => vec![Parameters::default()],
         };
         if let [parameters] = &sets[..] {
-            return self.session.run(sql, parameters, None);
+            self.session.begin_if_needed()?;
+            return Ok(self.session.engine.stream_with(sql, parameters, None, FIRST_BYTES)?);
         }
         self.session.begin_if_needed()?;
-        Ok(self.session.engine.execute_many(sql, &sets, None)?)
+        Ok((self.session.engine.execute_many(sql, &sets, None)?, None))
     }
 
     /// What a run would give, without running it.
@@ -254,25 +261,23 @@ impl Host for Loading {
 }
 
 impl Answer {
-    /// Rows that the statement changed, or gave; -1 if neither.
+    /// Rows that the statement changed, or gave; -1 if neither, or if some are still to be computed.
     pub fn row_count(&self) -> i64 {
         match self.result.kind() {
+            ResultKind::Rows if self.rest.is_some() => -1,
             ResultKind::Rows => self.result.row_count() as i64,
             ResultKind::Changed(count) => count as i64,
             ResultKind::Done => -1,
         }
     }
 
-    /// The rows, each record batch of which is converted when it is asked for.
+    /// The rows, each record batch of which is computed and converted when it is asked for.
     pub fn stream(self) -> ArrowArrayStream {
-        let Self { result, engine } = self;
+        let Self { result, rest, engine } = self;
         let exporter = Exporter::new(result.names(), result.types()).with_strings(StringLayout::Utf8);
-        let chunks = result.chunks(CHUNK_ROWS).into_iter().filter(|rows| !rows.is_empty());
-        let convert = exporter.clone();
-        let arrays = chunks.map(move |rows| {
+        let arrays = inlay::arrow_arrays(result, rest, &exporter, CHUNK_ROWS);
+        exporter.stream_arrays(arrays.inspect(move |_| {
             let _open = &engine;
-            result.arrow_array(&convert, rows)
-        });
-        exporter.stream_arrays(arrays)
+        }))
     }
 }

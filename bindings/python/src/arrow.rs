@@ -78,16 +78,11 @@ fn export_chunks(
     chunk_rows: usize,
 ) -> PyResult<Bound<'_, PyCapsule>> {
     let exporter = Exporter::new(first.names(), first.types()).with_strings(strings);
-    let convert = exporter.clone();
-    let parts = std::iter::once(Ok(first)).chain(rest.into_iter().flat_map(Remainder::parts));
-    let chunks = parts.flat_map(move |part| match part {
-        Ok(part) => {
-            let chunks = part.chunks(chunk_rows).into_iter().filter(|rows| !rows.is_empty());
-            chunks.map(|rows| Ok((part.clone(), rows))).collect::<Vec<_>>()
-        }
-        Err(error) => vec![Err(error)],
+    let connection = rest.as_ref().map(Remainder::connection);
+    let arrays = inlay::arrow_arrays(first, rest.map(Remainder::into_rest), &exporter, chunk_rows);
+    let arrays = arrays.inspect(move |_| {
+        let _open = &connection;
     });
-    let arrays = chunks.map(move |chunk| chunk.and_then(|(part, rows)| part.arrow_array(&convert, rows)));
     PyCapsule::new_with_value(py, exporter.stream_arrays(arrays), STREAM)
 }
 

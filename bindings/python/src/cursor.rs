@@ -57,9 +57,14 @@ impl Remainder {
         hosted(py, &PythonHost::new(&self.connection, Vec::new()), |host| self.rest.join(before, Some(host)))
     }
 
-    /// The rows, part by part, for readers on other threads: signals are not looked at.
-    pub fn parts(self) -> impl Iterator<Item = inlay::Result<QueryResult>> {
-        std::iter::from_fn(move || self.rest.next(None).transpose())
+    /// The rest alone, for readers on other threads: signals are not looked at.
+    pub fn into_rest(self) -> Rest {
+        self.rest
+    }
+
+    /// The connection, which keeps the database open.
+    pub fn connection(&self) -> inlay::Connection {
+        self.connection.clone()
     }
 }
 

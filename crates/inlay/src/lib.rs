@@ -49,6 +49,6 @@ pub use inlay_kernels::host::HostForm;
 pub use inlay_storage as storage;
 pub use inlay_types as types;
 pub use inlay_types::{Error, Result, Value};
-pub use rest::Rest;
+pub use rest::{Rest, arrow_arrays};
 pub use result::{HostColumn, QueryResult, ResultKind};
 pub use system::{is_reserved, keyword_names};

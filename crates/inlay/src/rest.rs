@@ -10,6 +10,7 @@ use inlay_exec::{ExecContext, RowStream};
 use inlay_sql::plan::statement::Query;
 use inlay_sql::plan::{Expr, Plan};
 use inlay_sql::with_statement_stack;
+use inlay_types::arrow::{ArrowArray, Exporter};
 use inlay_types::{Batch, Error, Interrupt, MemoryBudget, Reservation, Result};
 use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
@@ -113,6 +114,34 @@ impl Rest {
         }
         part.map_err(|error| error.in_text(&self.text))
     }
+}
+
+/// The rows of `first` and those behind them as Arrow struct arrays of at most about `rows` rows, each computed and
+/// converted when it is asked for.
+pub fn arrow_arrays(
+    first: QueryResult,
+    rest: Option<Rest>,
+    exporter: &Exporter,
+    rows: usize,
+) -> impl Iterator<Item = Result<ArrowArray>> + Send + use<> {
+    let exporter = exporter.clone();
+    let mut rest = rest;
+    let more = std::iter::from_fn(move || {
+        let part = rest.as_ref()?.next(None);
+        // After an error there is nothing.
+        if part.is_err() {
+            rest = None;
+        }
+        part.transpose()
+    });
+    let chunks = std::iter::once(Ok(first)).chain(more).flat_map(move |part| match part {
+        Ok(part) => {
+            let chunks = part.chunks(rows).into_iter().filter(|rows| !rows.is_empty());
+            chunks.map(|rows| Ok((part.clone(), rows))).collect::<Vec<_>>()
+        }
+        Err(error) => vec![Err(error)],
+    });
+    chunks.map(move |chunk| chunk.and_then(|(part, rows)| part.arrow_array(&exporter, rows)))
 }
 
 /// Whether a query may be carried out later: nobody can tell from its answer, nor from what it leaves behind.
