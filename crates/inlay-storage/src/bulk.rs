@@ -17,8 +17,9 @@ use std::sync::Arc;
 /// Rows left over at the end of an appender become a row group of their own from here on.
 const ROWS_WORTH_SEALING: usize = ROW_GROUP_SIZE / 4;
 
-/// From this many rows on an appender has room for a row group: those that are short stay small.
-const MANY_ROWS: usize = 4 * VECTOR_SIZE;
+/// From this many rows on an appender has room for a row group. Those that stay shorter wait for their neighbours, and
+/// must not hold the room of a row group each.
+const MANY_ROWS: usize = ROWS_WORTH_SEALING;
 
 /// A load in progress, shared by its workers. Dropping it without [`BulkLoad::commit`] leaves the table unchanged.
 #[derive(Clone, Debug)]
