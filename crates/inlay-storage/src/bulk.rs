@@ -9,7 +9,7 @@ use crate::column::Column;
 use crate::row_group::ROW_GROUP_SIZE;
 use crate::segment::Segment;
 use crate::table::{Piece, Table};
-use inlay_types::{Batch, Error, LogicalType, Reservation, Result, VECTOR_SIZE, Vector, VectorBuilder};
+use inlay_types::{Batch, Error, LogicalType, Reservation, Result, Vector, VectorBuilder};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
