@@ -450,7 +450,7 @@ const MACROS: &[(&str, &str)] = &[
         "format_type",
         "(oid, modifier := NULL) AS (SELECT min(t.typname) FROM pg_catalog.pg_type t WHERE t.oid = oid)",
     ),
-    ("current_schemas", "(implicit) AS '[' || current_schema() || ', pg_catalog]'"),
+    ("current_schemas", "(include_implicit) AS '[' || current_schema() || ', pg_catalog]'"),
 ];
 
 /// Table macros behind PRAGMA, SHOW and `pragma_...()`.
