@@ -440,8 +440,10 @@ impl Run<'_> {
     fn begun(&self, query: Query, streaming: Streaming<'_>) -> Result<QueryResult> {
         let context = self.context();
         let mut stream = inlay_exec::stream(&query, &context)?;
-        let (batches, bytes) = stream.next_part(streaming.first_bytes)?;
-        let is_all = bytes < streaming.first_bytes as u64;
+        // The first rows are not counted; they must not take the memory that others are denied.
+        let first_bytes = (streaming.first_bytes as u64).min(context.budget.limit() / 4).max(1);
+        let (batches, bytes) = stream.next_part(first_bytes as usize)?;
+        let is_all = bytes < first_bytes;
         let waits = !is_all && may_wait(&query);
         let first = self.of_query(query, batches);
         if is_all {
