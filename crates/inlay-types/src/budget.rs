@@ -83,14 +83,15 @@ impl MemoryBudget {
 impl Counters {
     fn take(&self, more: u64) -> Result<()> {
         let limit = self.limit.load(Ordering::Relaxed);
-        let before = self.used.fetch_add(more, Ordering::Relaxed);
-        let after = before.saturating_add(more);
-        if after > limit {
-            self.used.fetch_sub(more, Ordering::Relaxed);
-            return Err(Error::OutOfMemory { requested: more, used: before, limit });
+        // What is refused is never counted, or others would be refused meanwhile who ask for less. Nothing is never refused.
+        let fits = |used: u64| used.checked_add(more).filter(|after| *after <= limit || more == 0);
+        match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
+            Ok(before) => {
+                self.peak.fetch_max(before + more, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(used) => Err(Error::OutOfMemory { requested: more, used, limit }),
         }
-        self.peak.fetch_max(after, Ordering::Relaxed);
-        Ok(())
     }
 
     /// Asks everyone for memory until about `bytes` are given back. Returns how many were.
