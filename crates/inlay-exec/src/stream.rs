@@ -136,7 +136,7 @@ impl RowStream {
     /// Lets the workers fill the outlet.
     fn burst(&mut self) -> Result<()> {
         let Some(drive) = &mut self.drive else { return Ok(()) };
-        self.outlet.expect(self.burst_bytes, self.limit.saturating_add(self.offset));
+        self.outlet.make_room(self.burst_bytes, self.limit.saturating_add(self.offset));
         self.burst_bytes = (self.burst_bytes * 2).min(BURST_BYTES);
         let observers = Observers { profile: None, counter: Some(&*self.context.progress) };
         let outlet = &self.outlet;

@@ -443,12 +443,11 @@ impl Run<'_> {
         // The first rows are not counted; they must not take the memory that others are denied.
         let first_bytes = (streaming.first_bytes as u64).min(context.budget.limit() / 4).max(1);
         let (batches, bytes) = stream.next_part(first_bytes as usize)?;
-        let is_all = bytes < first_bytes;
-        let waits = !is_all && may_wait(&query);
-        let first = self.of_query(query, batches);
-        if is_all {
-            return Ok(first);
+        if bytes < first_bytes {
+            return Ok(self.of_query(query, batches));
         }
+        let waits = may_wait(&query);
+        let first = self.of_query(query, batches);
         let rest = Rest::new(stream, first.without_rows(), &context);
         if !waits {
             return rest.join(first, None);

@@ -49,7 +49,7 @@ impl Outlet {
     }
 
     /// Makes room for this much before it is full.
-    pub fn expect(&self, bytes: u64, rows: u64) {
+    pub fn make_room(&self, bytes: u64, rows: u64) {
         self.bytes_max.store(bytes, Ordering::Relaxed);
         self.rows_max.store(rows, Ordering::Relaxed);
     }
