@@ -6,6 +6,15 @@
     python -m bench export --sf 1                                 lineitem to NumPy, pandas, Arrow and Polars
     python -m bench ingest --sf 1                                 lineitem from NumPy, pandas, Polars, Arrow and files
     python -m bench ssdbm --megabytes 1000                        selection, projection, grouping, join into arrays
+    python -m bench tpch-file --sf 1                              TPC-H from a file, hot and cold
+    python -m bench tpcds --sf 1                                  99 queries
+    python -m bench ssb --sf 1                                    13 queries of the Star Schema Benchmark
+    python -m bench groupjoin --rows 1e7                          15 questions of db-benchmark
+    python -m bench clickbench --rows 5e6                         43 queries on generated page views
+    python -m bench olap --rows 6e6                               nine group-bys of one to three columns
+    python -m bench points                                        single rows of a million, beside SQLite
+    python -m bench scale --scales 0.1,1 --limits 200,500,2000    one thread and two, memory limits
+    python -m bench cancel --sf 1 --rows 1e6 --reps 20            how soon a cancelled query ends, all suites
     python -m bench reliability                                   crash tests in full, files beside DuckDB and SQLite
     python -m bench reliability --counts short --figures inserts  a quick look; nothing is written
 
@@ -19,14 +28,23 @@ import sys
 from collections.abc import Callable, Collection
 
 from bench import cases, engines, latency, report
+from bench.cancel import suite as cancel_suite
+from bench.clickbench import suite as clickbench_suite
 from bench.export import suite as export_suite
+from bench.groupjoin import suite as groupjoin_suite
 from bench.ingest import suite as ingest_suite
+from bench.olap import suite as olap_suite
+from bench.points import suite as points_suite
 from bench.reliability import page
 from bench.reliability import suite as reliability_suite
 from bench.reliability.counts import PROGRAMS
 from bench.reliability.suite import MEASURES
+from bench.scale import suite as scale_suite
+from bench.ssb import suite as ssb_suite
 from bench.ssdbm import suite as ssdbm_suite
+from bench.tpcds import suite as tpcds_suite
 from bench.tpch import suite
+from bench.tpchfile import suite as tpchfile_suite
 from bench.worker import Worker
 from tests.tpch.workload import QUERY_NUMBERS
 
@@ -34,6 +52,15 @@ SUITES: dict[str, Callable[[argparse.Namespace], cases.Suite]] = {
     "export": lambda options: export_suite.suite(options.sf),
     "ingest": lambda options: ingest_suite.suite(options.sf),
     "ssdbm": lambda options: ssdbm_suite.suite(options.megabytes),
+    "tpcds": lambda options: tpcds_suite.suite(options.sf),
+    "ssb": lambda options: ssb_suite.suite(options.sf),
+    "groupjoin": lambda options: groupjoin_suite.suite(options.rows or 10_000_000),
+    "clickbench": lambda options: clickbench_suite.suite(options.rows or clickbench_suite.ROWS),
+    "points": lambda options: points_suite.suite(options.rows or points_suite.ROWS),
+    "scale": lambda options: scale_suite.suite(options.scales, options.limits),
+    "cancel": lambda options: cancel_suite.suite(options.sf, options.rows or 1_000_000),
+    "tpch-file": lambda options: tpchfile_suite.suite(options.sf),
+    "olap": lambda options: olap_suite.suite(options.rows or olap_suite.ROWS),
 }
 
 
@@ -44,10 +71,15 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("suite", choices=["tpch", "latency", *SUITES, "reliability"])
     parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor")
+    parser.add_argument(
+        "--rows", type=whole, default=None, help="rows of groupjoin, clickbench, olap and points, as in 1e7"
+    )
     parser.add_argument("--reps", type=int, default=7, help="timed repetitions of each query")
+    parser.add_argument("--scales", type=floats, default=None, help="scales of the suite scale, as in 0.1,1,10")
+    parser.add_argument("--limits", type=integers, default=None, help="memory limits of the suite scale in MB")
     parser.add_argument("--threads", type=int, default=2, help="threads of each engine")
     parser.add_argument("--only", type=names, default=None, help="engines, of " + ",".join(engines.ALL))
-    parser.add_argument("--queries", type=numbers, default=None, help="query numbers, as in 1,6")
+    parser.add_argument("--queries", type=terms, default=None, help="query numbers or parts of names, as in 1,6")
     parser.add_argument("--counts", choices=["full", "short", "none"], default="full", help="tests of reliability")
     parser.add_argument("--programs", type=part_of(PROGRAMS), default=tuple(PROGRAMS), help="of " + ",".join(PROGRAMS))
     parser.add_argument("--figures", type=part_of(MEASURES), default=MEASURES, help="of " + ",".join(MEASURES))
@@ -66,11 +98,31 @@ def names(text: str) -> list[str]:
     return chosen
 
 
-def numbers(text: str) -> list[int]:
-    """Query numbers from `1,6`."""
-    chosen = [int(part) for part in text.split(",")]
+def floats(text: str) -> list[float]:
+    """Numbers from `0.1,1`."""
+    return [float(part) for part in text.split(",")]
+
+
+def integers(text: str) -> list[int]:
+    """Numbers from `200,500`; none from an empty text."""
+    return [int(part) for part in text.split(",") if part]
+
+
+def whole(text: str) -> int:
+    """A number of rows from `10000000` or `1e7`."""
+    return int(float(text))
+
+
+def terms(text: str) -> list[str]:
+    """What chooses cases, from `1,6`."""
+    return text.split(",")
+
+
+def numbers(options: argparse.Namespace) -> list[int]:
+    """The numbers of the chosen queries of TPC-H."""
+    chosen = [int(term) if term.isdecimal() else 0 for term in options.queries or map(str, QUERY_NUMBERS)]
     if not set(chosen) <= set(QUERY_NUMBERS):
-        raise argparse.ArgumentTypeError("query numbers are 1 to 22")
+        raise SystemExit("query numbers are 1 to 22")
     return chosen
 
 
@@ -93,7 +145,7 @@ def main() -> int:
         return reliability(options)
     if options.suite in SUITES:
         chosen = SUITES[options.suite](options)
-        return cases.main(chosen, options.only, options.sf, options.threads, options.reps)
+        return cases.main(chosen, options.only, options.sf, options.threads, options.reps, options.queries)
     workers, _ = suite.start_engines(options.only or engines.DEFAULT, options.threads)
     try:
         return run(options, workers)
@@ -125,7 +177,7 @@ def run(options: argparse.Namespace, workers: dict[str, Worker]) -> int:
         return 0
     complete = options.only is None and options.queries is None
     latencies = latency.measure(workers) if complete else {}
-    results = suite.run(workers, options.sf, options.queries or list(QUERY_NUMBERS), options.reps)
+    results = suite.run(workers, options.sf, numbers(options), options.reps)
     wheel = latency.wheel_bytes()
     text = report.markdown(results, latencies, options.sf, options.threads, options.reps, wheel)
     print("\n" + text)

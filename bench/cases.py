@@ -1,7 +1,10 @@
 """A suite of named cases: engines in processes of their own take turns, answers are compared, the table is one page.
 
 A suite is a `Suite` with a session class, which has `prepare(case)`, called before the engine's first run of a case,
-`run(case)`, the seconds and the bytes that memory grew by, and `summary(case)`, numbers that all engines must agree on.
+`run(case)`, the seconds and the bytes that memory grew by, and `summary(case)`, what all engines must agree on: sums by
+name unless the suite brings a comparison of its own.
+
+An engine that does not answer within the suite's time limit, or dies, fails that case and is started anew.
 """
 
 from __future__ import annotations
@@ -9,16 +12,27 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from datetime import datetime, timezone
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
 
-from bench import report
-from bench.machine import description, record
+from bench import page, report
+from bench.machine import record
 from bench.worker import EngineFailed, Worker, memory_bytes, peak_bytes, reset_peak
 
-NAMES = report.LABELS | {"sqlite": "SQLite", "pandas": "pandas"}
+START_SECONDS_MAX = 1800.0
+
+
+def agrees(found: Mapping[str, float], expected: Mapping[str, float]) -> bool:
+    """Whether all sums are the same but for the order of additions."""
+    if found.keys() != expected.keys():
+        return False
+    return all(abs(found[name] - value) <= 1e-9 * max(abs(value), 1) for name, value in expected.items())
+
+
+def sums_differ(_engine: str, _case: str, found: Any, expected: Any) -> str | None:
+    """What differs between two summaries that are sums by name."""
+    return None if agrees(found, expected) else f"{found} instead of {expected}"
 
 
 @dataclass(frozen=True)
@@ -33,16 +47,41 @@ class Suite:
     session: Callable[[str, int], Any]
     # Of an engine, a case and the repetition: whether it takes part.
     takes_part: Callable[[str, str, int], bool] = lambda _engine, _case, _repetition: True
+    # Of an engine and a case: why it is left out, empty when it is not.
+    left_out: Callable[[str, str], str] = lambda _engine, _case: ""
+    # Of an engine, a case, what was found and what was expected: the difference in words.
+    difference: Callable[[str, str, Any, Any], str | None] = sums_differ
+    # Which of several figures of a case stands for it.
+    typical: Callable[[Sequence[float]], float] = median
+    # Lines below the table.
+    conclusions: Callable[[Suite, Mapping[str, Measured]], list[str]] = lambda _suite, _results: []
+    shows_memory: bool = False
+    # A request of a case takes at most so long; repetitions of a case end when an engine has spent `patience` on it.
+    seconds_max: float = 300.0
+    patience: float = 60.0
+
+    def chosen(self, terms: Sequence[str] | None) -> Suite:
+        """The suite with the cases that `terms` name: a case, its number (`6` is `Q6`) or a part of its name."""
+        if terms is None:
+            return self
+        exact = {case for case in self.cases for term in terms if case in (term, f"Q{term}")}
+        known = {term for term in terms if any(case in (term, f"Q{term}") for case in self.cases)}
+        partly = {case for case in self.cases for term in set(terms) - known if term in case}
+        cases = [case for case in self.cases if case in exact | partly]
+        if not cases:
+            raise SystemExit(f"no case of {self.name} has {', '.join(terms)}; there are: {', '.join(self.cases)}")
+        return replace(self, cases=cases)
 
 
 @dataclass
 class Measured:
-    """Of one engine: seconds and bytes of each case, and what went wrong."""
+    """Of one engine: seconds and bytes of each case, what went wrong, and why it was left out."""
 
     version: str
     seconds: dict[str, list[float]] = field(default_factory=dict)
     peaks: dict[str, list[float]] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, float]:
@@ -60,100 +99,112 @@ def timed(work: Callable[[], Any]) -> tuple[float, float]:
     return seconds, float(peak)
 
 
+class Engines:
+    """The engines of a run, each in its process."""
+
+    def __init__(self, suite: Suite, names: Sequence[str], threads: int) -> None:
+        self.suite, self.threads = suite, threads
+        self.workers: dict[str, Worker] = {}
+        for name in names:
+            try:
+                self.workers[name] = self.start(name)
+            except EngineFailed as problem:
+                print(f"{name} is left out: {problem}", flush=True)
+
+    def start(self, name: str) -> Worker:
+        start = time.perf_counter()
+        worker = Worker(name, self.threads, self.suite.session, START_SECONDS_MAX)
+        print(f"{name} {worker.version} is ready after {time.perf_counter() - start:.1f} s", flush=True)
+        return worker
+
+    def ask(self, name: str, method: str, case: str) -> Any:
+        """The reply of an engine, which is started anew when it is gone afterwards. Raises `EngineFailed`."""
+        if name not in self.workers:
+            raise EngineFailed("the engine did not start again")
+        worker = self.workers[name]
+        try:
+            return worker.call(method, case, seconds_max=self.suite.seconds_max)
+        except EngineFailed:
+            if not worker.alive():
+                del self.workers[name]
+                worker.close()
+                self.workers[name] = self.start(name)
+            raise
+
+    def close(self) -> None:
+        for worker in self.workers.values():
+            worker.close()
+
+
 def run(suite: Suite, engines: Sequence[str] | None, threads: int, repetitions: int) -> dict[str, Measured]:
     """Measure all cases."""
-    workers: dict[str, Worker] = {}
-    for name in engines or suite.engines:
-        try:
-            workers[name] = Worker(name, threads, suite.session)
-        except EngineFailed as problem:
-            print(f"{name} is left out: {problem}")
-    results = {name: Measured(worker.version) for name, worker in workers.items()}
+    started = Engines(suite, engines or suite.engines, threads)
+    results = {name: Measured(worker.version) for name, worker in started.workers.items()}
     try:
         for case in suite.cases:
-            measure(suite, case, workers, results, repetitions)
-            print(case, {name: shown(result, case) for name, result in results.items()}, flush=True)
+            measure(suite, case, started, results, repetitions)
+            shown = {name: page.shown(suite, result, case) for name, result in results.items()}
+            print(case, {name: text for name, text in shown.items() if text}, flush=True)
     finally:
-        for worker in workers.values():
-            worker.close()
+        started.close()
     return results
 
 
-def measure(
-    suite: Suite, case: str, workers: Mapping[str, Worker], results: Mapping[str, Measured], repetitions: int
-) -> None:
+def measure(suite: Suite, case: str, engines: Engines, results: Mapping[str, Measured], repetitions: int) -> None:
     """Run one case on all engines, in turns."""
     sums: dict[str, Any] = {}
-    for name in [name for name in workers if suite.takes_part(name, case, 0)]:
-        try:
-            workers[name].call("prepare", case)
-            sums[name] = workers[name].call("summary", case)
-        except EngineFailed as problem:
-            results[name].problems[case] = str(problem)
-    expected = next((sums[name] for name in ("duckdb", "inlay") if name in sums), None)
+    for name, result in results.items():
+        if reason := suite.left_out(name, case):
+            result.left_out[case] = reason
+        elif suite.takes_part(name, case, 0):
+            try:
+                engines.ask(name, "prepare", case)
+                sums[name] = engines.ask(name, "summary", case)
+            except EngineFailed as problem:
+                result.problems[case] = str(problem)
+    reference = next((name for name in ("duckdb", "inlay", *sums) if name in sums), None)
     for name, found in sums.items():
-        if not agrees(found, expected):
-            results[name].problems[case] = f"differs: {found} instead of {expected}"
+        differs = suite.difference(name, case, found, sums[reference]) if reference and name != reference else None
+        if differs:
+            results[name].problems[case] = f"differs: {differs}"
     for repetition in range(repetitions):
         for name in sums:
-            if case in results[name].problems or not suite.takes_part(name, case, repetition):
+            result = results[name]
+            if case in result.problems or not suite.takes_part(name, case, repetition):
                 continue
-            seconds, peak = workers[name].call("run", case)
-            results[name].seconds.setdefault(case, []).append(seconds)
-            results[name].peaks.setdefault(case, []).append(peak)
+            if sum(result.seconds.get(case, [])) > suite.patience:
+                continue
+            try:
+                seconds, peak = engines.ask(name, "run", case)
+            except EngineFailed as problem:
+                result.problems[case] = str(problem)
+                continue
+            result.seconds.setdefault(case, []).append(seconds)
+            result.peaks.setdefault(case, []).append(peak)
 
 
-def agrees(found: Mapping[str, float], expected: Mapping[str, float] | None) -> bool:
-    """Whether all sums are the same but for the order of additions."""
-    if expected is None or found.keys() != expected.keys():
-        return False
-    return all(abs(found[name] - value) <= 1e-9 * max(abs(value), 1) for name, value in expected.items())
-
-
-def shown(result: Measured, case: str) -> str:
-    """Median time, and the most memory, of one case."""
-    if case in result.problems:
-        return "wrong" if result.problems[case].startswith("differs") else "failed"
-    if case not in result.seconds:
-        return ""
-    return f"{median(result.seconds[case]) * 1e3:,.2f} ms, {max(median(result.peaks[case]), 0) / 2**20:,.0f} MiB"
-
-
-def text(suite: Suite, results: Mapping[str, Measured], threads: int, repetitions: int) -> str:
-    """The report as people read it."""
-    machine = description()
-    lines = [
-        f"# {suite.title}",
-        "",
-        f"{datetime.now(timezone.utc):%Y-%m-%d}; {machine['processor']}, {machine['cores']} cores, "
-        f"{machine['memory_gib']} GiB; {threads} threads; commit {machine['commit']}; median of {repetitions} runs, "
-        "engines taking turns; beside it, by how much memory grew at most; "
-        + ", ".join(f"{NAMES[name]} {result.version}" for name, result in results.items())
-        + f". {suite.remarks}",
-        "",
-        "| case | " + " | ".join(NAMES[name] for name in results) + " |",
-        "|---|" + "---:|" * len(results),
-    ]
-    lines += [
-        f"| {case} | " + " | ".join(shown(result, case) for result in results.values()) + " |" for case in suite.cases
-    ]
-    lines += [
-        f"- {NAMES[name]}, {case}: {problem}"
-        for name, result in results.items()
-        for case, problem in result.problems.items()
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def main(suite: Suite, engines: Sequence[str] | None, scale: float, threads: int, repetitions: int) -> int:
+def main(
+    suite: Suite,
+    engines: Sequence[str] | None,
+    scale: float,
+    threads: int,
+    repetitions: int,
+    terms: Sequence[str] | None = None,
+) -> int:
     """Measure and print; a complete run is written. The exit code: whether Inlay's answers were right."""
+    suite = suite.chosen(terms)
     results = run(suite, engines, threads, repetitions)
-    page = text(suite, results, threads, repetitions)
-    print("\n" + page)
-    if engines is None:
+    text = page.text(suite, results, threads, repetitions)
+    print("\n" + text)
+    print("\n".join(page.ranking(suite, results)))
+    if engines is None and terms is None:
         measured = {name: asdict(result) for name, result in results.items()}
-        report.write(suite.name, page, record(suite.name, threads, scale=scale, engines=measured))
+        line = record(suite.name, threads, scale=scale, engines=measured, **page.figures(suite, results))
+        report.write(suite.name, text, line)
         print(f"written: bench/results/{suite.name}.md, bench/results/{suite.name}.jsonl")
     problems = results["inlay"].problems if "inlay" in results else {}
     print("\n".join(f"FAILED: {case}: {problem}" for case, problem in problems.items()))
+    if "inlay" not in results and (engines is None or "inlay" in engines):
+        print("FAILED: Inlay did not take part")
+        return 1
     return 1 if problems else 0

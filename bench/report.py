@@ -47,7 +47,8 @@ def milliseconds(results: Mapping[str, EngineResult]) -> dict[str, dict[int, flo
 
 def spread(seconds: Sequence[float]) -> float:
     """Half the distance from fastest to slowest, as a share of the median."""
-    return (max(seconds) - min(seconds)) / 2 / median(seconds)
+    middle = median(seconds)
+    return (max(seconds) - min(seconds)) / 2 / middle if middle else 0.0
 
 
 def cell(result: EngineResult, number: int, medians: Mapping[int, float]) -> str:

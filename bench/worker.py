@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import gc
 import multiprocessing
+import os
+import signal
 import time
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
@@ -27,7 +29,13 @@ class EngineFailed(Exception):  # noqa: N818
 class Worker:
     """A started worker process; `call` sends one request and waits for the reply."""
 
-    def __init__(self, engine: str, threads: int, session: Callable[[str, int], Any] | None = None) -> None:
+    def __init__(
+        self,
+        engine: str,
+        threads: int,
+        session: Callable[[str, int], Any] | None = None,
+        seconds_max: float | None = None,
+    ) -> None:
         self.engine = engine
         self.threads = threads
         context = multiprocessing.get_context("spawn")
@@ -35,15 +43,22 @@ class Worker:
         self.process = context.Process(target=serve, args=(other, engine, threads, session or Session), daemon=False)
         self.process.start()
         other.close()
-        self.version = self.receive()
+        self.version = self.receive(seconds_max)
 
-    def call(self, method: str, *arguments: Any) -> Any:
-        """Reply of `Session.<method>(*arguments)`; raises `EngineFailed`."""
-        self.pipe.send((method, arguments))
-        return self.receive()
-
-    def receive(self) -> Any:
+    def call(self, method: str, *arguments: Any, seconds_max: float | None = None) -> Any:
+        """Reply of `Session.<method>(*arguments)`; raises `EngineFailed`. One that takes too long is killed."""
         try:
+            self.pipe.send((method, arguments))
+        except OSError:
+            self.process.join()
+            raise EngineFailed(f"the process ended with code {self.process.exitcode}") from None
+        return self.receive(seconds_max)
+
+    def receive(self, seconds_max: float | None = None) -> Any:
+        try:
+            if not self.pipe.poll(seconds_max):
+                self.kill()
+                raise EngineFailed(f"no answer within {seconds_max:.0f} s")
             succeeded, value = self.pipe.recv()
         except EOFError:
             self.process.join()
@@ -58,7 +73,19 @@ class Worker:
             self.call("close")
         self.process.join(timeout=5)
         if self.process.is_alive():
-            self.process.kill()
+            self.kill()
+
+    def alive(self) -> bool:
+        """Whether the process can still be asked."""
+        return self.process.is_alive()
+
+    def kill(self) -> None:
+        """End the process and those that it started, at once."""
+        for process in process_tree(self.process.pid) if self.process.pid else []:
+            with contextlib.suppress(OSError, ValueError):
+                os.kill(int(process.name), signal.SIGKILL)
+        self.process.kill()
+        self.process.join()
 
 
 class Session:
@@ -130,9 +157,10 @@ def memory_bytes(field: str) -> int | None:
     return sum(sizes) * 1024 if sizes else None
 
 
-def process_tree() -> list[Path]:
-    """The /proc folders of this process and of everything it started."""
-    found, todo = [], [Path("/proc/self").resolve()] if Path("/proc/self/status").exists() else []
+def process_tree(root: int | None = None) -> list[Path]:
+    """The /proc folders of a process, this one by default, and of everything it started."""
+    first = Path("/proc") / str(root or os.getpid())
+    found, todo = [], [first] if (first / "status").exists() else []
     while todo:
         process = todo.pop()
         found.append(process)

@@ -29,6 +29,18 @@ class Adapter(Protocol):
         """Answer a query; what it returns is complete and in this process: an Arrow table or a list of tuples."""
         ...
 
+    def query(self, sql: str) -> Any:
+        """Answer a query by the engine's own SQL, where `run` may do so otherwise."""
+        ...
+
+    def keep(self, sql: str) -> None:
+        """Answer a query into the table `answer`, which stays in the engine."""
+        ...
+
+    def forget(self) -> None:
+        """Drop the table `answer` if there is one."""
+        ...
+
     def select_one(self) -> Any:
         """Answer `SELECT 1` on the open connection."""
         ...

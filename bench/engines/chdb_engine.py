@@ -33,7 +33,16 @@ class Adapter:
             self.session.query(f"CREATE TABLE {name} ENGINE = Memory AS SELECT * FROM file('{path}', Parquet)")
 
     def run(self, number: int, sql: str) -> Any:
+        return self.query(sql)
+
+    def query(self, sql: str) -> Any:
         return self.session.query(sql, "ArrowTable")
+
+    def keep(self, sql: str) -> None:
+        self.session.query(f"CREATE TABLE answer ENGINE = Memory AS {sql}")
+
+    def forget(self) -> None:
+        self.session.query("DROP TABLE IF EXISTS answer")
 
     def select_one(self) -> Any:
         return self.session.query("SELECT 1")

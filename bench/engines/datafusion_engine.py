@@ -33,8 +33,21 @@ class Adapter:
             self.context.register_record_batches(name, [part for part in partitions if part])
 
     def run(self, number: int, sql: str) -> Any:
+        return self.query(sql)
+
+    def query(self, sql: str) -> Any:
         frame = self.context.sql(sql)
-        return pa.Table.from_batches(frame.collect(), schema=frame.schema())
+        batches = frame.collect()
+        # Types of batches may differ from those that were planned.
+        return pa.Table.from_batches(batches, schema=batches[0].schema if batches else frame.schema())
+
+    def keep(self, sql: str) -> None:
+        frame = self.context.sql(sql)
+        batches = frame.collect() or [pa.RecordBatch.from_pylist([], schema=frame.schema())]
+        self.context.register_record_batches("answer", [batches])
+
+    def forget(self) -> None:
+        self.context.deregister_table("answer")
 
     def select_one(self) -> Any:
         return self.context.sql("SELECT 1").collect()

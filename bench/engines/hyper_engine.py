@@ -38,7 +38,16 @@ class Adapter:
             )
 
     def run(self, number: int, sql: str) -> Any:
+        return self.query(sql)
+
+    def query(self, sql: str) -> Any:
         return self.connection.execute_list_query(sql)
+
+    def keep(self, sql: str) -> None:
+        self.connection.execute_command(f"CREATE TEMPORARY TABLE answer AS ({sql})")
+
+    def forget(self) -> None:
+        self.connection.execute_command("DROP TABLE IF EXISTS answer")
 
     def select_one(self) -> Any:
         return self.connection.execute_list_query("SELECT 1")

@@ -1,4 +1,4 @@
-"""Inlay, in memory, results as Arrow tables."""
+"""Inlay, in memory or in a file, results as Arrow tables."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ START = "import inlay; con = inlay.connect(); con.execute('SELECT 1').fetchall()
 class Adapter:
     """See `base.Adapter`."""
 
-    def __init__(self, threads: int) -> None:
-        self.connection = inlay.connect()
+    def __init__(self, threads: int, path: Path | None = None) -> None:
+        self.connection = inlay.connect(str(path) if path else ":memory:")
         self.connection.execute(f"SET threads = {threads}")
+        self.connection.execute("SET enable_progress_bar = false")
 
     def version(self) -> str:
         return str(inlay.__version__)
@@ -27,7 +28,16 @@ class Adapter:
             self.connection.execute(f"CREATE TABLE {name} AS SELECT * FROM read_parquet('{path}')")
 
     def run(self, number: int, sql: str) -> Any:
+        return self.query(sql)
+
+    def query(self, sql: str) -> Any:
         return arrow_table(self.connection.execute(sql).arrow())
+
+    def keep(self, sql: str) -> None:
+        self.connection.execute(f"CREATE TABLE answer AS {sql}")
+
+    def forget(self) -> None:
+        self.connection.execute("DROP TABLE IF EXISTS answer")
 
     def select_one(self) -> Any:
         return self.connection.execute("SELECT 1").fetchall()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,23 @@ class Adapter:
         from bench.tpch.polars_queries import QUERIES
 
         return QUERIES[number](**self.tables).collect().to_arrow()
+
+    def query(self, sql: str) -> Any:
+        return self.package.SQLContext(self.tables).execute(sql).collect().to_arrow()
+
+    def formulated(self, query: Callable[..., Any], *, kept: bool = False) -> Any:
+        """Answer a query that is a function of the tables."""
+        frame = query(**self.tables).collect()
+        if not kept:
+            return frame.to_arrow()
+        self.tables["answer"] = frame.lazy()
+        return None
+
+    def keep(self, sql: str) -> None:
+        self.tables["answer"] = self.package.SQLContext(self.tables).execute(sql).collect().lazy()
+
+    def forget(self) -> None:
+        self.tables.pop("answer", None)
 
     def select_one(self) -> Any:
         return self.package.sql("SELECT 1").collect()

@@ -76,6 +76,7 @@ def suite(scale: float) -> Suite:
         remarks="Decimals are doubles but for Arrow and Polars. Polars holds a frame, the others a file.",
         engines=list(ENGINES),
         cases=list(CASES),
+        shows_memory=True,
         session=functools.partial(ExportSession, source=tpch_files(scale)["lineitem"]),
         takes_part=takes_part,
     )

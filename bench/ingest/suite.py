@@ -127,5 +127,6 @@ def suite(scale: float) -> Suite:
         "DuckDB's tables in memory are not compressed, Inlay's are. Decimals are doubles in NumPy, pandas and Polars.",
         engines=("inlay", "duckdb"),
         cases=CASES,
+        shows_memory=True,
         session=functools.partial(IngestSession, parquet=parquet, csv=csv_file(scale)),
     )

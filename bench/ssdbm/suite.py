@@ -100,6 +100,7 @@ def suite(largest: int) -> Suite:
         "32-bit integers.",
         engines=list(ENGINES),
         cases=[f"{query} of {megabytes} MB" for megabytes in sizes for query in QUERIES],
+        shows_memory=True,
         session=functools.partial(MicroSession),
         takes_part=takes_part,
     )

@@ -11,51 +11,17 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
 import inlay
+from tests.tpcds.workload import QUERY_NUMBERS, TABLES, query_text, without_limit
 
-HERE = Path(__file__).resolve().parent
 SCALE = float(os.environ.get("INLAY_TPCDS_SF", "0.01"))
-QUERY_NUMBERS = range(1, 100)
-TABLES = [
-    "call_center",
-    "catalog_page",
-    "catalog_returns",
-    "catalog_sales",
-    "customer",
-    "customer_address",
-    "customer_demographics",
-    "date_dim",
-    "household_demographics",
-    "income_band",
-    "inventory",
-    "item",
-    "promotion",
-    "reason",
-    "ship_mode",
-    "store",
-    "store_returns",
-    "store_sales",
-    "time_dim",
-    "warehouse",
-    "web_page",
-    "web_returns",
-    "web_sales",
-    "web_site",
-]
-
-
-def query_text(number: int) -> str:
-    """The text of a query, without its semicolon."""
-    return (HERE / "queries" / f"{number:02d}.sql").read_text().strip().rstrip(";")
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +71,7 @@ def difference(ours: list[tuple[Any, ...]], theirs: list[tuple[Any, ...]]) -> st
 def test_answer_equals_duckdb(engines: tuple[Any, Any], number: int) -> None:
     con, peer = engines
     text = query_text(number)
-    # Which of the rows that tie come before the limit is free.
-    unlimited = re.sub(r"\bLIMIT\s+100\s*$", "", text, flags=re.IGNORECASE)
+    unlimited = without_limit(text)
     ours, theirs = con.execute(unlimited).fetchall(), peer.execute(unlimited).fetchall()
     assert difference(ours, theirs) is None
     if unlimited != text:

@@ -1,0 +1,1 @@
+"""How soon a query ends after it was cancelled."""

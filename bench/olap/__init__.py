@@ -1,0 +1,1 @@
+"""Group-bys of an OLAP calculator."""

@@ -1,0 +1,1 @@
+"""Rows by key, from one thread and from several."""

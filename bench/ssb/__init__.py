@@ -1,0 +1,1 @@
+"""The Star Schema Benchmark."""

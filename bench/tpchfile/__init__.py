@@ -1,0 +1,1 @@
+"""TPC-H from a database file, hot and cold."""
