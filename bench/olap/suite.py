@@ -1,6 +1,6 @@
 """Averages of listings of flats by one to three columns, ordered: what someone who calculates tables of averages asks.
 
-Six million listings by default: 20 regions with 1,000 cities, 10,000 agents who each work in one city, 6 types, 1 to 12
+Six million listings by default: 20 regions with 200 cities, 1,000 agents who each work in one city, 6 types, 1 to 12
 rooms, 120 years of building. Prices depend on region, area and age.
 """
 
@@ -28,7 +28,7 @@ GROUPINGS = (
     "agent, type, built",
 )
 ROWS = 6_000_000
-REGIONS, CITIES, AGENTS = 20, 1_000, 10_000
+REGIONS, CITIES, AGENTS = 20, 200, 1_000
 TYPES = ("flat", "house", "loft", "penthouse", "studio", "terrace")
 
 
@@ -46,7 +46,7 @@ def listings(rows: int) -> Iterable[tuple[str, Iterable[pa.Table]]]:
     kind = random.choice(len(TYPES), rows, p=[0.45, 0.25, 0.05, 0.02, 0.13, 0.1])
     price = np.round(area * (1500 + region * 230 + (built - 1905) * 9) * random.lognormal(0, 0.2, rows), 2)
     regions = [f"Region {number:02d}" for number in range(REGIONS)]
-    cities = [f"City {number:04d} upon River" for number in range(CITIES)]
+    cities = [f"City {number:03d} upon River" for number in range(CITIES)]
     columns = {
         "region": pa.array(regions).take(pa.array(region)),
         "city": pa.array(cities).take(pa.array(city)),
