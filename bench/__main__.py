@@ -115,7 +115,7 @@ def whole(text: str) -> int:
 
 def terms(text: str) -> list[str]:
     """What chooses cases, from `1,6`."""
-    return text.split(",")
+    return [term for term in text.split(",") if term]
 
 
 def numbers(options: argparse.Namespace) -> list[int]:

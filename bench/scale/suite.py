@@ -89,15 +89,14 @@ class ScaleSession:
 def named(scale: float, number: int, threads: int, limit: int = 0) -> str:
     """The name of a case."""
     end = f"{limit} MB" if limit else f"{threads} thread{'s' if threads > 1 else ''}"
-    return f"SF {scale:g}, Q{number}, {end}"
+    return f"SF {scale:g} Q{number} {end}"
 
 
 def parts(case: str) -> tuple[float, int, int, int]:
     """Scale, query, threads, and the limit in MB or 0."""
-    scale, query, end = case.split(", ")
-    amount, unit = end.split()
+    _, scale, query, amount, unit = case.split()
     limit = int(amount) if unit == "MB" else 0
-    return float(scale[3:]), int(query[1:]), 2 if limit else int(amount), limit
+    return float(scale), int(query[1:]), 2 if limit else int(amount), limit
 
 
 def conclusions(suite: Suite, results: Mapping[str, Measured]) -> list[str]:
