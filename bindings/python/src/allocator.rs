@@ -1,26 +1,38 @@
-//! The engine's allocator inside Python: mimalloc, told to give freed memory back soon.
+//! The engine's allocator inside Python: mimalloc, told when to give freed memory back.
 //!
 //! The C library's allocator keeps what lies below the highest block in use. After a few queries over data
 //! larger than `memory_limit` the process held twice what the engine had accounted for. It is not shared with Python
 //! or other modules of the process, whose memory stays with their own allocators.
 
+use inlay::types::allocator::Allocator;
 use libmimalloc_sys as sys;
+use std::ffi::c_long;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// `mi_option_purge_delay` of mimalloc.h, which the crate has no name for.
 const PURGE_DELAY: sys::mi_option_t = 15;
-/// Milliseconds after which freed pages go back: longer than between two batches, shorter than between two statements.
-const PURGE_MILLISECONDS: std::ffi::c_long = 10;
+/// Milliseconds after which freed pages go back: longer than between two statements of a busy host ...
+const PURGE_LATE: c_long = 1000;
+/// ... and, where memory is short, only longer than between two batches.
+const PURGE_SOON: c_long = 10;
 
 /// To be called once, when the module is loaded. The environment's `MIMALLOC_PURGE_DELAY` wins.
 pub fn configure() {
     // SAFETY: the option exists in this version (a test reads RSS), and the call only stores a number.
-    unsafe { sys::mi_option_set_default(PURGE_DELAY, PURGE_MILLISECONDS) }
+    unsafe { sys::mi_option_set_default(PURGE_DELAY, PURGE_LATE) }
+    if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
+        inlay::types::allocator::install(Allocator { give_back_soon, give_back: release_free_memory });
+    }
 }
 
-/// Gives all free memory back to the system, as when a database is closed and nobody may allocate for long.
+fn give_back_soon(soon: bool) {
+    // SAFETY: stores a number that other threads read at their next free; either value serves them.
+    unsafe { sys::mi_option_set(PURGE_DELAY, if soon { PURGE_SOON } else { PURGE_LATE }) }
+}
+
+/// Gives free memory back to the system, as when a database is closed and nobody may allocate for long.
 pub fn release_free_memory() {
     // SAFETY: collects pages without blocks in use; any thread may call it at any time.
     unsafe { sys::mi_collect(true) }

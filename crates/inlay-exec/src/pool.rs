@@ -6,8 +6,8 @@
 //!
 //! A panic in a task is caught and becomes [`Error::Internal`]; the pool stays usable.
 
-use inlay_types::{Error, Result};
-use parking_lot::{Condvar, Mutex};
+use inlay_types::{Error, Result, allocator};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -158,15 +158,23 @@ impl WorkerPool {
 
 fn work_loop(shared: &Shared) {
     let mut queue = shared.queue.lock();
+    let mut worked = false;
     loop {
         if queue.closed {
             return;
         }
         let open = queue.jobs.iter().find(|job| job.seats.load(Ordering::Relaxed) > 0).cloned();
         let Some(job) = open else {
-            shared.wake.wait(&mut queue);
+            // After a while without work the thread's free memory goes back; then it sleeps until it is woken.
+            if !worked {
+                shared.wake.wait(&mut queue);
+            } else if shared.wake.wait_for(&mut queue, allocator::IDLE).timed_out() {
+                worked = false;
+                MutexGuard::unlocked(&mut queue, allocator::give_back);
+            }
             continue;
         };
+        worked = true;
         // Seats are taken and helpers counted under the queue's lock, so `wait` sees every helper that joined.
         job.seats.fetch_sub(1, Ordering::Relaxed);
         job.state.lock().helpers += 1;

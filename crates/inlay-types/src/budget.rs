@@ -1,8 +1,8 @@
 //! The memory limit of a database. Whatever grows with data asks here first and may be refused.
 
-use crate::{Error, Result};
+use crate::{Error, Result, allocator};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 /// Something that holds memory it can do without, such as a cache.
@@ -13,6 +13,8 @@ pub trait Reclaim: Send + Sync {
 }
 
 struct Counters {
+    /// More than half of the limit was in use, and not yet less than a quarter since.
+    short: AtomicBool,
     used: AtomicU64,
     peak: AtomicU64,
     limit: AtomicU64,
@@ -33,6 +35,7 @@ impl MemoryBudget {
     /// A budget of `limit` bytes.
     pub fn new(limit: u64) -> Self {
         Self(Arc::new(Counters {
+            short: false.into(),
             used: 0.into(),
             peak: 0.into(),
             limit: limit.into(),
@@ -88,9 +91,20 @@ impl Counters {
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
             Ok(before) => {
                 self.peak.fetch_max(before + more, Ordering::Relaxed);
+                if before + more > limit / 2 && !self.short.swap(true, Ordering::Relaxed) {
+                    allocator::memory_is_short(true);
+                }
                 Ok(())
             }
             Err(used) => Err(Error::OutOfMemory { requested: more, used, limit }),
+        }
+    }
+
+    fn give(&self, bytes: u64) {
+        let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
+        let plenty = || before - bytes < self.limit.load(Ordering::Relaxed) / 4;
+        if self.short.load(Ordering::Relaxed) && plenty() && self.short.swap(false, Ordering::Relaxed) {
+            allocator::memory_is_short(false);
         }
     }
 
@@ -143,7 +157,7 @@ impl Reservation {
         if bytes > self.bytes {
             self.grow(bytes - self.bytes)
         } else {
-            self.budget.0.used.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
+            self.budget.0.give(self.bytes - bytes);
             self.bytes = bytes;
             Ok(())
         }
@@ -152,6 +166,6 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.budget.0.give(self.bytes);
     }
 }

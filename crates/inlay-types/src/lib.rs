@@ -13,6 +13,7 @@
 //! - [`arrow`]: columns to and from a host through the Arrow C data interface.
 //! - [`budget`], [`interrupt`]: the memory limit and cancellation that every query passes along.
 
+pub mod allocator;
 pub mod arrow;
 pub mod batch;
 pub mod bit;
