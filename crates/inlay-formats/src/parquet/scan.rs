@@ -304,6 +304,8 @@ impl Iterator for RowGroupTask {
     }
 }
 
+const FEWER_ROWS: &str = "it has fewer rows than its footer says";
+
 /// The columns that the arrow reader decodes.
 struct ByArrow {
     reader: ParquetRecordBatchReader,
@@ -335,11 +337,15 @@ impl ByArrow {
             if let Some((records, first)) = &self.current
                 && self.row < first + records.len()
             {
-                return records.columns()[position].vector(self.row - first, len);
+                let from = self.row - first;
+                if from + len > records.len() {
+                    return Err(malformed(path, FEWER_ROWS)); // A batch ends early only where the file does.
+                }
+                return records.columns()[position].vector(from, len);
             }
             self.current = None;
             let next: Option<RecordBatch> = self.reader.next().transpose().map_err(|e| malformed(path, e))?;
-            let batch = next.ok_or_else(|| malformed(path, "it has fewer rows than its footer says"))?;
+            let batch = next.ok_or_else(|| malformed(path, FEWER_ROWS))?;
             let rows = batch.num_rows();
             let field = bridge::field_of(&batch.schema())?;
             self.current = Some((bridge::records_of(batch, &field)?, self.decoded));

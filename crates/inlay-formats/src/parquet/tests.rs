@@ -128,6 +128,15 @@ fn damaged_files_are_errors() {
 }
 
 #[test]
+fn a_nested_column_that_ends_early_is_damage() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/parquet/testdata/list_ends_early.parquet");
+    let read = ReadParquet::new("read_parquet", &Arc::default());
+    let source = read.bind(&[Value::Varchar(path.to_string())], &[]).unwrap();
+    let all = rows(&*source, (0..source.columns().len()).collect(), Vec::new());
+    assert!(matches!(all, Err(Error::MalformedFile { .. })), "{all:?}");
+}
+
+#[test]
 fn filters_behind_nested_columns_read_their_own_statistics() {
     let parts = LogicalType::structure([("a", LogicalType::Integer), ("b", LogicalType::Integer)]);
     let LogicalType::Struct(fields) = &parts else { panic!("a struct") };
