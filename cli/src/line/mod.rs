@@ -1,6 +1,7 @@
 //! Lines from a terminal: editing, colours, completion, history.
 
 mod complete;
+mod discreet;
 mod highlight;
 mod names;
 mod prompt;
@@ -144,7 +145,7 @@ fn editor(session: &Session, names: &SharedNames) -> Reedline {
             .with_hinter(Box::new(DefaultHinter::default().with_style(hint)));
     }
     match home().and_then(|home| history(&home.join(".inlay_history"))) {
-        Some(history) => editor.with_history(Box::new(history)),
+        Some(history) => editor.with_history(Box::new(discreet::DiscreetHistory(history))),
         None => editor,
     }
 }

@@ -65,8 +65,28 @@ impl FileAccess {
     }
 }
 
+/// A URL as it is compared: scheme and host in lower case. One whose way goes back (`..`) or is spelled so that a server may
+/// take it for such is like no other.
+fn resolved_url(url: &str) -> Option<PathBuf> {
+    let (scheme, rest) = url.split_once("://")?;
+    if scheme.len() < 2 || !scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let plain = rest.to_ascii_lowercase().replace("%2e", ".");
+    let goes_back = plain.split(['/', '?']).any(|part| matches!(part, "." | ".."));
+    if goes_back || ["\\", "%5c", "%2f"].iter().any(|odd| plain.contains(odd)) {
+        return Some(PathBuf::new());
+    }
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (scheme, host) = (scheme.to_ascii_lowercase(), host.to_ascii_lowercase());
+    Some(PathBuf::from(format!("{scheme}://{host}/{path}")))
+}
+
 /// The path without links, `.` and `..`, as far as it exists: a link in an allowed directory leads nowhere else.
 fn resolved(path: &Path) -> PathBuf {
+    if let Some(url) = path.to_str().and_then(resolved_url) {
+        return url;
+    }
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let mut known = PathBuf::new();
     for component in absolute.components() {
@@ -102,6 +122,29 @@ mod tests {
         {
             let error = access.check(path).unwrap_err();
             assert_eq!(error.sqlstate(), "42501", "{path}");
+        }
+    }
+
+    #[test]
+    fn urls_are_in_reach_below_those_that_are_allowed() {
+        let access = FileAccess::default();
+        access.allow_directories(&["https://Data.org/in/".to_string(), "s3://bucket".to_string()]);
+        access.restrict();
+        for url in ["https://data.org/in/x.csv?a=b", "HTTPS://DATA.org/in/deep/x", "s3://bucket/a/*.csv"] {
+            access.check(url).unwrap();
+        }
+        for url in [
+            "https://data.org/other",
+            "http://data.org/in/x",
+            "https://data.org.evil/in/x",
+            "https://data.org@evil/in/x",
+            "https://data.org/in/../x",
+            "https://data.org/in/%2e%2E/x",
+            "https://data.org/in/..%2fx",
+            "https://data.org/in\\..\\x",
+            "s3://bucket2/a",
+        ] {
+            assert!(access.check(url).is_err(), "{url}");
         }
     }
 

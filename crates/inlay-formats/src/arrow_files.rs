@@ -3,21 +3,20 @@
 //! A file with a footer is read by all workers, a record batch each; a stream from its beginning to its end, by one at a
 //! time. Only the wanted columns are converted. Which of the two a file is, its first bytes say.
 
+use crate::files::{Files, First, Seekable, is_url};
 use crate::parquet::bridge;
 use crate::per_file::PerFile;
+use crate::remote::shown;
 use crate::{arrow_check, ranges};
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, Schema};
-use inlay_catalog::{
-    FileAccess, ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource,
-};
+use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource};
 use inlay_types::arrow::{ArrowField, ArrowRecords};
 use inlay_types::{Batch, Error, Reservation, Result, VECTOR_SIZE, Value};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -26,12 +25,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct ReadArrow {
     name: &'static str,
-    access: Arc<FileAccess>,
+    access: Arc<Files>,
 }
 
 impl ReadArrow {
     /// The reader of files that `access` allows.
-    pub fn new(name: &'static str, access: &Arc<FileAccess>) -> Self {
+    pub fn new(name: &'static str, access: &Arc<Files>) -> Self {
         Self { name, access: Arc::clone(access) }
     }
 }
@@ -48,11 +47,11 @@ impl TableFunction for ReadArrow {
             let known = ["filename", "hive_partitioning", "hive_types", "union_by_name"];
             return Err(crate::option_text::unknown_option(self.name, name, &known));
         }
-        per_file.open(files, &|paths: &[String]| Ok(Arc::new(ArrowFiles::open(paths)?)))
+        per_file.open(files, &|paths: &[String]| Ok(Arc::new(ArrowFiles::open(&self.access, paths)?)))
     }
 }
 
-type Buffered = BufReader<File>;
+type Buffered = BufReader<Box<dyn Seekable>>;
 
 /// A file that is being read.
 enum Reader {
@@ -66,20 +65,26 @@ fn malformed(path: &str, message: impl fmt::Display) -> Error {
 
 /// Runs a call into the arrow crates, which may panic on damaged files.
 fn guarded<T>(path: &str, call: impl FnOnce() -> std::result::Result<T, ArrowError>) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(call)) {
+    ranges::telling(|| match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(malformed(path, format!("the Arrow file cannot be read: {error}"))),
         Err(_) => Err(malformed(path, "the Arrow file is damaged: reading it failed an internal check")),
-    }
+    })
 }
 
 impl Reader {
-    fn open(path: &str, columns: Option<Vec<usize>>) -> Result<Self> {
-        let failed = |error: &std::io::Error| Error::io("cannot read", path, error);
-        let mut file = BufReader::new(crate::input::open(path)?);
+    fn open(file: &ArrowFile, columns: Option<Vec<usize>>) -> Result<Self> {
+        let path = &file.path;
+        let failed = |error: &std::io::Error| Error::io("cannot read", &**path, error);
+        let mut file: Buffered = BufReader::new(match &file.remote {
+            Some(bytes) => Box::new(ranges::Ranges::new(Arc::clone(bytes))),
+            None => Box::new(crate::input::open(path)?),
+        });
         let mut first = Vec::new();
-        file.by_ref().take(6).read_to_end(&mut first).map_err(|error| failed(&error))?;
-        file.rewind().map_err(|error| failed(&error))?;
+        ranges::telling(|| {
+            file.by_ref().take(6).read_to_end(&mut first).map_err(|error| failed(&error))?;
+            file.rewind().map_err(|error| failed(&error))
+        })?;
         match first.as_slice() {
             b"ARROW1" => Ok(Self::File(Box::new(guarded(path, || FileReader::try_new(file, columns))?))),
             [0xff, 0xff, 0xff, 0xff, ..] => {
@@ -104,25 +109,34 @@ impl Reader {
     }
 }
 
+/// A file of Arrow's format.
+struct ArrowFile {
+    path: String,
+    /// Record batches; `None` of a stream.
+    batch_count: Option<usize>,
+    /// A file behind a network stays open.
+    remote: Option<Arc<dyn ranges::RangeSource>>,
+}
+
 /// Arrow files of one schema.
-#[derive(Debug)]
 struct ArrowFiles {
-    paths: Arc<[String]>,
+    files: Arc<[ArrowFile]>,
     columns: Vec<SourceColumn>,
-    /// Record batches of each file; `None` of a stream.
-    batch_counts: Vec<Option<usize>>,
     row_count_estimate: u64,
 }
 
 impl ArrowFiles {
-    fn open(paths: &[String]) -> Result<Self> {
+    fn open(access: &Arc<Files>, paths: &[String]) -> Result<Self> {
         let mut columns: Vec<SourceColumn> = Vec::new();
-        let (mut batch_counts, mut size) = (Vec::with_capacity(paths.len()), 0);
+        let (mut files, mut size) = (Vec::with_capacity(paths.len()), 0);
         for (index, path) in paths.iter().enumerate() {
-            let bytes = ranges::open(path)?;
+            let bytes = access.ranges(path, First::Beginning)?;
             let check = || arrow_check::check(bytes.as_ref()).map_err(ArrowError::ParseError);
             guarded(path, check)?;
-            let reader = Reader::open(path, None)?;
+            size += bytes.size();
+            let remote = is_url(path).then_some(bytes);
+            let mut file = ArrowFile { path: path.clone(), batch_count: None, remote };
+            let reader = Reader::open(&file, None)?;
             let own = columns_of(path, &reader.schema())?;
             if index == 0 {
                 columns = own;
@@ -133,15 +147,15 @@ impl ArrowFiles {
                 );
                 return Err(malformed(path, message));
             }
-            batch_counts.push(match &reader {
+            file.batch_count = match &reader {
                 Reader::File(reader) => Some(reader.num_batches()),
                 Reader::Stream(_) => None,
-            });
-            size += std::fs::metadata(path).map_or(0, |file| file.len());
+            };
+            files.push(file);
         }
         // About eight bytes per value.
         let row_count_estimate = size / (8 * columns.len().max(1) as u64);
-        Ok(Self { paths: paths.into(), columns, batch_counts, row_count_estimate })
+        Ok(Self { files: files.into(), columns, row_count_estimate })
     }
 }
 
@@ -156,10 +170,17 @@ fn columns_of(path: &str, schema: &Schema) -> Result<Vec<SourceColumn>> {
     field.children.iter().enumerate().map(column).collect()
 }
 
+impl fmt::Debug for ArrowFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ArrowFiles({})", self.description())
+    }
+}
+
 impl TableSource for ArrowFiles {
     fn description(&self) -> String {
-        let shown: Vec<String> = self.paths.iter().take(3).map(|path| format!("'{path}'")).collect();
-        let more = if self.paths.len() > 3 { ", ..." } else { "" };
+        let shown: Vec<String> =
+            self.files.iter().take(3).map(|file| format!("'{}'", shown(&file.path))).collect();
+        let more = if self.files.len() > 3 { ", ..." } else { "" };
         format!("read_arrow({}{more})", shown.join(", "))
     }
 
@@ -185,8 +206,7 @@ impl TableSource for ArrowFiles {
         }
         let places = request.columns.iter().map(|column| read.binary_search(column).unwrap_or(0)).collect();
         Ok(Box::new(ArrowScan {
-            paths: Arc::clone(&self.paths),
-            batch_counts: self.batch_counts.clone(),
+            files: Arc::clone(&self.files),
             read,
             places,
             open: Mutex::default(),
@@ -196,8 +216,7 @@ impl TableSource for ArrowFiles {
 }
 
 struct ArrowScan {
-    paths: Arc<[String]>,
-    batch_counts: Vec<Option<usize>>,
+    files: Arc<[ArrowFile]>,
     /// Columns of the files that are read, and where in these each wanted one is.
     read: Vec<usize>,
     places: Arc<[usize]>,
@@ -221,7 +240,7 @@ type Idle = Arc<Mutex<Vec<Reader>>>;
 impl ArrowScan {
     fn task(&self, file: usize, records: Records) -> SourceTask {
         Box::new(ArrowTask {
-            paths: Arc::clone(&self.paths),
+            files: Arc::clone(&self.files),
             file,
             records,
             places: Arc::clone(&self.places),
@@ -237,24 +256,24 @@ impl SourceScan for ArrowScan {
         let mut open = self.open.lock();
         loop {
             self.request.interrupt.check()?;
-            let file = open.next_file;
-            let Some(path) = self.paths.get(file) else { return Ok(None) };
-            match self.batch_counts[file] {
+            let number_of_file = open.next_file;
+            let Some(file) = self.files.get(number_of_file) else { return Ok(None) };
+            match file.batch_count {
                 Some(count) if open.next_batch < count => {
                     let number = open.next_batch;
                     open.next_batch += 1;
                     let later =
                         Records::Later { number, read: self.read.clone(), idle: Arc::clone(&open.idle) };
-                    return Ok(Some(self.task(file, later)));
+                    return Ok(Some(self.task(number_of_file, later)));
                 }
                 Some(_) => open.idle = Idle::default(),
                 None => {
                     if open.stream.is_none() {
-                        open.stream = Some(Reader::open(path, Some(self.read.clone()))?);
+                        open.stream = Some(Reader::open(file, Some(self.read.clone()))?);
                     }
-                    let next = open.stream.as_mut().map_or(Ok(None), |stream| stream.next(path))?;
+                    let next = open.stream.as_mut().map_or(Ok(None), |stream| stream.next(&file.path))?;
                     if let Some(records) = next {
-                        return Ok(Some(self.task(file, Records::Read(records))));
+                        return Ok(Some(self.task(number_of_file, Records::Read(records))));
                     }
                     open.stream = None;
                 }
@@ -274,7 +293,7 @@ enum Records {
 }
 
 struct ArrowTask {
-    paths: Arc<[String]>,
+    files: Arc<[ArrowFile]>,
     file: usize,
     records: Records,
     places: Arc<[usize]>,
@@ -286,12 +305,13 @@ struct ArrowTask {
 impl ArrowTask {
     fn next_batch(&mut self) -> Result<Option<Batch>> {
         self.request.interrupt.check()?;
-        let path = &self.paths[self.file];
+        let file = &self.files[self.file];
+        let path = &file.path;
         loop {
             match std::mem::replace(&mut self.records, Records::Done) {
                 Records::Later { number, read, idle } => {
                     let taken = idle.lock().pop();
-                    let mut reader = taken.map_or_else(|| Reader::open(path, Some(read)), Ok)?;
+                    let mut reader = taken.map_or_else(|| Reader::open(file, Some(read)), Ok)?;
                     if let Reader::File(reader) = &mut reader {
                         guarded(path, || reader.set_index(number))?;
                     }

@@ -7,12 +7,14 @@
 //! with, unless the user says what they are. A pipe is read once: what was looked at while a statement was bound is kept for
 //! its scan.
 
+use crate::files::{Files, First, is_url};
+use crate::ranges::{self, RangeSource, Ranges};
 use inlay_types::{Error, Result};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How a file is packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,19 +121,27 @@ pub(crate) struct Pipe {
 }
 
 /// A file to be read, perhaps several times, or a pipe.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct InputFile {
     pub path: String,
     pub compression: Compression,
     pub encoding: Encoding,
     pipe: Option<(Arc<Mutex<Pipe>>, Pipes)>,
+    files: Arc<Files>,
+    /// A remote file, from when it is opened on.
+    remote: Arc<OnceLock<Arc<dyn RangeSource>>>,
 }
 
 impl InputFile {
     /// The file at `path`. It is opened if it is a pipe.
-    pub fn new(path: &str, compression: Compression, encoding: Encoding, pipes: &Pipes) -> Result<Self> {
+    pub fn new(
+        files: &Arc<Files>,
+        path: &str,
+        (compression, encoding): (Compression, Encoding),
+        pipes: &Pipes,
+    ) -> Result<Self> {
         let mut pipe = None;
-        if is_pipe(path) {
+        if !is_url(path) && is_pipe(path) {
             let mut known = pipes.lock();
             let found = match known.get(path) {
                 Some(found) => Arc::clone(found),
@@ -144,7 +154,17 @@ impl InputFile {
             };
             pipe = Some((found, Arc::clone(pipes)));
         }
-        Ok(Self { path: path.to_string(), compression, encoding, pipe })
+        let (files, remote) = (Arc::clone(files), Arc::default());
+        Ok(Self { path: path.to_string(), compression, encoding, pipe, files, remote })
+    }
+
+    /// The file behind a network, opened once.
+    fn remote(&self) -> Result<&Arc<dyn RangeSource>> {
+        if let Some(known) = self.remote.get() {
+            return Ok(known);
+        }
+        let opened = self.files.ranges(&self.path, First::Beginning)?;
+        Ok(self.remote.get_or_init(|| opened))
     }
 
     /// Bytes of the file on disk; unknown of a pipe.
@@ -152,8 +172,12 @@ impl InputFile {
         if self.pipe.is_some() {
             return Ok(None);
         }
-        let metadata = open(&self.path)?.metadata();
-        let size = metadata.map_err(|e| Error::io("cannot read", &self.path, &e))?.len();
+        let size = if is_url(&self.path) {
+            self.remote()?.size()
+        } else {
+            let metadata = open(&self.path)?.metadata();
+            metadata.map_err(|e| Error::io("cannot read", &self.path, &e))?.len()
+        };
         // Texts become about a fourth.
         let packed = Compression::of_path(&self.path) != Compression::None;
         Ok(Some(if packed { size * 4 } else { size }))
@@ -167,6 +191,9 @@ impl InputFile {
     /// Reads from the beginning, to look at it.
     pub fn look(&self) -> Result<Input> {
         match &self.pipe {
+            None if is_url(&self.path) => {
+                Input::over(Box::new(Ranges::new(Arc::clone(self.remote()?))), self)
+            }
             None => Input::over(Box::new(open(&self.path)?), self),
             Some((pipe, _)) => Input::over(
                 Box::new(PipeReader { pipe: Arc::clone(pipe), path: self.path.clone(), at: 0 }),
@@ -183,6 +210,12 @@ impl InputFile {
         let Some(file) = pipe.file.take() else { return Err(read_already(&self.path)) };
         let seen = std::mem::take(&mut pipe.seen);
         Input::over(Box::new(Cursor::new(seen).chain(file)), self)
+    }
+}
+
+impl std::fmt::Debug for InputFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "InputFile({})", crate::remote::shown(&self.path))
     }
 }
 
@@ -279,7 +312,9 @@ impl Input {
     fn over(mut bytes: Bytes, file: &InputFile) -> Result<Self> {
         let mut first = Vec::new();
         let read = (&mut bytes).take(4).read_to_end(&mut first);
-        read.map_err(|e| Error::io("cannot read", &file.path, &e))?;
+        read.map_err(|e| {
+            ranges::noted_failure().unwrap_or_else(|| Error::io("cannot read", &file.path, &e))
+        })?;
         let found = Compression::of_bytes(&first);
         let compression = if file.compression == Compression::Auto { found } else { file.compression };
         let is_packed = compression != Compression::None;
@@ -348,6 +383,9 @@ impl Input {
 
     fn failure(&self, error: &io::Error) -> Error {
         use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
+        if let Some(known) = ranges::noted_failure() {
+            return known;
+        }
         let is_packed = self.compression != Compression::None;
         match error.kind() {
             UnexpectedEof if is_packed => malformed(
@@ -446,7 +484,7 @@ mod tests {
     use std::io::Write;
 
     fn read_all(bytes: &[u8], compression: Compression, encoding: Encoding, step: usize) -> Result<Vec<u8>> {
-        let file = InputFile { path: "x".to_string(), compression, encoding, pipe: None };
+        let file = InputFile::new(&Arc::default(), "x", (compression, encoding), &Pipes::default()).unwrap();
         let mut input = Input::over(Box::new(Cursor::new(bytes.to_vec())), &file)?;
         let mut out = Vec::new();
         while input.fill(step, &mut out)? > 0 {}

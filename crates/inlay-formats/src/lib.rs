@@ -2,6 +2,7 @@
 //!
 //! - [`arrow_source`], [`column_source`]: tables over a host's record batches and columns.
 //! - [`arrow_files`]: `read_arrow`, files of Arrow's own format.
+//! - [`files`]: how all of them reach files, and [`remote`]: those behind a network.
 //! - [`csv`]: `read_csv` and COPY FROM.
 //! - [`json`]: `read_json` and its siblings. [`excel`]: `read_xlsx`.
 //! - [`parquet`]: `read_parquet`. [`write`]: CSV, JSON and Parquet files as targets of COPY TO.
@@ -14,12 +15,15 @@
 //!
 //! Sources hand out morsels that workers read in parallel; see [`inlay_catalog::TableSource`].
 
+#![cfg_attr(not(feature = "remote"), allow(dead_code, reason = "some of what files have is for remote ones"))]
+
 mod arrow_check;
 pub mod arrow_files;
 pub mod arrow_source;
 pub mod column_source;
 pub mod csv;
 pub mod excel;
+pub mod files;
 mod input;
 pub mod json;
 mod morsel;
@@ -29,6 +33,7 @@ mod paths;
 mod per_file;
 mod ranges;
 mod rejects;
+pub mod remote;
 pub mod repeat;
 pub mod series;
 pub mod tpcds;
@@ -40,14 +45,15 @@ pub mod zones;
 pub use arrow_source::{ArrowStreamTable, ArrowTable};
 pub use column_source::ColumnSource;
 pub use rejects::SessionFiles;
-pub use write::{FileWriter, open_writer};
+pub use write::{Destination, FileWriter, open_writer};
 
-use inlay_catalog::{FileAccess, TableFunction};
+use crate::files::Files;
+use inlay_catalog::TableFunction;
 use parquet::about::{About, AboutParquet};
 use std::sync::Arc;
 
 /// All table functions of this crate. Those that read files ask `access` first.
-pub fn table_functions(access: &Arc<FileAccess>) -> Vec<Arc<dyn TableFunction>> {
+pub fn table_functions(access: &Arc<Files>) -> Vec<Arc<dyn TableFunction>> {
     let session = Arc::default();
     let parquet = |name| Arc::new(parquet::ReadParquet::new(name, access));
     let about = |about| Arc::new(AboutParquet::new(about, access));
@@ -92,7 +98,7 @@ const TEXT_READERS: [&str; 10] = [
 /// The reader of text files called `name` in lower case, for a session.
 pub fn text_reader(
     name: &str,
-    access: &Arc<FileAccess>,
+    access: &Arc<Files>,
     session: &Arc<SessionFiles>,
 ) -> Option<Arc<dyn TableFunction>> {
     let name = *TEXT_READERS.iter().find(|known| **known == name)?;

@@ -1,12 +1,14 @@
 //! Which files a path argument means: a path, a list of paths, or a pattern with `*`, `?`, `[a-z]` and `**`.
 
+use crate::files::{Files, is_url};
 use crate::option_text;
-use inlay_catalog::FileAccess;
+use crate::remote;
 use inlay_types::{Error, Result, Value};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The files named by the arguments of a reader, patterns expanded and sorted; at least one, all of them in reach.
-pub(crate) fn expand(function: &str, args: &[Value], access: &FileAccess) -> Result<Vec<String>> {
+pub(crate) fn expand(function: &str, args: &[Value], access: &Arc<Files>) -> Result<Vec<String>> {
     let paths = found(function, args, access, Missing::Nothing)?;
     if paths.is_empty() {
         return Err(Error::invalid_argument(format!("{function} needs the path of a file")));
@@ -15,12 +17,12 @@ pub(crate) fn expand(function: &str, args: &[Value], access: &FileAccess) -> Res
 }
 
 /// As [`expand`]; that nothing matches a pattern is an answer, too.
-pub(crate) fn expand_or_none(function: &str, args: &[Value], access: &FileAccess) -> Result<Vec<String>> {
+pub(crate) fn expand_or_none(function: &str, args: &[Value], access: &Arc<Files>) -> Result<Vec<String>> {
     found(function, args, access, Missing::Patterns)
 }
 
 /// As [`expand`]; that nothing matches is an answer, too, and so is a path that nothing is at.
-pub(crate) fn matching(function: &str, args: &[Value], access: &FileAccess) -> Result<Vec<String>> {
+pub(crate) fn matching(function: &str, args: &[Value], access: &Arc<Files>) -> Result<Vec<String>> {
     found(function, args, access, Missing::Anything)
 }
 
@@ -32,7 +34,7 @@ enum Missing {
     Anything,
 }
 
-fn found(function: &str, args: &[Value], access: &FileAccess, missing: Missing) -> Result<Vec<String>> {
+fn found(function: &str, args: &[Value], access: &Arc<Files>, missing: Missing) -> Result<Vec<String>> {
     let mut paths = Vec::new();
     let args = args.iter().flat_map(|arg| match arg {
         Value::List { values, .. } => values.as_slice(),
@@ -42,6 +44,10 @@ fn found(function: &str, args: &[Value], access: &FileAccess, missing: Missing) 
         let Some(text) = arg.as_str() else {
             return Err(Error::invalid_argument(format!("{function} takes paths, not {arg}")));
         };
+        if is_url(text) {
+            expand_url(text, &mut paths, access, missing)?;
+            continue;
+        }
         let items = if text.trim_start().starts_with('[')
             && text.trim_end().ends_with(']')
             && !Path::new(text).exists()
@@ -51,6 +57,10 @@ fn found(function: &str, args: &[Value], access: &FileAccess, missing: Missing) 
             vec![text.to_string()]
         };
         for item in items {
+            if is_url(&item) {
+                expand_url(&item, &mut paths, access, missing)?;
+                continue;
+            }
             let from = paths.len();
             expand_one(&item, &mut paths, missing)?;
             for path in paths.get(from..).unwrap_or_default() {
@@ -59,6 +69,27 @@ fn found(function: &str, args: &[Value], access: &FileAccess, missing: Missing) 
         }
     }
     Ok(paths)
+}
+
+/// The objects of a bucket that a pattern matches, or a web address, in which `?` has another meaning.
+fn expand_url(url: &str, paths: &mut Vec<String>, access: &Arc<Files>, missing: Missing) -> Result<()> {
+    access.check(url)?;
+    if !remote::is_bucket(url) || !is_pattern(url) {
+        if missing != Missing::Anything || access.about(url).is_ok() {
+            paths.push(url.to_string());
+        }
+        return Ok(());
+    }
+    let found = remote::list(access, url, usize::MAX)?;
+    if found.is_empty() && missing == Missing::Nothing {
+        let error = std::io::Error::new(std::io::ErrorKind::NotFound, "no file matches the pattern");
+        return Err(Error::io("cannot open", url, &error));
+    }
+    for path in &found {
+        access.check(path)?;
+    }
+    paths.extend(found);
+    Ok(())
 }
 
 fn is_pattern(text: &str) -> bool {
@@ -133,6 +164,29 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
     fits(pattern, name)
 }
 
+/// Whether a path fits a pattern; `**` stands for any number of folders.
+pub(crate) fn fits_path(pattern: &str, path: &str) -> bool {
+    let pattern: Vec<&str> = pattern.split('/').collect();
+    let path: Vec<&str> = path.split('/').collect();
+    // Which beginnings of the path fit the pattern so far.
+    let mut fitting = vec![false; path.len() + 1];
+    fitting[0] = true;
+    for (index, part) in pattern.iter().enumerate() {
+        let mut next = vec![false; path.len() + 1];
+        for at in 0..=path.len() {
+            if *part == "**" {
+                // At the end it stands for the file, too.
+                let is_last = index + 1 == pattern.len();
+                next[at] = (fitting[at] && !is_last) || (at > 0 && (next[at - 1] || fitting[at - 1]));
+            } else {
+                next[at] = at > 0 && fitting[at - 1] && fits(part.as_bytes(), path[at - 1].as_bytes());
+            }
+        }
+        fitting = next;
+    }
+    fitting[path.len()]
+}
+
 /// Walks both, going back to the last star when stuck, so that time is at most the product of the lengths.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
@@ -182,6 +236,23 @@ fn one(pattern: &[u8], p: usize, byte: u8) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_fit_paths() {
+        for (pattern, path, expected) in [
+            ("a/*.csv", "a/b.csv", true),
+            ("a/*.csv", "a/b/c.csv", false),
+            ("a/**/*.csv", "a/c.csv", true),
+            ("a/**/*.csv", "a/b/c/d.csv", true),
+            ("a/**", "a/b/c.csv", true),
+            ("a/**", "a", false),
+            ("**/y=1/*", "x=1/y=1/f", true),
+            ("**/y=1/*", "y=2/f", false),
+            ("a.csv", "a.csv", true),
+        ] {
+            assert_eq!(fits_path(pattern, path), expected, "{pattern} {path}");
+        }
+    }
 
     #[test]
     fn patterns_fit_names() {

@@ -5,11 +5,10 @@
 //! completed by columns that are the same for all its rows. Files whose partitions a filter rules out are not read.
 
 use crate::column_source::ColumnSource;
+use crate::files::Files;
 use crate::option_text::{boolean, columns_of};
 use crate::paths;
-use inlay_catalog::{
-    FileAccess, ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource,
-};
+use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource};
 use inlay_kernels::{cast_value, common_type};
 use inlay_storage::SegmentPredicate;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
@@ -63,7 +62,7 @@ impl PerFile {
     }
 
     /// The files that the arguments of a reader name; none only where that is allowed.
-    pub fn files(&self, function: &str, args: &[Value], access: &FileAccess) -> Result<Vec<String>> {
+    pub fn files(&self, function: &str, args: &[Value], access: &Arc<Files>) -> Result<Vec<String>> {
         if self.allow_empty {
             paths::expand_or_none(function, args, access)
         } else {

@@ -2,12 +2,14 @@
 //!
 //! A file is opened when its row is read, and only read if its content is asked for.
 
+use crate::files::{Files, First, is_url};
+use crate::option_text::boolean;
 use crate::paths;
-use inlay_catalog::{
-    FileAccess, ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource,
-};
+use crate::ranges::{self, Ranges};
+use crate::remote::shown;
+use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource};
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, Value, Vector};
-use std::fs::Metadata;
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
@@ -27,12 +29,12 @@ pub enum Kind {
 #[derive(Debug)]
 pub struct WholeFiles {
     kind: Kind,
-    access: Arc<FileAccess>,
+    access: Arc<Files>,
 }
 
 impl WholeFiles {
     /// The function over files that `access` allows.
-    pub fn new(kind: Kind, access: &Arc<FileAccess>) -> Self {
+    pub fn new(kind: Kind, access: &Arc<Files>) -> Self {
         Self { kind, access: Arc::clone(access) }
     }
 }
@@ -47,8 +49,12 @@ impl TableFunction for WholeFiles {
     }
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        if let Some((name, _)) = named.first() {
-            return Err(Error::invalid_argument(format!("{} has no parameter \"{name}\"", self.name())));
+        let mut may_be_empty = false;
+        for (name, value) in named {
+            if self.kind == Kind::Names || !name.eq_ignore_ascii_case("allow_empty") {
+                return Err(Error::invalid_argument(format!("{} has no parameter \"{name}\"", self.name())));
+            }
+            may_be_empty = boolean(name, value)?;
         }
         let column = |(name, ty): (&str, LogicalType)| SourceColumn { name: name.to_string(), ty };
         let (paths, columns) = match self.kind {
@@ -63,26 +69,33 @@ impl TableFunction for WholeFiles {
                     ("size", LogicalType::BigInt),
                     ("last_modified", LogicalType::TimestampTz),
                 ];
-                (paths::expand(self.name(), args, &self.access)?, columns)
+                let paths = if may_be_empty {
+                    paths::expand_or_none(self.name(), args, &self.access)?
+                } else {
+                    paths::expand(self.name(), args, &self.access)?
+                };
+                (paths, columns)
             }
         };
         let columns = columns.into_iter().map(column).collect();
-        Ok(Arc::new(Files { name: self.name(), kind: self.kind, paths: paths.into(), columns }))
+        let access = Arc::clone(&self.access);
+        Ok(Arc::new(FileRows { name: self.name(), kind: self.kind, access, paths: paths.into(), columns }))
     }
 }
 
 /// Files as rows.
 #[derive(Clone, Debug)]
-struct Files {
+struct FileRows {
     name: &'static str,
     kind: Kind,
+    access: Arc<Files>,
     paths: Arc<[String]>,
     columns: Vec<SourceColumn>,
 }
 
-impl TableSource for Files {
+impl TableSource for FileRows {
     fn description(&self) -> String {
-        let shown: Vec<String> = self.paths.iter().take(3).map(|path| format!("'{path}'")).collect();
+        let shown: Vec<String> = self.paths.iter().take(3).map(|path| format!("'{}'", shown(path))).collect();
         let more = if self.paths.len() > 3 { ", ..." } else { "" };
         format!("{}({}{more})", self.name, shown.join(", "))
     }
@@ -101,7 +114,7 @@ impl TableSource for Files {
 }
 
 struct FilesScan {
-    files: Files,
+    files: FileRows,
     request: ScanRequest,
     next: AtomicUsize,
 }
@@ -114,8 +127,9 @@ impl SourceScan for FilesScan {
         };
         let (kind, types) = (self.files.kind, self.files.columns.iter().map(|column| column.ty.clone()));
         let (types, request) = (types.collect::<Vec<_>>(), self.request.clone());
+        let files = Arc::clone(&self.files.access);
         Ok(Some(Box::new(std::iter::once_with(move || {
-            let file = Opened { path: &path, kind, budget: &request.budget };
+            let file = Opened { files: &files, path: &path, kind, budget: &request.budget };
             let columns = request.columns.iter().map(|&index| {
                 let value = file.value(index)?;
                 Vector::from_sql_values(types[index].clone(), &[value])
@@ -126,6 +140,7 @@ impl SourceScan for FilesScan {
 }
 
 struct Opened<'a> {
+    files: &'a Arc<Files>,
     path: &'a str,
     kind: Kind,
     budget: &'a MemoryBudget,
@@ -136,23 +151,29 @@ impl Opened<'_> {
         Ok(match column {
             0 => Value::Varchar(self.path.to_string()),
             1 => self.content()?,
-            2 => Value::BigInt(self.metadata()?.len() as i64),
+            2 => Value::BigInt(self.files.about(self.path)?.size as i64),
             _ => {
-                let modified = self.metadata()?.modified().ok();
+                let modified = self.files.about(self.path)?.modified;
                 let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
                 since.map_or(Value::Null, |since| Value::TimestampTz(since.as_micros() as i64))
             }
         })
     }
 
-    fn metadata(&self) -> Result<Metadata> {
-        std::fs::metadata(self.path).map_err(|error| Error::io("cannot read", self.path, &error))
-    }
-
     fn content(&self) -> Result<Value> {
         // What is read is copied once into the vector.
-        let _held = self.budget.reserve(self.metadata()?.len().saturating_mul(2))?;
-        let bytes = std::fs::read(self.path).map_err(|error| Error::io("cannot read", self.path, &error))?;
+        let failed = |error: std::io::Error| Error::io("cannot read", self.path, &error);
+        let (bytes, _held);
+        if is_url(self.path) {
+            let file = self.files.ranges(self.path, First::Beginning)?;
+            _held = self.budget.reserve(file.size().saturating_mul(2))?;
+            let mut read = Vec::with_capacity(usize::try_from(file.size()).unwrap_or(0));
+            ranges::telling(|| Ranges::new(file).read_to_end(&mut read).map_err(failed))?;
+            bytes = read;
+        } else {
+            _held = self.budget.reserve(self.files.about(self.path)?.size.saturating_mul(2))?;
+            bytes = std::fs::read(self.path).map_err(failed)?;
+        }
         if self.kind == Kind::Blob {
             return Ok(Value::Blob(bytes));
         }

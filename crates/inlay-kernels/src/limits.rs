@@ -37,7 +37,8 @@ pub fn with<R>(limits: Limits, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-fn current() -> Option<Limits> {
+/// The limits of the statement that this thread works for, as for a thread that is to help it.
+pub fn current() -> Option<Limits> {
     CURRENT.with(|current| current.borrow().clone())
 }
 

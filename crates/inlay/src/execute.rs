@@ -18,6 +18,8 @@ use crate::table_rows::TableRows;
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::{DefinitionKind, MAIN};
 use inlay_exec::{Analysis, ExecContext};
+use inlay_formats::Destination;
+use inlay_formats::remote::secrets::Secret;
 use inlay_kernels::limits::{self, Limits};
 use inlay_kernels::registry::{Ids, ResolveOptions};
 use inlay_sql::binder::{self, BindContext, Databases};
@@ -311,6 +313,15 @@ impl Run<'_> {
             Statement::CopyTo { query, path, options } => self.copy_to(query, &path, &options),
             Statement::Call { name, args, named } => procedure::call(self, &name, &args, &named),
             Statement::Set { name, value } => self.set(&name, value.as_ref()),
+            Statement::CreateSecret { name, options, or_replace, if_not_exists } => {
+                let secret = Secret::new(name.as_deref(), &options)?;
+                self.database.settings().files().secrets().create(secret, or_replace, if_not_exists)?;
+                Ok(QueryResult::done())
+            }
+            Statement::DropSecret { name, if_exists } => {
+                self.database.settings().files().secrets().drop(&name, if_exists)?;
+                Ok(QueryResult::done())
+            }
             Statement::Begin(modes) => self.begin(modes),
             Statement::Commit => self.commit(),
             Statement::Rollback => self.rollback(),
@@ -500,7 +511,9 @@ impl Run<'_> {
         options: &[(String, Value)],
     ) -> Result<u64> {
         let query = self.optimized(query)?;
-        let mut writer = inlay_formats::open_writer(path, names, &output_types(&query), options)?;
+        let (files, types) = (self.database.settings().files(), output_types(&query));
+        let to = Destination { files, path, names, types: &types };
+        let mut writer = inlay_formats::open_writer(&to, options)?;
         let mut rows = inlay_exec::stream(&query, &self.context())?;
         while let Some(batch) = rows.next_batch()? {
             self.given.interrupt.check()?;
@@ -645,6 +658,8 @@ fn changes_database(kind: &ast::StatementKind) -> bool {
             | Kind::Rollback
             | Kind::SetTransaction { .. }
             | Kind::SetConstraints { .. }
+            | Kind::CreateSecret { .. }
+            | Kind::DropSecret { .. }
             | Kind::Savepoint(_)
             | Kind::RollbackTo(_)
             | Kind::Release(_)

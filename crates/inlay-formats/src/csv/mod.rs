@@ -27,12 +27,14 @@ pub mod sniff_csv;
 pub use dialect::Dialect;
 pub use options::CsvOptions;
 
+use crate::files::Files;
 use crate::input::InputFile;
 use crate::per_file::PerFile;
 use crate::rejects::SessionFiles;
+use crate::remote::shown;
 use convert::{ColumnReader, ReadRules};
 use index::Indexer;
-use inlay_catalog::{FileAccess, ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
+use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
 use inlay_kernels::common_type;
 use inlay_types::{Error, LogicalType, Result, Value};
 use reader::ReadSizes;
@@ -44,13 +46,13 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct ReadCsv {
     name: &'static str,
-    access: Arc<FileAccess>,
+    access: Arc<Files>,
     session: Arc<SessionFiles>,
 }
 
 impl ReadCsv {
     /// The reader of files that `access` allows; `session` remembers the lines that are left out.
-    pub fn new(name: &'static str, access: &Arc<FileAccess>, session: &Arc<SessionFiles>) -> Self {
+    pub fn new(name: &'static str, access: &Arc<Files>, session: &Arc<SessionFiles>) -> Self {
         Self { name, access: Arc::clone(access), session: Arc::clone(session) }
     }
 }
@@ -65,10 +67,10 @@ impl TableFunction for ReadCsv {
         let files = per_file.files(self.name, args, &self.access)?;
         let options = CsvOptions::read(&named)?;
         let open = |paths: &[String]| -> Result<Arc<dyn TableSource>> {
-            Ok(Arc::new(CsvSource::open(paths, &options, &self.session)?))
+            Ok(Arc::new(CsvSource::open(&self.access, paths, &options, &self.session)?))
         };
         // Files whose columns have other names or another order than those of the first are read one by one.
-        if files.len() > 1 && !per_file.is_asked() && !have_same_columns(&files, &options, &self.session)? {
+        if files.len() > 1 && !per_file.is_asked() && !self.have_same_columns(&files, &options)? {
             return per_file.open_each(files, &open);
         }
         per_file.open(files, &open)
@@ -78,30 +80,38 @@ impl TableFunction for ReadCsv {
 /// Files, besides the first, whose beginning is looked at before they are read.
 const SNIFFED_FILES: usize = 10;
 
-/// Whether the first files have the same header.
-fn have_same_columns(paths: &[String], options: &CsvOptions, session: &SessionFiles) -> Result<bool> {
-    if options.columns.is_some() || options.header == Some(false) || !options.names.is_empty() {
-        return Ok(true);
-    }
-    // The names alone are wanted.
-    let options = CsvOptions { sample_size: Some(100), ..options.clone() };
-    let mut first: Option<Schema> = None;
-    for path in paths.iter().take(SNIFFED_FILES) {
-        let schema = sniff(&input_of(path, &options, session)?, &options)?;
-        let Some(known) = &first else {
-            first = Some(schema);
-            continue;
-        };
-        let same = known.columns.iter().map(|(name, _)| name).eq(schema.columns.iter().map(|(name, _)| name));
-        if known.has_header && schema.has_header && !same {
-            return Ok(false);
+impl ReadCsv {
+    /// Whether the first files have the same header.
+    fn have_same_columns(&self, paths: &[String], options: &CsvOptions) -> Result<bool> {
+        if options.columns.is_some() || options.header == Some(false) || !options.names.is_empty() {
+            return Ok(true);
         }
+        // The names alone are wanted.
+        let options = CsvOptions { sample_size: Some(100), ..options.clone() };
+        let mut first: Option<Schema> = None;
+        for path in paths.iter().take(SNIFFED_FILES) {
+            let schema = sniff(&input_of(&self.access, path, &options, &self.session)?, &options)?;
+            let Some(known) = &first else {
+                first = Some(schema);
+                continue;
+            };
+            let names = schema.columns.iter().map(|(name, _)| name);
+            let same = known.columns.iter().map(|(name, _)| name).eq(names);
+            if known.has_header && schema.has_header && !same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
-    Ok(true)
 }
 
-fn input_of(path: &str, options: &CsvOptions, session: &SessionFiles) -> Result<InputFile> {
-    InputFile::new(path, options.compression, options.encoding, &session.pipes)
+fn input_of(
+    access: &Arc<Files>,
+    path: &str,
+    options: &CsvOptions,
+    session: &SessionFiles,
+) -> Result<InputFile> {
+    InputFile::new(access, path, (options.compression, options.encoding), &session.pipes)
 }
 
 /// CSV files of one schema.
@@ -114,9 +124,14 @@ pub struct CsvSource {
 
 impl CsvSource {
     /// Looks at the first files and settles names and types of the columns.
-    pub fn open(paths: &[String], options: &CsvOptions, session: &Arc<SessionFiles>) -> Result<Self> {
-        let files =
-            paths.iter().map(|path| input_of(path, options, session)).collect::<Result<Arc<[_]>>>()?;
+    pub fn open(
+        access: &Arc<Files>,
+        paths: &[String],
+        options: &CsvOptions,
+        session: &Arc<SessionFiles>,
+    ) -> Result<Self> {
+        let input = |path: &String| input_of(access, path, options, session);
+        let files = paths.iter().map(input).collect::<Result<Arc<[_]>>>()?;
         let Some(first) = files.first() else {
             return Err(Error::invalid_argument("read_csv needs the path of a file"));
         };
@@ -207,7 +222,8 @@ impl Schema {
 
 impl TableSource for CsvSource {
     fn description(&self) -> String {
-        let shown: Vec<String> = self.plan.files.iter().take(3).map(|f| format!("'{}'", f.path)).collect();
+        let shown: Vec<String> =
+            self.plan.files.iter().take(3).map(|f| format!("'{}'", shown(&f.path))).collect();
         let more = if self.plan.files.len() > 3 { ", ..." } else { "" };
         format!("read_csv({}{more})", shown.join(", "))
     }

@@ -3,23 +3,24 @@
 use super::options::CsvOptions;
 use super::{input_of, sniff};
 use crate::column_source::ColumnSource;
+use crate::files::Files;
 use crate::paths;
 use crate::per_file::PerFile;
 use crate::rejects::SessionFiles;
-use inlay_catalog::{FileAccess, TableFunction, TableSource};
+use inlay_catalog::{TableFunction, TableSource};
 use inlay_types::{LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 
 /// The function.
 #[derive(Debug)]
 pub struct SniffCsv {
-    access: Arc<FileAccess>,
+    access: Arc<Files>,
     session: Arc<SessionFiles>,
 }
 
 impl SniffCsv {
     /// The function over files that `access` allows.
-    pub fn new(access: &Arc<FileAccess>, session: &Arc<SessionFiles>) -> Self {
+    pub fn new(access: &Arc<Files>, session: &Arc<SessionFiles>) -> Self {
         Self { access: Arc::clone(access), session: Arc::clone(session) }
     }
 }
@@ -37,7 +38,7 @@ impl TableFunction for SniffCsv {
             named.into_iter().filter(|(name, _)| name != "force_match").collect();
         let options = CsvOptions::read(&named)?;
         let path = files.first().cloned().unwrap_or_default();
-        let schema = sniff::sniff(&input_of(&path, &options, &self.session)?, &options)?;
+        let schema = sniff::sniff(&input_of(&self.access, &path, &options, &self.session)?, &options)?;
         let byte = |byte: Option<u8>| match byte {
             Some(byte) => char::from(byte).to_string(),
             None => "(empty)".to_string(),

@@ -198,8 +198,9 @@ fn long_files_are_read_whole_and_in_order() {
             file.push_str(&format!("{i},{text},{}.5\n", i * 2));
         }
         let file = TempFile::new(file.as_bytes());
-        let source =
-            CsvSource::open(&[file.path(), file.path()], &CsvOptions::default(), &Arc::default()).unwrap();
+        let paths = [file.path(), file.path()];
+        let options = CsvOptions::default();
+        let source = CsvSource::open(&Arc::default(), &paths, &options, &Arc::default()).unwrap();
         let found = scan(&source, vec![1, 0]).unwrap();
         assert_eq!(found.len(), 2 * rows);
         for (i, row) in found.iter().enumerate() {

@@ -11,12 +11,11 @@
 mod cell;
 mod sheet;
 
+use crate::files::Files;
 use crate::option_text::{boolean, text};
 use crate::per_file::PerFile;
 use cell::Cell;
-use inlay_catalog::{
-    FileAccess, ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource,
-};
+use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource};
 use inlay_types::{Batch, Error, LogicalType, Reservation, Result, VECTOR_SIZE, Value, VectorBuilder};
 use sheet::{Range, Region, Step};
 use std::sync::Arc;
@@ -62,12 +61,12 @@ impl Options {
 /// `read_xlsx`.
 #[derive(Debug)]
 pub struct ReadExcel {
-    access: Arc<FileAccess>,
+    access: Arc<Files>,
 }
 
 impl ReadExcel {
     /// The reader of files that `access` allows.
-    pub fn new(access: &Arc<FileAccess>) -> Self {
+    pub fn new(access: &Arc<Files>) -> Self {
         Self { access: Arc::clone(access) }
     }
 }
@@ -82,7 +81,7 @@ impl TableFunction for ReadExcel {
         let options = Options::read(self.name(), &named)?;
         let files = per_file.files(self.name(), args, &self.access)?;
         let open = |paths: &[String]| match paths.first() {
-            Some(path) => Ok(Arc::new(Workbook::open(path, &options)?) as Arc<dyn TableSource>),
+            Some(path) => Ok(Arc::new(Workbook::open(&self.access, path, &options)?) as Arc<dyn TableSource>),
             None => Err(Error::invalid_argument("read_xlsx needs the path of a file")),
         };
         if files.len() > 1 { per_file.open_each(files, &open) } else { per_file.open(files, &open) }
@@ -92,6 +91,7 @@ impl TableFunction for ReadExcel {
 /// A sheet of a workbook.
 #[derive(Clone, Debug)]
 struct Workbook {
+    files: Arc<Files>,
     path: String,
     options: Options,
     columns: Vec<SourceColumn>,
@@ -100,12 +100,12 @@ struct Workbook {
 }
 
 impl Workbook {
-    fn open(path: &str, options: &Options) -> Result<Self> {
+    fn open(files: &Arc<Files>, path: &str, options: &Options) -> Result<Self> {
         let mut options = options.clone();
         let mut region = Region::new(&options);
         let mut types: Vec<Option<LogicalType>> = Vec::new();
         let mut is_first = true;
-        let sheet = sheet::walk(path, options.sheet.as_deref(), &mut |row, cells| {
+        let sheet = sheet::walk(files, path, options.sheet.as_deref(), &mut |row, cells| {
             region.take(row, cells, &mut |step| {
                 let Step::Row(_, cells) = step else { return Ok(()) };
                 types.resize(cells.len(), None);
@@ -152,14 +152,15 @@ impl Workbook {
             );
             return Err(sheet::malformed(path, message));
         }
-        Ok(Self { path: path.to_string(), options, columns, first_column: region.first_column() })
+        let (files, path) = (Arc::clone(files), path.to_string());
+        Ok(Self { files, path, options, columns, first_column: region.first_column() })
     }
 
     /// All rows as batches of the wanted columns.
     fn batches(&self, request: &ScanRequest) -> Result<Vec<(Batch, Reservation)>> {
         let mut region = Region::new(&self.options);
         let mut rows = Rows::new(self, request);
-        sheet::walk(&self.path, self.options.sheet.as_deref(), &mut |row, cells| {
+        sheet::walk(&self.files, &self.path, self.options.sheet.as_deref(), &mut |row, cells| {
             region.take(row, cells, &mut |step| match step {
                 Step::Header => Ok(()),
                 Step::Row(row, cells) => rows.push(row, cells),

@@ -2,11 +2,13 @@
 
 use super::Options;
 use super::cell::{Cell, Shape};
+use crate::files::{Files, First, Seekable};
+use crate::ranges;
 use calamine::{CellErrorType, DataRef, Reader, Xlsx};
 use inlay_types::{Error, Result};
-use std::fs::File;
 use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// Rows and columns of the largest sheet.
 const ROWS_MAX: u32 = 1 << 20;
@@ -83,17 +85,20 @@ pub(super) fn reference(row: u32, column: u32) -> String {
 type TakeRow<'a> = &'a mut dyn FnMut(u32, Vec<(u32, Cell)>) -> Result<bool>;
 
 /// Goes through the rows of a sheet that have cells; the first sheet if none is named. Returns the sheet's name.
-pub(super) fn walk(path: &str, sheet: Option<&str>, take: TakeRow<'_>) -> Result<String> {
+pub(super) fn walk(files: &Arc<Files>, path: &str, sheet: Option<&str>, take: TakeRow<'_>) -> Result<String> {
     // Opened here for the errors of files that are not there.
-    let file = crate::input::open(path)?;
+    let file = files.seekable(path, First::End)?;
     let call = AssertUnwindSafe(|| walk_file(path, file, sheet, take));
-    catch_unwind(call)
-        .unwrap_or_else(|_| Err(malformed(path, "the file is damaged: reading it failed an internal check")))
+    ranges::telling(|| {
+        catch_unwind(call).unwrap_or_else(|_| {
+            Err(malformed(path, "the file is damaged: reading it failed an internal check"))
+        })
+    })
 }
 
-fn walk_file(path: &str, file: File, sheet: Option<&str>, take: TakeRow<'_>) -> Result<String> {
+fn walk_file(path: &str, file: Box<dyn Seekable>, sheet: Option<&str>, take: TakeRow<'_>) -> Result<String> {
     let failed = |error: calamine::XlsxError| malformed(path, format!("it is no readable workbook: {error}"));
-    let mut book: Xlsx<BufReader<File>> = Xlsx::new(BufReader::new(file)).map_err(failed)?;
+    let mut book: Xlsx<BufReader<Box<dyn Seekable>>> = Xlsx::new(BufReader::new(file)).map_err(failed)?;
     let names = book.sheet_names();
     let name = match sheet {
         None => names.first().cloned().ok_or_else(|| malformed(path, "the workbook has no sheets"))?,

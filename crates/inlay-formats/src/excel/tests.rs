@@ -1,7 +1,7 @@
 //! What is written reads back; tables are found in sheets.
 
 use super::*;
-use crate::write::open_writer;
+use crate::write::tests::opened;
 use inlay_types::{Interrupt, MemoryBudget, Vector};
 use rust_xlsxwriter::{Format, Workbook as Book};
 
@@ -138,7 +138,7 @@ fn what_is_written_reads_back() {
     let batch = Batch::new(columns.collect(), 2);
     let names: Vec<String> = (0..types.len()).map(|i| format!("c{i}")).collect();
     let options = [("header".to_string(), Value::Boolean(true)), ("sheet".to_string(), text("One"))];
-    let mut writer = open_writer(&path, &names, &types, &options).unwrap();
+    let mut writer = opened(&path, &names, &types, &options).unwrap();
     writer.write(&batch).unwrap();
     assert_eq!(writer.finish(), Ok(2));
     let (columns, rows) =

@@ -3,6 +3,7 @@
 //! ```text
 //! split    where documents begin and end: lines, one after the other, or the elements of one array
 //! options  what a user may say
+//! texts    dates and numbers that are written as texts in a form of their own
 //! scan     documents into vectors, a chunk of the file per morsel
 //! ```
 //! Documents that are objects give a column per key; other documents are one column `json`. A document that is malformed
@@ -11,15 +12,18 @@
 mod options;
 mod scan;
 mod split;
+mod texts;
 
+use crate::files::Files;
 use crate::input::InputFile;
 use crate::per_file::PerFile;
 use crate::rejects::SessionFiles;
-use inlay_catalog::{FileAccess, ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
+use crate::remote::shown;
+use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
 use inlay_kernels::documents::{RowReader, Shape};
 use inlay_types::{Error, LogicalType, Result, Value};
 use options::{JsonOptions, Records};
-use scan::JsonScan;
+use scan::{Conversion, JsonScan};
 use split::Splitter;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,7 +32,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct ReadJson {
     name: &'static str,
-    access: Arc<FileAccess>,
+    access: Arc<Files>,
     session: Arc<SessionFiles>,
 }
 
@@ -45,7 +49,7 @@ pub const NAMES: [(&str, bool); 7] = [
 
 impl ReadJson {
     /// The reader of files that `access` allows.
-    pub fn new(name: &'static str, access: &Arc<FileAccess>, session: &Arc<SessionFiles>) -> Self {
+    pub fn new(name: &'static str, access: &Arc<Files>, session: &Arc<SessionFiles>) -> Self {
         Self { name, access: Arc::clone(access), session: Arc::clone(session) }
     }
 }
@@ -61,7 +65,8 @@ impl TableFunction for ReadJson {
         let options = JsonOptions::read(self.name, &named)?;
         per_file.open(files, &|paths: &[String]| {
             let file = |path: &String| {
-                InputFile::new(path, options.compression, options.encoding, &self.session.pipes)
+                let ways = (options.compression, options.encoding);
+                InputFile::new(&self.access, path, ways, &self.session.pipes)
             };
             let files = paths.iter().map(file).collect::<Result<_>>()?;
             Ok(Arc::new(self.source(files, &options)?))
@@ -77,7 +82,11 @@ impl ReadJson {
             (Some(given), _) => {
                 given.iter().map(|(name, ty)| Column::of_key(name, name, ty.clone())).collect()
             }
-            (None, _) => found_columns(&files, options)?,
+            (None, _) => {
+                let mut found = found_columns(&files, options)?;
+                options.forms.find(&files, options, &mut found)?;
+                found
+            }
         };
         let shown = |column: &Column| SourceColumn { name: column.name.clone(), ty: column.ty.clone() };
         let shown = columns.iter().map(shown).collect();
@@ -168,7 +177,8 @@ struct JsonFiles {
 
 impl TableSource for JsonFiles {
     fn description(&self) -> String {
-        let shown: Vec<String> = self.files.iter().take(3).map(|file| format!("'{}'", file.path)).collect();
+        let shown: Vec<String> =
+            self.files.iter().take(3).map(|file| format!("'{}'", shown(&file.path))).collect();
         let more = if self.files.len() > 3 { ", ..." } else { "" };
         format!("{}({}{more})", self.name, shown.join(", "))
     }
@@ -188,11 +198,18 @@ impl TableSource for JsonFiles {
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
-        let column = |&index: &usize| (self.columns[index].key.clone(), self.columns[index].ty.clone());
+        let forms = &self.options.forms;
+        let column = |&index: &usize| {
+            let column = &self.columns[index];
+            (column.key.clone(), forms.type_read(&column.ty))
+        };
         let reader = RowReader {
             columns: request.columns.iter().map(column).collect(),
             ignore_errors: self.options.ignore_errors,
         };
-        Ok(Box::new(JsonScan::new(Arc::clone(&self.files), self.options.format, reader, request)))
+        let types = request.columns.iter().map(|&index| self.columns[index].ty.clone()).collect();
+        let conversion = Conversion { forms: forms.clone(), types };
+        let files = Arc::clone(&self.files);
+        Ok(Box::new(JsonScan::new(files, self.options.format, reader, conversion, request)))
     }
 }

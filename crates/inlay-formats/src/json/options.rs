@@ -1,6 +1,7 @@
 //! What a user may say about a JSON file.
 
 use super::split::Format;
+use super::texts::TextForms;
 use crate::input::{Compression, Encoding};
 use crate::option_text::{boolean, columns_of, integer, text, unknown_option};
 use inlay_types::{Error, LogicalType, Result, Value};
@@ -30,6 +31,7 @@ pub(super) struct JsonOptions {
     pub encoding: Encoding,
     /// Deeper parts are JSON.
     pub depth_max: usize,
+    pub forms: TextForms,
 }
 
 const NAMES: &[&str] = &[
@@ -40,6 +42,9 @@ const NAMES: &[&str] = &[
     "ignore_errors",
     "filename",
     "maximum_depth",
+    "dateformat",
+    "timestampformat",
+    "convert_strings_to_integers",
     "compression",
     "encoding",
     "auto_detect",
@@ -57,6 +62,7 @@ impl JsonOptions {
             compression: Compression::Auto,
             encoding: Encoding::Auto,
             depth_max: usize::MAX,
+            forms: TextForms::default(),
         };
         for (name, value) in named {
             options.set(function, name, value)?;
@@ -97,12 +103,22 @@ impl JsonOptions {
             "maximum_object_size" | "maximum_sample_files" => {
                 integer(name, value)?;
             }
+            "dateformat" | "date_format" => self.forms.date = format_text(name, value)?,
+            "timestampformat" | "timestamp_format" => self.forms.timestamp = format_text(name, value)?,
+            "convert_strings_to_integers" => self.forms.integers = boolean(name, value)?,
             "compression" => self.compression = Compression::named(text(name, value)?)?,
             "encoding" => self.encoding = Encoding::named(text(name, value)?)?,
             other => return Err(unknown_option(function, other, NAMES)),
         }
         Ok(())
     }
+}
+
+/// A format as for `strptime`; ISO's forms are read without one.
+fn format_text(name: &str, value: &Value) -> Result<Option<String>> {
+    let format = text(name, value)?;
+    Ok(Some(format.to_string())
+        .filter(|format| !matches!(format.to_ascii_lowercase().as_str(), "" | "auto" | "iso")))
 }
 
 fn format_of(name: &str) -> Result<Format> {

@@ -1,10 +1,11 @@
 //! Chunks of documents into batches: cut by whoever asks next, read by all workers.
 
 use super::split::{Chunk, Format, Splitter};
+use super::texts::TextForms;
 use crate::input::InputFile;
 use inlay_catalog::{ScanRequest, SourceScan, SourceTask};
 use inlay_kernels::documents::RowReader;
-use inlay_types::{Batch, Interrupt, Reservation, Result, VECTOR_SIZE};
+use inlay_types::{Batch, Error, Interrupt, LogicalType, Reservation, Result, VECTOR_SIZE};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -15,8 +16,15 @@ pub(super) struct JsonScan {
     files: Arc<[InputFile]>,
     format: Format,
     reader: Arc<RowReader>,
+    conversion: Arc<Conversion>,
     open: Mutex<Open>,
     request: ScanRequest,
+}
+
+/// What becomes of the columns that are read: their types, and how some are written.
+pub(super) struct Conversion {
+    pub forms: TextForms,
+    pub types: Vec<LogicalType>,
 }
 
 #[derive(Default)]
@@ -26,8 +34,15 @@ struct Open {
 }
 
 impl JsonScan {
-    pub fn new(files: Arc<[InputFile]>, format: Format, reader: RowReader, request: ScanRequest) -> Self {
-        Self { files, format, reader: Arc::new(reader), open: Mutex::default(), request }
+    pub fn new(
+        files: Arc<[InputFile]>,
+        format: Format,
+        reader: RowReader,
+        conversion: Conversion,
+        request: ScanRequest,
+    ) -> Self {
+        let (reader, conversion) = (Arc::new(reader), Arc::new(conversion));
+        Self { files, format, reader, conversion, open: Mutex::default(), request }
     }
 
     /// The next chunk, and the number of its file.
@@ -58,6 +73,7 @@ impl SourceScan for JsonScan {
             path: self.files[file].path.clone(),
             at: 0,
             reader: Arc::clone(&self.reader),
+            conversion: Arc::clone(&self.conversion),
             interrupt: self.request.interrupt.clone(),
             _reservation: reservation,
         })))
@@ -69,6 +85,7 @@ struct JsonTask {
     path: String,
     at: usize,
     reader: Arc<RowReader>,
+    conversion: Arc<Conversion>,
     interrupt: Interrupt,
     _reservation: Reservation,
 }
@@ -81,7 +98,18 @@ impl JsonTask {
             .reader
             .read(documents)
             .map_err(|(index, error)| self.chunk.error(from + index, &self.path, &error, FIX))?;
-        Ok(Batch::new(read, len))
+        let mut columns = Vec::with_capacity(read.len());
+        for (column, ty) in read.into_iter().zip(&self.conversion.types) {
+            let texts = column.clone();
+            let (column, bad) = self.conversion.forms.converted(column, ty)?;
+            if let Some(row) = bad.filter(|_| !self.reader.ignore_errors) {
+                let message = format!("\"{}\" is no {ty} in the form that is said", texts.get(row));
+                let error = Error::invalid_argument(message);
+                return Err(self.chunk.error(from + row, &self.path, &error, FIX));
+            }
+            columns.push(column);
+        }
+        Ok(Batch::new(columns, len))
     }
 }
 

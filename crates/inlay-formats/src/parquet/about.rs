@@ -5,13 +5,13 @@
 
 use super::{ParquetFile, columns_of, prune::Bounds};
 use crate::column_source::ColumnSource;
+use crate::files::Files;
 use crate::paths;
-use inlay_catalog::{FileAccess, TableFunction, TableSource};
+use inlay_catalog::{TableFunction, TableSource};
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use parquet::basic::{ConvertedType, Repetition};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::schema::types::Type;
-use std::fs::metadata;
 use std::sync::Arc;
 
 type Columns = Vec<(&'static str, LogicalType)>;
@@ -39,12 +39,12 @@ pub enum About {
 #[derive(Debug)]
 pub struct AboutParquet {
     about: About,
-    access: Arc<FileAccess>,
+    access: Arc<Files>,
 }
 
 impl AboutParquet {
     /// The function over files that `access` allows.
-    pub fn new(about: About, access: &Arc<FileAccess>) -> Self {
+    pub fn new(about: About, access: &Arc<Files>) -> Self {
         Self { about, access: Arc::clone(access) }
     }
 }
@@ -71,7 +71,7 @@ impl TableFunction for AboutParquet {
         };
         let mut rows: Rows = Vec::new();
         for path in paths::expand(self.name(), args, &self.access)? {
-            rows_of(&ParquetFile::open(path, false)?, &mut rows)?;
+            rows_of(&ParquetFile::open(&self.access, path, false)?, &mut rows)?;
         }
         let mut vectors = Vec::with_capacity(columns.len());
         for (index, (name, ty)) in columns.into_iter().enumerate() {
@@ -342,7 +342,7 @@ fn file_columns() -> Columns {
 
 fn file(file: &ParquetFile, rows: &mut Rows) -> Result<()> {
     let about = file.metadata.metadata();
-    let size = metadata(&file.path).map_err(|error| Error::io("cannot read", &file.path, &error))?.len();
+    let size = file.bytes.size();
     let orders = about.file_metadata().column_orders();
     let orders = orders.map_or(Value::Null, |orders| Value::List {
         element: Arc::new(LogicalType::Varchar),
@@ -357,20 +357,16 @@ fn file(file: &ParquetFile, rows: &mut Rows) -> Result<()> {
         Value::Null,
         Value::Null,
         Value::UBigInt(size),
-        footer_size(&file.path, size).map_or(Value::Null, Value::UBigInt),
+        footer_size(file).map_or(Value::Null, Value::UBigInt),
         orders,
     ]);
     Ok(())
 }
 
 /// The size of a footer, which stands behind it.
-fn footer_size(path: &str, size: u64) -> Option<u64> {
-    use std::io::{Read, Seek, SeekFrom};
-    let mut file = std::fs::File::open(path).ok()?;
-    file.seek(SeekFrom::Start(size.checked_sub(FOOTER_END_BYTES)?)).ok()?;
-    let mut bytes = [0; 4];
-    file.read_exact(&mut bytes).ok()?;
-    Some(u64::from(u32::from_le_bytes(bytes)))
+fn footer_size(file: &ParquetFile) -> Option<u64> {
+    let bytes = file.bytes.read(file.bytes.size().checked_sub(FOOTER_END_BYTES)?, 4).ok()?;
+    Some(u64::from(u32::from_le_bytes(*bytes.first_chunk()?)))
 }
 
 fn pair_columns() -> Columns {

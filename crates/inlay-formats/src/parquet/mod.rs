@@ -16,13 +16,13 @@ mod prune;
 mod scan;
 mod select;
 
+use crate::files::{Files, First};
 use crate::option_text::{boolean, integer, unknown_option};
 use crate::per_file::PerFile;
 use crate::ranges::{self, RangeSource};
+use crate::remote::shown;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use inlay_catalog::{
-    FileAccess, ScanRequest, SourceColumn, SourceFilter, SourceScan, TableFunction, TableSource,
-};
+use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, TableFunction, TableSource};
 use inlay_types::arrow::ArrowField;
 use inlay_types::{Error, LogicalType, Result, Value};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
@@ -36,12 +36,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct ReadParquet {
     name: &'static str,
-    access: Arc<FileAccess>,
+    access: Arc<Files>,
 }
 
 impl ReadParquet {
     /// The reader of files that `access` allows.
-    pub fn new(name: &'static str, access: &Arc<FileAccess>) -> Self {
+    pub fn new(name: &'static str, access: &Arc<Files>) -> Self {
         Self { name, access: Arc::clone(access) }
     }
 }
@@ -56,7 +56,7 @@ impl TableFunction for ReadParquet {
         let options = Options::read(self.name, &named)?;
         let files = per_file.files(self.name, args, &self.access)?;
         per_file.open(files, &|paths: &[String]| {
-            Ok(Arc::new(ParquetSource::open_with(paths.to_vec(), &options)?))
+            Ok(Arc::new(ParquetSource::open_with(&self.access, paths.to_vec(), &options)?))
         })
     }
 }
@@ -152,13 +152,16 @@ fn encrypted(path: &str) -> Error {
 
 /// Runs a call into the parquet crate, which may panic on damaged files.
 fn guarded<T>(path: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(call))
-        .unwrap_or_else(|_| Err(malformed(path, "the file is damaged: reading it failed an internal check")))
+    ranges::telling(|| {
+        catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
+            Err(malformed(path, "the file is damaged: reading it failed an internal check"))
+        })
+    })
 }
 
 impl ParquetFile {
-    fn open(path: String, is_binary_text: bool) -> Result<Self> {
-        let bytes = ranges::open(&path)?;
+    fn open(access: &Arc<Files>, path: String, is_binary_text: bool) -> Result<Self> {
+        let bytes = access.ranges(&path, First::End)?;
         let tail = bytes.size().checked_sub(4).and_then(|start| bytes.read(start, 4).ok());
         if tail.is_some_and(|tail| &tail[..] == b"PARE") {
             return Err(encrypted(&path));
@@ -231,12 +234,8 @@ fn our_schema(schema: &Schema, file: &SchemaDescriptor, is_binary_text: bool) ->
 
 impl ParquetSource {
     /// Reads the footers of all files.
-    pub fn open(paths: Vec<String>) -> Result<Self> {
-        Self::open_with(paths, &Options::default())
-    }
-
-    fn open_with(paths: Vec<String>, options: &Options) -> Result<Self> {
-        let open = |path| ParquetFile::open(path, options.binary_as_string);
+    fn open_with(access: &Arc<Files>, paths: Vec<String>, options: &Options) -> Result<Self> {
+        let open = |path| ParquetFile::open(access, path, options.binary_as_string);
         let files = paths.into_iter().map(open).collect::<Result<Vec<_>>>()?;
         let Some(first) = files.first() else {
             return Err(Error::invalid_argument("read_parquet needs the path of a file"));
@@ -294,7 +293,7 @@ fn columns_of(file: &ParquetFile) -> Result<Vec<SourceColumn>> {
 
 impl TableSource for ParquetSource {
     fn description(&self) -> String {
-        let shown: Vec<String> = self.files.iter().take(3).map(|f| format!("'{}'", f.path)).collect();
+        let shown: Vec<String> = self.files.iter().take(3).map(|f| format!("'{}'", shown(&f.path))).collect();
         let more = if self.files.len() > 3 { ", ..." } else { "" };
         format!("read_parquet({}{more})", shown.join(", "))
     }

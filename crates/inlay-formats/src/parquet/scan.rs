@@ -5,6 +5,7 @@ use super::decode::{Column, Layout};
 use super::pages::Chunk;
 use super::select::Selection;
 use super::{ParquetFile, guarded, indexes, malformed};
+use crate::ranges::{RangeSource, Together};
 use arrow_array::RecordBatch;
 use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask};
 use inlay_types::arrow::ArrowRecords;
@@ -57,7 +58,8 @@ impl ParquetScan {
         for (file, row_group) in row_groups {
             let group = files[file].metadata.metadata().row_group(row_group);
             let rows = usize::try_from(group.num_rows()).unwrap_or(0);
-            let is_cut = rows >= 2 * MORSEL_ROWS;
+            // Parts would each ask a server for the same pages.
+            let is_cut = rows >= 2 * MORSEL_ROWS && !files[file].bytes.is_remote();
             // A damaged file may say that it has any number of rows.
             let step = if is_cut { MORSEL_ROWS.max(rows / PARTS_MAX) } else { rows.max(1) };
             let part = |from| Part { file, row_group, rows: from..rows.min(from + step), is_cut };
@@ -109,6 +111,42 @@ enum Reading {
     Numbered(i64),
 }
 
+/// Where the columns of a row group are read from. Of a remote file, those of the filters come together, and so do the others
+/// when the first of them is wanted.
+struct Sources {
+    filtered: Vec<usize>,
+    filters: Arc<dyn RangeSource>,
+    others: Arc<dyn RangeSource>,
+}
+
+impl Sources {
+    fn of(file: &ParquetFile, number: usize, roots: &[usize], request: &ScanRequest) -> Self {
+        let filtered: Vec<usize> = request.filters.iter().map(|filter| filter.column).collect();
+        if !file.bytes.is_remote() {
+            let (filters, others) = (Arc::clone(&file.bytes), Arc::clone(&file.bytes));
+            return Self { filtered, filters, others };
+        }
+        let group = file.metadata.metadata().row_group(number);
+        let schema = file.metadata.parquet_schema();
+        let together = |is_wanted: &dyn Fn(&usize) -> bool| {
+            let columns = group.columns().iter().enumerate();
+            let wanted = columns.filter(|(leaf, _)| {
+                let root = schema.get_column_root_idx(*leaf);
+                roots.contains(&root) && is_wanted(&root)
+            });
+            let ranges = wanted.filter_map(|(_, column)| Chunk::range_at_once(file.bytes.as_ref(), column));
+            Together::over(&file.bytes, ranges.collect())
+        };
+        let filters = together(&|root| filtered.contains(root));
+        let others = together(&|root| !filtered.contains(root));
+        Self { filtered, filters, others }
+    }
+
+    fn of_column(&self, root: usize) -> &Arc<dyn RangeSource> {
+        if self.filtered.contains(&root) { &self.filters } else { &self.others }
+    }
+}
+
 struct RowGroupTask {
     path: String,
     names: Vec<String>,
@@ -142,6 +180,7 @@ impl RowGroupTask {
         let mut roots = request.columns.clone();
         roots.sort_unstable();
         roots.dedup();
+        let sources = Sources::of(file, number, &roots, request);
         let mut readings = Vec::with_capacity(roots.len());
         let mut arrow_roots = Vec::new();
         let mut size = 0;
@@ -160,10 +199,10 @@ impl RowGroupTask {
                 continue;
             };
             let chunk = group.column(leaf);
-            size += if part.is_cut { 0 } else { Chunk::size_at_once(chunk) }
+            size += if part.is_cut { 0 } else { Chunk::size_at_once(file.bytes.as_ref(), chunk) }
                 + u64::try_from(chunk.uncompressed_size()).unwrap_or(0).min(PAGES_SIZE);
             let ty = columns[root].ty.clone();
-            let column = Column::open(&file.bytes, group, leaf, layout, ty, !part.is_cut)
+            let column = Column::open(sources.of_column(root), group, leaf, layout, ty, !part.is_cut)
                 .map_err(|message| malformed(&file.path, message))?;
             readings.push(Reading::Decoded(Box::new(column)));
         }
@@ -178,7 +217,7 @@ impl RowGroupTask {
         let reservation = request.budget.reserve(size)?;
         let by_arrow = match arrow_roots.is_empty() {
             true => None,
-            false => Some(ByArrow::open(file, part, arrow_roots)?),
+            false => Some(ByArrow::open(file, &sources.others, part, arrow_roots)?),
         };
         let position = |column: usize| roots.binary_search(&column).ok();
         let filters = request.filters.iter();
@@ -317,11 +356,16 @@ struct ByArrow {
 }
 
 impl ByArrow {
-    fn open(file: &ParquetFile, part: &Part, roots: Vec<usize>) -> Result<Self> {
+    fn open(
+        file: &ParquetFile,
+        source: &Arc<dyn RangeSource>,
+        part: &Part,
+        roots: Vec<usize>,
+    ) -> Result<Self> {
         let metadata = file.metadata.clone();
         let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
         let rows = vec![RowSelector::skip(part.rows.start), RowSelector::select(part.rows.len())];
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(Chunk::file(&file.bytes), metadata)
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(Chunk::file(source), metadata)
             .with_row_groups(vec![part.row_group])
             .with_row_selection(RowSelection::from(rows))
             .with_projection(mask)

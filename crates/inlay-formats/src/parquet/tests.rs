@@ -1,7 +1,7 @@
 //! What is written reads back; row groups are skipped; damaged files are errors.
 
 use super::*;
-use crate::write::write_parquet;
+use crate::write::tests::written;
 use inlay_storage::{Cmp, SegmentPredicate};
 use inlay_types::{Batch, Interrupt, LogicalType, MemoryBudget, VECTOR_SIZE, Vector};
 
@@ -77,7 +77,7 @@ fn what_is_written_reads_back() {
             ("compression".to_string(), Value::Varchar(codec.to_string())),
             ("row_group_size".to_string(), Value::Integer(3000)),
         ];
-        assert_eq!(write_parquet(&path, &names, &batch.types(), parts.clone(), &options), Ok(10_000));
+        assert_eq!(written(&path, &names, &batch.types(), parts.clone(), &options), Ok(10_000));
         let source = ReadParquet::new("read_parquet", &Arc::default())
             .bind(&[Value::Varchar(path.clone())], &[])
             .unwrap();
@@ -106,7 +106,7 @@ fn what_is_written_reads_back() {
 fn damaged_files_are_errors() {
     let (names, batch) = sample(500);
     let path = path("damaged");
-    write_parquet(&path, &names, &batch.types(), [Ok(batch.clone())].into_iter(), &[]).unwrap();
+    written(&path, &names, &batch.types(), [Ok(batch.clone())].into_iter(), &[]).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let read = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
@@ -152,10 +152,10 @@ fn filters_behind_nested_columns_read_their_own_statistics() {
     ];
     let batch = Batch::new(columns, 10);
     let (path, names) = (path("nested"), ["s".to_string(), "x".to_string()]);
-    if write_parquet(&path, &names, &batch.types(), [Ok(batch.clone())].into_iter(), &[]).is_err() {
+    if written(&path, &names, &batch.types(), [Ok(batch.clone())].into_iter(), &[]).is_err() {
         return;
     }
-    let source = ParquetSource::open(vec![path.clone()]).unwrap();
+    let source = ParquetSource::open_with(&Arc::default(), vec![path.clone()], &Options::default()).unwrap();
     let predicate = SegmentPredicate::Compare(Cmp::Eq, Value::Integer(5));
     let found = rows(&source, vec![1], vec![SourceFilter { column: 1, predicate }]).unwrap();
     assert_eq!(found.len(), 10);
@@ -167,7 +167,7 @@ fn footers_are_rows() {
     let (names, batch) = sample(300);
     let path = path("about");
     let options = [("row_group_size".to_string(), Value::Integer(100))];
-    write_parquet(&path, &names, &batch.types(), [Ok(batch.clone())].into_iter(), &options).unwrap();
+    written(&path, &names, &batch.types(), [Ok(batch.clone())].into_iter(), &options).unwrap();
     let read = |about: about::About, columns: Vec<usize>| {
         let function = about::AboutParquet::new(about, &Arc::default());
         let source = function.bind(&[Value::Varchar(path.clone())], &[]).unwrap();

@@ -1,6 +1,6 @@
 //! Files of Arrow's own format from batches: with a footer (`.arrow`, `.feather`), or streams (`.arrows`).
 
-use super::{FileWriter, Target};
+use super::{Destination, FileWriter, Target};
 use crate::option_text::{integer, text, unknown_option};
 use crate::parquet::bridge;
 use arrow_array::RecordBatch;
@@ -51,13 +51,7 @@ pub(super) struct ArrowWriter {
 }
 
 impl ArrowWriter {
-    pub(super) fn open(
-        path: &str,
-        names: &[String],
-        types: &[LogicalType],
-        options: &[(String, Value)],
-        is_stream: bool,
-    ) -> Result<Self> {
+    pub(super) fn open(to: &Destination<'_>, options: &[(String, Value)], is_stream: bool) -> Result<Self> {
         let (mut compression, mut batch_rows) = (None, BATCH_ROWS);
         for (name, value) in options {
             match name.as_str() {
@@ -77,9 +71,9 @@ impl ArrowWriter {
                 }
             }
         }
-        let exporter = Exporter::new(names, types);
+        let exporter = Exporter::new(to.names, to.types);
         let schema = bridge::schema_of(exporter.schema())?;
-        let (target, file) = Target::create(path)?;
+        let (target, file) = Target::create(to)?;
         let failed = |error: ArrowError| failure(&target, &error);
         let options = IpcWriteOptions::default().try_with_compression(compression).map_err(failed)?;
         let file = BufWriter::new(file);
@@ -90,7 +84,7 @@ impl ArrowWriter {
             let writer = arrow_ipc::writer::FileWriter::try_new_with_options(file, &schema, options);
             Writer::File(Box::new(writer.map_err(failed)?))
         };
-        let open = builders(types);
+        let open = builders(to.types);
         Ok(Self { target, writer, exporter, open, open_rows: 0, batch_rows, rows: 0 })
     }
 

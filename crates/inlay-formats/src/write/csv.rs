@@ -1,7 +1,7 @@
 //! CSV files from batches. Fields are quoted when they hold a delimiter, a quote, a line break, or the NULL text.
 
 use super::packed::{Output, Packing};
-use super::{FileWriter, Target};
+use super::{Destination, FileWriter, Target};
 use crate::option_text::{boolean, list, text, unknown_option};
 use inlay_catalog::near_names;
 use inlay_kernels::registry::{ArgType, ResolveOptions, resolve_scalar};
@@ -192,19 +192,14 @@ fn character(name: &str, value: &Value) -> Result<char> {
 }
 
 impl CsvWriter {
-    pub(super) fn open(
-        path: &str,
-        names: &[String],
-        types: &[LogicalType],
-        options: &[(String, Value)],
-    ) -> Result<Self> {
-        let mut packing = Packing::of_path(path);
-        let rules = Rules::read(options, names, &mut packing)?;
-        let (target, file) = Target::create(path)?;
+    pub(super) fn open(to: &Destination<'_>, options: &[(String, Value)]) -> Result<Self> {
+        let mut packing = Packing::of_path(to.path);
+        let rules = Rules::read(options, to.names, &mut packing)?;
+        let (target, file) = Target::create(to)?;
         let file = packing.output(file, &target)?;
         let mut text = rules.prefix.clone();
         if rules.header {
-            for (index, name) in names.iter().enumerate() {
+            for (index, name) in to.names.iter().enumerate() {
                 if index > 0 {
                     text.push(rules.delimiter);
                 }
@@ -212,7 +207,7 @@ impl CsvWriter {
             }
             text.push_str(rules.newline);
         }
-        Ok(Self { target, file, types: types.to_vec(), rules, text, rows: 0 })
+        Ok(Self { target, file, types: to.types.to_vec(), rules, text, rows: 0 })
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -283,7 +278,7 @@ fn write_value(out: &mut String, column: &Vector, row: usize) {
 
 #[cfg(test)]
 mod tests {
-    use crate::write::{open_writer, write_csv};
+    use crate::write::tests::{opened, written};
     use inlay_types::{Batch, Error, LogicalType, Value, Vector};
 
     #[test]
@@ -299,15 +294,15 @@ mod tests {
         let amounts = Vector::from_sql_values(LogicalType::decimal(9, 2), &amounts);
         let batch = Batch::new(vec![words.unwrap(), amounts.unwrap()], 4);
         let (names, types) = (["w".to_string(), "a".to_string()], batch.types());
-        assert_eq!(write_csv(path, &names, &types, [Ok(batch.clone())].into_iter(), &[]), Ok(4));
-        let written = std::fs::read_to_string(path).unwrap();
-        assert_eq!(written, "w,a\nplain,2.50\n,-0.05\n\"\",0.00\n\"a,\"\"b\"\"\nc\",1.00\n");
+        assert_eq!(written(path, &names, &types, [Ok(batch.clone())].into_iter(), &[]), Ok(4));
+        let text_of_file = std::fs::read_to_string(path).unwrap();
+        assert_eq!(text_of_file, "w,a\nplain,2.50\n,-0.05\n\"\",0.00\n\"a,\"\"b\"\"\nc\",1.00\n");
 
         let failing = [Ok(batch), Err(Error::Interrupted)];
-        assert_eq!(write_csv(path, &names, &types, failing.into_iter(), &[]), Err(Error::Interrupted));
-        assert_eq!(std::fs::read_to_string(path).unwrap(), written);
+        assert_eq!(written(path, &names, &types, failing.into_iter(), &[]), Err(Error::Interrupted));
+        assert_eq!(std::fs::read_to_string(path).unwrap(), text_of_file);
         std::fs::remove_file(path).unwrap();
-        assert!(open_writer("/nowhere/x.csv", &names, &types, &[]).is_err());
-        assert!(open_writer(path, &names, &types, &[("format".into(), text("xml"))]).is_err());
+        assert!(opened("/nowhere/x.csv", &names, &types, &[]).is_err());
+        assert!(opened(path, &names, &types, &[("format".into(), text("xml"))]).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! JSON files from batches: an object per line, or one array of them.
 
 use super::packed::{Output, Packing};
-use super::{FileWriter, Target};
+use super::{Destination, FileWriter, Target};
 use crate::option_text::{boolean, unknown_option};
 use inlay_kernels::documents::write_object;
 use inlay_types::{Batch, LogicalType, Result, Value};
@@ -22,13 +22,8 @@ pub(super) struct JsonWriter {
 }
 
 impl JsonWriter {
-    pub(super) fn open(
-        path: &str,
-        names: &[String],
-        types: &[LogicalType],
-        options: &[(String, Value)],
-    ) -> Result<Self> {
-        let (mut array, mut packing) = (false, Packing::of_path(path));
+    pub(super) fn open(to: &Destination<'_>, options: &[(String, Value)]) -> Result<Self> {
+        let (mut array, mut packing) = (false, Packing::of_path(to.path));
         for (name, value) in options {
             match name.as_str() {
                 "array" => array = boolean(name, value)?,
@@ -39,10 +34,10 @@ impl JsonWriter {
                 }
             }
         }
-        let (target, file) = Target::create(path)?;
+        let (target, file) = Target::create(to)?;
         let file = packing.output(file, &target)?;
         let text = if array { "[\n\t".to_string() } else { String::new() };
-        let (names, types) = (names.to_vec(), types.to_vec());
+        let (names, types) = (to.names.to_vec(), to.types.to_vec());
         Ok(Self { target, file, names, types, array, text, rows: 0 })
     }
 

@@ -11,10 +11,13 @@ mod parquet;
 mod partition;
 mod xlsx;
 
+use crate::files::{Files, is_url};
 use crate::input::unpacked_name;
+use crate::remote;
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Takes the rows of a result, in order.
 pub trait FileWriter: Send {
@@ -24,37 +27,45 @@ pub trait FileWriter: Send {
     fn finish(self: Box<Self>) -> Result<u64>;
 }
 
-/// Opens a writer for columns of these names and types. The option `format` (`csv`, `json`, `parquet`, `arrow` or `xlsx`) decides;
-/// without it the file's extension. Options have lower-case names.
-pub fn open_writer(
-    path: &str,
-    names: &[String],
-    types: &[LogicalType],
-    options: &[(String, Value)],
-) -> Result<Box<dyn FileWriter>> {
+/// What a writer is opened for: a file, and the names and types of its columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Destination<'a> {
+    /// How files are reached.
+    pub files: &'a Arc<Files>,
+    /// The file.
+    pub path: &'a str,
+    /// Names of the columns.
+    pub names: &'a [String],
+    /// Their types.
+    pub types: &'a [LogicalType],
+}
+
+/// Opens a writer. The option `format` (`csv`, `json`, `parquet`, `arrow` or `xlsx`) decides; without it the file's extension.
+/// Options have lower-case names.
+pub fn open_writer(to: &Destination<'_>, options: &[(String, Value)]) -> Result<Box<dyn FileWriter>> {
     let given = options.iter().find(|(name, _)| name == "format").and_then(|(_, value)| value.as_str());
-    let extension = Path::new(unpacked_name(path)).extension().and_then(|e| e.to_str()).unwrap_or("csv");
+    let extension = Path::new(unpacked_name(to.path)).extension().and_then(|e| e.to_str()).unwrap_or("csv");
     let others: Vec<(String, Value)> = options.iter().filter(|(name, _)| name != "format").cloned().collect();
     let format = given.unwrap_or(extension).to_ascii_lowercase();
-    if let Some(writer) =
-        partition::PartitionWriter::open(path, &format_name(&format), names, types, &others)?
-    {
+    if let Some(writer) = partition::PartitionWriter::open(to, &format_name(&format), &others)? {
         return Ok(Box::new(writer));
     }
-    match format.as_str() {
+    Ok(match format.as_str() {
         "arrow" | "feather" | "ipc" | "arrows" => {
-            Ok(Box::new(arrow::ArrowWriter::open(path, names, types, &others, format == "arrows")?))
+            Box::new(arrow::ArrowWriter::open(to, &others, format == "arrows")?)
         }
-        "parquet" | "pq" => Ok(Box::new(parquet::ParquetWriter::open(path, names, types, &others)?)),
-        "xlsx" => Ok(Box::new(xlsx::ExcelWriter::open(path, names, types, &others)?)),
-        "json" | "ndjson" | "jsonl" => Ok(Box::new(json::JsonWriter::open(path, names, types, &others)?)),
-        "csv" | "tsv" | "tbl" | "txt" => Ok(Box::new(csv::CsvWriter::open(path, names, types, &others)?)),
-        _ if given.is_none() => Ok(Box::new(csv::CsvWriter::open(path, names, types, &others)?)),
-        other => Err(Error::Unsupported {
-            feature: format!("writing the format {other}"),
-            alternative: Some("use FORMAT csv, json, parquet, arrow or xlsx".to_string()),
-        }),
-    }
+        "parquet" | "pq" => Box::new(parquet::ParquetWriter::open(to, &others)?),
+        "xlsx" => Box::new(xlsx::ExcelWriter::open(to, &others)?),
+        "json" | "ndjson" | "jsonl" => Box::new(json::JsonWriter::open(to, &others)?),
+        "csv" | "tsv" | "tbl" | "txt" => Box::new(csv::CsvWriter::open(to, &others)?),
+        _ if given.is_none() => Box::new(csv::CsvWriter::open(to, &others)?),
+        other => {
+            return Err(Error::Unsupported {
+                feature: format!("writing the format {other}"),
+                alternative: Some("use FORMAT csv, json, parquet, arrow or xlsx".to_string()),
+            });
+        }
+    })
 }
 
 /// The format whose files these are; CSV where nothing says.
@@ -70,69 +81,78 @@ fn format_name(format: &str) -> String {
     .to_string()
 }
 
-/// Writes all batches to a CSV file; returns the number of rows.
-pub fn write_csv(
-    path: &str,
-    names: &[String],
-    types: &[LogicalType],
-    batches: impl Iterator<Item = Result<Batch>>,
-    options: &[(String, Value)],
-) -> Result<u64> {
-    write_all(Box::new(csv::CsvWriter::open(path, names, types, options)?), batches)
-}
-
-/// Writes all batches to a Parquet file; returns the number of rows.
-pub fn write_parquet(
-    path: &str,
-    names: &[String],
-    types: &[LogicalType],
-    batches: impl Iterator<Item = Result<Batch>>,
-    options: &[(String, Value)],
-) -> Result<u64> {
-    write_all(Box::new(parquet::ParquetWriter::open(path, names, types, options)?), batches)
-}
-
-fn write_all(mut writer: Box<dyn FileWriter>, batches: impl Iterator<Item = Result<Batch>>) -> Result<u64> {
-    for batch in batches {
-        writer.write(&batch?)?;
-    }
-    writer.finish()
-}
-
 /// A file that appears under its name only when it is complete, and is removed otherwise. What is there and is no file, as
-/// `/dev/stdout` or a pipe, is written to as it is.
+/// `/dev/stdout` or a pipe, is written to as it is; a file for a bucket is written to disk and sent when it is complete.
 #[derive(Debug)]
 struct Target {
-    path: PathBuf,
-    temporary: PathBuf,
-    done: bool,
+    path: String,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Stream,
+    /// The file that takes the target's place.
+    Beside(Temporary),
+    Bucket(Arc<Files>, File),
+}
+
+/// A file that is removed, unless it was renamed.
+#[derive(Debug)]
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // The file is of no use; that it stays behind is all that can go wrong.
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 impl Target {
-    fn create(path: &str) -> Result<(Self, File)> {
-        let path = PathBuf::from(path);
+    fn create(to: &Destination<'_>) -> Result<(Self, File)> {
+        let shown = to.path.to_string();
+        if is_url(to.path) {
+            return Self::remote(to);
+        }
+        let path = Path::new(to.path);
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-        // Two threads may write a file of this name at once.
-        let thread = format!("{:?}", std::thread::current().id());
-        let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
-        let temporary = path.with_file_name(format!(".{name}.{}.{thread}.part", std::process::id()));
-        let shown = path.to_string_lossy();
         if name.is_empty() || path.is_dir() {
             let error = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a folder, not a file");
             return Err(Error::io("cannot write", shown, &error));
         }
-        let is_stream = std::fs::metadata(&path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        let is_stream = std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
         if is_stream || path.starts_with("/dev") {
-            let file = File::options().append(true).open(&path);
-            let file = file.map_err(|e| Error::io("cannot write", shown, &e))?;
-            return Ok((Self { path, temporary: PathBuf::new(), done: true }, file));
+            let file = File::options().append(true).open(path);
+            let file = file.map_err(|e| Error::io("cannot write", &*shown, &e))?;
+            return Ok((Self { path: shown, place: Place::Stream }, file));
         }
-        let file = File::create(&temporary).map_err(|e| Error::io("cannot write", shown, &e))?;
-        Ok((Self { path, temporary, done: false }, file))
+        // Two threads may write a file of this name at once.
+        let thread = format!("{:?}", std::thread::current().id());
+        let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
+        let temporary = path.with_file_name(format!(".{name}.{}.{thread}.part", std::process::id()));
+        let file = File::create(&temporary).map_err(|e| Error::io("cannot write", &*shown, &e))?;
+        Ok((Self { path: shown, place: Place::Beside(Temporary(temporary)) }, file))
+    }
+
+    fn remote(to: &Destination<'_>) -> Result<(Self, File)> {
+        if !remote::is_bucket(to.path) {
+            return Err(Error::Unsupported {
+                feature: "writing to a web address".to_string(),
+                alternative: Some("write to s3:// or to a file".to_string()),
+            });
+        }
+        if to.path.ends_with('/') {
+            let error = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a folder, not a file");
+            return Err(Error::io("cannot write", to.path, &error));
+        }
+        let failed = |error: std::io::Error| Error::io("cannot write", to.path, &error);
+        let file = to.files.temporary()?;
+        let written = file.try_clone().map_err(failed)?;
+        Ok((Self { path: to.path.to_string(), place: Place::Bucket(Arc::clone(to.files), file) }, written))
     }
 
     fn error(&self, error: &std::io::Error) -> Error {
-        Error::io("cannot write", self.path.to_string_lossy(), error)
+        Error::io("cannot write", &*self.path, error)
     }
 
     /// An error of a crate that writes: that of the system beneath it, if there is one.
@@ -148,24 +168,47 @@ impl Target {
     }
 
     fn refusal(&self, message: String) -> Error {
-        Error::Io { action: "cannot write", path: self.path.to_string_lossy().into_owned(), message }
+        Error::Io { action: "cannot write", path: self.path.clone(), message }
     }
 
-    fn publish(mut self) -> Result<()> {
-        if self.done {
-            return Ok(());
+    /// Puts the file, which is complete and closed, in its place.
+    fn publish(self) -> Result<()> {
+        match &self.place {
+            Place::Stream => Ok(()),
+            Place::Beside(temporary) => {
+                std::fs::rename(&temporary.0, &self.path).map_err(|error| self.error(&error))
+            }
+            Place::Bucket(files, file) => remote::upload(files, &self.path, file),
         }
-        std::fs::rename(&self.temporary, &self.path).map_err(|e| self.error(&e))?;
-        self.done = true;
-        Ok(())
     }
 }
 
-impl Drop for Target {
-    fn drop(&mut self) {
-        if !self.done {
-            // The file is of no use; that it stays behind is all that can go wrong.
-            let _ = std::fs::remove_file(&self.temporary);
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A writer of a file on disk.
+    pub(crate) fn opened(
+        path: &str,
+        names: &[String],
+        types: &[LogicalType],
+        options: &[(String, Value)],
+    ) -> Result<Box<dyn FileWriter>> {
+        open_writer(&Destination { files: &Arc::default(), path, names, types }, options)
+    }
+
+    /// Writes all batches; returns the number of rows.
+    pub(crate) fn written(
+        path: &str,
+        names: &[String],
+        types: &[LogicalType],
+        batches: impl Iterator<Item = Result<Batch>>,
+        options: &[(String, Value)],
+    ) -> Result<u64> {
+        let mut writer = opened(path, names, types, options)?;
+        for batch in batches {
+            writer.write(&batch?)?;
         }
+        writer.finish()
     }
 }

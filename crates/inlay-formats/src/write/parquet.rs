@@ -3,7 +3,7 @@
 //! UUID and JSON columns are written with their logical types, and statistics with every page and row group; Bloom filters
 //! are asked for.
 
-use super::{FileWriter, Target};
+use super::{Destination, FileWriter, Target};
 use crate::option_text::{boolean, integer, text, unknown_option};
 use crate::parquet::bridge;
 use arrow_array::builder::FixedSizeBinaryBuilder;
@@ -204,22 +204,17 @@ fn uuids(vector: &Vector) -> Result<ArrayRef> {
 }
 
 impl ParquetWriter {
-    pub(super) fn open(
-        path: &str,
-        names: &[String],
-        types: &[LogicalType],
-        options: &[(String, Value)],
-    ) -> Result<Self> {
-        if let Some(index) = types.iter().position(|ty| *ty == LogicalType::Interval) {
+    pub(super) fn open(to: &Destination<'_>, options: &[(String, Value)]) -> Result<Self> {
+        if let Some(index) = to.types.iter().position(|ty| *ty == LogicalType::Interval) {
             return Err(Error::Unsupported {
-                feature: format!("column \"{}\" of type INTERVAL in a Parquet file", names[index]),
+                feature: format!("column \"{}\" of type INTERVAL in a Parquet file", to.names[index]),
                 alternative: Some("cast it to VARCHAR".to_string()),
             });
         }
         let properties = properties(options)?;
-        let exporter = Exporter::new(names, types);
-        let schema = Arc::new(extended(&bridge::schema_of(exporter.schema())?, types));
-        let (target, file) = Target::create(path)?;
+        let exporter = Exporter::new(to.names, to.types);
+        let schema = Arc::new(extended(&bridge::schema_of(exporter.schema())?, to.types));
+        let (target, file) = Target::create(to)?;
         let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties));
         let writer = writer.map_err(|e| target.failure(&e))?;
         Ok(Self { target, writer, exporter, schema, rows: 0 })

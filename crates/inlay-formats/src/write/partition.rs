@@ -2,18 +2,22 @@
 //!
 //! Rows are kept until the last one came; then one partition after the other is written, so that only one file is open.
 
-use super::{FileWriter, open_writer};
+use super::{Destination, FileWriter, open_writer};
+use crate::files::{Files, is_url};
 use crate::option_text::{boolean, text, texts_of};
+use crate::remote;
 use inlay_catalog::near_names;
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What stands for NULL in the name of a folder.
 const NULL_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
 
 pub(super) struct PartitionWriter {
+    files: Arc<Files>,
     folder: String,
     names: Vec<String>,
     types: Vec<LogicalType>,
@@ -30,17 +34,12 @@ pub(super) struct PartitionWriter {
 
 impl PartitionWriter {
     /// A writer, if options ask for partitions.
-    pub fn open(
-        folder: &str,
-        format: &str,
-        names: &[String],
-        types: &[LogicalType],
-        options: &[(String, Value)],
-    ) -> Result<Option<Self>> {
+    pub fn open(to: &Destination<'_>, format: &str, options: &[(String, Value)]) -> Result<Option<Self>> {
         let mut writer = Self {
-            folder: folder.trim_end_matches(['/', '\\']).to_string(),
-            names: names.to_vec(),
-            types: types.to_vec(),
+            files: Arc::clone(to.files),
+            folder: to.path.trim_end_matches(['/', '\\']).to_string(),
+            names: to.names.to_vec(),
+            types: to.types.to_vec(),
             by: Vec::new(),
             keeps_columns: false,
             pattern: "data_{i}".to_string(),
@@ -53,7 +52,7 @@ impl PartitionWriter {
             match name.as_str() {
                 "partition_by" => {
                     is_asked = true;
-                    writer.by = places(&texts_of(name, value)?, names)?;
+                    writer.by = places(&texts_of(name, value)?, to.names)?;
                 }
                 "overwrite_or_ignore" => may_exist = boolean(name, value)?,
                 "overwrite" => empties = boolean(name, value)?,
@@ -65,7 +64,7 @@ impl PartitionWriter {
         if !is_asked {
             return Ok(None);
         }
-        if writer.by.is_empty() || (writer.by.len() >= names.len() && !writer.keeps_columns) {
+        if writer.by.is_empty() || (writer.by.len() >= to.names.len() && !writer.keeps_columns) {
             let message = "PARTITION_BY takes at least one column, and leaves at least one to be written; \
                            WRITE_PARTITION_COLUMNS writes those that it names, too";
             return Err(Error::invalid_argument(message));
@@ -76,6 +75,9 @@ impl PartitionWriter {
 
     /// Fails where the folder has something in it, unless that may be.
     fn prepare(&self, may_exist: bool, empties: bool) -> Result<()> {
+        if is_url(&self.folder) {
+            return self.prepare_bucket(may_exist, empties);
+        }
         let failed = |error: &std::io::Error| Error::io("cannot write", &self.folder, error);
         let is_full = match std::fs::read_dir(&self.folder) {
             Ok(mut entries) => entries.next().is_some(),
@@ -96,6 +98,29 @@ impl PartitionWriter {
         Ok(())
     }
 
+    /// As [`Self::prepare`]: a folder of a bucket is what names begin with.
+    fn prepare_bucket(&self, may_exist: bool, empties: bool) -> Result<()> {
+        if empties {
+            return Err(Error::Unsupported {
+                feature: "OVERWRITE of a folder in a bucket".to_string(),
+                alternative: Some(
+                    "remove its files, or write beside them by OVERWRITE_OR_IGNORE".to_string(),
+                ),
+            });
+        }
+        if !may_exist && remote::is_bucket(&self.folder) {
+            let anything = format!("{}/**", self.folder);
+            if !remote::list(&self.files, &anything, 1)?.is_empty() {
+                let message = format!(
+                    "folder '{}' is not empty; OVERWRITE_OR_IGNORE writes beside what is there",
+                    self.folder
+                );
+                return Err(Error::invalid_argument(message));
+            }
+        }
+        Ok(())
+    }
+
     fn write_partition(&self, key: &[Option<String>], parts: &[(usize, Vec<u32>)]) -> Result<u64> {
         let mut folder = self.folder.clone();
         for (&column, value) in self.by.iter().zip(key) {
@@ -107,7 +132,9 @@ impl PartitionWriter {
                 Some(value) => encode(value, &mut folder),
             }
         }
-        std::fs::create_dir_all(&folder).map_err(|error| Error::io("cannot write", &folder, &error))?;
+        if !is_url(&folder) {
+            std::fs::create_dir_all(&folder).map_err(|error| Error::io("cannot write", &folder, &error))?;
+        }
         let kept: Vec<usize> =
             (0..self.names.len()).filter(|column| self.keeps_columns || !self.by.contains(column)).collect();
         let names: Vec<String> = kept.iter().map(|&column| self.names[column].clone()).collect();
@@ -120,7 +147,8 @@ impl PartitionWriter {
             format!("{}0", self.pattern)
         };
         let path = format!("{folder}/{file}.{}", self.format);
-        let mut writer = open_writer(&path, &names, &types, &options)?;
+        let to = Destination { files: &self.files, path: &path, names: &names, types: &types };
+        let mut writer = open_writer(&to, &options)?;
         for (batch, rows) in parts {
             let taken = self.batches[*batch].take(rows);
             let columns = kept.iter().map(|&column| taken.column(column).clone()).collect();

@@ -3,9 +3,9 @@
 //! A workbook is made in memory and written when its last row came: Excel's files name their parts first. Numbers that an
 //! Excel number does not hold exactly are written as text, so that no digit is lost, and so are times before 1900.
 
-use super::{FileWriter, Target};
+use super::{Destination, FileWriter, Target};
 use crate::option_text::{boolean, integer, text, unknown_option};
-use inlay_types::{Batch, Error, LogicalType, Result, Value};
+use inlay_types::{Batch, Error, Result, Value};
 use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,12 +35,7 @@ pub(super) struct ExcelWriter {
 }
 
 impl ExcelWriter {
-    pub(super) fn open(
-        path: &str,
-        names: &[String],
-        types: &[LogicalType],
-        options: &[(String, Value)],
-    ) -> Result<Self> {
+    pub(super) fn open(to: &Destination<'_>, options: &[(String, Value)]) -> Result<Self> {
         let (mut header, mut sheet, mut row_limit) = (false, "Sheet1".to_string(), ROWS_MAX);
         for (name, value) in options {
             match name.as_str() {
@@ -55,28 +50,28 @@ impl ExcelWriter {
                 other => return Err(unknown_option("COPY TO an Excel file", other, &OPTIONS)),
             }
         }
-        if types.len() > COLUMNS_MAX {
-            let message = format!("an Excel sheet has at most {COLUMNS_MAX} columns, not {}", types.len());
+        if to.types.len() > COLUMNS_MAX {
+            let message = format!("an Excel sheet has at most {COLUMNS_MAX} columns, not {}", to.types.len());
             return Err(Error::invalid_argument(message));
         }
         let mut book = Workbook::new();
         book.add_worksheet().set_name(&sheet).map_err(|error| {
             Error::invalid_argument(format!("\"{sheet}\" is no name of an Excel sheet: {error}"))
         })?;
-        let (target, file) = Target::create(path)?;
+        let (target, file) = Target::create(to)?;
         let formats = ["yyyy-mm-dd", "hh:mm:ss", "yyyy-mm-dd hh:mm:ss"];
         let mut writer = Self {
             target,
             file,
             book,
             formats: formats.map(|format| Format::new().set_num_format(format)),
-            names: names.to_vec(),
+            names: to.names.to_vec(),
             row: 0,
             row_limit,
             rows: 0,
         };
         if header {
-            for (column, name) in names.iter().enumerate() {
+            for (column, name) in to.names.iter().enumerate() {
                 writer.cell(column, &Value::Varchar(name.clone()))?;
             }
             writer.row += 1;

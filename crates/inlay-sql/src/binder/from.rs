@@ -691,6 +691,9 @@ fn reader_of(name: &ObjectName) -> Option<&'static str> {
 /// The function that reads the file at a path, if its ending says; `is_path` if it cannot be anything else.
 pub(super) fn reader_of_path(path: &str, is_path: bool) -> Option<&'static str> {
     let lower = path.to_lowercase();
+    let is_web = lower.starts_with("http://") || lower.starts_with("https://");
+    // What stands behind the path of a web address says nothing of the file.
+    let lower = if is_web { lower.split(['?', '#']).next().unwrap_or_default() } else { &lower };
     let ends = |endings: &[&str]| endings.iter().any(|ending| lower.ends_with(ending));
     if ends(&[".parquet", ".parq", ".pq"]) {
         return Some("read_parquet");
@@ -702,7 +705,7 @@ pub(super) fn reader_of_path(path: &str, is_path: bool) -> Option<&'static str> 
         return Some("read_xlsx");
     }
     // Text files may be packed.
-    let plain = [".gz", ".zst"].iter().find_map(|ending| lower.strip_suffix(ending)).unwrap_or(&lower);
+    let plain = [".gz", ".zst"].iter().find_map(|ending| lower.strip_suffix(ending)).unwrap_or(lower);
     let ends = |endings: &[&str]| endings.iter().any(|ending| plain.ends_with(ending));
     if ends(&[".json", ".ndjson", ".jsonl"]) {
         Some("read_json")

@@ -97,6 +97,19 @@ impl Binder<'_> {
                 }
                 S::Nothing("ANALYZE")
             }
+            StatementKind::CreateSecret { name, options, or_replace, if_not_exists } => {
+                // Where something is wrong would be shown with the line of the statement, and that with the secret.
+                let options = self.copy_options(options).map_err(|error| error.root().clone())?;
+                S::CreateSecret {
+                    name: name.as_ref().map(|name| name.value.clone()),
+                    options,
+                    or_replace: *or_replace,
+                    if_not_exists: *if_not_exists,
+                }
+            }
+            StatementKind::DropSecret { name, if_exists } => {
+                S::DropSecret { name: name.value.clone(), if_exists: *if_exists }
+            }
             StatementKind::Load => S::Nothing("LOAD"),
             StatementKind::Vacuum { .. }
             | StatementKind::Attach { .. }

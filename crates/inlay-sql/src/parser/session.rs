@@ -139,7 +139,8 @@ impl Reader<'_> {
 
     /// `LOAD extension`, `INSTALL extension [FROM repository]`: nothing to do for what is built in.
     pub(super) fn load(&mut self) -> Result<StatementKind> {
-        const BUILT_IN: [&str; 6] = ["core_functions", "icu", "json", "parquet", "tpcds", "tpch"];
+        const BUILT_IN: [&str; 8] =
+            ["aws", "core_functions", "httpfs", "icu", "json", "parquet", "tpcds", "tpch"];
         self.parser.next_token();
         let pos = self.pos();
         let name = match &self.parser.peek_token_ref().token {
@@ -158,6 +159,62 @@ impl Reader<'_> {
         }
         let message = format!("there is no extension \"{name}\"; built in are {}", BUILT_IN.join(", "));
         Err(Error::unsupported(message).at(pos.line, pos.column, self.sql))
+    }
+
+    /// Whether a statement makes or drops a secret.
+    pub(super) fn is_about_secret(&self, keyword: &str) -> bool {
+        let at = match keyword {
+            "CREATE" if self.nth_word_is(1, "or") => 3,
+            "CREATE" | "DROP" => 1,
+            _ => return false,
+        };
+        let has_kind = ["persistent", "temporary", "temp"].iter().any(|word| self.nth_word_is(at, word));
+        self.nth_word_is(at + usize::from(has_kind), "secret")
+    }
+
+    /// `CREATE [OR REPLACE] [TEMPORARY] SECRET [IF NOT EXISTS] [name] (TYPE type, ...)`, `DROP SECRET [IF EXISTS] name`.
+    pub(super) fn secret(&mut self, keyword: &str) -> Result<StatementKind> {
+        self.parser.next_token();
+        let or_replace = self.words(&["or", "replace"]);
+        let is_persistent = self.word("persistent");
+        let _ = self.word("temporary") || self.word("temp");
+        self.expect_word("secret")?;
+        if is_persistent {
+            return Err(Error::Unsupported {
+                feature: "a secret that is stored".to_string(),
+                alternative: Some("create it after the database is opened, as by getenv".to_string()),
+            });
+        }
+        if keyword == "DROP" {
+            let if_exists = self.words(&["if", "exists"]);
+            let name = self.identifier()?;
+            if self.word("from") {
+                self.identifier()?;
+            }
+            return Ok(StatementKind::DropSecret { name, if_exists });
+        }
+        // What is wrong in the statement is not said by its text, which holds what nobody is to see.
+        self.create_secret(or_replace).map_err(|_| {
+            let message = "it is written as CREATE SECRET name (TYPE s3, KEY_ID '...', SECRET '...')";
+            Error::Syntax { message: message.to_string() }
+        })
+    }
+
+    fn create_secret(&mut self, or_replace: bool) -> Result<StatementKind> {
+        let if_not_exists = self.words(&["if", "not", "exists"]);
+        let is_named = self.parser.peek_token_ref().token != Token::LParen && !self.nth_word_is(0, "in");
+        let name = if is_named { Some(self.identifier()?) } else { None };
+        if self.word("in") {
+            self.expect_word("memory")?;
+        }
+        if self.parser.peek_token_ref().token != Token::LParen {
+            return self.syntax("(");
+        }
+        let options = self.copy_options()?;
+        if !self.at_end() {
+            return self.syntax("the end of the statement");
+        }
+        Ok(StatementKind::CreateSecret { name, options, or_replace, if_not_exists })
     }
 
     /// `ATTACH [DATABASE] [IF NOT EXISTS] 'path' [AS name] [(options)]`.

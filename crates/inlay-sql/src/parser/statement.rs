@@ -22,6 +22,10 @@ impl Reader<'_> {
             Token::LParen => "(".to_string(),
             _ => String::new(),
         };
+        if self.is_about_secret(&keyword) {
+            let kind = self.secret(&keyword)?;
+            return Ok(self.finish(kind, first_token));
+        }
         let object = self.object_statement(&keyword)?;
         if let Some(kind) = object {
             return Ok(self.finish(kind, first_token));

@@ -156,6 +156,24 @@ pub enum Statement {
         /// The value; `None` for RESET.
         value: Option<Value>,
     },
+    /// CREATE SECRET.
+    CreateSecret {
+        /// Its name; without one it is that of its type.
+        name: Option<String>,
+        /// What it says, by lower-case names.
+        options: Vec<(String, Value)>,
+        /// OR REPLACE.
+        or_replace: bool,
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+    },
+    /// DROP SECRET.
+    DropSecret {
+        /// Its name.
+        name: String,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
     /// BEGIN, START TRANSACTION.
     Begin(TransactionModes),
     /// COMMIT
@@ -664,6 +682,8 @@ impl Statement {
             Self::Rollback => "ROLLBACK",
             Self::SetTransaction { .. } => "SET TRANSACTION",
             Self::SetConstraints { .. } => "SET CONSTRAINTS",
+            Self::CreateSecret { .. } => "CREATE SECRET",
+            Self::DropSecret { .. } => "DROP SECRET",
             Self::Savepoint(_) => "SAVEPOINT",
             Self::RollbackTo(_) => "ROLLBACK TO SAVEPOINT",
             Self::Release(_) => "RELEASE SAVEPOINT",

@@ -8,8 +8,10 @@
 mod foreign;
 mod values;
 
-use inlay_catalog::{FileAccess, near_names};
+use inlay_catalog::near_names;
 use inlay_exec::TempSpace;
+use inlay_formats::files::Files;
+use inlay_formats::remote::settings::{NETWORK_SETTINGS, is_of_network};
 use inlay_kernels::zone::Zone;
 use inlay_sql::binder::{DefaultOrder, NullOrder};
 use inlay_storage::resident::Residents;
@@ -43,7 +45,23 @@ pub enum Scope {
 }
 
 /// Every setting.
-pub const SETTINGS: &[Setting] = &[
+pub const SETTINGS: &[Setting] = &{
+    let mut all = [OWN[0]; OWN.len() + NETWORK_SETTINGS.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = if at < OWN.len() {
+            OWN[at]
+        } else {
+            let (name, description) = NETWORK_SETTINGS[at - OWN.len()];
+            of_database(name, description)
+        };
+        at += 1;
+    }
+    all
+};
+
+/// Those that are not the network's.
+const OWN: &[Setting] = &[
     of_database("threads", "worker threads of a query, the calling thread among them"),
     of_database("memory_limit", "bytes that tables and queries may take, such as '2GB' or '80%'"),
     of_database(
@@ -66,6 +84,10 @@ pub const SETTINGS: &[Setting] = &[
         "directories in reach though enable_external_access is off, such as ['/data']",
     ),
     of_database("allowed_paths", "files in reach though enable_external_access is off"),
+    of_database(
+        "allow_network",
+        "whether statements may reach files behind http:// and s3://; once off it stays off",
+    ),
     of_database("lock_configuration", "whether settings are fixed; once on it stays on"),
     of_session(
         "statement_timeout",
@@ -124,7 +146,7 @@ pub struct DatabaseSettings {
     resident_limit: Mutex<Option<u64>>,
     stores: Mutex<StoreOptions>,
     temp: Mutex<Arc<TempSpace>>,
-    files: Arc<FileAccess>,
+    files: Arc<Files>,
     is_locked: AtomicBool,
 }
 
@@ -134,12 +156,12 @@ impl DatabaseSettings {
         budget.set_limit(default_memory_limit());
         let settings = Self {
             threads: AtomicUsize::new(default_threads()),
+            files: Arc::new(Files::new(budget.clone())),
             budget,
             residents,
             resident_limit: Mutex::default(),
             stores: Mutex::default(),
             temp: Mutex::default(),
-            files: Arc::default(),
             is_locked: AtomicBool::new(false),
         };
         settings.limit_residents();
@@ -161,7 +183,7 @@ impl DatabaseSettings {
     }
 
     /// Which files statements may touch.
-    pub fn files(&self) -> &Arc<FileAccess> {
+    pub fn files(&self) -> &Arc<Files> {
         &self.files
     }
 
@@ -232,6 +254,7 @@ pub fn set(
     }
     match canonical(name)? {
         own if is_of_files(own) => set_files(own, value, database)?,
+        own if is_of_network(own) => database.files.change_network(|network| network.set(own, value))?,
         "statement_timeout" => session.timeout = value.map_or(Ok(None), timeout_of)?,
         "lock_configuration" => {
             let lock = value.map_or(Ok(false), |value| boolean_of(name, value))?;
@@ -270,6 +293,7 @@ pub fn set(
             }
             let limit = Some(database.temp().limit());
             let directory = value.map_or_else(std::env::temp_dir, |value| value.to_string().into());
+            database.files.set_folder(directory.clone());
             *database.temp.lock() = Arc::new(TempSpace::new(directory, limit));
         }
         "max_temp_directory_size" => {
@@ -320,9 +344,11 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
     let own = canonical(name).ok()?;
     let list = |items: Vec<String>| Value::Varchar(format!("[{}]", items.join(", ")));
     Some(match own {
-        "enable_external_access" => Value::Boolean(database.files.is_unrestricted()),
-        "allowed_directories" => list(database.files.directories()),
-        "allowed_paths" => list(database.files.files()),
+        "enable_external_access" => Value::Boolean(database.files.access().is_unrestricted()),
+        "allowed_directories" => list(database.files.access().directories()),
+        "allowed_paths" => list(database.files.access().files()),
+        "allow_network" => Value::Boolean(database.files.allows_network()),
+        network if is_of_network(network) => return database.files.network().get(network),
         "lock_configuration" => Value::Boolean(database.is_locked.load(Ordering::Relaxed)),
         "statement_timeout" => Value::BigInt(session.timeout.map_or(0, |limit| limit.as_millis() as i64)),
         "default_order" => {
@@ -356,12 +382,25 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
 }
 
 fn is_of_files(name: &str) -> bool {
-    matches!(name, "enable_external_access" | "allowed_directories" | "allowed_paths")
+    matches!(name, "enable_external_access" | "allowed_directories" | "allowed_paths" | "allow_network")
 }
 
 /// What files statements may touch. It can be narrowed, not widened: SQL that is run later does not get out.
 fn set_files(name: &str, value: Option<&Value>, database: &DatabaseSettings) -> Result<()> {
-    let files = &database.files;
+    let files = database.files.access();
+    if name == "allow_network" {
+        let allowed = value.map_or(Ok(true), |value| boolean_of(name, value))?;
+        return match (allowed, database.files.allows_network()) {
+            (false, _) => {
+                database.files.forbid_network();
+                Ok(())
+            }
+            (true, true) => Ok(()),
+            (true, false) => Err(Error::invalid_argument(
+                "allow_network cannot be switched on again; open the database with it instead",
+            )),
+        };
+    }
     if name == "enable_external_access" {
         let enabled = value.map_or(Ok(true), |value| boolean_of(name, value))?;
         return match (enabled, files.is_unrestricted()) {

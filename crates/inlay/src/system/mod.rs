@@ -8,6 +8,7 @@ mod constraints;
 mod functions;
 mod gather;
 mod resident;
+mod secrets;
 mod storage_info;
 mod tables;
 mod types;

@@ -4,7 +4,7 @@ use super::constraints::{constraints, key_columns};
 use super::functions::functions;
 use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, type_oid};
 use super::types::{labels, types};
-use super::{Rows, SystemTable, resident};
+use super::{Rows, SystemTable, resident, secrets};
 use crate::define::text as sql;
 use crate::settings;
 use inlay_catalog::{TableSchema, bare_name};
@@ -128,6 +128,7 @@ pub(super) const TABLES: &[SystemTable] = &[
         rows: indexes,
     },
     SystemTable { name: "resident", columns: resident::COLUMNS, rows: resident::resident },
+    SystemTable { name: "secrets", columns: secrets::COLUMNS, rows: secrets::secrets },
     SystemTable {
         name: "constraints",
         columns: &[

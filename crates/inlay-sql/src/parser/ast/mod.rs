@@ -194,6 +194,18 @@ pub enum StatementKind {
     Analyze {
         table: Option<ObjectName>,
     },
+    /// `CREATE SECRET`.
+    CreateSecret {
+        name: Option<Ident>,
+        options: Vec<CopyOption>,
+        or_replace: bool,
+        if_not_exists: bool,
+    },
+    /// `DROP SECRET`.
+    DropSecret {
+        name: Ident,
+        if_exists: bool,
+    },
     /// `LOAD` and `INSTALL` of what is built in.
     Load,
     /// `VACUUM [ANALYZE] [table]`.
