@@ -29,6 +29,24 @@ from inlay._expression import (
     SQLExpression,
     StarExpression,
 )
+from inlay._functions import (
+    coalesce,
+    col,
+    count_all,
+    dense_rank,
+    first_value,
+    fn,
+    lag,
+    last_value,
+    lead,
+    lit,
+    ntile,
+    rank,
+    row_number,
+    sql_expr,
+    star,
+    when,
+)
 from inlay._inlay import Connection, __version__, _checkpoint_all, connect
 from inlay._methods import install as _install
 from inlay._relation import Relation
@@ -198,6 +216,16 @@ def arrow(arrow_object: Any = None, *, connection: Connection | None = None) -> 
     return connection.arrow() if arrow_object is None else connection.from_arrow(arrow_object)
 
 
+def description(*, connection: Connection | None = None) -> Any:
+    """Return name and type of each column of the default connection's last answer."""
+    return (connection or default_connection()).description
+
+
+def rowcount(*, connection: Connection | None = None) -> int:
+    """Return how many rows the default connection's last statement gave or changed; -1 if that is not known."""
+    return (connection or default_connection()).rowcount
+
+
 def _of_frame(name: str) -> Any:
     """Make a function of a relation's method, which is called for a data frame."""
 
@@ -316,11 +344,16 @@ __all__ = [
     "begin",
     "checkpoint",
     "close",
+    "coalesce",
+    "col",
     "commit",
     "connect",
+    "count_all",
     "cursor",
     "decimal_type",
     "default_connection",
+    "dense_rank",
+    "description",
     "df",
     "distinct",
     "dtype",
@@ -339,6 +372,8 @@ __all__ = [
     "fetchmany",
     "fetchnumpy",
     "fetchone",
+    "first_value",
+    "fn",
     "from_arrow",
     "from_csv_auto",
     "from_df",
@@ -346,11 +381,16 @@ __all__ = [
     "from_query",
     "install_extension",
     "interrupt",
+    "lag",
+    "last_value",
+    "lead",
     "limit",
     "list_type",
+    "lit",
     "load_extension",
     "load_ipython_extension",
     "map_type",
+    "ntile",
     "order",
     "paramstyle",
     "pl",
@@ -358,16 +398,21 @@ __all__ = [
     "query",
     "query_df",
     "query_progress",
+    "rank",
     "read_csv",
     "read_json",
     "read_parquet",
     "register",
     "rollback",
+    "row_number",
     "row_type",
+    "rowcount",
     "set_default_connection",
     "sql",
+    "sql_expr",
     "sqltype",
     "sqltypes",
+    "star",
     "string_type",
     "struct_type",
     "table",
@@ -381,5 +426,6 @@ __all__ = [
     "unregister",
     "values",
     "view",
+    "when",
     "write_csv",
 ]

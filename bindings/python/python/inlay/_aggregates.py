@@ -30,6 +30,38 @@ def _window(call: str, doc: str) -> Callable[..., Relation]:
     return method
 
 
+def _extreme(function: str, which: str) -> Callable[..., Relation]:
+    def method(
+        self: Aggregates,
+        arg_column: str,
+        value_column: str,
+        groups: str = "",
+        window_spec: str = "",
+        projected_columns: str = "",
+    ) -> Relation:
+        return self._call(f"{function}({arg_column}, {value_column})", groups, window_spec, projected_columns)
+
+    method.__doc__ = f"Take the value of one column where another is {which}."
+    return method
+
+
+def _neighbour(function: str, which: str) -> Callable[..., Relation]:
+    def method(
+        self: Aggregates,
+        expression: str,
+        window_spec: str,
+        offset: int = 1,
+        default_value: str = "NULL",
+        ignore_nulls: bool = False,
+        projected_columns: str = "",
+    ) -> Relation:
+        arguments = f"{expression}, {int(offset)}, {default_value}"
+        return self._in_window(function, arguments, window_spec, ignore_nulls, projected_columns)
+
+    method.__doc__ = f"Take the value of {which} row of a window."
+    return method
+
+
 class Aggregates(Query):
     """A query, and its aggregates and window functions."""
 
@@ -87,17 +119,8 @@ class Aggregates(Query):
         by = ", ".join(filter(None, [groups, expression]))
         return self._call(f"count({expression})", by, "", by)
 
-    def arg_max(
-        self, arg_column: str, value_column: str, groups: str = "", window_spec: str = "", projected_columns: str = ""
-    ) -> Relation:
-        """Take the value of one column where another is largest."""
-        return self._call(f"arg_max({arg_column}, {value_column})", groups, window_spec, projected_columns)
-
-    def arg_min(
-        self, arg_column: str, value_column: str, groups: str = "", window_spec: str = "", projected_columns: str = ""
-    ) -> Relation:
-        """Take the value of one column where another is smallest."""
-        return self._call(f"arg_min({arg_column}, {value_column})", groups, window_spec, projected_columns)
+    arg_max = _extreme("arg_max", "largest")
+    arg_min = _extreme("arg_min", "smallest")
 
     def string_agg(
         self, expression: str, sep: str = ",", groups: str = "", window_spec: str = "", projected_columns: str = ""
@@ -168,31 +191,8 @@ class Aggregates(Query):
         ignore = " IGNORE NULLS" if ignore_nulls else ""
         return self._call(f"{function}({arguments}{ignore})", "", window_spec, projected_columns)
 
-    def lag(
-        self,
-        expression: str,
-        window_spec: str,
-        offset: int = 1,
-        default_value: str = "NULL",
-        ignore_nulls: bool = False,
-        projected_columns: str = "",
-    ) -> Relation:
-        """Take the value of an earlier row of a window."""
-        arguments = f"{expression}, {int(offset)}, {default_value}"
-        return self._in_window("lag", arguments, window_spec, ignore_nulls, projected_columns)
-
-    def lead(
-        self,
-        expression: str,
-        window_spec: str,
-        offset: int = 1,
-        default_value: str = "NULL",
-        ignore_nulls: bool = False,
-        projected_columns: str = "",
-    ) -> Relation:
-        """Take the value of a later row of a window."""
-        arguments = f"{expression}, {int(offset)}, {default_value}"
-        return self._in_window("lead", arguments, window_spec, ignore_nulls, projected_columns)
+    lag = _neighbour("lag", "an earlier")
+    lead = _neighbour("lead", "a later")
 
     def describe(self) -> Relation:
         """Count, mean, standard deviation, minimum, maximum and median of each column."""

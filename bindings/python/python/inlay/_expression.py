@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from inlay._calls import Calls
 from inlay._inlay import Connection
 from inlay.exceptions import InvalidInputException
 from inlay.sqltypes import sqltype
@@ -86,7 +87,7 @@ def _bad(message: str) -> InvalidInputException:
     return error
 
 
-class Expression:
+class Expression(Calls):
     """
     An expression over the columns of a relation.
 
@@ -217,13 +218,31 @@ class Expression:
             raise _bad("otherwise() ends a CASE; CaseExpression(condition, value) begins one")
         return _case(self._branches, sql_of(value))
 
-    def over(self, partition_by: Any = None, order_by: Any = None) -> Expression:
-        """Make a window function of it."""
+    def over(
+        self,
+        partition_by: Any = None,
+        order_by: Any = None,
+        *,
+        rows: tuple[int | None, int | None] | None = None,
+        range: tuple[int | None, int | None] | None = None,
+    ) -> Expression:
+        """
+        Make a window function of it.
+
+        `rows` or `range` are the ends of the frame, counted from the current row, as ``(-2, 0)``; None is the
+        partition's end.
+        """
         parts = []
         if partition_by is not None:
             parts.append("PARTITION BY " + ", ".join(map(_column_or_sql, _each(partition_by))))
         if order_by is not None:
             parts.append("ORDER BY " + ", ".join(map(order_text, _each(order_by))))
+        if rows is not None and range is not None:
+            raise _bad("over() takes rows or range, not both")
+        frame = rows if rows is not None else range
+        if frame is not None:
+            start, end = _frame_end(frame[0], "PRECEDING"), _frame_end(frame[1], "FOLLOWING")
+            parts.append(f"{'RANGE' if rows is None else 'ROWS'} BETWEEN {start} AND {end}")
         return Expression(f"{self._sql} OVER ({' '.join(parts)})")
 
     def _binary(self, operator: str, other: Any, reflected: bool = False) -> Expression:
@@ -313,6 +332,14 @@ class Expression:
             ends = ["" if end is None else sql_of(end) for end in (key.start, key.stop)]
             return Expression(f"{self._sql}[{ends[0]}:{ends[1]}]")
         return Expression(f"{self._sql}[{sql_of(key)}]")
+
+
+def _frame_end(at: int | None, unbounded: str) -> str:
+    if at is None:
+        return f"UNBOUNDED {unbounded}"
+    if at == 0:
+        return "CURRENT ROW"
+    return f"{abs(int(at))} {'PRECEDING' if at < 0 else 'FOLLOWING'}"
 
 
 def _each(values: Any) -> Iterable[Any]:

@@ -17,10 +17,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from inlay._aggregates import Aggregates
 from inlay._expression import Expression, order_text, quote, quote_path, sql_of
 from inlay._inlay import Answer, Connection
 from inlay._query import as_list, bad, condition_text, next_number, select_item, select_items
+from inlay._reshape import Reshape
 from inlay.exceptions import CatalogException
 
 # Of DuckDB's names, `list` is an aggregate.
@@ -39,7 +39,7 @@ def _strip(sql: str) -> str:
     return sql.strip().rstrip(";").rstrip()
 
 
-class Relation(Aggregates):
+class Relation(Reshape):
     """
     A query that runs when it is read, every time. Its `repr` is a table of its rows.
 
@@ -232,7 +232,7 @@ class Relation(Aggregates):
 
     def fetchall(self) -> Rows:
         """Fetch all rows."""
-        return self._rows().fetchall()
+        return self._stream().fetchall()
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """Fetch the next row, or None. The first call runs the query; other methods give all rows all the same."""
@@ -254,18 +254,18 @@ class Relation(Aggregates):
 
     def fetchnumpy(self, decimal: str | None = None, strings: str | None = None) -> dict[str, Any]:
         """Fetch one NumPy array per column, of shape ``(n,)``, masked where NULL; see `Connection.fetchnumpy`."""
-        return self._rows().fetchnumpy(decimal, strings)
+        return self._stream().fetchnumpy(decimal, strings)
 
     def df(self, decimal: str | None = None) -> Any:
         """Fetch a pandas data frame; see `Connection.df`."""
-        return self._rows().df(decimal)
+        return self._stream().df(decimal)
 
     to_df = df
     fetchdf = df
 
     def arrow(self) -> Any:
         """Fetch a `pyarrow.Table`."""
-        return self._rows().arrow()
+        return self._stream().arrow()
 
     to_arrow_table = arrow
     fetch_arrow_table = arrow
@@ -279,7 +279,7 @@ class Relation(Aggregates):
 
     def pl(self, *, lazy: bool = False) -> Any:
         """Fetch a Polars data frame, or its `LazyFrame`."""
-        frame = self._rows().pl()
+        frame = self._stream().pl()
         return frame.lazy() if lazy else frame
 
     def torch(self, decimal: str | None = None) -> dict[str, Any]:
