@@ -1,9 +1,8 @@
 //! The Arrow PyCapsule interface, both ways: `__arrow_c_stream__`.
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 
-use crate::cursor::Remainder;
+use crate::cursor::{Remainder, Unread};
 use crate::errors::unwrapped;
-use crate::host;
 use inlay::QueryResult;
 use inlay::types::arrow::{ArrowArrayStream, Exporter, StreamReader, StringLayout};
 use pyo3::exceptions::PyRuntimeError;
@@ -28,9 +27,9 @@ pub struct ArrowStream {
 /// What a consumer wants.
 enum Rows {
     /// All rows, to keep them.
-    Whole(QueryResult),
+    Whole(Unread),
     /// One record batch of about so many rows after the other.
-    Chunks(QueryResult, Option<Box<Remainder>>, usize),
+    Chunks(Unread, usize),
 }
 
 impl ArrowStream {
@@ -51,32 +50,25 @@ impl ArrowStream {
         let _ = requested_schema;
         // Memory goes back while the rows are converted.
         match self.rows.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(Rows::Whole(result)) => export_all(py, result, self.strings),
-            Some(Rows::Chunks(first, rest, rows)) => {
-                export_chunks(py, first, rest.map(|rest| *rest), self.strings, rows)
-            }
+            Some(Rows::Whole(rows)) => export_all(py, rows, self.strings),
+            Some(Rows::Chunks(rows, chunk_rows)) => export_chunks(py, rows, self.strings, chunk_rows),
             None => Err(PyRuntimeError::new_err("these rows were handed out already")),
         }
     }
 }
 
 /// The rows as a stream in a capsule; each record batch is computed and converted when it is asked for.
-pub fn export(
-    py: Python<'_>,
-    first: QueryResult,
-    rest: Option<Remainder>,
-    strings: StringLayout,
-) -> PyResult<Bound<'_, PyCapsule>> {
-    export_chunks(py, first, rest, strings, CHUNK_ROWS)
+pub fn export(py: Python<'_>, rows: Unread, strings: StringLayout) -> PyResult<Bound<'_, PyCapsule>> {
+    export_chunks(py, rows, strings, CHUNK_ROWS)
 }
 
 fn export_chunks(
     py: Python<'_>,
-    first: QueryResult,
-    rest: Option<Remainder>,
+    rows: Unread,
     strings: StringLayout,
     chunk_rows: usize,
 ) -> PyResult<Bound<'_, PyCapsule>> {
+    let Unread { first, rest } = rows;
     let exporter = Exporter::new(first.names(), first.types()).with_strings(strings);
     let connection = rest.as_ref().map(Remainder::connection);
     let arrays = inlay::arrow_arrays(first, rest.map(Remainder::into_rest), &exporter, chunk_rows);
@@ -87,9 +79,9 @@ fn export_chunks(
 }
 
 /// The rows as a stream in a capsule, all of them converted now by all workers.
-fn export_all(py: Python<'_>, result: QueryResult, strings: StringLayout) -> PyResult<Bound<'_, PyCapsule>> {
-    let exporter = Exporter::new(result.names(), result.types()).with_strings(strings);
-    let arrays = host::converting(py, result, |result| result.into_arrow_arrays(&exporter, CHUNK_ROWS))?;
+fn export_all(py: Python<'_>, rows: Unread, strings: StringLayout) -> PyResult<Bound<'_, PyCapsule>> {
+    let exporter = Exporter::new(rows.first.names(), rows.first.types()).with_strings(strings);
+    let arrays = rows.delivered(py, |delivery| delivery.into_arrow_arrays(&exporter, CHUNK_ROWS))?;
     PyCapsule::new_with_value(py, exporter.stream_arrays(arrays.into_iter().map(Ok)), STREAM)
 }
 
@@ -105,32 +97,30 @@ pub fn import(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<StreamReade
 }
 
 /// A `pyarrow.Table`; strings as `string`, because few of pyarrow's functions take views.
-pub fn table<'py>(py: Python<'py>, result: QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(result), StringLayout::Utf8))?;
+pub fn table<'py>(py: Python<'py>, rows: Unread) -> PyResult<Bound<'py, PyAny>> {
+    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(rows), StringLayout::Utf8))?;
     py.import("pyarrow")?.getattr("table")?.call1((stream,))
 }
 
 /// The only column of a result, of texts, as a `pyarrow.ChunkedArray` of `large_string`, which pandas holds texts in.
 pub fn large_texts<'py>(py: Python<'py>, column: QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(column), StringLayout::LargeUtf8))?;
+    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(column.into()), StringLayout::LargeUtf8))?;
     py.import("pyarrow")?.getattr("table")?.call1((stream,))?.call_method1("column", (0,))
 }
 
 /// A `pyarrow.RecordBatchReader`.
 pub fn reader<'py>(
     py: Python<'py>,
-    first: QueryResult,
-    rest: Option<Remainder>,
+    rows: Unread,
     rows_per_batch: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let rows = rows_per_batch.unwrap_or(CHUNK_ROWS).max(1);
-    let stream =
-        Bound::new(py, ArrowStream::new(Rows::Chunks(first, rest.map(Box::new), rows), StringLayout::Utf8))?;
+    let rows = Rows::Chunks(rows, rows_per_batch.unwrap_or(CHUNK_ROWS).max(1));
+    let stream = Bound::new(py, ArrowStream::new(rows, StringLayout::Utf8))?;
     py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (stream,))
 }
 
 /// A `polars.DataFrame`.
-pub fn polars<'py>(py: Python<'py>, result: QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(result), StringLayout::View))?;
+pub fn polars<'py>(py: Python<'py>, rows: Unread) -> PyResult<Bound<'py, PyAny>> {
+    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(rows), StringLayout::View))?;
     py.import("polars")?.getattr("DataFrame")?.call1((stream,))
 }

@@ -1,7 +1,7 @@
 //! `inlay.connect` and `inlay.Connection`.
 
 use crate::arrow;
-use crate::cursor::{self, Cursor, Remainder};
+use crate::cursor::{self, Cursor, Remainder, Unread};
 use crate::errors::{exception, misuse, unwrapped};
 use crate::host::{self, PythonHost, hosted};
 use crate::literal::literal;
@@ -80,8 +80,8 @@ impl Connection {
         }
     }
 
-    fn all(&self, py: Python<'_>) -> PyResult<QueryResult> {
-        self.cursor_of_last(py)?.take_all(py)
+    fn unread(&self, py: Python<'_>) -> PyResult<Unread> {
+        Ok(self.cursor_of_last(py)?.take(py))
     }
 
     fn run(&self, py: Python<'_>, query: &str, parameters: &Parameters) -> PyResult<QueryResult> {
@@ -245,17 +245,17 @@ impl Connection {
         strings: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let cursor = self.cursor_of_last(py)?;
-        cursor::arrays(py, cursor.take_all(py)?, cursor.zone(), decimal, strings)
+        cursor::arrays(py, cursor.take(py), cursor.zone(), decimal, strings)
     }
 
     #[pyo3(signature = (decimal = None))]
     fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         let cursor = self.cursor_of_last(py)?;
-        cursor::data_frame(py, cursor.take_all(py)?, cursor.zone(), decimal)
+        cursor::data_frame(py, cursor.take(py), cursor.zone(), decimal)
     }
 
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::table(py, self.all(py)?)
+        arrow::table(py, self.unread(py)?)
     }
 
     fn fetch_arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -268,12 +268,11 @@ impl Connection {
         py: Python<'py>,
         rows_per_batch: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (first, rest) = self.cursor_of_last(py)?.take(py);
-        arrow::reader(py, first, rest, rows_per_batch)
+        arrow::reader(py, self.unread(py)?, rows_per_batch)
     }
 
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::polars(py, self.all(py)?)
+        arrow::polars(py, self.unread(py)?)
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -283,8 +282,7 @@ impl Connection {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let (first, rest) = self.cursor_of_last(py)?.take(py);
-        arrow::export(py, first, rest, StringLayout::View)
+        arrow::export(py, self.unread(py)?, StringLayout::View)
     }
 
     #[getter]

@@ -1,12 +1,13 @@
 //! One result and how far its rows were fetched.
 
+use crate::allocator::release_free_memory;
 use crate::arrow;
 use crate::errors::unwrapped;
 use crate::host::{self, PythonHost, hosted};
 use crate::numpy::{self, Decimals, Delivered, Strings, Wanted};
 use crate::rows::{self, DictionaryCache, Zone};
 use inlay::types::{Batch, LogicalType};
-use inlay::{HostForm, QueryResult, Rest, ResultKind};
+use inlay::{Delivery, HostForm, QueryResult, Rest, ResultKind};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -35,6 +36,36 @@ struct State {
     caches: Vec<DictionaryCache>,
 }
 
+/// Rows that were not fetched yet: those that are there, and those behind them.
+pub struct Unread {
+    pub first: QueryResult,
+    pub rest: Option<Remainder>,
+}
+
+impl From<QueryResult> for Unread {
+    fn from(first: QueryResult) -> Self {
+        Self { first, rest: None }
+    }
+}
+
+impl Unread {
+    /// Brings all rows into the host's memory without the GIL; Ctrl-C ends it.
+    pub fn delivered<T: Send>(
+        self,
+        py: Python<'_>,
+        work: impl FnOnce(Delivery) -> inlay::Result<T> + Send,
+    ) -> PyResult<T> {
+        let Self { first, rest } = self;
+        let host = match &rest {
+            Some(rest) => PythonHost::new(&rest.connection, Vec::new()),
+            None => PythonHost::watching(),
+        };
+        // The connection keeps the database open.
+        let (rest, _connection) = rest.map(|Remainder { rest, connection }| (rest, connection)).unzip();
+        hosted(py, &host, |host| work(Delivery::new(first, rest, host, release_free_memory)))
+    }
+}
+
 /// Rows of a result that are computed when they are fetched.
 pub struct Remainder {
     rest: Rest,
@@ -50,11 +81,6 @@ impl Remainder {
     /// Some more rows; `None` when there are no more.
     fn next(&self, py: Python<'_>) -> PyResult<Option<QueryResult>> {
         hosted(py, &PythonHost::new(&self.connection, Vec::new()), |host| self.rest.next(Some(host)))
-    }
-
-    /// `before` and all rows that are left.
-    fn join(self, py: Python<'_>, before: QueryResult) -> PyResult<QueryResult> {
-        hosted(py, &PythonHost::new(&self.connection, Vec::new()), |host| self.rest.join(before, Some(host)))
     }
 
     /// The rest alone, for readers on other threads: signals are not looked at.
@@ -126,24 +152,15 @@ impl Cursor {
         Ok(PyList::new(py, self.fetch(py, limit)?)?.unbind())
     }
 
-    /// The rows not fetched yet, those that are there and those that are not; none are left afterwards.
-    pub fn take(&self, py: Python<'_>) -> (QueryResult, Option<Remainder>) {
+    /// The rows not fetched yet; none are left afterwards.
+    pub fn take(&self, py: Python<'_>) -> Unread {
         let mut state = self.state(py);
         let state = &mut *state;
         let result = std::mem::replace(&mut state.result, self.header.clone());
         let row = std::mem::take(&mut state.row);
         state.part = None;
         let first = if row == 0 { result } else { result.slice(row..result.row_count()) };
-        (first, state.rest.take())
-    }
-
-    /// The rows not fetched yet; none are left afterwards.
-    pub fn take_all(&self, py: Python<'_>) -> PyResult<QueryResult> {
-        let (first, rest) = self.take(py);
-        match rest {
-            Some(rest) => rest.join(py, first),
-            None => Ok(first),
-        }
+        Unread { first, rest: state.rest.take() }
     }
 
     /// The session's time zone.
@@ -184,7 +201,7 @@ pub fn zone_of(result: &QueryResult, session: &inlay::Connection) -> Option<Stri
 /// Columns of a result as NumPy arrays by name.
 pub fn arrays<'py>(
     py: Python<'py>,
-    result: QueryResult,
+    rows: Unread,
     zone: Option<&str>,
     decimal: Option<&str>,
     strings: Option<&str>,
@@ -197,16 +214,26 @@ pub fn arrays<'py>(
             "decimal = 'arrow' is for data frames; NumPy has no such type",
         ));
     }
-    let zone = rows::zone(py, zone)?;
-    let wanted = Wanted { dates: HostForm::Days, decimals, strings, zone: &zone };
-    let names = unique_names(result.names());
-    let arrays = PyDict::new(py);
-    for (name, column) in names.into_iter().zip(numpy::columns(py, result, &wanted, |_| false)?) {
-        if let Delivered::Array(array) = column {
-            arrays.set_item(name, array)?;
+    let wanted = Wanted { dates: HostForm::Days, decimals, strings, zone: &rows::zone(py, zone)? };
+    by_name(py, rows, &wanted, |_| false)
+}
+
+/// Columns by names that differ; those for which `leave` says so are Arrow's.
+fn by_name<'py>(
+    py: Python<'py>,
+    rows: Unread,
+    wanted: &Wanted<'_>,
+    leave: impl Fn(&LogicalType) -> bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let names = unique_names(rows.first.names());
+    let columns = PyDict::new(py);
+    for (name, column) in names.into_iter().zip(numpy::columns(py, rows, wanted, leave)?) {
+        match column {
+            Delivered::Array(array) => columns.set_item(name, array)?,
+            Delivered::Rows(rows) => columns.set_item(name, arrow::large_texts(py, rows)?)?,
         }
     }
-    Ok(arrays)
+    Ok(columns)
 }
 
 /// Names that a dictionary can tell apart: a repeated one gets a number.
@@ -227,7 +254,7 @@ pub fn unique_names(names: &[String]) -> Vec<String> {
 /// A pandas data frame of a result. Texts, and decimals unless something is said, are Arrow's if pandas can hold them.
 pub fn data_frame<'py>(
     py: Python<'py>,
-    result: QueryResult,
+    rows: Unread,
     zone: Option<&str>,
     decimal: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -242,20 +269,13 @@ pub fn data_frame<'py>(
         LogicalType::Decimal { .. } | LogicalType::HugeInt => decimals == Decimals::Arrow,
         _ => false,
     };
-    let names = unique_names(result.names());
     let zones = PyDict::new(py);
     let zone = zone.filter(|_| shown.is_some()).unwrap_or("UTC");
-    for (name, ty) in names.iter().zip(result.types()) {
+    for (name, ty) in unique_names(rows.first.names()).iter().zip(rows.first.types()) {
         if *ty == LogicalType::TimestampTz {
             zones.set_item(name, zone)?;
         }
     }
-    let columns = PyDict::new(py);
-    for (name, column) in names.into_iter().zip(numpy::columns(py, result, &wanted, stays)?) {
-        match column {
-            Delivered::Array(array) => columns.set_item(name, array)?,
-            Delivered::Rows(rows) => columns.set_item(name, arrow::large_texts(py, rows)?)?,
-        }
-    }
+    let columns = by_name(py, rows, &wanted, stays)?;
     frames.getattr("data_frame")?.call1((columns, zones))
 }

@@ -4,7 +4,7 @@
 use crate::errors::exception;
 use crate::register::{self, Table};
 use inlay::types::{Error, Result};
-use inlay::{Connection, Host, HostScope, HostTable, QueryResult};
+use inlay::{Connection, Host, HostScope, HostTable};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -46,7 +46,7 @@ impl PythonHost {
     }
 
     /// Looks for signals only, while rows are converted.
-    fn watching() -> Arc<Self> {
+    pub fn watching() -> Arc<Self> {
         Arc::new(Self { raised: Mutex::default(), given: 0, tables: Mutex::default(), bar: None })
     }
 
@@ -82,18 +82,6 @@ impl PythonHost {
         }
         Ok(Some(HostTable::Rows(register::source(py, name, &object)?)))
     }
-}
-
-/// Converts rows without the GIL; Ctrl-C ends it.
-pub fn converting<T: Send>(
-    py: Python<'_>,
-    result: QueryResult,
-    work: impl FnOnce(QueryResult) -> Result<T> + Send,
-) -> PyResult<T> {
-    let python = PythonHost::watching();
-    let host: Arc<dyn Host> = python.clone();
-    let outcome = py.detach(|| work(result.interrupted_by(inlay::interrupt_of(host))));
-    outcome.map_err(|error| python.take_raised().unwrap_or_else(|| exception(py, &error)))
 }
 
 /// Lets signals be handled and other threads run, now and then while objects are made.

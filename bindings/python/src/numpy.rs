@@ -5,8 +5,8 @@
 //! become object arrays, dates datetime64[D], intervals timedelta64[us]. Decimals become what the caller says: never float64
 //! unless asked for; 128-bit integers int64 where all values fit, else objects.
 
-use crate::errors::misuse;
-use crate::errors::unwrapped;
+use crate::cursor::Unread;
+use crate::errors::{misuse, unwrapped};
 use crate::host;
 use crate::rows::{DictionaryCache, Zone, objects_of};
 use inlay::types::{Buffer, LogicalType, VECTOR_SIZE};
@@ -31,7 +31,7 @@ impl ColumnMemory {
         interface.set_item("version", 3)?;
         interface.set_item("shape", (self.len,))?;
         interface.set_item("typestr", self.typestr)?;
-        // Writable: `QueryResult::host_column` gave us memory that nobody else writes to or sees us write.
+        // Writable: `Delivery::into_host_columns` gave us memory that nobody else writes to or sees us write.
         interface.set_item("data", (self.buffer.as_ptr() as usize, false))?;
         Ok(interface)
     }
@@ -109,7 +109,7 @@ pub struct Wanted<'a> {
 /// All columns as arrays, masked if they have NULLs; dates in the form given. Columns for which `leave` says so stay rows.
 pub fn columns<'py>(
     py: Python<'py>,
-    result: QueryResult,
+    rows: Unread,
     wanted: &Wanted<'_>,
     leave: impl Fn(&LogicalType) -> bool,
 ) -> PyResult<Vec<Delivered<'py>>> {
@@ -117,15 +117,14 @@ pub fn columns<'py>(
     let exact = |ty: &LogicalType| {
         wanted.decimals != Decimals::Float && (is_wide(ty) || matches!(ty, LogicalType::Decimal { .. }))
     };
-    let types = result.types().to_vec();
+    let types = rows.first.types().to_vec();
     let form = |ty: &LogicalType| match ty {
         ty if leave(ty) || exact(ty) || typestr_of(ty, dates).is_none() => None,
         LogicalType::Date => Some(dates),
         ty => HostForm::of(ty),
     };
     let forms: Vec<Option<HostForm>> = types.iter().map(form).collect();
-    let len = result.row_count();
-    let columns = host::converting(py, result, |result| result.into_host_columns(&forms))?;
+    let (len, columns) = rows.delivered(py, |delivery| delivery.into_host_columns(&forms))?;
     let column = |(column, ty): (HostColumn, &LogicalType)| match column {
         HostColumn::Values { data, nulls } => {
             let data = array(py, data, len, typestr_of(ty, dates).unwrap_or_default())?;

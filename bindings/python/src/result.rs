@@ -1,7 +1,7 @@
 //! The rows that a statement gave, of which `inlay.Relation` delivers what was asked for.
 
 use crate::arrow;
-use crate::cursor::{self, Cursor};
+use crate::cursor::{self, Cursor, Unread};
 use crate::errors::unwrapped;
 use inlay::QueryResult;
 use inlay::render::{RenderOptions, render};
@@ -30,6 +30,10 @@ impl Answer {
         &self.result
     }
 
+    fn unread(&self) -> Unread {
+        self.result.clone().into()
+    }
+
     fn cursor(&self) -> Cursor {
         Cursor::new(self.result.clone(), None, self.zone.clone())
     }
@@ -48,16 +52,16 @@ impl Answer {
         decimal: Option<&str>,
         strings: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        cursor::arrays(py, self.result().clone(), self.zone.as_deref(), decimal, strings)
+        cursor::arrays(py, self.unread(), self.zone.as_deref(), decimal, strings)
     }
 
     #[pyo3(signature = (decimal = None))]
     fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
-        cursor::data_frame(py, self.result().clone(), self.zone.as_deref(), decimal)
+        cursor::data_frame(py, self.unread(), self.zone.as_deref(), decimal)
     }
 
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::table(py, self.result().clone())
+        arrow::table(py, self.unread())
     }
 
     #[pyo3(signature = (rows_per_batch = None))]
@@ -66,11 +70,11 @@ impl Answer {
         py: Python<'py>,
         rows_per_batch: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        arrow::reader(py, self.result().clone(), None, rows_per_batch)
+        arrow::reader(py, self.unread(), rows_per_batch)
     }
 
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::polars(py, self.result().clone())
+        arrow::polars(py, self.unread())
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -80,7 +84,7 @@ impl Answer {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        arrow::export(py, self.result().clone(), None, StringLayout::View)
+        arrow::export(py, self.unread(), StringLayout::View)
     }
 
     #[getter]

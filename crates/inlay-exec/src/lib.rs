@@ -34,5 +34,5 @@ pub use context::ExecContext;
 pub use pool::WorkerPool;
 pub use progress::{Progress, QueryProgress};
 pub use run::{Analysis, analyze, execute, execute_into};
-pub use spill::TempSpace;
+pub use spill::{TempSpace, rows_size};
 pub use stream::{RowStream, stream};

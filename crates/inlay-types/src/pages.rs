@@ -23,6 +23,9 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 use system::PoolFile;
 
+mod growing;
+pub use growing::Growing;
+
 /// Where pages come from; clones share it. Takes a file descriptor with the first pages, until pool and pages are gone.
 #[derive(Clone, Debug, Default)]
 pub struct PagePool(Arc<Mutex<State>>);

@@ -3,10 +3,12 @@
 //! The result is flat, owns its values (a host may write to them), and holds the host's NA in every NULL slot; [`host()`]
 //! converts on the way. String bytes stay where they are: views are rebased onto one list of heap buffers.
 //!
-//! Called by [`crate::QueryResult`].
+//! Called by [`crate::QueryResult`] and [`crate::Delivery`].
 
 use inlay_exec::WorkerPool;
 use inlay_kernels::host::{self, HostForm};
+use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
+use inlay_types::pages::Growing;
 use inlay_types::{
     Batch, Bitmap, Buffer, Heap, Interrupt, LogicalType, Native, Result, Vector, VectorKind, View,
 };
@@ -45,18 +47,31 @@ pub fn join(ty: LogicalType, parts: &[&Vector], crew: Crew<'_>) -> Result<Vector
 /// The rows of `parts` in a host's form, whose values have `width` bytes.
 pub fn host(width: usize, form: HostForm, parts: &[&Vector], crew: Crew<'_>) -> Result<Buffer> {
     let len: usize = parts.iter().map(|part| part.len()).sum();
-    let mut data = Buffer::zeroed(len * width);
-    if let Some(target) = data.typed_mut::<u8>() {
-        fill(target, width, parts, crew, |_, part, target| host::write(part, form, target))?;
-    }
-    Ok(data)
+    let mut data = Growing::with_capacity(len * width);
+    fill(data.extend(len * width), width, parts, crew, |_, part, target| host::write(part, form, target))?;
+    Ok(data.finish())
 }
 
-/// A column of consumed batches.
+/// A column that is complete.
 pub enum Consumed {
     /// Values in a host's form, and which are NULL if any is.
     Values { data: Buffer, nulls: Option<Buffer> },
     /// As it was.
+    Vectors(Vec<Vector>),
+}
+
+/// Columns that grow by batches, each of which is dropped as soon as it is written.
+pub struct Growth<'a> {
+    types: &'a [LogicalType],
+    targets: Vec<Target>,
+    len: usize,
+    /// Rows to come, as far as that is known.
+    expected: usize,
+}
+
+/// What a column is written to.
+enum Target {
+    Values { form: HostForm, data: Growing, nulls: Option<Growing> },
     Vectors(Vec<Vector>),
 }
 
@@ -74,39 +89,76 @@ struct Places<'a> {
     nulls: Option<&'a mut [u8]>,
 }
 
-/// Brings the columns of `batches` into the forms given for them, dropping each batch as soon as it is written.
-pub fn consumed(
-    batches: Vec<Batch>,
-    types: &[LogicalType],
-    forms: &[Option<HostForm>],
-    crew: Crew<'_>,
-) -> Result<Vec<Consumed>> {
-    let len: usize = batches.iter().map(Batch::len).sum();
-    let has_nulls = |index: usize| batches.iter().any(|batch| batch.column(index).null_count() > 0);
-    let target = |(index, form): (usize, &Option<HostForm>)| {
-        let data = Buffer::zeroed(len * (*form)?.width(&types[index]));
-        Some((data, has_nulls(index).then(|| Buffer::zeroed(len))))
-    };
-    let mut targets: Vec<Option<(Buffer, Option<Buffer>)>> = forms.iter().enumerate().map(target).collect();
-    let mut rest: Vec<Option<Places<'_>>> = Vec::with_capacity(targets.len());
-    for (target, form) in targets.iter_mut().zip(forms) {
-        rest.push(match (target, form) {
-            (Some((data, nulls)), Some(form)) => Some(Places {
-                form: *form,
-                data: data.typed_mut::<u8>().unwrap_or_default(),
-                nulls: nulls.as_mut().and_then(|nulls| nulls.typed_mut::<u8>()),
-            }),
-            _ => None,
-        });
+impl<'a> Growth<'a> {
+    /// No rows of columns in the forms given for them. `expected`: how many will come; 0 if that is not known.
+    pub fn new(types: &'a [LogicalType], forms: &[Option<HostForm>], expected: usize) -> Self {
+        let target = |(ty, form): (&LogicalType, &Option<HostForm>)| match *form {
+            Some(form) => {
+                let data = Growing::with_capacity(expected * form.width(ty));
+                Target::Values { form, data, nulls: None }
+            }
+            None => Target::Vectors(Vec::new()),
+        };
+        Self { types, targets: types.iter().zip(forms).map(target).collect(), len: 0, expected }
     }
-    let mut shares = Vec::with_capacity(batches.len());
-    for batch in batches {
-        let mut places = Vec::with_capacity(rest.len());
-        for (rest, ty) in rest.iter_mut().zip(types) {
-            places.push(rest.as_mut().map(|rest| rest.split(ty, batch.len())));
+
+    /// Rows so far.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Appends the rows of some batches.
+    pub fn push(&mut self, batches: Vec<Batch>, crew: Crew<'_>) -> Result<()> {
+        let more: usize = batches.iter().map(Batch::len).sum();
+        let mut rest: Vec<Option<Places<'_>>> = Vec::with_capacity(self.targets.len());
+        for (index, target) in self.targets.iter_mut().enumerate() {
+            let has_nulls = || batches.iter().any(|batch| batch.column(index).null_count() > 0);
+            rest.push(match target {
+                Target::Values { form, data, nulls } => {
+                    if nulls.is_none() && has_nulls() {
+                        nulls.insert(Growing::with_capacity(self.expected)).extend(self.len);
+                    }
+                    let data = data.extend(more * form.width(&self.types[index]));
+                    Some(Places { form: *form, data, nulls: nulls.as_mut().map(|nulls| nulls.extend(more)) })
+                }
+                Target::Vectors(_) => None,
+            });
         }
-        shares.push(Mutex::new(Share { batch, places, kept: Vec::new() }));
+        let mut shares = Vec::with_capacity(batches.len());
+        for batch in batches {
+            let mut places = Vec::with_capacity(rest.len());
+            for (rest, ty) in rest.iter_mut().zip(self.types) {
+                places.push(rest.as_mut().map(|rest| rest.split(ty, batch.len())));
+            }
+            shares.push(Mutex::new(Share { batch, places, kept: Vec::new() }));
+        }
+        let kept = written(shares, more, crew)?;
+        drop(rest);
+        self.len += more;
+        let columns = self.targets.iter_mut().filter_map(|target| match target {
+            Target::Vectors(vectors) => Some(vectors),
+            Target::Values { .. } => None,
+        });
+        for (index, column) in columns.enumerate() {
+            column.extend(kept.iter().map(|vectors| vectors[index].clone()));
+        }
+        Ok(())
     }
+
+    /// The columns.
+    pub fn finish(self) -> Vec<Consumed> {
+        let column = |target| match target {
+            Target::Values { data, nulls, .. } => {
+                Consumed::Values { data: data.finish(), nulls: nulls.map(Growing::finish) }
+            }
+            Target::Vectors(vectors) => Consumed::Vectors(vectors),
+        };
+        self.targets.into_iter().map(column).collect()
+    }
+}
+
+/// Writes all shares, by all workers if they have many rows; gives what is left of each.
+fn written(shares: Vec<Mutex<Share<'_>>>, rows: usize, crew: Crew<'_>) -> Result<Vec<Vec<Vector>>> {
     let Crew { pool, threads, interrupt } = crew;
     let batches_per_task = shares.len().div_ceil(threads * 16).max(1);
     let tasks = shares.len().div_ceil(batches_per_task);
@@ -118,20 +170,8 @@ pub fn consumed(
             Ok(())
         })
     };
-    pool.parallel(if len < TASK_ROWS_MIN { 1 } else { threads }, tasks, write)?;
-    let mut kept: Vec<Vec<Vector>> = vec![Vec::new(); forms.iter().filter(|form| form.is_none()).count()];
-    for share in shares {
-        for (column, vector) in kept.iter_mut().zip(share.into_inner().kept) {
-            column.push(vector);
-        }
-    }
-    drop(rest);
-    let mut kept = kept.into_iter();
-    let column = |target| match target {
-        Some((data, nulls)) => Consumed::Values { data, nulls },
-        None => Consumed::Vectors(kept.next().unwrap_or_default()),
-    };
-    Ok(targets.into_iter().map(column).collect())
+    pool.parallel(if rows < TASK_ROWS_MIN { 1 } else { threads }, tasks, write)?;
+    Ok(shares.into_iter().map(|share| share.into_inner().kept).collect())
 }
 
 impl<'a> Places<'a> {
@@ -163,6 +203,29 @@ impl Share<'_> {
             }
         }
     }
+}
+
+/// Arrow struct arrays of these lengths with `width` columns each; `convert` makes a column of an array. All workers do if
+/// there are many rows.
+pub fn arrow_arrays(
+    lens: &[usize],
+    width: usize,
+    crew: Crew<'_>,
+    convert: impl Fn(usize, usize) -> Result<PreparedColumn> + Sync,
+) -> Result<Vec<ArrowArray>> {
+    let Crew { pool, threads, interrupt } = crew;
+    let slots: Vec<Mutex<Option<PreparedColumn>>> =
+        (0..lens.len() * width).map(|_| Mutex::default()).collect();
+    let fill = |task: usize| {
+        interrupt.check()?;
+        *slots[task].lock() = Some(convert(task / width, task % width)?);
+        Ok(())
+    };
+    let threads = if lens.iter().sum::<usize>() < TASK_ROWS_MIN { 1 } else { threads };
+    pool.parallel(threads, slots.len(), fill)?;
+    let mut columns = slots.into_iter().filter_map(Mutex::into_inner);
+    let array = |&len: &usize| Exporter::assemble(columns.by_ref().take(width).collect(), len);
+    Ok(lens.iter().map(array).collect())
 }
 
 fn views(ty: LogicalType, len: usize, parts: &[&Vector], crew: Crew<'_>) -> Result<Vector> {
@@ -343,6 +406,35 @@ mod tests {
     }
 
     #[test]
+    fn columns_grow_by_batches_and_nulls_begin_anywhere() {
+        let part = |values: &[Value]| {
+            let numbers = Vector::from_sql_values(LogicalType::Integer, values).unwrap();
+            Batch::new(vec![numbers.clone(), numbers], values.len())
+        };
+        let (some, gaps) =
+            (part(&[Value::Integer(7), Value::Integer(8)]), part(&[Value::Null, Value::Integer(9)]));
+        let (pool, interrupt) = (WorkerPool::new(), Interrupt::new());
+        let crew = Crew { pool: &pool, threads: 2, interrupt: &interrupt };
+        let types = [LogicalType::Integer, LogicalType::Integer];
+        for expected in [0, 4, 140_004] {
+            let mut growth = Growth::new(&types, &[Some(HostForm::Stored), None], expected);
+            growth.push(vec![some.clone(); 70_000], crew).unwrap();
+            growth.push(Vec::new(), crew).unwrap();
+            growth.push(vec![gaps.clone(), some.clone()], crew).unwrap();
+            assert_eq!(growth.len(), 140_004);
+            let columns = growth.finish();
+            let [Consumed::Values { data, nulls: Some(nulls) }, Consumed::Vectors(vectors)] = &columns[..]
+            else {
+                panic!("other columns")
+            };
+            assert_eq!(data.typed::<i32>()[139_998..], [7, 8, i32::MIN, 9, 7, 8]);
+            assert_eq!(nulls.bytes().iter().position(|null| *null == 1), Some(140_000));
+            assert_eq!(nulls.bytes().iter().filter(|null| **null == 1).count(), 1);
+            assert_eq!((vectors.len(), nulls.size()), (70_002, 140_004));
+        }
+    }
+
+    #[test]
     fn an_interrupt_ends_copying() {
         let part = Vector::from_values(LogicalType::Integer, &[1i32; 2048]);
         let parts: Vec<&Vector> = std::iter::repeat_n(&part, 100).collect();
@@ -350,7 +442,7 @@ mod tests {
         interrupt.set();
         let crew = Crew { pool: &pool, threads: 2, interrupt: &interrupt };
         assert!(join(LogicalType::Integer, &parts, crew).is_err());
-        let batches = vec![Batch::new(vec![part.clone()], 2048)];
-        assert!(consumed(batches, &[LogicalType::Integer], &[Some(HostForm::Stored)], crew).is_err());
+        let mut growth = Growth::new(&[LogicalType::Integer], &[Some(HostForm::Stored)], 0);
+        assert!(growth.push(vec![Batch::new(vec![part.clone()], 2048)], crew).is_err());
     }
 }

@@ -15,7 +15,7 @@
 //! - [`database`], [`connection`]: handles. [`settings`]: what SET sets.
 //! - `names`, `transactions`: what a statement sees. `execute`, `change`, `define`, `maintain`, `load`, `procedure`: one
 //!   statement carried out; `reads`: what commit checks.
-//! - [`result`], [`columns`], `table_rows`, `rest`: what comes back, batch by batch or as whole columns, copied, mapped or
+//! - [`result`], [`columns`], `table_rows`, `rest`, `delivery`: what comes back, batch by batch or as whole columns, copied, mapped or
 //!   computed when it is asked for.
 
 mod change;
@@ -23,6 +23,7 @@ mod columns;
 pub mod connection;
 pub mod database;
 mod define;
+mod delivery;
 mod execute;
 mod load;
 mod maintain;
@@ -40,6 +41,7 @@ mod transactions;
 pub use connection::{Connection, Described, Host, HostScope, HostTable, Parameters, interrupt_of};
 pub use database::Database;
 pub use define::{Dump, DumpTable};
+pub use delivery::Delivery;
 pub use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, TableSource, near_names};
 pub use inlay_exec::Progress;
 pub use inlay_formats::{ArrowStreamTable, ArrowTable, ColumnSource};

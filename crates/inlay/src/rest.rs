@@ -75,28 +75,38 @@ impl Rest {
 
     /// Some more rows; `None` when there are no more. `host` is asked meanwhile whether to end.
     pub fn next(&self, host: Option<&Arc<dyn Host>>) -> Result<Option<QueryResult>> {
-        let (batches, _) = self.read(host)?;
+        let (batches, _) = self.read(host, PART_BYTES)?;
         Ok((!batches.is_empty()).then(|| self.header.with_batches(batches)))
     }
 
     /// The rows of `before` and all that are left.
     pub fn join(self, before: QueryResult, host: Option<&Arc<dyn Host>>) -> Result<QueryResult> {
-        let mut batches = before.into_batches()?;
-        let mut held: Option<Reservation> = None;
+        let (mut batches, mut held) = (before.into_batches()?, None);
         loop {
-            let (more, bytes) = self.read(host)?;
+            let (more, _) = self.read_reserved(host, PART_BYTES, &mut held)?;
             if more.is_empty() {
                 return Ok(self.header.with_batches(batches));
-            }
-            match &mut held {
-                None => held = Some(self.budget.reserve(bytes)?),
-                Some(held) => held.resize(held.bytes() + bytes)?,
             }
             batches.extend(more);
         }
     }
 
-    fn read(&self, host: Option<&Arc<dyn Host>>) -> Result<(Vec<Batch>, u64)> {
+    /// Some more batches and their bytes, which `held` is for from now on; none at the end.
+    pub(crate) fn read_reserved(
+        &self,
+        host: Option<&Arc<dyn Host>>,
+        bytes_wanted: usize,
+        held: &mut Option<Reservation>,
+    ) -> Result<(Vec<Batch>, usize)> {
+        let (batches, bytes) = self.read(host, bytes_wanted)?;
+        match held {
+            None => *held = Some(self.budget.reserve(bytes)?),
+            Some(held) => held.resize(held.bytes() + bytes)?,
+        }
+        Ok((batches, bytes as usize))
+    }
+
+    fn read(&self, host: Option<&Arc<dyn Host>>, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
         let mut rows = self.rows.0.lock();
         let Some(stream) = &mut *rows else {
             return Err(Error::Closed {
@@ -108,7 +118,7 @@ impl Rest {
             Some(host) => self.interrupt.with_poll(poll_of(Arc::clone(host))),
             None => self.interrupt.clone(),
         });
-        let part = caught(|| with_statement_stack(|| stream.next_part(PART_BYTES)));
+        let part = caught(|| with_statement_stack(|| stream.next_part(bytes_wanted)));
         if matches!(part, Err(Error::Interrupted)) {
             self.interrupt.clear();
         }

@@ -1,12 +1,11 @@
 //! What a statement delivers.
 
-use crate::columns::{self, Consumed, Crew};
+use crate::columns::{self, Crew};
 use crate::table_rows::TableRows;
 use inlay_exec::WorkerPool;
 use inlay_kernels::host::HostForm;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
 use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Value, Vector};
-use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -188,43 +187,33 @@ impl QueryResult {
         Self { source: Source::Batches(Arc::default()), rows: 0..0, starts: Arc::from([0]), ..self.clone() }
     }
 
-    /// Each column in the form given for it, as [`QueryResult::host_column`], or its rows where none is given.
-    ///
-    /// If nobody else has the result, its memory is given back as the columns are written, so that both together take
-    /// hardly more than one.
-    pub fn into_host_columns(self, forms: &[Option<HostForm>]) -> Result<Vec<HostColumn>> {
-        if !matches!(self.source, Source::Batches(_)) {
-            let column = |(index, form): (usize, &Option<HostForm>)| {
-                self.interrupt.check()?;
-                let Some(form) = *form else {
-                    return Ok(HostColumn::Rows(self.project(&[index]).interrupted_by(Interrupt::new())));
-                };
-                let nulls = match self.may_have_nulls(index)? {
-                    true => Some(self.host_column(index, HostForm::Nulls)?),
-                    false => None,
-                };
-                let nulls = nulls.filter(|nulls| nulls.bytes().contains(&1));
-                Ok(HostColumn::Values { data: self.host_column(index, form)?, nulls })
+    /// Of a table as it is, each column in the form given for it, as [`QueryResult::host_column`], or its rows where none is
+    /// given; `None` for others.
+    pub(crate) fn table_columns(&self, forms: &[Option<HostForm>]) -> Result<Option<Vec<HostColumn>>> {
+        let Source::Table(_) = self.source else { return Ok(None) };
+        let column = |(index, form): (usize, &Option<HostForm>)| {
+            self.interrupt.check()?;
+            let Some(form) = *form else {
+                return Ok(HostColumn::Rows(self.project(&[index]).interrupted_by(Interrupt::new())));
             };
-            return forms.iter().enumerate().map(column).collect();
-        }
-        let header = self.without_rows();
-        let workers = self.workers.clone();
-        let (pool, threads) = workers.unwrap_or_else(|| (Arc::new(WorkerPool::new()), 1));
-        let crew = Crew { pool: &pool, threads, interrupt: &header.interrupt };
-        let columns = columns::consumed(self.into_batches()?, &header.types, forms, crew)?;
-        let columns = columns.into_iter().enumerate().map(|(index, column)| match column {
-            Consumed::Values { data, nulls } => HostColumn::Values { data, nulls },
-            Consumed::Vectors(vectors) => {
-                let batches = vectors.into_iter().map(|vector| {
-                    let len = vector.len();
-                    Batch::new(vec![vector], len)
-                });
-                let (name, ty) = (header.names[index].clone(), header.types[index].clone());
-                HostColumn::Rows(Self::rows(vec![name], vec![ty], batches.collect(), header.workers.clone()))
-            }
+            let nulls = match self.may_have_nulls(index)? {
+                true => Some(self.host_column(index, HostForm::Nulls)?),
+                false => None,
+            };
+            let nulls = nulls.filter(|nulls| nulls.bytes().contains(&1));
+            Ok(HostColumn::Values { data: self.host_column(index, form)?, nulls })
+        };
+        forms.iter().enumerate().map(column).collect::<Result<_>>().map(Some)
+    }
+
+    /// The name and type of a column, with these rows.
+    pub(crate) fn column_of(&self, index: usize, vectors: Vec<Vector>) -> Self {
+        let batches = vectors.into_iter().map(|vector| {
+            let len = vector.len();
+            Batch::new(vec![vector], len)
         });
-        Ok(columns.collect())
+        let (name, ty) = (self.names[index].clone(), self.types[index].clone());
+        Self::rows(vec![name], vec![ty], batches.collect(), self.workers.clone())
     }
 
     /// A result of these names and types with other rows.
@@ -346,7 +335,7 @@ impl QueryResult {
         }
     }
 
-    fn with_crew<T>(&self, work: impl FnOnce(Crew<'_>) -> T) -> T {
+    pub(crate) fn with_crew<T>(&self, work: impl FnOnce(Crew<'_>) -> T) -> T {
         let interrupt = &self.interrupt;
         match &self.workers {
             Some((pool, threads)) => work(Crew { pool, threads: *threads, interrupt }),
@@ -370,72 +359,13 @@ impl QueryResult {
         Ok(Exporter::assemble(columns.collect::<Result<_>>()?, part.row_count()))
     }
 
-    /// All rows as Arrow struct arrays of about `rows` rows, converted by all workers.
-    ///
-    /// If nobody else has the result, its memory is given back array by array.
-    pub fn into_arrow_arrays(self, exporter: &Exporter, rows: usize) -> Result<Vec<ArrowArray>> {
-        let chunks = self.chunks(rows);
-        if !matches!(self.source, Source::Batches(_)) {
-            return self.table_arrays(exporter, chunks);
-        }
-        let (types, workers, interrupt) =
-            (Arc::clone(&self.types), self.workers.clone(), self.interrupt.clone());
-        let mut batches = self.into_batches()?.into_iter();
-        let share = |rows: &Range<usize>| {
-            let mut left = rows.len();
-            let mut share = Vec::new();
-            while left > 0
-                && let Some(batch) = batches.next()
-            {
-                left = left.saturating_sub(batch.len());
-                share.push(batch);
-            }
-            Mutex::new((share, None))
-        };
-        let shares: Vec<Mutex<(Vec<Batch>, Option<ArrowArray>)>> = chunks.iter().map(share).collect();
-        let convert = |task: usize| {
-            interrupt.check()?;
-            let mut share = shares[task].lock();
-            let batches = std::mem::take(&mut share.0);
-            let column = |(index, ty): (usize, &LogicalType)| match batches.as_slice() {
-                [batch] => exporter.column(index, batch.column(index)),
-                batches => {
-                    let parts: Vec<&Vector> = batches.iter().map(|batch| batch.column(index)).collect();
-                    let pool = WorkerPool::new();
-                    let alone = Crew { pool: &pool, threads: 1, interrupt: &interrupt };
-                    exporter.column(index, &columns::join(ty.clone(), &parts, alone)?)
-                }
-            };
-            let columns = types.iter().enumerate().map(column).collect::<Result<_>>()?;
-            share.1 = Some(Exporter::assemble(columns, chunks[task].len()));
-            Ok(())
-        };
-        match &workers {
-            Some((pool, threads)) if shares.len() > 1 => pool.parallel(*threads, shares.len(), convert)?,
-            _ => (0..shares.len()).try_for_each(convert)?,
-        }
-        Ok(shares.into_iter().filter_map(|share| share.into_inner().1).collect())
-    }
-
-    fn table_arrays(&self, exporter: &Exporter, chunks: Vec<Range<usize>>) -> Result<Vec<ArrowArray>> {
-        let chunks: Vec<QueryResult> = chunks.into_iter().map(|rows| self.slice(rows)).collect();
-        let width = self.types.len();
-        let slots: Vec<Mutex<Option<PreparedColumn>>> =
-            (0..chunks.len() * width).map(|_| Mutex::default()).collect();
-        let convert = |task: usize| {
-            self.interrupt.check()?;
-            *slots[task].lock() = Some(chunks[task / width].arrow_column(exporter, task % width)?);
-            Ok(())
-        };
-        match &self.workers {
-            Some((pool, threads)) if slots.len() > width => pool.parallel(*threads, slots.len(), convert)?,
-            _ => (0..slots.len()).try_for_each(convert)?,
-        }
-        let mut columns = slots.into_iter().filter_map(Mutex::into_inner);
-        let array = |chunk: &QueryResult| {
-            Exporter::assemble(columns.by_ref().take(width).collect(), chunk.row_count())
-        };
-        Ok(chunks.iter().map(array).collect())
+    /// Of a table as it is, all rows as Arrow struct arrays of about `rows` rows, converted by all workers; `None` for others.
+    pub(crate) fn table_arrays(&self, exporter: &Exporter, rows: usize) -> Result<Option<Vec<ArrowArray>>> {
+        let Source::Table(_) = self.source else { return Ok(None) };
+        let chunks: Vec<QueryResult> = self.chunks(rows).into_iter().map(|rows| self.slice(rows)).collect();
+        let lens: Vec<usize> = chunks.iter().map(QueryResult::row_count).collect();
+        let column = |chunk: usize, index: usize| chunks[chunk].arrow_column(exporter, index);
+        self.with_crew(|crew| columns::arrow_arrays(&lens, self.types.len(), crew, column)).map(Some)
     }
 
     /// One column of all rows for Arrow.

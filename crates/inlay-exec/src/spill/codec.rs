@@ -20,7 +20,7 @@ pub(crate) fn string_size(vector: &Vector) -> usize {
 }
 
 /// Bytes that columns of `len` rows hold when they are read again.
-pub(crate) fn memory_size(columns: &[Vector], len: usize) -> usize {
+pub fn memory_size(columns: &[Vector], len: usize) -> usize {
     let column = |vector: &Vector| len * vector.physical_type().size() + len / 8 + string_size(vector);
     columns.iter().map(column).sum()
 }

@@ -18,7 +18,8 @@ mod temp_space;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use codec::{memory_size as rows_size, string_size};
+pub use codec::memory_size as rows_size;
+pub(crate) use codec::string_size;
 pub(crate) use file::SpillFile;
 pub(crate) use partitions::{Selection, SpillPartitions};
 pub(crate) use rows::{SpillReader, SpilledRows};

@@ -57,6 +57,10 @@ impl Region {
         None
     }
 
+    pub fn resize(&mut self, _size: usize) -> Option<()> {
+        match *self {}
+    }
+
     pub fn show(&mut self, _file: &PoolFile, _offset: u64, _place: Range<usize>) -> Option<()> {
         match *self {}
     }

@@ -162,6 +162,19 @@ impl Region {
         NonNull::new(start.cast()).map(|start| Self { start, size })
     }
 
+    /// Makes the range longer, by zeros, or shorter. It may move to another address, with its pages.
+    pub fn resize(&mut self, size: usize) -> Option<()> {
+        let size = size.max(1).next_multiple_of(page_size());
+        // SAFETY: the region is ours; what pointed to it is gone, since it is borrowed for writing.
+        let start =
+            unsafe { libc::mremap(self.start.as_ptr().cast(), self.size, size, libc::MREMAP_MAYMOVE) };
+        if start == libc::MAP_FAILED {
+            return None;
+        }
+        (self.start, self.size) = (NonNull::new(start.cast())?, size);
+        Some(())
+    }
+
     /// Shows bytes of the file at a place; both begin at a page.
     pub fn show(&mut self, file: &PoolFile, offset: u64, place: Range<usize>) -> Option<()> {
         if place.end > self.size || place.is_empty() {

@@ -1,0 +1,182 @@
+//! All rows of an answer on their way into a host's arrays: those that are there, and those that are computed meanwhile.
+//!
+//! Rows are written to their final place part by part, and each part is dropped when it is written. So arrays and rows
+//! together take hardly more than the arrays, if nobody else has the answer.
+
+use crate::columns::{self, Consumed, Crew, Growth};
+use crate::connection::{Host, interrupt_of};
+use crate::rest::Rest;
+use crate::result::{HostColumn, QueryResult};
+use inlay_exec::{WorkerPool, rows_size};
+use inlay_kernels::host::HostForm;
+use inlay_types::arrow::{ArrowArray, Exporter};
+use inlay_types::{Batch, LogicalType, Reservation, Result, Vector};
+use std::sync::Arc;
+
+/// Bytes of rows that are written at once.
+const PART_BYTES: usize = 8 << 20;
+
+/// Rows for a host, which it gets as whole columns.
+pub struct Delivery {
+    first: QueryResult,
+    rest: Option<Rest>,
+    host: Arc<dyn Host>,
+    give_back: fn(),
+}
+
+impl Delivery {
+    /// The rows of `first` and those behind them. `host` is asked meanwhile whether to end; `give_back` is called when much
+    /// memory became free, which allocators like to keep.
+    pub fn new(first: QueryResult, rest: Option<Rest>, host: &Arc<dyn Host>, give_back: fn()) -> Self {
+        let host = Arc::clone(host);
+        let first = first.interrupted_by(interrupt_of(Arc::clone(&host)));
+        Self { first, rest, host, give_back }
+    }
+
+    /// The number of rows, and each column in the form given for it, as [`QueryResult::host_column`], or its rows where none
+    /// is given.
+    pub fn into_host_columns(self, forms: &[Option<HostForm>]) -> Result<(usize, Vec<HostColumn>)> {
+        if let Some(columns) = self.first.table_columns(forms)? {
+            return Ok((self.first.row_count(), columns));
+        }
+        let header = self.first.without_rows();
+        let expected = if self.rest.is_some() { 0 } else { self.first.row_count() };
+        let mut growth = Growth::new(header.types(), forms, expected);
+        let mut parts = self.parts()?;
+        while let Some(part) = parts.next()? {
+            header.with_crew(|crew| growth.push(part, crew))?;
+        }
+        let (len, columns) = (growth.len(), growth.finish());
+        let columns = columns.into_iter().enumerate().map(|(index, column)| match column {
+            Consumed::Values { data, nulls } => HostColumn::Values { data, nulls },
+            Consumed::Vectors(vectors) => HostColumn::Rows(header.column_of(index, vectors)),
+        });
+        Ok((len, columns.collect()))
+    }
+
+    /// Arrow struct arrays of about `rows` rows.
+    pub fn into_arrow_arrays(self, exporter: &Exporter, rows: usize) -> Result<Vec<ArrowArray>> {
+        if let Some(arrays) = self.first.table_arrays(exporter, rows)? {
+            return Ok(arrays);
+        }
+        let header = self.first.without_rows();
+        let mut parts = self.parts()?;
+        let (mut arrays, mut pending, mut is_last) = (Vec::new(), Chunks::default(), false);
+        while !is_last {
+            match parts.next()? {
+                Some(part) => pending.push(part, rows),
+                None => is_last = true,
+            }
+            let chunks = if is_last { pending.all() } else { pending.complete() };
+            let converted = header.with_crew(|crew| arrow_arrays(exporter, header.types(), chunks, crew));
+            arrays.extend(converted?);
+        }
+        if arrays.is_empty() {
+            arrays.push(header.arrow_array(exporter, 0..0)?);
+        }
+        Ok(arrays)
+    }
+
+    fn parts(self) -> Result<Parts> {
+        let Self { first, rest, host, give_back } = self;
+        let first = first.into_batches()?.into_iter();
+        Ok(Parts { first, rest, host, give_back, written: 0, held: None })
+    }
+}
+
+/// Batches in the order of rows, part by part.
+struct Parts {
+    first: std::vec::IntoIter<Batch>,
+    rest: Option<Rest>,
+    host: Arc<dyn Host>,
+    give_back: fn(),
+    /// Bytes of batches that were handed out since memory was given back.
+    written: usize,
+    /// For the rows of the rest that were handed out.
+    held: Option<Reservation>,
+}
+
+impl Parts {
+    /// The next ones; those before have been dropped. `None` at the end.
+    fn next(&mut self) -> Result<Option<Vec<Batch>>> {
+        let (mut part, mut bytes) = (Vec::new(), 0);
+        while bytes < PART_BYTES
+            && let Some(batch) = self.first.next()
+        {
+            bytes += rows_size(batch.columns(), batch.len());
+            part.push(batch);
+        }
+        if part.is_empty()
+            && let Some(rest) = &self.rest
+        {
+            // Rows that are computed from here on lie where the ones before did.
+            (part, bytes) = rest.read_reserved(Some(&self.host), PART_BYTES, &mut self.held)?;
+        } else if self.written >= 2 * PART_BYTES {
+            self.given_back();
+        }
+        self.written += bytes;
+        if part.is_empty() {
+            self.rest = None;
+            if self.written >= PART_BYTES {
+                self.given_back();
+            }
+            return Ok(None);
+        }
+        Ok(Some(part))
+    }
+
+    fn given_back(&mut self) {
+        (self.give_back)();
+        self.written = 0;
+    }
+}
+
+/// Batches of about so many rows each.
+#[derive(Default)]
+struct Chunks {
+    complete: Vec<Vec<Batch>>,
+    open: Vec<Batch>,
+    open_rows: usize,
+}
+
+impl Chunks {
+    fn push(&mut self, part: Vec<Batch>, rows: usize) {
+        for batch in part {
+            if self.open_rows > 0 && self.open_rows + batch.len() > rows {
+                self.complete.push(std::mem::take(&mut self.open));
+                self.open_rows = 0;
+            }
+            self.open_rows += batch.len();
+            self.open.push(batch);
+        }
+    }
+
+    fn complete(&mut self) -> Vec<Vec<Batch>> {
+        std::mem::take(&mut self.complete)
+    }
+
+    fn all(&mut self) -> Vec<Vec<Batch>> {
+        let mut all = self.complete();
+        all.extend((!self.open.is_empty()).then(|| std::mem::take(&mut self.open)));
+        all
+    }
+}
+
+/// Each chunk as one array; all workers convert columns.
+fn arrow_arrays(
+    exporter: &Exporter,
+    types: &[LogicalType],
+    chunks: Vec<Vec<Batch>>,
+    crew: Crew<'_>,
+) -> Result<Vec<ArrowArray>> {
+    let interrupt = crew.interrupt;
+    let lens: Vec<usize> = chunks.iter().map(|chunk| chunk.iter().map(Batch::len).sum()).collect();
+    columns::arrow_arrays(&lens, types.len(), crew, |chunk, index| {
+        let parts: Vec<&Vector> = chunks[chunk].iter().map(|batch| batch.column(index)).collect();
+        if let [part] = parts[..] {
+            return exporter.column(index, part);
+        }
+        let alone = Crew { pool: &WorkerPool::new(), threads: 1, interrupt };
+        exporter.column(index, &columns::join(types[index].clone(), &parts, alone)?)
+    })
+}
