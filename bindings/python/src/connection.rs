@@ -9,7 +9,7 @@ use crate::parameters;
 use crate::register;
 use crate::result::Answer;
 use inlay::types::arrow::StringLayout;
-use inlay::{Database, HostTable, Parameters, QueryResult, Rest, ResultKind, Value};
+use inlay::{Database, HostTable, Parameters, QueryResult, ResultKind, Value};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
@@ -99,12 +99,12 @@ impl Connection {
     ) -> PyResult<Arc<Cursor>> {
         let (first, rest) =
             hosted(py, host, |host| self.engine.stream_with(query, parameters, Some(host), FIRST_BYTES))?;
+        let rest = rest.map(|rest| Remainder::new(rest, self.engine.clone(), Arc::clone(host)));
         Ok(self.reading(first, rest))
     }
 
-    fn reading(&self, first: QueryResult, rest: Option<Rest>) -> Arc<Cursor> {
+    fn reading(&self, first: QueryResult, rest: Option<Remainder>) -> Arc<Cursor> {
         let zone = cursor::zone_of(&first, &self.engine);
-        let rest = rest.map(|rest| Remainder::new(rest, self.engine.clone()));
         Arc::new(Cursor::new(first, rest, zone))
     }
 

@@ -11,7 +11,7 @@ use inlay::{Delivery, HostForm, QueryResult, Rest, ResultKind};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A result that is fetched row by row, or as whole columns.
 pub struct Cursor {
@@ -57,11 +57,11 @@ impl Unread {
     ) -> PyResult<T> {
         let Self { first, rest } = self;
         let host = match &rest {
-            Some(rest) => PythonHost::new(&rest.connection, Vec::new()),
+            Some(rest) => PythonHost::later(&rest.connection, &rest.host),
             None => PythonHost::watching(),
         };
         // The connection keeps the database open.
-        let (rest, _connection) = rest.map(|Remainder { rest, connection }| (rest, connection)).unzip();
+        let (rest, _connection) = rest.map(|rest| (rest.rest, rest.connection)).unzip();
         hosted(py, &host, |host| work(Delivery::new(first, rest, host, release_free_memory)))
     }
 }
@@ -70,17 +70,19 @@ impl Unread {
 pub struct Remainder {
     rest: Rest,
     connection: inlay::Connection,
+    /// Of the statement.
+    host: Arc<PythonHost>,
 }
 
 impl Remainder {
     /// What is left of the answer of a connection's statement.
-    pub fn new(rest: Rest, connection: inlay::Connection) -> Self {
-        Self { rest, connection }
+    pub fn new(rest: Rest, connection: inlay::Connection, host: Arc<PythonHost>) -> Self {
+        Self { rest, connection, host }
     }
 
     /// Some more rows; `None` when there are no more.
     fn next(&self, py: Python<'_>) -> PyResult<Option<QueryResult>> {
-        hosted(py, &PythonHost::new(&self.connection, Vec::new()), |host| self.rest.next(Some(host)))
+        hosted(py, &PythonHost::later(&self.connection, &self.host), |host| self.rest.next(Some(host)))
     }
 
     /// The rest alone, for readers on other threads: signals are not looked at.

@@ -21,6 +21,8 @@ pub struct PythonHost {
     /// How many of them came with it.
     given: usize,
     bar: Option<Bar>,
+    /// The host of the statement, when its rows are computed later: operators may still ask it.
+    statement: Option<Arc<PythonHost>>,
 }
 
 /// When and how a statement's progress is shown.
@@ -42,17 +44,31 @@ impl PythonHost {
     /// A host for one statement of a connection, and the tables that come with it.
     pub fn new(connection: &Connection, tables: Vec<(String, HostTable)>) -> Arc<Self> {
         let (raised, given) = (Mutex::default(), tables.len());
-        Arc::new(Self { raised, given, tables: Mutex::new(tables), bar: Bar::of(connection) })
+        let bar = Bar::of(connection);
+        Arc::new(Self { raised, given, tables: Mutex::new(tables), bar, statement: None })
+    }
+
+    /// A host for rows that are computed after their statement.
+    pub fn later(connection: &Connection, statement: &Arc<PythonHost>) -> Arc<Self> {
+        let (raised, tables, statement) = (Mutex::default(), Mutex::default(), Some(Arc::clone(statement)));
+        Arc::new(Self { raised, given: 0, tables, bar: Bar::of(connection), statement })
     }
 
     /// Looks for signals only, while rows are converted.
     pub fn watching() -> Arc<Self> {
-        Arc::new(Self { raised: Mutex::default(), given: 0, tables: Mutex::default(), bar: None })
+        Arc::new(Self {
+            raised: Mutex::default(),
+            given: 0,
+            tables: Mutex::default(),
+            bar: None,
+            statement: None,
+        })
     }
 
     /// The exception behind the engine's error, if it came from Python: KeyboardInterrupt, or what a conversion raised.
     pub fn take_raised(&self) -> Option<PyErr> {
-        self.raised.lock().take()
+        let raised = self.raised.lock().take();
+        raised.or_else(|| self.statement.as_ref()?.take_raised())
     }
 
     /// Tables that were found in Python, by the name that the statement has for them.

@@ -112,6 +112,19 @@ def test_ctrl_c_ends_every_heavy_operator(con: inlay.Connection, operator: str) 
 
 
 @needs_ctrl_c
+@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.2])
+def test_ctrl_c_ends_rows_that_are_computed_when_they_are_fetched(con: inlay.Connection, seconds: float) -> None:
+    for fetch in (lambda answer: answer.fetchnumpy(), lambda answer: answer.arrow(), lambda answer: answer.fetchall()):
+        answer = con.execute("SELECT 'number ' || x AS s FROM range(20000000) t(x)")
+        timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            fetch(answer)
+            wait()
+        assert con.execute("SELECT 1").fetchone() == (1,)
+
+
+@needs_ctrl_c
 def test_ctrl_c_ends_whole_columns_of_a_table(con: inlay.Connection) -> None:
     columns = ", ".join(f"x + {n} AS c{n}" for n in range(20))
     con.execute(f"CREATE TABLE t AS SELECT {columns}, 'text ' || x AS s FROM range(1000000) r(x)")
