@@ -99,6 +99,9 @@ struct Parts {
 impl Parts {
     /// The next ones; those before have been dropped. `None` at the end.
     fn next(&mut self) -> Result<Option<Vec<Batch>>> {
+        if self.written >= 2 * PART_BYTES {
+            self.given_back();
+        }
         let (mut part, mut bytes) = (Vec::new(), 0);
         while bytes < PART_BYTES
             && let Some(batch) = self.first.next()
@@ -109,10 +112,7 @@ impl Parts {
         if part.is_empty()
             && let Some(rest) = &self.rest
         {
-            // Rows that are computed from here on lie where the ones before did.
             (part, bytes) = rest.read_reserved(Some(&self.host), PART_BYTES, &mut self.held)?;
-        } else if self.written >= 2 * PART_BYTES {
-            self.given_back();
         }
         self.written += bytes;
         if part.is_empty() {
