@@ -10,7 +10,7 @@ import inlay
 
 duckdb = pytest.importorskip("duckdb")
 
-# What DuckDB's readers take and ours do not, with the reason in docs/files.md.
+# What DuckDB's readers take and ours do not, as docs/files.md says.
 MISSING: dict[str, set[str]] = {
     "read_csv": {"column_statistics", "file_row_number", "schema"},
     "read_json": {
