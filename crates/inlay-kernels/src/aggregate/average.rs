@@ -1,9 +1,10 @@
 //! `avg`: a sum and a count, divided at the end. Exact for integers and decimals up to the division.
 
 use super::{GroupIds, GroupedAccumulator, NullCount, count, same_kind, sum};
-use crate::function::{AggregateFunction, AggregateKind};
+use crate::function::{AggregateFunction, AggregateKind, NullHandling, ScalarFunction, Volatility};
 use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, PhysicalType, Result, Vector};
 use std::any::Any;
+use std::sync::Arc;
 
 /// The function that makes the sums of an `avg`: of the same argument, in the widest carrier.
 pub fn sum_of(function: &AggregateFunction) -> AggregateFunction {
@@ -41,6 +42,28 @@ pub fn average(sums: &Vector, counts: &Vector) -> Result<Vector> {
         result.normalize_nulls();
     }
     Ok(result)
+}
+
+/// The average of what a sum of type `sums` and a count were made of, for plans that keep both apart; NULL where the count
+/// is zero. `None` if no `avg` has such sums.
+pub fn quotient(sums: LogicalType) -> Option<ScalarFunction> {
+    if !matches!(sums.physical(), PhysicalType::I128 | PhysicalType::F64) {
+        return None;
+    }
+    let kernel = |args: &[&Vector], _len: usize, out: &mut Vector| {
+        *out = average(&args[0].flatten(), &args[1].flatten())?;
+        Ok(())
+    };
+    Some(ScalarFunction {
+        name: "avg",
+        arg_types: vec![sums, LogicalType::BigInt],
+        return_type: LogicalType::Double,
+        null_handling: NullHandling::Special,
+        volatility: Volatility::Immutable,
+        can_fail: false,
+        kernel: Arc::new(kernel),
+        specialize: None,
+    })
 }
 
 #[inline]

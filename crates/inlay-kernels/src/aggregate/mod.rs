@@ -40,7 +40,7 @@ pub(crate) mod temporal;
 #[cfg(test)]
 mod tests;
 
-pub use average::{average, count_of, sum_of};
+pub use average::{average, count_of, quotient, sum_of};
 pub use collect::{OrderKey, Ordered};
 pub use column::Column;
 pub use count::NullCount;

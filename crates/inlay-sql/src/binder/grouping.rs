@@ -9,13 +9,14 @@
 //!                             With 2: Aggregate by a: s2 = sum(s1) over shared 1
 //!                               Union All: shared 1; shared 2, NULL as b; Aggregate: sum(s2) over shared 2
 //! ```
-//! Otherwise the input is shared by the aggregations. Shared plans that are read once are put in place by the optimizer.
+//! An `avg` is a sum and a count until the end. Otherwise the input is shared by the aggregations. Shared plans that are read once are put in place by the optimizer.
 
 use super::Binder;
 use super::scope::Phase;
 use crate::parser::ast::{FunctionCall, Pos};
 use crate::plan::{AggregateExpr, ColumnId, Expr, Plan, SetOpKind, SharedId};
 use inlay_kernels::AggregateKind;
+use inlay_kernels::aggregate::quotient;
 use inlay_kernels::registry::{ArgType, resolve_aggregate};
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::collections::HashMap;
@@ -60,6 +61,13 @@ struct Computed {
     /// By group.
     groups: HashMap<usize, ColumnId>,
     aggregates: Vec<ColumnId>,
+}
+
+/// An `avg` and the columns of its parts.
+struct Average {
+    id: ColumnId,
+    sum: ColumnId,
+    count: ColumnId,
 }
 
 /// What makes an aggregate of partial ones.
@@ -145,6 +153,7 @@ impl Binder<'_> {
         groupings: Vec<Grouping>,
     ) -> Result<Plan> {
         let sets: Vec<Vec<usize>> = sets.into_iter().map(ascending).collect();
+        let (aggregates, averages) = self.split_averages(aggregates)?;
         // Finer sets first.
         let mut distinct = sets.clone();
         distinct.sort_by_key(|set| (std::cmp::Reverse(set.len()), set.clone()));
@@ -187,12 +196,57 @@ impl Binder<'_> {
             .chain(groupings.iter().map(|g| g.id))
             .collect();
         let union = self.union_of(branches, ids);
+        let union = self.join_averages(union, averages);
         let around = |body: Plan, (id, definition): (SharedId, Plan)| Plan::With {
             id,
             definition: Box::new(definition),
             body: Box::new(body),
         };
         Ok(withs.into_iter().rev().fold(union, around))
+    }
+
+    /// Each `avg` as a sum and a count, if then all aggregates can be made of partial results.
+    fn split_averages(
+        &mut self,
+        aggregates: Vec<(ColumnId, AggregateExpr)>,
+    ) -> Result<(Vec<(ColumnId, AggregateExpr)>, Vec<Average>)> {
+        let mut parts: Vec<(ColumnId, AggregateExpr)> = Vec::with_capacity(aggregates.len() + 1);
+        let mut averages = Vec::new();
+        for (id, aggregate) in &aggregates {
+            if aggregate.function.kind != AggregateKind::Avg || aggregate.distinct {
+                parts.push((*id, aggregate.clone()));
+                continue;
+            }
+            let mut part = |name: &'static str| -> Result<ColumnId> {
+                let args = [ArgType::of(aggregate.function.arg_types[0].clone())];
+                let function = Arc::new(resolve_aggregate(name, &args)?);
+                let made = self.columns.add(name, function.return_type.clone());
+                parts.push((made, AggregateExpr { function, ..aggregate.clone() }));
+                Ok(made)
+            };
+            averages.push(Average { id: *id, sum: part("sum")?, count: part("count")? });
+        }
+        let fit = averages.iter().all(|average| quotient(self.columns.ty(average.sum)).is_some());
+        if averages.is_empty() || !fit || parts.iter().any(|(_, part)| merge_of(part).is_none()) {
+            return Ok((aggregates, Vec::new()));
+        }
+        Ok((parts, averages))
+    }
+
+    /// Puts averages in the place of their sums and counts.
+    fn join_averages(&self, plan: Plan, averages: Vec<Average>) -> Plan {
+        if averages.is_empty() {
+            return plan;
+        }
+        let is_part = |id: &ColumnId| averages.iter().any(|a| a.sum == *id || a.count == *id);
+        let others = plan.output().into_iter().filter(|id| !is_part(id)).map(|id| (id, self.column(id)));
+        let mut items: Vec<(ColumnId, Expr)> = others.collect();
+        items.extend(averages.iter().filter_map(|average| {
+            let function = Arc::new(quotient(self.columns.ty(average.sum))?);
+            let args = vec![self.column(average.sum), self.column(average.count)];
+            Some((average.id, Expr::Call { function, args, place: self.place(Pos::default()) }))
+        }));
+        plan.project(items)
     }
 
     /// Shares the input among several aggregations: the columns they read, and grouping expressions computed once.

@@ -6,6 +6,8 @@
 //!   `a = 5` give `b = 5`), also from the kept side of an outer, semi or anti join to the other side;
 //! - outer joins become inner joins under a predicate that NULLs cannot pass; a mark join whose mark is filtered
 //!   by becomes a semi join, or an anti join under NOT where no comparison can be NULL;
+//! - conditions of an inner join that NULLs cannot pass make outer joins below it inner ones;
+//! - a shared plan gets the disjunction of what its readers filter by;
 //! - predicates reach `Scan::filters` and `Source::filters`; what is always false empties its input.
 //!
 //! Runs before unnesting, so that the left input of a dependent join is small, and after it. Works on plans with free
@@ -14,6 +16,7 @@
 use super::column_set::ColumnSet;
 use super::equality::EqualityClasses;
 use super::indexed;
+use super::outer_joins;
 use super::properties::{
     as_column, is_matched_once, is_never_null, keys, not_null_columns, output_set, rejected_nulls,
 };
@@ -21,6 +24,7 @@ use super::rewrite::{
     conjuncts_of, empty_relation, is_empty_relation, map_inputs, pass_through, split_conjuncts, take,
     with_stack,
 };
+use super::shared_filters;
 use crate::plan::{
     AggregateExpr, ColumnId, Columns, Expr, IndexedColumn, JoinKind, OrderedJoinKind, Plan, SetOpKind,
     WindowExpr,
@@ -111,8 +115,10 @@ impl PushDown<'_> {
             }
             plan @ Plan::SetOp { .. } => self.push_set_operation(plan, predicates),
             Plan::With { id, definition, body } => {
-                let definition = Box::new(self.push(*definition, Vec::new())?);
                 let body = Box::new(self.push(*body, predicates)?);
+                let wanted = shared_filters::wanted(id, &definition, &body, self.columns);
+                let definition =
+                    Box::new(self.push(*definition, conjuncts_of(wanted.into_iter().collect()))?);
                 Ok(Plan::With { id, definition, body })
             }
             Plan::Scan { table, columns, filters, row_id } => {
@@ -172,6 +178,9 @@ impl PushDown<'_> {
         } else {
             predicates.into_iter().partition(passes)
         };
+        if !groups.is_empty() {
+            add_new(&mut below, implied_parts(&above, &grouped));
+        }
         let map: HashMap<ColumnId, Expr> = groups.iter().cloned().collect();
         below.iter_mut().for_each(|p| p.substitute(&map));
         let input = Box::new(self.push(input, below)?);
@@ -334,8 +343,12 @@ impl PushDown<'_> {
         let mut sides = divide(unique, &left, &right);
         add_new(&mut sides.left, implied_parts(&sides.both, &left));
         add_new(&mut sides.right, implied_parts(&sides.both, &right));
-        let left = self.push(joined.left, sides.left)?;
-        let right = self.push(joined.right, sides.right)?;
+        let (mut left, mut right) = (joined.left, joined.right);
+        let rejected = sides.both.iter().fold(ColumnSet::new(), |a, p| a.union(&rejected_nulls(p)));
+        outer_joins::strengthen(&mut left, &rejected);
+        outer_joins::strengthen(&mut right, &rejected);
+        let left = self.push(left, sides.left)?;
+        let right = self.push(right, sides.right)?;
         if is_empty_relation(&left) || is_empty_relation(&right) {
             return Ok(empty_relation([left.output(), right.output()].concat()));
         }

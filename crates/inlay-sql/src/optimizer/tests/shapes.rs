@@ -139,6 +139,41 @@ fn equal_subplans_are_shared() {
     assert_eq!(plan.matches("Scan lineitem").count(), 1, "{plan}");
 }
 
+/// A shared plan computes what some reader wants, through UNION ALL, literals and grouping.
+#[test]
+fn shared_plans_are_filtered_by_what_their_readers_want() {
+    let catalog = data::tpch();
+    let plan = plan_of(
+        &catalog,
+        "WITH t AS (SELECT 'o' AS kind, o_orderdate AS day, count(*) AS n FROM orders GROUP BY o_orderdate
+                    UNION ALL SELECT 'l', l_shipdate, count(*) FROM lineitem GROUP BY l_shipdate)
+         SELECT a.n FROM t a JOIN t b ON a.n = b.n
+         WHERE a.kind = 'o' AND b.kind = 'o' AND a.day = DATE '1995-01-01' AND b.day = DATE '1996-01-01' AND b.n > 0",
+    );
+    assert!(plan.contains("With shared"), "{plan}");
+    assert!(!plan.contains("lineitem"), "{plan}");
+    assert!(plan.contains("IN ('1995-01-01', '1996-01-01')"), "{plan}");
+    // One reader wants all rows.
+    let plan = plan_of(
+        &catalog,
+        "WITH t AS (SELECT o_orderdate AS day, count(*) AS n FROM orders GROUP BY o_orderdate)
+         SELECT a.n FROM t a JOIN t b ON a.n = b.n WHERE a.day = DATE '1995-01-01'",
+    );
+    assert!(!plan.contains("where"), "{plan}");
+}
+
+/// The condition of a join above rejects the NULLs of an outer join below.
+#[test]
+fn joins_above_make_outer_joins_inner() {
+    let catalog = data::tpch();
+    let from = "FROM customer LEFT JOIN orders ON c_custkey = o_custkey JOIN nation ON";
+    let plan = plan_of(&catalog, &format!("SELECT c_name, n_name {from} o_shippriority = n_nationkey"));
+    assert!(!plan.contains("Left"), "{plan}");
+    let plan =
+        plan_of(&catalog, &format!("SELECT c_name, n_name, o_orderkey {from} c_nationkey = n_nationkey"));
+    assert!(plan.contains("Left"), "{plan}");
+}
+
 /// Only columns that are read are scanned.
 #[test]
 fn scans_read_only_what_is_needed() {
