@@ -25,6 +25,9 @@ use std::sync::Arc;
 /// Most arguments of GROUPING: bits of a BIGINT without its sign.
 const ARGUMENTS_MAX: usize = 63;
 
+/// Aggregates and the columns that they make.
+type Aggregates = Vec<(ColumnId, AggregateExpr)>;
+
 /// A call of GROUPING.
 pub(super) struct GroupingCall {
     /// The column that it makes.
@@ -149,7 +152,7 @@ impl Binder<'_> {
         input: Plan,
         groups: Vec<(ColumnId, Expr)>,
         sets: Vec<Vec<usize>>,
-        aggregates: Vec<(ColumnId, AggregateExpr)>,
+        aggregates: Aggregates,
         groupings: Vec<Grouping>,
     ) -> Result<Plan> {
         let sets: Vec<Vec<usize>> = sets.into_iter().map(ascending).collect();
@@ -206,11 +209,8 @@ impl Binder<'_> {
     }
 
     /// Each `avg` as a sum and a count, if then all aggregates can be made of partial results.
-    fn split_averages(
-        &mut self,
-        aggregates: Vec<(ColumnId, AggregateExpr)>,
-    ) -> Result<(Vec<(ColumnId, AggregateExpr)>, Vec<Average>)> {
-        let mut parts: Vec<(ColumnId, AggregateExpr)> = Vec::with_capacity(aggregates.len() + 1);
+    fn split_averages(&mut self, aggregates: Aggregates) -> Result<(Aggregates, Vec<Average>)> {
+        let mut parts: Aggregates = Vec::with_capacity(aggregates.len() + 1);
         let mut averages = Vec::new();
         for (id, aggregate) in &aggregates {
             if aggregate.function.kind != AggregateKind::Avg || aggregate.distinct {
@@ -427,7 +427,7 @@ struct Base {
     plan: Option<Plan>,
     shared: Option<(SharedId, Vec<ColumnId>)>,
     groups: Vec<(ColumnId, Expr)>,
-    aggregates: Vec<(ColumnId, AggregateExpr)>,
+    aggregates: Aggregates,
 }
 
 fn ascending(mut set: Vec<usize>) -> Vec<usize> {
