@@ -8,8 +8,10 @@
 //! With small radices the code indexes an array (`direct`), with larger ones it is a packed key (`packed`). A value outside of
 //! its range makes the batch a misfit before anything was changed; the table then chooses another encoding.
 
+use inlay_kernels::hash::BytesHasher;
 use inlay_types::{Buffer, LogicalType, Native, PhysicalType, Vector, View};
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 /// Why a batch cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,7 +200,7 @@ const DICTIONARIES_MAX: usize = 8;
 /// Numbers for distinct strings. A dictionary's codes are looked up once each.
 #[derive(Debug)]
 pub(super) struct Interner {
-    digits: HashMap<Box<[u8]>, u32>,
+    digits: HashMap<Box<[u8]>, u32, BuildHasherDefault<BytesHasher>>,
     capacity: usize,
     /// Code to digit of the dictionary in use; 0: not looked up yet.
     current: (u64, Vec<u32>),
@@ -210,7 +212,7 @@ pub(super) struct Interner {
 impl Interner {
     pub(super) fn new(capacity: usize) -> Self {
         Self {
-            digits: HashMap::new(),
+            digits: HashMap::default(),
             capacity,
             current: (0, Vec::new()),
             others: Vec::new(),

@@ -1,8 +1,10 @@
 //! Hash table for keys of any types: tagged slots, keys compared column by column.
 //!
 //! ```text
-//! slot (u64)   [ upper half of the hash: 32 | group + 1: 32 ]     0: empty
+//! slot (u64)   [ lower half of the hash: 32 | group + 1: 32 ]     0: empty
 //! ```
+//! The lower bits of the tag say where a slot's walk begins, so that a table grows without the keys.
+//!
 //! A batch is resolved in passes: each row walks to an empty slot (a new group) or to one with its tag; the latter
 //! rows are compared with the stored keys, all at once per column, and those that differ walk on in the next pass.
 
@@ -26,6 +28,8 @@ pub(super) struct GenericTable {
 }
 
 const TAG: u64 = 0xFFFF_FFFF_0000_0000;
+/// Bits of a slot that are not the tag's.
+const TAG_SHIFT: u32 = 32;
 /// Dictionaries with more values than this are not hashed as a whole.
 const DICTIONARY_MAX: usize = 1 << 16;
 
@@ -75,22 +79,19 @@ impl GenericTable {
         }
     }
 
-    fn reserve(&mut self, more: usize, columns: &[Column], append: bool, groups: usize) {
+    fn reserve(&mut self, more: usize) {
         if (self.count + more) * 2 <= self.slots.len() {
             return;
         }
         let size = ((self.count + more) * 2).next_power_of_two().max(self.slots.len() * 2);
-        self.slots = vec![0; size];
-        // Slots keep only half of each hash: the keys are hashed again.
         let mask = size - 1;
-        let known = if append { groups } else { self.count };
-        let hashes = hash_groups(columns, 0, known);
-        for (group, hash) in hashes.into_iter().enumerate() {
-            let mut index = hash as usize & mask;
+        let before = std::mem::replace(&mut self.slots, vec![0; size]);
+        for slot in before.into_iter().filter(|slot| *slot != 0) {
+            let mut index = (slot >> TAG_SHIFT) as usize & mask;
             while self.slots[index] != 0 {
                 index = (index + 1) & mask;
             }
-            self.slots[index] = hash & TAG | (group as u64 + 1);
+            self.slots[index] = slot;
         }
     }
 
@@ -105,12 +106,12 @@ impl GenericTable {
         groups_before: usize,
         groups: &mut [u32],
     ) -> usize {
-        self.reserve(len, columns, append, groups_before);
+        self.reserve(len);
         self.hash(keys, len);
         let mask = self.slots.len() - 1;
         let mut next = groups_before as u32;
         self.places.clear();
-        self.places.extend(self.hashes.iter().map(|&hash| hash as usize & mask));
+        self.places.extend(self.hashes.iter().map(|&hash| hash as u32 as usize & mask));
         self.pending.clear();
         self.pending.extend(0..len as u32);
         let mut new_rows = Vec::new();
@@ -118,7 +119,7 @@ impl GenericTable {
             new_rows.clear();
             self.candidates.clear();
             for &row in &self.pending {
-                let tag = self.hashes[row as usize] & TAG;
+                let tag = self.hashes[row as usize] << TAG_SHIFT;
                 let mut index = self.places[row as usize];
                 loop {
                     let slot = self.slots[index];
