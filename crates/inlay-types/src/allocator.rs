@@ -13,14 +13,15 @@ pub const IDLE: Duration = Duration::from_secs(1);
 /// What an allocator can do.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocator {
-    /// Freed memory goes back soon (`true`, more than half of a memory limit is in use), or may be kept a while.
+    /// Freed memory goes back soon (`true`), or may be kept a while.
     pub give_back_soon: fn(bool),
     /// Gives the free memory of the calling thread, and what no thread owns, back to the system.
     pub give_back: fn(),
 }
 
 static ALLOCATOR: OnceLock<Allocator> = OnceLock::new();
-static SHORT: Mutex<bool> = Mutex::new(false);
+/// How many have a reason to want freed memory back soon.
+static REASONS: Mutex<usize> = Mutex::new(0);
 
 /// Names the allocator of this process; the first one stays.
 pub fn install(allocator: Allocator) {
@@ -34,12 +35,32 @@ pub fn give_back() {
     }
 }
 
-/// Called when a budget's use crosses the marks of [`crate::MemoryBudget`]. The last budget to say something decides.
-pub(crate) fn memory_is_short(short: bool) {
+/// While one lives, freed memory goes back soon: more than half of a memory limit is in use, or much is being freed that is
+/// not asked for again.
+#[derive(Debug)]
+pub struct Hurry(());
+
+impl Hurry {
+    /// One more reason.
+    #[expect(clippy::new_without_default, reason = "it has an effect")]
+    pub fn new() -> Self {
+        change_reasons(|reasons| reasons + 1);
+        Self(())
+    }
+}
+
+impl Drop for Hurry {
+    fn drop(&mut self) {
+        change_reasons(|reasons| reasons.saturating_sub(1));
+    }
+}
+
+fn change_reasons(change: impl FnOnce(usize) -> usize) {
     let Some(allocator) = ALLOCATOR.get() else { return };
-    let mut before = SHORT.lock().unwrap_or_else(PoisonError::into_inner);
-    if *before != short {
-        *before = short;
-        (allocator.give_back_soon)(short);
+    let mut reasons = REASONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = *reasons;
+    *reasons = change(before);
+    if (before == 0) != (*reasons == 0) {
+        (allocator.give_back_soon)(before == 0);
     }
 }

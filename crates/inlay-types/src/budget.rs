@@ -1,9 +1,10 @@
 //! The memory limit of a database. Whatever grows with data asks here first and may be refused.
 
-use crate::{Error, Result, allocator};
+use crate::allocator::Hurry;
+use crate::{Error, Result};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 /// Something that holds memory it can do without, such as a cache.
 pub trait Reclaim: Send + Sync {
@@ -13,8 +14,10 @@ pub trait Reclaim: Send + Sync {
 }
 
 struct Counters {
-    /// More than half of the limit was in use, and not yet less than a quarter since.
+    /// Whether there is a `hurry`.
     short: AtomicBool,
+    /// More than half of the limit was in use, and not yet less than a quarter since.
+    hurry: Mutex<Option<Hurry>>,
     used: AtomicU64,
     peak: AtomicU64,
     limit: AtomicU64,
@@ -36,6 +39,7 @@ impl MemoryBudget {
     pub fn new(limit: u64) -> Self {
         Self(Arc::new(Counters {
             short: false.into(),
+            hurry: Mutex::default(),
             used: 0.into(),
             peak: 0.into(),
             limit: limit.into(),
@@ -91,8 +95,8 @@ impl Counters {
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
             Ok(before) => {
                 self.peak.fetch_max(before + more, Ordering::Relaxed);
-                if before + more > limit / 2 && !self.short.swap(true, Ordering::Relaxed) {
-                    allocator::memory_is_short(true);
+                if before + more > limit / 2 && !self.short.load(Ordering::Relaxed) {
+                    self.set_short(true);
                 }
                 Ok(())
             }
@@ -102,9 +106,16 @@ impl Counters {
 
     fn give(&self, bytes: u64) {
         let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
-        let plenty = || before - bytes < self.limit.load(Ordering::Relaxed) / 4;
-        if self.short.load(Ordering::Relaxed) && plenty() && self.short.swap(false, Ordering::Relaxed) {
-            allocator::memory_is_short(false);
+        if self.short.load(Ordering::Relaxed) && before - bytes < self.limit.load(Ordering::Relaxed) / 4 {
+            self.set_short(false);
+        }
+    }
+
+    fn set_short(&self, short: bool) {
+        let mut hurry = self.hurry.lock().unwrap_or_else(PoisonError::into_inner);
+        self.short.store(short, Ordering::Relaxed);
+        if short != hurry.is_some() {
+            *hurry = short.then(Hurry::new);
         }
     }
 

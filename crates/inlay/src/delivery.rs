@@ -9,12 +9,15 @@ use crate::rest::Rest;
 use crate::result::{HostColumn, QueryResult};
 use inlay_exec::{WorkerPool, rows_size};
 use inlay_kernels::host::HostForm;
+use inlay_types::allocator::Hurry;
 use inlay_types::arrow::{ArrowArray, Exporter};
 use inlay_types::{Batch, LogicalType, Reservation, Result, Vector};
 use std::sync::Arc;
 
 /// Bytes of rows that are written at once.
 const PART_BYTES: usize = 8 << 20;
+/// Bytes of rows that are there from which on their memory is to go back soon.
+const HURRIED_BYTES: usize = 32 << 20;
 
 /// Rows for a host, which it gets as whole columns.
 pub struct Delivery {
@@ -79,8 +82,10 @@ impl Delivery {
 
     fn parts(self) -> Result<Parts> {
         let Self { first, rest, host, give_back } = self;
-        let first = first.into_batches()?.into_iter();
-        Ok(Parts { first, rest, host, give_back, written: 0, held: None })
+        let first = first.into_batches()?;
+        let size: usize = first.iter().map(|batch| rows_size(batch.columns(), batch.len())).sum();
+        let hurry = (size >= HURRIED_BYTES).then(Hurry::new);
+        Ok(Parts { first: first.into_iter(), rest, host, give_back, written: 0, held: None, _hurry: hurry })
     }
 }
 
@@ -94,6 +99,8 @@ struct Parts {
     written: usize,
     /// For the rows of the rest that were handed out.
     held: Option<Reservation>,
+    /// Rows that are there become free while they are written, by threads that did not make them.
+    _hurry: Option<Hurry>,
 }
 
 impl Parts {

@@ -111,7 +111,7 @@ mod unlinked {
     use std::sync::Arc;
 
     #[derive(Debug, Default)]
-    pub(crate) struct Remote;
+    pub(crate) struct Remote {}
 
     impl Remote {
         pub fn forget(&self) {}
