@@ -1,6 +1,5 @@
 //! One result and how far its rows were fetched.
 
-use crate::allocator::release_free_memory;
 use crate::arrow;
 use crate::errors::unwrapped;
 use crate::host::{self, PythonHost, hosted};
@@ -62,7 +61,7 @@ impl Unread {
         };
         // The connection keeps the database open.
         let (rest, _connection) = rest.map(|rest| (rest.rest, rest.connection)).unzip();
-        hosted(py, &host, |host| work(Delivery::new(first, rest, host, release_free_memory)))
+        hosted(py, &host, |host| work(Delivery::new(first, rest, host)))
     }
 }
 

@@ -66,6 +66,8 @@ pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 #[derive(Default)]
 struct Queue {
     jobs: Vec<Arc<Job>>,
+    /// How often all threads were asked to give their free memory back.
+    give_backs: u64,
     threads: Vec<JoinHandle<()>>,
     closed: bool,
 }
@@ -123,6 +125,16 @@ impl WorkerPool {
         self.wait(&job, helpers)
     }
 
+    /// Gives the free memory of the calling thread and, soon, of all workers back to the system: what one thread frees of
+    /// another's stays with that one.
+    pub fn give_back(&self) {
+        allocator::give_back();
+        if self.process == std::process::id() {
+            self.shared.queue.lock().give_backs += 1;
+            self.shared.wake.notify_all();
+        }
+    }
+
     fn offer(&self, job: &Arc<Job>, helpers: usize) {
         if self.process != std::process::id() {
             // After a fork the threads are gone; the caller does the work alone.
@@ -159,9 +171,15 @@ impl WorkerPool {
 fn work_loop(shared: &Shared) {
     let mut queue = shared.queue.lock();
     let mut worked = false;
+    let mut give_backs = queue.give_backs;
     loop {
         if queue.closed {
             return;
+        }
+        if give_backs != queue.give_backs {
+            give_backs = queue.give_backs;
+            MutexGuard::unlocked(&mut queue, allocator::give_back);
+            continue;
         }
         let open = queue.jobs.iter().find(|job| job.seats.load(Ordering::Relaxed) > 0).cloned();
         let Some(job) = open else {

@@ -24,16 +24,14 @@ pub struct Delivery {
     first: QueryResult,
     rest: Option<Rest>,
     host: Arc<dyn Host>,
-    give_back: fn(),
 }
 
 impl Delivery {
-    /// The rows of `first` and those behind them. `host` is asked meanwhile whether to end; `give_back` is called when much
-    /// memory became free, which allocators like to keep.
-    pub fn new(first: QueryResult, rest: Option<Rest>, host: &Arc<dyn Host>, give_back: fn()) -> Self {
+    /// The rows of `first` and those behind them. `host` is asked meanwhile whether to end.
+    pub fn new(first: QueryResult, rest: Option<Rest>, host: &Arc<dyn Host>) -> Self {
         let host = Arc::clone(host);
         let first = first.interrupted_by(interrupt_of(Arc::clone(&host)));
-        Self { first, rest, host, give_back }
+        Self { first, rest, host }
     }
 
     /// The number of rows, and each column in the form given for it, as [`QueryResult::host_column`], or its rows where none
@@ -42,10 +40,10 @@ impl Delivery {
         if let Some(columns) = self.first.table_columns(forms)? {
             return Ok((self.first.row_count(), columns));
         }
-        let header = self.first.without_rows();
         let expected = if self.rest.is_some() { 0 } else { self.first.row_count() };
-        let mut growth = Growth::new(header.types(), forms, expected);
         let mut parts = self.parts()?;
+        let header = parts.header.without_rows();
+        let mut growth = Growth::new(header.types(), forms, expected);
         while let Some(part) = parts.next()? {
             header.with_crew(|crew| growth.push(part, crew))?;
         }
@@ -62,7 +60,6 @@ impl Delivery {
         if let Some(arrays) = self.first.table_arrays(exporter, rows)? {
             return Ok(arrays);
         }
-        let header = self.first.without_rows();
         let mut parts = self.parts()?;
         let (mut arrays, mut pending, mut is_last) = (Vec::new(), Chunks::default(), false);
         while !is_last {
@@ -71,21 +68,23 @@ impl Delivery {
                 None => is_last = true,
             }
             let chunks = if is_last { pending.all() } else { pending.complete() };
+            let header = &parts.header;
             let converted = header.with_crew(|crew| arrow_arrays(exporter, header.types(), chunks, crew));
             arrays.extend(converted?);
         }
         if arrays.is_empty() {
-            arrays.push(header.arrow_array(exporter, 0..0)?);
+            arrays.push(parts.header.arrow_array(exporter, 0..0)?);
         }
         Ok(arrays)
     }
 
     fn parts(self) -> Result<Parts> {
-        let Self { first, rest, host, give_back } = self;
+        let Self { first, rest, host } = self;
+        let header = first.without_rows();
         let first = first.into_batches()?;
         let size: usize = first.iter().map(|batch| rows_size(batch.columns(), batch.len())).sum();
         let hurry = (size >= HURRIED_BYTES).then(Hurry::new);
-        Ok(Parts { first: first.into_iter(), rest, host, give_back, written: 0, held: None, _hurry: hurry })
+        Ok(Parts { first: first.into_iter(), rest, host, header, written: 0, held: None, _hurry: hurry })
     }
 }
 
@@ -94,7 +93,8 @@ struct Parts {
     first: std::vec::IntoIter<Batch>,
     rest: Option<Rest>,
     host: Arc<dyn Host>,
-    give_back: fn(),
+    /// The answer without rows, which has the workers.
+    header: QueryResult,
     /// Bytes of batches that were handed out since memory was given back.
     written: usize,
     /// For the rows of the rest that were handed out.
@@ -133,7 +133,7 @@ impl Parts {
     }
 
     fn given_back(&mut self) {
-        (self.give_back)();
+        self.header.give_back();
         self.written = 0;
     }
 }

@@ -5,7 +5,7 @@ use crate::table_rows::TableRows;
 use inlay_exec::WorkerPool;
 use inlay_kernels::host::HostForm;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
-use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Value, Vector};
+use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Value, Vector, allocator};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -340,6 +340,14 @@ impl QueryResult {
         match &self.workers {
             Some((pool, threads)) => work(Crew { pool, threads: *threads, interrupt }),
             None => work(Crew { pool: &WorkerPool::new(), threads: 1, interrupt }),
+        }
+    }
+
+    /// Gives the memory of rows that were freed back to the system.
+    pub(crate) fn give_back(&self) {
+        match &self.workers {
+            Some((pool, _)) => pool.give_back(),
+            None => allocator::give_back(),
         }
     }
 
