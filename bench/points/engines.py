@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.engines.in_file import DuckDBFile, InlayFile
+
 CREATE = "CREATE TABLE points (id INTEGER PRIMARY KEY, place INTEGER, name VARCHAR, amount DOUBLE)"
 INDEX = "CREATE INDEX points_place ON points (place)"
 Rows = list[tuple[Any, ...]]
@@ -31,24 +33,12 @@ class Columnar:
         self.connection.close()
 
 
-class Inlay(Columnar):
+class Inlay(InlayFile, Columnar):
     """Inlay, in a file."""
 
-    def __init__(self, path: Path, threads: int) -> None:
-        import inlay
 
-        self.version = inlay.__version__
-        self.connection = inlay.connect(path, config={"threads": threads})
-
-
-class DuckDB(Columnar):
+class DuckDB(DuckDBFile, Columnar):
     """DuckDB, in a file."""
-
-    def __init__(self, path: Path, threads: int) -> None:
-        import duckdb
-
-        self.version = duckdb.__version__
-        self.connection = duckdb.connect(str(path), config={"threads": threads})
 
 
 class SQLite:

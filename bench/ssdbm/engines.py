@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bench.engines.in_file import DuckDBFile, InlayFile
+
 # What is asked, by name, and how: the share of rows, the number of groups, the table joined.
 QUERIES: dict[str, tuple[str, Any]] = {
     "select 1 %": ("selection", 10_000),
@@ -54,24 +56,12 @@ class Columnar:
         self.connection.close()
 
 
-class Inlay(Columnar):
+class Inlay(InlayFile, Columnar):
     """Inlay, in a file."""
 
-    def __init__(self, path: Path, threads: int) -> None:
-        import inlay
 
-        self.version = inlay.__version__
-        self.connection = inlay.connect(path, config={"threads": threads})
-
-
-class DuckDB(Columnar):
+class DuckDB(DuckDBFile, Columnar):
     """DuckDB, in a file."""
-
-    def __init__(self, path: Path, threads: int) -> None:
-        import duckdb
-
-        self.version = duckdb.__version__
-        self.connection = duckdb.connect(str(path), config={"threads": threads})
 
 
 class Pandas:

@@ -18,13 +18,13 @@ const PURGE_LATE: c_long = 1000;
 /// ... and, where memory is short, only longer than between two batches.
 const PURGE_SOON: c_long = 10;
 
-/// To be called once, when the module is loaded. The environment's `MIMALLOC_PURGE_DELAY` wins.
+/// To be called once, when the module is loaded. The environment's `MIMALLOC_PURGE_DELAY` stays in force for good.
 pub fn configure() {
     // SAFETY: the option exists in this version (a test reads RSS), and the call only stores a number.
     unsafe { sys::mi_option_set_default(PURGE_DELAY, PURGE_LATE) }
-    if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
-        inlay::types::allocator::install(Allocator { give_back_soon, give_back: release_free_memory });
-    }
+    let is_set = std::env::var_os("MIMALLOC_PURGE_DELAY").is_some();
+    let give_back_soon = if is_set { |_| () } else { give_back_soon };
+    inlay::types::allocator::install(Allocator { give_back_soon, give_back: release_free_memory });
 }
 
 fn give_back_soon(soon: bool) {
