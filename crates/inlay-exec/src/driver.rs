@@ -94,6 +94,9 @@ impl Drive {
     }
 
     fn start_source(&mut self, context: &ExecContext, counter: Option<&QueryProgress>) -> Result<()> {
+        if self.pipeline.sink.prefers_long_morsels() {
+            self.source.prefer_long_morsels();
+        }
         let morsels = self.source.start(context)?;
         if let Some(counter) = counter {
             counter.expect_morsels(morsels);
@@ -226,6 +229,7 @@ impl Drive {
             },
             &mut |batch| {
                 let mut push = |batch: Batch| {
+                    context.interrupt.check()?;
                     let mut sink_local = sink_local.borrow_mut();
                     let mut chain =
                         Chain { sink: &*self.pipeline.sink, sink_local: &mut sink_local, spent: 0 };

@@ -39,6 +39,10 @@ pub enum Morsel {
 
 /// Makes rows.
 pub trait Source: Send + Sync {
+    /// The sink joins rows of a morsel at some cost: fewer and longer ones are better, as far as they keep all workers
+    /// busy. Called before `start`.
+    fn prefer_long_morsels(&self) {}
+
     /// Called once, when the pipelines before are final. Returns how many morsels there are at most, which bounds the
     /// number of workers; 1 keeps the query on the calling thread.
     fn start(&self, context: &ExecContext) -> Result<usize>;
@@ -79,6 +83,11 @@ pub trait Operator: Send + Sync {
 pub trait Sink: Send + Sync {
     /// A worker's state.
     fn local(&self) -> LocalState;
+
+    /// Whether sources should cut long morsels.
+    fn prefers_long_morsels(&self) -> bool {
+        false
+    }
 
     /// The batches that follow belong to this morsel.
     fn start_morsel(&self, _number: usize, _local: &mut LocalState) {}

@@ -5,11 +5,13 @@
 //! source and load each through an appender with that number therefore keep the order of the source. Where order
 //! does not matter, one appender per worker does. Short neighbours are joined while loading goes on.
 
+mod open;
+
 use crate::column::Column;
 use crate::row_group::ROW_GROUP_SIZE;
-use crate::segment::Segment;
 use crate::table::{Piece, Table};
-use inlay_types::{Batch, Error, LogicalType, Reservation, Result, Vector, VectorBuilder};
+use inlay_types::{Batch, Error, Reservation, Result};
+use open::OpenColumn;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +31,8 @@ pub struct BulkLoad(Arc<Shared>);
 struct Shared {
     table: Arc<Table>,
     parts: Mutex<BTreeMap<u64, Part>>,
+    /// Columns without rows, whose memory the next appenders use.
+    spare: Mutex<Vec<Vec<OpenColumn>>>,
 }
 
 /// What appenders with numbers from its key to `last` have left.
@@ -47,8 +51,7 @@ struct Part {
 pub struct BulkAppender {
     shared: Arc<Shared>,
     sequence: u64,
-    types: Vec<LogicalType>,
-    open: Vec<VectorBuilder>,
+    open: Vec<OpenColumn>,
     open_rows: usize,
     /// Of `open`; made with the first rows.
     reservation: Option<Reservation>,
@@ -58,17 +61,15 @@ pub struct BulkAppender {
 impl BulkLoad {
     /// A load into `table`.
     pub fn new(table: Arc<Table>) -> Self {
-        Self(Arc::new(Shared { table, parts: Mutex::default() }))
+        Self(Arc::new(Shared { table, parts: Mutex::default(), spare: Mutex::default() }))
     }
 
     /// An appender whose rows come after those of appenders with smaller numbers. Numbers are used once.
     pub fn appender(&self, sequence: u64) -> BulkAppender {
-        let types: Vec<LogicalType> = self.0.table.schema().columns.iter().map(|c| c.ty.clone()).collect();
         BulkAppender {
             shared: Arc::clone(&self.0),
             sequence,
-            open: new_builders(&types),
-            types,
+            open: self.0.open_columns(),
             open_rows: 0,
             reservation: None,
             sealed: Vec::new(),
@@ -97,14 +98,10 @@ impl BulkAppender {
         while from < batch.len() {
             let len = (batch.len() - from).min(ROW_GROUP_SIZE - self.open_rows);
             if self.open_rows < MANY_ROWS && self.open_rows + len >= MANY_ROWS {
-                self.open.iter_mut().for_each(|builder| builder.reserve(ROW_GROUP_SIZE));
+                self.open.iter_mut().for_each(|open| open.reserve(ROW_GROUP_SIZE));
             }
-            for (builder, column) in self.open.iter_mut().zip(batch.columns()) {
-                if len == column.len() {
-                    builder.append(column)
-                } else {
-                    builder.append(&column.slice(from, len))
-                }
+            for (open, column) in self.open.iter_mut().zip(batch.columns()) {
+                open.append(column, from, len);
             }
             self.open_rows += len;
             from += len;
@@ -116,7 +113,7 @@ impl BulkAppender {
     }
 
     fn reserve_open(&mut self) -> Result<()> {
-        let size: usize = self.open.iter().map(VectorBuilder::memory_size).sum();
+        let size: usize = self.open.iter().map(OpenColumn::memory_size).sum();
         match &mut self.reservation {
             Some(reservation) => reservation.resize(size as u64),
             None => {
@@ -127,9 +124,8 @@ impl BulkAppender {
     }
 
     fn seal(&mut self) -> Result<()> {
-        let builders = std::mem::replace(&mut self.open, new_builders(&self.types));
         let len = std::mem::take(&mut self.open_rows);
-        self.sealed.push((encode(&self.shared.table, builders.into_iter().map(VectorBuilder::finish))?, len));
+        self.sealed.push((seal(&self.shared.table, &mut self.open)?, len));
         Ok(())
     }
 
@@ -140,15 +136,24 @@ impl BulkAppender {
         }
         self.reserve_open()?;
         let rest_rows = self.open_rows;
-        let columns: Vec<Vector> =
-            std::mem::take(&mut self.open).into_iter().map(VectorBuilder::finish).collect();
-        let rest = if rest_rows > 0 { vec![Batch::new(columns, rest_rows)] } else { Vec::new() };
+        let rest = self.open.iter_mut().map(OpenColumn::take).collect();
+        let rest = if rest_rows > 0 { vec![Batch::new(rest, rest_rows)] } else { Vec::new() };
+        self.shared.spare.lock().push(std::mem::take(&mut self.open));
         let Self { shared, sequence, reservation, sealed, .. } = self;
         shared.add(sequence, Part { last: sequence, sealed, rest, rest_rows, reservation })
     }
 }
 
 impl Shared {
+    /// Columns for rows to come, one for each of the table's.
+    fn open_columns(&self) -> Vec<OpenColumn> {
+        let columns = &self.table.schema().columns;
+        self.spare
+            .lock()
+            .pop()
+            .unwrap_or_else(|| columns.iter().map(|c| OpenColumn::new(c.ty.clone())).collect())
+    }
+
     /// Enters a part; if it and its neighbours without a gap make up a row group, they are encoded here and now.
     fn add(&self, sequence: u64, part: Part) -> Result<()> {
         let mut parts = self.parts.lock();
@@ -183,7 +188,6 @@ impl Shared {
     }
 
     fn join(&self, taken: Vec<Part>) -> Result<Part> {
-        let types: Vec<LogicalType> = self.table.schema().columns.iter().map(|c| c.ty.clone()).collect();
         let mut joined = Part {
             last: taken.last().map_or(0, |p| p.last),
             sealed: Vec::new(),
@@ -191,51 +195,43 @@ impl Shared {
             rest_rows: 0,
             reservation: None,
         };
-        let (mut open, mut open_rows) = (roomy_builders(&types), 0);
+        let (mut open, mut open_rows) = (self.open_columns(), 0);
+        open.iter_mut().for_each(|open| open.reserve(ROW_GROUP_SIZE));
         for part in taken {
             joined.sealed.extend(part.sealed);
             for batch in part.rest {
                 let mut from = 0;
                 while from < batch.len() {
                     let len = (batch.len() - from).min(ROW_GROUP_SIZE - open_rows);
-                    for (builder, column) in open.iter_mut().zip(batch.columns()) {
-                        builder.append(&column.slice(from, len));
+                    for (open, column) in open.iter_mut().zip(batch.columns()) {
+                        open.append(column, from, len);
                     }
                     (from, open_rows) = (from + len, open_rows + len);
                     if open_rows == ROW_GROUP_SIZE {
-                        let full = std::mem::replace(&mut open, roomy_builders(&types));
-                        let columns = encode(&self.table, full.into_iter().map(VectorBuilder::finish))?;
-                        joined.sealed.push((columns, std::mem::take(&mut open_rows)));
+                        joined.sealed.push((seal(&self.table, &mut open)?, std::mem::take(&mut open_rows)));
                     }
                 }
             }
         }
         if open_rows > 0 {
-            let size: usize = open.iter().map(VectorBuilder::memory_size).sum();
+            let size: usize = open.iter().map(OpenColumn::memory_size).sum();
             joined.reservation = Some(self.table.budget().reserve(size as u64)?);
-            joined.rest.push(Batch::new(open.into_iter().map(VectorBuilder::finish).collect(), open_rows));
+            joined.rest.push(Batch::new(open.iter_mut().map(OpenColumn::take).collect(), open_rows));
             joined.rest_rows = open_rows;
         }
+        self.spare.lock().push(open);
         Ok(joined)
     }
 }
 
-fn roomy_builders(types: &[LogicalType]) -> Vec<VectorBuilder> {
-    types.iter().map(|ty| VectorBuilder::new(ty.clone(), ROW_GROUP_SIZE)).collect()
-}
-
-fn new_builders(types: &[LogicalType]) -> Vec<VectorBuilder> {
-    types.iter().map(|ty| VectorBuilder::new(ty.clone(), 0)).collect()
-}
-
 /// Encodes a row group, and writes it to the file of the table's database if it has one.
-fn encode(table: &Table, columns: impl Iterator<Item = Vector>) -> Result<Vec<Arc<Column>>> {
-    let one = |column: Vector| {
-        let column = Column::new(Segment::encode_owned(column, table.budget())?);
+fn seal(table: &Table, columns: &mut [OpenColumn]) -> Result<Vec<Arc<Column>>> {
+    let one = |column: &mut OpenColumn| {
+        let column = Column::new(column.seal(table.budget())?);
         if let Some(home) = table.home() {
             column.persist(home, table.id())?;
         }
         Ok(column)
     };
-    columns.map(one).collect()
+    columns.iter_mut().map(one).collect()
 }

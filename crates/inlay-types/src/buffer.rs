@@ -9,7 +9,7 @@
 
 use crate::value::Interval;
 use crate::view::View;
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -43,14 +43,34 @@ unsafe impl Sync for Allocation {}
 
 impl Allocation {
     fn new(size_bytes: usize) -> Self {
-        let size = size_bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
-        let Ok(layout) = Layout::from_size_align(size, ALIGNMENT) else {
-            handle_alloc_error(Layout::new::<u8>());
-        };
+        let layout = Self::layout(size_bytes);
         // SAFETY: the size is not zero.
         let start = unsafe { alloc_zeroed(layout) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
         Self { start, layout }
+    }
+
+    /// A copy of `bytes`; what the last cache line has behind them is zero.
+    fn copy_of(bytes: &[u8]) -> Self {
+        let layout = Self::layout(bytes.len());
+        // SAFETY: the size is not zero.
+        let start = unsafe { alloc(layout) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        // SAFETY: the allocation is at least as long as `bytes`, new, and initialised to its end by both writes.
+        unsafe {
+            start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            start.as_ptr().add(bytes.len()).write_bytes(0, layout.size() - bytes.len());
+        }
+        Self { start, layout }
+    }
+
+    /// Whole cache lines, at least one.
+    fn layout(size_bytes: usize) -> Layout {
+        let size = size_bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+        let Ok(layout) = Layout::from_size_align(size, ALIGNMENT) else {
+            handle_alloc_error(Layout::new::<u8>());
+        };
+        layout
     }
 }
 
@@ -76,7 +96,7 @@ pub fn values_of_mut<T: Native>(bytes: &mut [u8]) -> &mut [T] {
 enum Owner {
     Ours(Allocation),
     /// Kept alive only.
-    Foreign(#[expect(dead_code, reason = "held for its drop")] Box<dyn Any + Send + Sync>),
+    Foreign(Box<dyn Any + Send + Sync>),
 }
 
 /// A range of shared memory. Cloning and slicing share it.
@@ -118,11 +138,11 @@ impl Buffer {
 
     /// A copy of `values`.
     pub fn copy_of<T: Native>(values: &[T]) -> Self {
-        let mut buffer = Self::zeroed(size_of_val(values));
-        if let Some(target) = buffer.typed_mut::<T>() {
-            target.copy_from_slice(values);
-        }
-        buffer
+        let size = size_of_val(values);
+        // SAFETY: a `T` is plain bytes without padding.
+        let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size) };
+        let allocation = Allocation::copy_of(bytes);
+        Self { start: allocation.start, size, owner: Arc::new(Owner::Ours(allocation)) }
     }
 
     /// The memory of a `Vec`, without copying. Alignment is that of `T`.
@@ -130,6 +150,14 @@ impl Buffer {
         let size = size_of_val(values.as_slice());
         let start = NonNull::from(values.as_slice()).cast::<u8>();
         Self { start, size, owner: Arc::new(Owner::Foreign(Box::new(values))) }
+    }
+
+    /// The `Vec` that [`Buffer::from_vec`] was given, if it was one of `T` and nobody else shares it.
+    pub fn into_vec<T: Native>(self) -> Option<Vec<T>> {
+        match Arc::try_unwrap(self.owner).ok()? {
+            Owner::Foreign(values) => values.downcast::<Vec<T>>().ok().map(|values| *values),
+            Owner::Ours(_) => None,
+        }
     }
 
     /// Memory of somebody else, kept alive by `owner`; read-only.

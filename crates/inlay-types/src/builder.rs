@@ -43,6 +43,21 @@ impl VectorBuilder {
         Self { ty, storage, validity: Vec::new(), null_count: 0, len: 0 }
     }
 
+    /// An empty builder in the memory of values that another one of the same carrier made, if nobody else holds it.
+    pub fn reusing(ty: LogicalType, data: Buffer) -> Self {
+        let storage = match ty.physical() {
+            PhysicalType::View => Storage::Views(emptied(data), HeapBuilder::new()),
+            other => match other.size() {
+                1 => Storage::W1(emptied(data)),
+                2 => Storage::W2(emptied(data)),
+                4 => Storage::W4(emptied(data)),
+                8 => Storage::W8(emptied(data)),
+                _ => Storage::W16(emptied(data)),
+            },
+        };
+        Self { ty, storage, validity: Vec::new(), null_count: 0, len: 0 }
+    }
+
     /// The type of the values.
     pub fn logical_type(&self) -> LogicalType {
         self.ty.clone()
@@ -58,6 +73,18 @@ impl VectorBuilder {
             Storage::W8(v) => v.reserve_exact(more),
             Storage::W16(v) => v.reserve_exact(more),
             Storage::Views(v, _) => v.reserve_exact(more),
+        }
+    }
+
+    /// Rows that there is room for.
+    pub fn capacity(&self) -> usize {
+        match &self.storage {
+            Storage::W1(v) => v.capacity(),
+            Storage::W2(v) => v.capacity(),
+            Storage::W4(v) => v.capacity(),
+            Storage::W8(v) => v.capacity(),
+            Storage::W16(v) => v.capacity(),
+            Storage::Views(v, _) => v.capacity(),
         }
     }
 
@@ -253,6 +280,13 @@ impl VectorBuilder {
         };
         Vector::flat(self.ty, self.len, data, validity, heap)
     }
+}
+
+/// The memory of a builder's values, without them.
+fn emptied<T: Native>(data: Buffer) -> Vec<T> {
+    let mut values = data.into_vec().unwrap_or_default();
+    values.clear();
+    values
 }
 
 struct Buffer1([u8; 16]);

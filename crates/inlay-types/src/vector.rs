@@ -215,6 +215,11 @@ impl Vector {
         self.values::<View>()
     }
 
+    /// The memory of the values or codes; the rest is given up.
+    pub fn into_data(self) -> Buffer {
+        self.data
+    }
+
     /// The raw buffer: values, or codes.
     pub fn data(&self) -> &Buffer {
         &self.data

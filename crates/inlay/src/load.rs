@@ -61,6 +61,11 @@ impl Sink for LoadSink {
         Box::new(Local { number: 0, checks: self.checks.states(), appender: None })
     }
 
+    /// Rows of short morsels are copied once more, to be joined into row groups.
+    fn prefers_long_morsels(&self) -> bool {
+        true
+    }
+
     fn start_morsel(&self, number: usize, local: &mut LocalState) {
         if let Ok(local) = local_of(local) {
             local.number = number;

@@ -14,7 +14,6 @@ use inlay_types::{
     Value, Vector, View,
 };
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// How much work encoding is worth.
@@ -24,8 +23,8 @@ pub(super) enum Effort {
     Plain,
     /// The best encoding.
     Best,
-    /// The best encoding; a plain one may keep the column's memory.
-    BestOwned,
+    /// The best encoding; a plain one may share the column's memory.
+    BestShared,
 }
 
 /// Fewer rows than this are not worth a dictionary.
@@ -47,7 +46,6 @@ struct Encoded {
 pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> Result<Segment> {
     let ty = column.logical_type();
     let (len, null_count) = (column.len(), column.null_count());
-    let flat;
     let mut validity = None;
     let encoded = if len > 0 && null_count == len {
         Encoded {
@@ -58,21 +56,27 @@ pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> 
     } else if column.is_constant() && len > 0 {
         constant(column.get(0), ty.clone(), len)?
     } else {
-        flat = column.flatten();
-        validity = flat.validity().filter(|_| null_count > 0).map(|v| exact_bitmap(v, len));
-        let runs = match effort {
+        validity = column.validity().filter(|_| null_count > 0).map(|v| exact_bitmap(v, len));
+        let coded = match effort {
             Effort::Plain => None,
-            Effort::Best | Effort::BestOwned => Runs::of(&flat, validity.as_ref(), budget)?,
+            Effort::Best | Effort::BestShared => coded(column, validity.as_ref(), budget)?,
         };
-        match runs {
-            Some(runs) => {
-                validity = None;
-                let zone = runs.values.zone_map();
-                let range = zone.min.clone().zip(zone.max.clone());
-                Encoded { encoding: Encoding::Runs(runs), range, vector_zones: Vec::new() }
+        let encoded = match coded {
+            Some(encoded) => encoded,
+            None => {
+                let flat = column.flatten();
+                let runs = match effort {
+                    Effort::Plain => None,
+                    Effort::Best | Effort::BestShared => Runs::of(&flat, validity.as_ref(), budget)?,
+                };
+                match runs {
+                    Some(runs) => runs_encoded(runs),
+                    None => Input { flat: &flat, validity: validity.as_ref(), effort }.encode()?,
+                }
             }
-            None => Input { flat: &flat, validity: validity.as_ref(), effort }.encode()?,
-        }
+        };
+        validity = validity.filter(|_| !matches!(encoded.encoding, Encoding::Runs(_)));
+        encoded
     };
     let range = encoded.range.filter(|_| has_bounds(&ty));
     let zone_map = ZoneMap {
@@ -97,6 +101,65 @@ pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> 
         segment.sketch();
     }
     Ok(segment)
+}
+
+fn runs_encoded(runs: Runs) -> Encoded {
+    let zone = runs.values.zone_map();
+    let range = zone.min.clone().zip(zone.max.clone());
+    Encoded { encoding: Encoding::Runs(runs), range, vector_zones: Vec::new() }
+}
+
+/// What codes into a dictionary of texts become without looking at every text again; `None` for other columns, and where
+/// too many values are in use.
+fn coded(column: &Vector, validity: Option<&Bitmap>, budget: &MemoryBudget) -> Result<Option<Encoded>> {
+    let Some(dictionary) = column.as_dictionary() else { return Ok(None) };
+    let (values, len) = (dictionary.values(), column.len());
+    if !has_text_dictionary(column.ty()) || len < DICTIONARY_ROWS_MIN || values.len() > len * ROWS_PER_STRING
+    {
+        return Ok(None);
+    }
+    if let Some(runs) = Runs::of(column, validity, budget)? {
+        return Ok(Some(runs_encoded(runs)));
+    }
+    const UNUSED: u32 = u32::MAX;
+    let mut rank = vec![UNUSED; values.len()];
+    let codes = &column.codes()[..len];
+    match validity {
+        None => codes.iter().for_each(|code| rank[*code as usize] = 0),
+        Some(validity) => {
+            let valid = codes.iter().enumerate().filter(|(row, _)| validity.get(*row));
+            valid.for_each(|(_, code)| rank[*code as usize] = 0);
+        }
+    }
+    let mut used: Vec<u32> = (0..values.len() as u32).filter(|code| rank[*code as usize] != UNUSED).collect();
+    if used.is_empty() || used.len() > len / ROWS_PER_STRING {
+        return Ok(None);
+    }
+    let (views, heap) = (values.views(), values.heap().buffers());
+    let order = |a: &u32, b: &u32| views[*a as usize].compare(heap, &views[*b as usize], heap);
+    // Dictionaries of segments are sorted, those that a function was applied to need not be.
+    if !used.is_sorted_by(|a, b| order(a, b).is_lt()) {
+        used.sort_unstable_by(order);
+    }
+    let (mut builder, mut copies) = (HeapBuilder::new(), Vec::<View>::with_capacity(used.len()));
+    for (at, code) in used.iter().enumerate() {
+        if at == 0 || order(&used[at - 1], code).is_ne() {
+            copies.push(builder.push(views[*code as usize].bytes(heap)));
+        }
+        rank[*code as usize] = copies.len() as u32 - 1;
+    }
+    let ty = column.logical_type();
+    let sorted = Vector::flat(ty.clone(), copies.len(), Buffer::copy_of(&copies), None, builder.finish());
+    let range = (sorted.get(0), sorted.get(copies.len() - 1));
+    if copies.len() == 1 && validity.is_none() {
+        return constant(range.0, ty, len).map(Some);
+    }
+    Ok(Some(Input { flat: column, validity, effort: Effort::Best }.dictionary(sorted, codes, &rank, range)))
+}
+
+/// Whether a type's values are bytes in whose order a dictionary can be sorted, unlike nested ones and bits.
+fn has_text_dictionary(ty: &LogicalType) -> bool {
+    matches!(ty, LogicalType::Varchar | LogicalType::Blob | LogicalType::Json)
 }
 
 fn constant(value: Value, ty: LogicalType, len: usize) -> Result<Encoded> {
@@ -160,7 +223,7 @@ impl Input<'_> {
     fn plain_numbers(&self) -> Vector {
         let (ty, len) = (self.flat.logical_type(), self.len());
         let size = len * ty.physical().size();
-        let data = if self.effort == Effort::BestOwned && self.flat.data().size() == size {
+        let data = if self.effort == Effort::BestShared && self.flat.data().size() == size {
             self.flat.data().clone()
         } else {
             Buffer::copy_of(&self.flat.data().bytes()[..size])
@@ -177,7 +240,7 @@ impl Input<'_> {
         let long = |row: &usize| self.is_valid(*row) && !views[*row].is_inline();
         let needed: usize = (0..len).filter(long).map(|row| views[row].len()).sum();
         let held: usize = heap.iter().map(Buffer::size).sum();
-        if self.effort == Effort::BestOwned && held <= needed + needed / 16 {
+        if self.effort == Effort::BestShared && held <= needed + needed / 16 {
             let mut vector = Vector::flat(
                 ty,
                 len,
@@ -216,7 +279,7 @@ impl Input<'_> {
             return Ok(Encoded { encoding, range: Some(range), vector_zones: zones });
         }
         if size_of::<T>() >= 8
-            && let Some(encoded) = self.number_dictionary(values, |v| *v, T::cmp, &range)?
+            && let Some(encoded) = self.number_dictionary(values, |v| v.to_i128() as u128, T::cmp, &range)?
         {
             return Ok(encoded);
         }
@@ -261,7 +324,7 @@ impl Input<'_> {
         }
         if let (Some(range), 8) = (&range, size_of::<T>()) {
             let order = |a: &T, b: &T| a.key().cmp(&b.key()).then_with(|| bits(a).cmp(&bits(b)));
-            if let Some(encoded) = self.number_dictionary(values, bits, order, range)? {
+            if let Some(encoded) = self.number_dictionary(values, |v| u128::from(bits(v)), order, range)? {
                 return Ok(encoded);
             }
         }
@@ -290,10 +353,10 @@ impl Input<'_> {
     }
 
     /// A dictionary of at most [`DISTINCT_NUMBERS_MAX`] numbers that are wide enough to be worth it.
-    fn number_dictionary<T: Native, K: Eq + std::hash::Hash>(
+    fn number_dictionary<T: Native>(
         &self,
         values: &[T],
-        identity: impl Fn(&T) -> K,
+        identity: impl Fn(&T) -> u128,
         order: impl Fn(&T, &T) -> Ordering,
         range: &(Value, Value),
     ) -> Result<Option<Encoded>> {
@@ -302,23 +365,21 @@ impl Input<'_> {
             return Ok(None);
         }
         let limit = DISTINCT_NUMBERS_MAX.min(len / 16);
-        let mut numbers: HashMap<K, u32> = HashMap::new();
-        let mut distinct: Vec<T> = Vec::new();
-        let mut codes = vec![0u32; len];
+        let mut table = NumberTable::new(limit);
+        let mut codes = Vec::new();
         for (row, value) in values.iter().enumerate() {
-            if !self.is_valid(row) {
-                continue;
+            let code = if self.is_valid(row) { table.code(identity(value), row as u32) } else { Some(0) };
+            let Some(code) = code else { return Ok(None) };
+            // The first rows tell most columns that have too many values.
+            if codes.capacity() == 0 {
+                codes.reserve_exact(SAMPLE_ROWS);
+            } else if row == SAMPLE_ROWS {
+                codes.reserve_exact(len - row);
             }
-            let next = distinct.len() as u32;
-            let code = *numbers.entry(identity(value)).or_insert(next);
-            if code == next {
-                if distinct.len() == limit {
-                    return Ok(None);
-                }
-                distinct.push(*value);
-            }
-            codes[row] = code;
+            codes.push(code);
         }
+        let first = |place: u32| values[table.rows[place as usize] as usize];
+        let distinct: Vec<T> = (0..table.rows.len() as u32).map(first).collect();
         let (sorted, rank) = sorted_with_ranks(&distinct, order);
         let sorted: Vec<T> = sorted.into_iter().map(|i| distinct[i as usize]).collect();
         let dictionary = Vector::from_values(self.flat.logical_type(), &sorted);
@@ -336,9 +397,8 @@ impl Input<'_> {
 
     fn encode_strings(&self) -> Result<Encoded> {
         let (heap, views) = (self.flat.heap().buffers(), self.flat.views());
-        // A dictionary is sorted by bytes, which is not the order of nested values and of bits.
         let ty = self.flat.ty();
-        if !matches!(ty, LogicalType::Varchar | LogicalType::Blob | LogicalType::Json) {
+        if !has_text_dictionary(ty) {
             let first = views.first().filter(|_| self.validity.is_none());
             return match first {
                 Some(first) if views.iter().all(|view| view.equals(heap, first, heap)) => {
@@ -353,24 +413,31 @@ impl Input<'_> {
         {
             return Ok(encoded);
         }
-        let mut range: Option<(View, View)> = None;
-        for (row, view) in views.iter().enumerate() {
-            if !self.is_valid(row) {
-                continue;
-            }
-            let Some((min, max)) = &mut range else {
-                range = Some((*view, *view));
-                continue;
-            };
-            if view.compare(heap, min, heap).is_lt() {
-                *min = *view;
-            } else if view.compare(heap, max, heap).is_gt() {
-                *max = *view;
-            }
-        }
+        let range = self.range_of_views();
         let range = range.filter(|_| has_bounds(self.flat.ty()));
         let range = range.map(|(min, max)| (self.text(&min), self.text(&max)));
         self.plain(range, Vec::new())
+    }
+
+    /// Smallest and largest string that is not NULL. Most are neither by their first four bytes.
+    fn range_of_views(&self) -> Option<(View, View)> {
+        let (heap, views) = (self.flat.heap().buffers(), self.flat.views());
+        let first = (0..self.len()).find(|row| self.is_valid(*row))?;
+        let (mut min, mut max) = (views[first], views[first]);
+        let prefix_of = |view: &View| u32::from_be_bytes(view.prefix());
+        let (mut low, mut high) = (prefix_of(&min), prefix_of(&max));
+        for (row, view) in views.iter().enumerate() {
+            let prefix = prefix_of(view);
+            if low < prefix && prefix < high || !self.is_valid(row) {
+                continue;
+            }
+            if view.compare(heap, &min, heap).is_lt() {
+                (min, low) = (*view, prefix);
+            } else if view.compare(heap, &max, heap).is_gt() {
+                (max, high) = (*view, prefix);
+            }
+        }
+        Some((min, max))
     }
 
     fn text(&self, view: &View) -> Value {
@@ -516,6 +583,42 @@ fn sorted_with_ranks<T>(values: &[T], order: impl Fn(&T, &T) -> Ordering) -> (Ve
         rank[*index as usize] = place as u32;
     }
     (sorted, rank)
+}
+
+/// Numbers a few distinct bit patterns as they appear, and remembers the row of each.
+struct NumberTable {
+    /// One more than the number of a pattern, or 0; at least half are free.
+    slots: [u16; 4 * DISTINCT_NUMBERS_MAX],
+    patterns: Vec<u128>,
+    rows: Vec<u32>,
+    limit: usize,
+}
+
+impl NumberTable {
+    /// A table of at most `limit` patterns, which is at most [`DISTINCT_NUMBERS_MAX`].
+    fn new(limit: usize) -> Self {
+        Self { slots: [0; 4 * DISTINCT_NUMBERS_MAX], patterns: Vec::new(), rows: Vec::new(), limit }
+    }
+
+    /// The number of a pattern; `None` if it were one too many.
+    #[inline]
+    fn code(&mut self, pattern: u128, row: u32) -> Option<u32> {
+        let mixed = (pattern as u64 ^ (pattern >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut slot = (mixed >> 32) as usize % self.slots.len();
+        loop {
+            match self.slots[slot] {
+                0 if self.rows.len() == self.limit => return None,
+                0 => {
+                    self.patterns.push(pattern);
+                    self.rows.push(row);
+                    self.slots[slot] = self.rows.len() as u16;
+                    return Some(self.rows.len() as u32 - 1);
+                }
+                code if self.patterns[code as usize - 1] == pattern => return Some(u32::from(code) - 1),
+                _ => slot = (slot + 1) % self.slots.len(),
+            }
+        }
+    }
 }
 
 /// Numbers distinct strings as they appear; open addressing over the views themselves.

@@ -120,9 +120,9 @@ impl Segment {
         encode::encode(column, encode::Effort::Plain, budget)
     }
 
-    /// As [`Segment::encode`] for a column whose memory nobody else holds, which may be kept as it is.
-    pub(crate) fn encode_owned(column: Vector, budget: &MemoryBudget) -> Result<Self> {
-        encode::encode(&column, encode::Effort::BestOwned, budget)
+    /// As [`Segment::encode`] for a column whose memory the segment may share as it is.
+    pub(crate) fn encode_shared(column: &Vector, budget: &MemoryBudget) -> Result<Self> {
+        encode::encode(column, encode::Effort::BestShared, budget)
     }
 
     pub(crate) fn encode_for(column: &Vector, seal: bool, budget: &MemoryBudget) -> Result<Self> {

@@ -24,13 +24,14 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// The runs of a flat column, if they are long.
-    pub fn of(flat: &Vector, validity: Option<&Bitmap>, budget: &MemoryBudget) -> Result<Option<Self>> {
-        let len = flat.len();
+    /// The runs of a column that is flat or codes, if they are long.
+    pub fn of(column: &Vector, validity: Option<&Bitmap>, budget: &MemoryBudget) -> Result<Option<Self>> {
+        let (flat, len) = (column, column.len());
         if len < ROWS_MIN {
             return Ok(None);
         }
         let ends = match flat.physical_type().size() {
+            _ if column.as_dictionary().is_some() => ends_of(&column.codes()[..len], validity, |a, b| a == b),
             1 => ends_of(&flat.values::<u8>()[..len], validity, |a, b| a == b),
             2 => ends_of(&flat.values::<u16>()[..len], validity, |a, b| a == b),
             4 => ends_of(&flat.values::<u32>()[..len], validity, |a, b| a == b),

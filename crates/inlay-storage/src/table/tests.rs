@@ -4,7 +4,7 @@ use super::*;
 use crate::bulk::BulkLoad;
 use crate::row_group::ROW_GROUP_SIZE;
 use crate::schema::ColumnSchema;
-use inlay_types::Value;
+use inlay_types::{Bitmap, Buffer, Dictionary, Value};
 use std::collections::BTreeMap;
 
 fn schema(keys: Vec<Vec<usize>>) -> TableSchema {
@@ -264,6 +264,59 @@ fn bulk_loads_keep_the_order_of_their_sequence() {
             snapshot.row_groups().len()
         );
     }
+}
+
+#[test]
+fn bulk_loads_of_codes_keep_their_texts() {
+    let ty = LogicalType::Varchar;
+    let table = Arc::new(Table::new(
+        TableSchema::new("b", vec![ColumnSchema::new("v", ty.clone())]),
+        MemoryBudget::unlimited(),
+    ));
+    let dictionary = |words: &[&str]| {
+        let words: Vec<Value> = words.iter().map(|word| Value::Varchar((*word).into())).collect();
+        Dictionary::new(Vector::from_sql_values(ty.clone(), &words).unwrap())
+    };
+    let (few, others) = (dictionary(&["b", "a", "a longer text than a view has"]), dictionary(&["z", "b"]));
+    // A flat batch, or codes into one of the dictionaries, some of them NULL.
+    let part = |kind: usize, rows: usize| {
+        let words = if kind == 1 { &others } else { &few };
+        let codes: Vec<u32> = (0..rows).map(|row| (row * row % words.values().len()) as u32).collect();
+        let validity = (kind == 2).then(|| Bitmap::from_fn(rows, |row| row % 7 != 3));
+        let coded = Vector::dictionary(Arc::clone(words), Buffer::copy_of(&codes), rows, validity);
+        if kind == 3 { coded.flatten() } else { coded }
+    };
+    let mut expected = Vec::new();
+    let load = BulkLoad::new(Arc::clone(&table));
+    // Whole row groups of codes, changes of the dictionary before and behind their ends, short parts that are joined.
+    let plan: [(&[usize], usize); 6] = [
+        (&[0], 150_000),
+        (&[0, 1], 80_000),
+        (&[2, 2, 0], 60_000),
+        (&[3, 0], 40_000),
+        (&[1], 500),
+        (&[0, 2, 3], 20_000),
+    ];
+    for (number, (kinds, rows)) in plan.into_iter().enumerate() {
+        let mut appender = load.appender(number as u64);
+        for kind in kinds {
+            let vector = part(*kind, rows);
+            for from in (0..rows).step_by(2048) {
+                let len = (rows - from).min(2048);
+                appender.push(&Batch::new(vec![vector.slice(from, len)], len)).unwrap();
+            }
+            expected.extend((0..rows).map(|row| vector.get(row)));
+        }
+        appender.finish().unwrap();
+    }
+    assert_eq!(load.commit().unwrap(), expected.len() as u64);
+    let snapshot = table.snapshot();
+    let mut rows = expected.into_iter();
+    for group in snapshot.row_groups() {
+        let column = group.segment(0).unwrap().scan(0, group.len());
+        assert!((0..group.len()).all(|row| rows.next() == Some(column.get(row))));
+    }
+    assert!(rows.next().is_none());
 }
 
 #[test]

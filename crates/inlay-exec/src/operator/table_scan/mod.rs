@@ -15,11 +15,13 @@ use crate::expression::{Filter, FilterState};
 use crate::pipeline::{Flow, LocalState, Morsel, Source};
 use inlay_storage::{PreparedPredicate, Prune, RowGroup, Segment, SegmentPredicate, Table, TableSnapshot};
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Vector};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Rows per morsel: small enough to balance workers, large enough to fill batches behind selective filters.
 const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
+/// Where long morsels are preferred, one is a row group if each worker then has this many.
+const LONG_MORSELS_MIN: usize = 4;
 
 /// What the planner says of a scan.
 pub struct TableScanOptions {
@@ -57,6 +59,7 @@ pub struct TableScan {
     options: TableScanOptions,
     started: OnceLock<Started>,
     next: AtomicUsize,
+    long_morsels: AtomicBool,
 }
 
 struct Started {
@@ -102,7 +105,12 @@ const PASSING_MAX: f64 = 0.9;
 impl TableScan {
     /// A scan that has not started.
     pub fn new(options: TableScanOptions) -> Self {
-        Self { options, started: OnceLock::new(), next: AtomicUsize::new(0) }
+        Self {
+            options,
+            started: OnceLock::new(),
+            next: AtomicUsize::new(0),
+            long_morsels: AtomicBool::new(false),
+        }
     }
 
     /// The rows that an index gives, if they are few.
@@ -131,16 +139,21 @@ impl TableScan {
         Ok(Some(spans))
     }
 
-    fn plan_morsels(&self, filters: &[ScanFilter]) -> Vec<Span> {
-        let mut morsels = Vec::new();
-        for (index, group) in self.options.snapshot.row_groups().iter().enumerate() {
+    fn plan_morsels(&self, filters: &[ScanFilter], threads: usize) -> Vec<Span> {
+        let read = |group: &RowGroup| {
             let excluded = |f: &ScanFilter| group.column(f.column).prune(&f.predicate) == Prune::None;
-            if group.live_count() == 0 || filters.iter().any(excluded) {
-                continue;
-            }
-            for start in (0..group.len()).step_by(MORSEL_ROWS) {
-                let end = (start + MORSEL_ROWS).min(group.len());
-                morsels.push(Span { group: index, start, end, listed: None });
+            group.live_count() > 0 && !filters.iter().any(excluded)
+        };
+        let groups = self.options.snapshot.row_groups().iter().enumerate();
+        let groups: Vec<(usize, usize)> =
+            groups.filter(|(_, group)| read(group)).map(|(index, group)| (index, group.len())).collect();
+        let are_long =
+            self.long_morsels.load(Ordering::Relaxed) && groups.len() >= threads * LONG_MORSELS_MIN;
+        let mut morsels = Vec::new();
+        for (group, len) in groups {
+            let rows = if are_long { len } else { MORSEL_ROWS };
+            for start in (0..len).step_by(rows) {
+                morsels.push(Span { group, start, end: (start + rows).min(len), listed: None });
             }
         }
         morsels
@@ -315,7 +328,11 @@ fn cost(predicate: &SegmentPredicate, ty: LogicalType) -> u32 {
 }
 
 impl Source for TableScan {
-    fn start(&self, _context: &ExecContext) -> Result<usize> {
+    fn prefer_long_morsels(&self) {
+        self.long_morsels.store(true, Ordering::Relaxed);
+    }
+
+    fn start(&self, context: &ExecContext) -> Result<usize> {
         let options = &self.options;
         let fixed =
             options.column_filters.iter().map(|(column, predicate)| (*column, predicate.clone(), false));
@@ -331,7 +348,7 @@ impl Source for TableScan {
         }
         let morsels = match self.plan_lookup()? {
             Some(spans) => spans,
-            None => self.plan_morsels(&filters),
+            None => self.plan_morsels(&filters, context.threads),
         };
         let count = morsels.len();
         self.next.store(0, Ordering::Relaxed);
