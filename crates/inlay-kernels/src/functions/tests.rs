@@ -681,3 +681,15 @@ fn lists_of_numbers_answer_by_rows_as_alone() {
         assert_eq!(shown, expected, "[{from}:{to}]");
     }
 }
+
+#[test]
+fn lengths_count_characters_whatever_the_bytes() {
+    let pieces = ["a", "é", "€", "𝄞", "0123456789", "жизнь"];
+    for count in [0, 1, 2, 3, 7, 8, 9, 30, 700] {
+        for start in 0..pieces.len() {
+            let words: String = (0..count).map(|i| pieces[(start + i * i) % pieces.len()]).collect();
+            let expected = Value::BigInt(words.chars().count() as i64);
+            assert_eq!(call("length", &[text(&words)]).unwrap(), expected, "{words}");
+        }
+    }
+}
