@@ -5,6 +5,7 @@ pub mod aggregate;
 pub mod filter;
 pub mod hash_join;
 mod keyed_rows;
+pub mod leaders;
 pub mod limit_by;
 pub mod materialize;
 pub mod nested_loop_join;

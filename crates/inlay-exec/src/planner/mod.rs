@@ -18,6 +18,7 @@ use crate::dynamic_filter::DynamicFilter;
 use crate::expression::{Filter, Layout, Program};
 use crate::operator::aggregate::{AggregateOptions, HashAggregate};
 use crate::operator::filter::FilterOperator;
+use crate::operator::leaders::Leaders;
 use crate::operator::limit_by::LimitedScan;
 use crate::operator::materialize::{BufferScan, Materialize, RowBuffer};
 use crate::operator::project::Project;
@@ -208,7 +209,14 @@ impl<'a> Planner<'a> {
             Plan::Project { input, items } => self.lower_project(node, input, items, needed, incoming),
             Plan::Filter { input, predicates } => {
                 let below = with_expressions(needed, predicates.iter());
-                let mut fragment = self.lower(input, &below, incoming)?;
+                let mut fragment = match &**input {
+                    Plan::Window { input, windows } => {
+                        let window = self.next_node;
+                        self.next_node += 1;
+                        self.lower_window(window, input, windows, &below, predicates)?
+                    }
+                    input => self.lower(input, &below, incoming)?,
+                };
                 let filter = Filter::compile(predicates, &fragment.layout())?;
                 fragment.push(FilterOperator::new(filter), node);
                 Ok(fragment)
@@ -221,7 +229,7 @@ impl<'a> Planner<'a> {
             Plan::Aggregate { input, groups, aggregates } => {
                 self.lower_aggregate(node, input, groups, aggregates, incoming)
             }
-            Plan::Window { input, windows } => self.lower_window(node, input, windows, needed),
+            Plan::Window { input, windows } => self.lower_window(node, input, windows, needed, &[]),
             Plan::Unnest { .. } => self.lower_unnest(node, plan, needed, incoming),
             Plan::Sort { input, keys, limit, offset } => {
                 let incoming = if limit.is_none() && *offset == 0 { incoming } else { &[] };
@@ -387,7 +395,14 @@ impl<'a> Planner<'a> {
         incoming: &[Incoming],
     ) -> Result<Fragment> {
         let below = with_expressions(needed, keys.iter().map(|k| &k.expr));
-        let fragment = self.lower(input, &below, incoming)?;
+        let mut fragment = self.lower(input, &below, incoming)?;
+        if let (Some(limit), Some(key)) = (limit, keys.get(group_keys).filter(|_| group_keys > 0)) {
+            let groups: Vec<Expr> = keys[..group_keys].iter().map(|key| key.expr.clone()).collect();
+            let rows = limit.saturating_add(offset);
+            if let Some(leaders) = Leaders::new(&fragment.layout(), &groups, key, rows, self.context)? {
+                fragment.push(leaders, node);
+            }
+        }
         let columns = fragment.columns.clone();
         let options = SortOptions {
             layout: fragment.layout(),

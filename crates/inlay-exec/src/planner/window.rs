@@ -1,10 +1,13 @@
 //! Lowers window functions: one stage per PARTITION BY and ORDER BY.
 
 use super::{Fragment, Needed, NodeNumber, Planner, with_expressions};
+use crate::operator::leaders::Leaders;
 use crate::operator::window::{Window, WindowOptions, fits_any_order, same_stage};
 use crate::pipeline::Sink;
-use inlay_sql::plan::{ColumnId, Plan, WindowExpr};
-use inlay_types::Result;
+use inlay_kernels::WindowKind;
+use inlay_sql::plan::window::WindowCallee;
+use inlay_sql::plan::{ColumnId, CompareOp, Expr, Plan, WindowExpr};
+use inlay_types::{Result, Value};
 use std::sync::Arc;
 
 type Made<'p> = (ColumnId, &'p WindowExpr);
@@ -34,13 +37,62 @@ fn stages(windows: &[(ColumnId, WindowExpr)]) -> Vec<Vec<Made<'_>>> {
     stages
 }
 
+/// How many first rows of each partition a filter above lets through, if a rank bounds them. No function may depend on the
+/// rows behind those.
+fn wanted_rows(stage: &[Made<'_>], predicates: &[Expr]) -> Option<u64> {
+    let counts = |kind| matches!(kind, WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank);
+    let kind = |window: &WindowExpr| match &window.function {
+        WindowCallee::Window(function) => Some(function.kind).filter(|kind| counts(*kind)),
+        WindowCallee::Aggregate(_) => None,
+    };
+    if !stage.iter().all(|(_, window)| kind(window).is_some()) {
+        return None;
+    }
+    let bound = |(id, window): &Made<'_>| {
+        // As many rows as one likes share a dense rank.
+        let is_count = kind(window) != Some(WindowKind::DenseRank);
+        predicates.iter().filter(|_| is_count).filter_map(|predicate| upper_bound(predicate, *id)).min()
+    };
+    stage.iter().filter_map(bound).min()
+}
+
+/// The largest number of a column that a predicate lets through.
+fn upper_bound(predicate: &Expr, id: ColumnId) -> Option<u64> {
+    let is_column = |expr: &Expr| matches!(expr, Expr::Column { id: found, .. } if *found == id);
+    let number = |expr: &Expr| match expr {
+        Expr::Literal { value: Value::BigInt(number), .. } => Some(u64::try_from(*number).unwrap_or(0)),
+        _ => None,
+    };
+    match predicate {
+        Expr::Compare { op, left, right } => {
+            let (op, number) = match (is_column(left), is_column(right)) {
+                (true, _) => (*op, number(right)?),
+                (_, true) => (op.flipped(), number(left)?),
+                _ => return None,
+            };
+            match op {
+                CompareOp::Eq | CompareOp::LtEq => Some(number),
+                CompareOp::Lt => Some(number.saturating_sub(1)),
+                _ => None,
+            }
+        }
+        Expr::InList { input, list } if is_column(input) => {
+            list.iter().map(number).collect::<Option<Vec<u64>>>()?.into_iter().max()
+        }
+        Expr::And(conjuncts) => conjuncts.iter().filter_map(|conjunct| upper_bound(conjunct, id)).min(),
+        _ => None,
+    }
+}
+
 impl Planner<'_> {
+    /// `predicates` are those of a filter right above.
     pub(super) fn lower_window(
         &mut self,
         node: NodeNumber,
         input: &Plan,
         windows: &[(ColumnId, WindowExpr)],
         needed: &Needed,
+        predicates: &[Expr],
     ) -> Result<Fragment> {
         let made: Vec<&(ColumnId, WindowExpr)> =
             windows.iter().filter(|(id, _)| needed.contains(id)).collect();
@@ -49,7 +101,17 @@ impl Planner<'_> {
             needed.iter().copied().filter(|id| !windows.iter().any(|(made, _)| made == id)).collect();
         let below = with_expressions(&passed, windows.iter().flat_map(|(_, window)| window.expressions()));
         let mut fragment = self.lower(input, &below, &[])?;
-        for stage in stages(&windows) {
+        let stages = stages(&windows);
+        if let [stage] = &stages[..]
+            && let Some(rows) = wanted_rows(stage, predicates)
+            && let Some((_, window)) = stage.first()
+            && let Some(key) = window.order.first()
+            && let Some(leaders) =
+                Leaders::new(&fragment.layout(), &window.partition, key, rows, self.context)?
+        {
+            fragment.push(leaders, node);
+        }
+        for stage in stages {
             let options = WindowOptions {
                 layout: fragment.layout(),
                 types: self.types(&fragment.columns),

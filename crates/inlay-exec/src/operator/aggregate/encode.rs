@@ -8,10 +8,8 @@
 //! With small radices the code indexes an array (`direct`), with larger ones it is a packed key (`packed`). A value outside of
 //! its range makes the batch a misfit before anything was changed; the table then chooses another encoding.
 
-use inlay_kernels::hash::BytesHasher;
-use inlay_types::{Buffer, LogicalType, Native, PhysicalType, Vector, View};
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+use super::interner::Interner;
+use inlay_types::{LogicalType, Native, PhysicalType, Vector};
 
 /// Why a batch cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +36,7 @@ impl Digits {
     pub(super) fn radix(&self) -> u128 {
         match self {
             Self::Int { range, .. } => u128::from(*range) + 2,
-            Self::Strings(interner) => interner.capacity as u128 + 1,
+            Self::Strings(interner) => interner.capacity() as u128 + 1,
         }
     }
 }
@@ -190,119 +188,6 @@ fn int_digits<T: Word>(
         }
     }
     if largest <= range { Ok(()) } else { Err(Misfit::Range) }
-}
-
-/// Entries of the interner's cache of recent short strings.
-const RECENT: usize = 256;
-/// Dictionaries whose codes are remembered besides the current one.
-const DICTIONARIES_MAX: usize = 8;
-
-/// Numbers for distinct strings. A dictionary's codes are looked up once each.
-#[derive(Debug)]
-pub(super) struct Interner {
-    digits: HashMap<Box<[u8]>, u32, BuildHasherDefault<BytesHasher>>,
-    capacity: usize,
-    /// Code to digit of the dictionary in use; 0: not looked up yet.
-    current: (u64, Vec<u32>),
-    others: Vec<(u64, Vec<u32>)>,
-    /// Short strings and their digits, by a hash of the view.
-    recent: Vec<(u64, u64, u32)>,
-}
-
-impl Interner {
-    pub(super) fn new(capacity: usize) -> Self {
-        Self {
-            digits: HashMap::default(),
-            capacity,
-            current: (0, Vec::new()),
-            others: Vec::new(),
-            recent: vec![(0, 0, 0); RECENT],
-        }
-    }
-
-    fn digit_of_bytes(&mut self, bytes: &[u8]) -> Result<u32, Misfit> {
-        if let Some(&digit) = self.digits.get(bytes) {
-            return Ok(digit);
-        }
-        if self.digits.len() == self.capacity {
-            return Err(Misfit::Strings);
-        }
-        let digit = self.digits.len() as u32 + 1;
-        self.digits.insert(bytes.into(), digit);
-        Ok(digit)
-    }
-
-    fn digit_of_view(&mut self, view: &View, heap: &[Buffer]) -> Result<u32, Misfit> {
-        if !view.is_inline() {
-            return self.digit_of_bytes(view.bytes(heap));
-        }
-        let mixed = (view.head ^ view.tail.rotate_left(23)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let place = (mixed >> 56) as usize;
-        let (head, tail, digit) = self.recent[place];
-        if digit != 0 && head == view.head && tail == view.tail {
-            return Ok(digit);
-        }
-        let digit = self.digit_of_bytes(view.bytes(heap))?;
-        self.recent[place] = (view.head, view.tail, digit);
-        Ok(digit)
-    }
-
-    /// Makes `current` the map of this dictionary.
-    fn switch(&mut self, id: u64, size: usize) {
-        if self.current.0 == id {
-            return;
-        }
-        let next = match self.others.iter().position(|(other, _)| *other == id) {
-            Some(index) => self.others.swap_remove(index),
-            None => (id, vec![0; size]),
-        };
-        let last = std::mem::replace(&mut self.current, next);
-        if self.others.len() == DICTIONARIES_MAX {
-            self.others.remove(0);
-        }
-        self.others.push(last);
-    }
-
-    fn add_digits(
-        &mut self,
-        key: &Vector,
-        stride: u64,
-        first: bool,
-        codes: &mut [u64],
-    ) -> Result<(), Misfit> {
-        if key.is_constant() {
-            let null = key.is_null(0);
-            let digit = if null { 0 } else { self.digit_of_view(&key.views()[0], key.heap().buffers())? };
-            let part = u64::from(digit) * stride;
-            codes.iter_mut().for_each(|code| *code = if first { part } else { *code + part });
-            return Ok(());
-        }
-        let Some(dictionary) = key.as_dictionary() else {
-            let (views, heap) = (key.views(), key.heap().buffers());
-            for (row, (code, view)) in codes.iter_mut().zip(views).enumerate() {
-                let digit = if key.is_null(row) { 0 } else { self.digit_of_view(view, heap)? };
-                *code = if first { 0 } else { *code } + u64::from(digit) * stride;
-            }
-            return Ok(());
-        };
-        let values = dictionary.values();
-        self.switch(dictionary.id(), values.len());
-        // Which codes occur is found out first, so that the loop below only looks up.
-        let (views, heap) = (values.views(), values.heap().buffers());
-        let nullable = key.validity().is_some();
-        for (row, &entry) in key.codes().iter().enumerate() {
-            if self.current.1[entry as usize] == 0 && !(nullable && key.is_null(row)) {
-                let digit = self.digit_of_view(&views[entry as usize], heap)?;
-                self.current.1[entry as usize] = digit;
-            }
-        }
-        let map = &self.current.1;
-        for (row, (code, &entry)) in codes.iter_mut().zip(key.codes()).enumerate() {
-            let digit = if nullable && key.is_null(row) { 0 } else { map[entry as usize] };
-            *code = if first { 0 } else { *code } + u64::from(digit) * stride;
-        }
-        Ok(())
-    }
 }
 
 /// Calls `f(row, word)` for each row of a flat vector of words.

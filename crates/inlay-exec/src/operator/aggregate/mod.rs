@@ -22,6 +22,7 @@
 
 mod encode;
 mod generic;
+mod interner;
 mod merge;
 mod packed;
 mod partition;
@@ -46,6 +47,7 @@ use spec::{SharedSpec, Spec};
 use state::{Scratch, State};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+pub(super) use table::{GroupTable, TableHints};
 
 /// What the planner knows of an aggregation.
 #[derive(Clone)]

@@ -10,15 +10,16 @@
 //! ```
 //! Group numbers are dense and in the order of first appearance, whatever the method; a fallback keeps them.
 
-use super::encode::{Digits, Interner, Misfit, add_digits, is_word, observed_range, type_range};
+use super::encode::{Digits, Misfit, add_digits, is_word, observed_range, type_range};
 use super::generic::{GenericTable, hash_groups};
+use super::interner::Interner;
 use super::packed::PackedTable;
 use inlay_kernels::aggregate::Column;
 use inlay_types::{Error, LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};
 
 /// What is expected of a table's keys.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TableHints {
+pub(in crate::operator) struct TableHints {
     /// Least word and range, per key; may be shorter than the keys.
     pub(super) ranges: Vec<Option<(u64, u64)>>,
     /// Rows to be resolved.
@@ -40,6 +41,9 @@ const INTERNED_GROUPS_MAX: u64 = 1024;
 /// Integers of unknown range index an array if the first batch spans at most this.
 const OBSERVED_RANGE_MAX: u64 = 4096;
 
+/// Strings that a key is expected to have at most, however many groups are.
+const STRINGS_MAX: u64 = 1 << 17;
+
 struct Encoded {
     digits: Vec<Digits>,
     strides: Vec<u64>,
@@ -56,7 +60,7 @@ enum Resolver {
 }
 
 /// Distinct keys, numbered.
-pub(super) struct GroupTable {
+pub(in crate::operator) struct GroupTable {
     columns: Vec<Column>,
     hints: TableHints,
     resolver: Resolver,
@@ -70,13 +74,20 @@ pub(super) struct GroupTable {
 }
 
 impl GroupTable {
-    pub(super) fn new(types: &[LogicalType], hints: TableHints) -> Self {
+    pub(in crate::operator) fn new(types: &[LogicalType], hints: TableHints) -> Self {
+        // As many strings as groups; a little more saves numbering them again.
+        let string_capacity = match (types, hints.groups) {
+            ([one], Some(groups)) if one.is_view() => {
+                groups.saturating_add(groups / 4).clamp(15, STRINGS_MAX) as usize
+            }
+            _ => 15,
+        };
         Self {
             columns: types.iter().map(|ty| Column::new(ty.clone())).collect(),
             hints,
             resolver: Resolver::Unchosen,
             level: 0,
-            string_capacity: 15,
+            string_capacity,
             resolved: 0,
             codes: Vec::new(),
             wide_codes: Vec::new(),
@@ -85,7 +96,7 @@ impl GroupTable {
     }
 
     /// Number of groups.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::operator) fn len(&self) -> usize {
         self.resolved
     }
 
@@ -95,7 +106,7 @@ impl GroupTable {
     }
 
     /// Bytes held.
-    pub(super) fn memory_size(&self) -> usize {
+    pub(in crate::operator) fn memory_size(&self) -> usize {
         let resolver = match &self.resolver {
             Resolver::Unchosen => 0,
             Resolver::Direct(_, slots) => slots.capacity() * 4,
@@ -136,7 +147,7 @@ impl GroupTable {
     }
 
     /// Finds the group of each of `len` rows, or makes it. Without keys all rows are of group 0.
-    pub(super) fn find_or_create(
+    pub(in crate::operator) fn find_or_create(
         &mut self,
         mut keys: Vec<Vector>,
         len: usize,

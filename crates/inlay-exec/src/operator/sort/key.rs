@@ -5,7 +5,7 @@
 //! columns) equal prefixes are settled by comparing the values.
 
 use inlay_sql::plan::SortKey;
-use inlay_types::{Batch, PhysicalType, Vector, nested};
+use inlay_types::{Batch, Interval, Native, PhysicalType, Vector, View, nested};
 use std::cmp::Ordering;
 
 /// Direction and place of NULLs of each key.
@@ -28,16 +28,22 @@ pub struct KeyColumns {
     first_open: usize,
 }
 
-/// The prefix of a row that others are compared with.
+/// A row that others are compared with.
 pub struct Bound {
-    prefix: u128,
+    row: KeyColumns,
+    place: u64,
 }
 
 impl Bound {
-    /// Rows that may come before or tie with the bound.
-    pub fn candidates(&self, order: &KeyOrder, keys: &Batch) -> Vec<u32> {
-        let (prefixes, _) = prefixes(order, keys);
-        (0..keys.len() as u32).filter(|&row| prefixes[row as usize] <= self.prefix).collect()
+    /// The rows of `keys`, whose places begin with `first`, that come before the bound.
+    pub fn candidates(&self, order: &KeyOrder, keys: &KeyColumns, first: u64) -> Vec<u32> {
+        let bound = self.row.prefixes[0];
+        let comes_before = |row: u32| {
+            let (prefix, place) = (keys.prefixes[row as usize], first + u64::from(row));
+            let settled = || keys.compare_open(order, row as usize, &self.row, 0);
+            prefix < bound || prefix == bound && settled().then_with(|| place.cmp(&self.place)).is_lt()
+        };
+        (0..keys.batch.len() as u32).filter(|row| comes_before(*row)).collect()
     }
 }
 
@@ -55,9 +61,16 @@ impl KeyColumns {
         &self.batch
     }
 
+    /// The key values, without the rest.
+    pub fn into_batch(self) -> Batch {
+        self.batch
+    }
+
     /// The row as a bound.
-    pub fn bound(&self, row: usize) -> Bound {
-        Bound { prefix: self.prefixes[row] }
+    pub fn bound(&self, row: usize, place: u64) -> Bound {
+        let batch = self.batch.take(&[row as u32]);
+        let row = Self { batch, prefixes: vec![self.prefixes[row]], first_open: self.first_open };
+        Bound { row, place }
     }
 
     /// All rows in order; ties by `places`.
@@ -180,49 +193,65 @@ fn add_key(
     prefixes: &mut [u128],
 ) {
     let mask = if width == 128 { u128::MAX } else { (1u128 << width) - 1 };
-    for (row, prefix) in prefixes.iter_mut().enumerate() {
-        let bits = if column.is_null(row) {
-            if nulls_first { 0 } else { 1u128 << width }
-        } else {
-            let value = normalise(column, row);
-            let value = if descending { !value & mask } else { value & mask };
-            // Values lie between NULLS FIRST (bit clear, value 0 with ties settled below) and NULLS LAST.
-            if nulls_first { value | 1u128 << width } else { value }
-        };
-        *prefix |= bits << shift;
+    // Values lie between NULLS FIRST (bit clear, value 0 with ties settled below) and NULLS LAST.
+    let flip = if descending { mask } else { 0 };
+    let above = if nulls_first { 1u128 << width } else { 0 };
+    let null = if nulls_first { 0 } else { 1u128 << width };
+    let bits = Bits { flip, mask, above, null, shift };
+    match column.physical_type() {
+        PhysicalType::Bool | PhysicalType::U8 => bits.add(column, prefixes, |v: u8| u128::from(v)),
+        PhysicalType::I8 => bits.add(column, prefixes, |v: i8| u128::from(v as u8 ^ 1 << 7)),
+        PhysicalType::I16 => bits.add(column, prefixes, |v: i16| u128::from(v as u16 ^ 1 << 15)),
+        PhysicalType::I32 => bits.add(column, prefixes, |v: i32| u128::from(v as u32 ^ 1 << 31)),
+        PhysicalType::I64 => bits.add(column, prefixes, |v: i64| u128::from(v as u64 ^ 1 << 63)),
+        PhysicalType::U16 => bits.add(column, prefixes, |v: u16| u128::from(v)),
+        PhysicalType::U32 => bits.add(column, prefixes, |v: u32| u128::from(v)),
+        PhysicalType::U64 => bits.add(column, prefixes, |v: u64| u128::from(v)),
+        PhysicalType::I128 => bits.add(column, prefixes, |v: i128| (v as u128 ^ 1 << 127) >> 1),
+        PhysicalType::U128 => bits.add(column, prefixes, |v: u128| v >> 1),
+        PhysicalType::F32 => bits.add(column, prefixes, |v: f32| u128::from(order_f32(v))),
+        PhysicalType::F64 => bits.add(column, prefixes, |v: f64| u128::from(order_f64(v))),
+        PhysicalType::Interval => {
+            bits.add(column, prefixes, |v: Interval| (v.order_key() as u128 ^ 1 << 127) >> 1)
+        }
+        // Nested values are compared by their parts, see `compare_values`.
+        PhysicalType::View if column.ty().is_nested() => bits.add(column, prefixes, |_: View| 0),
+        PhysicalType::View => {
+            let heap = column.heap().buffers();
+            bits.add(column, prefixes, |view: View| {
+                let bytes = view.bytes(heap);
+                let mut head = [0u8; 16];
+                match bytes.first_chunk::<12>() {
+                    Some(first) => head[4..].copy_from_slice(first),
+                    None => head[4..4 + bytes.len()].copy_from_slice(bytes),
+                }
+                u128::from_be_bytes(head)
+            });
+        }
     }
 }
 
-/// A value as an unsigned integer in the order of values.
-fn normalise(column: &Vector, row: usize) -> u128 {
-    match column.physical_type() {
-        PhysicalType::Bool | PhysicalType::U8 => u128::from(column.values::<u8>()[row]),
-        PhysicalType::I8 => u128::from(column.values::<i8>()[row] as u8 ^ 1 << 7),
-        PhysicalType::I16 => u128::from(column.values::<i16>()[row] as u16 ^ 1 << 15),
-        PhysicalType::I32 => u128::from(column.values::<i32>()[row] as u32 ^ 1 << 31),
-        PhysicalType::I64 => u128::from(column.values::<i64>()[row] as u64 ^ 1 << 63),
-        PhysicalType::U16 => u128::from(column.values::<u16>()[row]),
-        PhysicalType::U32 => u128::from(column.values::<u32>()[row]),
-        PhysicalType::U64 => u128::from(column.values::<u64>()[row]),
-        PhysicalType::I128 => (column.values::<i128>()[row] as u128 ^ 1 << 127) >> 1,
-        PhysicalType::U128 => column.values::<u128>()[row] >> 1,
-        PhysicalType::F32 => {
-            let value = column.values::<f32>()[row];
-            u128::from(order_f32(value))
-        }
-        PhysicalType::F64 => u128::from(order_f64(column.values::<f64>()[row])),
-        PhysicalType::Interval => {
-            let key = column.values::<inlay_types::Interval>()[row].order_key();
-            (key as u128 ^ 1 << 127) >> 1
-        }
-        // Nested values are compared by their parts, see `compare_values`.
-        PhysicalType::View if column.ty().is_nested() => 0,
-        PhysicalType::View => {
-            let bytes = column.views()[row].bytes(column.heap().buffers());
-            let mut head = [0u8; 16];
-            let count = bytes.len().min(12);
-            head[4..4 + count].copy_from_slice(&bytes[..count]);
-            u128::from_be_bytes(head)
+/// How a normalised value becomes bits of a prefix.
+struct Bits {
+    flip: u128,
+    mask: u128,
+    /// What is above the bits of every value, and of NULL.
+    above: u128,
+    null: u128,
+    shift: u32,
+}
+
+impl Bits {
+    fn add<T: Native>(&self, column: &Vector, prefixes: &mut [u128], normalise: impl Fn(T) -> u128) {
+        let place = |value: T| ((normalise(value) ^ self.flip) & self.mask | self.above) << self.shift;
+        let values = column.values::<T>();
+        match column.validity() {
+            None => prefixes.iter_mut().zip(values).for_each(|(prefix, value)| *prefix |= place(*value)),
+            Some(validity) => {
+                for (row, (prefix, value)) in prefixes.iter_mut().zip(values).enumerate() {
+                    *prefix |= if validity.get(row) { place(*value) } else { self.null << self.shift };
+                }
+            }
         }
     }
 }

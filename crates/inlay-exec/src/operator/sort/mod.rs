@@ -16,7 +16,9 @@ use crate::expression::{Layout, Program, ProgramState};
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, rows_size};
 use inlay_sql::plan::SortKey;
-use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE};
+use inlay_types::{
+    Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE, Vector, VectorBuilder,
+};
 use key::{KeyColumns, KeyOrder};
 use merge::Merge;
 use parking_lot::Mutex;
@@ -85,8 +87,12 @@ struct Local {
     bound: Option<key::Bound>,
 }
 
-/// With a limit, collected rows are cut back to the first ones when there are this many more.
+/// With a limit, collected rows are cut back to the first ones when there are this many more: soon where few are kept, for
+/// the worst of those keeps most others out.
 const TOP_N_SLACK: usize = 16 * VECTOR_SIZE;
+const SMALL_SLACK: usize = VECTOR_SIZE;
+/// So many rows are few: texts of theirs are copied, so that memory of the input is not held for the sake of them.
+const FEW_ROWS: usize = 4 * VECTOR_SIZE;
 
 impl Sort {
     /// Compiles the keys.
@@ -115,6 +121,11 @@ impl Sort {
         }
         let keep = self.limit?.saturating_add(self.offset);
         usize::try_from(keep).ok().filter(|keep| *keep < u32::MAX as usize)
+    }
+
+    /// Whether few rows are kept.
+    fn keeps_few(&self) -> bool {
+        self.keep().is_some_and(|keep| keep <= FEW_ROWS)
     }
 
     /// Sorts what a worker has collected.
@@ -149,11 +160,15 @@ impl Sort {
         if let (Some(keep), Some(last)) = (self.keep(), run.order.last())
             && run.order.len() == keep
         {
-            local.bound = Some(run.keys.bound(*last as usize));
+            local.bound = Some(run.keys.bound(*last as usize, run.places[*last as usize]));
         }
         local.places = run.order.iter().map(|&row| run.places[row as usize]).collect();
-        local.batches = vec![run.rows.take(&run.order)];
-        local.keys = vec![run.keys.batch().take(&run.order)];
+        let first = |batch: &Batch| {
+            let first = batch.take(&run.order);
+            if self.keeps_few() { copied(&first) } else { first }
+        };
+        local.batches = vec![first(&run.rows)];
+        local.keys = vec![first(run.keys.batch())];
         drop(run);
         local.bytes = sort_size(&local.batches[0], &local.keys[0]);
         self.reserve(local)
@@ -287,6 +302,21 @@ fn batch_size(batch: &Batch) -> usize {
     batch.columns().iter().map(|c| c.len() * c.physical_type().size()).sum::<usize>() + 16 * batch.len()
 }
 
+/// The rows without dictionaries, which would have to be merged.
+fn flat(batch: &Batch) -> Batch {
+    Batch::new(batch.columns().iter().map(Vector::flatten).collect(), batch.len())
+}
+
+/// The rows, with texts in memory of their own.
+fn copied(batch: &Batch) -> Batch {
+    let copy = |column: &Vector| {
+        let mut builder = VectorBuilder::new(column.logical_type(), column.len());
+        builder.append(column);
+        builder.finish()
+    };
+    Batch::new(batch.columns().iter().map(copy).collect(), batch.len())
+}
+
 /// A worker's state, or why it could not be made.
 fn state_of(local: &mut LocalState) -> Result<&mut Local> {
     if let Some(error) = local.downcast_ref::<Error>() {
@@ -328,24 +358,29 @@ impl Sink for Sort {
         // A place orders rows by morsel, then by position; a morsel has fewer than 2^32 rows.
         let first = (local.morsel as u64) << 32 | local.row_in_morsel;
         local.row_in_morsel += input.len() as u64;
-        let candidates = local.bound.as_ref().map(|bound| bound.candidates(&self.order, &key_batch));
-        match candidates {
-            Some(rows) if rows.is_empty() => return Ok(Flow::More),
-            Some(rows) if rows.len() < input.len() => {
-                let (input, key_batch) = (input.take(&rows), key_batch.take(&rows));
-                local.bytes += sort_size(&input, &key_batch);
+        let (mut input, mut key_batch) = (input, key_batch);
+        match &local.bound {
+            None => local.places.extend((0..input.len() as u64).map(|row| first + row)),
+            Some(bound) => {
+                let keys = KeyColumns::new(&self.order, key_batch);
+                let rows = bound.candidates(&self.order, &keys, first);
+                if rows.is_empty() {
+                    return Ok(Flow::More);
+                }
                 local.places.extend(rows.iter().map(|&row| first + u64::from(row)));
-                local.batches.push(input);
-                local.keys.push(key_batch);
-            }
-            _ => {
-                local.bytes += sort_size(&input, &key_batch);
-                local.places.extend((0..input.len() as u64).map(|row| first + row));
-                local.batches.push(input);
-                local.keys.push(key_batch);
+                let is_all = rows.len() == input.len();
+                key_batch = if is_all { keys.into_batch() } else { keys.batch().take(&rows) };
+                input = if is_all { input } else { input.take(&rows) };
             }
         }
-        if self.keep().is_some_and(|keep| local.places.len() > keep.saturating_mul(2) + TOP_N_SLACK) {
+        if self.keeps_few() {
+            (input, key_batch) = (flat(&input), flat(&key_batch));
+        }
+        local.bytes += sort_size(&input, &key_batch);
+        local.batches.push(input);
+        local.keys.push(key_batch);
+        let slack = if self.keeps_few() { SMALL_SLACK } else { TOP_N_SLACK };
+        if self.keep().is_some_and(|keep| local.places.len() > keep.saturating_mul(2) + slack) {
             self.shrink(local)?;
         } else {
             self.reserve(local)?;

@@ -21,6 +21,7 @@ mod spec;
 mod tree;
 mod values;
 
+pub(super) use order::rank_words;
 pub(crate) use spec::{fits_any_order, same_stage};
 
 use crate::concat::concat_columns;

@@ -7,7 +7,7 @@
 
 use super::spec::Key;
 use crate::context::ExecContext;
-use inlay_types::{Interval, PhysicalType, Result, Vector, nested};
+use inlay_types::{Error, Interval, PhysicalType, Result, Vector, View, nested};
 use parking_lot::Mutex;
 use std::cmp::Ordering;
 
@@ -144,6 +144,30 @@ pub(super) fn normalise(context: &ExecContext, vector: &Vector) -> Result<Option
         }
         _ => Ok(None),
     }
+}
+
+/// A word per value of a flat vector, in the order of values except that different ones may have the same: of texts the
+/// first bytes, of wide numbers the upper half. What NULLs have is arbitrary.
+///
+/// An error for nested types, whose order is not that of their bytes.
+pub(in crate::operator) fn rank_words(context: &ExecContext, vector: &Vector) -> Result<Vec<u64>> {
+    Ok(match normalise(context, vector)? {
+        Some(Normal::Narrow(words)) => words,
+        Some(Normal::Wide(words)) => words.into_iter().map(|word| (word >> 64) as u64).collect(),
+        None if vector.ty().is_view() && !vector.ty().is_nested() => {
+            let heap = vector.heap().buffers();
+            let word = |view: &View| {
+                let bytes = view.bytes(heap);
+                let mut first = [0; 8];
+                let len = bytes.len().min(8);
+                first[..len].copy_from_slice(&bytes[..len]);
+                u64::from_be_bytes(first)
+            };
+            // The view of a NULL is empty.
+            vector.views().iter().map(word).collect()
+        }
+        None => return Err(Error::internal(format!("words in the order of {}", vector.ty()))),
+    })
 }
 
 /// NaN above everything, -0.0 as 0.0.
