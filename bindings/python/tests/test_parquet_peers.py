@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from pathlib import Path
 from typing import Any
@@ -163,3 +164,14 @@ def test_every_encoding_of_pages(encoding: str, tmp_path: Path) -> None:
         written += 1
         assert values_of(con, f"'{path}'") == values_of(duckdb, f"'{path}'"), name
     assert written > 0
+
+
+def test_int96_is_a_timestamp(con: inlay.Connection, tmp_path: Path) -> None:
+    """As DuckDB has it: microseconds, which reach further, unless nanoseconds are asked for."""
+    moment = datetime.datetime(2020, 1, 1, 1, 2, 3, 456789)
+    path = tmp_path / "int96.parquet"
+    pq.write_table(pa.table({"t": pa.array([moment], pa.timestamp("ns"))}), path, use_deprecated_int96_timestamps=True)
+    assert con.read_parquet(path).types == ["TIMESTAMP"] and con.read_parquet(path).fetchall() == [(moment,)]
+    exact = con.read_parquet(path, int96_as="timestamp_ns")
+    assert exact.types == ["TIMESTAMP_NS"]
+    assert exact.select("t::VARCHAR").fetchall() == [("2020-01-01 01:02:03.456789",)]

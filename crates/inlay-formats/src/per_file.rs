@@ -1,12 +1,14 @@
 //! Files read one by one, with what only their names say: `filename`, the columns of hive partitions
 //! (`year=2024/month=5/x.parquet`), and `union_by_name` over files of different columns.
 //!
+//! `schema` says the columns itself, and which of a file's columns each is.
+//!
 //! A reader that is asked for any of these, or whose paths have partitions, is opened once per file; a batch of a file is then
 //! completed by columns that are the same for all its rows. Files whose partitions a filter rules out are not read.
 
 use crate::column_source::ColumnSource;
 use crate::files::Files;
-use crate::option_text::{boolean, columns_of};
+use crate::option_text::{boolean, columns_of, logical_type};
 use crate::paths;
 use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource};
 use inlay_kernels::{cast_value, common_type};
@@ -21,6 +23,9 @@ pub(crate) type OpenFiles<'a> = &'a dyn Fn(&[String]) -> Result<Arc<dyn TableSou
 /// What hive writes for NULL.
 const NULL_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
 
+/// What readers call the number of each row in its file.
+pub(crate) const ROW_NUMBER: &str = "file_row_number";
+
 /// What is asked for of files one by one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PerFile {
@@ -30,6 +35,25 @@ pub(crate) struct PerFile {
     autocast: bool,
     allow_empty: bool,
     types: Vec<(Option<String>, LogicalType)>,
+    schema: Option<Vec<SchemaColumn>>,
+    /// Columns that `column_statistics` says something of.
+    described: Vec<String>,
+}
+
+/// A column that `schema` describes.
+#[derive(Clone, Debug)]
+struct SchemaColumn {
+    /// What the file calls it: its name, or [`field_id_name`] of the number that it has there.
+    key: String,
+    name: String,
+    ty: LogicalType,
+    /// Its value in files that do not have it.
+    default: Value,
+}
+
+/// What a column is called that `schema` knows by its field number.
+pub(crate) fn field_id_name(id: i128) -> String {
+    format!("\0{id}")
 }
 
 impl PerFile {
@@ -50,10 +74,21 @@ impl PerFile {
                 "hive_types_autocast" => options.autocast = boolean(name, value)?,
                 "allow_empty" => options.allow_empty = boolean(name, value)?,
                 "union_by_name" => options.union_by_name = boolean(name, value)?,
+                "schema" => options.schema = Some(schema_of(value)?),
+                "column_statistics" => options.described = described_of(value)?,
                 _ => others.push((name.clone(), value.clone())),
             }
         }
+        if options.schema.is_some() && (options.union_by_name || options.hive == Some(true)) {
+            let message = "schema is not for union_by_name = true or hive_partitioning = true";
+            return Err(Error::invalid_argument(message));
+        }
         Ok((options, others))
+    }
+
+    /// Whether columns are to be called by [`field_id_name`] of their numbers.
+    pub fn wants_field_ids(&self) -> bool {
+        self.schema.iter().flatten().any(|column| column.key.starts_with('\0'))
     }
 
     /// Whether files have to be read one by one whatever they are.
@@ -72,12 +107,23 @@ impl PerFile {
 
     /// The source of files: one for all of them, or one for each.
     pub fn open(&self, paths: Vec<String>, open: OpenFiles<'_>) -> Result<Arc<dyn TableSource>> {
-        self.open_as(paths, open, self.is_asked())
+        self.described(self.open_as(paths, open, self.is_asked())?)
     }
 
     /// The source of files, one for each: their columns are matched by name.
     pub fn open_each(&self, paths: Vec<String>, open: OpenFiles<'_>) -> Result<Arc<dyn TableSource>> {
-        self.open_as(paths, open, true)
+        self.described(self.open_as(paths, open, true)?)
+    }
+
+    /// The source, if it has the columns that something was said of.
+    fn described(&self, source: Arc<dyn TableSource>) -> Result<Arc<dyn TableSource>> {
+        match self.described.iter().find(|name| place_of(source.columns(), name).is_none()) {
+            Some(name) => {
+                let message = format!("column_statistics: the files have no column \"{name}\"");
+                Err(Error::invalid_argument(message))
+            }
+            None => Ok(source),
+        }
     }
 
     fn open_as(
@@ -90,6 +136,11 @@ impl PerFile {
             // Nothing says what columns there are; DuckDB's name for it.
             let empty = ("empty".to_string(), Vector::empty(LogicalType::Boolean));
             return Ok(Arc::new(ColumnSource::new("no files", vec![empty])?));
+        }
+        if let Some(schema) = &self.schema {
+            let open = |path: String| Ok((open(std::slice::from_ref(&path))?, path));
+            let files = paths.into_iter().map(open).collect::<Result<Vec<_>>>()?;
+            return Ok(Arc::new(self.by_schema(schema, files)));
         }
         let partitions: Vec<Vec<(String, Option<String>)>> = match self.hive {
             Some(false) => Vec::new(),
@@ -116,6 +167,40 @@ impl PerFile {
         }
         let keys = if is_hive { keys } else { Vec::new() };
         self.assemble(files, &keys).map(|source| Arc::new(source) as Arc<dyn TableSource>)
+    }
+
+    /// Files whose columns are those of a schema.
+    fn by_schema(
+        &self,
+        schema: &[SchemaColumn],
+        files: Vec<(Arc<dyn TableSource>, String)>,
+    ) -> FilesOneByOne {
+        let shown = |column: &SchemaColumn| SourceColumn { name: column.name.clone(), ty: column.ty.clone() };
+        let mut columns: Vec<SourceColumn> = schema.iter().map(shown).collect();
+        // Numbers that the reader adds to rows are nobody's columns.
+        let number = |file: &Arc<dyn TableSource>| place_of(file.columns(), ROW_NUMBER);
+        let numbers = files.first().and_then(|(file, _)| number(file)).is_some();
+        if numbers {
+            columns.push(SourceColumn { name: ROW_NUMBER.to_string(), ty: LogicalType::BigInt });
+        }
+        if let Some(name) = &self.filename {
+            columns.push(SourceColumn { name: name.clone(), ty: LogicalType::Varchar });
+        }
+        let one = |(source, path): (Arc<dyn TableSource>, String)| {
+            let part = |column: &SchemaColumn| {
+                let place = place_of(source.columns(), &column.key);
+                place.map_or_else(|| Part::Constant(column.default.clone()), Part::Read)
+            };
+            let mut parts: Vec<Part> = schema.iter().map(part).collect();
+            if numbers {
+                parts.push(number(&source).map_or(Part::Constant(Value::Null), Part::Read));
+            }
+            if self.filename.is_some() {
+                parts.push(Part::Constant(Value::Varchar(path)));
+            }
+            OneFile { source, parts }
+        };
+        FilesOneByOne { files: files.into_iter().map(one).collect(), columns }
     }
 
     fn assemble(&self, files: Vec<Opened>, keys: &[String]) -> Result<FilesOneByOne> {
@@ -187,6 +272,64 @@ impl PerFile {
         }
         Ok(FilesOneByOne { files: made.into(), columns })
     }
+}
+
+/// The columns of the option `schema`: a map of field numbers or names to `{name, type, default_value}`.
+fn schema_of(value: &Value) -> Result<Vec<SchemaColumn>> {
+    let refused = || {
+        Error::invalid_argument(format!(
+            "schema is a map of field numbers, or of names, as in map {{1: {{name: 'a', type: 'BIGINT', \
+             default_value: NULL}}}}, not {value}"
+        ))
+    };
+    let Value::Map { entries, .. } = value else { return Err(refused()) };
+    let mut columns: Vec<SchemaColumn> = Vec::with_capacity(entries.len());
+    for (key, entry) in entries {
+        let Value::Struct { fields, values } = entry else { return Err(refused()) };
+        let named: Vec<&str> = fields.iter().map(|field| &*field.name).collect();
+        let ([name, ty, default], ["name", "type", "default_value"]) = (&values[..], &named[..]) else {
+            return Err(refused());
+        };
+        let (Some(name), Some(text)) = (name.as_str(), ty.as_str()) else { return Err(refused()) };
+        let Some(ty) = logical_type(text) else {
+            return Err(Error::invalid_argument(format!(
+                "schema: there is no type \"{text}\" for \"{name}\""
+            )));
+        };
+        let key = match (key.as_str(), key.as_i128()) {
+            (Some(name), _) => name.to_string(),
+            (None, Some(id)) if key.logical_type().is_integer() => field_id_name(id),
+            _ => return Err(refused()),
+        };
+        let default = cast_value(default, &ty).map_err(|error| {
+            Error::invalid_argument(format!("schema: the default_value of \"{name}\": {error}"))
+        })?;
+        if columns.iter().any(|known| known.name.eq_ignore_ascii_case(name)) {
+            return Err(Error::invalid_argument(format!("schema has two columns \"{name}\"")));
+        }
+        columns.push(SchemaColumn { key, name: name.to_string(), ty, default });
+    }
+    if columns.is_empty() { Err(refused()) } else { Ok(columns) }
+}
+
+/// The columns that `column_statistics` says something of. It is a hint for optimizers that know nothing of files; what is
+/// in these is found out.
+fn described_of(value: &Value) -> Result<Vec<String>> {
+    let is_map = |value: &Value| matches!(value, Value::Struct { .. } | Value::Map { .. } | Value::Null);
+    let (names, values): (Vec<String>, Vec<&Value>) = match value {
+        Value::Null => Default::default(),
+        Value::Struct { fields, values } => {
+            (fields.iter().map(|field| field.name.to_string()).collect(), values.iter().collect())
+        }
+        Value::Map { entries, .. } => entries.iter().map(|(name, value)| (name.to_string(), value)).unzip(),
+        _ => (Vec::new(), vec![value]),
+    };
+    if values.into_iter().all(is_map) {
+        return Ok(names);
+    }
+    Err(Error::invalid_argument(format!(
+        "column_statistics is a map of columns to statistics, as in {{a: {{min: 1, max: 9, null_count: 0}}}}, not {value}"
+    )))
 }
 
 /// Path, its source, its partitions.

@@ -20,7 +20,7 @@ use crate::per_file::PerFile;
 use crate::rejects::SessionFiles;
 use crate::remote::shown;
 use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
-use inlay_kernels::documents::{RowReader, Shape};
+use inlay_kernels::documents::{Keys, RowReader, Shape};
 use inlay_types::{Error, LogicalType, Result, Value};
 use options::{JsonOptions, Records};
 use scan::{Conversion, JsonScan};
@@ -137,8 +137,10 @@ fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<Vec<
             break;
         }
     }
-    let fields = match shape {
-        Shape::Object(fields) if options.records != Records::No && !fields.is_empty() => fields,
+    let rules = options.maps;
+    let is_map = |keys: &Keys| options.records == Records::Auto && keys.map_of(rules).is_some();
+    let keys = match shape {
+        Shape::Object(keys) if options.records != Records::No && !keys.is_empty() && !is_map(&keys) => keys,
         Shape::Object(_) | Shape::Unknown | Shape::Any | Shape::Plain(_) | Shape::List(_)
             if options.records == Records::Yes =>
         {
@@ -150,9 +152,9 @@ fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<Vec<
                 message: message.to_string(),
             });
         }
-        other => return Ok(vec![Column::whole(other.logical_type())]),
+        other => return Ok(vec![Column::whole(other.logical_type(rules))]),
     };
-    let mut taken: HashSet<String> = HashSet::with_capacity(fields.len());
+    let mut taken: HashSet<String> = HashSet::new();
     let column = |(key, shape): (String, Shape)| {
         let mut name = key.clone();
         let mut number = 1;
@@ -160,9 +162,9 @@ fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<Vec<
             name = format!("{key}_{number}");
             number += 1;
         }
-        Column::of_key(&name, &key, shape.logical_type())
+        Column::of_key(&name, &key, shape.logical_type(rules))
     };
-    Ok(fields.into_iter().map(column).collect())
+    Ok(keys.into_fields().map(column).collect())
 }
 
 /// JSON files of one schema.

@@ -4,6 +4,7 @@ use super::split::Format;
 use super::texts::TextForms;
 use crate::input::{Compression, Encoding};
 use crate::option_text::{boolean, columns_of, integer, text, unknown_option};
+use inlay_kernels::documents::MapRules;
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Documents that types are detected from unless the user says otherwise.
@@ -29,6 +30,8 @@ pub(super) struct JsonOptions {
     pub ignore_errors: bool,
     pub compression: Compression,
     pub encoding: Encoding,
+    /// When objects are maps.
+    pub maps: MapRules,
     /// Deeper parts are JSON.
     pub depth_max: usize,
     pub forms: TextForms,
@@ -42,6 +45,8 @@ const NAMES: &[&str] = &[
     "ignore_errors",
     "filename",
     "maximum_depth",
+    "map_inference_threshold",
+    "field_appearance_threshold",
     "dateformat",
     "timestampformat",
     "convert_strings_to_integers",
@@ -61,6 +66,7 @@ impl JsonOptions {
             ignore_errors: false,
             compression: Compression::Auto,
             encoding: Encoding::Auto,
+            maps: MapRules::default(),
             depth_max: usize::MAX,
             forms: TextForms::default(),
         };
@@ -95,6 +101,21 @@ impl JsonOptions {
             "ignore_errors" => self.ignore_errors = boolean(name, value)?,
             "maximum_depth" => {
                 self.depth_max = usize::try_from(integer(name, value)?).unwrap_or(usize::MAX);
+            }
+            "map_inference_threshold" => {
+                self.maps.fields_min = match integer(name, value)? {
+                    -1 => None,
+                    fields => Some(usize::try_from(fields).map_err(|_| {
+                        let message = "map_inference_threshold is a number of keys, or -1 for no maps";
+                        Error::invalid_argument(message)
+                    })?),
+                }
+            }
+            "field_appearance_threshold" => {
+                let share = value.as_f64().filter(|share| (0.0..=1.0).contains(share));
+                self.maps.appearance_min = share.ok_or_else(|| {
+                    Error::invalid_argument(format!("field_appearance_threshold is from 0 to 1, not {value}"))
+                })?;
             }
             "auto_detect" => {
                 boolean(name, value)?;

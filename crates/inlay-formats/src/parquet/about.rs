@@ -3,7 +3,7 @@
 //!
 //! Footers are read when the function is bound; no page of data is touched.
 
-use super::{ParquetFile, columns_of, prune::Bounds};
+use super::{Options, ParquetFile, columns_of, prune::Bounds};
 use crate::column_source::ColumnSource;
 use crate::files::Files;
 use crate::paths;
@@ -71,7 +71,7 @@ impl TableFunction for AboutParquet {
         };
         let mut rows: Rows = Vec::new();
         for path in paths::expand(self.name(), args, &self.access)? {
-            rows_of(&ParquetFile::open(&self.access, path, false)?, &mut rows)?;
+            rows_of(&ParquetFile::open(&self.access, path, &Options::default())?, &mut rows)?;
         }
         let mut vectors = Vec::with_capacity(columns.len());
         for (index, (name, ty)) in columns.into_iter().enumerate() {
@@ -144,7 +144,7 @@ fn row_group_columns() -> Columns {
 }
 
 fn row_groups(file: &ParquetFile, rows: &mut Rows) -> Result<()> {
-    let types = columns_of(file)?;
+    let types = columns_of(file, &Options::default())?;
     let empty = Arc::new((LogicalType::Blob, LogicalType::Blob));
     for (number_of_group, group) in file.metadata.metadata().row_groups().iter().enumerate() {
         for (index, chunk) in group.columns().iter().enumerate() {
@@ -241,7 +241,7 @@ fn schema_columns() -> Columns {
 }
 
 fn schema(file: &ParquetFile, rows: &mut Rows) -> Result<()> {
-    let types = columns_of(file)?;
+    let types = columns_of(file, &Options::default())?;
     let root = file.metadata.parquet_schema().root_schema();
     let mut number_of_node = 0;
     rows.push(node(file, root, None, &mut number_of_node));

@@ -17,8 +17,8 @@ mod scan;
 mod select;
 
 use crate::files::{Files, First};
-use crate::option_text::{boolean, integer, unknown_option};
-use crate::per_file::PerFile;
+use crate::option_text::{boolean, integer, text, unknown_option};
+use crate::per_file::{PerFile, ROW_NUMBER, field_id_name};
 use crate::ranges::{self, RangeSource};
 use crate::remote::shown;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
@@ -26,6 +26,7 @@ use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, TableFu
 use inlay_types::arrow::ArrowField;
 use inlay_types::{Error, LogicalType, Result, Value};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::Type as PhysicalType;
 use parquet::schema::types::{SchemaDescriptor, Type};
 use prune::Bounds;
 use std::fmt;
@@ -53,7 +54,8 @@ impl TableFunction for ReadParquet {
 
     fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
         let (per_file, named) = PerFile::take(named)?;
-        let options = Options::read(self.name, &named)?;
+        let options =
+            Options { by_field_id: per_file.wants_field_ids(), ..Options::read(self.name, &named)? };
         let files = per_file.files(self.name, args, &self.access)?;
         per_file.open(files, &|paths: &[String]| {
             Ok(Arc::new(ParquetSource::open_with(&self.access, paths.to_vec(), &options)?))
@@ -68,14 +70,21 @@ struct Options {
     binary_as_string: bool,
     /// A last column with the number of each row in its file, from 0.
     file_row_number: bool,
+    /// Columns are called by [`field_id_name`] of the numbers that the file has for them.
+    by_field_id: bool,
+    /// INT96 becomes TIMESTAMP_NS, not TIMESTAMP.
+    int96_as_nanoseconds: bool,
     /// What the optimizer is to take for the number of rows.
     explicit_cardinality: Option<u64>,
 }
 
-const PARAMETERS: [&str; 8] = [
+const PARAMETERS: [&str; 11] = [
     "binary_as_string",
     "file_row_number",
     "explicit_cardinality",
+    "int96_as",
+    "schema",
+    "column_statistics",
     "filename",
     "union_by_name",
     "hive_partitioning",
@@ -94,6 +103,16 @@ impl Options {
                     let rows = u64::try_from(integer(name, value)?).ok().filter(|&rows| rows > 0);
                     let refused = || Error::invalid_argument("explicit_cardinality must be positive");
                     options.explicit_cardinality = Some(rows.ok_or_else(refused)?);
+                }
+                "int96_as" => {
+                    options.int96_as_nanoseconds = match text(name, value)?.to_ascii_lowercase().as_str() {
+                        "timestamp" => false,
+                        "timestamp_ns" => true,
+                        other => {
+                            let message = format!("int96_as is timestamp or timestamp_ns, not '{other}'");
+                            return Err(Error::invalid_argument(message));
+                        }
+                    }
                 }
                 // What the file says is found out; accepted because scripts pass it.
                 "can_have_nan" | "debug_use_openssl" => {
@@ -160,7 +179,7 @@ fn guarded<T>(path: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 impl ParquetFile {
-    fn open(access: &Arc<Files>, path: String, is_binary_text: bool) -> Result<Self> {
+    fn open(access: &Arc<Files>, path: String, wanted: &Options) -> Result<Self> {
         let bytes = access.ranges(&path, First::End)?;
         let tail = bytes.size().checked_sub(4).and_then(|start| bytes.read(start, 4).ok());
         if tail.is_some_and(|tail| &tail[..] == b"PARE") {
@@ -170,7 +189,7 @@ impl ParquetFile {
         let metadata = guarded(&path, || {
             let found = ArrowReaderMetadata::load(&pages::Chunk::file(&bytes), options())
                 .map_err(|e| malformed(&path, e))?;
-            let wanted = Arc::new(our_schema(found.schema(), found.parquet_schema(), is_binary_text));
+            let wanted = Arc::new(our_schema(found.schema(), found.parquet_schema(), wanted));
             ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options().with_schema(wanted))
                 .map_err(|e| malformed(&path, e))
         })?;
@@ -204,16 +223,22 @@ impl ParquetFile {
 }
 
 /// The schema that columns are to be read as: text as views, decimals as narrow as ours.
-fn our_schema(schema: &Schema, file: &SchemaDescriptor, is_binary_text: bool) -> Schema {
+fn our_schema(schema: &Schema, file: &SchemaDescriptor, options: &Options) -> Schema {
     let field = |(index, field): (usize, &Arc<Field>)| {
         let stored = file.root_schema().get_fields().get(index).filter(|stored| stored.is_primitive());
-        let width = stored.map_or(0, |stored| match stored.as_ref() {
-            Type::PrimitiveType { type_length, .. } => *type_length,
-            Type::GroupType { .. } => 0,
+        let (width, is_int96) = stored.map_or((0, false), |stored| match stored.as_ref() {
+            Type::PrimitiveType { type_length, physical_type, .. } => {
+                (*type_length, *physical_type == PhysicalType::INT96)
+            }
+            Type::GroupType { .. } => (0, false),
         });
         let ty = match field.data_type() {
             DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-            DataType::Binary | DataType::LargeBinary if is_binary_text => DataType::Utf8View,
+            // Nanoseconds reach from 1677 to 2262 only.
+            DataType::Timestamp(_, zone) if is_int96 && !options.int96_as_nanoseconds => {
+                DataType::Timestamp(TimeUnit::Microsecond, zone.clone())
+            }
+            DataType::Binary | DataType::LargeBinary if options.binary_as_string => DataType::Utf8View,
             DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
             // Some writers give all decimals as many bytes as the longest have.
             DataType::Decimal128(precision @ 1..=9, scale) if width <= 4 => {
@@ -235,14 +260,14 @@ fn our_schema(schema: &Schema, file: &SchemaDescriptor, is_binary_text: bool) ->
 impl ParquetSource {
     /// Reads the footers of all files.
     fn open_with(access: &Arc<Files>, paths: Vec<String>, options: &Options) -> Result<Self> {
-        let open = |path| ParquetFile::open(access, path, options.binary_as_string);
+        let open = |path| ParquetFile::open(access, path, options);
         let files = paths.into_iter().map(open).collect::<Result<Vec<_>>>()?;
         let Some(first) = files.first() else {
             return Err(Error::invalid_argument("read_parquet needs the path of a file"));
         };
-        let mut columns = columns_of(first)?;
+        let mut columns = columns_of(first, options)?;
         for file in &files[1..] {
-            let other = columns_of(file)?;
+            let other = columns_of(file, options)?;
             if other != columns {
                 let message = format!(
                     "the file has other columns than \"{}\"; read files of different columns one by one",
@@ -256,7 +281,7 @@ impl ParquetSource {
         };
         let row_count = options.explicit_cardinality.unwrap_or_else(|| files.iter().map(rows).sum());
         if options.file_row_number {
-            columns.push(SourceColumn { name: "file_row_number".to_string(), ty: LogicalType::BigInt });
+            columns.push(SourceColumn { name: ROW_NUMBER.to_string(), ty: LogicalType::BigInt });
         }
         Ok(Self { files: Arc::from(files), columns: columns.into(), row_count })
     }
@@ -284,11 +309,20 @@ impl ParquetSource {
     }
 }
 
-fn columns_of(file: &ParquetFile) -> Result<Vec<SourceColumn>> {
+fn columns_of(file: &ParquetFile, options: &Options) -> Result<Vec<SourceColumn>> {
     let field = bridge::field_of(file.metadata.schema())?;
-    let column =
-        |field: &ArrowField| Ok(SourceColumn { name: field.name.clone(), ty: field.logical_type()? });
-    field.children.iter().map(column).collect()
+    let stored = file.metadata.parquet_schema().root_schema().get_fields();
+    let name_of = |index: usize, field: &ArrowField| {
+        let info = stored.get(index).map(|stored| stored.get_basic_info()).filter(|info| info.has_id());
+        match info {
+            Some(info) if options.by_field_id => field_id_name(i128::from(info.id())),
+            _ => field.name.clone(),
+        }
+    };
+    let column = |(index, field): (usize, &ArrowField)| {
+        Ok(SourceColumn { name: name_of(index, field), ty: field.logical_type()? })
+    };
+    field.children.iter().enumerate().map(column).collect()
 }
 
 impl TableSource for ParquetSource {

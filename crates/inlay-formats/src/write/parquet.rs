@@ -12,7 +12,7 @@ use arrow_schema::extension::{Json, Uuid};
 use arrow_schema::{DataType, Field, Schema};
 use inlay_types::arrow::Exporter;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
-use parquet::arrow::ArrowWriter;
+use parquet::arrow::{ArrowWriter, PARQUET_FIELD_ID_META_KEY};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
@@ -25,7 +25,7 @@ const ROW_GROUP_SIZE: usize = 122_880;
 /// How often a Bloom filter says that a value may be there which is not.
 const FALSE_POSITIVES: f64 = 0.01;
 
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 11] = [
     "compression",
     "compression_level",
     "row_group_size",
@@ -36,6 +36,7 @@ const OPTIONS: [&str; 10] = [
     "string_dictionary_page_size_limit",
     "parquet_version",
     "kv_metadata",
+    "field_ids",
 ];
 
 pub(super) struct ParquetWriter {
@@ -87,6 +88,8 @@ fn properties(options: &[(String, Value)]) -> Result<WriterProperties> {
                         }
                     });
             }
+            // Is part of the schema.
+            "field_ids" => {}
             "kv_metadata" => builder = builder.set_key_value_metadata(Some(pairs_of(name, value)?)),
             other => return Err(unknown_option("COPY TO a Parquet file", other, &OPTIONS)),
         }
@@ -189,6 +192,37 @@ fn extended(schema: &Schema, types: &[LogicalType]) -> Schema {
     Schema::new(schema.fields().iter().zip(types).map(field).collect::<Vec<_>>())
 }
 
+/// The schema with the numbers that the option `field_ids` gives to columns: `{a: 1, b: 2}`, or 'auto' for 0, 1, ...
+fn numbered(schema: &Schema, option: &Value) -> Result<Schema> {
+    let refused = || {
+        Error::invalid_argument(format!(
+            "field_ids is 'auto', or numbers of columns, as in {{a: 1, b: 2}}, not {option}"
+        ))
+    };
+    let pairs: Vec<(String, Option<i32>)> = match option {
+        Value::Varchar(text) if text.eq_ignore_ascii_case("auto") => {
+            let names = schema.fields().iter().map(|field| field.name().clone());
+            names.zip((0..).map(Some)).collect()
+        }
+        Value::Struct { fields, values } => {
+            let number = |value: &Value| value.as_i128().and_then(|id| i32::try_from(id).ok());
+            fields.iter().zip(values).map(|(field, id)| (field.name.to_string(), number(id))).collect()
+        }
+        _ => return Err(refused()),
+    };
+    let mut fields: Vec<Arc<Field>> = schema.fields().iter().cloned().collect();
+    for (name, id) in pairs {
+        let id = id.ok_or_else(refused)?;
+        let Some(field) = fields.iter_mut().find(|field| field.name().eq_ignore_ascii_case(&name)) else {
+            return Err(Error::invalid_argument(format!("field_ids: there is no column \"{name}\"")));
+        };
+        let mut metadata = field.metadata().clone();
+        metadata.insert(PARQUET_FIELD_ID_META_KEY.to_string(), id.to_string());
+        *field = Arc::new(field.as_ref().clone().with_metadata(metadata));
+    }
+    Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
 /// The 16 bytes of each UUID.
 fn uuids(vector: &Vector) -> Result<ArrayRef> {
     let mut builder = FixedSizeBinaryBuilder::with_capacity(vector.len(), 16);
@@ -213,7 +247,11 @@ impl ParquetWriter {
         }
         let properties = properties(options)?;
         let exporter = Exporter::new(to.names, to.types);
-        let schema = Arc::new(extended(&bridge::schema_of(exporter.schema())?, to.types));
+        let mut schema = extended(&bridge::schema_of(exporter.schema())?, to.types);
+        if let Some((_, ids)) = options.iter().find(|(name, _)| name == "field_ids") {
+            schema = numbered(&schema, ids)?;
+        }
+        let schema = Arc::new(schema);
         let (target, file) = Target::create(to)?;
         let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties));
         let writer = writer.map_err(|e| target.failure(&e))?;

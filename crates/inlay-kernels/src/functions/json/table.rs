@@ -2,7 +2,7 @@
 //!
 //! [`Shape`] follows DuckDB's rules: whole numbers are BIGINT or HUGEINT, texts that all look like dates, times, moments or
 //! UUIDs are those, an array has the shape that its elements have in common, an object is a STRUCT of all its keys, or a
-//! MAP where it has none or very many. Values of kinds that do not go together are JSON.
+//! MAP where it has none, very many, or mostly others than the next one ([`MapRules`]). Values of kinds that do not go together are JSON.
 
 use super::nested::{as_type, text_of};
 use super::value::{Json, quote};
@@ -11,8 +11,20 @@ use inlay_types::logical_type::Field;
 use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder};
 use std::sync::Arc;
 
-/// Objects with more keys are maps, if their values have one shape.
-const STRUCT_FIELDS_MAX: usize = 200;
+/// When objects are maps instead of structs.
+#[derive(Clone, Copy, Debug)]
+pub struct MapRules {
+    /// Objects of at least so many keys are, if their values have a shape in common; `None`: no objects with keys are.
+    pub fields_min: Option<usize>,
+    /// Objects are, too, whose keys occur in a smaller share of them, on average.
+    pub appearance_min: f64,
+}
+
+impl Default for MapRules {
+    fn default() -> Self {
+        Self { fields_min: Some(200), appearance_min: 0.1 }
+    }
+}
 
 /// What values of documents have in common.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,10 +35,77 @@ pub enum Shape {
     Plain(LogicalType),
     /// Arrays.
     List(Box<Shape>),
-    /// Objects: keys in the order in which they came.
-    Object(Vec<(String, Shape)>),
+    /// Objects.
+    Object(Keys),
     /// Values that have nothing in common.
     Any,
+}
+
+/// The keys of objects.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Keys {
+    /// How many objects there were.
+    objects: u64,
+    /// In the order in which they came.
+    keys: Vec<Key>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Key {
+    name: String,
+    shape: Shape,
+    /// How many objects have it.
+    objects: u64,
+}
+
+impl Keys {
+    /// Whether the objects are maps, whose values have a shape.
+    pub fn map_of(&self, rules: MapRules) -> Option<Shape> {
+        if self.keys.is_empty() {
+            return Some(Shape::Any);
+        }
+        let fields_min = rules.fields_min?;
+        let shares = self.keys.iter().map(|key| key.objects as f64 / self.objects as f64);
+        let is_rare = shares.sum::<f64>() / (self.keys.len() as f64) < rules.appearance_min;
+        if !is_rare && self.keys.len() < fields_min {
+            return None;
+        }
+        let shapes = self.keys.iter().map(|key| key.shape.clone());
+        let value = shapes.fold(Shape::Unknown, Shape::joined);
+        (is_rare || value != Shape::Any).then_some(value)
+    }
+
+    /// Names and shapes of all keys.
+    pub fn into_fields(self) -> impl Iterator<Item = (String, Shape)> {
+        self.keys.into_iter().map(|key| (key.name, key.shape))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    fn joined(mut self, other: Self) -> Self {
+        self.objects += other.objects;
+        let mut expected = 0;
+        for key in other.keys {
+            // Documents mostly have their keys in the same order.
+            let place = match self.keys.get(expected) {
+                Some(known) if known.name == key.name => Some(expected),
+                _ => self.keys.iter().position(|known| known.name == key.name),
+            };
+            match place.and_then(|place| self.keys.get_mut(place)) {
+                Some(known) => {
+                    let shape = std::mem::replace(&mut known.shape, Shape::Unknown);
+                    known.shape = shape.joined(key.shape);
+                    known.objects += key.objects;
+                    expected = place.map_or(expected, |place| place + 1);
+                }
+                None => self.keys.push(key),
+            }
+        }
+        self
+    }
 }
 
 impl Shape {
@@ -49,11 +128,11 @@ impl Shape {
                 Self::List(Box::new(shapes.fold(Self::Unknown, Self::joined)))
             }
             Json::Object(members) => {
-                let mut fields: Vec<(String, Self)> = Vec::with_capacity(members.len());
-                for (key, part) in members {
-                    fields.push((key.to_string(), Self::of_part(part, depth - 1)));
-                }
-                Self::Object(fields)
+                let key = |(name, part): &(_, Json<'_>)| {
+                    let name: &std::borrow::Cow<'_, str> = name;
+                    Key { name: name.to_string(), shape: Self::of_part(part, depth - 1), objects: 1 }
+                };
+                Self::Object(Keys { objects: 1, keys: members.iter().map(key).collect() })
             }
         }
     }
@@ -64,48 +143,28 @@ impl Shape {
             (Self::Unknown, one) | (one, Self::Unknown) => one,
             (Self::Plain(left), Self::Plain(right)) => joined_types(left, right),
             (Self::List(left), Self::List(right)) => Self::List(Box::new(left.joined(*right))),
-            (Self::Object(mut left), Self::Object(right)) => {
-                let mut expected = 0;
-                for (key, shape) in right {
-                    // Documents mostly have their keys in the same order.
-                    let place = match left.get(expected) {
-                        Some((known, _)) if *known == key => Some(expected),
-                        _ => left.iter().position(|(known, _)| *known == key),
-                    };
-                    match place {
-                        Some(place) => {
-                            let known = std::mem::replace(&mut left[place].1, Self::Unknown);
-                            left[place].1 = known.joined(shape);
-                            expected = place + 1;
-                        }
-                        None => left.push((key, shape)),
-                    }
-                }
-                Self::Object(left)
-            }
+            (Self::Object(left), Self::Object(right)) => Self::Object(left.joined(right)),
             _ => Self::Any,
         }
     }
 
     /// The type as which values of the shape are read.
-    pub fn logical_type(&self) -> LogicalType {
+    pub fn logical_type(&self, rules: MapRules) -> LogicalType {
         match self {
             Self::Unknown | Self::Any => LogicalType::Json,
             Self::Plain(ty) => ty.clone(),
-            Self::List(element) => LogicalType::list(element.logical_type()),
-            Self::Object(fields) if fields.is_empty() => map_of(LogicalType::Json),
-            Self::Object(fields) if fields.len() > STRUCT_FIELDS_MAX => {
-                let shapes = fields.iter().map(|(_, shape)| shape.clone());
-                map_of(shapes.fold(Self::Unknown, Self::joined).logical_type())
-            }
-            Self::Object(fields) => {
+            Self::List(element) => LogicalType::list(element.logical_type(rules)),
+            Self::Object(keys) => {
+                if let Some(value) = keys.map_of(rules) {
+                    return map_of(value.logical_type(rules));
+                }
                 let lower: std::collections::HashSet<String> =
-                    fields.iter().map(|(key, _)| key.to_lowercase()).collect();
-                if lower.len() < fields.len() {
+                    keys.keys.iter().map(|key| key.name.to_lowercase()).collect();
+                if lower.len() < keys.keys.len() {
                     return LogicalType::Json;
                 }
-                let field = |(key, shape): &(String, Self)| Field::new(key.clone(), shape.logical_type());
-                LogicalType::Struct(fields.iter().map(field).collect())
+                let field = |key: &Key| Field::new(key.name.clone(), key.shape.logical_type(rules));
+                LogicalType::Struct(keys.keys.iter().map(field).collect())
             }
         }
     }
