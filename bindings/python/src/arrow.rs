@@ -7,6 +7,7 @@ use inlay::QueryResult;
 use inlay::types::arrow::{ArrowArrayStream, Exporter, StreamReader, StringLayout};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
@@ -89,9 +90,12 @@ fn export_all(py: Python<'_>, rows: Unread, strings: StringLayout) -> PyResult<B
 pub fn import(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<StreamReader> {
     let capsule = object.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast::<PyCapsule>()?;
+    // An object may give the same capsule twice, and without a GIL to two threads at once.
+    static TAKING: Mutex<()> = Mutex::new(());
+    let _taking = TAKING.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
     let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<ArrowArrayStream>();
-    // SAFETY: a capsule of this name holds a stream, says the interface; it was made for us, and we hold the GIL while
-    // the stream is moved out of it.
+    // SAFETY: a capsule of this name holds a stream, says the interface; it was made for us, and nobody else
+    // moves a stream out while we do.
     let reader = unsafe { StreamReader::take(pointer.as_ptr()) };
     unwrapped(py, reader)
 }

@@ -1,8 +1,10 @@
 //! `inlay.connect` and `inlay.Connection`.
 
+use crate::appender::Appender;
 use crate::arrow;
 use crate::cursor::{self, Cursor, Remainder, Unread};
 use crate::errors::{exception, misuse, unwrapped};
+use crate::filesystem;
 use crate::host::{self, PythonHost, hosted};
 use crate::literal::literal;
 use crate::parameters;
@@ -12,7 +14,8 @@ use inlay::types::arrow::StringLayout;
 use inlay::{Database, HostTable, Parameters, QueryResult, ResultKind, Value};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Opens a database and connects to it.
@@ -32,8 +35,9 @@ pub fn connect(
         return Err(misuse(py, "a database in memory cannot be opened read-only: it would stay empty"));
     }
     let mut settings: Vec<(String, Value)> = Vec::new();
-    for (name, value) in config.into_iter().flatten() {
-        settings.push((name.extract()?, parameters::value(py, &value)?));
+    for item in config.into_iter().flat_map(|config| config.items()) {
+        let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
+        settings.push((name, parameters::value(py, &value)?));
     }
     if read_only {
         settings.push(("access_mode".to_string(), Value::Varchar("read_only".to_string())));
@@ -118,6 +122,17 @@ impl Connection {
 /// So many bytes of a result are computed when a statement is executed; the others when they are fetched.
 const FIRST_BYTES: usize = 64 << 20;
 
+/// The SQL of an argument: a text, or a statement that `extract_statements` gave.
+fn sql_of<'a>(query: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
+    match query.cast::<PyString>() {
+        Ok(text) => text.to_cow(),
+        Err(error) => match query.getattr("query") {
+            Ok(text) => text.extract().map(Cow::Owned),
+            Err(_) => Err(error.into()),
+        },
+    }
+}
+
 /// What `append` calls its rows.
 const APPENDED: &str = "appended rows";
 
@@ -136,12 +151,13 @@ impl Connection {
     fn execute(
         &self,
         py: Python<'_>,
-        query: &str,
+        query: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Connection> {
+        let query = sql_of(query)?;
         let parameters = parameters::parameters(py, parameters)?;
         let host = PythonHost::new(&self.engine, Vec::new());
-        let cursor = self.begin_reading(py, &host, query, &parameters)?;
+        let cursor = self.begin_reading(py, &host, &query, &parameters)?;
         Ok(self.answer(py, cursor))
     }
 
@@ -149,13 +165,14 @@ impl Connection {
     fn executemany(
         &self,
         py: Python<'_>,
-        query: &str,
+        query: &Bound<'_, PyAny>,
         parameters: &Bound<'_, PyAny>,
     ) -> PyResult<Connection> {
+        let query = sql_of(query)?;
         let sets = parameters.try_iter()?.map(|set| parameters::parameters(py, Some(&set?)));
         let sets = sets.collect::<PyResult<Vec<_>>>()?;
         let host = PythonHost::new(&self.engine, Vec::new());
-        let result = hosted(py, &host, |host| self.engine.execute_many(query, &sets, Some(host)))?;
+        let result = hosted(py, &host, |host| self.engine.execute_many(&query, &sets, Some(host)))?;
         Ok(self.answer(py, self.reading(result, None)))
     }
 
@@ -213,6 +230,66 @@ impl Connection {
     #[staticmethod]
     fn _literal(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<String> {
         Ok(literal(&parameters::value(py, value)?))
+    }
+
+    /// The statements of a text: SQL, kind, parameters, and the parts of the names of its tables.
+    #[staticmethod]
+    #[expect(clippy::type_complexity, reason = "tuples for Python")]
+    fn _statements(
+        py: Python<'_>,
+        query: &str,
+    ) -> PyResult<Vec<(String, &'static str, Vec<String>, Vec<Vec<String>>)>> {
+        let found = unwrapped(py, py.detach(|| inlay::statements_of(query)))?;
+        Ok(found.into_iter().map(|one| (one.sql, one.kind, one.parameters, one.tables)).collect())
+    }
+
+    /// Words of the grammar, in lower case.
+    #[staticmethod]
+    fn _keywords() -> Vec<&'static str> {
+        inlay::keyword_names().collect()
+    }
+
+    /// What was measured of the last query, if queries are.
+    fn _profile(&self, py: Python<'_>, as_text: bool) -> PyResult<Option<String>> {
+        let profile = unwrapped(py, py.detach(|| self.engine.profile()))?;
+        Ok(profile.map(|profile| if as_text { profile.text() } else { profile.json() }))
+    }
+
+    /// Rows with the columns of `query`, which the statement `sql` takes from the table `source`.
+    fn _appender(&self, py: Python<'_>, query: &str, sql: &str, source: &str) -> PyResult<Appender> {
+        self.check_open(py)?;
+        Appender::new(py, &self.engine, query, sql, source)
+    }
+
+    fn register_filesystem(&self, py: Python<'_>, filesystem: &Bound<'_, PyAny>) -> PyResult<()> {
+        filesystem::register(py, &unwrapped(py, self.engine.database())?, filesystem)
+    }
+
+    fn unregister_filesystem(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        unwrapped(py, self.engine.database())?.unregister_files(name);
+        Ok(())
+    }
+
+    fn list_filesystems(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(unwrapped(py, self.engine.database())?.registered_files())
+    }
+
+    fn filesystem_is_registered(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        Ok(unwrapped(py, self.engine.database())?.has_files(name))
+    }
+
+    /// Computes what is left of the last answer, and lets go of it.
+    fn complete(&self, py: Python<'_>) -> PyResult<()> {
+        let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
+        last.map_or(Ok(()), |cursor| cursor.take(py).run_to_end(py))
+    }
+
+    /// Lets go of what is left of the last answer.
+    fn abort(&self, py: Python<'_>) {
+        let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(cursor) = last {
+            drop(cursor.take(py));
+        }
     }
 
     /// The value of a setting as text; `None` also while a statement runs.

@@ -48,6 +48,14 @@ impl From<QueryResult> for Unread {
 }
 
 impl Unread {
+    /// Computes the rows, of which none is kept.
+    pub fn run_to_end(self, py: Python<'_>) -> PyResult<()> {
+        if let Some(rest) = self.rest {
+            while rest.next(py)?.is_some() {}
+        }
+        Ok(())
+    }
+
     /// Brings all rows into the host's memory without the GIL; Ctrl-C ends it.
     pub fn delivered<T: Send>(
         self,

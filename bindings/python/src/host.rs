@@ -187,7 +187,7 @@ pub fn tables_of(tables: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, Ho
         };
         Ok((name.extract()?, table))
     };
-    tables.iter().map(table).collect()
+    tables.items().iter().map(|item| table(item.extract()?)).collect()
 }
 
 /// The other way round.
@@ -237,5 +237,9 @@ fn lookup<'py>(scope: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'
     let Ok(scope) = scope.cast::<PyDict>() else { return Ok(None) };
     let same =
         |key: &Bound<'_, PyAny>| key.extract::<String>().is_ok_and(|key| key.eq_ignore_ascii_case(name));
-    Ok(scope.iter().find(|(key, _)| same(key)).map(|(_, value)| value))
+    // A list of the keys, because other threads may add variables meanwhile.
+    match scope.keys().iter().find(same) {
+        Some(key) => scope.get_item(key),
+        None => Ok(None),
+    }
 }

@@ -3,6 +3,7 @@
 //! - [`connection`], [`result`]: the classes, to which `inlay._relation` adds what needs no engine. [`cursor`]: rows and columns of one result.
 //! - [`parameters`], [`rows`]: values in and out. [`numpy`], [`arrow`]: columns out. [`register`], [`texts`], [`scanned`]: objects as
 //!   tables. [`literal`]: values as SQL.
+//! - [`appender`]: rows one by one. [`filesystem`]: files of fsspec.
 //! - [`host`]: signals and variables while a query runs. [`errors`]: SQLSTATE to exception. [`allocator`]: memory.
 //! - [`shell`]: the command `inlay`. [`adbc`]: the functions that driver managers of ADBC look for in this library.
 //!
@@ -10,10 +11,12 @@
 
 mod adbc;
 mod allocator;
+mod appender;
 mod arrow;
 mod connection;
 mod cursor;
 mod errors;
+mod filesystem;
 mod host;
 mod literal;
 mod numpy;
@@ -37,6 +40,7 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<connection::Connection>()?;
     module.add_class::<connection::Transaction>()?;
+    module.add_class::<appender::Appender>()?;
     module.add_class::<result::Answer>()?;
     module.add_class::<register::Table>()?;
     module.add_class::<numpy::ColumnMemory>()?;

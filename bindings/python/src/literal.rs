@@ -11,6 +11,9 @@ pub fn literal(value: &Value) -> String {
         Value::Boolean(truth) => truth.to_string(),
         Value::Varchar(text) => quoted(text),
         // `- -5` would begin a comment.
+        // Without a type, a number has the narrowest that holds it.
+        Value::BigInt(number) if i32::try_from(*number).is_ok() => typed(value),
+        Value::HugeInt(number) if i64::try_from(*number).is_ok() => typed(value),
         Value::Integer(_) | Value::BigInt(_) | Value::HugeInt(_) => match value.as_i128() {
             Some(number) if number < 0 => format!("({number})"),
             _ => value.to_string(),
@@ -28,8 +31,12 @@ pub fn literal(value: &Value) -> String {
             let (keys, values): (Vec<Value>, Vec<Value>) = entries.iter().cloned().unzip();
             format!("map({}, {})", list(&keys), list(&values))
         }
-        other => format!("{}::{}", quoted(&other.to_string()), type_text(&other.logical_type())),
+        other => typed(other),
     }
+}
+
+fn typed(value: &Value) -> String {
+    format!("{}::{}", quoted(&value.to_string()), type_text(&value.logical_type()))
 }
 
 fn list(values: &[Value]) -> String {

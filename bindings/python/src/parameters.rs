@@ -1,6 +1,6 @@
 //! Python values as SQL values: parameters, configuration, cells of object arrays.
 
-use crate::errors::misuse;
+use crate::errors::{misuse, unwrapped};
 use inlay::types::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil};
 use inlay::types::{Field, Interval, LogicalType, TimeTz};
 use inlay::{Parameters, Value};
@@ -15,8 +15,9 @@ use std::sync::Arc;
 pub fn parameters(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameters> {
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(Parameters::default()) };
     if let Ok(mapping) = given.cast::<PyDict>() {
-        let named = mapping.iter().map(|(name, item)| {
-            let name: String = name.extract()?;
+        let items = mapping.items();
+        let named = items.iter().map(|item| {
+            let (name, item): (String, Bound<'_, PyAny>) = item.extract()?;
             Ok((name.trim_start_matches('$').to_string(), value(py, &item)?))
         });
         return Ok(Parameters { positional: Vec::new(), named: named.collect::<PyResult<_>>()? });
@@ -100,7 +101,8 @@ fn list(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
 /// A dict with texts as keys is a struct.
 fn structure(py: Python<'_>, dict: &Bound<'_, PyDict>) -> PyResult<Value> {
     let (mut fields, mut values) = (Vec::new(), Vec::new());
-    for (name, item) in dict.iter() {
+    for item in dict.items().iter() {
+        let (name, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let Ok(name) = name.extract::<String>() else {
             return Err(misuse(py, "the keys of a dict are texts when it is used in SQL".to_string()));
         };
@@ -182,6 +184,7 @@ fn other(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let (module, name) = (class.module()?.to_string(), class.name()?.to_string());
     match (module.as_str(), name.as_str()) {
         ("decimal", "Decimal") => decimal(py, object),
+        ("inlay.value.constant", _) => typed(py, object),
         ("uuid", "UUID") => Ok(Value::Uuid(object.getattr("int")?.extract()?)),
         (_, "NAType" | "NaTType" | "MaskedConstant") => Ok(Value::Null),
         ("numpy", "datetime64" | "timedelta64") => {
@@ -200,6 +203,51 @@ fn other(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         _ if object.hasattr("__index__")? => integer(py, &object.call_method0("__index__")?),
         _ => Err(misuse(py, format!("a value of the Python type {module}.{name} cannot be used in SQL"))),
     }
+}
+
+/// A value of `inlay.value.constant`, which says its type.
+fn typed(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let ty: String = object.getattr("type")?.extract()?;
+    let ty = unwrapped(py, inlay::type_of(&ty))?;
+    value_as(py, &object.getattr("object")?, &ty)
+}
+
+/// One Python value as a SQL value of a type.
+pub fn value_as(py: Python<'_>, object: &Bound<'_, PyAny>, ty: &LogicalType) -> PyResult<Value> {
+    match ty {
+        LogicalType::Map(types) => {
+            if let Ok(dict) = object.cast::<PyDict>() {
+                let entry = |(key, item)| Ok((value_as(py, &key, &types.0)?, value_as(py, &item, &types.1)?));
+                let entries = pairs_of(dict)?.into_iter().map(entry).collect::<PyResult<_>>()?;
+                return Ok(Value::Map { types: Arc::clone(types), entries });
+            }
+        }
+        LogicalType::List(element)
+            if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() =>
+        {
+            let values = object.try_iter()?.map(|item| value_as(py, &item?, element));
+            let values = values.collect::<PyResult<_>>()?;
+            return Ok(Value::List { element: Arc::clone(element), values });
+        }
+        _ => {}
+    }
+    let plain = value(py, object)?;
+    unwrapped(py, inlay::cast_value(&plain, ty))
+}
+
+// Dicts are gone through as lists of their items: converting a value may run Python code, and without a GIL other threads
+// run, which may change the dict.
+
+/// What a dict maps, if it is a map: its own entries, or those that its lists `key` and `value` have side by side.
+fn pairs_of<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    if dict.len() == 2
+        && let (Some(keys), Some(items)) = (dict.get_item("key")?, dict.get_item("value")?)
+        && let (Ok(keys), Ok(items)) = (keys.cast::<PyList>(), items.cast::<PyList>())
+        && keys.len() == items.len()
+    {
+        return Ok(keys.iter().zip(items.iter()).collect());
+    }
+    dict.items().iter().map(|item| item.extract()).collect()
 }
 
 /// A finite Decimal of up to 38 digits keeps its scale; NaN and infinities become DOUBLE.

@@ -10,7 +10,7 @@ use crate::result::Answer;
 use crate::scanned::Scanned;
 use crate::texts;
 use inlay::types::{Bitmap, Buffer, Heap, Interval, LogicalType, Vector, VectorBuilder};
-use inlay::{ArrowTable, ColumnSource, HostTable, QueryResult, TableSource, Value};
+use inlay::{ArrowTable, ColumnSource, HostTable, QueryResult, SourceValues, TableSource, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::ptr::NonNull;
@@ -160,17 +160,18 @@ fn from_pandas(py: Python<'_>, name: &str, frame: &Bound<'_, PyAny>) -> PyResult
 
 fn from_columns(py: Python<'_>, name: &str, columns: &Bound<'_, PyDict>) -> PyResult<Arc<dyn TableSource>> {
     let mut vectors = Vec::with_capacity(columns.len());
-    for (column, values) in columns.iter() {
-        let column: String = column.extract()?;
-        let vector = vector_of(py, &column, &values)?;
-        vectors.push((column, vector));
+    // Conversions run Python code, which may change the dictionary.
+    for item in columns.items().iter() {
+        let (column, values): (String, Bound<'_, PyAny>) = item.extract()?;
+        let values = values_of(py, &column, &values)?;
+        vectors.push((column, values));
     }
     let source = ColumnSource::new(name, vectors);
     Ok(Arc::new(unwrapped(py, source)?))
 }
 
-/// A NumPy array (or what NumPy makes one of) as a vector; masked values are NULL.
-fn vector_of(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyResult<Vector> {
+/// A NumPy array (or what NumPy makes one of) as a column; masked values are NULL.
+fn values_of(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyResult<SourceValues> {
     let numpy = py.import("numpy")?;
     let mask = match values.hasattr("mask")? {
         true => Some(numpy.getattr("ma")?.getattr("getmaskarray")?.call1((values,))?),
@@ -184,6 +185,14 @@ fn vector_of(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyResul
     if dimensions != 1 {
         return Err(misuse(py, format!("column \"{column}\" has {dimensions} dimensions, not one")));
     }
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let is_text = matches!(kind.as_str(), "O" | "U" | "T");
+    if is_text
+        && mask.is_none()
+        && let Some(texts) = texts::column(&array, &kind)?
+    {
+        return Ok(SourceValues::Deferred(Arc::new(texts)));
+    }
     let mut vector = plain_vector(py, column, &array)?;
     if let Some(mask) = mask {
         let masked = fixed(py, &mask, LogicalType::Boolean)?;
@@ -191,7 +200,7 @@ fn vector_of(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyResul
         let valid = Bitmap::and_optional(vector.validity(), Some(&valid));
         vector.set_validity(valid);
     }
-    Ok(vector)
+    Ok(vector.into())
 }
 
 fn plain_vector(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>) -> PyResult<Vector> {
@@ -281,13 +290,11 @@ fn intervals(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vector> {
 
 /// An array of Python objects or of texts. All values become the narrowest type that fits all, in the end VARCHAR.
 fn objects(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>, kind: &str) -> PyResult<Vector> {
-    let as_objects = if kind == "O" { array.clone() } else { array.call_method1("astype", ("O",))? };
-    if kind != "S"
-        && let Some(texts) = texts::column(&as_objects)?
-    {
-        return Ok(texts);
-    }
-    let items = array.call_method0("tolist")?;
+    let items = match kind {
+        // Of those that are missing, `tolist` gives what the dtype has for them.
+        "T" => array.call_method1("astype", ("O",))?.call_method0("tolist")?,
+        _ => array.call_method0("tolist")?,
+    };
     let mut values = Vec::with_capacity(array.len()?);
     for item in items.try_iter()? {
         let item = item?;

@@ -84,3 +84,27 @@ def test_rows_come_in_batches(con: inlay.Connection) -> None:
 def test_the_default_connection_describes_its_answer() -> None:
     inlay.execute("SELECT 1 AS a UNION ALL SELECT 2")
     assert (inlay.description()[0][:2], inlay.rowcount()) == (("a", "INTEGER"), 2)
+
+
+def test_functions_of_a_kind_are_methods(con: inlay.Connection) -> None:
+    rows = con.sql("SELECT 'Köln ' AS s, DATE '2024-02-29' AS d, [3, 1, 3] AS l, '{\"a\": [1, 2]}'::JSON AS j")
+    s, d, items, j = (col(name) for name in "sdlj")
+    for expression, expected in (
+        (s.str().upper().trim().length(), 4),
+        (s.str().trim().replace("K", "k"), "köln"),
+        (s.str().concat_ws("-", "x"), "Köln -x"),
+        (s.str().string_split("l").list().first(), "Kö"),
+        (d.dt().trunc("month").dt().day(), 1),
+        (d.dt().part("year"), 2024),
+        (d.dt().monthname().lower(), "february"),
+        (items.list().distinct().sort(), [1, 3]),
+        (items.list().prepend(7), [7, 3, 1, 3]),
+        (items.list().transform(inlay.LambdaExpression("x", col("x") + 1)).sum(), 10),
+        (j.json().extract("$.a").json().array_length(), 2),
+        (j.json().extract_string("$.a[0]").str().length(), 1),
+        (items.list().max().alias("m"), 3),
+    ):
+        assert rows.select(expression).fetchall() == [(expected,)]
+    assert str(s.str()) == str(s) and s.alias("n").str().get_name() == "n"
+    with pytest.raises(AttributeError):
+        s.str().nothing()

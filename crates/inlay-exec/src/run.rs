@@ -79,8 +79,8 @@ pub(crate) fn drive_one(pipeline: &Pipeline, query: &Query, context: &ExecContex
     driver::run_observed(pipeline, context, observers).map_err(|error| named(error, &query.columns))
 }
 
-/// Runs an optimised query and measures its operators; the rows are thrown away.
-pub fn analyze(query: &Query, context: &ExecContext) -> Result<Analysis> {
+/// Runs an optimised query and measures its operators. The batches are those of [`execute`].
+pub fn analyze(query: &Query, context: &ExecContext) -> Result<(Vec<Batch>, Analysis)> {
     let started = Instant::now();
     let PhysicalPlan { pipelines, result, positions } = lower(query, context)?;
     let mut analysis = Analysis::default();
@@ -100,9 +100,10 @@ pub fn analyze(query: &Query, context: &ExecContext) -> Result<Analysis> {
             }
         }
     }
-    analysis.rows = deliver(result, &positions).iter().map(|batch| batch.len() as u64).sum();
+    let batches = deliver(result, &positions);
+    analysis.rows = batches.iter().map(|batch| batch.len() as u64).sum();
     analysis.total = started.elapsed();
-    Ok(analysis)
+    Ok((batches, analysis))
 }
 
 /// The error with the names of the columns of the row that it tells of.

@@ -3,7 +3,7 @@
 //! A file with a footer is read by all workers, a record batch each; a stream from its beginning to its end, by one at a
 //! time. Only the wanted columns are converted. Which of the two a file is, its first bytes say.
 
-use crate::files::{Files, First, Seekable, is_url};
+use crate::files::{Files, First, Seekable};
 use crate::parquet::bridge;
 use crate::per_file::PerFile;
 use crate::remote::shown;
@@ -134,7 +134,7 @@ impl ArrowFiles {
             let check = || arrow_check::check(bytes.as_ref()).map_err(ArrowError::ParseError);
             guarded(path, check)?;
             size += bytes.size();
-            let remote = is_url(path).then_some(bytes);
+            let remote = access.is_elsewhere(path).then_some(bytes);
             let mut file = ArrowFile { path: path.clone(), batch_count: None, remote };
             let reader = Reader::open(&file, None)?;
             let own = columns_of(path, &reader.schema())?;

@@ -1,39 +1,147 @@
 //! Whole columns in memory as a table: NumPy arrays, or a materialised result.
+//!
+//! A column is a vector, of which a scan takes slices, or one that the host converts when it is read: a block of rows at a
+//! time, by several workers at once, while others go on with what was read. Blocks are kept from the second scan on: what
+//! is loaded once is not held twice.
 
-use crate::morsel::{ChunkScan, Piece};
-use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableSource};
-use inlay_types::{Batch, Error, Result, Vector};
+use crate::morsel::morsel_rows;
+use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableSource};
+use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, VECTOR_SIZE, Vector};
 use std::fmt;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-/// Named vectors of one length, which may be any. A scan slices them.
+/// Rows that a deferred column converts at once. Morsels begin at multiples of it.
+const BLOCK_ROWS: usize = 8 * VECTOR_SIZE;
+
+/// A column that is converted when it is read.
+pub trait DeferredColumn: Send + Sync {
+    /// The type of its values.
+    fn ty(&self) -> LogicalType;
+    /// How many there are.
+    fn len(&self) -> usize;
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The values of these rows. Called by several workers at once.
+    fn values(&self, rows: Range<usize>) -> Result<Vector>;
+}
+
+/// The values of a column.
+#[derive(Clone)]
+pub enum SourceValues {
+    /// A vector of any length.
+    Ready(Vector),
+    /// Converted when it is read.
+    Deferred(Arc<dyn DeferredColumn>),
+}
+
+impl From<Vector> for SourceValues {
+    fn from(vector: Vector) -> Self {
+        Self::Ready(vector)
+    }
+}
+
+impl SourceValues {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Ready(vector) => vector.len(),
+            Self::Deferred(column) => column.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn ty(&self) -> LogicalType {
+        match self {
+            Self::Ready(vector) => vector.logical_type(),
+            Self::Deferred(column) => column.ty(),
+        }
+    }
+}
+
+/// Named columns of one length, which may be any.
 pub struct ColumnSource {
     description: String,
     columns: Vec<SourceColumn>,
-    vectors: Arc<[Vector]>,
+    shared: Arc<Shared>,
+}
+
+/// What scans share.
+struct Shared {
+    columns: Vec<Column>,
     row_count: usize,
+    scan_count: AtomicUsize,
+}
+
+struct Column {
+    values: SourceValues,
+    /// Of a deferred column, its blocks that were converted for a second scan.
+    kept: Box<[OnceLock<Vector>]>,
 }
 
 impl ColumnSource {
     /// A table of these columns. `description` is what EXPLAIN shows.
-    pub fn new(description: impl Into<String>, columns: Vec<(String, Vector)>) -> Result<Self> {
-        let row_count = columns.first().map_or(0, |(_, vector)| vector.len());
-        if let Some((name, vector)) = columns.iter().find(|(_, vector)| vector.len() != row_count) {
+    pub fn new<V: Into<SourceValues>>(
+        description: impl Into<String>,
+        columns: Vec<(String, V)>,
+    ) -> Result<Self> {
+        let columns: Vec<(String, SourceValues)> =
+            columns.into_iter().map(|(name, values)| (name, values.into())).collect();
+        let row_count = columns.first().map_or(0, |(_, values)| values.len());
+        if let Some((name, values)) = columns.iter().find(|(_, values)| values.len() != row_count) {
             return Err(Error::invalid_argument(format!(
                 "column \"{name}\" has {} rows, the first column {row_count}",
-                vector.len()
+                values.len()
             )));
         }
-        let (names, vectors): (Vec<String>, Vec<Vector>) = columns.into_iter().unzip();
-        let types = vectors.iter().map(Vector::logical_type);
-        let columns = names.into_iter().zip(types).map(|(name, ty)| SourceColumn { name, ty }).collect();
-        Ok(Self { description: description.into(), columns, vectors: Arc::from(vectors), row_count })
+        let column =
+            |(name, values): &(String, SourceValues)| SourceColumn { name: name.clone(), ty: values.ty() };
+        let described = columns.iter().map(column).collect();
+        let columns = columns.into_iter().map(|(_, values)| Column::new(values)).collect();
+        let shared = Arc::new(Shared { columns, row_count, scan_count: AtomicUsize::new(0) });
+        Ok(Self { description: description.into(), columns: described, shared })
+    }
+}
+
+impl Column {
+    fn new(values: SourceValues) -> Self {
+        let blocks = match &values {
+            SourceValues::Ready(_) => 0,
+            SourceValues::Deferred(column) => column.len().div_ceil(BLOCK_ROWS),
+        };
+        Self { values, kept: (0..blocks).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// The values of rows of one block.
+    fn values(&self, rows: Range<usize>, keep: bool) -> Result<Vector> {
+        match &self.values {
+            SourceValues::Ready(vector) => Ok(vector.slice(rows.start, rows.len())),
+            SourceValues::Deferred(column) => {
+                let whole = rows.start.is_multiple_of(BLOCK_ROWS)
+                    && (rows.len() == BLOCK_ROWS || rows.end == column.len());
+                let Some(kept) = self.kept.get(rows.start / BLOCK_ROWS).filter(|_| keep && whole) else {
+                    return column.values(rows);
+                };
+                if let Some(known) = kept.get() {
+                    return Ok(known.clone());
+                }
+                let values = column.values(rows)?;
+                Ok(kept.get_or_init(|| values).clone())
+            }
+        }
     }
 }
 
 impl fmt::Debug for ColumnSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ColumnSource({}, {} rows)", self.description, self.row_count)
+        write!(f, "ColumnSource({}, {} rows)", self.description, self.shared.row_count)
     }
 }
 
@@ -47,16 +155,79 @@ impl TableSource for ColumnSource {
     }
 
     fn row_count_estimate(&self) -> Option<u64> {
-        Some(self.row_count as u64)
+        Some(self.shared.row_count as u64)
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
-        let (vectors, wanted) = (Arc::clone(&self.vectors), request.columns);
-        let read = move |piece: Piece| {
-            let part = |&index: &usize| vectors[index].slice(piece.from, piece.len);
-            Ok(Batch::new(wanted.iter().map(part).collect(), piece.len))
-        };
-        Ok(Box::new(ChunkScan::new(std::iter::once(self.row_count), request.interrupt, Arc::new(read))))
+        Ok(Box::new(ColumnScan {
+            keep: self.shared.scan_count.fetch_add(1, Ordering::Relaxed) > 0,
+            shared: Arc::clone(&self.shared),
+            wanted: Arc::from(request.columns),
+            morsel_rows: morsel_rows(self.shared.row_count),
+            next: AtomicUsize::new(0),
+            interrupt: request.interrupt,
+        }))
+    }
+}
+
+/// Morsels that workers claim one after the other.
+struct ColumnScan {
+    shared: Arc<Shared>,
+    wanted: Arc<[usize]>,
+    morsel_rows: usize,
+    next: AtomicUsize,
+    keep: bool,
+    interrupt: Interrupt,
+}
+
+impl SourceScan for ColumnScan {
+    fn next_task(&self) -> Result<Option<SourceTask>> {
+        let from = self.next.fetch_add(1, Ordering::Relaxed).saturating_mul(self.morsel_rows);
+        if from >= self.shared.row_count {
+            return Ok(None);
+        }
+        let end = (from + self.morsel_rows).min(self.shared.row_count);
+        let (shared, wanted) = (Arc::clone(&self.shared), Arc::clone(&self.wanted));
+        let (interrupt, keep) = (self.interrupt.clone(), self.keep);
+        Ok(Some(Box::new(Morsel { shared, wanted, keep, interrupt, from, end, block: None })))
+    }
+}
+
+/// The rows of a morsel, batch by batch.
+struct Morsel {
+    shared: Arc<Shared>,
+    wanted: Arc<[usize]>,
+    keep: bool,
+    interrupt: Interrupt,
+    /// The next row, and the one behind the last.
+    from: usize,
+    end: usize,
+    /// The block that the next row is in, and its first row.
+    block: Option<(usize, Vec<Vector>)>,
+}
+
+impl Morsel {
+    fn next_batch(&mut self) -> Result<Batch> {
+        self.interrupt.check()?;
+        let first = self.from / BLOCK_ROWS * BLOCK_ROWS;
+        if self.block.as_ref().is_none_or(|(start, _)| *start != first) {
+            let rows = first..(first + BLOCK_ROWS).min(self.end);
+            let values = |&index: &usize| self.shared.columns[index].values(rows.clone(), self.keep);
+            self.block = Some((first, self.wanted.iter().map(values).collect::<Result<_>>()?));
+        }
+        let len = VECTOR_SIZE.min(self.end - self.from);
+        let vectors = self.block.iter().flat_map(|(_, vectors)| vectors);
+        let vectors = vectors.map(|vector| vector.slice(self.from - first, len)).collect();
+        self.from += len;
+        Ok(Batch::new(vectors, len))
+    }
+}
+
+impl Iterator for Morsel {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        (self.from < self.end).then(|| self.next_batch())
     }
 }
 
@@ -66,6 +237,49 @@ mod tests {
     use crate::arrow_source::ArrowTable;
     use inlay_types::arrow::{Exporter, StreamReader};
     use inlay_types::{Interrupt, LogicalType, MemoryBudget, Value};
+
+    /// Numbers, and how often they were asked for.
+    struct Counted(usize, AtomicUsize);
+
+    impl DeferredColumn for Counted {
+        fn ty(&self) -> LogicalType {
+            LogicalType::Integer
+        }
+
+        fn len(&self) -> usize {
+            self.0
+        }
+
+        fn values(&self, rows: Range<usize>) -> Result<Vector> {
+            self.1.fetch_add(rows.len(), Ordering::Relaxed);
+            let values: Vec<i32> = rows.map(|row| row as i32).collect();
+            Ok(Vector::from_values(LogicalType::Integer, &values))
+        }
+    }
+
+    #[test]
+    fn deferred_columns_are_converted_once_a_scan_and_kept_from_the_second_on() {
+        for count in [0, 1, BLOCK_ROWS, 3 * BLOCK_ROWS + 5, 200_000] {
+            let deferred = Arc::new(Counted(count, AtomicUsize::new(0)));
+            let values: Vec<i32> = (0..count as i32).collect();
+            let columns = vec![
+                ("a".to_string(), SourceValues::Deferred(Arc::clone(&deferred) as Arc<dyn DeferredColumn>)),
+                ("b".to_string(), Vector::from_values(LogicalType::Integer, &values).into()),
+            ];
+            let source = ColumnSource::new("t", columns).unwrap();
+            for scan in 1..=3 {
+                let expected: Vec<Vec<Value>> =
+                    values.iter().map(|&value| vec![Value::Integer(value), Value::Integer(value)]).collect();
+                assert_eq!(rows(&source, vec![1, 0]), expected);
+                assert_eq!(
+                    deferred.1.load(Ordering::Relaxed),
+                    scan.min(2) * count,
+                    "{count} rows, scan {scan}"
+                );
+            }
+            assert_eq!(rows(&source, vec![1]).len(), count);
+        }
+    }
 
     fn rows(source: &dyn TableSource, columns: Vec<usize>) -> Vec<Vec<Value>> {
         let request = ScanRequest {

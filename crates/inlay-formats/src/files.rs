@@ -1,9 +1,11 @@
-//! How the statements of a database reach files: those on disk, and with the feature `remote` those behind `http://` and `s3://`.
+//! How the statements of a database reach files: those on disk, those of file systems that the host registered, and with the
+//! feature `remote` those behind `http://` and `s3://`.
 //!
 //! Everything that opens, lists or writes a file that SQL names goes through [`Files`], which holds what may be touched, the
-//! network settings, the secrets and the open connections of one database. Which of the two worlds a path belongs to is
+//! network settings, the secrets and the open connections of one database. Which of the worlds a path belongs to is
 //! decided here and nowhere else.
 
+use crate::host::{self, HostFiles, Hosts};
 use crate::ranges::{self, RangeSource, Ranges};
 use crate::remote::secrets::Secrets;
 use crate::remote::settings::NetworkSettings;
@@ -18,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::SystemTime;
 
-pub use remote::is_url;
+use remote::is_url;
 
 /// What a database lets its statements reach, and how.
 #[derive(Debug)]
@@ -33,6 +35,7 @@ pub struct Files {
     /// How many there were.
     temporaries: AtomicU64,
     remote: Remote,
+    hosts: Hosts,
 }
 
 impl Default for Files {
@@ -72,6 +75,7 @@ impl Files {
             folder: RwLock::new(std::env::temp_dir()),
             temporaries: AtomicU64::new(0),
             remote: Remote::default(),
+            hosts: Hosts::default(),
         }
     }
 
@@ -82,7 +86,7 @@ impl Files {
 
     /// An error unless `path` may be touched.
     pub fn check(&self, path: &str) -> Result<()> {
-        if is_url(path) {
+        if is_url(path) && self.hosts.of(path).is_none() {
             self.check_network(path)?;
         }
         self.access.check(path)
@@ -149,15 +153,65 @@ impl Files {
         &self.remote
     }
 
+    /// Lets statements reach the files of a file system of the host, whose paths begin with one of the protocols.
+    pub fn register_host(&self, protocols: Vec<String>, files: Arc<dyn HostFiles>) -> Result<()> {
+        self.hosts.register(protocols, files)
+    }
+
+    /// Forgets the host's file system for a protocol; whether there was one.
+    pub fn unregister_host(&self, protocol: &str) -> bool {
+        self.hosts.unregister(protocol)
+    }
+
+    /// The host's file systems, by the first protocol of each.
+    pub fn hosts(&self) -> Vec<String> {
+        self.hosts.names()
+    }
+
+    /// Whether the host has a file system for a protocol.
+    pub fn has_host(&self, protocol: &str) -> bool {
+        self.hosts.has(protocol)
+    }
+
+    /// Whether a path names no file of the disk.
+    pub(crate) fn is_elsewhere(&self, path: &str) -> bool {
+        is_url(path) || self.hosts.of(path).is_some()
+    }
+
+    /// Whether a path that is elsewhere names one of files that can be listed and written.
+    pub(crate) fn is_bucket(&self, path: &str) -> bool {
+        remote::is_bucket(path) || self.hosts.of(path).is_some()
+    }
+
+    /// The files elsewhere that a pattern matches, sorted; `count_max` of them are enough.
+    pub(crate) fn list(self: &Arc<Self>, pattern: &str, count_max: usize) -> Result<Vec<String>> {
+        let Some(host) = self.hosts.of(pattern) else { return remote::list(self, pattern, count_max) };
+        let mut found = host.list(pattern).map_err(|error| Error::io("cannot list", pattern, &error))?;
+        found.sort();
+        Ok(found)
+    }
+
+    /// Writes a file on disk to a path elsewhere.
+    pub(crate) fn upload(self: &Arc<Self>, path: &str, file: &File) -> Result<()> {
+        match self.hosts.of(path) {
+            Some(host) => host::upload(&*host, path, file),
+            None => remote::upload(self, path, file),
+        }
+    }
+
     /// The file at `path` for reading ranges; folders are errors.
     pub(crate) fn ranges(self: &Arc<Self>, path: &str, first: First) -> Result<Arc<dyn RangeSource>> {
-        if is_url(path) { remote::open(self, path, first) } else { ranges::open(path) }
+        match self.hosts.of(path) {
+            Some(host) => host::open(host, path),
+            None if is_url(path) => remote::open(self, path, first),
+            None => ranges::open(path),
+        }
     }
 
     /// The file at `path` for reading from anywhere, by a position of its own.
     pub(crate) fn seekable(self: &Arc<Self>, path: &str, first: First) -> Result<Box<dyn Seekable>> {
-        Ok(if is_url(path) {
-            Box::new(Ranges::new(remote::open(self, path, first)?))
+        Ok(if self.is_elsewhere(path) {
+            Box::new(Ranges::new(self.ranges(path, first)?))
         } else {
             Box::new(crate::input::open(path)?)
         })
@@ -165,6 +219,9 @@ impl Files {
 
     /// What is known of the file at `path`.
     pub(crate) fn about(self: &Arc<Self>, path: &str) -> Result<About> {
+        if let Some(host) = self.hosts.of(path) {
+            return host::about(&*host, path);
+        }
         if is_url(path) {
             return remote::about(self, path);
         }

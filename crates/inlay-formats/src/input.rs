@@ -7,7 +7,7 @@
 //! with, unless the user says what they are. A pipe is read once: what was looked at while a statement was bound is kept for
 //! its scan.
 
-use crate::files::{Files, First, is_url};
+use crate::files::{Files, First};
 use crate::ranges::{self, RangeSource, Ranges};
 use inlay_types::{Error, Result};
 use parking_lot::Mutex;
@@ -128,7 +128,7 @@ pub(crate) struct InputFile {
     pub encoding: Encoding,
     pipe: Option<(Arc<Mutex<Pipe>>, Pipes)>,
     files: Arc<Files>,
-    /// A remote file, from when it is opened on.
+    /// A file that is not on disk, from when it is opened on.
     remote: Arc<OnceLock<Arc<dyn RangeSource>>>,
 }
 
@@ -141,7 +141,7 @@ impl InputFile {
         pipes: &Pipes,
     ) -> Result<Self> {
         let mut pipe = None;
-        if !is_url(path) && is_pipe(path) {
+        if !files.is_elsewhere(path) && is_pipe(path) {
             let mut known = pipes.lock();
             let found = match known.get(path) {
                 Some(found) => Arc::clone(found),
@@ -158,7 +158,7 @@ impl InputFile {
         Ok(Self { path: path.to_string(), compression, encoding, pipe, files, remote })
     }
 
-    /// The file behind a network, opened once.
+    /// The file that is not on disk, opened once.
     fn remote(&self) -> Result<&Arc<dyn RangeSource>> {
         if let Some(known) = self.remote.get() {
             return Ok(known);
@@ -172,7 +172,7 @@ impl InputFile {
         if self.pipe.is_some() {
             return Ok(None);
         }
-        let size = if is_url(&self.path) {
+        let size = if self.files.is_elsewhere(&self.path) {
             self.remote()?.size()
         } else {
             let metadata = open(&self.path)?.metadata();
@@ -191,7 +191,7 @@ impl InputFile {
     /// Reads from the beginning, to look at it.
     pub fn look(&self) -> Result<Input> {
         match &self.pipe {
-            None if is_url(&self.path) => {
+            None if self.files.is_elsewhere(&self.path) => {
                 Input::over(Box::new(Ranges::new(Arc::clone(self.remote()?))), self)
             }
             None => Input::over(Box::new(open(&self.path)?), self),

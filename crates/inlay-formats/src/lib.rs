@@ -24,6 +24,7 @@ pub mod column_source;
 pub mod csv;
 pub mod excel;
 pub mod files;
+pub mod host;
 mod input;
 pub mod json;
 mod morsel;
@@ -43,7 +44,7 @@ pub mod write;
 pub mod zones;
 
 pub use arrow_source::{ArrowStreamTable, ArrowTable};
-pub use column_source::ColumnSource;
+pub use column_source::{ColumnSource, DeferredColumn, SourceValues};
 pub use rejects::SessionFiles;
 pub use write::{Destination, FileWriter, open_writer};
 

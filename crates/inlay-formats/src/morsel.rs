@@ -32,8 +32,7 @@ pub(crate) struct ChunkScan {
 impl ChunkScan {
     /// A scan of chunks of these lengths.
     pub fn new(lens: impl Iterator<Item = usize> + Clone, interrupt: Interrupt, read: ReadPiece) -> Self {
-        let total: usize = lens.clone().sum();
-        let morsel_rows = if total >= MANY_ROWS { 2 * MORSEL_ROWS } else { MORSEL_ROWS };
+        let morsel_rows = morsel_rows(lens.clone().sum());
         let mut morsels = Vec::new();
         let (mut open, mut open_rows) = (Vec::new(), 0);
         for (chunk, rows) in lens.enumerate() {
@@ -53,6 +52,11 @@ impl ChunkScan {
         }
         Self { morsels, next: AtomicUsize::new(0), read, interrupt }
     }
+}
+
+/// Rows of a morsel, of so many rows.
+pub(crate) fn morsel_rows(total: usize) -> usize {
+    if total >= MANY_ROWS { 2 * MORSEL_ROWS } else { MORSEL_ROWS }
 }
 
 impl SourceScan for ChunkScan {

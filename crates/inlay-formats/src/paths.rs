@@ -1,8 +1,7 @@
 //! Which files a path argument means: a path, a list of paths, or a pattern with `*`, `?`, `[a-z]` and `**`.
 
-use crate::files::{Files, is_url};
+use crate::files::Files;
 use crate::option_text;
-use crate::remote;
 use inlay_types::{Error, Result, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,7 +43,7 @@ fn found(function: &str, args: &[Value], access: &Arc<Files>, missing: Missing) 
         let Some(text) = arg.as_str() else {
             return Err(Error::invalid_argument(format!("{function} takes paths, not {arg}")));
         };
-        if is_url(text) {
+        if access.is_elsewhere(text) {
             expand_url(text, &mut paths, access, missing)?;
             continue;
         }
@@ -57,7 +56,7 @@ fn found(function: &str, args: &[Value], access: &Arc<Files>, missing: Missing) 
             vec![text.to_string()]
         };
         for item in items {
-            if is_url(&item) {
+            if access.is_elsewhere(&item) {
                 expand_url(&item, &mut paths, access, missing)?;
                 continue;
             }
@@ -71,16 +70,16 @@ fn found(function: &str, args: &[Value], access: &Arc<Files>, missing: Missing) 
     Ok(paths)
 }
 
-/// The objects of a bucket that a pattern matches, or a web address, in which `?` has another meaning.
+/// The objects of a bucket, or the host's files, that a pattern matches; or a web address, in which `?` has another meaning.
 fn expand_url(url: &str, paths: &mut Vec<String>, access: &Arc<Files>, missing: Missing) -> Result<()> {
     access.check(url)?;
-    if !remote::is_bucket(url) || !is_pattern(url) {
+    if !access.is_bucket(url) || !is_pattern(url) {
         if missing != Missing::Anything || access.about(url).is_ok() {
             paths.push(url.to_string());
         }
         return Ok(());
     }
-    let found = remote::list(access, url, usize::MAX)?;
+    let found = access.list(url, usize::MAX)?;
     if found.is_empty() && missing == Missing::Nothing {
         let error = std::io::Error::new(std::io::ErrorKind::NotFound, "no file matches the pattern");
         return Err(Error::io("cannot open", url, &error));

@@ -2,7 +2,7 @@
 //!
 //! A file is opened when its row is read, and only read if its content is asked for.
 
-use crate::files::{Files, First, is_url};
+use crate::files::{Files, First};
 use crate::option_text::boolean;
 use crate::paths;
 use crate::ranges::{self, Ranges};
@@ -164,7 +164,7 @@ impl Opened<'_> {
         // What is read is copied once into the vector.
         let failed = |error: std::io::Error| Error::io("cannot read", self.path, &error);
         let (bytes, _held);
-        if is_url(self.path) {
+        if self.files.is_elsewhere(self.path) {
             let file = self.files.ranges(self.path, First::Beginning)?;
             _held = self.budget.reserve(file.size().saturating_mul(2))?;
             let mut read = Vec::with_capacity(usize::try_from(file.size()).unwrap_or(0));

@@ -11,6 +11,7 @@ use crate::database::Database;
 use crate::define::Dump;
 use crate::define::object::Prepared;
 use crate::execute::{self, Given};
+use crate::profile::Profile;
 use crate::rest::{Rest, Streaming};
 use crate::result::QueryResult;
 use crate::settings::SessionSettings;
@@ -96,6 +97,8 @@ pub(crate) struct Session {
     pub variables: HashMap<String, Value>,
     /// How far its statement is.
     pub progress: Arc<QueryProgress>,
+    /// What was measured of its last query, if queries are.
+    pub profile: Mutex<Option<Profile>>,
     /// The last text, parsed.
     parsed: Option<(String, Arc<[ast::Statement]>)>,
 }
@@ -315,6 +318,11 @@ impl Connection {
     /// How far the running query is; `None` while none runs. May be called from any thread, at no cost to the query.
     pub fn progress(&self) -> Option<Progress> {
         self.0.progress.get()
+    }
+
+    /// What was measured of the session's last query; `None` unless the setting `enable_profiling` was on.
+    pub fn profile(&self) -> Result<Option<Profile>> {
+        self.guarded(|session, _| Ok(session.profile.lock().clone()), None)
     }
 
     /// The script of a database, which makes it again together with the rows of its tables.

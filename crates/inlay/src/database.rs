@@ -8,6 +8,7 @@ use crate::settings::{self, DatabaseSettings, SessionSettings};
 use crate::table_rows::Lender;
 use inlay_catalog::{TableFunction, TableSource};
 use inlay_exec::WorkerPool;
+use inlay_formats::host::HostFiles;
 use inlay_storage::io::{Disk, FileIdentity, RealDisk};
 use inlay_storage::resident::Residents;
 use inlay_storage::store::{AccessMode, Store, StoreOptions};
@@ -17,6 +18,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Weak};
+use std::time::{Duration, Instant};
 
 /// A database. Cloning makes another handle.
 #[derive(Clone)]
@@ -72,6 +74,10 @@ pub(crate) struct Attached {
 static OPEN_FILES: LazyLock<Mutex<HashMap<FileIdentity, Weak<Shared>>>> = LazyLock::new(Mutex::default);
 /// The stores of such files, attached ones included.
 static OPEN_STORES: LazyLock<Mutex<HashMap<FileIdentity, Weak<Store>>>> = LazyLock::new(Mutex::default);
+
+/// How long a file is waited for that this process is closing, and between two looks at it.
+const CLOSING_MAX: Duration = Duration::from_secs(10);
+const CLOSING_PAUSE: Duration = Duration::from_millis(1);
 
 /// What a database in memory is called.
 pub(crate) const MEMORY: &str = "memory";
@@ -192,13 +198,37 @@ impl Database {
         if let Some(object) = self.0.main.store.state().relation(name) {
             return Err(Error::Duplicate { kind: object.kind(), name: name.to_string() });
         }
-        self.0.registered.write().insert(name.to_lowercase(), source);
+        // What was there is let go of behind the lock: the host's own code may run then.
+        let earlier = self.0.registered.write().insert(name.to_lowercase(), source);
+        drop(earlier);
         Ok(())
     }
 
     /// Forgets a registered object. Returns whether there was one.
     pub fn unregister(&self, name: &str) -> bool {
-        self.0.registered.write().remove(&name.to_lowercase()).is_some()
+        let removed = self.0.registered.write().remove(&name.to_lowercase());
+        removed.is_some()
+    }
+
+    /// Lets statements read and write the files of a file system of the host, whose paths begin with one of the protocols.
+    pub fn register_files(&self, protocols: Vec<String>, files: Arc<dyn HostFiles>) -> Result<()> {
+        self.check_process()?;
+        self.settings().files().register_host(protocols, files)
+    }
+
+    /// Forgets the host's file system for a protocol. Returns whether there was one.
+    pub fn unregister_files(&self, protocol: &str) -> bool {
+        self.settings().files().unregister_host(protocol)
+    }
+
+    /// The host's file systems, by the first protocol of each.
+    pub fn registered_files(&self) -> Vec<String> {
+        self.settings().files().hosts()
+    }
+
+    /// Whether the host has a file system for a protocol.
+    pub fn has_files(&self, protocol: &str) -> bool {
+        self.settings().files().has_host(protocol)
     }
 
     /// The host's object of a name.
@@ -402,9 +432,10 @@ fn open_file(
         path.file_stem().map_or_else(|| "database".to_string(), |stem| stem.to_string_lossy().into_owned());
     let path = path.to_path_buf();
     let mut open = OPEN_STORES.lock();
+    let entry = identity(disk, &path)?.and_then(|identity| open.get(&identity)).map(Weak::upgrade);
     open.retain(|_, store| store.strong_count() > 0);
-    let known = identity(disk, &path)?.and_then(|identity| open.get(&identity)).and_then(Weak::upgrade);
-    if let Some(store) = known {
+    let is_closing = matches!(entry, Some(None));
+    if let Some(store) = entry.flatten() {
         if store.is_read_only() != (options.access == AccessMode::ReadOnly) {
             return Err(Error::Locked {
                 message: format!(
@@ -415,7 +446,16 @@ fn open_file(
         }
         return Ok(Attached { name: stem, path: Some(path), store });
     }
-    let store = Store::open(disk, &path, options, budget.clone())?;
+    let started = Instant::now();
+    let store = loop {
+        match Store::open(disk, &path, options, budget.clone()) {
+            // Another thread let go of the last handle, and has not unlocked the file yet.
+            Err(Error::Locked { .. }) if is_closing && started.elapsed() < CLOSING_MAX => {
+                std::thread::sleep(CLOSING_PAUSE);
+            }
+            opened => break opened?,
+        }
+    };
     if let Some(identity) = identity(disk, &path)? {
         open.insert(identity, Arc::downgrade(&store));
     }

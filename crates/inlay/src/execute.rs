@@ -168,6 +168,9 @@ impl Run<'_> {
         if let Some(streaming) = self.given.streaming {
             streaming.name_text(&statement.sql);
         }
+        if self.session.settings.profiles {
+            self.name_profile(statement.text());
+        }
         Ok(answer)
     }
 
@@ -428,6 +431,9 @@ impl Run<'_> {
     /// Carries out a statement that is a query. Rows of a large table as they are stay there until they are asked for.
     fn answer(&self, query: Query) -> Result<QueryResult> {
         let query = self.optimized(query)?;
+        if self.session.settings.profiles {
+            return self.profiled(query);
+        }
         let Some((table, rows)) = TableRows::of(&query, || self.database.lender()) else {
             return match self.given.streaming {
                 // A query that waits for its reader must not run out of time.
@@ -474,7 +480,7 @@ impl Run<'_> {
         Ok(self.of_query(query, batches))
     }
 
-    fn of_query(&self, query: Query, batches: Vec<Batch>) -> QueryResult {
+    pub(crate) fn of_query(&self, query: Query, batches: Vec<Batch>) -> QueryResult {
         let types = output_types(&query);
         let names = query.output.into_iter().map(|(_, name)| name).collect();
         self.rows(names, types, batches)
@@ -530,7 +536,7 @@ impl Run<'_> {
             return QueryResult::lines("plan", std::iter::once(statement.kind().to_string()));
         };
         let query = self.optimized(query.clone())?;
-        let analysis = if analyze { Some(inlay_exec::analyze(&query, &self.context())?) } else { None };
+        let analysis = if analyze { Some(inlay_exec::analyze(&query, &self.context())?.1) } else { None };
         let annotate = |node: usize| measures(analysis.as_ref(), node);
         match format {
             ExplainFormat::Text => {
@@ -624,12 +630,12 @@ impl Run<'_> {
 }
 
 /// What EXPLAIN ANALYZE shows of one node.
-fn measures(analysis: Option<&Analysis>, node: usize) -> Vec<(&'static str, String)> {
+pub(crate) fn measures(analysis: Option<&Analysis>, node: usize) -> Vec<(&'static str, String)> {
     let Some(measure) = analysis.and_then(|analysis| analysis.nodes.get(&node)) else { return Vec::new() };
     vec![("rows", measure.rows.to_string()), ("time", duration_text(measure.time))]
 }
 
-fn duration_text(duration: Duration) -> String {
+pub(crate) fn duration_text(duration: Duration) -> String {
     format!("{:.3} ms", duration.as_secs_f64() * 1e3)
 }
 

@@ -13,8 +13,9 @@
 //! # }
 //! ```
 //! - [`database`], [`connection`]: handles. [`settings`]: what SET sets.
-//! - `names`, `transactions`: what a statement sees. `execute`, `change`, `define`, `maintain`, `load`, `procedure`: one
+//! - `names`, `transactions`: what a statement sees. `execute`, `profile`, `change`, `define`, `maintain`, `load`, `procedure`: one
 //!   statement carried out; `reads`: what commit checks.
+//! - `statements`: what a text says, without carrying it out.
 //! - [`result`], [`columns`], `table_rows`, `rest`, `delivery`: what comes back, batch by batch or as whole columns, copied, mapped or
 //!   computed when it is asked for.
 
@@ -29,11 +30,13 @@ mod load;
 mod maintain;
 mod names;
 mod procedure;
+mod profile;
 mod reads;
 pub mod render;
 mod rest;
 pub mod result;
 pub mod settings;
+mod statements;
 mod system;
 mod table_rows;
 mod transactions;
@@ -44,13 +47,16 @@ pub use define::{Dump, DumpTable};
 pub use delivery::Delivery;
 pub use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, TableSource, near_names};
 pub use inlay_exec::Progress;
-pub use inlay_formats::{ArrowStreamTable, ArrowTable, ColumnSource};
+pub use inlay_formats::host::HostFiles;
+pub use inlay_formats::{ArrowStreamTable, ArrowTable, ColumnSource, DeferredColumn, SourceValues};
 pub use inlay_kernels::cast_value;
 pub use inlay_kernels::coercion::common_type;
 pub use inlay_kernels::host::HostForm;
 pub use inlay_storage as storage;
 pub use inlay_types as types;
 pub use inlay_types::{Error, Result, Value};
+pub use profile::Profile;
 pub use rest::{Rest, arrow_arrays};
 pub use result::{HostColumn, QueryResult, ResultKind};
+pub use statements::{StatementText, statements_of, type_of};
 pub use system::{is_reserved, keyword_names};

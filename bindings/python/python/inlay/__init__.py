@@ -13,6 +13,8 @@ Functions of this module work on a default connection to a database in memory th
 from __future__ import annotations
 
 import atexit
+import builtins
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -47,9 +49,20 @@ from inlay._functions import (
     star,
     when,
 )
-from inlay._inlay import Connection, __version__, _checkpoint_all, connect
+from inlay._inlay import Appender, Connection, __version__, _checkpoint_all, connect
+from inlay._kinds import (
+    CSVLineTerminator,
+    ExpectedResultType,
+    ExplainType,
+    PythonExceptionHandling,
+    RenderMode,
+    StatementType,
+    token_type,
+)
 from inlay._methods import install as _install
 from inlay._relation import Relation
+from inlay._statements import Statement
+from inlay._tokens import tokenize
 from inlay.exceptions import (
     BinderException,
     CatalogException,
@@ -78,12 +91,48 @@ from inlay.exceptions import (
     ParserException,
     PermissionException,
     ProgrammingError,
+    ResourceInUseException,
     SequenceException,
     SerializationException,
     SyntaxException,
     TransactionException,
     TypeMismatchException,
     Warning,
+)
+from inlay.value.constant import (
+    BinaryValue,
+    BitValue,
+    BlobValue,
+    BooleanValue,
+    DateValue,
+    DecimalValue,
+    DoubleValue,
+    FloatValue,
+    HugeIntegerValue,
+    IntegerValue,
+    IntervalValue,
+    ListValue,
+    LongValue,
+    MapValue,
+    NullValue,
+    ShortValue,
+    StringValue,
+    StructValue,
+    TimestampMillisecondValue,
+    TimestampNanosecondValue,
+    TimestampSecondValue,
+    TimestampTimeZoneValue,
+    TimestampValue,
+    TimeTimeZoneValue,
+    TimeValue,
+    UnionType,
+    UnsignedBinaryValue,
+    UnsignedHugeIntegerValue,
+    UnsignedIntegerValue,
+    UnsignedLongValue,
+    UnsignedShortValue,
+    UUIDValue,
+    Value,
 )
 
 if TYPE_CHECKING:
@@ -159,16 +208,22 @@ def _of_default(name: str) -> Any:
 
 _install()
 
+abort = _of_default("abort")
 append = _of_default("append")
+appender = _of_default("appender")
 array_type = _of_default("array_type")
 begin = _of_default("begin")
 checkpoint = _of_default("checkpoint")
 commit = _of_default("commit")
+complete = _of_default("complete")
 cursor = duplicate = _of_default("cursor")
 decimal_type = _of_default("decimal_type")
+disable_profiling = _of_default("disable_profiling")
+enable_profiling = _of_default("enable_profiling")
 enum_type = _of_default("enum_type")
 execute = _of_default("execute")
 executemany = _of_default("executemany")
+extract_statements = _of_default("extract_statements")
 fetch_arrow_table = to_arrow_table = _of_default("fetch_arrow_table")
 fetch_df_chunk = _of_default("fetch_df_chunk")
 fetch_record_batch = fetch_arrow_reader = to_arrow_reader = _of_default("fetch_record_batch")
@@ -177,18 +232,25 @@ fetchdf = fetch_df = _of_default("fetchdf")
 fetchmany = _of_default("fetchmany")
 fetchnumpy = _of_default("fetchnumpy")
 fetchone = _of_default("fetchone")
+filesystem_is_registered = _of_default("filesystem_is_registered")
 from_arrow = _of_default("from_arrow")
 from_df = _of_default("from_df")
 from_parquet = read_parquet = _of_default("read_parquet")
-install_extension = load_extension = _of_default("install_extension")
+get_profiling_information = _of_default("get_profiling_information")
+get_table_names = _of_default("get_table_names")
+install_extension = _of_default("install_extension")
 interrupt = _of_default("interrupt")
+list_filesystems = _of_default("list_filesystems")
 list_type = _of_default("list_type")
+load_extension = _of_default("load_extension")
 map_type = _of_default("map_type")
 pl = _of_default("pl")
+query_appender = _of_default("query_appender")
 query_progress = _of_default("query_progress")
 read_csv = from_csv_auto = _of_default("read_csv")
 read_json = _of_default("read_json")
 register = _of_default("register")
+register_filesystem = _of_default("register_filesystem")
 rollback = _of_default("rollback")
 row_type = struct_type = _of_default("struct_type")
 sql = query = from_query = _of_default("sql")
@@ -200,6 +262,7 @@ tf = _of_default("tf")
 torch = _of_default("torch")
 union_type = _of_default("union_type")
 unregister = _of_default("unregister")
+unregister_filesystem = _of_default("unregister_filesystem")
 values = _of_default("values")
 view = _of_default("view")
 
@@ -277,6 +340,21 @@ def load_ipython_extension(shell: Any) -> None:
 DuckDBPyConnection = Connection
 DuckDBPyRelation = Relation
 __duckdb_version__ = "2.0.0"
+__formatted_python_version__ = f"{sys.version_info.major}.{sys.version_info.minor}"
+__interactive__ = hasattr(sys, "ps1")
+__jupyter__ = getattr(builtins, "get_ipython", lambda: None)().__class__.__name__ == "ZMQInteractiveShell"
+__standard_vector_size__ = 2048
+
+
+def version() -> str:
+    """Return the version, and that of DuckDB whose names the package has."""
+    return f"{__version__} (with the names of duckdb {__duckdb_version__})"
+
+
+def build_info() -> dict[str, str]:
+    """Return the versions of the package and of its engine."""
+    return {"package_version": __version__, "inlay_version": __version__, "duckdb_version": __duckdb_version__}
+
 
 __all__ = [
     "BINARY",
@@ -284,8 +362,14 @@ __all__ = [
     "NUMBER",
     "ROWID",
     "STRING",
+    "Appender",
     "AsyncConnection",
+    "BinaryValue",
     "BinderException",
+    "BitValue",
+    "BlobValue",
+    "BooleanValue",
+    "CSVLineTerminator",
     "CaseExpression",
     "CatalogException",
     "CoalesceOperator",
@@ -298,55 +382,100 @@ __all__ = [
     "DBAPITypeObject",
     "DataError",
     "DatabaseError",
+    "DateValue",
+    "DecimalValue",
     "DefaultExpression",
     "DependencyException",
+    "DoubleValue",
     "DuckDBPyConnection",
     "DuckDBPyRelation",
     "Error",
+    "ExpectedResultType",
+    "ExplainType",
     "Expression",
     "FatalException",
+    "FloatValue",
     "FunctionExpression",
     "HTTPException",
+    "HugeIntegerValue",
     "IOException",
+    "IntegerValue",
     "IntegrityError",
     "InterfaceError",
     "InternalError",
     "InternalException",
     "InterruptException",
+    "IntervalValue",
     "InvalidInputException",
     "InvalidTypeException",
     "LambdaExpression",
+    "ListValue",
+    "LongValue",
+    "MapValue",
     "NotImplementedException",
     "NotSupportedError",
+    "NullValue",
     "OperationalError",
     "OutOfMemoryException",
     "OutOfRangeException",
     "ParserException",
     "PermissionException",
     "ProgrammingError",
+    "PythonExceptionHandling",
     "Relation",
+    "RenderMode",
+    "ResourceInUseException",
     "SQLExpression",
     "SequenceException",
     "SerializationException",
+    "ShortValue",
     "StarExpression",
+    "Statement",
+    "StatementType",
+    "StringValue",
+    "StructValue",
     "SyntaxException",
+    "TimeTimeZoneValue",
+    "TimeValue",
+    "TimestampMillisecondValue",
+    "TimestampNanosecondValue",
+    "TimestampSecondValue",
+    "TimestampTimeZoneValue",
+    "TimestampValue",
     "TransactionException",
     "TypeMismatchException",
+    "UUIDValue",
+    "UnionType",
+    "UnsignedBinaryValue",
+    "UnsignedHugeIntegerValue",
+    "UnsignedIntegerValue",
+    "UnsignedLongValue",
+    "UnsignedShortValue",
+    "Value",
     "Warning",
+    "__duckdb_version__",
+    "__formatted_python_version__",
+    "__interactive__",
+    "__jupyter__",
+    "__standard_vector_size__",
     "__version__",
+    "abort",
     "aconnect",
     "aggregate",
     "alias",
     "apilevel",
     "append",
+    "appender",
     "array_type",
     "arrow",
     "begin",
+    "build_info",
     "checkpoint",
     "close",
     "coalesce",
     "col",
     "commit",
+    "complete",
     "connect",
     "count_all",
     "cursor",
@@ -355,13 +484,16 @@ __all__ = [
     "dense_rank",
     "description",
     "df",
+    "disable_profiling",
     "distinct",
     "dtype",
     "duplicate",
+    "enable_profiling",
     "enum_type",
     "exceptions",
     "execute",
     "executemany",
+    "extract_statements",
     "fetch_arrow_reader",
     "fetch_arrow_table",
     "fetch_df",
@@ -372,6 +504,7 @@ __all__ = [
     "fetchmany",
     "fetchnumpy",
     "fetchone",
+    "filesystem_is_registered",
     "first_value",
     "fn",
     "from_arrow",
@@ -379,12 +512,15 @@ __all__ = [
     "from_df",
     "from_parquet",
     "from_query",
+    "get_profiling_information",
+    "get_table_names",
     "install_extension",
     "interrupt",
     "lag",
     "last_value",
     "lead",
     "limit",
+    "list_filesystems",
     "list_type",
     "lit",
     "load_extension",
@@ -396,6 +532,7 @@ __all__ = [
     "pl",
     "project",
     "query",
+    "query_appender",
     "query_df",
     "query_progress",
     "rank",
@@ -403,6 +540,7 @@ __all__ = [
     "read_json",
     "read_parquet",
     "register",
+    "register_filesystem",
     "rollback",
     "row_number",
     "row_type",
@@ -421,10 +559,14 @@ __all__ = [
     "threadsafety",
     "to_arrow_reader",
     "to_arrow_table",
+    "token_type",
+    "tokenize",
     "torch",
     "union_type",
     "unregister",
+    "unregister_filesystem",
     "values",
+    "version",
     "view",
     "when",
     "write_csv",

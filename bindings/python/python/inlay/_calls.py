@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from inlay._families import Families
 from inlay.exceptions import InvalidInputException
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def _aggregate(function: str, doc: str) -> Callable[..., Expression]:
     return method
 
 
-class Calls:
+class Calls(Families):
     """What an expression can be the first argument of."""
 
     __slots__ = ()

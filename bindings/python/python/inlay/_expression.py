@@ -14,6 +14,7 @@ from typing import Any
 
 from inlay._calls import Calls
 from inlay._inlay import Connection
+from inlay._tokens import parts
 from inlay.exceptions import InvalidInputException
 from inlay.sqltypes import sqltype
 
@@ -400,7 +401,12 @@ def LambdaExpression(lhs: str | Expression | tuple[str | Expression, ...], rhs: 
 
 
 def SQLExpression(expression: str) -> Expression:
-    """Take SQL as it is."""
+    """Take SQL as it is: one expression, to which ``AS name`` gives a name."""
+    items, named = parts(expression)
+    if items > 1:
+        raise _bad(f"SQLExpression takes one expression, and the text has {items}")
+    if named is not None:
+        return SQLExpression(named[0]).alias(named[1])
     return Expression(f"({expression})" if re.search(r"\W", expression) else expression)
 
 

@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any, TypeAlias, final
 
 from inlay._relation import Relation
+from inlay._statements import Statement
 from inlay.sqltypes import SQLType
 
 __version__: str
@@ -115,12 +116,14 @@ class Connection(_Fetch):
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
 
-    def execute(self, query: str, parameters: Parameters = None) -> Connection:
+    def execute(self, query: str | Statement, parameters: Parameters = None) -> Connection:
         """
         Run the statements of `query`; the answer is the last one's.
 
         Parameters
         ----------
+        query
+            SQL, or one of the statements that `extract_statements` gives.
         parameters
             A sequence for ``?`` and ``$1``, a mapping for ``$name``.
 
@@ -130,7 +133,7 @@ class Connection(_Fetch):
             With the SQLSTATE in ``sqlstate``.
         """
 
-    def executemany(self, query: str, parameters: Iterable[Parameters]) -> Connection:
+    def executemany(self, query: str | Statement, parameters: Iterable[Parameters]) -> Connection:
         """Run one statement once per set of parameters, all or nothing."""
 
     def sql(
@@ -251,11 +254,80 @@ class Connection(_Fetch):
     def query_progress(self) -> float:
         """How far the running query is, from 0 to 100; -1 while none runs. May be called from any thread."""
 
+    def complete(self) -> None:
+        """Compute what is left of the last answer, and let go of it."""
+
+    def abort(self) -> None:
+        """Let go of what is left of the last answer."""
+
+    def extract_statements(self, query: str) -> list[Statement]:
+        """
+        Take a text apart into its statements.
+
+        Examples
+        --------
+        >>> [statement.type.name for statement in inlay.extract_statements("BEGIN; SELECT 1")]
+        ['TRANSACTION', 'SELECT']
+        """
+
+    def get_table_names(self, query: str, *, qualified: bool = False) -> set[str]:
+        """
+        Return the names of the tables, views and files that a statement names.
+
+        `qualified` gives them with schema and database, as far as they are written. What WITH defines is none.
+        """
+
+    def enable_profiling(self) -> None:
+        """Measure queries from now on: they run to their end, and `get_profiling_information` tells what took long."""
+
+    def disable_profiling(self) -> None:
+        """Measure queries no longer."""
+
+    def get_profiling_information(self, format: str = "json") -> str:
+        """
+        Return what each step of the last query took, while queries are measured.
+
+        Parameters
+        ----------
+        format
+            ``"json"``: the query with its time in seconds, and its plan with the rows and time of each step.
+            ``"query_tree"``: the same for people.
+        """
+
+    def register_filesystem(self, filesystem: Any) -> None:
+        """
+        Let statements read and write the files of an fsspec file system, on all connections of the database.
+
+        Paths begin with its protocol, as in ``memory://folder/*.parquet``. A file system that was registered for the
+        same protocol is replaced, and one for a protocol that is built in (``s3``) is used instead.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            The object has not the methods of `fsspec.AbstractFileSystem`, or no protocol.
+        """
+
+    def unregister_filesystem(self, name: str) -> None:
+        """Forget the file system for a protocol."""
+
+    def list_filesystems(self) -> list[str]:
+        """Return the protocols of registered file systems."""
+
+    def filesystem_is_registered(self, name: str) -> bool:
+        """Tell whether a file system is registered for a protocol."""
+
     def install_extension(self, extension: str, **_options: Any) -> None:
-        """Do nothing: everything is built in."""
+        """
+        Do nothing for what is built in, such as ``httpfs`` and ``parquet``.
+
+        Raises
+        ------
+        inlay.NotImplementedException
+            For any other: there are no extensions to load.
+        """
 
     def load_extension(self, extension: str, **_options: Any) -> None:
-        """Do nothing: everything is built in."""
+        """Do nothing for what is built in; see `install_extension`."""
 
     def sqltype(self, type_str: Any) -> SQLType:
         """Make a type of its text, or of a Python type."""
@@ -297,6 +369,12 @@ class Connection(_Fetch):
         self, query: str, tables: Mapping[str, Any]
     ) -> tuple[str, tuple[list[str], list[str]] | None, dict[str, Any]]: ...
     def _run(self, query: str, tables: Mapping[str, Any]) -> Any: ...
+    def _appender(self, query: str, sql: str, source: str) -> Appender: ...
+    def _profile(self, as_text: bool) -> str | None: ...
+    @staticmethod
+    def _statements(query: str) -> list[tuple[str, str, list[str], list[list[str]]]]: ...
+    @staticmethod
+    def _keywords() -> list[str]: ...
     def _stream(self, query: str, tables: Mapping[str, Any]) -> Connection: ...
     def _table(self, name: str, object: Any) -> Table: ...
     @staticmethod
@@ -323,6 +401,48 @@ class Connection(_Fetch):
 
         `data` is anything that can be a table: a data frame, an Arrow table or reader, a dictionary of NumPy arrays.
         Columns are taken by position, or by name. All rows are added or, when one violates a constraint, none.
+        """
+
+    def appender(
+        self,
+        table: str,
+        *,
+        columns: list[str] | None = None,
+        action: str = "insert",
+        key: list[str] | None = None,
+    ) -> Appender:
+        """
+        Make an appender, which collects rows for a table and hands them over by the way of bulk loads.
+
+        Parameters
+        ----------
+        columns
+            Which columns rows have values for; without it all but computed ones.
+        action
+            ``"insert"``; ``"upsert"``, which changes rows of the same primary key; ``"update"`` and ``"delete"`` of
+            the rows whose `key` columns have these values.
+        key
+            For update and delete. The rows of delete have these columns alone.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE trips (city VARCHAR, km DOUBLE)")
+        >>> with con.appender("trips") as appender:
+        ...     appender.append_row("Ulm", 3.2)
+        >>> con.execute("FROM trips").fetchall()
+        [('Ulm', 3.2)]
+        """
+
+    def query_appender(self, dml: str, columns: Mapping[str, Any], *, source: str | None = None) -> Appender:
+        """
+        Make an appender, which collects rows for a statement that inserts, updates, deletes or merges.
+
+        Parameters
+        ----------
+        dml
+            The statement, in which the rows are the table ``appended_data``, or `source`.
+        columns
+            Names and types of the rows' columns.
         """
 
     def transaction(self) -> Transaction:
@@ -365,6 +485,53 @@ class Connection(_Fetch):
 
     def __enter__(self) -> Connection: ...
     def __exit__(self, *exception: object) -> None: ...
+
+@final
+class Appender:
+    """
+    Rows that are collected for a table, or for a statement, and handed over together.
+
+    Each value is converted to its column's type when it is appended, and rows go when `flush` or `close` is called, at
+    the end of a `with` block, and after every 131,072 rows. Rows that are refused are gone. Threads may share it.
+    """
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that a row has values for."""
+
+    @property
+    def types(self) -> list[str]:
+        """Their types."""
+
+    def append_row(self, *values: Any) -> None:
+        """
+        Add a row.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            The row has more or fewer values than columns.
+        inlay.DataError
+            A value does not fit into its column.
+        """
+
+    def append_rows(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows; those before one that is refused stay."""
+
+    def append(self, data: Any) -> None:
+        """Hand over the rows collected, then those of an object, which is anything that can be a table."""
+
+    def flush(self) -> None:
+        """Hand over the rows collected: all of them, or on an error none."""
+
+    def clear(self) -> None:
+        """Forget the rows collected."""
+
+    def close(self) -> None:
+        """Hand over the rows collected; later calls are errors."""
+
+    def __enter__(self) -> Appender: ...
+    def __exit__(self, exception: object, *more: object) -> None: ...
 
 @final
 class Answer(_Fetch):

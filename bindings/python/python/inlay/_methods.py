@@ -7,9 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from inlay import sqltypes
-from inlay._expression import quote_path, sql_of, with_values
-from inlay._inlay import Connection
+from inlay._expression import quote, quote_path, sql_of, with_values
+from inlay._inlay import Appender, Connection
+from inlay._kinds import CSVLineTerminator
+from inlay._query import bad
 from inlay._relation import Relation, of_object, of_table, relation
+from inlay._statements import extract_statements, get_table_names
 from inlay.exceptions import InvalidInputException
 
 
@@ -64,7 +67,10 @@ _CSV_OPTIONS = {
     "escapechar": "escape",
     "date_format": "dateformat",
     "timestamp_format": "timestampformat",
+    "lineterminator": "new_line",
 }
+
+_LINE_ENDS = {CSVLineTerminator.LINE_FEED: "\\n", CSVLineTerminator.CARRIAGE_RETURN_LINE_FEED: "\\r\\n"}
 
 
 def _read(connection: Connection, function: str, path: Any, options: Mapping[str, Any]) -> Relation:
@@ -101,6 +107,9 @@ def _read_object(connection: Connection, function: str, file: Any, options: Mapp
 def read_csv(self: Connection, path_or_buffer: Any, **options: Any) -> Relation:
     """Make a relation of CSV files, or of an open one; options as in SQL, or by their names in pandas."""
     renamed = {_CSV_OPTIONS.get(name, name): value for name, value in options.items() if name != "parallel"}
+    line_end = renamed.get("new_line")
+    if isinstance(line_end, CSVLineTerminator):
+        renamed["new_line"] = _LINE_ENDS[line_end]
     header = renamed.get("header")
     if header == "infer":
         del renamed["header"]
@@ -155,7 +164,92 @@ def sqltype(self: Connection, type_str: Any) -> sqltypes.SQLType:
 
 
 def install_extension(self: Connection, extension: str, **_options: Any) -> None:
-    """Do nothing: everything is built in."""
+    """Do nothing for what is built in; anything else is an error."""
+    self._run(f"INSTALL {quote(extension)}", {})
+
+
+def load_extension(self: Connection, extension: str, **_options: Any) -> None:
+    """Do nothing for what is built in; anything else is an error."""
+    self._run(f"LOAD {quote(extension)}", {})
+
+
+def enable_profiling(self: Connection) -> None:
+    """Measure queries from now on; `get_profiling_information` tells."""
+    self._run("SET enable_profiling = true", {})
+
+
+def disable_profiling(self: Connection) -> None:
+    """Measure queries no longer."""
+    self._run("SET enable_profiling = false", {})
+
+
+def get_profiling_information(self: Connection, format: str = "json") -> str:
+    """Return what each step of the last query took, while queries are measured; see the stubs."""
+    if format not in ("json", "text", "query_tree", "query_tree_optimizer"):
+        raise bad(f"format={format!r}: expected 'json' or 'query_tree'")
+    if self._setting("enable_profiling") != "true":
+        return '{"result": "disabled"}' if format == "json" else "profiling is disabled; enable_profiling() begins it"
+    return self._profile(format != "json") or ("{}" if format == "json" else "")
+
+
+#: What a statement calls the rows of an appender, and the columns that pick its rows.
+_ROWS = "appended_data"
+
+
+def appender(
+    self: Connection,
+    table: str,
+    *,
+    columns: list[str] | None = None,
+    action: str = "insert",
+    key: list[str] | None = None,
+) -> Appender:
+    """Make an appender, which collects rows for a table; see the stubs."""
+    target, rows = quote_path(table), quote(_ROWS)
+    if action not in ("insert", "upsert", "update", "delete"):
+        raise bad(f'action={action!r}: expected "insert", "upsert", "update" or "delete"')
+    if (key is None) == (action in ("update", "delete")):
+        needs = f"action={action!r} needs key, the columns that pick the rows"
+        raise bad(needs if key is None else f"key is for the actions update and delete, not for {action}")
+    if action == "delete" and columns is not None:
+        raise bad("the columns of the action delete are those of key")
+    names = key if action == "delete" else columns
+    if names is None:
+        names = _given_columns(self, table)
+    listed = ", ".join(map(quote, names))
+    on = " AND ".join(f"{target}.{quote(name)} = {rows}.{quote(name)}" for name in key or ())
+    if action == "delete":
+        sql = f"DELETE FROM {target} USING {rows} WHERE {on}"
+    elif action == "update":
+        changed = [name for name in names if name not in (key or ())]
+        changes = ", ".join(f"{quote(name)} = {rows}.{quote(name)}" for name in changed)
+        sql = f"UPDATE {target} SET {changes} FROM {rows} WHERE {on}"
+    else:
+        word = "INSERT OR REPLACE" if action == "upsert" else "INSERT"
+        sql = f"{word} INTO {target} ({listed}) SELECT * FROM {rows}"
+    return self._appender(f"SELECT {listed} FROM {target}", sql, _ROWS)
+
+
+def _given_columns(connection: Connection, table: str) -> list[str]:
+    """Columns of a table that rows bring values for: those that are not computed."""
+    path = quote_path(table)
+    columns: list[str] = connection._run(f"SELECT * FROM {path} LIMIT 0", {}).columns
+    parts = connection._statements(f"FROM {path}")[0][3][0]
+    known = zip(("table_name", "schema_name", "database_name"), reversed(parts), strict=False)
+    same = " AND ".join(f"lower({name}) = lower({sql_of(part)})" for name, part in known)
+    computed = (
+        f"SELECT column_name FROM duckdb_columns() WHERE {same} AND (is_generated OR identity_generation = 'ALWAYS')"
+    )
+    left_out = {name for (name,) in connection._run(computed, {}).fetchall()}
+    return [name for name in columns if name not in left_out]
+
+
+def query_appender(self: Connection, dml: str, columns: Mapping[str, Any], *, source: str | None = None) -> Appender:
+    """Make an appender, which collects rows for a statement; see the stubs."""
+    if not columns:
+        raise bad("query_appender() needs at least one column")
+    items = ", ".join(f"NULL::{sqltypes.sqltype(ty)} AS {quote(name)}" for name, ty in columns.items())
+    return self._appender(f"SELECT {items}", dml, source or _ROWS)
 
 
 def list_type(self: Connection, type: Any) -> sqltypes.SQLType:
@@ -222,7 +316,14 @@ def install() -> None:
         "dtype": sqltype,
         "type": sqltype,
         "install_extension": install_extension,
-        "load_extension": install_extension,
+        "load_extension": load_extension,
+        "enable_profiling": enable_profiling,
+        "disable_profiling": disable_profiling,
+        "get_profiling_information": get_profiling_information,
+        "appender": appender,
+        "query_appender": query_appender,
+        "extract_statements": extract_statements,
+        "get_table_names": get_table_names,
         "list_type": list_type,
         "array_type": array_type,
         "struct_type": struct_type,

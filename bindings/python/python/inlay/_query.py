@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from inlay._relation import Relation
 
 _numbers = itertools.count(1)
+#: Without a GIL, two threads may get the same number.
+_numbers_lock = threading.Lock()
 
 Names = list[str]
 Types = list[SQLType]
@@ -23,7 +26,8 @@ Description = list[tuple[str, SQLType, None, None, None, None, None]]
 
 def next_number() -> int:
     """Return a number that nothing of this process has yet."""
-    return next(_numbers)
+    with _numbers_lock:
+        return next(_numbers)
 
 
 def bad(message: str) -> InvalidInputException:
@@ -80,8 +84,9 @@ class Query:
         self._where = where
         self._table = table
         self._answer = answer
-        # Of fetchone and fetchmany.
+        # Of fetchone and fetchmany, which threads may call at once.
         self._reading: Iterator[tuple[Any, ...]] | None = None
+        self._reading_lock = threading.Lock()
         if answer is None:
             _, described, found = connection._describe(sql, self._tables)
             self._tables.update(found)

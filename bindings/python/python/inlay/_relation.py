@@ -236,9 +236,10 @@ class Relation(Reshape):
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """Fetch the next row, or None. The first call runs the query; other methods give all rows all the same."""
-        if self._reading is None:
-            self._reading = iter(self._stream())
-        return next(self._reading, None)
+        with self._reading_lock:
+            if self._reading is None:
+                self._reading = iter(self._stream())
+            return next(self._reading, None)
 
     def fetchmany(self, size: int = 1) -> Rows:
         """Fetch up to `size` of the rows that `fetchone` would give."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Any
 
@@ -9,6 +10,7 @@ from inlay.exceptions import InvalidInputException
 
 #: Readers that were read to their end, which would look like empty tables.
 _read: weakref.WeakSet[Any] = weakref.WeakSet()
+_read_lock = threading.Lock()
 
 
 def note_read(stream: Any) -> None:
@@ -16,17 +18,19 @@ def note_read(stream: Any) -> None:
     if type(stream).__name__ != "RecordBatchReader":
         return
     try:
-        if stream in _read:
-            error = InvalidInputException(
-                "this RecordBatchReader was read already, and a stream can be read only once; "
-                "use reader.read_all(), which is a table"
-            )
-            error.sqlstate = "22023"
-            raise error
-        _read.add(stream)
+        with _read_lock:
+            was_read = stream in _read
+            _read.add(stream)
     except TypeError:
         # A reader that nothing can refer to weakly.
         return
+    if was_read:
+        error = InvalidInputException(
+            "this RecordBatchReader was read already, and a stream can be read only once; "
+            "use reader.read_all(), which is a table"
+        )
+        error.sqlstate = "22023"
+        raise error
 
 
 def columns_of(values: Any) -> dict[str, Any]:

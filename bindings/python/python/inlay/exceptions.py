@@ -128,6 +128,10 @@ class PermissionException(ProgrammingError):
     """A file is out of reach (42501)."""
 
 
+class ResourceInUseException(OperationalError):
+    """Never raised: the engine says IOException or TransactionException."""
+
+
 class SequenceException(DatabaseError):
     """Never raised: the engine says OutOfRangeException or CatalogException."""
 

@@ -52,7 +52,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) use url::shown;
 
 /// Whether a path is a URL of a scheme that means a network.
-pub fn is_url(path: &str) -> bool {
+pub(crate) fn is_url(path: &str) -> bool {
     url::scheme(path).is_some()
 }
 

@@ -11,9 +11,8 @@ mod parquet;
 mod partition;
 mod xlsx;
 
-use crate::files::{Files, is_url};
+use crate::files::Files;
 use crate::input::unpacked_name;
-use crate::remote;
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -111,7 +110,7 @@ impl Drop for Temporary {
 impl Target {
     fn create(to: &Destination<'_>) -> Result<(Self, File)> {
         let shown = to.path.to_string();
-        if is_url(to.path) {
+        if to.files.is_elsewhere(to.path) {
             return Self::remote(to);
         }
         let path = Path::new(to.path);
@@ -135,7 +134,7 @@ impl Target {
     }
 
     fn remote(to: &Destination<'_>) -> Result<(Self, File)> {
-        if !remote::is_bucket(to.path) {
+        if !to.files.is_bucket(to.path) {
             return Err(Error::Unsupported {
                 feature: "writing to a web address".to_string(),
                 alternative: Some("write to s3:// or to a file".to_string()),
@@ -178,7 +177,7 @@ impl Target {
             Place::Beside(temporary) => {
                 std::fs::rename(&temporary.0, &self.path).map_err(|error| self.error(&error))
             }
-            Place::Bucket(files, file) => remote::upload(files, &self.path, file),
+            Place::Bucket(files, file) => files.upload(&self.path, file),
         }
     }
 }

@@ -3,9 +3,8 @@
 //! Rows are kept until the last one came; then one partition after the other is written, so that only one file is open.
 
 use super::{Destination, FileWriter, open_writer};
-use crate::files::{Files, is_url};
+use crate::files::Files;
 use crate::option_text::{boolean, text, texts_of};
-use crate::remote;
 use inlay_catalog::near_names;
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
 use std::collections::BTreeMap;
@@ -75,7 +74,7 @@ impl PartitionWriter {
 
     /// Fails where the folder has something in it, unless that may be.
     fn prepare(&self, may_exist: bool, empties: bool) -> Result<()> {
-        if is_url(&self.folder) {
+        if self.files.is_elsewhere(&self.folder) {
             return self.prepare_bucket(may_exist, empties);
         }
         let failed = |error: &std::io::Error| Error::io("cannot write", &self.folder, error);
@@ -108,9 +107,9 @@ impl PartitionWriter {
                 ),
             });
         }
-        if !may_exist && remote::is_bucket(&self.folder) {
+        if !may_exist && self.files.is_bucket(&self.folder) {
             let anything = format!("{}/**", self.folder);
-            if !remote::list(&self.files, &anything, 1)?.is_empty() {
+            if !self.files.list(&anything, 1)?.is_empty() {
                 let message = format!(
                     "folder '{}' is not empty; OVERWRITE_OR_IGNORE writes beside what is there",
                     self.folder
@@ -132,7 +131,7 @@ impl PartitionWriter {
                 Some(value) => encode(value, &mut folder),
             }
         }
-        if !is_url(&folder) {
+        if !self.files.is_elsewhere(&folder) {
             std::fs::create_dir_all(&folder).map_err(|error| Error::io("cannot write", &folder, &error))?;
         }
         let kept: Vec<usize> =

@@ -29,6 +29,7 @@ mod rewrite;
 mod session;
 mod spelling;
 mod statement;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod type_words;
@@ -37,6 +38,7 @@ mod walk;
 mod window;
 
 pub use rename::{Renamed, rename_in_expression};
+pub use tables::table_names;
 
 use ast::{Pos, Statement};
 use convert::{Context, pos_of};

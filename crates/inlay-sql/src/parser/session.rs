@@ -139,8 +139,19 @@ impl Reader<'_> {
 
     /// `LOAD extension`, `INSTALL extension [FROM repository]`: nothing to do for what is built in.
     pub(super) fn load(&mut self) -> Result<StatementKind> {
-        const BUILT_IN: [&str; 8] =
-            ["aws", "core_functions", "httpfs", "icu", "json", "parquet", "tpcds", "tpch"];
+        const BUILT_IN: [&str; 11] = [
+            "arrow",
+            "autocomplete",
+            "aws",
+            "core_functions",
+            "excel",
+            "httpfs",
+            "icu",
+            "json",
+            "parquet",
+            "tpcds",
+            "tpch",
+        ];
         self.parser.next_token();
         let pos = self.pos();
         let name = match &self.parser.peek_token_ref().token {
@@ -157,8 +168,11 @@ impl Reader<'_> {
         if BUILT_IN.contains(&name.to_lowercase().as_str()) {
             return Ok(StatementKind::Load);
         }
-        let message = format!("there is no extension \"{name}\"; built in are {}", BUILT_IN.join(", "));
-        Err(Error::unsupported(message).at(pos.line, pos.column, self.sql))
+        let error = Error::Unsupported {
+            feature: format!("the extension \"{name}\""),
+            alternative: Some(format!("built in are {}", BUILT_IN.join(", "))),
+        };
+        Err(error.at(pos.line, pos.column, self.sql))
     }
 
     /// Whether a statement makes or drops a secret.

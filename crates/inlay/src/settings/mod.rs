@@ -96,6 +96,7 @@ const OWN: &[Setting] = &[
     of_session("enable_optimizer", "whether plans are optimised; answers are the same without"),
     of_session("disabled_optimizers", "'all' is enable_optimizer = false; '' is everything at work"),
     of_session("debug_batch_rows", "rows that a source hands on at a time, 1 to 2048; fewer are for tests"),
+    of_session("enable_profiling", "whether queries are measured, for the host to ask what each step took"),
     of_session("integer_division", "whether / of two integers drops the fraction"),
     of_session("default_order", "how ORDER BY sorts unless it says: 'asc' or 'desc'"),
     of_session(
@@ -209,6 +210,8 @@ pub struct SessionSettings {
     pub timeout: Option<Duration>,
     /// What it was told of other systems' settings.
     foreign: foreign::Told,
+    /// Queries are measured.
+    pub profiles: bool,
     /// Plans run as they are bound.
     pub optimizer_off: bool,
     /// Rows that a source hands on at a time; 0 is the most.
@@ -300,6 +303,7 @@ pub fn set(
             let limit = value.map(|value| memory_of("max_temp_directory_size", value)).transpose()?;
             database.temp().set_limit(limit);
         }
+        "enable_profiling" => session.profiles = value.map_or(Ok(false), profiling_of)?,
         "integer_division" => session.integer_division = value.map_or(Ok(false), |v| boolean_of(name, v))?,
         "enable_optimizer" => session.optimizer_off = !value.map_or(Ok(true), |v| boolean_of(name, v))?,
         "disabled_optimizers" => {
@@ -374,6 +378,7 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         "enable_optimizer" => Value::Boolean(!session.optimizer_off),
         "disabled_optimizers" => Value::Varchar(if session.optimizer_off { "all" } else { "" }.to_string()),
         "debug_batch_rows" => Value::BigInt(session.batch_rows() as i64),
+        "enable_profiling" => Value::Boolean(session.profiles),
         "integer_division" => Value::Boolean(session.integer_division),
         "timezone" => Value::Varchar(session.time_zone().name().to_string()),
         "default_null_order" => Value::Varchar(null_order_text(session.default_order.nulls).to_string()),

@@ -1,0 +1,3 @@
+"""The old name of `inlay.func`."""
+
+from inlay.func import *  # noqa: F403

@@ -1,0 +1,1 @@
+"""Values that say their type: `inlay.value.constant`."""
