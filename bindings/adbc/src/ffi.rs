@@ -97,6 +97,16 @@ pub type GetTableSchema = unsafe extern "C" fn(
     *mut ArrowSchema,
     *mut AdbcError,
 ) -> AdbcStatusCode;
+/// ConnectionGetStatistics.
+pub type GetStatistics = unsafe extern "C" fn(
+    *mut Handle,
+    *const c_char,
+    *const c_char,
+    *const c_char,
+    c_char,
+    *mut ArrowArrayStream,
+    *mut AdbcError,
+) -> AdbcStatusCode;
 /// A function that gives or takes a stream.
 pub type Streaming =
     unsafe extern "C" fn(*mut Handle, *mut ArrowArrayStream, *mut AdbcError) -> AdbcStatusCode;
@@ -142,7 +152,7 @@ pub struct AdbcDriver {
     pub statement_bind_stream: Option<Streaming>,
     pub statement_execute_query: Option<ExecuteQuery>,
     pub statement_execute_partitions: Absent,
-    pub statement_get_parameter_schema: Absent,
+    pub statement_get_parameter_schema: Option<Schematic>,
     pub statement_new: Option<Paired>,
     pub statement_prepare: Option<Plain>,
     pub statement_release: Option<Plain>,
@@ -168,8 +178,8 @@ pub struct AdbcDriver {
     pub connection_get_option_bytes: Absent,
     pub connection_get_option_double: Absent,
     pub connection_get_option_int: Absent,
-    pub connection_get_statistics: Absent,
-    pub connection_get_statistic_names: Absent,
+    pub connection_get_statistics: Option<GetStatistics>,
+    pub connection_get_statistic_names: Option<Streaming>,
     pub connection_set_option_bytes: Absent,
     pub connection_set_option_double: Absent,
     pub connection_set_option_int: Absent,

@@ -2,10 +2,11 @@
 //! the driver is.
 
 use crate::failure::{Failure, Outcome};
+use crate::union;
 use inlay::types::arrow::export::{array_of, schema_of};
 use inlay::types::arrow::ffi::FLAG_NULLABLE;
 use inlay::types::arrow::{ArrowArrayStream, ArrowSchema, Exporter, StringLayout, stream};
-use inlay::types::{Buffer, LogicalType, Vector};
+use inlay::types::{Buffer, LogicalType};
 use inlay::{Connection, Parameters, QueryResult, Value};
 
 /// A name as SQL writes it.
@@ -38,25 +39,12 @@ const INFOS: [(u32, Info); 7] = [
 pub fn info(codes: Option<&[u32]>) -> Outcome<ArrowArrayStream> {
     let infos: Vec<&(u32, Info)> =
         INFOS.iter().filter(|(code, _)| codes.is_none_or(|codes| codes.contains(code))).collect();
-    let mut parts: Vec<Vec<Value>> = members().iter().map(|_| Vec::new()).collect();
-    let (mut ids, mut offsets): (Vec<i8>, Vec<i32>) = (Vec::new(), Vec::new());
-    for (_, info) in &infos {
-        let (id, value) = match info {
-            Info::Text(text) => (0, Value::Varchar((*text).to_string())),
-            Info::Truth(truth) => (1, Value::Boolean(*truth)),
-            Info::Number(number) => (2, Value::BigInt(*number)),
-        };
-        ids.push(id);
-        offsets.push(parts[id as usize].len() as i32);
-        parts[id as usize].push(value);
-    }
-    let exporter = member_exporter();
-    let mut columns = Vec::with_capacity(parts.len());
-    for (index, (values, (_, ty))) in parts.iter().zip(members()).enumerate() {
-        columns.push(exporter.column(index, &Vector::from_sql_values(ty, values)?)?.into_array());
-    }
-    let buffers = vec![Some(Buffer::from_vec(ids)), Some(Buffer::from_vec(offsets))];
-    let union = array_of(infos.len(), 0, buffers, columns, None);
+    let value = |(_, info): &&(u32, Info)| match info {
+        Info::Text(text) => (0, Value::Varchar((*text).to_string())),
+        Info::Truth(truth) => (1, Value::Boolean(*truth)),
+        Info::Number(number) => (2, Value::BigInt(*number)),
+    };
+    let union = union::array(&members(), infos.iter().map(value).collect())?;
     let codes: Vec<u32> = infos.iter().map(|(code, _)| *code).collect();
     let names = array_of(codes.len(), 0, vec![None, Some(Buffer::from_vec(codes))], Vec::new(), None);
     let rows = array_of(infos.len(), 0, vec![None], vec![names, union], None);
@@ -76,17 +64,9 @@ fn members() -> [(&'static str, LogicalType); 6] {
     ]
 }
 
-fn member_exporter() -> Exporter {
-    let (names, types): (Vec<_>, Vec<_>) =
-        members().into_iter().map(|(name, ty)| (name.to_string(), ty)).unzip();
-    Exporter::new(&names, &types).with_strings(StringLayout::Utf8)
-}
-
 fn info_schema() -> ArrowSchema {
-    let exporter = member_exporter();
-    let members = (0..members().len()).map(|index| exporter.column_schema(index)).collect();
     let code = schema_of("I", "info_name", 0, Vec::new(), None);
-    let union = schema_of("+ud:0,1,2,3,4,5", "info_value", FLAG_NULLABLE, members, None);
+    let union = union::schema("info_value", FLAG_NULLABLE, &members());
     schema_of("+s", "", 0, vec![code, union], None)
 }
 
@@ -153,17 +133,22 @@ const COLUMN: &str = "STRUCT(column_name VARCHAR, ordinal_position INTEGER, rema
     xdbc_char_octet_length INTEGER, xdbc_is_nullable VARCHAR, xdbc_scope_catalog VARCHAR, xdbc_scope_schema VARCHAR, \
     xdbc_scope_table VARCHAR, xdbc_is_autoincrement BOOLEAN, xdbc_is_generatedcolumn BOOLEAN)";
 
-/// Catalogs and what is in them.
-pub fn objects(engine: &Connection, depth: Depth, wanted: &Wanted<'_>) -> Outcome<QueryResult> {
-    let mut parameters = Parameters::default();
-    let mut like = |column: &str, pattern: Option<&str>| match pattern {
+/// The condition that a name matches a pattern, which becomes a parameter. An empty pattern means what has no name.
+pub fn like(parameters: &mut Parameters, column: &str, pattern: Option<&str>) -> String {
+    match pattern {
         None => "true".to_string(),
         Some("") => "false".to_string(),
         Some(pattern) => {
             parameters.positional.push(Value::Varchar(pattern.to_string()));
             format!("{column} LIKE ${}", parameters.positional.len())
         }
-    };
+    }
+}
+
+/// Catalogs and what is in them.
+pub fn objects(engine: &Connection, depth: Depth, wanted: &Wanted<'_>) -> Outcome<QueryResult> {
+    let mut parameters = Parameters::default();
+    let mut like = |column: &str, pattern: Option<&str>| like(&mut parameters, column, pattern);
     let constraint = format!(
         "STRUCT(constraint_name VARCHAR, constraint_type VARCHAR, constraint_column_names VARCHAR[], \
          constraint_column_usage {USAGE}[])"

@@ -4,6 +4,8 @@ use crate::bound::{Bound, nothing_bound};
 use crate::connection::{ConnectionHandle, Session, truth};
 use crate::failure::{Failure, Outcome};
 use crate::metadata::quoted;
+use inlay::types::arrow::export::schema_of;
+use inlay::types::arrow::ffi::FLAG_NULLABLE;
 use inlay::types::arrow::{ArrowArrayStream, ArrowSchema, Exporter, StringLayout};
 use inlay::{Connection, Host, HostScope, HostTable, Parameters, QueryResult, Rest, ResultKind};
 use parking_lot::Mutex;
@@ -187,6 +189,20 @@ impl StatementHandle {
         let described = self.session.engine.describe_with(state.text()?, &parameters, None)?;
         let (names, types): (Vec<_>, Vec<_>) = described.columns.unwrap_or_default().into_iter().unzip();
         Ok(Exporter::new(&names, &types).with_strings(StringLayout::Utf8).schema())
+    }
+}
+
+impl StatementHandle {
+    /// The parameters of the statement, by position and by name; their types are not known before values are bound.
+    pub fn parameter_schema(&self) -> Outcome<ArrowSchema> {
+        let state = self.state.lock();
+        let statements = inlay::statements_of(state.text()?)?;
+        let parameters = statements.last().map(|last| &last.parameters[..]).unwrap_or_default();
+        // Those by position are called by their numbers, which are no names.
+        let name =
+            |name: &'_ String| if name.parse::<usize>().is_ok() { String::new() } else { name.clone() };
+        let field = |parameter: &String| schema_of("n", &name(parameter), FLAG_NULLABLE, Vec::new(), None);
+        Ok(schema_of("+s", "", 0, parameters.iter().map(field).collect(), None))
     }
 }
 

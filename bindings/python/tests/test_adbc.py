@@ -226,6 +226,42 @@ def test_schemas_of_queries_and_options(adbc: Any) -> None:
             cursor.adbc_statement.set_options(no_such="x")
 
 
+def test_statistics(adbc: Any) -> None:
+    with adbc.cursor() as cursor:
+        cursor.execute("CREATE TABLE t AS SELECT i, i % 7 AS k, 'w' || (i % 3) AS s FROM range(1000) r(i)")
+        cursor.execute("INSERT INTO t VALUES (NULL, NULL, NULL)")
+        cursor.execute("CREATE TABLE f AS SELECT 1.5::DOUBLE AS x, 7::UBIGINT AS u, [1] AS l, DATE '2024-02-29' AS d")
+    (row,) = adbc.adbc_get_statistics(approximate=False, table_name_filter="_").read_all().to_pylist()
+    (schema,) = row["catalog_db_schemas"]
+    assert (row["catalog_name"], schema["db_schema_name"]) == ("memory", "main")
+    found = {
+        (each["table_name"], each["column_name"], each["statistic_key"]): each["statistic_value"]
+        for each in schema["db_schema_statistics"]
+    }
+    assert not any(each["statistic_is_approximate"] for each in schema["db_schema_statistics"])
+    # Keys of adbc.h: distinct values 1, largest 3, smallest 4, NULLs 5, rows 6.
+    assert found[("t", None, 6)] == 1001 and found[("t", "i", 5)] == 1
+    assert [found[("t", "k", key)] for key in (1, 3, 4)] == [7, 6, 0]
+    assert [found[("t", "s", key)] for key in (1, 3, 4)] == [3, b"w2", b"w0"]
+    assert found[("f", "x", 3)] == 1.5 and found[("f", "u", 3)] == 7 and found[("f", "d", 4)] == b"2024-02-29"
+    assert ("f", "l", 3) not in found
+    (row,) = adbc.adbc_get_statistics(table_name_filter="t").read_all().to_pylist()
+    guesses = row["catalog_db_schemas"][0]["db_schema_statistics"]
+    assert {each["statistic_key"] for each in guesses if each["statistic_is_approximate"]} == {1}
+    assert adbc.adbc_get_statistics(table_name_filter="none").read_all().num_rows == 0
+    names = adbc.adbc_get_statistic_names().read_all()
+    assert names.num_rows == 0 and names.schema.names == ["statistic_name", "statistic_key"]
+    assert names.schema.types == [pa.string(), pa.int16()]
+
+
+def test_parameters_have_a_schema(adbc: Any) -> None:
+    with adbc.cursor() as cursor:
+        for sql, names in (("SELECT ?, ?", ["", ""]), ("SELECT $a, $b, $a", ["a", "b"]), ("SELECT 1", [])):
+            assert cursor.adbc_prepare(sql) == pa.schema([pa.field(name, pa.null()) for name in names])
+        with pytest.raises(dbapi.ProgrammingError, match="SELEC"):
+            cursor.adbc_prepare("SELEC ?")
+
+
 def test_cancel_ends_a_query(adbc: Any) -> None:
     with adbc.cursor() as cursor:
         timer = threading.Timer(0.3, cursor.adbc_cancel)
