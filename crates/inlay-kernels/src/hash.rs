@@ -8,7 +8,6 @@
 use crate::simd::multiversion;
 use inlay_types::view::INLINE_LIMIT;
 use inlay_types::{Bitmap, Buffer, Interval, Native, PhysicalType, Vector, VectorKind, View};
-use std::hash::Hasher;
 
 /// The hash of NULL.
 pub const NULL_HASH: u64 = 0xA5A3_5C6F_1B87_9D21;
@@ -74,24 +73,6 @@ fn hash_long(bytes: &[u8]) -> u64 {
     // The last 16 bytes, or the first and last 8 of a shorter string, overlapping what was read before.
     let (first, last) = (bytes.len().saturating_sub(16), bytes.len() - 8);
     fold(word(&bytes[first..]) ^ SECRET[1], word(&bytes[last..]) ^ seed) ^ SECRET[2].wrapping_mul(seed)
-}
-
-/// For maps of the standard library by byte strings that the engine makes for itself; as fast as [`hash_bytes`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct BytesHasher(u64);
-
-impl Hasher for BytesHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = combine(self.0, hash_bytes(bytes));
-    }
-
-    fn write_usize(&mut self, _: usize) {
-        // The length, which is part of the hash of the bytes.
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 /// A carrier that hashes by value.
