@@ -17,9 +17,9 @@ use inlay_types::{Batch, Error, LogicalType, Reservation, Result};
 const ROWS_MAX: u64 = 128;
 /// Bytes that a worker remembers at most.
 const BYTES_MAX: usize = 64 << 20;
-/// Rows after which a worker asks itself whether it is of use, and the share that must have gone by then.
-const JUDGED_ROWS: u64 = 1 << 17;
-const DROPPED_MIN: u64 = JUDGED_ROWS / 8;
+/// Rows after which a worker asks itself whether it is of use: many, since nothing goes before there are more rows of a group
+/// than are wanted.
+const JUDGED_ROWS: u64 = 1 << 19;
 
 /// The shared part: what the rows are told apart and judged by.
 pub struct Leaders {
@@ -137,13 +137,16 @@ impl Leaders {
         if bytes > BYTES_MAX || local.memory.resize(bytes as u64).is_err() {
             return false;
         }
-        let (rows, dropped, groups) = local.period;
+        let (rows, dropped, groups_before) = local.period;
         if rows < JUDGED_ROWS {
             return true;
         }
-        let (len, new) = (local.table.len() as u64, (local.table.len() - groups) as u64);
-        local.period = (0, 0, local.table.len());
-        dropped >= DROPPED_MIN || new < rows / 4 && local.seen < 4 * self.rows as u64 * len
+        let groups = local.table.len();
+        local.period = (0, 0, groups);
+        // Most rows are the first of their group, or there were enough of each already.
+        let mostly_new = (groups - groups_before) as u64 > rows / 4 * 3;
+        let had_enough = local.seen >= 8 * self.rows as u64 * groups as u64;
+        dropped >= rows / 8 || !mostly_new && !had_enough
     }
 }
 
