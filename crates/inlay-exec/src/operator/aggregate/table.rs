@@ -5,7 +5,7 @@
 //! ```text
 //! level 0   direct    code of the keys indexes an array of group numbers
 //! level 1   packed    code of the keys (64 or 128 bits), with ranges from statistics or guessed from the first batch
-//! level 2   packed    the same with the ranges of the types
+//! level 2   packed    the same with the ranges of the types, 64-bit ones as they are
 //! level 3   generic   hash of the keys; keys are compared column by column
 //! ```
 //! Group numbers are dense and in the order of first appearance, whatever the method; a fallback keeps them.
@@ -281,7 +281,8 @@ impl GroupTable {
             if ty.is_view() {
                 strings = true;
                 let few = self.hints.groups.is_some_and(|groups| groups <= INTERNED_GROUPS_MAX);
-                if key.as_dictionary().is_none() && !key.is_constant() && !few {
+                let many = self.hints.groups.is_some_and(|groups| groups > STRINGS_MAX);
+                if many || key.as_dictionary().is_none() && !key.is_constant() && !few {
                     return None;
                 }
                 digits.push(Digits::Strings(Box::new(Interner::new(self.string_capacity))));
@@ -340,6 +341,10 @@ impl GroupTable {
                 Some((min, range)) => digits.push(Digits::Int { min, range }),
                 None if keys.len() == 1 && key.null_count() == 0 => {
                     return Some(Resolver::Word(PackedTable::new()));
+                }
+                // With others beside it a word takes 64 of 128 bits.
+                None if self.level == 2 && key.null_count() == 0 => {
+                    digits.push(Digits::Int { min: 0, range: u64::MAX });
                 }
                 None => return None,
             }
