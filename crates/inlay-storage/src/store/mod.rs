@@ -30,7 +30,7 @@ pub use definition::{Definition, DefinitionKind};
 pub use maintain::{Recovered, RecoveryReport};
 pub use object::{Counter, IndexDefinition, Object, ObjectId, Sequence, SequenceOptions, TableSlot, View};
 pub use open::{AccessMode, StoreOptions};
-pub use state::{State, name_key};
+pub use state::{CatalogMark, State, name_key};
 pub use transaction::{Isolation, RowPredicate, Transaction, TransactionOptions};
 
 use crate::file::SpaceUse;

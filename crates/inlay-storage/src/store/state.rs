@@ -7,6 +7,11 @@ use inlay_types::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Stands for what a state defines. As long as two states have the same one, the same names mean the same objects, with the
+/// same columns and constraints; rows and statistics may differ.
+#[derive(Debug, Default)]
+pub struct CatalogMark(());
+
 /// The objects of a database. Cloning copies a pointer per object and shares the names.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -21,6 +26,8 @@ pub struct State {
     definitions: Arc<HashMap<(DefinitionKind, String), ObjectId>>,
     /// Numbers of the indexes of tables.
     indexes_of: Arc<HashMap<ObjectId, Vec<ObjectId>>>,
+    /// A new one after each change of anything but rows.
+    catalog: Arc<CatalogMark>,
 }
 
 /// What names compare by.
@@ -68,6 +75,11 @@ impl State {
     /// All objects, in no order.
     pub fn objects(&self) -> impl Iterator<Item = &Object> {
         self.objects.values()
+    }
+
+    /// Stands for what is defined: compare by [`Arc::ptr_eq`].
+    pub fn catalog(&self) -> &Arc<CatalogMark> {
+        &self.catalog
     }
 
     /// The number of the last commit that is part of it.
@@ -139,6 +151,9 @@ impl State {
     /// Enters an object under its number and name, in the place of an earlier version of it.
     pub(crate) fn put(&mut self, object: Object) {
         let id = object.id();
+        if !self.objects.get(&id).is_some_and(|old| has_same_schema(old, &object)) {
+            self.catalog = Arc::default();
+        }
         if let Object::Index(index) = &object
             && !self.indexes_of(index.table).any(|known| known.id == id)
         {
@@ -163,6 +178,7 @@ impl State {
     /// Removes an object.
     pub(crate) fn remove(&mut self, id: ObjectId) -> Option<Object> {
         let object = self.objects.get(&id)?.clone();
+        self.catalog = Arc::default();
         self.forget_name(&object);
         self.objects.remove(&id);
         if let Object::Index(index) = &object
@@ -177,4 +193,11 @@ impl State {
     pub(crate) fn next_id(&self) -> ObjectId {
         self.objects.keys().max().map_or(1, |id| id + 1)
     }
+}
+
+/// Whether two objects are versions of one table that differ in rows only.
+fn has_same_schema(old: &Object, new: &Object) -> bool {
+    let (Object::Table(old), Object::Table(new)) = (old, new) else { return false };
+    let (Some(old), Some(new)) = (old.loaded(), new.loaded()) else { return false };
+    std::ptr::eq(old.schema(), new.schema())
 }

@@ -4,10 +4,11 @@
 //! [`Table::find_rows`]. An index that does not exist yet is built for a lookup only if the table is large.
 
 use super::keys::same;
+use super::rows::by_group;
 use super::{Table, TableSnapshot};
 use crate::index::{Direction, Index};
 use crate::predicate::{Cmp, SegmentPredicate};
-use inlay_types::{Result, Value};
+use inlay_types::{Result, Value, Vector};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -54,6 +55,66 @@ impl Table {
         found.sort_unstable();
         found.dedup();
         Ok(Some(found))
+    }
+
+    /// Ids of the live rows of a version of this table that have these values, without NULLs, in the columns of a key,
+    /// ascending; the key's index is made if there is none. `None` if there is no memory for it.
+    pub fn find_by_columns(
+        &self,
+        snapshot: &TableSnapshot,
+        columns: &[usize],
+        values: &[Value],
+    ) -> Result<Option<Vec<i64>>> {
+        let Some(index) = self.key_index(snapshot, columns)? else { return Ok(None) };
+        let mut found = Vec::new();
+        for id in index.candidates(values)? {
+            if has_values(snapshot, id, columns, values)? {
+                found.push(id);
+            }
+        }
+        if found.len() > 1 {
+            found.sort_unstable();
+            found.dedup();
+        }
+        Ok(Some(found))
+    }
+
+    /// As [`Table::find_by_columns`], of the rows that have one of several keys; `keys` has a vector for each of `columns`.
+    pub fn find_by_keys(
+        &self,
+        snapshot: &TableSnapshot,
+        columns: &[usize],
+        keys: &[Vector],
+    ) -> Result<Option<Vec<i64>>> {
+        let Some(index) = self.key_index(snapshot, columns)? else { return Ok(None) };
+        let mut candidates: Vec<(i64, u32)> =
+            index.candidates_many(keys)?.into_iter().map(|(position, id)| (id, position)).collect();
+        candidates.sort_unstable();
+        let mut found: Vec<i64> = Vec::with_capacity(candidates.len());
+        for (number, run) in by_group(snapshot, &candidates, |candidate| candidate.0) {
+            let group = &snapshot.row_groups()[number];
+            let segments = columns.iter().map(|column| group.segment(*column)).collect::<Result<Vec<_>>>()?;
+            for &(id, position) in run {
+                let row = (id - group.row_id_start()) as usize;
+                let has_key = || {
+                    let mut pairs = segments.iter().zip(keys);
+                    pairs.all(|(segment, key)| same(&segment.get(row), &key.get(position as usize)))
+                };
+                if found.last() != Some(&id) && !group.is_deleted(row) && has_key() {
+                    found.push(id);
+                }
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// The index of a key, made if there is none; `None` without memory for it.
+    fn key_index(&self, snapshot: &TableSnapshot, columns: &[usize]) -> Result<Option<Arc<Index>>> {
+        let writer = self.writer.lock();
+        match self.indexes.index(columns, &self.wanting(&writer, snapshot), true) {
+            Err(inlay_types::Error::OutOfMemory { .. }) => Ok(None),
+            index => index,
+        }
     }
 
     /// Row id of the live row whose key (columns of `schema().all_keys()[key]`) equals `values`.

@@ -340,6 +340,11 @@ impl Table {
         self.indexes.remove_secondary(columns);
     }
 
+    /// Whether an index that was asked for begins with a column; keys aside.
+    pub fn has_index_from(&self, column: usize) -> bool {
+        self.indexes.secondary().iter().any(|columns| columns.first() == Some(&column))
+    }
+
     /// The indexes that are complete for the table as it is now.
     pub(crate) fn index_handles(&self) -> Vec<Arc<IndexHandle>> {
         self.indexes.maintained()

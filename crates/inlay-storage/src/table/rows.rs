@@ -54,6 +54,20 @@ impl TableSnapshot {
         gather_ids(self, ids, column, ty)
     }
 
+    /// Some columns of rows that exist, ids ascending, as vectors of any kind.
+    pub fn fetch(&self, ids: &[i64], columns: &[usize], types: &[LogicalType]) -> Result<Vec<Vector>> {
+        let mut groups = by_group(self, ids, |id| *id);
+        if let (Some((index, run)), None) = (groups.next(), groups.next())
+            && run.len() == ids.len()
+        {
+            let group = &self.groups[index];
+            let rows: Vec<u32> = ids.iter().map(|id| (id - group.row_id_start()) as u32).collect();
+            return columns.iter().map(|column| Ok(group.segment(*column)?.gather(&rows))).collect();
+        }
+        let column = |(column, ty): (&usize, &LogicalType)| gather_ids(self, ids, *column, ty.clone());
+        columns.iter().zip(types).map(column).collect()
+    }
+
     /// All columns of rows that exist, ids ascending.
     pub fn rows(&self, ids: &[i64], types: &[LogicalType]) -> Result<Batch> {
         let columns = types.iter().enumerate().map(|(index, ty)| gather_ids(self, ids, index, ty.clone()));
