@@ -11,7 +11,7 @@ use crate::parameters;
 use crate::register;
 use crate::result::Answer;
 use inlay::types::arrow::StringLayout;
-use inlay::{Database, HostTable, Parameters, QueryResult, ResultKind, Value};
+use inlay::{Database, HostTable, Parameters, PreparedStatement, QueryResult, Rest, ResultKind, Value};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
@@ -101,10 +101,15 @@ impl Connection {
         query: &str,
         parameters: &Parameters,
     ) -> PyResult<Arc<Cursor>> {
-        let (first, rest) =
+        let begun =
             hosted(py, host, |host| self.engine.stream_with(query, parameters, Some(host), FIRST_BYTES))?;
+        Ok(self.begun(host, begun))
+    }
+
+    /// The answer of a statement whose rows may still be computed.
+    fn begun(&self, host: &Arc<PythonHost>, (first, rest): (QueryResult, Option<Rest>)) -> Arc<Cursor> {
         let rest = rest.map(|rest| Remainder::new(rest, self.engine.clone(), Arc::clone(host)));
-        Ok(self.reading(first, rest))
+        self.reading(first, rest)
     }
 
     fn reading(&self, first: QueryResult, rest: Option<Remainder>) -> Arc<Cursor> {
@@ -159,6 +164,13 @@ impl Connection {
         let host = PythonHost::new(&self.engine, Vec::new());
         let cursor = self.begin_reading(py, &host, &query, &parameters)?;
         Ok(self.answer(py, cursor))
+    }
+
+    /// Reads a statement that is going to be repeated; see the stubs.
+    fn prepare(slf: PyRef<'_, Self>, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Prepared> {
+        let (engine, query) = (slf.engine.clone(), sql_of(query)?);
+        let prepared = unwrapped(py, py.detach(|| engine.prepare(&query)))?;
+        Ok(Prepared { connection: slf.into(), prepared })
     }
 
     #[pyo3(signature = (query, parameters))]
@@ -493,6 +505,54 @@ impl Connection {
             Ok(database) => format!("<inlay.Connection to {}, open>", database.name()),
             Err(_) => "<inlay.Connection, closed>".to_string(),
         }
+    }
+}
+
+/// A statement that is read once and run many times.
+#[pyclass(frozen, module = "inlay", name = "PreparedStatement")]
+pub struct Prepared {
+    connection: Py<Connection>,
+    prepared: PreparedStatement,
+}
+
+#[pymethods]
+impl Prepared {
+    #[pyo3(signature = (parameters = None))]
+    fn execute(&self, py: Python<'_>, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<Connection> {
+        let parameters = parameters::parameters(py, parameters)?;
+        let connection = self.connection.get();
+        let host = PythonHost::new(&connection.engine, Vec::new());
+        let begun =
+            hosted(py, &host, |host| self.prepared.stream_with(&parameters, Some(host), FIRST_BYTES))?;
+        Ok(connection.answer(py, connection.begun(&host, begun)))
+    }
+
+    fn executemany(&self, py: Python<'_>, parameters: &Bound<'_, PyAny>) -> PyResult<Connection> {
+        let sets = parameters.try_iter()?.map(|set| parameters::parameters(py, Some(&set?)));
+        let sets = sets.collect::<PyResult<Vec<_>>>()?;
+        let connection = self.connection.get();
+        let host = PythonHost::new(&connection.engine, Vec::new());
+        let result = hosted(py, &host, |host| self.prepared.execute_many(&sets, Some(host)))?;
+        Ok(connection.answer(py, connection.reading(result, None)))
+    }
+
+    #[getter]
+    fn query(&self) -> &str {
+        self.prepared.sql()
+    }
+
+    #[getter]
+    fn parameter_count(&self) -> usize {
+        self.prepared.parameter_count() + self.prepared.parameter_names().len()
+    }
+
+    #[getter]
+    fn parameter_names(&self) -> Vec<String> {
+        self.prepared.parameter_names().to_vec()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<inlay.PreparedStatement {:?}>", self.prepared.sql())
     }
 }
 

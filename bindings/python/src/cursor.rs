@@ -203,7 +203,11 @@ impl Cursor {
 
 /// The name of the time zone in which a session shows the moments of a result.
 pub fn zone_of(result: &QueryResult, session: &inlay::Connection) -> Option<String> {
-    let has_moments = result.types().iter().any(|ty| ty.to_string().contains("WITH TIME ZONE"));
+    let has_moments = |ty: &LogicalType| match ty {
+        LogicalType::TimestampTz | LogicalType::TimeTz => true,
+        ty => ty.is_nested() && ty.to_string().contains("WITH TIME ZONE"),
+    };
+    let has_moments = result.types().iter().any(has_moments);
     has_moments.then(|| session.setting("timezone")).flatten().map(|name| name.to_string())
 }
 

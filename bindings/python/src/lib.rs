@@ -41,6 +41,7 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<connection::Connection>()?;
     module.add_class::<connection::Transaction>()?;
     module.add_class::<appender::Appender>()?;
+    module.add_class::<connection::Prepared>()?;
     module.add_class::<result::Answer>()?;
     module.add_class::<register::Table>()?;
     module.add_class::<numpy::ColumnMemory>()?;

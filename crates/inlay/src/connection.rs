@@ -5,12 +5,14 @@
 //! happened, the next statement works.
 
 mod described;
+mod prepared;
 
 use crate::change::deferred::Deferrals;
 use crate::database::Database;
 use crate::define::Dump;
 use crate::define::object::Prepared;
 use crate::execute::{self, Given};
+use crate::kept::{Text, Texts};
 use crate::profile::Profile;
 use crate::rest::{Rest, Streaming};
 use crate::result::QueryResult;
@@ -25,6 +27,7 @@ use inlay_sql::plan::statement::TransactionModes;
 use inlay_sql::with_statement_stack;
 use inlay_types::{Error, Interrupt, Result, Value};
 use parking_lot::{Mutex, RwLock};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -32,11 +35,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub use described::Described;
+pub use prepared::PreparedStatement;
 
 /// The host is asked for signals this often while a statement runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Texts longer than this are not kept parsed.
-const CACHED_TEXT_MAX: usize = 64 << 10;
 
 /// Values of parameters.
 #[derive(Clone, Debug, Default)]
@@ -99,8 +101,12 @@ pub(crate) struct Session {
     pub progress: Arc<QueryProgress>,
     /// What was measured of its last query, if queries are.
     pub profile: Mutex<Option<Profile>>,
-    /// The last text, parsed.
-    parsed: Option<(String, Arc<[ast::Statement]>)>,
+    /// The last texts, parsed, and plans of them.
+    pub texts: Texts,
+    /// Grows whenever names, settings or variables may mean something else.
+    pub generation: u64,
+    /// Statements that kept plans carried out.
+    pub kept_runs: AtomicU64,
 }
 
 /// What was begun with BEGIN.
@@ -120,21 +126,6 @@ impl OpenTransaction {
     pub fn new(transactions: Transactions, id: u64) -> Self {
         let began = inlay_kernels::zone::system_micros();
         Self { transactions: Arc::new(transactions), began, id, doomed: None, deferrals: None }
-    }
-}
-
-impl Session {
-    fn parse(&mut self, sql: &str) -> Result<Arc<[ast::Statement]>> {
-        if let Some((text, statements)) = &self.parsed
-            && text == sql
-        {
-            return Ok(Arc::clone(statements));
-        }
-        let statements: Arc<[ast::Statement]> = inlay_sql::parser::parse_statements(sql)?.into();
-        if sql.len() <= CACHED_TEXT_MAX {
-            self.parsed = Some((sql.to_string(), Arc::clone(&statements)));
-        }
-        Ok(statements)
     }
 }
 
@@ -215,20 +206,25 @@ impl Connection {
     ) -> Result<QueryResult> {
         self.guarded(
             |session, interrupt| {
-                let statements = session.parse(sql)?;
-                let Some((last, first)) = statements.split_last() else { return Ok(QueryResult::done()) };
+                let text = session.texts.get(sql)?;
                 let host = host.map(|host| &**host);
-                let none = Parameters::default();
-                for statement in first {
-                    let parameters = if takes_parameters(statement) { parameters } else { &none };
-                    let given = Given { parameters, host, interrupt, streaming: None };
-                    self.run(session, statement, given)?;
-                }
-                check_parameter_count(last, parameters)?;
-                self.run(session, last, Given { parameters, host, interrupt, streaming })
+                self.run_text(session, &text, Given { parameters, host, interrupt, streaming, text: None })
             },
             host,
         )
+    }
+
+    /// Runs the statements of a text; parameters and the answer are the last one's.
+    fn run_text(&self, session: &mut Session, text: &Text, given: Given<'_>) -> Result<QueryResult> {
+        let Some((last, first)) = text.statements.split_last() else { return Ok(QueryResult::done()) };
+        let none = Parameters::default();
+        for statement in first {
+            let parameters = if takes_parameters(statement) { given.parameters } else { &none };
+            self.run(session, statement, Given { parameters, streaming: None, ..given })?;
+        }
+        check_parameter_count(last, given.parameters)?;
+        let parameters = &*in_order(last, given.parameters);
+        self.run(session, last, Given { parameters, text: first.is_empty().then_some(text), ..given })
     }
 
     /// Runs one statement once for each set of parameters, in one transaction if none is open: all or nothing.
@@ -240,33 +236,44 @@ impl Connection {
     ) -> Result<QueryResult> {
         self.guarded(
             |session, interrupt| {
-                let statements = session.parse(sql)?;
-                let [statement] = &*statements else {
-                    return Err(Error::invalid_argument("executemany takes exactly one statement"));
-                };
+                let text = session.texts.get(sql)?;
+                let parameters = &Parameters::default();
                 let host = host.map(|host| &**host);
-                let all = |session: &mut Session| {
-                    sets.iter().try_fold(QueryResult::changed(0), |total, parameters| {
-                        check_parameter_count(statement, parameters)?;
-                        let given = Given { parameters, host, interrupt, streaming: None };
-                        let next = self.run(session, statement, given)?;
-                        Ok(total.plus(next))
-                    })
-                };
-                if session.transaction.is_some() {
-                    return all(session);
-                }
-                let transactions = Transactions::new(session.modes.options()?, &session.names);
-                session.transaction = Some(OpenTransaction::new(transactions, self.database()?.next_id()));
-                let outcome = all(session);
-                let own = session.transaction.take();
-                if let (Ok(_), Some(own)) = (&outcome, own) {
-                    own.transactions.commit(&self.database()?)?;
-                }
-                outcome
+                let given = Given { parameters, host, interrupt, streaming: None, text: Some(&text) };
+                self.run_many(session, &text, sets, given)
             },
             host,
         )
+    }
+
+    fn run_many(
+        &self,
+        session: &mut Session,
+        text: &Text,
+        sets: &[Parameters],
+        given: Given<'_>,
+    ) -> Result<QueryResult> {
+        let [statement] = &*text.statements else {
+            return Err(Error::invalid_argument("executemany takes exactly one statement"));
+        };
+        let all = |session: &mut Session| {
+            sets.iter().try_fold(QueryResult::changed(0), |total, parameters| {
+                check_parameter_count(statement, parameters)?;
+                let parameters = &*in_order(statement, parameters);
+                Ok(total.plus(self.run(session, statement, Given { parameters, ..given })?))
+            })
+        };
+        if session.transaction.is_some() {
+            return all(session);
+        }
+        let transactions = Transactions::new(session.modes.options()?, &session.names);
+        session.transaction = Some(OpenTransaction::new(transactions, self.database()?.next_id()));
+        let outcome = all(session);
+        let own = session.transaction.take();
+        if let (Ok(_), Some(own)) = (&outcome, own) {
+            own.transactions.commit(&self.database()?)?;
+        }
+        outcome
     }
 
     fn run(
@@ -330,11 +337,16 @@ impl Connection {
         self.guarded(
             |session, interrupt| {
                 let (parameters, host) = (&Parameters::default(), host.map(|host| &**host));
-                let given = Given { parameters, host, interrupt, streaming: None };
+                let given = Given { parameters, host, interrupt, streaming: None, text: None };
                 crate::define::dump(&self.database()?, session, given)
             },
             host,
         )
+    }
+
+    /// How many statements were carried out by plans that were kept of earlier ones.
+    pub fn kept_runs(&self) -> u64 {
+        self.0.session.lock().kept_runs.load(Ordering::Relaxed)
     }
 
     /// Whether a transaction is open.
@@ -384,6 +396,18 @@ fn closed() -> Error {
 
 fn takes_parameters(statement: &ast::Statement) -> bool {
     statement.parameter_count > 0 || !statement.parameter_names.is_empty()
+}
+
+/// Parameters with their names in the order of the statement.
+fn in_order<'p>(statement: &ast::Statement, parameters: &'p Parameters) -> Cow<'p, Parameters> {
+    let (names, named) = (&statement.parameter_names, &parameters.named);
+    if names.iter().eq(named.iter().map(|(name, _)| name)) {
+        return Cow::Borrowed(parameters);
+    }
+    let place = |(name, _): &(String, Value)| names.iter().position(|known| known == name);
+    let mut ordered = parameters.clone();
+    ordered.named.sort_by_key(place);
+    Cow::Owned(ordered)
 }
 
 pub(crate) fn check_parameter_count(statement: &ast::Statement, parameters: &Parameters) -> Result<()> {

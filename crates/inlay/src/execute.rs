@@ -8,7 +8,8 @@
 use crate::change::deferred::Deferrals;
 use crate::connection::{Host, HostScope, HostTable, OpenTransaction, Parameters, Session};
 use crate::database::{Database, same_name};
-use crate::names::{self, Names};
+use crate::kept::Text;
+use crate::names::Names;
 use crate::procedure;
 use crate::reads;
 use crate::rest::{Rest, Streaming, may_wait};
@@ -22,7 +23,7 @@ use inlay_formats::Destination;
 use inlay_formats::remote::secrets::Secret;
 use inlay_kernels::limits::{self, Limits};
 use inlay_kernels::registry::{Ids, ResolveOptions};
-use inlay_sql::binder::{self, BindContext, Databases};
+use inlay_sql::binder::{self, BindContext, Slots};
 use inlay_sql::optimizer::{self, OptimizerContext};
 use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::{ExplainFormat, Query, TransactionModes};
@@ -31,7 +32,7 @@ use inlay_storage::store::Transaction;
 use inlay_types::{Batch, Error, Interrupt, LogicalType, MemoryBudget, Result, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Rows of host objects that one statement may name; more is a loop.
@@ -60,6 +61,8 @@ pub(crate) struct Given<'a> {
     pub interrupt: &'a Interrupt,
     /// What becomes of large results; without it, all rows come at once.
     pub streaming: Option<Streaming<'a>>,
+    /// The text that the statement is, with its plans.
+    pub text: Option<&'a Text>,
 }
 
 /// Bytes that a constant may have that is computed while a statement is bound and optimised; larger ones are left to the
@@ -159,6 +162,14 @@ fn in_transaction(
 
 impl Run<'_> {
     pub(crate) fn statement(mut self, statement: &ast::Statement) -> Result<QueryResult> {
+        if changes_names(&statement.kind) {
+            self.session.generation += 1;
+        }
+        if let Some(text) = self.given.text
+            && let Some(answer) = self.kept(text, statement).map_err(|error| error.in_text(&statement.sql))?
+        {
+            return Ok(answer);
+        }
         let bound = match self.bind(statement) {
             // Notes of lines that readers left out are no stored tables.
             Err(_) if self.drops_rejects(statement) => return Ok(QueryResult::done()),
@@ -220,6 +231,7 @@ impl Run<'_> {
             prepared: &self.session.prepared,
             settings: self.session.settings.clone(),
             binds_view: AtomicBool::new(false),
+            asked: AtomicBool::new(false),
             failure: Mutex::new(None),
         }
     }
@@ -227,12 +239,23 @@ impl Run<'_> {
     /// Calls `work` with what binding needs.
     pub(crate) fn with_context<T>(
         &self,
-        names: &dyn Databases,
+        names: &Names<'_>,
         work: impl FnOnce(&BindContext<'_>) -> Result<T>,
     ) -> Result<T> {
-        let session = self.session.settings.clone();
-        let setting = |name: &str| names::setting(self.database, &self.transactions, &session, name);
+        self.with_slots(names, None, work)
+    }
+
+    /// As [`Run::with_context`]; parameters are bound as slots, if there are any.
+    pub(crate) fn with_slots<T>(
+        &self,
+        names: &Names<'_>,
+        slots: Option<&Slots>,
+        work: impl FnOnce(&BindContext<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let session = &names.settings;
+        let setting = |name: &str| names.setting(name);
         let run = |query: Query| {
+            names.asked.store(true, Ordering::Relaxed);
             let (_, batches) = self.batches(query)?;
             let rows = batches.iter().flat_map(|batch| (0..batch.len()).map(move |row| (batch, row)));
             let values =
@@ -253,6 +276,7 @@ impl Run<'_> {
             default_order: session.default_order,
             setting: &setting,
             run: Some(&run),
+            slots,
         })
     }
 
@@ -474,6 +498,17 @@ impl Run<'_> {
         Ok(first)
     }
 
+    /// The answer of a kept plan.
+    pub(crate) fn kept_rows(
+        &self,
+        names: &Arc<[String]>,
+        types: &Arc<[LogicalType]>,
+        rows: Batch,
+    ) -> QueryResult {
+        let workers = (Arc::clone(self.database.pool()), self.database.settings().threads());
+        QueryResult::of_batch(Arc::clone(names), Arc::clone(types), rows, workers)
+    }
+
     /// Runs a query, whose rows are in memory then.
     pub(crate) fn query(&self, query: Query) -> Result<QueryResult> {
         let (query, batches) = self.batches(query)?;
@@ -673,6 +708,31 @@ fn changes_database(kind: &ast::StatementKind) -> bool {
             | Kind::Show { .. }
             | Kind::Describe(_)
     )
+}
+
+/// Whether names, settings or variables of the session may mean something else afterwards.
+fn changes_names(kind: &ast::StatementKind) -> bool {
+    use ast::StatementKind as Kind;
+    match kind {
+        Kind::Query(_)
+        | Kind::Insert(_)
+        | Kind::Update(_)
+        | Kind::Delete(_)
+        | Kind::Merge(_)
+        | Kind::With { .. }
+        | Kind::ChangingWith(_)
+        | Kind::Truncate { .. }
+        | Kind::Copy(_)
+        | Kind::Explain { .. }
+        | Kind::Begin(_)
+        | Kind::Commit
+        | Kind::Rollback
+        | Kind::Savepoint(_)
+        | Kind::RollbackTo(_)
+        | Kind::Release(_) => false,
+        Kind::Object(object) => !matches!(**object, ast::ObjectStatement::Execute { .. }),
+        _ => true,
+    }
 }
 
 impl QueryResult {

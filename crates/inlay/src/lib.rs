@@ -16,6 +16,7 @@
 //! - `names`, `transactions`: what a statement sees. `execute`, `profile`, `change`, `define`, `maintain`, `load`, `procedure`: one
 //!   statement carried out; `reads`: what commit checks.
 //! - `statements`: what a text says, without carrying it out.
+//! - `kept`: plans of statements that are repeated.
 //! - [`result`], [`columns`], `table_rows`, `rest`, `delivery`: what comes back, batch by batch or as whole columns, copied, mapped or
 //!   computed when it is asked for.
 
@@ -26,6 +27,7 @@ pub mod database;
 mod define;
 mod delivery;
 mod execute;
+mod kept;
 mod load;
 mod maintain;
 mod names;
@@ -41,7 +43,9 @@ mod system;
 mod table_rows;
 mod transactions;
 
-pub use connection::{Connection, Described, Host, HostScope, HostTable, Parameters, interrupt_of};
+pub use connection::{
+    Connection, Described, Host, HostScope, HostTable, Parameters, PreparedStatement, interrupt_of,
+};
 pub use database::Database;
 pub use define::{Dump, DumpTable};
 pub use delivery::Delivery;

@@ -33,6 +33,8 @@ pub(crate) struct Names<'a> {
     pub settings: SessionSettings,
     /// Whether a view is bound for its columns: then those of views are not asked for.
     pub binds_view: AtomicBool,
+    /// Whether the value of a setting or variable was asked for.
+    pub asked: AtomicBool,
     /// The first thing that went wrong while looking: reading a damaged file, for one.
     pub failure: Mutex<Option<Error>>,
 }
@@ -70,6 +72,7 @@ impl Names<'_> {
 
     /// The value of a setting.
     pub fn setting(&self, name: &str) -> Option<Value> {
+        self.asked.store(true, Ordering::Relaxed);
         setting(self.database, self.transactions, &self.settings, name)
     }
 
@@ -93,6 +96,7 @@ impl Names<'_> {
             default_order: Default::default(),
             setting: &setting,
             run: None,
+            slots: None,
         };
         let columns = binder::view_columns(&context, database, key).unwrap_or_default();
         self.binds_view.store(false, Ordering::Relaxed);
@@ -148,6 +152,7 @@ impl Databases for Names<'_> {
     }
 
     fn variable(&self, name: &str) -> Option<Value> {
+        self.asked.store(true, Ordering::Relaxed);
         self.variables.get(&name.to_lowercase()).cloned()
     }
 

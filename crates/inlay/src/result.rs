@@ -84,6 +84,28 @@ impl QueryResult {
         }
     }
 
+    /// The rows of one batch.
+    pub(crate) fn of_batch(
+        names: Arc<[String]>,
+        types: Arc<[LogicalType]>,
+        batch: Batch,
+        workers: (Arc<WorkerPool>, usize),
+    ) -> Self {
+        let len = batch.len();
+        let (batches, starts): (Vec<Batch>, Arc<[usize]>) =
+            if len == 0 { (Vec::new(), Arc::from([0])) } else { (vec![batch], Arc::from([0, len])) };
+        Self {
+            names,
+            types,
+            rows: 0..len,
+            source: Source::Batches(Arc::new(batches)),
+            starts,
+            kind: ResultKind::Rows,
+            workers: Some(workers),
+            interrupt: Interrupt::new(),
+        }
+    }
+
     /// Some rows of a table as they are.
     pub(crate) fn of_table(
         names: Vec<String>,

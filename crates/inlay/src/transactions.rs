@@ -106,6 +106,11 @@ impl Transactions {
         }
     }
 
+    /// Whether the session has temporary objects.
+    pub fn has_temporary(&self) -> bool {
+        self.session.lock().temporary.is_some()
+    }
+
     /// The transaction on a database.
     pub fn of(&self, database: &Database, name: &str) -> Result<Arc<Transaction>> {
         let mut begun = self.begun.lock();

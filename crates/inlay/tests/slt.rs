@@ -78,6 +78,11 @@ const CONFIGURATIONS: &[Configuration] = &[
         ],
     },
     Configuration {
+        name: "kept plans",
+        settings: &["SET plan_cache = 'eager'"],
+        exceptions: &[("settings/settings.slt", "shows and resets the setting")],
+    },
+    Configuration {
         name: "little memory",
         settings: &["SET memory_limit = '24MB'"],
         exceptions: &[

@@ -49,7 +49,7 @@ from inlay._functions import (
     star,
     when,
 )
-from inlay._inlay import Appender, Connection, __version__, _checkpoint_all, connect
+from inlay._inlay import Appender, Connection, PreparedStatement, __version__, _checkpoint_all, connect
 from inlay._kinds import (
     CSVLineTerminator,
     ExpectedResultType,
@@ -246,6 +246,7 @@ load_extension = _of_default("load_extension")
 map_type = _of_default("map_type")
 pl = _of_default("pl")
 query_appender = _of_default("query_appender")
+prepare = _of_default("prepare")
 query_progress = _of_default("query_progress")
 read_csv = from_csv_auto = _of_default("read_csv")
 read_json = _of_default("read_json")
@@ -420,6 +421,7 @@ __all__ = [
     "OutOfRangeException",
     "ParserException",
     "PermissionException",
+    "PreparedStatement",
     "ProgrammingError",
     "PythonExceptionHandling",
     "Relation",
@@ -530,6 +532,7 @@ __all__ = [
     "order",
     "paramstyle",
     "pl",
+    "prepare",
     "project",
     "query",
     "query_appender",

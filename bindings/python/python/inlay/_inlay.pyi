@@ -133,6 +133,14 @@ class Connection(_Fetch):
             With the SQLSTATE in ``sqlstate``.
         """
 
+    def prepare(self, query: str | Statement) -> PreparedStatement:
+        """
+        Read one statement that is going to be repeated, and keep how it is carried out.
+
+        Names are looked up when it runs, so that it follows changes of tables and settings. `execute` keeps the last
+        statements as well; a prepared one is not displaced by others.
+        """
+
     def executemany(self, query: str | Statement, parameters: Iterable[Parameters]) -> Connection:
         """Run one statement once per set of parameters, all or nothing."""
 
@@ -558,6 +566,36 @@ class Table:
 @final
 class ColumnMemory:
     """Memory of a column below a NumPy array."""
+
+@final
+class PreparedStatement:
+    """
+    What `Connection.prepare` gives: a statement that is read once and run many times.
+
+    Examples
+    --------
+    >>> statement = inlay.connect().prepare("SELECT ? + 2")
+    >>> statement.execute([40]).fetchone(), statement.execute([1]).fetchone()
+    ((42,), (3,))
+    """
+
+    def execute(self, parameters: Parameters = None) -> Connection:
+        """Run it with these parameters, as `Connection.execute` does."""
+
+    def executemany(self, parameters: Iterable[Parameters]) -> Connection:
+        """Run it once for each set of parameters, all or none, as `Connection.executemany` does."""
+
+    @property
+    def query(self) -> str:
+        """Its text."""
+
+    @property
+    def parameter_count(self) -> int:
+        """How many values it takes."""
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """Names of the parameters that have one, without the dollar."""
 
 class Transaction:
     """What `Connection.transaction` gives, to be used in `with`."""

@@ -231,6 +231,9 @@ impl Binder<'_> {
 
     /// A value on its way into a column: any conversion that CAST knows.
     pub(super) fn assigned(&self, value: Expr, ty: LogicalType, pos: Pos) -> Result<Expr> {
+        if let Some(slot) = self.assigned_slot(&value, &ty)? {
+            return Ok(slot);
+        }
         if matches!(value, Expr::Literal { .. }) {
             self.cast_to(value, ty, pos)
         } else {

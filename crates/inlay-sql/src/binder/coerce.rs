@@ -162,6 +162,11 @@ impl Binder<'_> {
 
     /// `expr` as a value of `ty`. A literal is converted now, so that a mistake is found with its place.
     pub(super) fn cast_to(&self, expr: Expr, ty: LogicalType, pos: Pos) -> Result<Expr> {
+        if expr.ty() != ty
+            && let Some(slot) = self.adapted_slot(&expr, &ty)?
+        {
+            return Ok(slot);
+        }
         match expr {
             _ if expr.ty() == ty => Ok(expr),
             // Whatever is of NULL's type has no other value; but error() must be called to fail.
@@ -222,8 +227,15 @@ impl Binder<'_> {
     /// A comparison, both sides brought to one type.
     pub(super) fn comparison(&self, op: CompareOp, left: Expr, right: Expr, pos: Pos) -> Result<Expr> {
         let (left, right) = self.collated_pair(left, right, pos)?;
-        let Some(ty) = comparison_type(&left, &right).map(|ty| self.unless_text(ty, op, &left, &right))
-        else {
+        let found = match (self.sample(&left), self.sample(&right)) {
+            (None, None) => comparison_type(&left, &right),
+            (left_sample, right_sample) => {
+                let literal =
+                    |sample: Option<Value>, own: &Expr| sample.map_or_else(|| own.clone(), Expr::literal);
+                comparison_type(&literal(left_sample, &left), &literal(right_sample, &right))
+            }
+        };
+        let Some(ty) = found.map(|ty| self.unless_text(ty, op, &left, &right)) else {
             let (left, right) = (left.ty(), right.ty());
             let message =
                 format!("cannot compare {left} {} {right}: convert one side with CAST", op.symbol());

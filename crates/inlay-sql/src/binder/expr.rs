@@ -205,18 +205,19 @@ impl Binder<'_> {
     }
 
     fn parameter(&self, parameter: &ast::Parameter, pos: Pos) -> Result<Expr> {
-        let (value, name) = match parameter {
+        let (positional, named) = (self.context.parameters, self.context.named_parameters);
+        let (found, name) = match parameter {
             ast::Parameter::Position(number) => {
-                let value = number.checked_sub(1).and_then(|index| self.context.parameters.get(index));
-                (value, number.to_string())
+                let index = number.checked_sub(1);
+                (index.and_then(|index| Some((index, positional.get(index)?))), number.to_string())
             }
             ast::Parameter::Name(name) => {
-                let found = self.context.named_parameters.iter().find(|(given, _)| given == name);
-                (found.map(|(_, value)| value), name.clone())
+                let index = named.iter().position(|(given, _)| given == name);
+                (index.map(|index| (positional.len() + index, &named[index].1)), name.clone())
             }
         };
-        match value {
-            Some(value) => Ok(Expr::literal(value.clone())),
+        match found {
+            Some((number, value)) => self.slot_or_literal(number, value),
             None => Err(self
                 .at(Error::invalid_argument(format!("no value was given for the parameter ${name}")), pos)),
         }

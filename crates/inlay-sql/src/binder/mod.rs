@@ -52,6 +52,7 @@ mod scope;
 mod select;
 mod sequence;
 mod session;
+mod slots;
 mod special;
 mod spelled;
 mod statement;
@@ -69,6 +70,7 @@ pub use databases::Databases;
 pub use define::key_name;
 pub use objects::{enum_labels, enum_text};
 pub use row::{bind_checks, bind_default, bind_generated, bind_row_expressions};
+pub use slots::{Slot, Slots};
 use std::collections::HashMap;
 
 use crate::parser::ast::{self, Pos};
@@ -138,6 +140,8 @@ pub struct BindContext<'a> {
     pub setting: &'a dyn Fn(&str) -> Option<Value>,
     /// Runs a query that the meaning of the statement depends on, such as for the columns of a PIVOT.
     pub run: Option<RunQuery<'a>>,
+    /// Parameters are bound as slots of these, and not as the literals that their values are.
+    pub slots: Option<&'a Slots>,
 }
 
 /// Binds a statement.
@@ -203,6 +207,8 @@ struct Binder<'a> {
     /// The next SELECT or VALUES is a side of a set operation: a bare NULL stays without a type.
     /// Sources bound ahead, until they are read.
     prepared: Vec<Option<pivot::Prepared>>,
+    /// How many scopes of rows, whose columns are positions, the binder is in.
+    row_scopes: usize,
 }
 
 /// A plan that several shared scans may read.
@@ -257,6 +263,7 @@ impl<'a> Binder<'a> {
             stored_in: None,
             merge_action: None,
             prepared: Vec::new(),
+            row_scopes: 0,
         }
     }
 }

@@ -133,7 +133,9 @@ impl Binder<'_> {
             scope.relations.push(Relation { name: rows.name.to_string(), columns, row_id: None });
         }
         self.scopes.push(scope);
+        self.row_scopes += 1;
         let result = inner(self, &Positions::new(ids.into_iter()));
+        self.row_scopes -= 1;
         let pending = self.scopes.pop().map(|scope| scope.pending).unwrap_or_default();
         self.scopes = outer;
         let value = result?;

@@ -123,6 +123,7 @@ fn with_context<T>(attached: &Attached, inner: impl FnOnce(&BindContext<'_>) -> 
         default_order: Default::default(),
         setting: &|_| None,
         run: None,
+        slots: None,
     })
 }
 

@@ -46,6 +46,7 @@ fn bound_with(sql: &str, parameters: &[Value]) -> Result<Statement> {
         default_order: Default::default(),
         setting: &|name| (name == "threads").then_some(Value::BigInt(2)),
         run: None,
+        slots: None,
     };
     bind(&parse_statement(sql)?, &context)
 }
@@ -501,6 +502,7 @@ fn the_workloads_bind() {
         default_order: Default::default(),
         setting: &|_| None,
         run: None,
+        slots: None,
     };
     for statement in crate::parser::parse_statements(WORKLOAD_TABLES).unwrap() {
         let Statement::CreateTable(create) = bind(&statement, &context).unwrap() else { panic!() };

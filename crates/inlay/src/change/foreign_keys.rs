@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A foreign key, from the side of the table that it refers to.
 #[derive(Clone, Debug)]
-pub(super) struct Reference {
+pub(crate) struct Reference {
     /// The table referred to.
     pub parent: ObjectId,
     /// Its columns, in the order of the foreign key's.
@@ -35,8 +35,8 @@ pub(super) struct LostKeys {
 
 impl RowWriter<'_> {
     /// Foreign keys that refer to a table.
-    pub(super) fn references_to(&self, parent: &Table) -> Result<Vec<Reference>> {
-        if parent.schema().all_keys().is_empty() {
+    pub(crate) fn references_to(&self, parent: &Table) -> Result<Vec<Reference>> {
+        if self.unreferenced == Some(parent.id()) || parent.schema().all_keys().is_empty() {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();

@@ -9,7 +9,7 @@ use inlay_types::{Batch, Result};
 
 impl Run<'_> {
     /// RETURNING over rows whose column `i` is number `numbers[i]`.
-    pub(super) fn returned(
+    pub(crate) fn returned(
         &self,
         returning: Returning,
         numbers: impl IntoIterator<Item = usize>,

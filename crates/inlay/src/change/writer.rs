@@ -26,6 +26,8 @@ pub(crate) struct RowWriter<'r> {
     pub(super) written: Vec<Written>,
     /// Tables with keys that are checked when all is done, and how many changes there were before.
     pub(super) keyed: Vec<(ObjectId, usize)>,
+    /// A table that no foreign key refers to.
+    pub(super) unreferenced: Option<ObjectId>,
 }
 
 /// Rows that were written.
@@ -55,7 +57,13 @@ impl<'r> RowWriter<'r> {
             restricted: Vec::new(),
             written: Vec::new(),
             keyed: Vec::new(),
+            unreferenced: None,
         })
+    }
+
+    /// The same, where it is known that no foreign key refers to a table.
+    pub fn without_references_to(self, table: ObjectId) -> Self {
+        Self { unreferenced: Some(table), ..self }
     }
 
     /// Appends rows.

@@ -25,17 +25,21 @@ impl Connection {
     ) -> Result<Described> {
         self.guarded(
             |session, interrupt| {
-                let statements = session.parse(sql)?;
-                let Some((last, first)) = statements.split_last() else {
+                let text = session.texts.get(sql)?;
+                let Some((last, first)) = text.statements.split_last() else {
                     return Ok(Described { sql: String::new(), columns: None });
                 };
                 let host = host.map(|host| &**host);
                 for statement in first {
                     let parameters = &Parameters::default();
-                    self.run(session, statement, Given { parameters, host, interrupt, streaming: None })?;
+                    self.run(
+                        session,
+                        statement,
+                        Given { parameters, host, interrupt, streaming: None, text: None },
+                    )?;
                 }
                 check_parameter_count(last, parameters)?;
-                let given = Given { parameters, host, interrupt, streaming: None };
+                let given = Given { parameters, host, interrupt, streaming: None, text: None };
                 let columns = execute::described(&self.database()?, session, last, given)?;
                 Ok(Described { sql: last.text().trim().to_string(), columns })
             },

@@ -208,7 +208,7 @@ impl Run<'_> {
         let run = Run {
             database: self.database,
             session: &mut *self.session,
-            given: Given { parameters: &parameters, ..self.given },
+            given: Given { parameters: &parameters, text: None, ..self.given },
             transactions: Arc::clone(&self.transactions),
             notes_reads: self.notes_reads,
         };

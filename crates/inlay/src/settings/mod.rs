@@ -8,6 +8,7 @@
 mod foreign;
 mod values;
 
+use crate::kept::PlanCache;
 use inlay_catalog::near_names;
 use inlay_exec::TempSpace;
 use inlay_formats::files::Files;
@@ -95,6 +96,10 @@ const OWN: &[Setting] = &[
     ),
     of_session("enable_optimizer", "whether plans are optimised; answers are the same without"),
     of_session("disabled_optimizers", "'all' is enable_optimizer = false; '' is everything at work"),
+    of_session(
+        "plan_cache",
+        "whether plans of repeated statements are kept: on, off, or eager (from the first time on, for tests)",
+    ),
     of_session("debug_batch_rows", "rows that a source hands on at a time, 1 to 2048; fewer are for tests"),
     of_session("enable_profiling", "whether queries are measured, for the host to ask what each step took"),
     of_session("integer_division", "whether / of two integers drops the fraction"),
@@ -216,6 +221,8 @@ pub struct SessionSettings {
     pub optimizer_off: bool,
     /// Rows that a source hands on at a time; 0 is the most.
     pub batch_rows: usize,
+    /// Whether plans of statements are kept.
+    pub plan_cache: PlanCache,
     /// Where the session's clocks are, if it said so.
     pub zone: Option<Arc<Zone>>,
 }
@@ -329,6 +336,7 @@ pub fn set(
                 }
             };
         }
+        "plan_cache" => session.plan_cache = value.map_or(Ok(PlanCache::On), plan_cache_of)?,
         "default_order" => session.default_order.descending = value.map_or(Ok(false), direction_of)?,
         "default_null_order" => {
             session.default_order.nulls = value.map_or(Ok(NullOrder::Last), null_order_of)?;
@@ -379,6 +387,14 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         "disabled_optimizers" => Value::Varchar(if session.optimizer_off { "all" } else { "" }.to_string()),
         "debug_batch_rows" => Value::BigInt(session.batch_rows() as i64),
         "enable_profiling" => Value::Boolean(session.profiles),
+        "plan_cache" => {
+            let word = match session.plan_cache {
+                PlanCache::On => "on",
+                PlanCache::Off => "off",
+                PlanCache::Eager => "eager",
+            };
+            Value::Varchar(word.to_string())
+        }
         "integer_division" => Value::Boolean(session.integer_division),
         "timezone" => Value::Varchar(session.time_zone().name().to_string()),
         "default_null_order" => Value::Varchar(null_order_text(session.default_order.nulls).to_string()),

@@ -1,6 +1,7 @@
 //! Values of settings: read from what SET was given, with errors that say what is expected.
 
 use super::{THREADS_MAX, machine_memory};
+use crate::kept::PlanCache;
 use inlay_sql::binder::NullOrder;
 use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, Result, Value};
@@ -55,6 +56,15 @@ pub(super) fn null_order_of(value: &Value) -> Result<NullOrder> {
             "default_null_order = {value}: expected nulls_first, nulls_last, nulls_first_on_asc_last_on_desc or \
              nulls_last_on_asc_first_on_desc"
         ))),
+    }
+}
+
+pub(super) fn plan_cache_of(value: &Value) -> Result<PlanCache> {
+    match value.to_string().to_lowercase().as_str() {
+        "on" | "true" | "1" => Ok(PlanCache::On),
+        "off" | "false" | "0" => Ok(PlanCache::Off),
+        "eager" => Ok(PlanCache::Eager),
+        _ => Err(Error::invalid_argument(format!("plan_cache = {value}: expected on, off or eager"))),
     }
 }
 

@@ -22,6 +22,7 @@ fn bound(catalog: &Catalog, sql: &str) -> Result<Query> {
         default_order: Default::default(),
         setting: &|_| None,
         run: None,
+        slots: None,
     };
     match bind(&parse_statement(sql)?, &context)? {
         Statement::Query(query) => Ok(query),

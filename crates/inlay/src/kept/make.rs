@@ -1,0 +1,268 @@
+//! Makes a point of a statement: bound with slots and with values, taken apart, compiled.
+
+use super::access::{Access, Operand};
+use super::point::{Action, Output, Point};
+use super::shape::{Shape, collect_slots, is_lasting};
+use crate::change::checks::Checks;
+use crate::change::writer::RowWriter;
+use crate::execute::{Run, output_types};
+use crate::transactions::TEMPORARY;
+use inlay_exec::expression::{Filter, Layout, Program};
+use inlay_sql::binder::{Slot, Slots};
+use inlay_sql::parser::ast::{self, StatementKind as Kind};
+use inlay_sql::plan::statement::{BoundCheck, Returning};
+use inlay_sql::plan::{ColumnId, Expr, Statement};
+use inlay_storage::store::Object;
+use inlay_types::{LogicalType, Result};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Most items behind IN that are compared one by one.
+const LISTED_MAX: usize = 16;
+
+/// Whether a look at the written statement does not rule it out.
+pub(super) fn may_be_point(kind: &Kind) -> bool {
+    let is_empty = |order: &ast::OrderBy| matches!(order, ast::OrderBy::Items(items) if items.is_empty());
+    match kind {
+        Kind::Query(query) => {
+            let ast::QueryBody::Select(select) = &query.body else { return false };
+            query.limit.is_none()
+                && query.offset.is_none()
+                && is_empty(&query.order_by)
+                && select.from.len() == 1
+                && select.filter.is_some()
+                && select.distinct == ast::Distinct::No
+                && select.having.is_none()
+                && select.qualify.is_none()
+                && select.sample.is_none()
+        }
+        Kind::Insert(insert) => {
+            insert.on_conflict.is_none()
+                && insert.source.as_ref().is_some_and(
+                    |query| matches!(&query.body, ast::QueryBody::Values { rows, .. } if rows.len() == 1),
+                )
+        }
+        Kind::Update(update) => update.from.is_empty() && update.filter.is_some(),
+        Kind::Delete(delete) => delete.using.is_empty() && delete.filter.is_some(),
+        _ => false,
+    }
+}
+
+/// The expressions of a point, and where the columns they read are in its batches.
+struct Compiler<'a> {
+    shape: &'a Shape,
+    slots: &'a [Slot],
+    access: Option<Access>,
+    /// The predicates that the access leaves.
+    left: Vec<Expr>,
+    /// Numbers of the slots; first the `read_count` that `left` and computed outputs read.
+    used: Vec<usize>,
+    read_count: usize,
+    /// Ids of the columns of the batches: of the table, the row id, the slots.
+    layout: Vec<ColumnId>,
+}
+
+impl Run<'_> {
+    /// The point that a statement is, and the database that it is about.
+    pub(super) fn make_point(&self, statement: &ast::Statement) -> Option<(String, Point)> {
+        let bound = self.bind_lasting(statement, None)?;
+        let shape = Shape::of(&bound)?;
+        let slots = Slots::default();
+        let template = self.bind_lasting(statement, Some(&slots))?;
+        let slots = slots.into_slots();
+        let general = Shape::of(&template)?;
+        if !general.is_filled(&slots, &shape) || !general.exprs().all(is_lasting) {
+            return None;
+        }
+        let database = self.database_of(&template, &general)?;
+        let is_referred_to = self.is_referred_to(&template)?;
+        let point = Compiler::new(&general, &slots)?.point(template, is_referred_to)?;
+        Some((database, point))
+    }
+
+    /// Binds, unless the statement asks for something that may be another thing the next time.
+    fn bind_lasting(&self, statement: &ast::Statement, slots: Option<&Slots>) -> Option<Statement> {
+        let names = self.names(&[]);
+        let bound =
+            self.with_slots(&names, slots, |context| inlay_sql::binder::bind(statement, context)).ok()?;
+        let asked = names.asked.load(Ordering::Relaxed) || names.failure.into_inner().is_some();
+        (!asked).then_some(bound)
+    }
+
+    /// The database of the statement's table, if names without one are looked up there.
+    fn database_of(&self, statement: &Statement, shape: &Shape) -> Option<String> {
+        let table = match (&shape.scan, statement.target()) {
+            (Some(scan), _) => &scan.table.table,
+            (None, target) => &target?.1.table,
+        };
+        let owns = |database: &String| {
+            let state = self.transactions.of(self.database, database).ok()?.state();
+            let Some(Object::Table(slot)) = state.object(table.id()) else { return None };
+            slot.table().ok().filter(|own| Arc::ptr_eq(own, table)).map(|_| ())
+        };
+        let temporary = super::temporary_mark(self).map(|_| TEMPORARY.to_string());
+        let current = self.transactions.current(self.database);
+        [Some(current), temporary].into_iter().flatten().find(|database| owns(database).is_some())
+    }
+}
+
+impl Run<'_> {
+    /// Whether foreign keys refer to the table that a statement changes.
+    fn is_referred_to(&self, statement: &Statement) -> Option<bool> {
+        let Some((database, table)) = statement.target() else { return Some(false) };
+        let writer = RowWriter::new(self, database).ok()?;
+        writer.references_to(&table.table).ok().map(|references| !references.is_empty())
+    }
+}
+
+impl<'a> Compiler<'a> {
+    fn new(shape: &'a Shape, slots: &'a [Slot]) -> Option<Self> {
+        let access = match &shape.scan {
+            Some(scan) => Some(Access::of(scan, &shape.predicates)?),
+            None => None,
+        };
+        let verified = access.as_ref().map_or(&[][..], |access| &access.verified);
+        let is_left = |(number, _): &(usize, &Expr)| !verified.contains(number);
+        let left: Vec<Expr> = shape
+            .predicates
+            .iter()
+            .enumerate()
+            .filter(is_left)
+            .map(|(_, predicate)| predicate.clone())
+            .collect();
+        let computed = shape.outputs.iter().filter(|output| Slots::number(output).is_none());
+        let read = slots_of(left.iter().chain(computed));
+        let mut used = read.clone();
+        used.extend(slots_of(shape.exprs()).into_iter().filter(|number| !read.contains(number)));
+        // Lists are compared value by value but where they are looked up.
+        if left.iter().any(has_long_list) {
+            return None;
+        }
+        let mut layout: Vec<ColumnId> = Vec::new();
+        if let Some(scan) = &shape.scan {
+            let is_read = |id: ColumnId| shape.exprs().any(|expr| reads(expr, id));
+            layout.extend(scan.columns.iter().map(|column| column.id).filter(|id| is_read(*id)));
+            // The rows that a condition on row ids meets cannot be told by their values.
+            let by_id = |id: ColumnId| shape.predicates.iter().any(|predicate| reads(predicate, id));
+            if scan.row_id.is_some_and(by_id) {
+                return None;
+            }
+            layout.extend(scan.row_id.filter(|id| is_read(*id)));
+        }
+        layout.extend(used.iter().map(|number| Slots::column(*number)));
+        Some(Self { shape, slots, access, left, read_count: read.len(), used, layout })
+    }
+
+    fn point(self, statement: Statement, is_referred_to: bool) -> Option<Point> {
+        let layout = Layout(self.layout.clone());
+        let rest: Vec<Expr> = self.left.iter().map(plain).collect();
+        let all: Vec<Expr> = self.shape.predicates.iter().map(plain).collect();
+        let (mut outputs, mut computed) = (Vec::new(), Vec::new());
+        for output in &self.shape.outputs {
+            outputs.push(self.output(output, &mut computed));
+        }
+        let program = Program::compile_many(&computed, &layout).ok()?.over_rows();
+        let scan = self.shape.scan.as_ref();
+        let positions = |id: &ColumnId| scan?.columns.iter().find(|column| column.id == *id).map(|c| c.index);
+        let columns: Vec<usize> = self.layout.iter().filter_map(positions).collect();
+        let has_row_id = scan.and_then(|scan| scan.row_id).is_some_and(|id| self.layout.contains(&id));
+        let table = match (scan, statement.target()) {
+            (Some(scan), _) => &scan.table.table,
+            (None, Some((_, table))) => &table.table,
+            (None, None) => return None,
+        };
+        Some(Point {
+            table: table.id(),
+            types: columns.iter().map(|column| table.schema().columns[*column].ty.clone()).collect(),
+            columns,
+            has_row_id,
+            is_referred_to,
+            slots: self.slots.to_vec(),
+            used: self.used,
+            read_count: self.read_count,
+            all: Filter::compile(&all, &layout).ok()?,
+            rest: Filter::compile(&rest, &layout).ok()?,
+            access: self.access,
+            outputs,
+            program: (!computed.is_empty()).then_some(program),
+            action: action(statement).ok()??,
+        })
+    }
+
+    /// How an expression gets its value; what needs a program is put to `computed`.
+    fn output(&self, expr: &Expr, computed: &mut Vec<Expr>) -> Output {
+        if let Some(number) = Slots::number(expr) {
+            return Output::Operand(Operand::Slot(number), expr.ty());
+        }
+        match expr {
+            Expr::Literal { value, ty } => Output::Operand(Operand::Constant(value.clone()), ty.clone()),
+            Expr::Column { id, .. } if self.layout.contains(id) => {
+                Output::Column(self.layout.iter().position(|known| known == id).unwrap_or(0))
+            }
+            _ => {
+                computed.push(plain(expr));
+                Output::Computed(computed.len() - 1)
+            }
+        }
+    }
+}
+
+/// What is done with the rows, if that can be done here.
+fn action(statement: Statement) -> Result<Option<Action>> {
+    let are_kept = |checks: &[BoundCheck], returning: &Option<Returning>| {
+        let returned = returning.iter().flat_map(|returning| returning.items.iter().map(|(_, expr)| expr));
+        checks.iter().map(|check| &check.condition).chain(returned).all(is_lasting)
+    };
+    Ok(match statement {
+        Statement::Query(query) => {
+            let types: Vec<LogicalType> = output_types(&query);
+            let names: Vec<String> = query.output.into_iter().map(|(_, name)| name).collect();
+            Some(Action::Select { names: names.into(), types: types.into() })
+        }
+        Statement::Insert(insert) if are_kept(&insert.checks, &insert.returning) => {
+            let checks = Checks::of_rows(&insert.checks, insert.table.table.schema())?;
+            Some(Action::Insert { checks, returning: insert.returning })
+        }
+        Statement::Update(update) if are_kept(&update.checks, &update.returning) => {
+            let numbers: Vec<usize> = update.set.iter().chain(&update.kept).copied().collect();
+            let checks = Checks::new(&update.checks, update.table.table.schema(), &numbers)?;
+            Some(Action::Update { set: update.set, numbers, checks, returning: update.returning })
+        }
+        Statement::Delete(delete) if are_kept(&[], &delete.returning) => {
+            Some(Action::Delete { kept: delete.kept, returning: delete.returning })
+        }
+        _ => None,
+    })
+}
+
+/// Numbers of the slots of expressions, ascending.
+fn slots_of<'e>(exprs: impl Iterator<Item = &'e Expr>) -> Vec<usize> {
+    let mut found = Vec::new();
+    exprs.for_each(|expr| collect_slots(expr, &mut found));
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Whether many values that are not known yet are compared with.
+fn has_long_list(expr: &Expr) -> bool {
+    matches!(expr, Expr::InList { list, .. } if list.len() > LISTED_MAX)
+        || expr.children().into_iter().any(has_long_list)
+}
+
+fn reads(expr: &Expr, column: ColumnId) -> bool {
+    match expr {
+        Expr::Column { id, .. } => *id == column,
+        other => other.children().into_iter().any(|child| reads(child, column)),
+    }
+}
+
+/// An expression whose slots are the columns that stand for them.
+fn plain(expr: &Expr) -> Expr {
+    if let Some(number) = Slots::number(expr) {
+        return Expr::Column { id: Slots::column(number), ty: expr.ty() };
+    }
+    let mut copy = expr.clone();
+    copy.children_mut().into_iter().for_each(|child| *child = plain(child));
+    copy
+}

@@ -1,0 +1,280 @@
+//! A kept plan at work: finds rows by an index, looks at them, and does with them what the statement says.
+
+use super::access::{Access, Operand};
+use super::values_of;
+use crate::change::checks::Checks;
+use crate::change::writer::RowWriter;
+use crate::execute::Run;
+use crate::result::QueryResult;
+use inlay_exec::expression::{Filter, Program};
+use inlay_sql::binder::Slot;
+use inlay_sql::plan::statement::Returning;
+use inlay_storage::Table;
+use inlay_storage::store::{Object, ObjectId, RowPredicate, State};
+use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Value, Vector};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// See the module documentation. The batches that filters and the program read have the columns of the table, row ids if
+/// they are read, and the values of the slots.
+pub(super) struct Point {
+    pub table: ObjectId,
+    /// How rows are found; without it the row is written in the statement.
+    pub access: Option<Access>,
+    /// Positions in the table of the columns that are read, and their types.
+    pub columns: Vec<usize>,
+    pub types: Vec<LogicalType>,
+    pub has_row_id: bool,
+    /// Whether foreign keys refer to the table.
+    pub is_referred_to: bool,
+    pub slots: Vec<Slot>,
+    /// Numbers of those that have values; first the `read_count` that `rest` or the program read.
+    pub used: Vec<usize>,
+    pub read_count: usize,
+    /// All conditions, and those that the access leaves.
+    pub all: Filter,
+    pub rest: Filter,
+    pub outputs: Vec<Output>,
+    /// Makes what is neither a column nor a value.
+    pub program: Option<Program>,
+    pub action: Action,
+}
+
+/// Where the value of an output is.
+pub(super) enum Output {
+    /// In the batch.
+    Column(usize),
+    /// The same for all rows.
+    Operand(Operand, LogicalType),
+    /// Among the results of the program.
+    Computed(usize),
+}
+
+/// What is done with the rows; see [`inlay_sql::plan::statement`].
+pub(super) enum Action {
+    Select { names: Arc<[String]>, types: Arc<[LogicalType]> },
+    Insert { checks: Checks, returning: Option<Returning> },
+    Update { set: Vec<usize>, numbers: Vec<usize>, checks: Checks, returning: Option<Returning> },
+    Delete { kept: Vec<usize>, returning: Option<Returning> },
+}
+
+/// Values by the numbers of slots.
+type Values = Vec<Option<Value>>;
+
+/// Rows that were found: their ids, and the batch of what is read of them.
+struct Found {
+    ids: Vec<i64>,
+    batch: Batch,
+}
+
+/// The rows that a statement read, as a condition that commit checks.
+struct ReadRows {
+    point: Arc<Point>,
+    values: Values,
+}
+
+impl Point {
+    /// Carries out the statement; `None`, and nothing is done, if it has to be done in the general way.
+    pub fn run(
+        self: &Arc<Self>,
+        run: &Run<'_>,
+        database: &str,
+        state: &State,
+    ) -> Result<Option<QueryResult>> {
+        let Some(values) = self.values(run) else { return Ok(None) };
+        let answer = match &self.action {
+            Action::Select { names, types } => {
+                let Some(found) = self.found(run, database, state, &values) else { return Ok(None) };
+                // What fails is done again, and told of, in the general way.
+                let Ok(columns) = self.outputs(&found.batch, &values) else { return Ok(None) };
+                let len = found.ids.len();
+                run.kept_rows(names, types, Batch::new(columns, len))
+            }
+            Action::Insert { checks, returning } => {
+                let Ok(columns) = self.outputs(&self.batch(Vec::new(), &values, 1, self.read()), &values)
+                else {
+                    return Ok(None);
+                };
+                let row = Batch::new(columns, 1);
+                let mut writer = RowWriter::new(run, database)?;
+                checks.check_all(&row)?;
+                writer.insert(self.table, &row)?;
+                writer.finish()?;
+                match returning {
+                    Some(returning) => run.returned(returning.clone(), 0..row.columns().len(), &row)?,
+                    None => QueryResult::changed(1),
+                }
+            }
+            Action::Update { set, numbers, checks, returning } => {
+                let mut writer = self.writer(run, database)?;
+                let Some(found) = self.found(run, database, state, &values) else { return Ok(None) };
+                let Ok(mut columns) = self.outputs(&found.batch, &values) else { return Ok(None) };
+                columns.remove(0);
+                let rows = Batch::new(columns, found.ids.len());
+                checks.check_all(&rows)?;
+                let new = Batch::new(rows.columns()[..set.len()].to_vec(), rows.len());
+                let count = match rows.is_empty() {
+                    true => 0,
+                    false => writer.update(self.table, &found.ids, set, &new)?,
+                };
+                writer.finish()?;
+                match returning {
+                    Some(returning) => run.returned(returning.clone(), numbers.iter().copied(), &rows)?,
+                    None => QueryResult::changed(count),
+                }
+            }
+            Action::Delete { kept, returning } => {
+                let mut writer = self.writer(run, database)?;
+                let Some(found) = self.found(run, database, state, &values) else { return Ok(None) };
+                let Ok(mut columns) = self.outputs(&found.batch, &values) else { return Ok(None) };
+                columns.remove(0);
+                let rows = Batch::new(columns, found.ids.len());
+                let count = match rows.is_empty() {
+                    true => 0,
+                    false => writer.delete(self.table, &found.ids)?,
+                };
+                writer.finish()?;
+                match returning {
+                    Some(returning) => run.returned(returning.clone(), kept.iter().copied(), &rows)?,
+                    None => QueryResult::changed(count),
+                }
+            }
+        };
+        run.session.kept_runs.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(answer))
+    }
+
+    fn writer<'r>(&self, run: &'r Run<'r>, database: &str) -> Result<RowWriter<'r>> {
+        let writer = RowWriter::new(run, database)?;
+        Ok(if self.is_referred_to { writer } else { writer.without_references_to(self.table) })
+    }
+
+    /// The values of the slots; `None` if one means something else in its place than the first one did.
+    fn values(&self, run: &Run<'_>) -> Option<Values> {
+        let mut values = vec![None; self.slots.len()];
+        for &number in &self.used {
+            let slot = &self.slots[number];
+            let given = &run.given.parameters;
+            let value = match given.positional.get(slot.parameter) {
+                Some(value) => value,
+                None => values_of(given).nth(slot.parameter)?,
+            };
+            values[number] = Some(slot.fill(value)?);
+        }
+        Some(values)
+    }
+
+    /// The rows that satisfy the conditions; `None` if no index gives them, or something fails.
+    fn found(
+        self: &Arc<Self>,
+        run: &Run<'_>,
+        database: &str,
+        state: &State,
+        values: &Values,
+    ) -> Option<Found> {
+        let access = self.access.as_ref()?;
+        let Some(Object::Table(slot)) = state.object(self.table) else { return None };
+        let table = slot.table().ok()?;
+        let found = self.looked_up(access, &table, values).ok()??;
+        if run.notes_reads {
+            let read = ReadRows { point: Arc::clone(self), values: values.clone() };
+            run.transactions.of(run.database, database).ok()?.record_read(self.table, Some(Arc::new(read)));
+        }
+        Some(found)
+    }
+
+    fn looked_up(&self, access: &Access, table: &Table, values: &Values) -> Result<Option<Found>> {
+        let snapshot = table.snapshot();
+        let listed = |operands: &[Operand]| -> Vec<Value> {
+            operands.iter().map(|operand| operand.value(values).clone()).collect()
+        };
+        let by_key = match (&access.key, &access.keys) {
+            (Some((columns, key)), _) => table.find_by_columns(&snapshot, columns, &listed(key))?,
+            (None, Some((column, keys))) => {
+                let ty = table.schema().columns[*column].ty.clone();
+                let keys = Vector::from_sql_values(ty, &listed(keys))?;
+                table.find_by_keys(&snapshot, &[*column], &[keys])?
+            }
+            (None, None) => None,
+        };
+        let (ids, filter, slots) = match by_key {
+            Some(ids) if ids.len() > VECTOR_SIZE => return Ok(None),
+            Some(ids) => (ids, &self.rest, self.read()),
+            None => match table.few_candidates(&snapshot, &access.conditions(values), &[])? {
+                Some(ids) if ids.len() <= VECTOR_SIZE => (ids, &self.all, &self.used[..]),
+                _ => return Ok(None),
+            },
+        };
+        let mut columns = snapshot.fetch(&ids, &self.columns, &self.types)?;
+        if self.has_row_id {
+            columns.push(Vector::from_values(LogicalType::BigInt, &ids));
+        }
+        let batch = self.batch(columns, values, ids.len(), slots);
+        if filter.is_empty() || ids.is_empty() {
+            return Ok(Some(Found { ids, batch }));
+        }
+        let mut kept = Vec::new();
+        filter.select(&mut filter.state(), &batch, &mut kept)?;
+        if kept.len() == ids.len() {
+            return Ok(Some(Found { ids, batch }));
+        }
+        let ids = kept.iter().map(|row| ids[*row as usize]).collect();
+        Ok(Some(Found { ids, batch: batch.take(&kept) }))
+    }
+
+    /// Rows with the values of some slots behind their columns.
+    fn batch(&self, mut columns: Vec<Vector>, values: &Values, len: usize, slots: &[usize]) -> Batch {
+        for &number in slots {
+            let (slot, value) = (&self.slots[number], values[number].as_ref().unwrap_or(&Value::Null));
+            let constant = Vector::constant(slot.ty.clone(), value, len);
+            columns.push(constant.unwrap_or_else(|_| Vector::nulls(slot.ty.clone(), len)));
+        }
+        Batch::new(columns, len)
+    }
+
+    fn read(&self) -> &[usize] {
+        &self.used[..self.read_count]
+    }
+
+    fn outputs(&self, batch: &Batch, values: &Values) -> Result<Vec<Vector>> {
+        let computed = match &self.program {
+            Some(program) if batch.is_empty() => {
+                program.types().into_iter().map(|ty| Vector::nulls(ty, 0)).collect()
+            }
+            Some(program) => program.eval_all(&mut program.state(), batch)?,
+            None => Vec::new(),
+        };
+        let output = |output: &Output| match output {
+            Output::Column(position) => Ok(batch.column(*position).clone()),
+            Output::Operand(operand, ty) if batch.len() == 1 => {
+                Vector::from_sql_values(ty.clone(), std::slice::from_ref(operand.value(values)))
+            }
+            Output::Operand(operand, ty) => Vector::constant(ty.clone(), operand.value(values), batch.len()),
+            Output::Computed(position) => Ok(computed[*position].clone()),
+        };
+        self.outputs.iter().map(output).collect()
+    }
+}
+
+impl RowPredicate for ReadRows {
+    fn matches_any(&self, rows: &Batch) -> Result<bool> {
+        let point = &self.point;
+        let mut state = point.all.state();
+        let mut selected = Vec::new();
+        for start in (0..rows.len()).step_by(VECTOR_SIZE) {
+            let len = VECTOR_SIZE.min(rows.len() - start);
+            let mut columns: Vec<Vector> =
+                point.columns.iter().map(|&column| rows.column(column).slice(start, len)).collect();
+            if point.has_row_id {
+                columns.push(Vector::nulls(LogicalType::BigInt, len));
+            }
+            // A condition that fails on a row might have failed in the transaction, too.
+            let batch = point.batch(columns, &self.values, len, &point.used);
+            let outcome = point.all.select(&mut state, &batch, &mut selected);
+            if outcome.is_err() || !selected.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
