@@ -98,6 +98,11 @@ fn statements_about_few_rows_have_plans() {
     let cases: &[(&str, &[&[Value]])] = &[
         ("SELECT * FROM t WHERE id = ?", &[&point(1), &point(2), &point(200)]),
         ("SELECT id + 1, s || 'x' FROM t WHERE id = $1 AND a >= 0", &[&point(1), &point(2), &point(3)]),
+        ("SELECT 1, 'x' AS y", &[&[], &[], &[]]),
+        (
+            "SELECT ?, ? + 1.5::DOUBLE",
+            &[&[int(1), Value::Double(1.0)], &[int(7), Value::Double(2.0)], &[int(1), Value::Double(0.0)]],
+        ),
         ("SELECT a FROM t AS other WHERE 5 = other.id", &[&[], &[], &[]]),
         (
             "SELECT s FROM t WHERE d = ?",
@@ -138,6 +143,12 @@ fn other_statements_have_none() {
     connection.execute("SET VARIABLE v = 1").unwrap();
     connection.execute("CREATE SEQUENCE q").unwrap();
     for sql in [
+        "SELECT now()",
+        "SELECT random()",
+        "SELECT nextval('q')",
+        "SELECT getvariable('v')",
+        "SELECT current_query_id()",
+        "SELECT error('x') IS NULL WHERE false",
         "SELECT now() FROM t WHERE id = 1",
         "SELECT random() FROM t WHERE id = 1",
         "SELECT nextval('q') FROM t WHERE id = 1",

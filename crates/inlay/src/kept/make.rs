@@ -29,8 +29,7 @@ pub(super) fn may_be_point(kind: &Kind) -> bool {
             query.limit.is_none()
                 && query.offset.is_none()
                 && is_empty(&query.order_by)
-                && select.from.len() == 1
-                && select.filter.is_some()
+                && select.from.len() == usize::from(select.filter.is_some())
                 && select.distinct == ast::Distinct::No
                 && select.having.is_none()
                 && select.qualify.is_none()
@@ -93,7 +92,8 @@ impl Run<'_> {
     fn database_of(&self, statement: &Statement, shape: &Shape) -> Option<String> {
         let table = match (&shape.scan, statement.target()) {
             (Some(scan), _) => &scan.table.table,
-            (None, target) => &target?.1.table,
+            (None, Some((_, entry))) => &entry.table,
+            (None, None) => return Some(self.transactions.current(self.database)),
         };
         let owns = |database: &String| {
             let state = self.transactions.of(self.database, database).ok()?.state();
@@ -167,13 +167,13 @@ impl<'a> Compiler<'a> {
         let columns: Vec<usize> = self.layout.iter().filter_map(positions).collect();
         let has_row_id = scan.and_then(|scan| scan.row_id).is_some_and(|id| self.layout.contains(&id));
         let table = match (scan, statement.target()) {
-            (Some(scan), _) => &scan.table.table,
-            (None, Some((_, table))) => &table.table,
-            (None, None) => return None,
+            (Some(scan), _) => Some(&scan.table.table),
+            (None, target) => target.map(|(_, entry)| &entry.table),
         };
+        let ty = |column: &usize| table.map(|table| table.schema().columns[*column].ty.clone());
         Some(Point {
-            table: table.id(),
-            types: columns.iter().map(|column| table.schema().columns[*column].ty.clone()).collect(),
+            table: table.map_or(0, |table| table.id()),
+            types: columns.iter().filter_map(ty).collect(),
             columns,
             has_row_id,
             is_referred_to,

@@ -5,7 +5,7 @@
 //! ```
 //! A connection keeps the texts it ran last, a prepared statement its own. When a text comes again, the statement is bound
 //! once more with slots in the place of its parameters ([`inlay_sql::binder::Slots`]). If that gives a statement about
-//! rows of one table that an index finds, or an INSERT of one row, it becomes a [`Point`]: which index, which values, which
+//! rows of one table that an index finds, an INSERT of one row, or a SELECT without a table, it becomes a [`Point`]: which index, which values, which
 //! programs. From then on it is carried out on the calling thread, without binder, optimizer, pipelines or workers.
 //!
 //! What always holds

@@ -9,17 +9,20 @@ use crate::result::QueryResult;
 use inlay_exec::expression::{Filter, Program};
 use inlay_sql::binder::Slot;
 use inlay_sql::plan::statement::Returning;
-use inlay_storage::Table;
 use inlay_storage::store::{Object, ObjectId, RowPredicate, State};
-use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Value, Vector};
+use inlay_storage::{RowGroup, Table, TableSnapshot};
+use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Value, Vector, VectorBuilder};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// Up to this many rows are read value by value.
+const ONE_BY_ONE_MAX: usize = 32;
 
 /// See the module documentation. The batches that filters and the program read have the columns of the table, row ids if
 /// they are read, and the values of the slots.
 pub(super) struct Point {
     pub table: ObjectId,
-    /// How rows are found; without it the row is written in the statement.
+    /// How rows are found; without it there is one, which is written in the statement.
     pub access: Option<Access>,
     /// Positions in the table of the columns that are read, and their types.
     pub columns: Vec<usize>,
@@ -84,11 +87,14 @@ impl Point {
         let Some(values) = self.values(run) else { return Ok(None) };
         let answer = match &self.action {
             Action::Select { names, types } => {
-                let Some(found) = self.found(run, database, state, &values) else { return Ok(None) };
+                let rows = match &self.access {
+                    Some(_) => self.found(run, database, state, &values).map(|found| found.batch),
+                    None => Some(self.batch(Vec::new(), &values, 1, self.read())),
+                };
                 // What fails is done again, and told of, in the general way.
-                let Ok(columns) = self.outputs(&found.batch, &values) else { return Ok(None) };
-                let len = found.ids.len();
-                run.kept_rows(names, types, Batch::new(columns, len))
+                let Some(rows) = rows else { return Ok(None) };
+                let Ok(columns) = self.outputs(&rows, &values) else { return Ok(None) };
+                run.kept_rows(names, types, Batch::new(columns, rows.len()))
             }
             Action::Insert { checks, returning } => {
                 let Ok(columns) = self.outputs(&self.batch(Vec::new(), &values, 1, self.read()), &values)
@@ -205,7 +211,7 @@ impl Point {
                 _ => return Ok(None),
             },
         };
-        let mut columns = snapshot.fetch(&ids, &self.columns, &self.types)?;
+        let mut columns = self.fetched(&snapshot, &ids)?;
         if self.has_row_id {
             columns.push(Vector::from_values(LogicalType::BigInt, &ids));
         }
@@ -220,6 +226,23 @@ impl Point {
         }
         let ids = kept.iter().map(|row| ids[*row as usize]).collect();
         Ok(Some(Found { ids, batch: batch.take(&kept) }))
+    }
+
+    /// The columns that are read, of rows that exist.
+    fn fetched(&self, snapshot: &TableSnapshot, ids: &[i64]) -> Result<Vec<Vector>> {
+        if ids.len() < 2 || ids.len() > ONE_BY_ONE_MAX {
+            return snapshot.fetch(ids, &self.columns, &self.types);
+        }
+        // Few rows lie in many row groups: values cost less than vectors of one row each.
+        let rows: Vec<(&Arc<RowGroup>, usize)> = ids.iter().filter_map(|id| snapshot.locate(*id)).collect();
+        let column = |(column, ty): (&usize, &LogicalType)| {
+            let mut builder = VectorBuilder::new(ty.clone(), rows.len());
+            for (group, row) in &rows {
+                builder.push(&group.segment(*column)?.get(*row))?;
+            }
+            Ok(builder.finish())
+        };
+        self.columns.iter().zip(&self.types).map(column).collect()
     }
 
     /// Rows with the values of some slots behind their columns.

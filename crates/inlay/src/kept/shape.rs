@@ -36,7 +36,7 @@ impl Shape {
     /// The shape of a statement's rows, if it is one; what becomes of them is for the statement to say.
     pub fn of(statement: &Statement) -> Option<Self> {
         match statement {
-            Statement::Query(query) => Self::of_query(query).filter(|shape| shape.scan.is_some()),
+            Statement::Query(query) => Self::of_query(query),
             Statement::Update(update) => Self::of_query(&update.query).filter(|shape| shape.scan.is_some()),
             Statement::Delete(delete) => Self::of_query(&delete.query).filter(|shape| shape.scan.is_some()),
             Statement::Insert(insert) if insert.on_conflict == OnConflict::Fail => {
