@@ -78,11 +78,6 @@ const CONFIGURATIONS: &[Configuration] = &[
         ],
     },
     Configuration {
-        name: "kept plans",
-        settings: &["SET plan_cache = 'eager'"],
-        exceptions: &[("settings/settings.slt", "shows and resets the setting")],
-    },
-    Configuration {
         name: "little memory",
         settings: &["SET memory_limit = '24MB'"],
         exceptions: &[
@@ -92,6 +87,11 @@ const CONFIGURATIONS: &[Configuration] = &[
             ("functions/formats.slt", "makes a text of 100 MB"),
             ("window/large.slt", "has partitions of hundreds of thousands of rows, which are held in memory"),
         ],
+    },
+    Configuration {
+        name: "kept plans",
+        settings: &["SET plan_cache = 'eager'"],
+        exceptions: &[("settings/settings.slt", "shows and resets the setting")],
     },
 ];
 
