@@ -7,7 +7,7 @@ use inlay::types::{Error, Result};
 use inlay::{Connection, Host, HostScope, HostTable};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyList, PyString};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -234,12 +234,15 @@ fn lookup<'py>(scope: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'
     if scope.contains(name)? {
         return scope.get_item(name).map(Some);
     }
-    let Ok(scope) = scope.cast::<PyDict>() else { return Ok(None) };
+    // A list of the names, because other threads may add some meanwhile. Locals are no dict from Python 3.13 on.
+    let names = match scope.cast::<PyDict>() {
+        Ok(scope) => scope.keys(),
+        Err(_) => scope.call_method0("keys")?.cast_into::<PyList>()?,
+    };
     let same =
         |key: &Bound<'_, PyAny>| key.extract::<String>().is_ok_and(|key| key.eq_ignore_ascii_case(name));
-    // A list of the keys, because other threads may add variables meanwhile.
-    match scope.keys().iter().find(same) {
-        Some(key) => scope.get_item(key),
+    match names.iter().find(same) {
+        Some(found) => scope.get_item(found).map(Some),
         None => Ok(None),
     }
 }

@@ -249,11 +249,19 @@ def test_connections_open_and_close(tmp_path: Path) -> None:
 
     def interrupted(_: int) -> None:
         con = inlay.connect()
-        timer = threading.Timer(0.02, con.interrupt)
-        timer.start()
+        ended = threading.Event()
+
+        def interrupt() -> None:
+            # Again and again: a statement that just begins takes earlier interrupts back.
+            while not ended.wait(0.01):
+                con.interrupt()
+
+        interrupting = threading.Thread(target=interrupt)
+        interrupting.start()
         with pytest.raises(inlay.InterruptException):
             con.execute("SELECT count(*) FROM range(100000000) a(x), range(100000) b(y) WHERE x + y < 0")
-        timer.join()
+        ended.set()
+        interrupting.join()
         con.close()
 
     at_once(work, work, work, interrupted)
