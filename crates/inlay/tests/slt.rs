@@ -85,6 +85,7 @@ const CONFIGURATIONS: &[Configuration] = &[
             ("aggregate/quantiles.slt", "holds all values of a quantile of a million rows"),
             ("aggregate/rows.slt", "holds a text and a list of 300,000 rows"),
             ("functions/formats.slt", "makes a text of 100 MB"),
+            ("window/leaders.slt", "has a table in memory that is larger"),
             ("window/large.slt", "has partitions of hundreds of thousands of rows, which are held in memory"),
         ],
     },
