@@ -145,6 +145,18 @@ def test_threads_read_at_once(con: inlay.Connection, files: Files) -> None:
     assert sums == [(300_000 * 299_999 // 2,)] * 4
 
 
+@pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
+def test_rows_are_computed_before_they_are_handed_out(con: inlay.Connection, files: Files, ending: str) -> None:
+    """Who reads a large answer may hold the GIL all the while, which the file system needs."""
+    pl = pytest.importorskip("polars")
+    con.execute(f"COPY (SELECT 1 AS one FROM range(100000)) TO 'shelf://large.{ending}'")
+    con.execute("SET threads = 2")
+    many = ", ".join([f"'shelf://large.{ending}'"] * 90)
+    answer = con.execute(f"FROM read_{ending}([{many}])")
+    files.calls.clear()
+    assert pl.DataFrame(answer).height == 9_000_000 and files.calls == []
+
+
 def test_fsspec_itself(con: inlay.Connection) -> None:
     fsspec = pytest.importorskip("fsspec")
     memory = fsspec.filesystem("memory")

@@ -193,7 +193,7 @@ impl TableSource for ArrowFiles {
     }
 
     fn may_wait(&self) -> bool {
-        true
+        self.files.iter().all(|file| file.remote.as_ref().is_none_or(|bytes| bytes.may_wait()))
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {

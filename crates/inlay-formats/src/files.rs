@@ -173,6 +173,11 @@ impl Files {
         self.hosts.has(protocol)
     }
 
+    /// Whether the file at a path may be read when the statement is over.
+    pub(crate) fn may_wait(&self, path: &str) -> bool {
+        self.hosts.of(path).is_none()
+    }
+
     /// Whether a path names no file of the disk.
     pub(crate) fn is_elsewhere(&self, path: &str) -> bool {
         is_url(path) || self.hosts.of(path).is_some()

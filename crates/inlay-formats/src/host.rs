@@ -132,4 +132,9 @@ impl RangeSource for HostFile {
     fn is_remote(&self) -> bool {
         true
     }
+
+    // Workers need the host for each read, and who asks for rows later may keep it from answering: Python's lock.
+    fn may_wait(&self) -> bool {
+        false
+    }
 }

@@ -183,6 +183,11 @@ impl InputFile {
         Ok(Some(if packed { size * 4 } else { size }))
     }
 
+    /// Whether it may be read when the statement is over.
+    pub fn may_wait(&self) -> bool {
+        self.files.may_wait(&self.path)
+    }
+
     /// Whether it can be read again from its beginning.
     pub fn is_rereadable(&self) -> bool {
         self.pipe.is_none()

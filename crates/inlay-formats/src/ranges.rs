@@ -22,6 +22,10 @@ pub(crate) trait RangeSource: Send + Sync {
     fn is_remote(&self) -> bool {
         false
     }
+    /// Whether it may be read when the statement is over, on any thread, whatever that thread holds.
+    fn may_wait(&self) -> bool {
+        true
+    }
     /// Several ranges at once.
     fn read_all(&self, ranges: &[(u64, usize)]) -> io::Result<Vec<Bytes>> {
         ranges.iter().map(|&(start, len)| self.read(start, len)).collect()

@@ -237,7 +237,7 @@ impl TableSource for CsvSource {
     }
 
     fn may_wait(&self) -> bool {
-        !self.plan.ignore_errors
+        !self.plan.ignore_errors && self.plan.files.iter().all(InputFile::may_wait)
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {

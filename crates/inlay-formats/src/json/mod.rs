@@ -196,7 +196,7 @@ impl TableSource for JsonFiles {
     }
 
     fn may_wait(&self) -> bool {
-        true
+        self.files.iter().all(InputFile::may_wait)
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {

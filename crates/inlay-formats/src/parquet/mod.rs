@@ -341,7 +341,7 @@ impl TableSource for ParquetSource {
     }
 
     fn may_wait(&self) -> bool {
-        true
+        self.files.iter().all(|file| file.bytes.may_wait())
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
