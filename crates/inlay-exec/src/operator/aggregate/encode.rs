@@ -23,7 +23,7 @@ pub(super) enum Misfit {
 /// How a column becomes digits.
 #[derive(Debug)]
 pub(super) enum Digits {
-    /// Values `min ..= min + range`, as 64-bit words. All of them (a range of `u64::MAX`) leave no digit for NULL.
+    /// Values `min ..= min + range`, as 64-bit words.
     Int {
         min: u64,
         range: u64,
@@ -167,10 +167,6 @@ fn int_digits<T: Word>(
 ) -> Result<(), Misfit> {
     let mut largest = 0;
     if let Some(validity) = key.validity() {
-        if range == u64::MAX && key.null_count() > 0 {
-            // All digits are taken.
-            return Err(Misfit::Range);
-        }
         for (row, (code, &value)) in codes.iter_mut().zip(values).enumerate() {
             let valid = validity.get(row);
             let offset = if valid { value.word().wrapping_sub(min) } else { 0 };

@@ -5,7 +5,7 @@
 //! ```text
 //! level 0   direct    code of the keys indexes an array of group numbers
 //! level 1   packed    code of the keys (64 or 128 bits), with ranges from statistics or guessed from the first batch
-//! level 2   packed    the same with the ranges of the types, 64-bit ones as they are
+//! level 2   packed    the same with the ranges of the types
 //! level 3   generic   hash of the keys; keys are compared column by column
 //! ```
 //! Group numbers are dense and in the order of first appearance, whatever the method; a fallback keeps them.
@@ -341,10 +341,6 @@ impl GroupTable {
                 Some((min, range)) => digits.push(Digits::Int { min, range }),
                 None if keys.len() == 1 && key.null_count() == 0 => {
                     return Some(Resolver::Word(PackedTable::new()));
-                }
-                // With others beside it a word takes 64 of 128 bits.
-                None if self.level == 2 && key.null_count() == 0 => {
-                    digits.push(Digits::Int { min: 0, range: u64::MAX });
                 }
                 None => return None,
             }
