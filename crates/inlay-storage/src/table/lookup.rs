@@ -37,6 +37,24 @@ impl Plan<'_> {
     }
 }
 
+/// The live rows among an index's candidates that have these values, ascending.
+fn rows_among(
+    candidates: Vec<i64>,
+    snapshot: &TableSnapshot,
+    columns: &[usize],
+    values: &[Value],
+) -> Result<Vec<i64>> {
+    let mut found = Vec::new();
+    for id in candidates {
+        if has_values(snapshot, id, columns, values)? {
+            found.push(id);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
 impl Table {
     /// Ids of the rows that have these values in these columns, ascending; `None` if no index on these columns is worth
     /// having. NULL equals nothing.
@@ -46,15 +64,7 @@ impl Table {
         if values.iter().any(Value::is_null) {
             return Ok(Some(Vec::new()));
         }
-        let mut found = Vec::new();
-        for id in index.candidates(values)? {
-            if has_values(&snapshot, id, columns, values)? {
-                found.push(id);
-            }
-        }
-        found.sort_unstable();
-        found.dedup();
-        Ok(Some(found))
+        rows_among(index.candidates(values)?, &snapshot, columns, values).map(Some)
     }
 
     /// Ids of the live rows of a version of this table that have these values, without NULLs, in the columns of a key,
@@ -66,17 +76,7 @@ impl Table {
         values: &[Value],
     ) -> Result<Option<Vec<i64>>> {
         let Some(index) = self.key_index(snapshot, columns)? else { return Ok(None) };
-        let mut found = Vec::new();
-        for id in index.candidates(values)? {
-            if has_values(snapshot, id, columns, values)? {
-                found.push(id);
-            }
-        }
-        if found.len() > 1 {
-            found.sort_unstable();
-            found.dedup();
-        }
-        Ok(Some(found))
+        rows_among(index.candidates(values)?, snapshot, columns, values).map(Some)
     }
 
     /// As [`Table::find_by_columns`], of the rows that have one of several keys; `keys` has a vector for each of `columns`.
