@@ -35,6 +35,7 @@ mod procedure;
 mod profile;
 mod reads;
 pub mod render;
+mod resources;
 mod rest;
 pub mod result;
 pub mod settings;

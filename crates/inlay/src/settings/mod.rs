@@ -9,6 +9,7 @@ mod foreign;
 mod values;
 
 use crate::kept::PlanCache;
+use crate::resources;
 use inlay_catalog::near_names;
 use inlay_exec::TempSpace;
 use inlay_formats::files::Files;
@@ -157,7 +158,7 @@ pub struct DatabaseSettings {
 }
 
 impl DatabaseSettings {
-    /// The defaults: all cores, and 80 % of the memory.
+    /// The defaults: all cores and 80 % of the memory that the process may use.
     pub fn new(budget: MemoryBudget, residents: Arc<Residents>) -> Self {
         budget.set_limit(default_memory_limit());
         let settings = Self {
@@ -500,8 +501,10 @@ pub fn access_of(config: &[(String, Value)]) -> Result<(Option<AccessMode>, Sett
     Ok((access, others))
 }
 
+/// The processors that this process may use.
 fn default_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    let others = || std::thread::available_parallelism().map_or(1, usize::from);
+    resources::here().processors().unwrap_or_else(others).min(THREADS_MAX as usize)
 }
 
 fn default_memory_limit() -> u64 {
@@ -510,15 +513,7 @@ fn default_memory_limit() -> u64 {
 
 /// Memory of the machine or of the container, whichever is less.
 fn machine_memory() -> u64 {
-    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    let container = container.and_then(|text| text.trim().parse().ok()).unwrap_or(u64::MAX);
-    physical_memory().unwrap_or(ASSUMED_MEMORY_BYTES).min(container)
-}
-
-fn physical_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
+    resources::here().memory().unwrap_or(ASSUMED_MEMORY_BYTES)
 }
 
 #[cfg(test)]
