@@ -1,8 +1,8 @@
 //! What every part of a running query shares.
 
-use crate::pool::WorkerPool;
 use crate::progress::QueryProgress;
 use crate::spill::TempSpace;
+use crate::team::Workers;
 use inlay_kernels::limits::{self, Limits};
 use inlay_types::{Interrupt, MemoryBudget, Result};
 use std::sync::Arc;
@@ -10,10 +10,8 @@ use std::sync::Arc;
 /// Workers, limits and the interrupt flag of one query.
 #[derive(Clone)]
 pub struct ExecContext {
-    /// The database's workers.
-    pub pool: Arc<WorkerPool>,
-    /// At most this many workers, the calling thread among them.
-    pub threads: usize,
+    /// Who works, the calling thread among them.
+    pub workers: Workers,
     /// Checked at least once per morsel by the driver, and inside long loops by operators.
     pub interrupt: Interrupt,
     /// Whatever grows with data is reserved here.
@@ -30,10 +28,15 @@ impl ExecContext {
     /// Runs `work(task)` for each task below `count` on the workers and the calling thread, and returns the first error.
     /// Checks the interrupt flag before each task.
     pub fn parallel(&self, count: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
-        self.pool.parallel(self.threads, count, |task| {
+        self.workers.parallel(count, |task| {
             self.interrupt.check()?;
             self.limited(|| work(task))
         })
+    }
+
+    /// The same, for the calling thread alone.
+    pub(crate) fn alone(&self) -> Self {
+        Self { workers: self.workers.alone(), ..self.clone() }
     }
 
     /// Runs `work` on this thread; kernels below it know what they may use.

@@ -7,11 +7,13 @@
 //! When the source is exhausted, each operator in turn may have rows that it held back ([`Operator::rest`]), which then
 //! are the source for the operators behind it.
 //!
-//! A [`Drive`] can be left between morsels and gone on with later: a seat keeps what its worker had, and any thread may
-//! take it. That is how rows are computed while they are read.
+//! Workers come and go between morsels, as the pool has them: one that leaves puts what it had aside, and whoever comes
+//! next goes on with it. In the same way a [`Drive`] can be left by all and gone on with later, by any threads; that is
+//! how rows are computed while they are read.
 
 use crate::context::ExecContext;
 use crate::pipeline::{Flow, LocalState, Morsel, Operator, Pipeline, Sink, Source};
+use crate::pool::{After, Turn};
 use crate::profile::{PipelineProfile, Stage};
 use crate::progress::QueryProgress;
 use inlay_types::{Batch, Result};
@@ -50,21 +52,18 @@ pub struct Drive {
     first: usize,
     /// Added to the source's morsel numbers.
     base: usize,
-    /// What each worker has.
-    seats: Vec<Mutex<Seat>>,
+    /// Workers that have something to do at most.
+    workers_max: usize,
+    /// What workers had that left.
+    left: Mutex<Vec<Worker>>,
+    /// The source has no more morsels.
+    exhausted: AtomicBool,
     /// The operator that is asked next for rows that it held back.
     next_operator: usize,
     /// Nobody wants more.
     done: AtomicBool,
     /// The morsels begun have numbers below this.
     morsels: AtomicUsize,
-}
-
-enum Seat {
-    Free,
-    Taken(Worker),
-    /// Its worker is through with the source.
-    Left,
 }
 
 /// What one worker has in every stage.
@@ -84,7 +83,9 @@ impl Drive {
             pipeline,
             first: 0,
             base: 0,
-            seats: Vec::new(),
+            workers_max: 0,
+            left: Mutex::default(),
+            exhausted: AtomicBool::new(false),
             next_operator: 0,
             done: AtomicBool::new(false),
             morsels: AtomicUsize::new(0),
@@ -101,8 +102,8 @@ impl Drive {
         if let Some(counter) = counter {
             counter.expect_morsels(morsels);
         }
-        let workers = context.threads.max(1).min(morsels);
-        self.seats = (0..workers).map(|_| Mutex::new(Seat::Free)).collect();
+        self.workers_max = morsels;
+        self.exhausted = AtomicBool::new(morsels == 0);
         Ok(())
     }
 
@@ -116,17 +117,47 @@ impl Drive {
     ) -> Result<bool> {
         loop {
             let drive = &*self;
-            context.pool.parallel(context.threads, drive.seats.len(), |seat| {
-                context.limited(|| drive.work(&drive.seats[seat], context, observers, pauses))
-            })?;
-            let is_through = self.seats.iter_mut().all(|seat| matches!(seat.get_mut(), Seat::Left));
-            if !is_through && !self.done.load(Ordering::Relaxed) {
+            if !drive.is_over() {
+                context.workers.pool().together(&context.workers, drive.workers_max, |turn| {
+                    context.limited(|| drive.work(turn, context, observers, pauses))
+                })?;
+            }
+            if !self.is_over() {
                 return Ok(false);
             }
-            if is_through && !self.next_source(context)? {
+            let left = std::mem::take(self.left.get_mut());
+            self.combine_all(left, context, observers.profile)?;
+            if !self.next_source(context)? {
                 return Ok(true);
             }
         }
+    }
+
+    /// Whether no morsel is begun any more.
+    fn is_over(&self) -> bool {
+        self.exhausted.load(Ordering::Relaxed) || self.done.load(Ordering::Relaxed)
+    }
+
+    /// Hands over what workers had that left before the end.
+    fn combine_all(
+        &self,
+        left: Vec<Worker>,
+        context: &ExecContext,
+        profile: Option<&PipelineProfile>,
+    ) -> Result<()> {
+        let left: Vec<Mutex<Option<Worker>>> =
+            left.into_iter().map(|worker| Mutex::new(Some(worker))).collect();
+        context.parallel(left.len(), |index| {
+            let worker = left[index].lock().take();
+            worker.map_or(Ok(()), |worker| self.combine(worker, profile))
+        })
+    }
+
+    fn combine(&self, worker: Worker, profile: Option<&PipelineProfile>) -> Result<()> {
+        if let (Some(profile), Some(stages)) = (profile, worker.stages) {
+            profile.add(&stages);
+        }
+        self.pipeline.sink.combine(worker.sink.into_inner())
     }
 
     /// Takes what the next operator held back as the source; `false` when no operator held back anything.
@@ -170,26 +201,26 @@ impl Drive {
     /// One worker's loop.
     fn work(
         &self,
-        seat: &Mutex<Seat>,
+        turn: &Turn<'_>,
         context: &ExecContext,
         observers: Observers<'_>,
         pauses: &(dyn Fn() -> bool + Sync),
-    ) -> Result<()> {
-        let mut seat = seat.lock();
-        let mut worker = match std::mem::replace(&mut *seat, Seat::Left) {
-            Seat::Free => self.worker(observers.profile),
-            Seat::Taken(worker) => worker,
-            Seat::Left => return Ok(()),
-        };
+    ) -> Result<After> {
+        let before = self.left.lock().pop();
+        let mut worker = before.unwrap_or_else(|| self.worker(observers.profile));
         // What an operator held back is not counted again.
         let counter = observers.counter.filter(|_| self.first == 0);
-        while !self.done.load(Ordering::Relaxed) {
-            if pauses() {
-                *seat = Seat::Taken(worker);
-                return Ok(());
+        while !self.is_over() {
+            let pauses = pauses();
+            if pauses || turn.leaves() {
+                self.left.lock().push(worker);
+                return Ok(if pauses { After::Over } else { After::More });
             }
             context.interrupt.check()?;
-            let Some(mut flow) = self.morsel(&mut worker, context, counter)? else { break };
+            let Some(mut flow) = self.morsel(&mut worker, context, counter)? else {
+                self.exhausted.store(true, Ordering::Relaxed);
+                break;
+            };
             if self.flush(&mut worker)? == Flow::Done {
                 flow = Flow::Done;
             }
@@ -200,10 +231,8 @@ impl Drive {
                 self.done.store(true, Ordering::Relaxed);
             }
         }
-        if let (Some(profile), Some(stages)) = (observers.profile, worker.stages) {
-            profile.add(&stages);
-        }
-        self.pipeline.sink.combine(worker.sink.into_inner())
+        self.combine(worker, observers.profile)?;
+        Ok(After::Over)
     }
 
     /// Takes one morsel and pushes its batches; `None` when there are no more.

@@ -29,10 +29,12 @@ mod progress;
 mod run;
 pub mod spill;
 mod stream;
+mod team;
 
 pub use context::ExecContext;
-pub use pool::WorkerPool;
+pub use pool::{Governor, WorkerPool};
 pub use progress::{Progress, QueryProgress};
 pub use run::{Analysis, analyze, execute, execute_into};
 pub use spill::{TempSpace, rows_size};
 pub use stream::{RowStream, stream};
+pub use team::{Priority, PriorityCell, Team, Workers};

@@ -67,9 +67,22 @@ impl MemoryBudget {
         self.0.limit.load(Ordering::Relaxed)
     }
 
-    /// Changes the limit; what is reserved already stays.
+    /// Changes the limit. If more is reserved already, caches give way at once, and whoever asks for more is refused until
+    /// enough was given back.
     pub fn set_limit(&self, limit: u64) {
         self.0.limit.store(limit, Ordering::Relaxed);
+        let used = self.used();
+        if used > limit {
+            self.0.reclaim(used - limit);
+        }
+        if self.used() > limit / 2 {
+            self.0.set_short(true);
+        }
+    }
+
+    /// Asks whoever holds memory that it can do without for about `bytes` of it. Returns how many were given back.
+    pub fn reclaim(&self, bytes: u64) -> u64 {
+        self.0.reclaim(bytes)
     }
 
     /// Adds what is asked for memory before a reservation is refused, behind those that were added before.
@@ -178,5 +191,41 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.budget.0.give(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Holds a reservation that it can do without.
+    struct Cache(Mutex<Option<Reservation>>);
+
+    impl Reclaim for Cache {
+        fn reclaim(&self, bytes: u64) -> u64 {
+            let mut held = self.0.lock().unwrap();
+            let Some(held) = held.as_mut() else { return 0 };
+            let given = held.bytes().min(bytes);
+            held.resize(held.bytes() - given).unwrap();
+            given
+        }
+    }
+
+    #[test]
+    fn a_lowered_limit_makes_caches_give_way() {
+        let budget = MemoryBudget::new(1000);
+        let cache = Arc::new(Cache(Mutex::new(Some(budget.reserve(600).unwrap()))));
+        let holder: Arc<dyn Reclaim> = Arc::<Cache>::clone(&cache);
+        budget.add_reclaim(Arc::downgrade(&holder));
+        let mut other = budget.reserve(300).unwrap();
+        budget.set_limit(500);
+        assert_eq!(budget.used(), 500, "the cache gave 400");
+        other.grow(200).unwrap();
+        assert_eq!(cache.0.lock().unwrap().as_ref().map(Reservation::bytes), Some(0));
+        assert!(other.grow(1).is_err());
+        budget.set_limit(400);
+        assert_eq!(budget.used(), 500, "nobody is robbed");
+        budget.set_limit(600);
+        other.grow(100).unwrap();
     }
 }

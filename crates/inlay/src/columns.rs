@@ -5,7 +5,7 @@
 //!
 //! Called by [`crate::QueryResult`] and [`crate::Delivery`].
 
-use inlay_exec::WorkerPool;
+use inlay_exec::Workers;
 use inlay_kernels::host::{self, HostForm};
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
 use inlay_types::pages::Growing;
@@ -20,9 +20,15 @@ type Piece<'a, T> = (usize, &'a mut [T]);
 /// Who copies, and what ends it.
 #[derive(Clone, Copy)]
 pub struct Crew<'a> {
-    pub pool: &'a WorkerPool,
-    pub threads: usize,
+    pub workers: &'a Workers,
     pub interrupt: &'a Interrupt,
+}
+
+impl Crew<'_> {
+    /// Those that are worth it for so many rows.
+    fn for_rows(&self, rows: usize) -> Workers {
+        if rows < TASK_ROWS_MIN { self.workers.alone() } else { self.workers.clone() }
+    }
 }
 
 /// Rows that one task copies at least; below it, one thread is faster than waking another.
@@ -159,8 +165,8 @@ impl<'a> Growth<'a> {
 
 /// Writes all shares, by all workers if they have many rows; gives what is left of each.
 fn written(shares: Vec<Mutex<Share<'_>>>, rows: usize, crew: Crew<'_>) -> Result<Vec<Vec<Vector>>> {
-    let Crew { pool, threads, interrupt } = crew;
-    let batches_per_task = shares.len().div_ceil(threads * 16).max(1);
+    let Crew { workers, interrupt } = crew;
+    let batches_per_task = shares.len().div_ceil(workers.count() * 16).max(1);
     let tasks = shares.len().div_ceil(batches_per_task);
     let write = |task: usize| {
         let end = ((task + 1) * batches_per_task).min(shares.len());
@@ -170,7 +176,7 @@ fn written(shares: Vec<Mutex<Share<'_>>>, rows: usize, crew: Crew<'_>) -> Result
             Ok(())
         })
     };
-    pool.parallel(if rows < TASK_ROWS_MIN { 1 } else { threads }, tasks, write)?;
+    crew.for_rows(rows).parallel(tasks, write)?;
     Ok(shares.into_iter().map(|share| share.into_inner().kept).collect())
 }
 
@@ -213,7 +219,7 @@ pub fn arrow_arrays(
     crew: Crew<'_>,
     convert: impl Fn(usize, usize) -> Result<PreparedColumn> + Sync,
 ) -> Result<Vec<ArrowArray>> {
-    let Crew { pool, threads, interrupt } = crew;
+    let interrupt = crew.interrupt;
     let slots: Vec<Mutex<Option<PreparedColumn>>> =
         (0..lens.len() * width).map(|_| Mutex::default()).collect();
     let fill = |task: usize| {
@@ -221,8 +227,7 @@ pub fn arrow_arrays(
         *slots[task].lock() = Some(convert(task / width, task % width)?);
         Ok(())
     };
-    let threads = if lens.iter().sum::<usize>() < TASK_ROWS_MIN { 1 } else { threads };
-    pool.parallel(threads, slots.len(), fill)?;
+    crew.for_rows(lens.iter().sum()).parallel(slots.len(), fill)?;
     let mut columns = slots.into_iter().filter_map(Mutex::into_inner);
     let array = |&len: &usize| Exporter::assemble(columns.by_ref().take(width).collect(), len);
     Ok(lens.iter().map(array).collect())
@@ -263,9 +268,9 @@ fn fill<T: Native>(
     crew: Crew<'_>,
     copy: impl Fn(usize, &Vector, &mut [T]) + Sync,
 ) -> Result<()> {
-    let Crew { pool, threads, interrupt } = crew;
+    let Crew { workers, interrupt } = crew;
     let len = target.len() / width;
-    let tasks_wanted = (len / TASK_ROWS_MIN).clamp(1, threads * 4);
+    let tasks_wanted = (len / TASK_ROWS_MIN).clamp(1, workers.count() * 4);
     let rows_per_task = len.div_ceil(tasks_wanted);
     let mut tasks: Vec<Mutex<Vec<Piece<'_, T>>>> = Vec::with_capacity(tasks_wanted);
     let mut open: Vec<(usize, &mut [T])> = Vec::new();
@@ -288,11 +293,7 @@ fn fill<T: Native>(
         }
         Ok(())
     };
-    if tasks_wanted == 1 {
-        (0..tasks.len()).try_for_each(run)
-    } else {
-        pool.parallel(threads, tasks.len(), run)
-    }
+    if tasks_wanted == 1 { (0..tasks.len()).try_for_each(run) } else { workers.parallel(tasks.len(), run) }
 }
 
 fn copy_part(part: &Vector, target: &mut [View], map: impl Fn(View) -> View) {
@@ -382,8 +383,8 @@ mod tests {
         let coded =
             Vector::dictionary(Dictionary::new(words), codes, 3, Some(Bitmap::from_fn(3, |i| i != 1)));
         let parts = [&flat, &constant, &coded, &Vector::nulls(ty.clone(), 2)];
-        let (pool, interrupt) = (WorkerPool::new(), Interrupt::new());
-        let crew = Crew { pool: &pool, threads: 2, interrupt: &interrupt };
+        let (workers, interrupt) = (Workers::new(2), Interrupt::new());
+        let crew = Crew { workers: &workers, interrupt: &interrupt };
         let joined = join(ty, &parts, crew).unwrap();
         let expected: Vec<Value> = parts.iter().flat_map(|p| (0..p.len()).map(|i| p.get(i))).collect();
         assert_eq!((0..joined.len()).map(|i| joined.get(i)).collect::<Vec<_>>(), expected);
@@ -397,8 +398,8 @@ mod tests {
         );
         let part = part.unwrap();
         let parts: Vec<&Vector> = std::iter::repeat_n(&part, 100_000).collect();
-        let (pool, interrupt) = (WorkerPool::new(), Interrupt::new());
-        let crew = Crew { pool: &pool, threads: 2, interrupt: &interrupt };
+        let (workers, interrupt) = (Workers::new(2), Interrupt::new());
+        let crew = Crew { workers: &workers, interrupt: &interrupt };
         let joined = join(LogicalType::Integer, &parts, crew).unwrap();
         assert_eq!(joined.null_count(), 100_000);
         assert!(joined.values::<i32>().chunks(3).all(|three| three == [7, i32::MIN, 9]));
@@ -413,8 +414,8 @@ mod tests {
         };
         let (some, gaps) =
             (part(&[Value::Integer(7), Value::Integer(8)]), part(&[Value::Null, Value::Integer(9)]));
-        let (pool, interrupt) = (WorkerPool::new(), Interrupt::new());
-        let crew = Crew { pool: &pool, threads: 2, interrupt: &interrupt };
+        let (workers, interrupt) = (Workers::new(2), Interrupt::new());
+        let crew = Crew { workers: &workers, interrupt: &interrupt };
         let types = [LogicalType::Integer, LogicalType::Integer];
         for expected in [0, 4, 140_004] {
             let mut growth = Growth::new(&types, &[Some(HostForm::Stored), None], expected);
@@ -438,9 +439,9 @@ mod tests {
     fn an_interrupt_ends_copying() {
         let part = Vector::from_values(LogicalType::Integer, &[1i32; 2048]);
         let parts: Vec<&Vector> = std::iter::repeat_n(&part, 100).collect();
-        let (pool, interrupt) = (WorkerPool::new(), Interrupt::new());
+        let (workers, interrupt) = (Workers::new(2), Interrupt::new());
         interrupt.set();
-        let crew = Crew { pool: &pool, threads: 2, interrupt: &interrupt };
+        let crew = Crew { workers: &workers, interrupt: &interrupt };
         assert!(join(LogicalType::Integer, &parts, crew).is_err());
         let mut growth = Growth::new(&[LogicalType::Integer], &[Some(HostForm::Stored)], 0);
         assert!(growth.push(vec![Batch::new(vec![part.clone()], 2048)], crew).is_err());

@@ -20,7 +20,7 @@ use crate::settings::SessionSettings;
 use crate::transactions::{ModesExt, SessionNames, Transactions};
 use inlay_catalog::TableSource;
 use inlay_exec::pool::panic_message;
-use inlay_exec::{Progress, QueryProgress};
+use inlay_exec::{Priority, PriorityCell, Progress, QueryProgress, Team, WorkerPool};
 use inlay_kernels::registry::Randomness;
 use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::TransactionModes;
@@ -79,9 +79,10 @@ pub trait Host: Send + Sync {
 }
 
 /// What belongs to one connection and is used by one statement at a time.
-#[derive(Default)]
 pub(crate) struct Session {
     pub settings: SessionSettings,
+    /// Who works for its queries.
+    pub team: Arc<Team>,
     /// What all its transactions share.
     pub names: SessionNames,
     /// What BEGIN promises unless it says otherwise.
@@ -109,6 +110,34 @@ pub(crate) struct Session {
     pub kept_runs: AtomicU64,
 }
 
+impl Session {
+    fn new(settings: SessionSettings, team: Team) -> Self {
+        Self {
+            settings,
+            team: Arc::new(team),
+            names: SessionNames::default(),
+            modes: TransactionModes::default(),
+            transaction: None,
+            prepared: HashMap::new(),
+            id: 0,
+            query: 0,
+            random: Arc::default(),
+            variables: HashMap::new(),
+            progress: Arc::default(),
+            profile: Mutex::default(),
+            texts: Texts::default(),
+            generation: 0,
+            kept_runs: AtomicU64::new(0),
+        }
+    }
+
+    /// What is left of one that was closed.
+    fn closed() -> Self {
+        let nobody = Team::new(Arc::new(WorkerPool::new(1)), PriorityCell::default());
+        Self::new(SessionSettings::default(), nobody)
+    }
+}
+
 /// What was begun with BEGIN.
 pub(crate) struct OpenTransaction {
     pub transactions: Arc<Transactions>,
@@ -133,6 +162,7 @@ struct Shared {
     /// Until the session is closed: the last one that closes, closes the file.
     database: RwLock<Option<Database>>,
     session: Mutex<Session>,
+    priority: PriorityCell,
     interrupt: Interrupt,
     progress: Arc<QueryProgress>,
     closed: AtomicBool,
@@ -146,8 +176,13 @@ impl Connection {
     pub(crate) fn new(database: Database, settings: SessionSettings) -> Self {
         let id = database.next_id();
         let progress: Arc<QueryProgress> = Arc::default();
-        let session = Session { settings, id, progress: Arc::clone(&progress), ..Session::default() };
+        let mut settings = settings;
+        settings.priority = settings.priority.apart();
+        let priority = settings.priority.clone();
+        let team = Team::new(Arc::clone(database.pool()), priority.clone());
+        let session = Session { id, progress: Arc::clone(&progress), ..Session::new(settings, team) };
         Self(Arc::new(Shared {
+            priority,
             database: RwLock::new(Some(database)),
             session: Mutex::new(session),
             interrupt: Interrupt::new(),
@@ -322,6 +357,15 @@ impl Connection {
         self.0.interrupt.set();
     }
 
+    /// What queries of this session get when several want the workers at once, those that run among them. May be called
+    /// from any thread; `SET priority` does the same between statements.
+    pub fn set_priority(&self, priority: Priority) {
+        self.0.priority.set(priority);
+        if let Ok(database) = self.database() {
+            database.pool().rearrange();
+        }
+    }
+
     /// How far the running query is; `None` while none runs. May be called from any thread, at no cost to the query.
     pub fn progress(&self) -> Option<Progress> {
         self.0.progress.get()
@@ -358,7 +402,7 @@ impl Connection {
     pub fn close(&self) {
         if !self.0.closed.swap(true, Ordering::AcqRel) {
             self.0.interrupt.set();
-            *self.0.session.lock() = Session::default();
+            *self.0.session.lock() = Session::closed();
             drop(self.0.database.write().take());
         }
     }

@@ -7,7 +7,7 @@ use crate::connection::Connection;
 use crate::settings::{self, DatabaseSettings, SessionSettings};
 use crate::table_rows::Lender;
 use inlay_catalog::{TableFunction, TableSource};
-use inlay_exec::WorkerPool;
+use inlay_exec::{WorkerPool, Workers};
 use inlay_formats::host::HostFiles;
 use inlay_storage::io::{Disk, FileIdentity, RealDisk};
 use inlay_storage::resident::Residents;
@@ -121,7 +121,8 @@ impl Database {
         }
         let budget = MemoryBudget::unlimited();
         let residents = Residents::new(budget.clone(), 0);
-        let settings = DatabaseSettings::new(budget.clone(), Arc::clone(&residents));
+        let pool = Arc::new(WorkerPool::new(1));
+        let settings = DatabaseSettings::new(budget.clone(), Arc::clone(&residents), Arc::clone(&pool));
         let mut session = SessionSettings::default();
         settings::set_all(&config, &settings, &mut session)?;
         let main = if is_memory(path) {
@@ -138,7 +139,7 @@ impl Database {
                 .into_iter()
                 .map(|function| (function.name(), function))
                 .collect(),
-            pool: Arc::new(WorkerPool::new()),
+            pool,
             settings,
             session: Mutex::new(session),
             budget,
@@ -370,12 +371,8 @@ impl Database {
     }
 
     /// What a result needs to read a table after its statement is done.
-    pub(crate) fn lender(&self) -> Lender {
-        Lender {
-            residents: Arc::clone(&self.0.residents),
-            pool: Arc::clone(&self.0.pool),
-            threads: self.0.settings.threads(),
-        }
+    pub(crate) fn lender(&self, workers: Workers) -> Lender {
+        Lender { residents: Arc::clone(&self.0.residents), workers }
     }
 
     /// Notes rows that are read after their statement is done.

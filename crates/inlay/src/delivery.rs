@@ -7,7 +7,7 @@ use crate::columns::{self, Consumed, Crew, Growth};
 use crate::connection::{Host, interrupt_of};
 use crate::rest::Rest;
 use crate::result::{HostColumn, QueryResult};
-use inlay_exec::{WorkerPool, rows_size};
+use inlay_exec::{Workers, rows_size};
 use inlay_kernels::host::HostForm;
 use inlay_types::allocator::Hurry;
 use inlay_types::arrow::{ArrowArray, Exporter};
@@ -183,7 +183,7 @@ fn arrow_arrays(
         if let [part] = parts[..] {
             return exporter.column(index, part);
         }
-        let alone = Crew { pool: &WorkerPool::new(), threads: 1, interrupt };
+        let alone = Crew { workers: &Workers::new(1), interrupt };
         exporter.column(index, &columns::join(types[index].clone(), &parts, alone)?)
     })
 }

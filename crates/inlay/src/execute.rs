@@ -18,7 +18,7 @@ use crate::settings;
 use crate::table_rows::TableRows;
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::{DefinitionKind, MAIN};
-use inlay_exec::{Analysis, ExecContext};
+use inlay_exec::{Analysis, ExecContext, Workers};
 use inlay_formats::Destination;
 use inlay_formats::remote::secrets::Secret;
 use inlay_kernels::limits::{self, Limits};
@@ -419,11 +419,15 @@ impl Run<'_> {
         Ok(QueryResult::done())
     }
 
+    /// The session's workers.
+    pub(crate) fn workers(&self) -> Workers {
+        Workers::of(&self.session.team)
+    }
+
     /// What a running query needs.
     pub fn context(&self) -> ExecContext {
         ExecContext {
-            pool: Arc::clone(self.database.pool()),
-            threads: self.database.settings().threads(),
+            workers: self.workers(),
             interrupt: self.given.interrupt.clone(),
             budget: self.database.budget().clone(),
             temp: self.database.settings().temp(),
@@ -458,7 +462,7 @@ impl Run<'_> {
         if self.session.settings.profiles {
             return self.profiled(query);
         }
-        let Some((table, rows)) = TableRows::of(&query, || self.database.lender()) else {
+        let Some((table, rows)) = TableRows::of(&query, || self.database.lender(self.workers())) else {
             return match self.given.streaming {
                 // A query that waits for its reader must not run out of time.
                 Some(streaming) if self.session.settings.timeout.is_none() => self.begun(query, streaming),
@@ -473,8 +477,7 @@ impl Run<'_> {
         self.database.lend(lent);
         let types = output_types(&query);
         let names = query.output.into_iter().map(|(_, name)| name).collect();
-        let workers = (Arc::clone(self.database.pool()), self.database.settings().threads());
-        Ok(QueryResult::of_table(names, types, table, rows, workers))
+        Ok(QueryResult::of_table(names, types, table, rows, self.workers()))
     }
 
     /// Runs a query until its first rows are there; what is left may wait.
@@ -505,8 +508,7 @@ impl Run<'_> {
         types: &Arc<[LogicalType]>,
         rows: Batch,
     ) -> QueryResult {
-        let workers = (Arc::clone(self.database.pool()), self.database.settings().threads());
-        QueryResult::of_batch(Arc::clone(names), Arc::clone(types), rows, workers)
+        QueryResult::of_batch(Arc::clone(names), Arc::clone(types), rows, self.workers())
     }
 
     /// Runs a query, whose rows are in memory then.
@@ -528,8 +530,7 @@ impl Run<'_> {
         types: Vec<LogicalType>,
         batches: Vec<Batch>,
     ) -> QueryResult {
-        let workers = (Arc::clone(self.database.pool()), self.database.settings().threads());
-        QueryResult::rows(names, types, batches, Some(workers))
+        QueryResult::rows(names, types, batches, Some(self.workers()))
     }
 
     /// An error unless statements may touch the file.

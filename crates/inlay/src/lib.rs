@@ -51,7 +51,7 @@ pub use database::Database;
 pub use define::{Dump, DumpTable};
 pub use delivery::Delivery;
 pub use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, TableSource, near_names};
-pub use inlay_exec::Progress;
+pub use inlay_exec::{Priority, Progress};
 pub use inlay_formats::host::HostFiles;
 pub use inlay_formats::{ArrowStreamTable, ArrowTable, ColumnSource, DeferredColumn, SourceValues};
 pub use inlay_kernels::cast_value;

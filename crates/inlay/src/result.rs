@@ -2,7 +2,7 @@
 
 use crate::columns::{self, Crew};
 use crate::table_rows::TableRows;
-use inlay_exec::WorkerPool;
+use inlay_exec::Workers;
 use inlay_kernels::host::HostForm;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
 use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Value, Vector, allocator};
@@ -34,7 +34,7 @@ pub struct QueryResult {
     /// The first row of each part of the source, and the number of rows behind the last.
     starts: Arc<[usize]>,
     kind: ResultKind,
-    workers: Option<(Arc<WorkerPool>, usize)>,
+    workers: Option<Workers>,
     /// Ends conversions of whole columns.
     interrupt: Interrupt,
 }
@@ -59,12 +59,12 @@ enum Source {
 }
 
 impl QueryResult {
-    /// Rows of a query. `workers`: who joins long columns, and how many of them.
+    /// Rows of a query. `workers`: who joins long columns.
     pub(crate) fn rows(
         names: Vec<String>,
         types: Vec<LogicalType>,
         batches: Vec<Batch>,
-        workers: Option<(Arc<WorkerPool>, usize)>,
+        workers: Option<Workers>,
     ) -> Self {
         let mut end = 0;
         let ends = batches.iter().map(|batch| {
@@ -89,7 +89,7 @@ impl QueryResult {
         names: Arc<[String]>,
         types: Arc<[LogicalType]>,
         batch: Batch,
-        workers: (Arc<WorkerPool>, usize),
+        workers: Workers,
     ) -> Self {
         let len = batch.len();
         let (batches, starts): (Vec<Batch>, Arc<[usize]>) =
@@ -112,7 +112,7 @@ impl QueryResult {
         types: Vec<LogicalType>,
         table: Arc<TableRows>,
         rows: Range<usize>,
-        workers: (Arc<WorkerPool>, usize),
+        workers: Workers,
     ) -> Self {
         let starts = table.starts().into();
         Self {
@@ -360,15 +360,15 @@ impl QueryResult {
     pub(crate) fn with_crew<T>(&self, work: impl FnOnce(Crew<'_>) -> T) -> T {
         let interrupt = &self.interrupt;
         match &self.workers {
-            Some((pool, threads)) => work(Crew { pool, threads: *threads, interrupt }),
-            None => work(Crew { pool: &WorkerPool::new(), threads: 1, interrupt }),
+            Some(workers) => work(Crew { workers, interrupt }),
+            None => work(Crew { workers: &Workers::new(1), interrupt }),
         }
     }
 
     /// Gives the memory of rows that were freed back to the system.
     pub(crate) fn give_back(&self) {
         match &self.workers {
-            Some((pool, _)) => pool.give_back(),
+            Some(workers) => workers.pool().give_back(),
             None => allocator::give_back(),
         }
     }
@@ -410,8 +410,8 @@ impl QueryResult {
             _ => {
                 let parts = self.vectors(index)?;
                 let parts: Vec<&Vector> = parts.iter().collect();
-                let pool = WorkerPool::new();
-                let alone = Crew { pool: &pool, threads: 1, interrupt: &self.interrupt };
+                let workers = Workers::new(1);
+                let alone = Crew { workers: &workers, interrupt: &self.interrupt };
                 let joined = columns::join(self.types[index].clone(), &parts, alone)?;
                 exporter.column(index, &joined)
             }

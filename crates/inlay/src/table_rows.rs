@@ -6,7 +6,7 @@
 //! handed out stay longer.
 
 use crate::database::Lent;
-use inlay_exec::WorkerPool;
+use inlay_exec::Workers;
 use inlay_kernels::host::HostForm;
 use inlay_sql::plan::statement::Query;
 use inlay_sql::plan::{ColumnId, Expr, Plan, ScanColumn};
@@ -26,8 +26,7 @@ const ROWS_MIN: usize = 1 << 14;
 #[derive(Clone)]
 pub(crate) struct Lender {
     pub residents: Arc<Residents>,
-    pub pool: Arc<WorkerPool>,
-    pub threads: usize,
+    pub workers: Workers,
 }
 
 /// Columns of a snapshot of a table. See the module documentation.
@@ -106,7 +105,7 @@ impl TableRows {
                 let convert = |group| {
                     self.arrow(index, group, 0..snapshot.row_groups()[group].len(), &exporter).map(|_| ())
                 };
-                self.lender.pool.parallel(self.lender.threads, snapshot.row_groups().len(), convert)?;
+                self.lender.workers.parallel(snapshot.row_groups().len(), convert)?;
                 continue;
             };
             if self.layout(&self.pieces(&snapshot, index, &rows), form, form.width(ty), interrupt)?.is_none()
@@ -250,12 +249,12 @@ impl TableRows {
         width: usize,
         interrupt: &Interrupt,
     ) -> Result<Option<Arc<Layout>>> {
-        let Lender { residents, pool, threads } = &self.lender;
+        let Lender { residents, workers } = &self.lender;
         let columns: Vec<&Arc<Column>> = pieces.iter().map(|(column, _)| *column).collect();
         let Some(request) = residents.request(self.table, &columns, form) else { return Ok(None) };
         match request.tasks() {
             0 => {}
-            tasks => pool.parallel(*threads, tasks, |task| {
+            tasks => workers.parallel(tasks, |task| {
                 interrupt.check()?;
                 request.fill(task)
             })?,
@@ -281,7 +280,7 @@ impl TableRows {
             rest = tail;
             tasks.push(Mutex::new((column, rows, head)));
         }
-        self.lender.pool.parallel(self.lender.threads, tasks.len(), |task| {
+        self.lender.workers.parallel(tasks.len(), |task| {
             interrupt.check()?;
             let mut task = tasks[task].lock();
             let (column, rows, target) = &mut *task;

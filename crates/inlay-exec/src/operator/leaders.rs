@@ -65,7 +65,7 @@ impl Leaders {
             descending: key.descending,
             nulls_first: key.nulls_first,
             rows: rows.max(1) as usize,
-            context: ExecContext { threads: 1, ..context.clone() },
+            context: context.alone(),
         }))
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::context::ExecContext;
-use crate::pool::WorkerPool;
+use crate::team::Workers;
 use inlay_types::{Batch, Bitmap, Buffer, Dictionary, Interrupt, LogicalType, MemoryBudget, Value, Vector};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,8 +38,7 @@ pub(crate) fn context_with(limit: u64, threads: usize, space: &Arc<TempSpace>) -
     ExecContext {
         batch_rows: inlay_types::VECTOR_SIZE,
         progress: Arc::default(),
-        pool: Arc::new(WorkerPool::new()),
-        threads,
+        workers: Workers::new(threads),
         interrupt: Interrupt::new(),
         budget: MemoryBudget::new(limit),
         temp: Arc::clone(space),

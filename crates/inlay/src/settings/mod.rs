@@ -11,7 +11,7 @@ mod values;
 use crate::kept::PlanCache;
 use crate::resources;
 use inlay_catalog::near_names;
-use inlay_exec::TempSpace;
+use inlay_exec::{Priority, PriorityCell, TempSpace, WorkerPool};
 use inlay_formats::files::Files;
 use inlay_formats::remote::settings::{NETWORK_SETTINGS, is_of_network};
 use inlay_kernels::zone::Zone;
@@ -22,7 +22,7 @@ use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, MemoryBudget, Result, VECTOR_SIZE, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use values::*;
 
@@ -95,6 +95,10 @@ const OWN: &[Setting] = &[
         "statement_timeout",
         "how long a statement may take, in milliseconds or as '5s'; 0 is as long as it likes",
     ),
+    of_session(
+        "priority",
+        "what queries get when several want the workers at once: 'low' (they give way), 'normal' or 'high'",
+    ),
     of_session("enable_optimizer", "whether plans are optimised; answers are the same without"),
     of_session("disabled_optimizers", "'all' is enable_optimizer = false; '' is everything at work"),
     of_session(
@@ -144,9 +148,8 @@ const MAX_BATCH_ROWS: i128 = VECTOR_SIZE as i128;
 const THREADS_MAX: i128 = 1024;
 
 /// Settings of a database.
-#[derive(Debug)]
 pub struct DatabaseSettings {
-    threads: AtomicUsize,
+    pool: Arc<WorkerPool>,
     budget: MemoryBudget,
     residents: Arc<Residents>,
     /// Bytes that may be resident, if it was said.
@@ -159,10 +162,11 @@ pub struct DatabaseSettings {
 
 impl DatabaseSettings {
     /// The defaults: all cores and 80 % of the memory that the process may use.
-    pub fn new(budget: MemoryBudget, residents: Arc<Residents>) -> Self {
+    pub fn new(budget: MemoryBudget, residents: Arc<Residents>, pool: Arc<WorkerPool>) -> Self {
         budget.set_limit(default_memory_limit());
+        pool.set_threads(default_threads());
         let settings = Self {
-            threads: AtomicUsize::new(default_threads()),
+            pool,
             files: Arc::new(Files::new(budget.clone())),
             budget,
             residents,
@@ -199,9 +203,9 @@ impl DatabaseSettings {
         *self.stores.lock()
     }
 
-    /// Workers of a query, the calling thread among them.
-    pub fn threads(&self) -> usize {
-        self.threads.load(Ordering::Relaxed)
+    /// The workers of its queries.
+    pub fn pool(&self) -> &Arc<WorkerPool> {
+        &self.pool
     }
 }
 
@@ -224,6 +228,8 @@ pub struct SessionSettings {
     pub batch_rows: usize,
     /// Whether plans of statements are kept.
     pub plan_cache: PlanCache,
+    /// What its queries get when others want the workers, too.
+    pub priority: PriorityCell,
     /// Where the session's clocks are, if it said so.
     pub zone: Option<Arc<Zone>>,
 }
@@ -257,8 +263,10 @@ pub fn set(
         return Err(Error::invalid_argument(message));
     }
     if name.eq_ignore_ascii_case("all") && value.is_none() {
-        *session = SessionSettings::default();
-        return Ok(());
+        // The cell stays: who works for the session looks at it.
+        let priority = std::mem::take(&mut session.priority);
+        *session = SessionSettings { priority, ..SessionSettings::default() };
+        return set("priority", None, database, session);
     }
     if let Some(outcome) = foreign::set(name, value, &mut session.foreign) {
         return outcome;
@@ -273,7 +281,7 @@ pub fn set(
         }
         "threads" => {
             let threads = value.map_or(Ok(default_threads()), threads_of)?;
-            database.threads.store(threads, Ordering::Relaxed);
+            database.pool.set_threads(threads);
         }
         "memory_limit" => {
             let limit = value.map_or(Ok(default_memory_limit()), |value| memory_of("memory_limit", value))?;
@@ -337,6 +345,10 @@ pub fn set(
                 }
             };
         }
+        "priority" => {
+            session.priority.set(value.map_or(Ok(Priority::default()), priority_of)?);
+            database.pool.rearrange();
+        }
         "plan_cache" => session.plan_cache = value.map_or(Ok(PlanCache::On), plan_cache_of)?,
         "default_order" => session.default_order.descending = value.map_or(Ok(false), direction_of)?,
         "default_null_order" => {
@@ -367,7 +379,7 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         "default_order" => {
             Value::Varchar(if session.default_order.descending { "desc" } else { "asc" }.to_string())
         }
-        "threads" => Value::BigInt(database.threads() as i64),
+        "threads" => Value::BigInt(database.pool.threads() as i64),
         "memory_limit" => Value::Varchar(memory_text(database.budget.limit())),
         "resident_limit" => Value::Varchar(memory_text(database.resident_limit())),
         "synchronous" => Value::Varchar(
@@ -387,6 +399,7 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         "enable_optimizer" => Value::Boolean(!session.optimizer_off),
         "disabled_optimizers" => Value::Varchar(if session.optimizer_off { "all" } else { "" }.to_string()),
         "debug_batch_rows" => Value::BigInt(session.batch_rows() as i64),
+        "priority" => Value::Varchar(session.priority.get().name().to_string()),
         "enable_profiling" => Value::Boolean(session.profiles),
         "plan_cache" => {
             let word = match session.plan_cache {
@@ -534,7 +547,8 @@ mod tests {
     #[test]
     fn unknown_settings_name_near_ones() {
         let budget = MemoryBudget::unlimited();
-        let database = DatabaseSettings::new(budget.clone(), Residents::new(budget, 0));
+        let database =
+            DatabaseSettings::new(budget.clone(), Residents::new(budget, 0), Arc::new(WorkerPool::new(1)));
         let mut session = SessionSettings::default();
         let error = set("thread", Some(&Value::Integer(2)), &database, &mut session).unwrap_err();
         assert!(error.to_string().contains("did you mean \"threads\"?"), "{error}");

@@ -2,6 +2,7 @@
 
 use super::{THREADS_MAX, machine_memory};
 use crate::kept::PlanCache;
+use inlay_exec::Priority;
 use inlay_sql::binder::NullOrder;
 use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, Result, Value};
@@ -66,6 +67,14 @@ pub(super) fn plan_cache_of(value: &Value) -> Result<PlanCache> {
         "eager" => Ok(PlanCache::Eager),
         _ => Err(Error::invalid_argument(format!("plan_cache = {value}: expected on, off or eager"))),
     }
+}
+
+pub(super) fn priority_of(value: &Value) -> Result<Priority> {
+    let word = value.to_string().to_lowercase();
+    let found = Priority::ALL.iter().find(|priority| priority.name() == word);
+    found
+        .copied()
+        .ok_or_else(|| Error::invalid_argument(format!("priority = {value}: expected low, normal or high")))
 }
 
 pub(super) fn null_order_text(order: NullOrder) -> &'static str {

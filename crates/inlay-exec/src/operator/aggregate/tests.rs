@@ -1,7 +1,7 @@
 //! The operator against a map from keys to values, over key types, workers, table sizes and hints.
 
 use super::*;
-use crate::pool::WorkerPool;
+use crate::team::Workers;
 use inlay_kernels::{ArgType, resolve_aggregate};
 use inlay_sql::plan::{ColumnId, SortKey};
 use inlay_types::{Dictionary, Interrupt, MemoryBudget, Value, Vector};
@@ -174,8 +174,7 @@ fn context() -> ExecContext {
     ExecContext {
         batch_rows: inlay_types::VECTOR_SIZE,
         progress: Arc::default(),
-        pool: Arc::new(WorkerPool::new()),
-        threads: 2,
+        workers: Workers::new(2),
         interrupt: Interrupt::new(),
         budget: MemoryBudget::unlimited(),
         temp: Arc::default(),

@@ -167,7 +167,7 @@ impl HashJoin {
 
     /// Reads build rows into a join of their own; with `always`, even if memory is refused.
     fn load(&self, build: &SpilledRows, known: Known, always: bool) -> Result<HashJoin> {
-        let mut context = ExecContext { threads: 1, ..self.context.clone() };
+        let mut context = self.context.alone();
         if always || build.memory_size() <= SMALL_BUILD {
             context.budget = MemoryBudget::unlimited();
         }

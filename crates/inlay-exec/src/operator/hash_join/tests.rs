@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::pipeline::{Flow, Morsel};
-use crate::{ExecContext, WorkerPool};
+use crate::{ExecContext, Workers};
 use inlay_types::{Batch, Buffer, Dictionary, Interrupt, MemoryBudget, Value, Vector};
 
 struct Random(u64);
@@ -18,8 +18,7 @@ fn context() -> ExecContext {
     ExecContext {
         batch_rows: inlay_types::VECTOR_SIZE,
         progress: Arc::default(),
-        pool: Arc::new(WorkerPool::new()),
-        threads: 2,
+        workers: Workers::new(2),
         interrupt: Interrupt::new(),
         budget: MemoryBudget::unlimited(),
         temp: Arc::default(),

@@ -5,7 +5,7 @@ use crate::driver;
 use crate::operator::materialize::{BufferScan, Materialize};
 use crate::operator::values::Values;
 use crate::pipeline::Pipeline;
-use crate::pool::WorkerPool;
+use crate::team::Workers;
 use inlay_sql::plan::{ColumnId, Expr};
 use inlay_types::{Interrupt, Value, Vector};
 use std::cmp::Ordering as Order;
@@ -14,8 +14,7 @@ fn context(threads: usize) -> ExecContext {
     ExecContext {
         batch_rows: inlay_types::VECTOR_SIZE,
         progress: Arc::default(),
-        pool: Arc::new(WorkerPool::new()),
-        threads,
+        workers: Workers::new(threads),
         interrupt: Interrupt::new(),
         budget: MemoryBudget::unlimited(),
         temp: Arc::default(),

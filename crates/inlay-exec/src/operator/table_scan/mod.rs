@@ -348,7 +348,7 @@ impl Source for TableScan {
         }
         let morsels = match self.plan_lookup()? {
             Some(spans) => spans,
-            None => self.plan_morsels(&filters, context.threads),
+            None => self.plan_morsels(&filters, context.workers.count()),
         };
         let count = morsels.len();
         self.next.store(0, Ordering::Relaxed);

@@ -242,7 +242,7 @@ impl Window {
             self.spec.keys.iter().map(|key| KeyColumn::new(&columns, *key)).collect();
         let order = order::sort(context, &keys, self.spec.partition_count, len)?;
         drop(keys);
-        let serial = ExecContext { threads: 1, ..context.clone() };
+        let serial = context.alone();
         let part = Part { columns, len, order, serial };
         let mut functions = Vec::with_capacity(self.spec.functions.len());
         for function in &self.spec.functions {
@@ -341,7 +341,7 @@ impl Window {
         let mut memory = self.context.budget.reserve(0)?;
         let row_bytes = self.spec.types.iter().map(|ty| ty.physical().size() as u64).sum();
         // All workers together are content with an eighth of the memory.
-        let per_row = self.needed(row_bytes, 1).max(1) * self.context.threads.max(1) as u64;
+        let per_row = self.needed(row_bytes, 1).max(1) * self.context.workers.count() as u64;
         let rows_wanted = (self.context.budget.limit() / (8 * per_row)).min(STREAM_ROWS as u64) as usize;
         let end = loop {
             self.context.interrupt.check()?;
@@ -393,7 +393,7 @@ impl Window {
         stream.morsels += 1;
         let number = stream.morsels - 1;
         drop(stream);
-        let context = ExecContext { threads: 1, ..self.context.clone() };
+        let context = self.context.alone();
         Ok(Some((number, self.stage(&context, &batches, Some(memory))?)))
     }
 

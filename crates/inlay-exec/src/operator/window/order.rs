@@ -519,7 +519,7 @@ impl Sorter<'_> {
 
     fn run<P: Prefix>(&self, context: &ExecContext, prefixes: Vec<P>) -> Result<Order> {
         let len = prefixes.len();
-        let buckets = if len < PARALLEL_ROWS_MIN || context.threads == 1 {
+        let buckets = if len < PARALLEL_ROWS_MIN || context.workers.count() == 1 {
             let pairs = prefixes.iter().enumerate().map(|(row, &p)| (p, row as u32)).collect();
             vec![self.sort_pairs(pairs)]
         } else {
