@@ -22,8 +22,18 @@ pub fn parameters(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<
         });
         return Ok(Parameters { positional: Vec::new(), named: named.collect::<PyResult<_>>()? });
     }
-    if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
-        let positional = given.try_iter()?.map(|item| value(py, &item?)).collect::<PyResult<_>>()?;
+    if let Ok(tuple) = given.cast::<PyTuple>() {
+        let mut positional = Vec::with_capacity(tuple.len());
+        for item in tuple.iter_borrowed() {
+            positional.push(value(py, &item)?);
+        }
+        return Ok(Parameters { positional, named: Vec::new() });
+    }
+    if let Ok(list) = given.cast::<PyList>() {
+        let mut positional = Vec::with_capacity(list.len());
+        for item in list.iter() {
+            positional.push(value(py, &item)?);
+        }
         return Ok(Parameters { positional, named: Vec::new() });
     }
     if given.cast::<PyMapping>().is_ok() {

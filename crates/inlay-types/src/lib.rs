@@ -12,6 +12,7 @@
 //! - [`datetime`]: the calendar.
 //! - [`arrow`]: columns to and from a host through the Arrow C data interface.
 //! - [`budget`], [`interrupt`]: the memory limit and cancellation that every query passes along.
+//! - [`process`]: whether this is a forked child.
 
 pub mod allocator;
 pub mod arrow;
@@ -27,6 +28,7 @@ pub mod interrupt;
 pub mod logical_type;
 pub mod nested;
 pub mod pages;
+pub mod process;
 pub mod time_tz;
 pub mod value;
 pub mod vector;

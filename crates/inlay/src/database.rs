@@ -12,6 +12,7 @@ use inlay_formats::host::HostFiles;
 use inlay_storage::io::{Disk, FileIdentity, RealDisk};
 use inlay_storage::resident::Residents;
 use inlay_storage::store::{AccessMode, Store, StoreOptions};
+use inlay_types::process::process_id;
 use inlay_types::{Error, MemoryBudget, Result, Value};
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
@@ -146,7 +147,7 @@ impl Database {
             disk: Arc::clone(&disk),
             is_on_real_disk,
             last_id: AtomicU64::new(0),
-            process: std::process::id(),
+            process: process_id(),
             residents,
             lent: Mutex::default(),
         }));
@@ -388,7 +389,7 @@ impl Database {
 
     /// An error in a child that was forked after the database was opened: its workers are gone.
     pub(crate) fn check_process(&self) -> Result<()> {
-        if self.0.process == std::process::id() {
+        if self.0.process == process_id() {
             return Ok(());
         }
         Err(Error::Closed {

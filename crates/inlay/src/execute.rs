@@ -508,7 +508,7 @@ impl Run<'_> {
         types: &Arc<[LogicalType]>,
         rows: Batch,
     ) -> QueryResult {
-        QueryResult::of_batch(Arc::clone(names), Arc::clone(types), rows, self.workers())
+        QueryResult::of_batch(Arc::clone(names), Arc::clone(types), rows, Some(self.workers()))
     }
 
     /// Runs a query, whose rows are in memory then.

@@ -7,7 +7,7 @@ use inlay_kernels::host::HostForm;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
 use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Value, Vector, allocator};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// What kind of answer a result is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl QueryResult {
         names: Arc<[String]>,
         types: Arc<[LogicalType]>,
         batch: Batch,
-        workers: Workers,
+        workers: Option<Workers>,
     ) -> Self {
         let len = batch.len();
         let (batches, starts): (Vec<Batch>, Arc<[usize]>) =
@@ -101,7 +101,7 @@ impl QueryResult {
             source: Source::Batches(Arc::new(batches)),
             starts,
             kind: ResultKind::Rows,
-            workers: Some(workers),
+            workers,
             interrupt: Interrupt::new(),
         }
     }
@@ -139,10 +139,11 @@ impl QueryResult {
 
     /// The answer of a statement that changed rows.
     pub(crate) fn changed(count: u64) -> Self {
+        static NAMES: LazyLock<Arc<[String]>> = LazyLock::new(|| Arc::from(["Count".to_string()]));
+        static TYPES: LazyLock<Arc<[LogicalType]>> = LazyLock::new(|| Arc::from([LogicalType::BigInt]));
         let column = Vector::from_values(LogicalType::BigInt, &[count as i64]);
         let batch = Batch::new(vec![column], 1);
-        let rows = Self::rows(vec!["Count".to_string()], vec![LogicalType::BigInt], vec![batch], None);
-        Self { kind: ResultKind::Changed(count), ..rows }
+        Self { kind: ResultKind::Changed(count), ..Self::of_batch(NAMES.clone(), TYPES.clone(), batch, None) }
     }
 
     /// One VARCHAR column with a row per text.

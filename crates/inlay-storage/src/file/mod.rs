@@ -24,6 +24,7 @@ pub use space::SpaceUse;
 
 use crate::io::{Disk, DiskFile, LockKind, OpenMode};
 use header::{HEADERS_SIZE, Header};
+use inlay_types::process::process_id;
 use inlay_types::{Error, Result};
 use object::{FRAME_SIZE, Frame, blocks_for, checksum};
 use parking_lot::Mutex;
@@ -112,7 +113,7 @@ impl GenerationLock {
 impl Drop for GenerationLock {
     fn drop(&mut self) {
         // A forked child shares the lock with its parent, which still needs it.
-        if self.process == std::process::id() {
+        if self.process == process_id() {
             // A lock that cannot be given back only delays the reuse of blocks.
             let _ = self.file.unlock(READER_LOCKS + self.generation);
         }
@@ -684,7 +685,7 @@ fn lock_newest(file: &Arc<dyn DiskFile>, name: &str) -> Result<(Header, Generati
         if !file.try_lock(READER_LOCKS + generation, LockKind::Shared).map_err(lock_failed)? {
             return Err(Error::Locked { message: format!("\"{name}\" cannot be locked for reading") });
         }
-        let lock = GenerationLock { file: file.clone(), generation, process: std::process::id() };
+        let lock = GenerationLock { file: file.clone(), generation, process: process_id() };
         if read_headers(&**file, name)?.0.is_some_and(|now| now.header.generation == generation) {
             return Ok((header, lock));
         }

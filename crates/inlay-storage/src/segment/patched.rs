@@ -14,7 +14,10 @@ use super::{Encoding, Segment};
 use crate::ZoneMap;
 use crate::hyperloglog::HyperLogLog;
 use crate::predicate::{Prune, SegmentPredicate};
-use inlay_types::{Bitmap, Error, Heap, MemoryBudget, Native, Result, Value, Vector, VectorBuilder, View};
+use inlay_types::{
+    Bitmap, Buffer, Error, Heap, MemoryBudget, Native, Result, Value, Vector, VectorBuilder, View,
+};
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -47,12 +50,17 @@ impl Segment {
         }
         let (under, rows, values) = match &base.encoding {
             Encoding::Patched(below) => {
+                if let [row] = rows
+                    && let Some(overlay) = below.with_one(*row, values, budget)?
+                {
+                    return overlay.into_segment(budget);
+                }
                 let (rows, values) = below.joined(rows, values);
                 (&below.base, rows, values)
             }
             _ => (base, rows.to_vec(), values.clone()),
         };
-        if rows.len() > PATCHES_MAX || rows.len() * ROWS_PER_PATCH > base.len {
+        if is_many(rows.len(), base.len) {
             let mut column = under.scan(0, under.len);
             let hits: Vec<(usize, usize)> =
                 rows.iter().enumerate().map(|(i, row)| (*row as usize, i)).collect();
@@ -67,7 +75,10 @@ impl Segment {
 impl Overlay {
     fn into_segment(self, budget: &MemoryBudget) -> Result<Segment> {
         let (base, values) = (&self.base, &self.values);
-        let nulls_below = self.rows.iter().filter(|row| base.is_null(**row as usize)).count();
+        let nulls_below = match base.null_count {
+            0 => 0,
+            _ => self.rows.iter().filter(|row| base.is_null(**row as usize)).count(),
+        };
         let (ty, len) = (base.ty.clone(), base.len);
         let null_count = base.null_count - nulls_below + values.null_count;
         let has_value = null_count < len;
@@ -92,6 +103,50 @@ impl Overlay {
             sketch: OnceLock::new(),
             reservation,
         })
+    }
+
+    /// These patches and another one, for values of fixed width without NULLs: they are copied around the new one. `None`
+    /// for others, and where so many are changed that the segment is to be encoded anew.
+    fn with_one(&self, row: u32, value: &Vector, budget: &MemoryBudget) -> Result<Option<Self>> {
+        let Encoding::Plain(values) = &self.values.encoding else { return Ok(None) };
+        let is_simple =
+            self.values.null_count == 0 && value.null_count() == 0 && !values.logical_type().is_view();
+        if !is_simple || is_many(self.rows.len() + 1, self.base.len) {
+            return Ok(None);
+        }
+        let place = self.rows.partition_point(|patched| *patched < row);
+        let after = place + usize::from(self.rows.get(place) == Some(&row));
+        let value = value.flatten();
+        let joined = match values.physical_type().size() {
+            1 => with_value::<u8>(values, place..after, &value),
+            2 => with_value::<u16>(values, place..after, &value),
+            4 => with_value::<u32>(values, place..after, &value),
+            8 => with_value::<u64>(values, place..after, &value),
+            _ => with_value::<u128>(values, place..after, &value),
+        };
+        let zone = &self.values.zone_map;
+        let new = value.get(0);
+        let widened = |end: &Option<Value>, wider: Ordering| {
+            end.as_ref().map(|end| if new.total_cmp(end) == wider { new.clone() } else { end.clone() })
+        };
+        let zone_map = ZoneMap {
+            min: widened(&zone.min, Ordering::Less),
+            max: widened(&zone.max, Ordering::Greater),
+            ..zone.clone()
+        };
+        let rows = spliced(&self.rows, place..after, row);
+        let values = Segment {
+            ty: self.values.ty.clone(),
+            len: rows.len(),
+            null_count: 0,
+            validity: None,
+            zone_map,
+            vector_zones: Vec::new(),
+            sketch: OnceLock::new(),
+            reservation: budget.reserve((joined.memory_size() + size_of::<Segment>()) as u64)?,
+            encoding: Encoding::Plain(joined),
+        };
+        Ok(Some(Self { base: Arc::clone(&self.base), rows, values: Box::new(values) }))
     }
 
     /// These patches and later ones together.
@@ -228,6 +283,26 @@ impl Overlay {
     pub fn prune(&self, base: &PreparedPredicate, hits: &[u32]) -> Prune {
         with_patches(self.base.prune_prepared(base), self.rows.len(), hits.len())
     }
+}
+
+/// Whether so many of a segment's rows are changed that it is to be encoded anew.
+fn is_many(patches: usize, rows: usize) -> bool {
+    patches > PATCHES_MAX || patches * ROWS_PER_PATCH > rows
+}
+
+/// `list` with `value` in the place of those at `gone`.
+fn spliced<T: Copy>(list: &[T], gone: Range<usize>, value: T) -> Vec<T> {
+    let mut spliced = Vec::with_capacity(list.len() + 1);
+    spliced.extend_from_slice(&list[..gone.start]);
+    spliced.push(value);
+    spliced.extend_from_slice(&list[gone.end..]);
+    spliced
+}
+
+/// Flat values of which the first of `value` takes the place of those at `gone`.
+fn with_value<T: Native>(values: &Vector, gone: Range<usize>, value: &Vector) -> Vector {
+    let joined = spliced(values.values::<T>(), gone, value.values::<T>()[0]);
+    Vector::flat(values.logical_type(), joined.len(), Buffer::from_vec(joined), None, Heap::default())
 }
 
 /// What holds of rows of which the base says `verdict` and `hits` of `patches` patched ones qualify.

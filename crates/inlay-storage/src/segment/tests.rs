@@ -435,6 +435,37 @@ fn overlays_read_and_filter_as_the_changed_values() {
     }
 }
 
+#[test]
+fn one_changed_row_after_another() {
+    let mut random = Random(0x51A6_1E20_3547_0001);
+    let budget = MemoryBudget::unlimited();
+    for ty in types() {
+        for (spread, changes) in [(Spread::Narrow, Spread::Wide), (Spread::Wide, Spread::Few)] {
+            let mut values: Vec<Value> =
+                (0..2500).map(|row| random_value(ty.clone(), spread, row, &mut random)).collect();
+            values[11] = Value::Null;
+            let mut segment = Arc::new(Segment::encode(&column(ty.clone(), &values), &budget).unwrap());
+            for round in 0..100 {
+                let row = if round % 9 == 0 { 11 } else { random.below(60) as usize * 41 };
+                values[row] = match round {
+                    70 => Value::Null,
+                    _ => random_value(ty.clone(), changes, row, &mut random),
+                };
+                let change = column(ty.clone(), &values[row..=row]);
+                segment = Arc::new(Segment::patched(&segment, &[row as u32], &change, &budget).unwrap());
+                if round % 23 == 5 || round == 70 {
+                    check_reads(&segment, &values, &mut random);
+                    check_filters(&segment, &values, &mut random);
+                }
+            }
+            assert_eq!(segment.null_count(), values.iter().filter(|v| v.is_null()).count());
+            check_reads(&segment, &values, &mut random);
+            check_filters(&segment, &values, &mut random);
+        }
+    }
+    assert_eq!(budget.used(), 0);
+}
+
 /// The image gives the same segment back, and a damaged one gives an error or a segment that can be used.
 fn check_image(segment: &Segment, values: &[Value], random: &mut Random) {
     let ty = segment.logical_type();

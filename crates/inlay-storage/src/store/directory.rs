@@ -160,6 +160,7 @@ pub(super) fn write_table(
     table: &Table,
     writes: &mut TableWrites,
 ) -> Result<[Arc<StoredObject>; 2]> {
+    table.build_indexes()?;
     let mut roots = Vec::new();
     for handle in table.index_handles() {
         let flushed = handle.flush(home, table.id())?;

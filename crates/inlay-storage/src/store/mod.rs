@@ -38,6 +38,7 @@ use crate::home::{Home, Stored};
 use crate::wal::{Synchronous, Wal};
 use checkpoint::Checkpointed;
 use commit::Committed;
+use inlay_types::process::process_id;
 use inlay_types::{Error, MemoryBudget, Result};
 use intents::Intents;
 use parking_lot::{Mutex, RwLock};
@@ -119,7 +120,7 @@ impl Store {
             next_transaction: AtomicU64::new(1),
             checkpointed: Mutex::new(checkpointed),
             failure: Mutex::default(),
-            process: std::process::id(),
+            process: process_id(),
         }
     }
 
@@ -195,7 +196,7 @@ impl Store {
 
     /// Fails when nothing can be committed.
     pub fn check_writable(&self) -> Result<()> {
-        if self.process != std::process::id() {
+        if self.process != process_id() {
             // The file belongs to the parent, which goes on writing it. No lock is looked at: a thread that is not here
             // may have held it.
             let message = "this database was opened before the process was forked; open it in the child";

@@ -73,7 +73,7 @@ pub(super) struct Inner {
 /// What rolling back to a savepoint restores. Reads stay: they happened.
 struct Saved {
     view: Arc<State>,
-    tables: HashMap<ObjectId, (Arc<Table>, Mark)>,
+    tables: Vec<(ObjectId, Arc<Table>, Mark)>,
     created: HashMap<ObjectId, Arc<TableSchema>>,
     definitions: BTreeSet<ObjectId>,
     dropped: BTreeSet<ObjectId>,
@@ -347,7 +347,7 @@ impl Inner {
     }
 
     fn saved(&self) -> Saved {
-        let marked = |(id, table): (&ObjectId, &Arc<Table>)| (*id, (Arc::clone(table), table.mark()));
+        let marked = |(id, table): (&ObjectId, &Arc<Table>)| (*id, Arc::clone(table), table.mark());
         Saved {
             view: Arc::clone(&self.view),
             tables: self.tables.iter().map(marked).collect(),
@@ -367,7 +367,7 @@ impl Inner {
         self.tables = saved
             .tables
             .iter()
-            .map(|(id, (table, mark))| {
+            .map(|(id, table, mark)| {
                 table.rewind(mark);
                 (*id, Arc::clone(table))
             })

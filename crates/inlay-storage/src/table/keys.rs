@@ -2,6 +2,7 @@
 
 use super::change::written_ids;
 use super::indexes::{IndexHandle, Wanting};
+use super::narrow::{all_below, few_with};
 use super::rows::gather_ids;
 use super::{Table, TableSnapshot, Writer};
 use crate::index::{Index, PendingKeys};
@@ -84,9 +85,23 @@ impl Table {
             index = None;
         }
         let columns = pending.columns(key)?;
-        if index.is_none() && snapshot.row_count() == 0 && ascend_strictly(&columns) {
+        if index.is_none() {
             // Distinct by their order; the index is made when it is first needed.
-            return Ok(());
+            let first = columns[0].get(0);
+            if ascend_strictly(&columns) && all_below(snapshot, key[0], &first) {
+                return Ok(());
+            }
+            if pending.count == 1
+                && !first.is_null()
+                && let Some(few) = few_with(snapshot, key[0], &first)?
+            {
+                for row_id in few.into_iter().filter(|row_id| (pending.position)(*row_id).is_none()) {
+                    if has_key(snapshot, row_id, key, &columns, 0)? {
+                        return Err(violation(&self.schema, key, &columns, 0));
+                    }
+                }
+                return Ok(());
+            }
         }
         let index = match index {
             Some(index) => index,

@@ -1,19 +1,23 @@
 //! Rows by values of indexed columns.
 //!
 //! An index says which rows may qualify; deleted rows are left out here, values are compared by who asks, or here for
-//! [`Table::find_rows`]. An index that does not exist yet is built for a lookup only if the table is large.
+//! [`Table::find_by_columns`]. An index that does not exist yet is built for a lookup only if the table is large and zone maps leave
+//! more than a few vectors to look at ([`super::narrow`]).
 
 use super::keys::same;
+use super::narrow::few_with;
 use super::rows::by_group;
 use super::{Table, TableSnapshot};
 use crate::index::{Direction, Index};
 use crate::predicate::{Cmp, SegmentPredicate};
-use inlay_types::{Result, Value, Vector};
+use inlay_types::{Error, Result, Value, Vector};
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// A lookup in a smaller table builds no index.
 const ROWS_WORTH_BUILDING: usize = 10_000;
+/// What an index takes about, to tell whether trying to make one is of any use.
+const INDEX_BYTES_PER_ROW: u64 = 40;
 /// Combinations of values that are looked up one by one.
 const POINTS_MAX: usize = 1_000;
 /// Rows that an index may give whatever the size of the table.
@@ -56,8 +60,9 @@ fn rows_among(
 }
 
 impl Table {
-    /// Ids of the rows that have these values in these columns, ascending; `None` if no index on these columns is worth
-    /// having. NULL equals nothing.
+    /// Ids of the rows that have these values in these columns, ascending, by the index; `None` if no index on these columns is
+    /// worth having. NULL equals nothing.
+    #[cfg(test)]
     pub fn find_rows(&self, columns: &[usize], values: &[Value]) -> Result<Option<Vec<i64>>> {
         let snapshot = self.snapshot();
         let Some(index) = self.index_for(&snapshot, columns, true)? else { return Ok(None) };
@@ -68,15 +73,24 @@ impl Table {
     }
 
     /// Ids of the live rows of a version of this table that have these values, without NULLs, in the columns of a key,
-    /// ascending; the key's index is made if there is none. `None` if there is no memory for it.
+    /// ascending; the key's index is made if it is needed and there is none. `None` if there is no memory for it.
     pub fn find_by_columns(
         &self,
         snapshot: &TableSnapshot,
         columns: &[usize],
         values: &[Value],
     ) -> Result<Option<Vec<i64>>> {
-        let Some(index) = self.key_index(snapshot, columns)? else { return Ok(None) };
-        rows_among(index.candidates(values)?, snapshot, columns, values).map(Some)
+        let candidates = match self.key_index(snapshot, columns, false)? {
+            Some(index) => index.candidates(values)?,
+            None => match few_with(snapshot, columns[0], &values[0])? {
+                Some(few) => few,
+                None => match self.key_index(snapshot, columns, true)? {
+                    Some(index) => index.candidates(values)?,
+                    None => return Ok(None),
+                },
+            },
+        };
+        rows_among(candidates, snapshot, columns, values).map(Some)
     }
 
     /// As [`Table::find_by_columns`], of the rows that have one of several keys; `keys` has a vector for each of `columns`.
@@ -86,9 +100,18 @@ impl Table {
         columns: &[usize],
         keys: &[Vector],
     ) -> Result<Option<Vec<i64>>> {
-        let Some(index) = self.key_index(snapshot, columns)? else { return Ok(None) };
-        let mut candidates: Vec<(i64, u32)> =
-            index.candidates_many(keys)?.into_iter().map(|(position, id)| (id, position)).collect();
+        let few = match self.key_index(snapshot, columns, false)? {
+            Some(index) => Some(index.candidates_many(keys)?),
+            None => few_with_each(snapshot, columns[0], &keys[0])?,
+        };
+        let few = match few {
+            Some(few) => few,
+            None => match self.key_index(snapshot, columns, true)? {
+                Some(index) => index.candidates_many(keys)?,
+                None => return Ok(None),
+            },
+        };
+        let mut candidates: Vec<(i64, u32)> = few.into_iter().map(|(position, id)| (id, position)).collect();
         candidates.sort_unstable();
         let mut found: Vec<i64> = Vec::with_capacity(candidates.len());
         for (number, run) in by_group(snapshot, &candidates, |candidate| candidate.0) {
@@ -108,23 +131,32 @@ impl Table {
         Ok(Some(found))
     }
 
-    /// The index of a key, made if there is none; `None` without memory for it.
-    fn key_index(&self, snapshot: &TableSnapshot, columns: &[usize]) -> Result<Option<Arc<Index>>> {
+    /// The index of a key, if there is one or it is made; `None` without memory for it.
+    fn key_index(
+        &self,
+        snapshot: &TableSnapshot,
+        columns: &[usize],
+        build: bool,
+    ) -> Result<Option<Arc<Index>>> {
         let writer = self.writer.lock();
-        match self.indexes.index(columns, &self.wanting(&writer, snapshot), true) {
-            Err(inlay_types::Error::OutOfMemory { .. }) => Ok(None),
+        match self.indexes.index(columns, &self.wanting(&writer, snapshot), build) {
+            Err(Error::OutOfMemory { .. }) => Ok(None),
             index => index,
         }
     }
 
     /// Row id of the live row whose key (columns of `schema().all_keys()[key]`) equals `values`.
     pub fn find_by_key(&self, key: usize, values: &[Value]) -> Result<Option<i64>> {
-        let writer = self.writer.lock();
-        let snapshot = self.snapshot();
-        let columns = &self.keys[key];
-        self.indexes.index(columns, &self.wanting(&writer, &snapshot), true)?;
-        drop(writer);
-        Ok(self.find_rows(columns, values)?.and_then(|ids| ids.first().copied()))
+        if values.iter().any(Value::is_null) {
+            return Ok(None);
+        }
+        let (snapshot, columns) = (self.snapshot(), &self.keys[key]);
+        if let Some(ids) = self.find_by_columns(&snapshot, columns, values)? {
+            return Ok(ids.first().copied());
+        }
+        // Says why there is none.
+        self.indexes.index(columns, &self.wanting(&self.writer.lock(), &snapshot), true)?;
+        Err(Error::internal("a key without an index"))
     }
 
     /// Ids, ascending, of the live rows of a version of this table among which are all that satisfy conditions on columns;
@@ -148,8 +180,14 @@ impl Table {
             plans.sort_by_key(|plan| std::cmp::Reverse(plan.rank()));
             for plan in plans {
                 let is_whole = plan.points.len() == plan.columns.len();
-                let build = may_build && (is_whole || !self.keys.contains(&plan.columns));
-                if let Some(index) = self.index_for(snapshot, &plan.columns, build)?
+                let mut index = self.index_for(snapshot, &plan.columns, false)?;
+                if index.is_none() && may_build && (is_whole || !self.keys.contains(&plan.columns)) {
+                    if let Some(ids) = few_by_zones(snapshot, &plan)? {
+                        return Ok(Some(ids));
+                    }
+                    index = self.index_for(snapshot, &plan.columns, true)?;
+                }
+                if let Some(index) = index
                     && let Some(mut ids) = candidates(&index, &plan, limit)?
                 {
                     ids.sort_unstable();
@@ -162,6 +200,19 @@ impl Table {
             }
         }
         Ok(None)
+    }
+
+    /// Makes the indexes that were asked for, so that no lookup has to: of large tables, and as far as memory goes.
+    pub fn build_indexes(&self) -> Result<()> {
+        let snapshot = self.snapshot();
+        let bytes = snapshot.row_count() as u64 * INDEX_BYTES_PER_ROW;
+        if self.budget.used().saturating_add(bytes) > self.budget.limit() {
+            return Ok(());
+        }
+        for columns in self.indexes.secondary() {
+            self.index_for(&snapshot, &columns, true)?;
+        }
+        Ok(())
     }
 
     /// Columns of all indexes, each list once.
@@ -189,10 +240,37 @@ impl Table {
         let build = may_build && snapshot.row_count() > ROWS_WORTH_BUILDING;
         match self.indexes.index(columns, &self.wanting(&writer, snapshot), build) {
             // Without memory for an index there are other ways to the rows.
-            Err(inlay_types::Error::OutOfMemory { .. }) => Ok(None),
+            Err(Error::OutOfMemory { .. }) => Ok(None),
             found => found,
         }
     }
+}
+
+/// What zone maps find of the first column's only value; `None` if that is more than a few vectors.
+fn few_by_zones(snapshot: &TableSnapshot, plan: &Plan<'_>) -> Result<Option<Vec<i64>>> {
+    match plan.points.first() {
+        Some([value]) if !value.is_null() => few_with(snapshot, plan.columns[0], value),
+        _ => Ok(None),
+    }
+}
+
+/// The same for several values, by their positions.
+fn few_with_each(
+    snapshot: &TableSnapshot,
+    column: usize,
+    values: &Vector,
+) -> Result<Option<Vec<(u32, i64)>>> {
+    if values.len() > POINTS_MAX {
+        return Ok(None);
+    }
+    let mut found = Vec::with_capacity(values.len());
+    for position in (0..values.len()).filter(|position| !values.is_null(*position)) {
+        match few_with(snapshot, column, &values.get(position))? {
+            Some(few) => found.extend(few.into_iter().map(|id| (position as u32, id))),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(found))
 }
 
 /// What conditions ask of an index on these columns; `None` if it does not help.

@@ -16,6 +16,7 @@ mod compact;
 pub(crate) mod indexes;
 mod keys;
 mod lookup;
+mod narrow;
 mod rows;
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
 //! Pages by memfd and mmap. All `unsafe` of mapped memory is here.
 
+use crate::process::{fork_count, process_id};
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, Once};
+use std::sync::LazyLock;
 
 /// The size of a page.
 pub fn page_size() -> usize {
@@ -17,14 +17,7 @@ pub fn page_size() -> usize {
     *SIZE
 }
 
-/// How often this process was forked. A child's arrays show pages of its parent's file.
-static FORKS: AtomicU64 = AtomicU64::new(0);
-
-extern "C" fn before_fork() {
-    FORKS.fetch_add(1, Ordering::SeqCst);
-}
-
-/// The unnamed file.
+/// The unnamed file. A child's arrays show pages of its parent's file.
 #[derive(Debug)]
 pub struct PoolFile {
     file: File,
@@ -34,12 +27,7 @@ pub struct PoolFile {
 
 impl PoolFile {
     pub fn create() -> Option<Self> {
-        static COUNT_FORKS: Once = Once::new();
-        // SAFETY: the function adds to a counter, which may be done at any time.
-        COUNT_FORKS.call_once(|| unsafe {
-            libc::pthread_atfork(Some(before_fork), None, None);
-        });
-        let forks = FORKS.load(Ordering::SeqCst);
+        let forks = fork_count();
         // SAFETY: the name is a C string; the result is a new descriptor or -1.
         let fd = unsafe { libc::memfd_create(c"inlay".as_ptr(), libc::MFD_CLOEXEC) };
         if fd < 0 {
@@ -47,12 +35,12 @@ impl PoolFile {
         }
         // SAFETY: the descriptor is open and nobody else's.
         let file = unsafe { File::from_raw_fd(fd) };
-        Some(Self { file, process: std::process::id(), forks })
+        Some(Self { file, process: process_id(), forks })
     }
 
     /// Whether this process made it and was not forked since, so that nobody else shows its pages.
     pub fn is_ours(&self) -> bool {
-        self.process == std::process::id() && self.forks == FORKS.load(Ordering::SeqCst)
+        self.process == process_id() && self.forks == fork_count()
     }
 
     pub fn grow(&self, size: u64) -> bool {

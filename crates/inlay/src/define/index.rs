@@ -45,6 +45,7 @@ impl Run<'_> {
         }
         let index = IndexDefinition { id: transaction.take_id(), name, table: id, columns, unique };
         transaction.put(Object::Index(Arc::new(index)))?;
+        transaction.state().table(id)?.build_indexes()?;
         Ok(QueryResult::done())
     }
 }
