@@ -5,11 +5,12 @@
 //! more than a few vectors to look at ([`super::narrow`]).
 
 use super::keys::same;
-use super::narrow::few_with;
+use super::narrow::{at_its_place, few_with};
 use super::rows::by_group;
 use super::{Table, TableSnapshot};
 use crate::index::{Direction, Index};
 use crate::predicate::{Cmp, SegmentPredicate};
+use crate::schema::Deferral;
 use inlay_types::{Error, Result, Value, Vector};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -80,14 +81,19 @@ impl Table {
         columns: &[usize],
         values: &[Value],
     ) -> Result<Option<Vec<i64>>> {
-        let candidates = match self.key_index(snapshot, columns, false)? {
-            Some(index) => index.candidates(values)?,
-            None => match few_with(snapshot, columns[0], &values[0])? {
-                Some(few) => few,
-                None => match self.key_index(snapshot, columns, true)? {
-                    Some(index) => index.candidates(values)?,
-                    None => return Ok(None),
-                },
+        if let Some(index) = self.key_index(snapshot, columns, false)? {
+            return rows_among(index.candidates(values)?, snapshot, columns, values).map(Some);
+        }
+        if self.is_unique_column(columns)
+            && let Some(id) = at_its_place(snapshot, columns[0], &values[0])?
+        {
+            return Ok(Some(vec![id]));
+        }
+        let candidates = match few_with(snapshot, columns[0], &values[0])? {
+            Some(few) => few,
+            None => match self.key_index(snapshot, columns, true)? {
+                Some(index) => index.candidates(values)?,
+                None => return Ok(None),
             },
         };
         rows_among(candidates, snapshot, columns, values).map(Some)
@@ -102,7 +108,7 @@ impl Table {
     ) -> Result<Option<Vec<i64>>> {
         let few = match self.key_index(snapshot, columns, false)? {
             Some(index) => Some(index.candidates_many(keys)?),
-            None => few_with_each(snapshot, columns[0], &keys[0])?,
+            None => few_with_each(snapshot, columns[0], &keys[0], self.is_unique_column(columns))?,
         };
         let few = match few {
             Some(few) => few,
@@ -129,6 +135,11 @@ impl Table {
             }
         }
         Ok(Some(found))
+    }
+
+    /// Whether a key is one column, in which no two live rows of a version have one value, not even until COMMIT.
+    fn is_unique_column(&self, key: &[usize]) -> bool {
+        key.len() == 1 && self.schema.deferral(key) == Deferral::Never
     }
 
     /// The index of a key, if there is one or it is made; `None` without memory for it.
@@ -254,18 +265,24 @@ fn few_by_zones(snapshot: &TableSnapshot, plan: &Plan<'_>) -> Result<Option<Vec<
     }
 }
 
-/// The same for several values, by their positions.
+/// The same for several values of one column, by their positions.
 fn few_with_each(
     snapshot: &TableSnapshot,
     column: usize,
     values: &Vector,
+    are_unique: bool,
 ) -> Result<Option<Vec<(u32, i64)>>> {
     if values.len() > POINTS_MAX {
         return Ok(None);
     }
     let mut found = Vec::with_capacity(values.len());
     for position in (0..values.len()).filter(|position| !values.is_null(*position)) {
-        match few_with(snapshot, column, &values.get(position))? {
+        let value = values.get(position);
+        if are_unique && let Some(id) = at_its_place(snapshot, column, &value)? {
+            found.push((position as u32, id));
+            continue;
+        }
+        match few_with(snapshot, column, &value)? {
             Some(few) => found.extend(few.into_iter().map(|id| (position as u32, id))),
             None => return Ok(None),
         }

@@ -511,6 +511,13 @@ impl Table {
         }
         let mut writer = self.writer.lock();
         let snapshot = self.snapshot();
+        let are_in_order = row_ids.windows(2).all(|pair| pair[0] < pair[1]);
+        if let ([batch], true) = (values, are_in_order && row_ids.iter().all(|id| snapshot.is_live(*id))) {
+            let new_values = columns.iter().zip(batch.columns());
+            let new_values = new_values.map(|(&column, values)| self.checked_column(column, values));
+            let new_values = new_values.collect::<Result<Vec<Vector>>>()?;
+            return self.update_columns(&mut writer, row_ids, columns, &new_values);
+        }
         let mut changes: Vec<(i64, u32)> = row_ids.iter().copied().zip(0..).collect();
         changes.sort_unstable();
         changes.dedup_by_key(|change| change.0);

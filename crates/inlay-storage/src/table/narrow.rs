@@ -2,6 +2,7 @@
 //! may hold one, and no index is worth its memory and the time to make it.
 
 use super::TableSnapshot;
+use super::keys::same;
 use crate::ZoneMap;
 use crate::predicate::{Cmp, Prune, SegmentPredicate};
 use inlay_types::{Result, VECTOR_SIZE, Value};
@@ -43,6 +44,29 @@ pub(super) fn few_with(snapshot: &TableSnapshot, column: usize, value: &Value) -
         found.extend(live.map(|row| group.row_id_start() + i64::from(*row)));
     }
     Ok(Some(found))
+}
+
+/// The live row that has a value in a column in which no two live rows have one value: at the place where it lies if values
+/// grow evenly, as numbers that count rows do. `None` if it is not there.
+pub(super) fn at_its_place(snapshot: &TableSnapshot, column: usize, value: &Value) -> Result<Option<i64>> {
+    let Some(wanted) = value.as_stored_i128() else { return Ok(None) };
+    for group in snapshot.row_groups() {
+        let zone = group.column(column).zone_map();
+        let ends = [&zone.min, &zone.max].map(|end| end.as_ref().and_then(Value::as_stored_i128));
+        let [Some(min), Some(max)] = ends else { return Ok(None) };
+        if !(min..=max).contains(&wanted) {
+            continue;
+        }
+        // Of keys as far apart as 128 bits go, no place is known.
+        let rows = (wanted - min).checked_mul(group.len() as i128 - 1);
+        let Some(row) = rows.map(|rows| (rows / (max - min).max(1)) as usize) else { return Ok(None) };
+        let is_here =
+            row < group.len() && !group.is_deleted(row) && same(&group.segment(column)?.get(row), value);
+        if is_here {
+            return Ok(Some(group.row_id_start() + row as i64));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether all values of a column are below one.
