@@ -27,7 +27,7 @@ import argparse
 import sys
 from collections.abc import Callable, Collection
 
-from bench import cases, engines, latency, report
+from bench import cases, engines, estimates, latency, report
 from bench.cancel import suite as cancel_suite
 from bench.clickbench import suite as clickbench_suite
 from bench.export import suite as export_suite
@@ -181,6 +181,9 @@ def run(options: argparse.Namespace, workers: dict[str, Worker]) -> int:
     wheel = latency.wheel_bytes()
     text = report.markdown(results, latencies, options.sf, options.threads, options.reps, wheel)
     print("\n" + text)
+    if "inlay" in results:
+        found = {f"Q{number}": errors for number, errors in results["inlay"].q_errors.items()}
+        print("\n".join(estimates.lines(found)))
     problems = results["inlay"].problems if "inlay" in results else {}
     if problems:
         print(

@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 from bench import page, report
+from bench.estimates import Errors
 from bench.machine import record
 from bench.worker import EngineFailed, Worker, memory_bytes, peak_bytes, reset_peak
 
@@ -56,6 +57,8 @@ class Suite:
     # Lines below the table.
     conclusions: Callable[[Suite, Mapping[str, Measured]], list[str]] = lambda _suite, _results: []
     shows_memory: bool = False
+    # Whether Inlay's session has `q_errors(case)`, which is asked once.
+    shows_estimates: bool = False
     # A request of a case takes at most so long; repetitions of a case end when an engine has spent `patience` on it.
     seconds_max: float = 300.0
     patience: float = 60.0
@@ -82,6 +85,8 @@ class Measured:
     peaks: dict[str, list[float]] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    # Of Inlay's operators; see `bench.estimates`.
+    q_errors: dict[str, Errors] = field(default_factory=dict)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, float]:
@@ -160,6 +165,8 @@ def measure(suite: Suite, case: str, engines: Engines, results: Mapping[str, Mea
             try:
                 engines.ask(name, "prepare", case)
                 sums[name] = engines.ask(name, "summary", case)
+                if suite.shows_estimates and name == "inlay":
+                    result.q_errors[case] = engines.ask(name, "q_errors", case)
             except EngineFailed as problem:
                 result.problems[case] = str(problem)
     reference = next((name for name in ("duckdb", "inlay", *sums) if name in sums), None)
@@ -198,7 +205,7 @@ def main(
     print("\n" + text)
     print("\n".join(page.ranking(suite, results)))
     if engines is None and terms is None:
-        measured = {name: asdict(result) for name, result in results.items()}
+        measured = {name: {**asdict(result), "q_errors": None} for name, result in results.items()}
         line = record(suite.name, threads, scale=scale, engines=measured, **page.figures(suite, results))
         report.write(suite.name, text, line)
         print(f"written: bench/results/{suite.name}.md, bench/results/{suite.name}.jsonl")

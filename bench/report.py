@@ -160,7 +160,11 @@ def history(
         scale=scale,
         wheel_bytes=wheel,
         engines={
-            name: {**asdict(result), "seconds": {n: [round(s, 6) for s in v] for n, v in result.seconds.items()}}
+            name: {
+                **asdict(result),
+                "q_errors": None,
+                "seconds": {n: [round(s, 6) for s in v] for n, v in result.seconds.items()},
+            }
             for name, result in results.items()
         },
         latency={name: asdict(latency) for name, latency in latencies.items()},

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench import estimates
 from bench.answers import PEER_TOLERANCE, TOLERANCE, difference, digest
-from bench.cases import Suite, timed
+from bench.cases import Measured, Suite, timed
 from bench.engines import ALL, adapter_module
+from bench.estimates import Errors
 
 STRICT = ("inlay", "duckdb")
 
@@ -86,6 +88,10 @@ class SqlSession:
             return digest(self.answer(case))
         return digest(self.adapter.query(query.check))
 
+    def q_errors(self, case: str) -> Errors:
+        """Of Inlay's plan."""
+        return estimates.q_errors(self.adapter.connection, self.queries[case].of(self.engine))
+
     def close(self) -> None:
         self.adapter.close()
 
@@ -102,6 +108,16 @@ def left_out(queries: Mapping[str, Query], engine: str, case: str) -> str:
     return queries[case].without.get(engine, "")
 
 
+def conclusions(_suite: Suite, results: Mapping[str, Measured]) -> list[str]:
+    """How wrong Inlay's estimates were."""
+    return estimates.lines(results["inlay"].q_errors) if "inlay" in results else []
+
+
+def no_conclusions(_suite: Suite, _results: Mapping[str, Measured]) -> list[str]:
+    """Nothing."""
+    return []
+
+
 def sql_suite(
     name: str,
     title: str,
@@ -113,6 +129,7 @@ def sql_suite(
     kept: bool = False,
     frames: str = "",
     seconds_max: float = 120.0,
+    shows_estimates: bool = False,
 ) -> Suite:
     """A suite of queries. `frames` names a module with Polars' own formulations of some cases."""
     return Suite(
@@ -124,6 +141,8 @@ def sql_suite(
         session=functools.partial(SqlSession, files=files, queries=queries, kept=kept, frames=frames),
         difference=functools.partial(differs, queries),
         left_out=functools.partial(left_out, queries),
+        conclusions=conclusions if shows_estimates else no_conclusions,
+        shows_estimates=shows_estimates,
         seconds_max=seconds_max,
         patience=20.0,
     )

@@ -18,7 +18,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from bench import estimates
 from bench.engines import adapter_module
+from bench.estimates import Errors
 from tests.tpch.workload import Answer
 
 
@@ -119,6 +121,10 @@ class Session:
         from bench.engines.base import answer_of
 
         return answer_of(self.adapter.run(number, sql))
+
+    def q_errors(self, sql: str) -> Errors:
+        """Of Inlay's plan of a query."""
+        return estimates.q_errors(self.adapter.connection, sql)
 
     def select_one(self, repetitions: int) -> list[float]:
         """Seconds of each of many `SELECT 1` on the open connection."""

@@ -32,4 +32,5 @@ def suite(scale: float) -> Suite:
         remarks="Tables in memory.",
         files=files(scale),
         queries={name: Query(text, dialects={"polars": wide(text)}) for name, text in QUERIES.items()},
+        shows_estimates=True,
     )

@@ -28,4 +28,5 @@ def suite(scale: float) -> Suite:
         queries={f"Q{number}": query(number) for number in QUERY_NUMBERS},
         engines=ENGINES,
         seconds_max=60.0,
+        shows_estimates=True,
     )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench.data import tpch_files
+from bench.estimates import Errors
 from bench.worker import EngineFailed, Worker
 from tests.tpch.workload import DOUBLE_TOLERANCE, SORT_KEYS, Answer, difference, query_text, reference
 
@@ -26,6 +27,8 @@ class EngineResult:
     seconds: dict[int, list[float]] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
     peak_bytes: int | None = None
+    # Of Inlay's operators; see `bench.estimates`.
+    q_errors: dict[int, Errors] = field(default_factory=dict)
 
 
 def start_engines(names: Sequence[str], threads: int) -> tuple[dict[str, Worker], dict[str, str]]:
@@ -56,6 +59,8 @@ def run(workers: dict[str, Worker], scale: float, queries: Sequence[int], repeti
         print(f"loaded {name} {worker.version} in {results[name].load_seconds:.1f} s", flush=True)
     for number in queries:
         check_answers(workers, results, number, scale)
+        if "inlay" in workers and number not in results["inlay"].problems:
+            results["inlay"].q_errors[number] = workers["inlay"].call("q_errors", query_text(number))
     for _ in range(repetitions):
         for number in queries:
             for name, worker in workers.items():

@@ -573,7 +573,7 @@ impl Run<'_> {
         };
         let query = self.optimized(query.clone())?;
         let analysis = if analyze { Some(inlay_exec::analyze(&query, &self.context())?.1) } else { None };
-        let annotate = |node: usize| measures(analysis.as_ref(), node);
+        let annotate = |node: usize| measures(analysis.as_ref(), &query, node);
         match format {
             ExplainFormat::Text => {
                 let text = display::text(&query, &annotate);
@@ -665,10 +665,27 @@ impl Run<'_> {
     }
 }
 
-/// What EXPLAIN ANALYZE shows of one node.
-pub(crate) fn measures(analysis: Option<&Analysis>, node: usize) -> Vec<(&'static str, String)> {
+/// What EXPLAIN ANALYZE shows of one node: its rows and time, and by what factor the estimate of the rows was wrong.
+pub(crate) fn measures(
+    analysis: Option<&Analysis>,
+    query: &Query,
+    node: usize,
+) -> Vec<(&'static str, String)> {
     let Some(measure) = analysis.and_then(|analysis| analysis.nodes.get(&node)) else { return Vec::new() };
-    vec![("rows", measure.rows.to_string()), ("time", duration_text(measure.time))]
+    let mut shown = vec![("rows", measure.rows.to_string()), ("time", duration_text(measure.time))];
+    if let Some(estimate) = query.estimates.rows(node) {
+        shown.push(("q_error", format!("{:.2}", q_error(estimate, measure.rows as f64))));
+    }
+    shown
+}
+
+/// The larger of two row counts by the smaller, none below 1.
+///
+/// Source: Moerkotte, Neumann, Steidl, "Preventing Bad Plans by Bounding the Impact of Cardinality Estimation Errors",
+/// VLDB 2009.
+pub(crate) fn q_error(estimated: f64, found: f64) -> f64 {
+    let (estimated, found) = (estimated.max(1.0), found.max(1.0));
+    (estimated / found).max(found / estimated)
 }
 
 pub(crate) fn duration_text(duration: Duration) -> String {
