@@ -32,7 +32,7 @@ mod stream;
 mod team;
 
 pub use context::ExecContext;
-pub use pool::{Governor, WorkerPool};
+pub use pool::{Activity, Governor, WorkerPool};
 pub use progress::{Progress, QueryProgress};
 pub use run::{Analysis, analyze, execute, execute_into};
 pub use spill::{TempSpace, rows_size};

@@ -28,9 +28,20 @@ const REST_MAX: Duration = Duration::from_millis(20);
 
 /// Decides how many workers are allowed while queries run.
 pub trait Governor: Send + Sync {
-    /// Workers that all queries together may have now, of the most that is set. Called by whoever works, every now and
-    /// then; takes well under a millisecond.
-    fn workers(&self, most: usize) -> usize;
+    /// Workers that a query may have now, of the most that is set. Called by whoever works, every now and then; takes well
+    /// under a millisecond.
+    fn workers(&self, most: usize, activity: &Activity) -> usize;
+}
+
+/// What a pool does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Activity {
+    /// Threads that called for parallel work, and work on it.
+    pub callers: usize,
+    /// Workers that help them.
+    pub helpers: usize,
+    /// Processor time that all workers used so far; `None` where that is not measured.
+    pub workers_time: Option<Duration>,
 }
 
 /// What a task says of those behind it.
@@ -230,6 +241,8 @@ struct Shared {
     /// When the governor was last asked, in milliseconds since the start.
     governed_at: AtomicU64,
     started: Instant,
+    /// Where the workers' processor times are to be read.
+    clocks: Mutex<Vec<std::fs::File>>,
     process: u32,
 }
 
@@ -282,8 +295,21 @@ impl Shared {
         let governor = self.governor.lock().as_ref().and_then(Weak::upgrade);
         if let Some(governor) = governor {
             let most = self.threads.load(Ordering::Relaxed);
-            self.allow(governor.workers(most).clamp(1, most));
+            self.allow(governor.workers(most, &self.activity()).clamp(1, most));
         }
+    }
+}
+
+impl Shared {
+    fn activity(&self) -> Activity {
+        let (callers, helpers) = {
+            let queue = self.queue.lock();
+            let helpers = queue.jobs.iter().map(|job| job.helpers.load(Ordering::Relaxed)).sum();
+            (queue.jobs.len(), helpers)
+        };
+        let clocks = self.clocks.lock();
+        let workers_time = clocks.iter().map(clock::time).sum();
+        Activity { callers, helpers, workers_time }
     }
 }
 
@@ -309,6 +335,7 @@ impl WorkerPool {
                 governor: Mutex::default(),
                 governed_at: NEVER.into(),
                 started: Instant::now(),
+                clocks: Mutex::default(),
                 process: std::process::id(),
             }),
         }
@@ -425,6 +452,7 @@ impl WorkerPool {
 }
 
 fn work_loop(shared: &Arc<Shared>) {
+    shared.clocks.lock().extend(clock::of_this_thread());
     let mut queue = shared.queue.lock();
     let mut worked = false;
     let mut give_backs = queue.give_backs;
@@ -494,6 +522,27 @@ impl Drop for WorkerPool {
                 let _ = thread.join();
             }
         }
+    }
+}
+
+/// Processor time of threads, where the system shows it.
+mod clock {
+    use std::fs::File;
+    use std::io::{Read, Seek};
+    use std::time::Duration;
+
+    /// The calling thread's.
+    pub fn of_this_thread() -> Option<File> {
+        if cfg!(target_os = "linux") { File::open("/proc/thread-self/schedstat").ok() } else { None }
+    }
+
+    /// Nanoseconds on a processor are the first number. The time of a thread that is gone is not to be had.
+    pub fn time(mut clock: &File) -> Option<Duration> {
+        let mut text = [0; 64];
+        clock.rewind().ok()?;
+        let len = clock.read(&mut text).ok()?;
+        let text = std::str::from_utf8(&text[..len]).ok()?;
+        Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
     }
 }
 

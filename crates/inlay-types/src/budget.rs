@@ -20,6 +20,11 @@ struct Counters {
     hurry: Mutex<Option<Hurry>>,
     used: AtomicU64,
     peak: AtomicU64,
+    /// What is set.
+    set_limit: AtomicU64,
+    /// A lower limit for now.
+    cap: AtomicU64,
+    /// The lesser of the two.
     limit: AtomicU64,
     reclaim: RwLock<Vec<Weak<dyn Reclaim>>>,
 }
@@ -42,6 +47,8 @@ impl MemoryBudget {
             hurry: Mutex::default(),
             used: 0.into(),
             peak: 0.into(),
+            set_limit: limit.into(),
+            cap: u64::MAX.into(),
             limit: limit.into(),
             reclaim: RwLock::default(),
         }))
@@ -62,15 +69,22 @@ impl MemoryBudget {
         self.0.peak.load(Ordering::Relaxed)
     }
 
-    /// The limit in bytes.
+    /// The limit in bytes, as it was set.
     pub fn limit(&self) -> u64 {
-        self.0.limit.load(Ordering::Relaxed)
+        self.0.set_limit.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that may be reserved for now, if that is less than the limit; nothing that is reserved is asked for.
+    pub fn set_cap(&self, cap: Option<u64>) {
+        self.0.cap.store(cap.unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.0.limit.store(self.limit().min(cap.unwrap_or(u64::MAX)), Ordering::Relaxed);
     }
 
     /// Changes the limit. If more is reserved already, caches give way at once, and whoever asks for more is refused until
     /// enough was given back.
     pub fn set_limit(&self, limit: u64) {
-        self.0.limit.store(limit, Ordering::Relaxed);
+        self.0.set_limit.store(limit, Ordering::Relaxed);
+        self.0.limit.store(limit.min(self.0.cap.load(Ordering::Relaxed)), Ordering::Relaxed);
         let used = self.used();
         if used > limit {
             self.0.reclaim(used - limit);
@@ -226,6 +240,12 @@ mod tests {
         budget.set_limit(400);
         assert_eq!(budget.used(), 500, "nobody is robbed");
         budget.set_limit(600);
+        other.grow(100).unwrap();
+        budget.set_cap(Some(550));
+        assert!(other.grow(1).is_err() && budget.limit() == 600);
+        budget.set_limit(700);
+        assert!(other.grow(1).is_err());
+        budget.set_cap(None);
         other.grow(100).unwrap();
     }
 }

@@ -134,3 +134,47 @@ fn an_idle_database_uses_no_processor_time() {
     let spent = worker_times().iter().sum::<u64>() - before;
     assert!(worker_times().len() == 3 && spent < 1_000_000, "{spent} ns");
 }
+
+/// Threads of the host that want the processors; they end when this is dropped.
+struct BusyHost(std::sync::Arc<std::sync::atomic::AtomicBool>);
+
+impl BusyHost {
+    fn new(threads: usize) -> Self {
+        let ends = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        for _ in 0..threads {
+            let ends = std::sync::Arc::clone(&ends);
+            std::thread::spawn(move || {
+                while !ends.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        Self(ends)
+    }
+}
+
+impl Drop for BusyHost {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// Whatever else the machine does, a host that wants all processors gets them.
+#[test]
+fn adaptive_mode_leaves_processors_to_the_host() {
+    let _guard = alone();
+    let database = open(&[("threads", "4"), ("resource_mode", "adaptive")]);
+    let (connection, other) = (database.connect(), database.connect());
+    let workers = || other.execute("SELECT workers FROM inlay_resources()").unwrap().value(0, 0).unwrap();
+    beside_a_long_query(&connection, || {
+        let processors = std::thread::available_parallelism().unwrap().get();
+        let host = BusyHost::new(processors);
+        assert!(soon(|| workers() == Value::BigInt(1)));
+        drop(host);
+        other.execute("SET resource_mode = 'fixed'").unwrap();
+        assert_eq!(workers(), Value::BigInt(4));
+        assert!(soon(|| busy_workers() > 1));
+    });
+    let seen = other.execute("SELECT cpu_pressure, memory_is_short FROM inlay_resources()").unwrap();
+    assert_eq!(seen.value(0, 0).unwrap(), Value::Null, "nothing is seen in fixed mode");
+}

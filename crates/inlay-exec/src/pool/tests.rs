@@ -138,7 +138,7 @@ fn shares_go_by_priority_and_change_with_it() {
 struct Told(AtomicUsize);
 
 impl Governor for Told {
-    fn workers(&self, _most: usize) -> usize {
+    fn workers(&self, _most: usize, _activity: &Activity) -> usize {
         self.0.load(Ordering::SeqCst)
     }
 }

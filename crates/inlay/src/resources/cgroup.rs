@@ -5,6 +5,7 @@
 //! Source: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst, scheduler/sched-bwc.rst.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Which hierarchy a file is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,15 +41,33 @@ impl Groups {
 
     /// Processors' worth of time that the groups may use.
     pub fn cpu_quota(&self) -> Option<f64> {
+        self.quotas().map(|(quota, _)| quota).min_by(f64::total_cmp)
+    }
+
+    /// Processor time that all of the group with the least quota has used.
+    pub fn cpu_time(&self) -> Option<Duration> {
+        let (_, folder) = self.quotas().min_by(|left, right| left.0.total_cmp(&right.0))?;
+        let second = || {
+            let stat = text(folder, "cpu.stat")?;
+            let used = stat.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
+            Some(Duration::from_micros(used.parse().ok()?))
+        };
+        let first = || Some(Duration::from_nanos(text(folder, "cpuacct.usage")?.parse().ok()?));
+        second().or_else(first)
+    }
+
+    /// Quotas on the way up, and whose they are.
+    fn quotas(&self) -> impl Iterator<Item = (f64, &Path)> {
         let second = self.unified.iter().filter_map(|folder| {
             let text = text(folder, "cpu.max")?;
             let (quota, period) = text.split_once(' ')?;
-            share(quota, period)
+            Some((share(quota, period)?, folder.as_path()))
         });
         let first = self.cpu.iter().filter_map(|folder| {
-            share(&text(folder, "cpu.cfs_quota_us")?, &text(folder, "cpu.cfs_period_us")?)
+            let quota = share(&text(folder, "cpu.cfs_quota_us")?, &text(folder, "cpu.cfs_period_us")?)?;
+            Some((quota, folder.as_path()))
         });
-        second.chain(first).min_by(f64::total_cmp)
+        second.chain(first)
     }
 
     /// Bytes of memory that the groups may use, or from which on they are slowed down.
@@ -59,6 +78,31 @@ impl Groups {
         let first = self.memory.iter().map(|folder| text(folder, "memory.limit_in_bytes")?.parse().ok());
         // 0 is a group that is being emptied.
         second.chain(first).flatten().filter(|bytes| *bytes > 0).min()
+    }
+
+    /// Bytes of memory that are left in the group that has least left, and its limit. What the system keeps of files that
+    /// were not used lately counts as left.
+    pub fn memory_left(&self) -> Option<(u64, u64)> {
+        let left = |folder: &PathBuf, limits: &[&str], used: &str, inactive: &str| {
+            let limit = limits.iter().filter_map(|name| text(folder, name)?.parse::<u64>().ok()).min()?;
+            let used: u64 = text(folder, used)?.parse().ok()?;
+            let stat = text(folder, "memory.stat").unwrap_or_default();
+            let inactive =
+                stat.lines().find_map(|line| line.strip_prefix(inactive)?.trim().parse::<u64>().ok());
+            Some((limit.saturating_sub(used.saturating_sub(inactive.unwrap_or(0))), limit))
+        };
+        let second = self.unified.iter().filter_map(|folder| {
+            left(folder, &["memory.max", "memory.high"], "memory.current", "inactive_file ")
+        });
+        let first = self.memory.iter().filter_map(|folder| {
+            left(folder, &["memory.limit_in_bytes"], "memory.usage_in_bytes", "total_inactive_file ")
+        });
+        second.chain(first).min()
+    }
+
+    /// `memory.pressure` of the group itself.
+    pub fn memory_pressure(&self) -> Option<String> {
+        text(self.unified.first()?, "memory.pressure")
     }
 }
 

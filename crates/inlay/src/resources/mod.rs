@@ -2,36 +2,48 @@
 //!
 //! Everything is read from files below a root, `/` but in tests, so that a folder can stand for any machine. Where a file
 //! is missing, as on systems without `/proc`, nothing is known and nothing is limited.
+//!
+//! - `cgroup`: limits and use of control groups. They and [`Machine`] give the defaults of `threads` and `memory_limit`.
+//! - `sample`, `decide`, [`Adaptive`]: what happens on the machine, what follows from it, and who is told.
 
+mod adaptive;
 mod cgroup;
+mod decide;
+mod sample;
+
+pub use adaptive::{Adaptive, Seen};
 
 use cgroup::Groups;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// A machine's files, or a folder that stands for them.
 #[derive(Clone, Debug)]
-pub struct Machine<'a> {
-    root: &'a Path,
+pub struct Machine {
+    root: PathBuf,
 }
 
 /// The machine that this process is on.
-pub fn here() -> Machine<'static> {
-    Machine { root: Path::new("/") }
+pub fn here() -> Machine {
+    Machine { root: PathBuf::from("/") }
 }
 
-impl Machine<'_> {
+impl Machine {
     /// Processors that this process may use: those it may be scheduled on, and at most what the quotas of its control
     /// groups come to, rounded to whole ones. At least 1; `None` if nothing is known.
     pub fn processors(&self) -> Option<usize> {
-        let quota = Groups::of(self.root).cpu_quota().map(|cpus| (cpus.round() as usize).max(1));
-        let allowed = self.text("proc/self/status").and_then(|text| allowed_processors(&text));
-        [quota, allowed].into_iter().flatten().min()
+        let quota = Groups::of(&self.root).cpu_quota().map(|cpus| (cpus.round() as usize).max(1));
+        [quota, self.allowed()].into_iter().flatten().min()
+    }
+
+    /// Processors that this process may be scheduled on.
+    fn allowed(&self) -> Option<usize> {
+        allowed_processors(&self.text("proc/self/status")?)
     }
 
     /// Bytes of memory that this process may use: the machine's, or the least of its control groups' limits.
     pub fn memory(&self) -> Option<u64> {
         let physical = self.text("proc/meminfo").and_then(|text| meminfo(&text, "MemTotal:"));
-        [physical, Groups::of(self.root).memory_limit()].into_iter().flatten().min()
+        [physical, Groups::of(&self.root).memory_limit()].into_iter().flatten().min()
     }
 
     fn text(&self, path: &str) -> Option<String> {
@@ -76,8 +88,12 @@ mod tests {
             Self(root)
         }
 
-        pub(super) fn machine(&self) -> Machine<'_> {
-            Machine { root: &self.0 }
+        pub(super) fn machine(&self) -> Machine {
+            Machine { root: self.0.clone() }
+        }
+
+        pub(super) fn write(&self, path: &str, text: &str) {
+            std::fs::write(self.0.join(path), text).unwrap();
         }
     }
 

@@ -9,9 +9,9 @@ mod foreign;
 mod values;
 
 use crate::kept::PlanCache;
-use crate::resources;
+use crate::resources::{self, Adaptive};
 use inlay_catalog::near_names;
-use inlay_exec::{Priority, PriorityCell, TempSpace, WorkerPool};
+use inlay_exec::{Governor, Priority, PriorityCell, TempSpace, WorkerPool};
 use inlay_formats::files::Files;
 use inlay_formats::remote::settings::{NETWORK_SETTINGS, is_of_network};
 use inlay_kernels::zone::Zone;
@@ -66,6 +66,11 @@ pub const SETTINGS: &[Setting] = &{
 const OWN: &[Setting] = &[
     of_database("threads", "worker threads of a query, the calling thread among them"),
     of_database("memory_limit", "bytes that tables and queries may take, such as '2GB' or '80%'"),
+    of_database(
+        "resource_mode",
+        "'fixed': threads and memory_limit are used; 'adaptive': less of them while others on the machine, or the host, \
+         are busy or memory is short (Linux; the same as 'fixed' elsewhere)",
+    ),
     of_database(
         "resident_limit",
         "bytes of columns that were handed to the host and are kept so that it gets them again without a copy",
@@ -147,9 +152,18 @@ const MAX_BATCH_ROWS: i128 = VECTOR_SIZE as i128;
 /// More workers than this are a typing mistake.
 const THREADS_MAX: i128 = 1024;
 
+/// How much of what is set is used.
+enum ResourceMode {
+    /// All of it.
+    Fixed,
+    /// What the machine leaves; all where it does not show what is done on it.
+    Adaptive(Option<Arc<Adaptive>>),
+}
+
 /// Settings of a database.
 pub struct DatabaseSettings {
     pool: Arc<WorkerPool>,
+    mode: Mutex<ResourceMode>,
     budget: MemoryBudget,
     residents: Arc<Residents>,
     /// Bytes that may be resident, if it was said.
@@ -167,6 +181,7 @@ impl DatabaseSettings {
         pool.set_threads(default_threads());
         let settings = Self {
             pool,
+            mode: Mutex::new(ResourceMode::Fixed),
             files: Arc::new(Files::new(budget.clone())),
             budget,
             residents,
@@ -177,6 +192,37 @@ impl DatabaseSettings {
         };
         settings.limit_residents();
         settings
+    }
+
+    /// What adaptive mode saw and decided last; `None` in fixed mode, or if nothing ran yet.
+    pub fn seen(&self) -> Option<resources::Seen> {
+        match &*self.mode.lock() {
+            ResourceMode::Adaptive(Some(adaptive)) => adaptive.seen(),
+            ResourceMode::Fixed | ResourceMode::Adaptive(None) => None,
+        }
+    }
+
+    /// `fixed` or `adaptive`.
+    pub fn mode_name(&self) -> &'static str {
+        match &*self.mode.lock() {
+            ResourceMode::Fixed => "fixed",
+            ResourceMode::Adaptive(_) => "adaptive",
+        }
+    }
+
+    fn set_mode(&self, is_adaptive: bool) {
+        let mut mode = self.mode.lock();
+        if !is_adaptive {
+            self.pool.set_governor(None);
+            *mode = ResourceMode::Fixed;
+        } else if matches!(*mode, ResourceMode::Fixed) {
+            let adaptive = Adaptive::new(resources::here(), self.budget.clone(), &self.pool);
+            if let Some(adaptive) = &adaptive {
+                let governor: Arc<dyn Governor> = Arc::<Adaptive>::clone(adaptive);
+                self.pool.set_governor(Some(Arc::downgrade(&governor)));
+            }
+            *mode = ResourceMode::Adaptive(adaptive);
+        }
     }
 
     /// Bytes that may be resident.
@@ -288,6 +334,7 @@ pub fn set(
             database.budget.set_limit(limit);
             database.limit_residents();
         }
+        "resource_mode" => database.set_mode(value.map_or(Ok(false), adaptive_of)?),
         "resident_limit" => {
             let is_none = |value: &Value| matches!(value.to_string().trim(), "0" | "0%" | "none" | "off");
             *database.resident_limit.lock() = match value {
@@ -381,6 +428,7 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         }
         "threads" => Value::BigInt(database.pool.threads() as i64),
         "memory_limit" => Value::Varchar(memory_text(database.budget.limit())),
+        "resource_mode" => Value::Varchar(database.mode_name().to_string()),
         "resident_limit" => Value::Varchar(memory_text(database.resident_limit())),
         "synchronous" => Value::Varchar(
             match database.store_options().synchronous {

@@ -69,6 +69,15 @@ pub(super) fn plan_cache_of(value: &Value) -> Result<PlanCache> {
     }
 }
 
+/// TRUE for adaptive.
+pub(super) fn adaptive_of(value: &Value) -> Result<bool> {
+    match value.to_string().to_lowercase().as_str() {
+        "fixed" => Ok(false),
+        "adaptive" => Ok(true),
+        _ => Err(Error::invalid_argument(format!("resource_mode = {value}: expected fixed or adaptive"))),
+    }
+}
+
 pub(super) fn priority_of(value: &Value) -> Result<Priority> {
     let word = value.to_string().to_lowercase();
     let found = Priority::ALL.iter().find(|priority| priority.name() == word);

@@ -71,6 +71,7 @@ fn source_of(table: &SystemTable, names: &Names<'_>) -> Result<Arc<dyn TableSour
             'i' => LogicalType::BigInt,
             'n' => LogicalType::Integer,
             'b' => LogicalType::Boolean,
+            'f' => LogicalType::Double,
             'l' => LogicalType::list(LogicalType::Varchar),
             _ => LogicalType::Varchar,
         };

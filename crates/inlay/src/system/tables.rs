@@ -255,6 +255,23 @@ pub(super) const TABLES: &[SystemTable] = &[
         rows: memory,
     },
     SystemTable {
+        name: "resources",
+        columns: &[
+            ("mode", 't'),
+            ("threads", 'i'),
+            ("workers", 'i'),
+            ("processors", 'f'),
+            ("processors_of_others", 'f'),
+            ("cpu_pressure", 'f'),
+            ("memory_limit", 'i'),
+            ("memory_used", 'i'),
+            ("memory_available", 'i'),
+            ("memory_pressure", 'f'),
+            ("memory_is_short", 'b'),
+        ],
+        rows: resources,
+    },
+    SystemTable {
         name: "variables",
         columns: &[("name", 't'), ("value", 't'), ("type", 't')],
         rows: variables,
@@ -612,6 +629,29 @@ fn collations(_: &Gather<'_>) -> Rows {
 fn memory(gather: &Gather<'_>) -> Rows {
     let used = gather.names.database.budget().used();
     vec![vec![text("DATABASE"), number(used), Value::BigInt(0)]]
+}
+
+/// What queries may use now, and what adaptive mode saw of the machine when it was last asked.
+fn resources(gather: &Gather<'_>) -> Rows {
+    let database = &gather.names.database;
+    let (settings, budget) = (database.settings(), database.budget());
+    let seen = settings.seen();
+    let share = |of: fn(&crate::resources::Seen) -> f64| {
+        seen.as_ref().map_or(Value::Null, |seen| Value::Double((of(seen) * 100.0).round() / 100.0))
+    };
+    vec![vec![
+        text(settings.mode_name()),
+        number(settings.pool().threads()),
+        number(settings.pool().allowed()),
+        share(|seen| seen.sample.processors),
+        share(|seen| seen.others),
+        share(|seen| seen.sample.cpu_pressure),
+        number(budget.limit()),
+        number(budget.used()),
+        seen.map_or(Value::Null, |seen| number(seen.sample.memory_available)),
+        share(|seen| seen.sample.memory_pressure),
+        seen.map_or(Value::Null, |seen| Value::Boolean(seen.is_short)),
+    ]]
 }
 
 /// Files that queries of this process have open; where the system lets them be without a name, their directory.
