@@ -23,6 +23,9 @@ const ROWS_WORTH_SEALING: usize = ROW_GROUP_SIZE / 4;
 /// must not hold the room of a row group each.
 const MANY_ROWS: usize = ROWS_WORTH_SEALING;
 
+/// Copies of a column that there may be while it is encoded and written.
+const SEAL_COPIES: u64 = 2;
+
 /// A load in progress, shared by its workers. Dropping it without [`BulkLoad::commit`] leaves the table unchanged.
 #[derive(Clone, Debug)]
 pub struct BulkLoad(Arc<Shared>);
@@ -227,6 +230,8 @@ impl Shared {
 /// Encodes a row group, and writes it to the file of the table's database if it has one.
 fn seal(table: &Table, columns: &mut [OpenColumn]) -> Result<Vec<Arc<Column>>> {
     let one = |column: &mut OpenColumn| {
+        // What encoding and compressing take meanwhile. If it is refused, caches gave what they had.
+        let _scratch = table.budget().reserve(SEAL_COPIES * column.memory_size() as u64).ok();
         let column = Column::new(column.seal(table.budget())?);
         if let Some(home) = table.home() {
             column.persist(home, table.id())?;

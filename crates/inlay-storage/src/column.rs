@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Bytes of a segment that a scan may use although they were refused: the operators above it took all there was, and
-/// only get on if it goes on. Enough for a row group of any type but long strings.
-const PASSING_MAX: u64 = 2 << 20;
+/// only get on if it goes on. Enough for a row group of any type but texts of more than 40 bytes.
+const PASSING_MAX: u64 = 8 << 20;
 
 /// A column of a row group. See the module documentation.
 #[derive(Debug)]
@@ -117,6 +117,8 @@ impl Column {
         };
         let segment = Arc::new(stored.read(&self.meta)?);
         *slot = Some(Arc::clone(&segment));
+        drop(slot);
+        stored.budget().trim_caches();
         Ok(segment)
     }
 
@@ -223,6 +225,7 @@ impl Column {
         *self.stored.lock() = Some(home.store(table, &image)?);
         drop(slot);
         home.cache().enter(self);
+        home.budget().trim_caches();
         Ok(())
     }
 

@@ -136,6 +136,11 @@ impl Stored {
         self.0.is_referenced.store(true, Ordering::Release);
     }
 
+    /// What segments that are read are counted in.
+    pub fn budget(&self) -> &MemoryBudget {
+        &self.0.home.budget
+    }
+
     /// Reads the segment.
     pub fn read(&self, meta: &SegmentMeta) -> Result<Segment> {
         self.read_within(meta, &self.0.home.budget)

@@ -1,4 +1,7 @@
 //! The memory limit of a database. Whatever grows with data asks here first and may be refused.
+//!
+//! What can do with less asks a budget that yields ([`MemoryBudget::yielding`]): it is refused a little before the limit, so
+//! that those that cannot go on without memory, such as scans below it, find some.
 
 use crate::allocator::Hurry;
 use crate::{Error, Result};
@@ -37,12 +40,22 @@ impl fmt::Debug for Counters {
 
 /// A counter of bytes with a limit; clones share it.
 #[derive(Clone, Debug)]
-pub struct MemoryBudget(Arc<Counters>);
+pub struct MemoryBudget {
+    counters: Arc<Counters>,
+    yields: bool,
+}
+
+/// The part of a limit that who yields leaves to others, and the most bytes that it is.
+const LEFT_SHARE: u64 = 8;
+const LEFT_MAX: u64 = 64 << 20;
+/// The same for what caches leave.
+const UNCACHED_SHARE: u64 = 4;
+const UNCACHED_MAX: u64 = 128 << 20;
 
 impl MemoryBudget {
     /// A budget of `limit` bytes.
     pub fn new(limit: u64) -> Self {
-        Self(Arc::new(Counters {
+        let counters = Arc::new(Counters {
             short: false.into(),
             hurry: Mutex::default(),
             used: 0.into(),
@@ -51,7 +64,13 @@ impl MemoryBudget {
             cap: u64::MAX.into(),
             limit: limit.into(),
             reclaim: RwLock::default(),
-        }))
+        });
+        Self { counters, yields: false }
+    }
+
+    /// The same budget for those that can do with less: what they ask for is refused while some memory is left.
+    pub fn yielding(&self) -> Self {
+        Self { counters: Arc::clone(&self.counters), yields: true }
     }
 
     /// A budget that never refuses.
@@ -61,49 +80,59 @@ impl MemoryBudget {
 
     /// Bytes reserved now.
     pub fn used(&self) -> u64 {
-        self.0.used.load(Ordering::Relaxed)
+        self.counters.used.load(Ordering::Relaxed)
     }
 
     /// Most bytes ever reserved at once.
     pub fn peak(&self) -> u64 {
-        self.0.peak.load(Ordering::Relaxed)
+        self.counters.peak.load(Ordering::Relaxed)
     }
 
     /// The limit in bytes, as it was set.
     pub fn limit(&self) -> u64 {
-        self.0.set_limit.load(Ordering::Relaxed)
+        self.counters.set_limit.load(Ordering::Relaxed)
     }
 
     /// Bytes that may be reserved for now, if that is less than the limit; nothing that is reserved is asked for.
     pub fn set_cap(&self, cap: Option<u64>) {
-        self.0.cap.store(cap.unwrap_or(u64::MAX), Ordering::Relaxed);
-        self.0.limit.store(self.limit().min(cap.unwrap_or(u64::MAX)), Ordering::Relaxed);
+        self.counters.cap.store(cap.unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.counters.limit.store(self.limit().min(cap.unwrap_or(u64::MAX)), Ordering::Relaxed);
     }
 
     /// Changes the limit. If more is reserved already, caches give way at once, and whoever asks for more is refused until
     /// enough was given back.
     pub fn set_limit(&self, limit: u64) {
-        self.0.set_limit.store(limit, Ordering::Relaxed);
-        self.0.limit.store(limit.min(self.0.cap.load(Ordering::Relaxed)), Ordering::Relaxed);
+        self.counters.set_limit.store(limit, Ordering::Relaxed);
+        self.counters.limit.store(limit.min(self.counters.cap.load(Ordering::Relaxed)), Ordering::Relaxed);
         let used = self.used();
         if used > limit {
-            self.0.reclaim(used - limit);
+            self.counters.reclaim(used - limit);
         }
         if self.used() > limit / 2 {
-            self.0.set_short(true);
+            self.counters.set_short(true);
         }
     }
 
     /// Asks whoever holds memory that it can do without for about `bytes` of it. Returns how many were given back.
     pub fn reclaim(&self, bytes: u64) -> u64 {
-        self.0.reclaim(bytes)
+        self.counters.reclaim(bytes)
     }
 
     /// Adds what is asked for memory before a reservation is refused, behind those that were added before.
     pub fn add_reclaim(&self, reclaim: Weak<dyn Reclaim>) {
-        let mut all = self.0.reclaim.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.counters.reclaim.write().unwrap_or_else(PoisonError::into_inner);
         all.retain(|holder| holder.strong_count() > 0);
         all.push(reclaim);
+    }
+
+    /// Asks caches to give way if they leave little to others. Called where something enters a cache.
+    pub fn trim_caches(&self) {
+        let limit = self.counters.limit.load(Ordering::Relaxed);
+        let most = limit - (limit / UNCACHED_SHARE).min(UNCACHED_MAX);
+        let used = self.used();
+        if used > most {
+            self.counters.reclaim(used - most);
+        }
     }
 
     /// Reserves `bytes` until the reservation is dropped, or refuses with [`Error::OutOfMemory`].
@@ -115,8 +144,8 @@ impl MemoryBudget {
 }
 
 impl Counters {
-    fn take(&self, more: u64) -> Result<()> {
-        let limit = self.limit.load(Ordering::Relaxed);
+    /// Takes bytes below `limit`, which is at most that of all.
+    fn take(&self, more: u64, limit: u64) -> Result<()> {
         // What is refused is never counted, or others would be refused meanwhile who ask for less. Nothing is never refused.
         let fits = |used: u64| used.checked_add(more).filter(|after| *after <= limit || more == 0);
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
@@ -176,14 +205,18 @@ impl Reservation {
 
     /// Takes `more` bytes, or refuses and changes nothing.
     pub fn grow(&mut self, more: u64) -> Result<()> {
-        let counters = &*self.budget.0;
-        let mut outcome = counters.take(more);
-        while let Err(Error::OutOfMemory { used, limit, .. }) = &outcome {
-            let short = used.saturating_add(more).saturating_sub(*limit);
+        let counters = &self.budget.counters;
+        let mut limit = counters.limit.load(Ordering::Relaxed);
+        if self.budget.yields {
+            limit -= (limit / LEFT_SHARE).min(LEFT_MAX);
+        }
+        let mut outcome = counters.take(more, limit);
+        while let Err(Error::OutOfMemory { used, .. }) = &outcome {
+            let short = used.saturating_add(more).saturating_sub(limit);
             if counters.reclaim(short) == 0 {
                 break;
             }
-            outcome = counters.take(more);
+            outcome = counters.take(more, limit);
         }
         outcome?;
         self.bytes += more;
@@ -195,7 +228,7 @@ impl Reservation {
         if bytes > self.bytes {
             self.grow(bytes - self.bytes)
         } else {
-            self.budget.0.give(self.bytes - bytes);
+            self.budget.counters.give(self.bytes - bytes);
             self.bytes = bytes;
             Ok(())
         }
@@ -204,7 +237,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.0.give(self.bytes);
+        self.budget.counters.give(self.bytes);
     }
 }
 

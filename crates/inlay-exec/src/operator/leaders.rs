@@ -75,7 +75,7 @@ impl Leaders {
             table: GroupTable::new(&self.types, TableHints::default()),
             best: Vec::new(),
             taken: Vec::new(),
-            memory: self.context.budget.reserve(0)?,
+            memory: self.context.budget.yielding().reserve(0)?,
             groups: Vec::new(),
             selection: Vec::new(),
             seen: 0,

@@ -187,7 +187,8 @@ impl Local {
 impl Materialize {
     /// Collects everything, in files where memory is refused.
     pub fn new(context: &ExecContext) -> Self {
-        Self { file: Some(SpillFile::new(context)), ..Self::with_limit(context, None, 0) }
+        let budget = context.budget.yielding();
+        Self { file: Some(SpillFile::new(context)), budget, ..Self::with_limit(context, None, 0) }
     }
 
     /// Collects at most `limit` rows behind the first `offset` ones, in memory.

@@ -73,7 +73,7 @@ impl Sink for JoinBuild {
         Box::new(BuildLocal {
             keys: join.build_keys.states(),
             ranges: vec![KeyRange::EMPTY; join.null_equal.len()],
-            collected: Collected::new(&join.context.budget),
+            collected: Collected::new(&join.collecting_budget()),
         })
     }
 

@@ -156,6 +156,12 @@ impl HashJoin {
         self.core.stored_types().into_iter().chain(self.key_types.iter().cloned()).collect()
     }
 
+    /// What build rows are collected in: where they can go to files instead, they leave some memory to others.
+    pub(super) fn collecting_budget(&self) -> MemoryBudget {
+        let budget = &self.context.budget;
+        if self.mark.is_some() { budget.clone() } else { budget.yielding() }
+    }
+
     /// The files that rows go to from now on; `refused` if this join must be in memory: general marks compare rows
     /// with NULLs with all others.
     pub(super) fn start_spill(&self, refused: Error) -> Result<&JoinSpill> {

@@ -110,7 +110,7 @@ impl Sort {
             file: SpillFile::new(context),
             sorted: OnceLock::new(),
             next: AtomicUsize::new(0),
-            budget: context.budget.clone(),
+            budget: context.budget.yielding(),
         }))
     }
 
