@@ -12,6 +12,7 @@ use crate::spill::{SpillFile, SpillPartitions, SpilledRows, is_refusal, resize_o
 use inlay_kernels::aggregate::GroupedAccumulator;
 use inlay_types::{Batch, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
+use std::sync::OnceLock;
 
 /// What the workers hand in.
 #[derive(Default)]
@@ -26,7 +27,10 @@ pub(super) struct Collected {
 impl Collected {
     /// Gives back what was reserved beyond the states.
     pub(super) fn release(&mut self) {
-        let size: usize = self.states.iter().map(State::memory_size).sum();
+        // With the order of their groups and distinct rows by partition.
+        let ordered =
+            |state: &State| state.len() + state.distincts.iter().map(GroupTable::len).sum::<usize>();
+        let size: usize = self.states.iter().map(|state| state.memory_size() + 4 * ordered(state)).sum();
         let Some(mut kept) = self.reservations.pop() else { return };
         self.reservations.clear();
         // All of it was reserved a moment ago, but for what grew at the end.
@@ -183,8 +187,8 @@ fn merge_distinct_parallel(
     Ok(())
 }
 
-/// No groups, and distinct rows that did not fit into memory: the rows in memory and in files are split by the hash of the
-/// arguments, each part is aggregated by itself, and the accumulators are merged.
+/// No groups, and distinct rows that did not fit into memory: for each list of distinct arguments, the rows in memory and in
+/// files are split by the hash of the arguments, each part is aggregated by itself, and the accumulators are merged.
 fn merge_distinct_files(
     spec: &SharedSpec,
     states: &[State],
@@ -192,39 +196,73 @@ fn merge_distinct_files(
     context: &ExecContext,
 ) -> Result<State> {
     let mut whole = State::new(spec, spec.hints.clone())?;
-    let mut orders = Vec::with_capacity(states.len());
     for state in states {
         whole.merge(state, &[0])?;
-        let table = &state.distincts[0];
-        let hashes = super::generic::hash_groups(&table.columns()[1..], 0, table.len());
-        orders.push(Partitioned::by_hashes(&hashes, spilled.len()));
     }
     let memory = Mutex::new(context.budget.reserve(0)?);
     let target = Mutex::new(whole);
-    context.parallel(spilled.len(), |part| {
-        let (mut state, mut scratch) = (State::new(spec, spec.hints.clone())?, Scratch::new(spec));
-        let mut reservation = context.budget.reserve(0)?;
-        for (other, order) in states.iter().zip(&orders) {
-            state.merge_distinct(0, other, order.items(part), |_| 0)?;
-            resize_or_work(&mut reservation, state.memory_size() as u64)?;
-        }
-        let (mut reader, inputs) = (spilled[part].reader(), spec.inputs.as_deref().unwrap_or_default());
-        while let Some(batch) = reader.next()? {
-            let len = batch.len();
-            state.consume(&input_batch(spec, inputs, batch.into_columns(), len), &mut scratch)?;
-            resize_or_work(&mut reservation, state.memory_size() as u64)?;
-        }
-        state.finish_distinct()?;
-        let mut target = target.lock();
-        for (whole, part) in target.accumulators.iter_mut().zip(&state.accumulators) {
-            whole.merge(&**part, &[0], &[0])?;
-        }
-        // Counts and sums are small, but not what an ordered aggregate collects.
-        resize_or_work(&mut memory.lock(), target.memory_size() as u64)
-    })?;
+    for turn in 0..spec.distincts.len() {
+        let again = if turn > 0 { Some(spread_again(spec, spilled, turn, context)?) } else { None };
+        let spilled = again.as_deref().unwrap_or(spilled);
+        let by_hash = |state: &State| {
+            let table = &state.distincts[turn];
+            let hashes = super::generic::hash_groups(&table.columns()[1..], 0, table.len());
+            Partitioned::by_hashes(&hashes, spilled.len())
+        };
+        let orders: Vec<Partitioned> = states.iter().map(by_hash).collect();
+        context.parallel(spilled.len(), |part| {
+            let (mut state, mut scratch) = (State::new(spec, spec.hints.clone())?, Scratch::new(spec));
+            state.turn = Some(turn);
+            let mut reservation = context.budget.reserve(0)?;
+            for (other, order) in states.iter().zip(&orders) {
+                state.merge_distinct(turn, other, order.items(part), |_| 0)?;
+                resize_or_work(&mut reservation, state.memory_size() as u64)?;
+            }
+            let (mut reader, inputs) = (spilled[part].reader(), spec.inputs.as_deref().unwrap_or_default());
+            while let Some(batch) = reader.next()? {
+                let len = batch.len();
+                state.consume(&input_batch(spec, inputs, batch.into_columns(), len), &mut scratch)?;
+                resize_or_work(&mut reservation, state.memory_size() as u64)?;
+            }
+            state.finish_distinct()?;
+            let mut target = target.lock();
+            let accumulators = target.accumulators.iter_mut().zip(&state.accumulators);
+            for (slot, (whole, part)) in spec.slots.iter().zip(accumulators) {
+                if slot.distinct.unwrap_or(0) == turn {
+                    whole.merge(&**part, &[0], &[0])?;
+                }
+            }
+            // Counts and sums are small, but not what an ordered aggregate collects.
+            resize_or_work(&mut memory.lock(), target.memory_size() as u64)
+        })?;
+    }
     let mut whole = target.into_inner();
     whole.finish_distinct()?;
     Ok(whole)
+}
+
+/// The same rows by the hash of other distinct arguments.
+fn spread_again(
+    spec: &SharedSpec,
+    spilled: &[SpilledRows],
+    turn: usize,
+    context: &ExecContext,
+) -> Result<Vec<SpilledRows>> {
+    let (file, inputs) = (SpillFile::new(context), spec.inputs.as_deref().unwrap_or_default());
+    let target: OnceLock<SpillPartitions> = OnceLock::new();
+    context.parallel(spilled.len(), |part| {
+        let (mut spill, mut scratch) = (RowSpill::default(), Scratch::new(spec));
+        let mut reader = spilled[part].reader();
+        while let Some(batch) = reader.next()? {
+            let types: Vec<_> = batch.columns().iter().map(Vector::logical_type).collect();
+            let target = target.get_or_init(|| SpillPartitions::new(&file, &types, spilled.len()));
+            let len = batch.len();
+            let batch = input_batch(spec, inputs, batch.into_columns(), len);
+            spill.append(target, None, turn, spec, &batch, &mut scratch)?;
+        }
+        Ok(())
+    })?;
+    target.get().map_or_else(|| Ok(spilled.to_vec()), SpillPartitions::finish)
 }
 
 impl Merged {
@@ -267,6 +305,13 @@ struct Part<'a> {
     spilled: Option<&'a SpilledRows>,
 }
 
+/// Bytes that a state may hold before memory is asked for again: hash tables and columns double when they are full, and the
+/// old ones are there until all is moved.
+fn grown(state: &State) -> u64 {
+    let size = state.memory_size() as u64;
+    2 * size + size / 2
+}
+
 /// Files are read so many batches at a time between looks at the memory.
 const CHECK_INTERVAL: usize = 4;
 
@@ -280,15 +325,13 @@ impl Part<'_> {
         push: &mut dyn FnMut(Batch) -> Result<bool>,
     ) -> Result<bool> {
         let mut state = State::new(spec, self.hints(spec))?;
-        let mut reservation = context.budget.reserve(0)?;
+        let splits = self.path.depth < Path::DEPTH_MAX;
+        let budget = if splits { context.budget.yielding() } else { context.budget.clone() };
+        let mut reservation = budget.reserve(0)?;
         match self.merge(spec, &mut state, &mut reservation, context, scratch) {
             Ok(()) => output_groups(&state, 0, state.len(), push),
             // A single group cannot be split; but the first split also makes tables small.
-            Err(error)
-                if is_refusal(&error)
-                    && self.path.depth < Path::DEPTH_MAX
-                    && (self.path.depth == 0 || state.len() > 1) =>
-            {
+            Err(error) if is_refusal(&error) && splits && (self.path.depth == 0 || state.len() > 1) => {
                 drop((state, reservation));
                 self.split(spec, context, scratch, push)
             }
@@ -321,7 +364,7 @@ impl Part<'_> {
         for run in &self.of.runs {
             context.interrupt.check()?;
             run.merge_into(state, self.number, self.path)?;
-            resize_or_work(reservation, state.memory_size() as u64)?;
+            resize_or_work(reservation, grown(state))?;
         }
         if let Some(inputs) = &spec.inputs {
             let mut count = 0;
@@ -331,7 +374,7 @@ impl Part<'_> {
                 if !usize::is_multiple_of(count, CHECK_INTERVAL) {
                     return Ok(());
                 }
-                resize_or_work(reservation, state.memory_size() as u64)
+                resize_or_work(reservation, grown(state))
             })?;
         }
         resize_or_work(reservation, state.memory_size() as u64)?;
@@ -378,7 +421,7 @@ impl Part<'_> {
                     SpillPartitions::new(&file, &types, SPLIT_PARTS)
                 });
                 let batch = input_batch(spec, inputs, columns, len);
-                spill.append(target, Some(self.path), spec, &batch, scratch)
+                spill.append(target, Some(self.path), 0, spec, &batch, scratch)
             })?;
             if let Some(target) = target {
                 parts = target.finish()?;

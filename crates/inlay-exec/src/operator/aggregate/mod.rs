@@ -38,7 +38,7 @@ use crate::expression::Layout;
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpillPartitions, WORKING_MEMORY, is_refusal};
 use inlay_sql::plan::{AggregateExpr, Expr};
-use inlay_types::{Batch, Error, LogicalType, Reservation, Result};
+use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result};
 use merge::{Collected, Merged};
 use parking_lot::Mutex;
 use partition::{ROW_PARTITIONS, RowSpill, Rows};
@@ -113,6 +113,12 @@ impl HashAggregate {
         }))
     }
 
+    /// What workers reserve from: where rows can go to files instead, they leave some to others.
+    fn worker_budget(&self) -> MemoryBudget {
+        let budget = &self.context.budget;
+        if spilled_inputs(&self.spec).is_some() { budget.yielding() } else { budget.clone() }
+    }
+
     /// The end of the pipeline below.
     pub fn sink(self: &Arc<Self>) -> Arc<dyn Sink> {
         Arc::clone(self) as Arc<dyn Sink>
@@ -158,7 +164,7 @@ impl Worker {
             rows: None,
             spills: false,
             row_spill: RowSpill::default(),
-            reservation: aggregate.context.budget.reserve(0)?,
+            reservation: aggregate.worker_budget().reserve(0)?,
             batches: 0,
             morsel: 0,
         })
@@ -171,7 +177,7 @@ impl Worker {
 
     fn consume(&mut self, batch: &Batch, aggregate: &HashAggregate) -> Result<()> {
         if let (true, Some(target)) = (self.spills, aggregate.spill.get()) {
-            return self.row_spill.append(target, None, &aggregate.spec, batch, &mut self.scratch);
+            return self.row_spill.append(target, None, 0, &aggregate.spec, batch, &mut self.scratch);
         }
         match (&mut self.rows, &aggregate.spec.inputs) {
             (Some(rows), Some(inputs)) => rows.append(&aggregate.spec, inputs, batch, &mut self.scratch)?,
@@ -198,8 +204,10 @@ impl Worker {
             }
         }
         let size = self.memory_size();
-        // Merging the workers' groups takes memory, too.
-        match self.reservation.resize(size + size / 2) {
+        // Merging the workers' groups takes memory, too. Tables of distinct rows become large; when one is full it doubles,
+        // and the old one is there until all is moved.
+        let doubled = if aggregate.spec.distincts.is_empty() { 0 } else { self.state.memory_size() as u64 };
+        match self.reservation.resize(size + size / 2 + doubled) {
             Err(error) if is_refusal(&error) && size <= WORKING_MEMORY => Ok(()),
             Err(error) if is_refusal(&error) => self.spill(batch, aggregate, error),
             other => other,
@@ -242,10 +250,11 @@ impl Worker {
     }
 }
 
-/// The columns that are written if rows go to files. Without groups they do only if one list of distinct arguments is what
-/// takes memory, by which they can be partitioned.
+/// The columns that are written if rows go to files. Without groups they do only if distinct arguments are what takes
+/// memory, by which they can be partitioned.
 fn spilled_inputs(spec: &Spec) -> Option<&Vec<usize>> {
-    let partitioned = !spec.group_types.is_empty() || matches!(&spec.distincts[..], [one] if one.set == 0);
+    let of_all_rows = spec.distincts.iter().all(|distinct| distinct.set == 0);
+    let partitioned = !spec.group_types.is_empty() || !spec.distincts.is_empty() && of_all_rows;
     spec.inputs.as_ref().filter(|inputs| !inputs.is_empty() && partitioned)
 }
 

@@ -199,11 +199,12 @@ pub(super) struct RowSpill {
 
 impl RowSpill {
     /// Adds the rows of a batch of the input to their partitions, or to the parts below `path`. Without groups, rows are
-    /// spread by the arguments of the only distinct aggregates.
+    /// spread by the distinct arguments with the number `turn`.
     pub(super) fn append(
         &mut self,
         target: &SpillPartitions,
         path: Option<Path>,
+        turn: usize,
         spec: &Spec,
         batch: &Batch,
         scratch: &mut Scratch,
@@ -211,7 +212,7 @@ impl RowSpill {
         let Some(inputs) = &spec.inputs else {
             return Err(Error::internal("rows were spilled without inputs"));
         };
-        let keys = match spec.distincts.first() {
+        let keys = match spec.distincts.get(turn) {
             Some(distinct) if spec.group_types.is_empty() => {
                 let values =
                     spec.sets[distinct.set].program.eval_all(&mut scratch.programs[distinct.set], batch)?;

@@ -40,6 +40,9 @@ pub(super) struct State {
     pub(super) distincts: Vec<GroupTable>,
     /// Rows consumed.
     pub(super) rows: u64,
+    /// Rows come once for each list of distinct arguments: this is the turn of the one with this number. What is not
+    /// distinct takes the rows of the first turn.
+    pub(super) turn: Option<usize>,
 }
 
 impl State {
@@ -57,6 +60,7 @@ impl State {
             accumulators: spec.accumulators()?,
             distincts: spec.distincts.iter().map(distinct).collect(),
             rows: 0,
+            turn: None,
         };
         if spec.group_types.is_empty() {
             state.resize(1);
@@ -155,7 +159,8 @@ impl State {
         let ids = (!spec.group_types.is_empty()).then(|| GroupIds::new(groups, total));
         let mut args: Vec<&Vector> = Vec::new();
         for (slot, accumulator) in spec.slots.iter().zip(&mut self.accumulators) {
-            if slot.set != set || slot.distinct.is_some() {
+            let other_turn = self.turn.is_some_and(|turn| turn > 0);
+            if slot.set != set || slot.distinct.is_some() || other_turn {
                 continue;
             }
             args.clear();
@@ -165,8 +170,8 @@ impl State {
                 None => accumulator.update_one(&args, len, 0)?,
             }
         }
-        for (distinct, table) in spec.distincts.iter().zip(&mut self.distincts) {
-            if distinct.set == set {
+        for (index, (distinct, table)) in spec.distincts.iter().zip(&mut self.distincts).enumerate() {
+            if distinct.set == set && self.turn.is_none_or(|turn| turn == index) {
                 let arguments = distinct.args.iter().map(|&arg| values[arg].clone());
                 let keys = std::iter::once(group_column(groups, len)).chain(arguments).collect();
                 table.find_or_create(keys, len, &mut scratch.distinct_groups)?;

@@ -384,6 +384,8 @@ fn distinct_rows_of_everything_spill() {
             aggregate("max", &[2], true, false),
             aggregate("count", &[], false, false),
             aggregate("sum", &[4], false, true),
+            aggregate("count", &[1], true, false),
+            aggregate("sum", &[4], true, false),
         ]
     };
     let expected = run(&HashAggregate::new(options_in(&[], aggregates(), &context())).unwrap(), &batches, 1);
@@ -445,7 +447,7 @@ fn aggregations_that_cannot_spill_fail_cleanly() {
         sink.combine(local)?;
         sink.finalize(&context)
     };
-    let distinct = vec![aggregate("count", &[3], true, false), aggregate("count", &[2], true, false)];
+    let distinct = vec![aggregate("count", &[3], true, true), aggregate("count", &[2], true, true)];
     assert!(matches!(outcome(&[], distinct), Err(Error::OutOfMemory { .. })));
     assert!(matches!(outcome(&[3], Vec::new()), Err(Error::DiskFull { .. })));
     space.set_limit(None);
