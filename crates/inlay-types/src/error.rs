@@ -211,6 +211,14 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
+    /// 53200. Memory ran out where what needs it cannot be split.
+    #[error("{error}; {reason}")]
+    Indivisible {
+        /// That memory ran out.
+        error: Box<Error>,
+        /// What needs it, and why it must be in memory.
+        reason: &'static str,
+    },
     /// 0A000. Valid SQL that this version does not run.
     #[error("{feature} is not available{}", alternative.as_ref().map(|a| format!("; {a}")).unwrap_or_default())]
     Unsupported {
@@ -399,8 +407,20 @@ impl Error {
     fn is_about_the_whole(&self) -> bool {
         matches!(
             self,
-            Self::At { .. } | Self::Interrupted | Self::StatementTimeout { .. } | Self::OutOfMemory { .. }
+            Self::At { .. }
+                | Self::Interrupted
+                | Self::StatementTimeout { .. }
+                | Self::OutOfMemory { .. }
+                | Self::Indivisible { .. }
         )
+    }
+
+    /// If memory ran out: the same error with the reason why it was needed.
+    pub fn because(self, reason: &'static str) -> Self {
+        match self {
+            Self::OutOfMemory { .. } => Self::Indivisible { error: Box::new(self), reason },
+            other => other,
+        }
     }
 
     /// The same error with its place, whose text is not at hand; see [`Error::in_text`].
@@ -436,7 +456,9 @@ impl Error {
     /// The error without its place and row.
     pub fn root(&self) -> &Error {
         match self {
-            Self::At { error, .. } | Self::InRow { error, .. } => error.root(),
+            Self::At { error, .. } | Self::InRow { error, .. } | Self::Indivisible { error, .. } => {
+                error.root()
+            }
             other => other,
         }
     }
@@ -478,7 +500,9 @@ impl Error {
             Self::Conflict { .. } => "40001",
             Self::TransactionState { .. } => "25000",
             Self::Internal { .. } => "XX000",
-            Self::At { error, .. } | Self::InRow { error, .. } => error.sqlstate(),
+            Self::At { error, .. } | Self::InRow { error, .. } | Self::Indivisible { error, .. } => {
+                error.sqlstate()
+            }
         }
     }
 }

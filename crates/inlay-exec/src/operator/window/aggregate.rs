@@ -77,7 +77,7 @@ impl Counts {
 }
 
 /// Whether a function keeps the rows of a group, so that merging states costs as much as adding rows.
-fn keeps_rows(kind: AggregateKind) -> bool {
+pub(super) fn keeps_rows(kind: AggregateKind) -> bool {
     if matches!(kind, AggregateKind::Declared(_)) {
         return kind.is_order_sensitive();
     }
@@ -104,23 +104,26 @@ pub(super) fn prepare(
 }
 
 /// The operands of updates: arguments, then keys of an order inside the call.
-fn inputs(function: &Function, aggregate: &AggregateFunction) -> Vec<Operand> {
+pub(super) fn inputs(function: &Function, aggregate: &AggregateFunction) -> Vec<Operand> {
     let keys = function.arg_order.iter().map(|key| Operand::Column(key.column));
     let keys = keys.filter(|_| aggregate.kind.is_order_sensitive());
     function.args.iter().cloned().chain(keys).collect()
 }
 
-fn is_ordered(function: &Function, aggregate: &AggregateFunction) -> bool {
+pub(super) fn is_ordered(function: &Function, aggregate: &AggregateFunction) -> bool {
     !function.arg_order.is_empty() && aggregate.kind.is_order_sensitive()
 }
 
-/// A state without groups.
-fn state(part: &Part, function: &Function, aggregate: &AggregateFunction) -> Result<Accumulator> {
+/// A state without groups; `type_of` gives the types of stored columns.
+pub(super) fn state(
+    type_of: impl Fn(usize) -> LogicalType,
+    function: &Function,
+    aggregate: &AggregateFunction,
+) -> Result<Accumulator> {
     if !is_ordered(function, aggregate) {
         return create(aggregate, false);
     }
-    let types: Vec<LogicalType> =
-        function.arg_order.iter().map(|key| part.columns[key.column].logical_type().clone()).collect();
+    let types: Vec<LogicalType> = function.arg_order.iter().map(|key| type_of(key.column)).collect();
     let keys = function.arg_order.iter();
     let keys = keys.map(|key| OrderKey { descending: key.descending, nulls_first: key.nulls_first });
     Ok(Ordered::boxed(aggregate, &types, keys.collect()))
@@ -347,7 +350,7 @@ impl Preparing<'_> {
         let states: Vec<Mutex<Option<Accumulator>>> = (0..blocks).map(|_| Mutex::new(None)).collect();
         self.context.parallel(blocks, |block| {
             let (from, to, first, last) = span(block);
-            let mut state = state(part, function, aggregate)?;
+            let mut state = state(|column| part.type_of(column), function, aggregate)?;
             let groups = last - first + 1;
             state.resize(groups);
             let mut partition = first;
@@ -383,7 +386,7 @@ impl Preparing<'_> {
                 pieces.push(own.finish(low, high - low)?);
             }
             if continues {
-                let mut carried = state(part, function, aggregate)?;
+                let mut carried = state(|column| part.type_of(column), function, aggregate)?;
                 carried.resize(1);
                 carried.merge(&*own, &[(last - first) as u32], &[0])?;
                 open = Some(carried);
@@ -399,7 +402,7 @@ impl Preparing<'_> {
     fn states(&self, mask: Option<&[bool]>) -> Result<StateTree> {
         let (part, function, aggregate) = (self.part, self.function, self.aggregate);
         let inputs = inputs(function, aggregate);
-        let make = || state(part, function, aggregate);
+        let make = || state(|column| part.type_of(column), function, aggregate);
         let count = part.len.div_ceil(SEGMENT_ROWS);
         let segments: Vec<Mutex<Vec<Accumulator>>> = (0..count).map(|_| Mutex::default()).collect();
         self.context.parallel(count, |index| {
@@ -590,7 +593,7 @@ fn from_states(
     let (frames, index) = distinct_frames(frames);
     let count = frames.first().map_or(0, |frame| frame.begin.len());
     let inputs = inputs(function, aggregate);
-    let mut states = state(part, function, aggregate)?;
+    let mut states = state(|column| part.type_of(column), function, aggregate)?;
     states.resize(count);
     let mut add_rows = |states: &mut Accumulator, rows: &[(u32, usize, usize)]| {
         let (mut places, mut ids) = (Vec::new(), Vec::new());
@@ -634,7 +637,7 @@ fn from_rows(
         if places.len() >= ANEW_ROWS_MAX || number + 1 == count {
             part.serial.interrupt.check()?;
             let groups = number + 1 - first;
-            let mut states = state(part, function, aggregate)?;
+            let mut states = state(|column| part.type_of(column), function, aggregate)?;
             states.resize(groups);
             add_places(part, &inputs, &mut states, &places, &ids, groups)?;
             pieces.push(states.finish(0, groups)?.flatten());

@@ -10,11 +10,12 @@
 //! workers.
 //!
 //! A worker that is refused memory hands its rows to an ordinary [`Sort`], which spills. Sorted rows are then read as a
-//! stream, and some partitions at a time go the same way as above: fewer when memory is refused, and a partition must
-//! fit into memory.
+//! stream, and some partitions at a time go the same way as above: fewer when memory is refused. A partition that does
+//! not fit by itself is written to a file and read from the front ([`long`]).
 
 mod aggregate;
 mod frames;
+mod long;
 mod order;
 mod picked;
 mod spec;
@@ -29,12 +30,13 @@ use crate::context::ExecContext;
 use crate::expression::{Layout, ProgramState};
 use crate::operator::sort::{Sort, SortOptions};
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
-use crate::spill::{WORKING_MEMORY, is_refusal, rows_size};
+use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, rows_size};
 use frames::{Chunk, RangeKeys};
 use inlay_kernels::WindowKind;
 use inlay_sql::plan::window::WindowCallee;
 use inlay_sql::plan::{ColumnId, Expr, SortKey, WindowExpr};
 use inlay_types::{Batch, Error, LogicalType, Reservation, Result, VECTOR_SIZE, Vector};
+use long::Long;
 use order::{BLOCK_ROWS, KeyColumn, Order};
 use parking_lot::Mutex;
 use spec::{Function, Operand, Spec};
@@ -61,6 +63,10 @@ pub(super) struct Part {
 }
 
 impl Part {
+    fn type_of(&self, column: usize) -> LogicalType {
+        self.columns[column].logical_type()
+    }
+
     /// An operand's values at the places `from .. from + len`, flat.
     fn operand(&self, operand: &Operand, from: usize, len: usize) -> Result<Vector> {
         match operand {
@@ -151,6 +157,14 @@ struct Stream {
     rows: usize,
     exhausted: bool,
     morsels: usize,
+    /// The partition that comes before `batches` and does not fit into memory.
+    long: Option<Long>,
+}
+
+/// What is read from a sort at once: whole partitions, or rows of one with their values.
+enum Streamed {
+    Stage(Box<Stage>),
+    Rows(Vec<Batch>),
 }
 
 struct Local {
@@ -188,6 +202,7 @@ impl Window {
             rows: 0,
             exhausted: false,
             morsels: 0,
+            long: None,
         };
         Ok(Arc::new(Self {
             spec,
@@ -218,6 +233,19 @@ impl Window {
         }
         (local.bytes, local.memory) = (0, None);
         Ok(())
+    }
+
+    /// Gives all rows that are not there yet to the sort, which then begins to hand them out.
+    fn sort_all(&self, collected: BTreeMap<usize, Vec<Batch>>, context: &ExecContext) -> Result<()> {
+        let mut sort = Sink::local(&*self.sort);
+        for (morsel, batches) in collected {
+            self.sort.start_morsel(morsel, &mut sort);
+            for batch in batches {
+                self.sort.consume(batch, &mut sort)?;
+            }
+        }
+        self.sort.combine(sort)?;
+        self.sort.finalize(context)
     }
 
     /// Whole columns of some batches.
@@ -313,31 +341,42 @@ impl Window {
             Some(rows) => input.iter().map(|column| column.take(&rows[from..from + len])).collect(),
         };
         for (function, (prepared, keys)) in self.spec.functions.iter().zip(&stage.functions) {
-            let frames = if prepared.has_frames() {
-                let frames = frames::frames(part, &chunk, &function.frame, keys.as_ref())?;
-                frames::without(&chunk, frames, function.frame.exclude)
-            } else {
-                Vec::new()
-            };
-            columns.push(match (prepared, &function.callee) {
-                (Prepared::Aggregate(method), WindowCallee::Aggregate(callee)) => {
-                    aggregate::eval(part, function, callee, method, &chunk, &frames)?
-                }
-                (Prepared::Values(kind, picks), _) => {
-                    values::eval(part, function, *kind, picks, &chunk, &frames)?
-                }
-                (Prepared::Picked(kind, ranks), _) => {
-                    picked::eval(part, function, *kind, ranks, &chunk, &frames)?
-                }
-                _ => return Err(Error::internal("a window function was prepared as another")),
-            });
+            columns.push(self.values(part, function, prepared, keys.as_ref(), &chunk)?);
         }
         Ok(Batch::new(columns, len))
     }
 
-    /// Reads whole partitions from the sort.
-    fn next_part(&self) -> Result<Option<(usize, Stage)>> {
+    /// A function's values for some rows of a part.
+    fn values(
+        &self,
+        part: &Part,
+        function: &Function,
+        prepared: &Prepared,
+        keys: Option<&RangeKeys>,
+        chunk: &Chunk,
+    ) -> Result<Vector> {
+        let frames = if prepared.has_frames() {
+            let frames = frames::frames(part, chunk, &function.frame, keys)?;
+            frames::without(chunk, frames, function.frame.exclude)
+        } else {
+            Vec::new()
+        };
+        match (prepared, &function.callee) {
+            (Prepared::Aggregate(method), WindowCallee::Aggregate(callee)) => {
+                aggregate::eval(part, function, callee, method, chunk, &frames)
+            }
+            (Prepared::Values(kind, picks), _) => values::eval(part, function, *kind, picks, chunk, &frames),
+            (Prepared::Picked(kind, ranks), _) => picked::eval(part, function, *kind, ranks, chunk, &frames),
+            _ => Err(Error::internal("a window function was prepared as another")),
+        }
+    }
+
+    /// Reads whole partitions from the sort, or some rows of one that does not fit into memory.
+    fn next_part(&self) -> Result<Option<(usize, Streamed)>> {
         let mut stream = self.stream.lock();
+        if let Some(rows) = self.next_rows(&mut stream)? {
+            return Ok(Some(rows));
+        }
         let mut memory = self.context.budget.reserve(0)?;
         let row_bytes = self.spec.types.iter().map(|ty| ty.physical().size() as u64).sum();
         // All workers together are content with an eighth of the memory.
@@ -353,15 +392,7 @@ impl Window {
             {
                 break end;
             }
-            let (mut pulled, mut local) = (Vec::new(), std::mem::replace(&mut stream.local, Box::new(())));
-            let morsel = self.sort.run_morsel(&mut local, &mut |_| {}, &mut |batch| {
-                pulled.push(batch);
-                Ok(Flow::More)
-            });
-            stream.local = local;
-            stream.exhausted = morsel? == Morsel::Exhausted;
-            stream.rows += pulled.iter().map(Batch::len).sum::<usize>();
-            stream.batches.append(&mut pulled);
+            self.pull(&mut stream)?;
             let bytes: usize =
                 stream.batches.iter().map(|batch| rows_size(batch.columns(), batch.len())).sum();
             let needed = self.needed(bytes as u64, stream.rows as u64);
@@ -369,7 +400,11 @@ impl Window {
                 // What is complete goes first, at the price of a few batches that are not accounted for.
                 Err(error) if is_refusal(&error) => match self.last_start(&stream.batches) {
                     Some(end) => break end,
-                    None => return Err(error),
+                    None => {
+                        drop(memory);
+                        self.begin_long(&mut stream, error)?;
+                        return self.next_rows(&mut stream);
+                    }
                 },
                 outcome => outcome?,
             }
@@ -394,30 +429,87 @@ impl Window {
         let number = stream.morsels - 1;
         drop(stream);
         let context = self.context.alone();
-        Ok(Some((number, self.stage(&context, &batches, Some(memory))?)))
+        Ok(Some((number, Streamed::Stage(Box::new(self.stage(&context, &batches, Some(memory))?)))))
+    }
+
+    /// Reads some rows from the sort.
+    fn pull(&self, stream: &mut Stream) -> Result<()> {
+        let (mut pulled, mut local) = (Vec::new(), std::mem::replace(&mut stream.local, Box::new(())));
+        let morsel = self.sort.run_morsel(&mut local, &mut |_| {}, &mut |batch| {
+            pulled.push(batch);
+            Ok(Flow::More)
+        });
+        stream.local = local;
+        stream.exhausted = morsel? == Morsel::Exhausted;
+        stream.rows += pulled.iter().map(Batch::len).sum::<usize>();
+        stream.batches.append(&mut pulled);
+        Ok(())
+    }
+
+    /// Writes the partition that begins in the stream, and that memory was refused for, to a file.
+    fn begin_long(&self, stream: &mut Stream, refused: Error) -> Result<()> {
+        if !long::is_possible(&self.spec) {
+            return Err(indivisible(refused));
+        }
+        let mut rows = SpilledRows::new(&SpillFile::new(&self.context), &self.spec.types);
+        let mut first: Option<Batch> = None;
+        loop {
+            self.context.interrupt.check()?;
+            let mut batches = std::mem::take(&mut stream.batches).into_iter();
+            stream.rows = 0;
+            while let Some(batch) = batches.next() {
+                let first = first.get_or_insert_with(|| batch.slice(0, 1));
+                let own = partition_point(batch.len(), |row| self.same_partition(&batch, row, first, 0));
+                if own > 0 {
+                    rows.push(batch.slice(0, own).columns(), own)?;
+                }
+                if own < batch.len() {
+                    stream.batches = vec![batch.slice(own, batch.len() - own)];
+                    stream.batches.extend(batches);
+                    stream.rows = stream.batches.iter().map(Batch::len).sum();
+                    break;
+                }
+            }
+            if stream.rows > 0 || stream.exhausted {
+                break;
+            }
+            self.pull(stream)?;
+        }
+        stream.long = Some(Long::new(self, rows)?);
+        Ok(())
+    }
+
+    /// The next rows of a partition in a file; `None` if there is none, or it is at its end.
+    fn next_rows(&self, stream: &mut Stream) -> Result<Option<(usize, Streamed)>> {
+        let Some(long) = &mut stream.long else { return Ok(None) };
+        let batches = long.next(self)?;
+        if batches.is_empty() {
+            stream.long = None;
+            return Ok(None);
+        }
+        stream.morsels += 1;
+        Ok(Some((stream.morsels - 1, Streamed::Rows(batches))))
+    }
+
+    /// Whether two rows are of one partition.
+    fn same_partition(&self, left: &Batch, left_row: usize, right: &Batch, right_row: usize) -> bool {
+        self.spec.keys[..self.spec.partition_count].iter().all(|key| {
+            let (left, right) = (left.column(key.column), right.column(key.column));
+            match (left.is_null(left_row), right.is_null(right_row)) {
+                (false, false) => left.get(left_row).total_cmp(&right.get(right_row)).is_eq(),
+                (left, right) => left && right,
+            }
+        })
     }
 
     /// Where the last partition begins, if another is before it.
     fn last_start(&self, batches: &[Batch]) -> Option<usize> {
-        let keys = &self.spec.keys[..self.spec.partition_count];
         let last = batches.last()?;
-        let same = |batch: &Batch, row: usize| {
-            keys.iter().all(|key| {
-                let (left, right) = (batch.column(key.column), last.column(key.column));
-                match (left.is_null(row), right.is_null(last.len() - 1)) {
-                    (false, false) => left.get(row).total_cmp(&right.get(last.len() - 1)).is_eq(),
-                    (left, right) => left && right,
-                }
-            })
-        };
         let mut start: usize = batches.iter().map(Batch::len).sum();
         for batch in batches.iter().rev() {
             // Rows of the last partition are at the end of the batch.
-            let (mut low, mut high) = (0, batch.len());
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if same(batch, middle) { high = middle } else { low = middle + 1 }
-            }
+            let is_before = |row| !self.same_partition(batch, row, last, last.len() - 1);
+            let low = partition_point(batch.len(), is_before);
             start -= batch.len() - low;
             if low > 0 {
                 return Some(start);
@@ -444,6 +536,24 @@ impl Prepared {
             Self::Values(..) | Self::Picked(..) => 0,
         }
     }
+}
+
+/// The first of `0 .. len` for which `is_before` does not hold any more.
+fn partition_point(len: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, len);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_before(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// Says that memory was refused for a partition that cannot be computed in pieces.
+fn indivisible(refused: Error) -> Error {
+    refused.because(
+        "a partition of window functions that does not fit into memory must have functions that can be \
+                     computed from its first row to its last",
+    )
 }
 
 fn wrong_state() -> Error {
@@ -485,7 +595,9 @@ impl Sink for Window {
         local.batches.entry(local.morsel).or_default().push(batch);
         let outcome = match &mut local.memory {
             Some(memory) => memory.resize(local.bytes),
-            None => self.context.budget.reserve(local.bytes).map(|memory| local.memory = Some(memory)),
+            None => {
+                self.context.budget.yielding().reserve(local.bytes).map(|memory| local.memory = Some(memory))
+            }
         };
         match outcome {
             Err(error) if is_refusal(&error) => self.hand_over(local)?,
@@ -513,25 +625,23 @@ impl Sink for Window {
         if *self.spilled.lock() {
             // Some rows are with the sort, so all go there.
             drop(reservations);
-            let mut sort = Sink::local(&*self.sort);
-            for (morsel, batches) in collected {
-                self.sort.start_morsel(morsel, &mut sort);
-                for batch in batches {
-                    self.sort.consume(batch, &mut sort)?;
-                }
-            }
-            self.sort.combine(sort)?;
-            self.sort.finalize(context)?;
-            return Ok(());
+            return self.sort_all(collected, context);
         }
-        let batches: Vec<Batch> = collected.into_values().flatten().collect();
+        let batches: Vec<Batch> = collected.values().flatten().cloned().collect();
         let bytes = reservations.iter().map(Reservation::bytes).sum();
         let mut memory = reservations.pop();
         reservations.clear();
         if let Some(memory) = &mut memory {
             memory.resize(bytes)?;
         }
-        let stage = self.stage(context, &batches, memory)?;
+        let stage = match self.stage(context, &batches, memory) {
+            // What is prepared does not fit; a part of it at a time may.
+            Err(error) if is_refusal(&error) => {
+                drop(batches);
+                return self.sort_all(collected, context);
+            }
+            stage => stage?,
+        };
         self.stage.set(stage).map_err(|_| Error::internal("a window was finished twice"))
     }
 }
@@ -562,11 +672,22 @@ impl Source for Window {
                 let from = number.saturating_mul(MORSEL_ROWS);
                 (number, stage, from, stage.part.len.min(from.saturating_add(MORSEL_ROWS)))
             }
-            None => {
-                let Some((number, stage)) = self.next_part()? else { return Ok(Morsel::Exhausted) };
-                streamed = stage;
-                (number, &streamed, 0, streamed.part.len)
-            }
+            None => match self.next_part()? {
+                None => return Ok(Morsel::Exhausted),
+                Some((number, Streamed::Rows(batches))) => {
+                    begin(number);
+                    for batch in batches {
+                        if push(batch)? == Flow::Done {
+                            break;
+                        }
+                    }
+                    return Ok(Morsel::Pushed);
+                }
+                Some((number, Streamed::Stage(stage))) => {
+                    streamed = stage;
+                    (number, &*streamed, 0, streamed.part.len)
+                }
+            },
         };
         if from >= to {
             return Ok(Morsel::Exhausted);

@@ -42,7 +42,7 @@ impl<'a> KeyColumn<'a> {
         Self { vector: &columns[key.column], descending: key.descending, nulls_first: key.nulls_first }
     }
 
-    fn compare(&self, left: u32, right: u32) -> Ordering {
+    pub(super) fn compare(&self, left: u32, right: u32) -> Ordering {
         let (left, right) = (left as usize, right as usize);
         let nulls = match (self.vector.is_null(left), self.vector.is_null(right)) {
             (true, true) => return Ordering::Equal,

@@ -126,7 +126,8 @@ pub(super) fn eval(
             }));
         }
         WindowKind::Ntile => {
-            return ntile(part, function, chunk, |row| {
+            let counts = part.operand(&function.args[0], chunk.from, chunk.len)?;
+            return ntile(&counts, |row| {
                 let size = size(row);
                 (before(row).min(size - 1).max(0), size)
             });

@@ -53,7 +53,10 @@ pub(super) fn eval(
         WindowKind::CumeDist => {
             Ok(shares(chunk, |row| (i64::from(chunk.peer_end[row]) - begin(row)) as f64 / size(row) as f64))
         }
-        WindowKind::Ntile => ntile(part, function, chunk, |row| (place(row) - begin(row), size(row))),
+        WindowKind::Ntile => {
+            let counts = part.operand(&function.args[0], chunk.from, chunk.len)?;
+            ntile(&counts, |row| (place(row) - begin(row), size(row)))
+        }
         WindowKind::Lag | WindowKind::Lead => shifted(part, function, kind, picks, chunk),
         WindowKind::FirstValue | WindowKind::LastValue | WindowKind::NthValue => {
             let places = framed(part, function, kind, picks, chunk, frames)?;
@@ -77,17 +80,11 @@ fn dense_ranks(part: &Part, chunk: &Chunk) -> Vector {
     Vector::from_values(LogicalType::BigInt, &values)
 }
 
-/// `position(row)`: the row's place in its partition, and the partition's size.
-pub(super) fn ntile(
-    part: &Part,
-    function: &Function,
-    chunk: &Chunk,
-    position: impl Fn(usize) -> (i64, i64),
-) -> Result<Vector> {
-    let counts = part.operand(&function.args[0], chunk.from, chunk.len)?;
+/// `counts`: the numbers of parts; `position(row)`: the row's place in its partition, and the partition's size.
+pub(super) fn ntile(counts: &Vector, position: impl Fn(usize) -> (i64, i64)) -> Result<Vector> {
     let given = counts.values::<i64>();
-    let mut values = Vec::with_capacity(chunk.len);
-    for row in 0..chunk.len {
+    let mut values = Vec::with_capacity(counts.len());
+    for row in 0..counts.len() {
         if counts.is_null(row) {
             values.push(0);
             continue;

@@ -1,0 +1,132 @@
+//! Queries whose rows do not fit into `memory_limit` give the same answers as with plenty, or say why they cannot.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test program: it fails")]
+
+use inlay::{Connection, Database, Value};
+
+/// The rows of a query, as one number each.
+fn answer(connection: &Connection, sql: &str) -> Vec<Vec<Value>> {
+    let result = connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let mut rows = Vec::new();
+    for batch in result.batches() {
+        let batch = batch.unwrap();
+        rows.extend(
+            (0..batch.len()).map(|row| batch.columns().iter().map(|c| c.get(row)).collect::<Vec<_>>()),
+        );
+    }
+    rows
+}
+
+/// Compares answers under a limit with those without, and asserts that rows went to files.
+fn same_under(limit: &str, setup: &[&str], queries: &[String]) {
+    let database = Database::open_in_memory().unwrap();
+    let connection = database.connect();
+    setup.iter().for_each(|sql| drop(connection.execute(sql).unwrap()));
+    let wanted: Vec<_> = queries.iter().map(|sql| answer(&connection, sql)).collect();
+    connection.execute(&format!("SET memory_limit = '{limit}'")).unwrap();
+    for threads in [1, 3] {
+        connection.execute(&format!("SET threads = {threads}")).unwrap();
+        for (sql, wanted) in queries.iter().zip(&wanted) {
+            let before = database.spilled_bytes();
+            assert_eq!(answer(&connection, sql), *wanted, "{threads} threads: {sql}");
+            assert!(database.spilled_bytes() > before, "nothing was spilled: {sql}");
+        }
+    }
+}
+
+const ROWS: &str = "CREATE TABLE t AS SELECT i AS a, i * 7919 % 100003 AS b, 'a text of some length ' || i % 1000 AS c, \
+                    CASE WHEN i % 3 > 0 THEN i END AS n FROM range(100000) r(i)";
+
+/// Partitions that are larger than the memory are computed from a file.
+#[test]
+fn long_partitions_have_the_same_values() {
+    let positions = "row_number() OVER w, rank() OVER w, dense_rank() OVER w, percent_rank() OVER w, \
+                     cume_dist() OVER w, ntile(7) OVER w, ntile(a % 5 + 1) OVER w";
+    let shifted = "lag(a) OVER w, lag(c, 3, 'none') OVER w, lead(n, 100) OVER w, lead(a, -2, b) OVER w";
+    let framed = "sum(a) OVER w, count(*) FILTER (b % 3 = 0) OVER w, min(c) OVER w, max(n) OVER w, avg(n) OVER w, \
+                  first_value(c) OVER w, last_value(a) OVER w, nth_value(n, 5) OVER w, \
+                  first_value(n IGNORE NULLS) OVER w, last_value(n IGNORE NULLS) OVER w, bit_xor(a) OVER w";
+    let whole = "median(a) OVER w, mode(b % 10) OVER w, count(DISTINCT a) OVER (PARTITION BY a // 100)";
+    let query = |functions: &str, window: &str| {
+        format!(
+            "SELECT count(*), bit_xor(hash(v)) FROM (SELECT (a, {functions}) AS v FROM t WINDOW w AS ({window}))"
+        )
+    };
+    let mut queries = Vec::new();
+    for order in
+        ["ORDER BY b", "ORDER BY b % 1000 DESC, a // 9", "PARTITION BY a < 10 ORDER BY n DESC NULLS FIRST, b"]
+    {
+        queries.push(query(positions, order));
+        queries.push(query(&format!("{positions}, {shifted}"), &format!("{order}, a")));
+    }
+    let skewed = "PARTITION BY CASE WHEN a % 4 = 0 THEN a ELSE -1 END ORDER BY b";
+    queries.push(query(&format!("{positions}, {shifted}, {framed}"), skewed));
+    for frame in [
+        "",
+        "ORDER BY b",
+        "ORDER BY b % 1000",
+        "ORDER BY b GROUPS UNBOUNDED PRECEDING",
+        "ORDER BY b ROWS UNBOUNDED PRECEDING",
+        "ORDER BY b ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING",
+        "ORDER BY b ROWS BETWEEN UNBOUNDED PRECEDING AND 9 FOLLOWING",
+        "ORDER BY b ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+        "ORDER BY b ROWS BETWEEN 3 PRECEDING AND 5 FOLLOWING",
+        "ORDER BY b ROWS BETWEEN 5 FOLLOWING AND 7 FOLLOWING EXCLUDE CURRENT ROW",
+        "ORDER BY b ROWS BETWEEN 3000 PRECEDING AND 2990 PRECEDING",
+    ] {
+        let ordered = if frame.is_empty() { format!("{frame}PARTITION BY a >= 0") } else { frame.into() };
+        let functions = if frame.is_empty() {
+            framed.replace("first_value(c) OVER w, last_value(a) OVER w, nth_value(n, 5) OVER w, first_value(n IGNORE NULLS) OVER w, last_value(n IGNORE NULLS) OVER w, ", "")
+        } else {
+            framed.into()
+        };
+        queries.push(query(&functions, &ordered));
+    }
+    queries.push(query(whole, "ORDER BY b ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"));
+    same_under("10MB", &[ROWS], &queries);
+}
+
+/// What depends on all rows of a partition in another way says so.
+#[test]
+fn partitions_that_cannot_be_split_say_why() {
+    let connection = Database::open_in_memory().unwrap().connect();
+    connection.execute(ROWS).unwrap();
+    connection.execute("SET memory_limit = '10MB'").unwrap();
+    for function in [
+        "count(DISTINCT c) OVER (ORDER BY b)",
+        "median(a) OVER (ORDER BY b)",
+        "sum(a) OVER (ORDER BY b RANGE BETWEEN 3 PRECEDING AND 1 FOLLOWING)",
+        "lag(n IGNORE NULLS) OVER (ORDER BY b)",
+        "lag(a, b) OVER (ORDER BY b)",
+    ] {
+        let error =
+            connection.execute(&format!("SELECT max(v) FROM (SELECT {function} AS v FROM t)")).err().unwrap();
+        assert_eq!(error.sqlstate(), "53200", "{function}: {error}");
+        assert!(error.to_string().contains("from its first row to its last"), "{function}: {error}");
+    }
+}
+
+/// Several lists of distinct arguments without groups are aggregated one after the other from files.
+#[test]
+fn distinct_arguments_without_groups_go_to_files() {
+    let queries = [
+        "SELECT count(DISTINCT a), count(DISTINCT c), sum(DISTINCT n), count(*), sum(b), count(DISTINCT a + b) FROM t",
+        "SELECT count(DISTINCT c || a), count(DISTINCT n), min(c) FROM t WHERE a % 10 > 0",
+    ];
+    same_under("10MB", &[ROWS], &queries.map(String::from));
+}
+
+/// Queries whose subplans, set operations and indexes are larger than the memory.
+#[test]
+fn large_intermediate_results_go_to_files() {
+    let queries = [
+        "WITH s AS (SELECT c || a AS k, count(*) AS n, sum(b) AS v FROM t GROUP BY k)
+         SELECT count(*), sum(x.n), sum(y.v) FROM s x JOIN s y USING (k)",
+        "SELECT count(*) FROM (SELECT c, a FROM t UNION SELECT c, a + 1 FROM t)",
+        "SELECT count(*), sum(a) FROM (SELECT c, a FROM t EXCEPT SELECT c, a FROM t WHERE a % 2 = 0)",
+        "SELECT count(*), sum(a) FROM (SELECT c, a FROM t INTERSECT ALL SELECT c, a FROM t WHERE a % 2 = 0)",
+        "SELECT count(*), sum(n) FROM (SELECT c || a, b, count(*) AS n FROM t GROUP BY ROLLUP (c || a, b))",
+        "SELECT count(*), sum(len(l)) FROM (SELECT a // 2 AS k, list(c) AS l FROM t GROUP BY k)",
+    ];
+    same_under("10MB", &[ROWS], &queries.map(String::from));
+}
