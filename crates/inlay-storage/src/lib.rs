@@ -52,5 +52,5 @@ pub use schema::{
 };
 pub use segment::{PreparedPredicate, Segment, SegmentMeta};
 pub use statistics::{ColumnStatistics, TableStatistics};
-pub use table::{Table, TableSnapshot};
+pub use table::{Table, TableSnapshot, ascending};
 pub use zone_map::ZoneMap;

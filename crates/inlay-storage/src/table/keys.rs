@@ -1,5 +1,6 @@
 //! Entering new and changed rows in the indexes of their table, and uniqueness.
 
+use super::append::{Piece, pieces_column};
 use super::change::written_ids;
 use super::indexes::{IndexHandle, Wanting};
 use super::narrow::{all_below, few_with};
@@ -24,6 +25,8 @@ pub(super) struct PendingRows<'a> {
     pub column: &'a dyn Fn(usize) -> Result<Vector>,
     /// Columns that change; all without it.
     pub changed: Option<&'a [usize]>,
+    /// Where the rows are, if they are appended: they can be looked at a row group at a time.
+    pub pieces: &'a [Piece],
 }
 
 impl PendingRows<'_> {
@@ -84,6 +87,9 @@ impl Table {
             self.indexes.forget(key);
             index = None;
         }
+        if index.is_none() && self.pieces_ascend(snapshot, pending.pieces, key)? {
+            return Ok(());
+        }
         let columns = pending.columns(key)?;
         if index.is_none() {
             // Distinct by their order; the index is made when it is first needed.
@@ -111,6 +117,36 @@ impl Table {
                 .ok_or_else(|| Error::internal("a key without an index"))?,
         };
         enter_unique(&index, snapshot, &self.schema, pending, key, &columns)
+    }
+
+    /// Whether rows to be appended are many, and ascend strictly by their key from behind those that are there.
+    fn pieces_ascend(&self, snapshot: &TableSnapshot, pieces: &[Piece], key: &[usize]) -> Result<bool> {
+        if pieces.len() < 2 {
+            return Ok(false);
+        }
+        let mut last: Vec<i64> = Vec::new();
+        for piece in pieces {
+            let column = |index: &usize| {
+                let ty = self.schema.columns[*index].ty.clone();
+                pieces_column(std::slice::from_ref(piece), *index, ty).map(|column| column.flatten())
+            };
+            let columns = key.iter().map(column).collect::<Result<Vec<Vector>>>()?;
+            if piece.len() == 0
+                || !ascend_strictly(&columns)
+                || last.is_empty() && !all_below(snapshot, key[0], &columns[0].get(0))
+            {
+                return Ok(false);
+            }
+            let row = |row: usize| -> Vec<i64> {
+                columns.iter().filter_map(ascending_column).map(|column| column[row]).collect()
+            };
+            // An empty list is before all others.
+            if row(0) <= last {
+                return Ok(false);
+            }
+            last = row(piece.len() - 1);
+        }
+        Ok(true)
     }
 
     /// Fails if a row that was written by the changes from number `since` on has a key in common with another row. Of keys
@@ -186,6 +222,7 @@ impl Table {
             position: &|id| ids.binary_search(&id).ok(),
             column: &|index| gather_ids(rows, &ids, index, self.schema.columns[index].ty.clone()),
             changed: None,
+            pieces: &[],
         };
         let mut made = Vec::new();
         for key in keys {

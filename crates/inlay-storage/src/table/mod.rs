@@ -37,6 +37,7 @@ use indexes::TableIndexes;
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, Vector, VectorBuilder};
 use keys::PendingRows;
 use parking_lot::{Mutex, RwLock};
+pub use rows::ascending;
 use rows::{by_group, gather_ids};
 use std::sync::Arc;
 
@@ -446,6 +447,7 @@ impl Table {
             position: &|id| usize::try_from(id - first_id).ok().filter(|p| *p < count),
             column: &|index| pieces_column(&pieces, index, self.schema.columns[index].ty.clone()),
             changed: None,
+            pieces: &pieces,
         };
         self.enter_rows(writer, &snapshot, &pending)?;
         let pieces: Arc<[Piece]> = pieces.into();
@@ -472,10 +474,7 @@ impl Table {
     pub fn delete(&self, row_ids: &[i64]) -> Result<u64> {
         let mut writer = self.writer.lock();
         let snapshot = self.snapshot();
-        let mut sorted = row_ids.to_vec();
-        sorted.sort_unstable();
-        sorted.dedup();
-        let ids = snapshot.live_ids(&sorted);
+        let ids = snapshot.live_ids(&ascending(row_ids));
         if ids.is_empty() {
             return Ok(0);
         }
@@ -553,6 +552,7 @@ impl Table {
                 None => gather_ids(&snapshot, ids, index, self.schema.columns[index].ty.clone()),
             },
             changed: Some(columns),
+            pieces: &[],
         };
         self.enter_rows(writer, &snapshot, &pending)?;
         let mut groups = snapshot.groups.to_vec();

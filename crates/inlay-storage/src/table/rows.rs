@@ -2,6 +2,7 @@
 
 use super::TableSnapshot;
 use inlay_types::{Batch, LogicalType, Result, Vector, VectorBuilder};
+use std::borrow::Cow;
 
 /// Runs of sorted items that lie in one row group; items without a row are left out only at run boundaries,
 /// so callers pass ids that exist, or tolerate none.
@@ -40,6 +41,17 @@ pub(super) fn gather_ids(
         builder.append(&group.segment(column)?.gather(&rows));
     }
     Ok(builder.finish())
+}
+
+/// Row ids in order, each once; there may be many, so those that are already are not copied.
+pub fn ascending(ids: &[i64]) -> Cow<'_, [i64]> {
+    if ids.is_sorted_by(|left, right| left < right) {
+        return Cow::Borrowed(ids);
+    }
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    Cow::Owned(sorted)
 }
 
 impl TableSnapshot {

@@ -19,8 +19,13 @@ impl Run<'_> {
     /// DELETE as a part of the writer's statement.
     pub(super) fn delete_with(&self, writer: &mut RowWriter<'_>, delete: Delete) -> Result<QueryResult> {
         let (query, batches) = self.batches(delete.query)?;
-        let count = writer.delete(delete.table.table.id(), &row_ids(&batches))?;
-        let Some(returning) = delete.returning else { return Ok(QueryResult::changed(count)) };
+        let (table, ids) = (delete.table.table.id(), row_ids(&batches));
+        let Some(returning) = delete.returning else {
+            // There may be many ids.
+            drop(batches);
+            return Ok(QueryResult::changed(writer.delete(table, &ids)?));
+        };
+        writer.delete(table, &ids)?;
         let rows = joined(&batches, &output_types(&query));
         let kept = Batch::new(rows.columns()[1..].to_vec(), rows.len());
         self.returned(returning, delete.kept, &kept)

@@ -6,9 +6,9 @@ use super::lookup::KeySet;
 use super::rows::columns_of;
 use crate::execute::Run;
 use inlay_catalog::Table;
-use inlay_storage::TableSnapshot;
 use inlay_storage::index::key::encode_rows;
 use inlay_storage::store::{ObjectId, Transaction};
+use inlay_storage::{TableSnapshot, ascending};
 use inlay_types::{Batch, LogicalType, Result, Vector};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -96,17 +96,19 @@ impl<'r> RowWriter<'r> {
 
     /// Deletes rows; those that are gone already are passed over.
     pub fn delete(&mut self, table: ObjectId, ids: &[i64]) -> Result<u64> {
-        let mut sorted = ids.to_vec();
-        sorted.sort_unstable();
-        sorted.dedup();
+        let sorted = ascending(ids);
         self.transaction.claim_rows(table, &sorted)?;
         let own = self.transaction.table_to_write(table)?;
+        let references = self.references_to(&own)?;
+        if references.is_empty() {
+            return own.delete(&sorted);
+        }
         let snapshot = own.snapshot();
         let ids = snapshot.live_ids(&sorted);
         if ids.is_empty() {
             return Ok(0);
         }
-        for reference in self.references_to(&own)? {
+        for reference in references {
             let keys = gathered(&snapshot, &own, &ids, &reference.parent_columns)?;
             let keys = Arc::new(KeySet::of(keys)?);
             self.lost.push_back(LostKeys { reference, keys, new: None });
