@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.cases import Suite
+from bench.cases import Measured, Suite
 from bench.clickbench import suite as clickbench
 from bench.clickbench.queries import queries as clickbench_queries
 from bench.data import tpcds_files, tpch_files
@@ -124,6 +124,17 @@ def sources(scale: float, rows: int) -> dict[str, Source]:
     }
 
 
+def worst(_suite: Suite, results: Mapping[str, Measured]) -> list[str]:
+    """The worst latency of each engine over all queries, and whose it was."""
+    lines = []
+    for name, result in results.items():
+        by_case = {case: max(seconds) for case, seconds in result.seconds.items() if seconds}
+        if by_case:
+            case = max(by_case, key=by_case.__getitem__)
+            lines.append(f"Worst of {name}: {by_case[case] * 1e3:.0f} ms ({case}).")
+    return lines
+
+
 def suite(scale: float, rows: int) -> Suite:
     """The suite at a scale of TPC-H, TPC-DS and SSB, and a number of rows of the others."""
     found = sources(scale, rows)
@@ -136,5 +147,6 @@ def suite(scale: float, rows: int) -> Suite:
         cases=[f"{name} {query}" for name, source in found.items() for query in source.queries],
         session=functools.partial(CancelSession, sources=found),
         typical=max,
+        conclusions=worst,
         patience=120.0,
     )
