@@ -31,6 +31,9 @@ impl EqualityClasses {
     /// Says that two columns are equal.
     pub fn merge(&mut self, a: ColumnId, b: ColumnId) {
         let (a, b) = (self.first_of(a), self.first_of(b));
+        if a == b && self.parents.contains_key(&a) {
+            return;
+        }
         let (low, high) = if a <= b { (a, b) } else { (b, a) };
         self.parents.insert(low, low);
         self.parents.insert(high, low);
@@ -95,16 +98,19 @@ impl EqualityClasses {
     /// `a = b` for columns of one class on one of `sides` that no condition equates yet.
     pub fn implied_within(&self, conditions: &[Expr], sides: &[&ColumnSet], columns: &Columns) -> Vec<Expr> {
         let mut implied = Vec::new();
+        let equalities: Vec<(ColumnId, ColumnId)> =
+            conditions.iter().filter_map(as_column_equality).collect();
         for class in self.classes() {
             for side in sides {
                 let members: Vec<ColumnId> = class.iter().copied().filter(|id| side.contains(*id)).collect();
                 if members.len() < 2 {
                     continue;
                 }
+                let set = ColumnSet::from_iter(members.iter().copied());
                 let mut direct = Self::new();
-                for (a, b) in conditions.iter().filter_map(as_column_equality) {
-                    if members.contains(&a) && members.contains(&b) {
-                        direct.merge(a, b);
+                for (a, b) in &equalities {
+                    if set.contains(*a) && set.contains(*b) {
+                        direct.merge(*a, *b);
                     }
                 }
                 for pair in members.windows(2) {

@@ -30,7 +30,7 @@ use crate::plan::{
     WindowExpr,
 };
 use inlay_types::{Result, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Pushes all filters of `plan` down.
 pub fn run(plan: Plan, columns: &Columns) -> Result<Plan> {
@@ -72,11 +72,35 @@ fn is_false(predicate: &Expr) -> bool {
 /// Looking for a predicate among more than these costs more than testing it twice.
 const SEARCHED_MAX: usize = 512;
 
+/// Fewer are compared with each other at once.
+const SHAPED_MIN: usize = 32;
+
 fn add_new(predicates: &mut Vec<Expr>, more: Vec<Expr>) {
+    if predicates.len() + more.len() < SHAPED_MIN {
+        for predicate in more {
+            if !predicates.contains(&predicate) {
+                predicates.push(predicate);
+            }
+        }
+        return;
+    }
+    // Only those that read the same columns can be equal.
+    let mut shapes: HashSet<u64> = predicates.iter().map(shape).collect();
     for predicate in more {
-        if predicates.len() > SEARCHED_MAX || !predicates.contains(&predicate) {
+        let is_new = shapes.insert(shape(&predicate));
+        if is_new || predicates.len() > SEARCHED_MAX || !predicates.contains(&predicate) {
             predicates.push(predicate);
         }
+    }
+}
+
+/// A number that equal expressions share: of the columns they read, in order.
+fn shape(expr: &Expr) -> u64 {
+    let mixed = |seed: u64, part: u64| (seed.rotate_left(5) ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    match expr {
+        Expr::Column { id, .. } => mixed(1, u64::from(id.0)),
+        Expr::Compare { left, right, .. } => mixed(shape(left), shape(right)),
+        other => other.children().into_iter().fold(2, |seed, child| mixed(seed, shape(child))),
     }
 }
 

@@ -3,8 +3,8 @@
 //! Up to [`EXACT_MAX`] relations: dynamic programming over connected subgraphs and their connected complements (DPccp:
 //! Moerkotte & Neumann, "Analysis of Two Existing and One New Dynamic Programming Algorithm", VLDB 2006). Conditions over more
 //! than two relations count as edges between all of them; a tree that joins early through such an edge pays for the cross
-//! product, so it loses. Beyond, and for graphs that are not connected: greedy operator ordering (Fegaras,
-//! DEXA 1998), which joins the pair with the smallest result next.
+//! product, so it loses. Beyond, for graphs that are not connected, and for those so dense that there are too many pairs
+//! ([`PAIRS_MAX`]): greedy operator ordering (Fegaras, DEXA 1998), which joins the pair with the smallest result next.
 //!
 //! The cost of a tree is the sum over its joins of rows stored, probed and made, weighted by what they take.
 
@@ -16,6 +16,12 @@ use std::collections::HashMap;
 
 /// Groups with more relations are ordered greedily.
 pub const EXACT_MAX: usize = 12;
+
+/// Most pairs of sets that are compared, if there are few conditions. Twelve relations in a chain or a star have at most
+/// 11,264, eleven that are all joined with each other 86,526, twelve 261,625.
+const PAIRS_MAX: usize = 100_000;
+/// So many conditions make comparing a pair take twice as long.
+const CONDITIONS_SCALE: usize = 8;
 
 /// Storing a row in a hash table.
 const BUILD_COST: f64 = 2.0;
@@ -73,7 +79,9 @@ impl Trees {
 /// Finds the best tree for all relations of the graph.
 pub fn best(graph: &Graph) -> Trees {
     let count = graph.leaves.len();
-    let mut search = Search { graph, trees: Trees::new(count) };
+    let conditions = graph.residuals.len() + graph.classes.len();
+    let pairs_left = PAIRS_MAX * CONDITIONS_SCALE / (CONDITIONS_SCALE + conditions);
+    let mut search = Search { graph, trees: Trees::new(count), pairs_left };
     for (i, leaf) in graph.leaves.iter().enumerate() {
         if matches!(leaf.role, Role::Base) {
             search
@@ -103,6 +111,8 @@ fn members(set: RelationSet) -> impl Iterator<Item = usize> {
 struct Search<'a> {
     graph: &'a Graph,
     trees: Trees,
+    /// How many pairs are still compared by the exact search.
+    pairs_left: usize,
 }
 
 impl Search<'_> {
@@ -119,6 +129,9 @@ impl Search<'_> {
     }
 
     fn grow(&mut self, set: RelationSet, excluded: RelationSet) {
+        if self.pairs_left == 0 {
+            return;
+        }
         let near = self.neighbours(set) & !excluded;
         for subset in subsets(near) {
             self.complements_of(set | subset);
@@ -129,6 +142,9 @@ impl Search<'_> {
     }
 
     fn complements_of(&mut self, set: RelationSet) {
+        if self.pairs_left == 0 {
+            return;
+        }
         let lowest = set & set.wrapping_neg();
         let excluded = set | ((lowest << 1) - 1);
         let near = self.neighbours(set) & !excluded;
@@ -140,6 +156,9 @@ impl Search<'_> {
     }
 
     fn grow_complement(&mut self, set: RelationSet, complement: RelationSet, excluded: RelationSet) {
+        if self.pairs_left == 0 {
+            return;
+        }
         let near = self.neighbours(complement) & !excluded;
         for subset in subsets(near) {
             self.consider(set, complement | subset);
@@ -151,6 +170,7 @@ impl Search<'_> {
 
     /// Joins two disjoint sets, if that is allowed, and keeps the tree if it is the best for its set.
     fn consider(&mut self, a: RelationSet, b: RelationSet) {
+        self.pairs_left = self.pairs_left.saturating_sub(1);
         let candidate = self.join(a, b).or_else(|| self.join(b, a));
         let Some(tree) = candidate else { return };
         let best = self.trees.get(a | b).is_none_or(|known| tree.cost < known.cost);
