@@ -23,21 +23,32 @@ def q_errors(connection: Any, sql: str) -> Errors:
 
 def of_plan(plan: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """Of an operator and those below it, as far as they were measured."""
-    if "q_error" in plan:
+    # The rows of WITH are those of its body.
+    if "q_error" in plan and not plan["operator"].startswith("With "):
         yield plan["operator"], float(plan["q_error"])
     for child in plan["inputs"]:
         yield from of_plan(child)
 
 
 def lines(found: Mapping[str, Errors]) -> list[str]:
-    """What there is to say of a suite's queries, by their names."""
-    all_errors = [(error, operator, query) for query, errors in found.items() for operator, error in errors]
-    if len(all_errors) < 2:
-        return []
-    errors = [error for error, _, _ in all_errors]
-    worst = sorted(all_errors, reverse=True)[:3]
-    named = ", ".join(f"{error:,.0f} ({operator} in {query})" for error, operator, query in worst)
+    """What there is to say of a suite's queries, by their names: of scans, and of what is above them."""
+    of_all = [(error, operator, query) for query, errors in found.items() for operator, error in errors]
+    scans = [entry for entry in of_all if entry[1].startswith("Scan")]
+    others = [entry for entry in of_all if not entry[1].startswith("Scan")]
     return [
-        f"q-error of {len(errors)} operators of Inlay's plans: median {median(errors):.2f}, "
-        f"95 % at most {quantiles(errors, n=20)[-1]:,.1f}, worst {named}"
+        line
+        for kind, some in (("joins, groupings and others", others), ("scans", scans))
+        for line in summary(kind, some)
+    ]
+
+
+def summary(kind: str, entries: Sequence[tuple[float, str, str]]) -> list[str]:
+    """Median, 95th percentile and the worst of some operators."""
+    if len(entries) < 2:
+        return []
+    errors = [error for error, _, _ in entries]
+    named = ", ".join(f"{error:,.1f} ({operator} in {query})" for error, operator, query in sorted(entries)[:-4:-1])
+    return [
+        f"q-error of {len(errors)} {kind} of Inlay's plans: median {median(errors):.2f}, "
+        f"95 % at most {quantiles(errors, n=20)[-1]:,.1f}, worst {named}."
     ]
