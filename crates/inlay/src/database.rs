@@ -407,7 +407,7 @@ impl std::fmt::Debug for Database {
 
 /// Whether two names are the same.
 pub(crate) fn same_name(left: &str, right: &str) -> bool {
-    left.to_lowercase() == right.to_lowercase()
+    left == right || left.to_lowercase() == right.to_lowercase()
 }
 
 /// A path that means the same file whatever the host makes its current directory.
