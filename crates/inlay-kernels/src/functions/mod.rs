@@ -21,6 +21,7 @@ pub(crate) mod random;
 mod regex;
 mod regex_more;
 mod similar;
+mod simple_regex;
 mod strings;
 mod templates;
 mod text_more;

@@ -4,6 +4,7 @@
 //! a pattern may compile to is bounded.
 
 use super::columns::{Column, TextColumn, write_text};
+use super::simple_regex::{Outcome, Places, SimpleRegex};
 use crate::apply::{per_row, predicate};
 use crate::function::ScalarKernel;
 use crate::limits::Meter;
@@ -42,8 +43,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "regexp_replace",
         Overloads::Fixed(&[
-            Signature::new(&[Varchar, Varchar, Varchar], Varchar, regexp_replace),
-            Signature::new(&[Varchar, Varchar, Varchar, Varchar], Varchar, regexp_replace),
+            Signature::new(&[Varchar, Varchar, Varchar], Varchar, regexp_replace)
+                .specialized(specialize_replace),
+            Signature::new(&[Varchar, Varchar, Varchar, Varchar], Varchar, regexp_replace)
+                .specialized(specialize_replace),
         ]),
         "the first match (all with option 'g') replaced; \\1 stands for a group",
         "regexp_replace('hello', '(l+)', '[\\1]') = 'he[ll]o'",
@@ -52,9 +55,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "regexp_extract",
         Overloads::Fixed(&[
-            Signature::new(&[Varchar, Varchar], Varchar, regexp_extract),
-            Signature::new(&[Varchar, Varchar, BigInt], Varchar, regexp_extract),
-            Signature::new(&[Varchar, Varchar, BigInt, Varchar], Varchar, regexp_extract),
+            Signature::new(&[Varchar, Varchar], Varchar, regexp_extract).specialized(specialize_extract),
+            Signature::new(&[Varchar, Varchar, BigInt], Varchar, regexp_extract)
+                .specialized(specialize_extract),
+            Signature::new(&[Varchar, Varchar, BigInt, Varchar], Varchar, regexp_extract)
+                .specialized(specialize_extract),
         ]),
         "the first match or a group of it; empty if there is none",
         "regexp_extract('2024-05-06', '(\\d+)-(\\d+)', 2) = '05'",
@@ -204,26 +209,83 @@ fn regexp_replace(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> 
         let count = if options.as_ref().is_some_and(|o| is_global(o.get(row))) { usize::MAX } else { 1 };
         let regex = regexes.at(row)?;
         let parts = Replacement::parse(replacements.text(row), regex.captures_len() - 1)?;
-        let mut meter = Meter::new();
-        let mut copied = 0;
-        for captures in regex.captures_iter(source).take(count) {
-            let Some(whole) = captures.get(0) else { break };
-            let before = text.len();
-            text.extend_from_slice(&source[copied..whole.start()]);
-            for part in &parts {
-                match part {
-                    Replacement::Text(bytes) => text.extend_from_slice(bytes),
-                    Replacement::Group(group) => {
-                        text.extend_from_slice(captures.get(*group).map_or(&[], |group| group.as_bytes()));
+        replace(regex, source, &parts, count, text)
+    })
+}
+
+/// Appends `source` to `text` with the first `count` matches replaced.
+fn replace(
+    regex: &Regex,
+    source: &[u8],
+    parts: &[Replacement],
+    count: usize,
+    text: &mut Vec<u8>,
+) -> Result<()> {
+    let mut meter = Meter::new();
+    let mut copied = 0;
+    for captures in regex.captures_iter(source).take(count) {
+        let Some(whole) = captures.get(0) else { break };
+        let before = text.len();
+        text.extend_from_slice(&source[copied..whole.start()]);
+        for part in parts {
+            part.append(|group| captures.get(group).map(|group| group.as_bytes()), text);
+        }
+        copied = whole.end();
+        meter.add(text.len() - before)?;
+    }
+    text.extend_from_slice(&source[copied..]);
+    Ok(())
+}
+
+/// The constant texts among arguments; `None` for one that is NULL or not constant.
+fn constant_text(constants: &[Option<Value>], index: usize) -> Option<&str> {
+    match constants.get(index) {
+        Some(Some(Value::Varchar(text))) => Some(text),
+        _ => None,
+    }
+}
+
+/// The expression as one that is read once, if it is.
+fn simple(pattern: &str, options: &str) -> Option<SimpleRegex> {
+    let are_simple = options.chars().all(|option| matches!(option, 'i' | 'c' | 'g'));
+    let is_case_clear = !(options.contains('i') && options.contains('c'));
+    (are_simple && is_case_clear).then(|| SimpleRegex::new(pattern, options.contains('i'))).flatten()
+}
+
+/// With constants, everything is read once. What is wrong with them is told when a row is computed.
+fn specialize_replace(constants: &[Option<Value>]) -> Result<Option<Arc<dyn ScalarKernel>>> {
+    let (Some(pattern), Some(replacement)) = (constant_text(constants, 1), constant_text(constants, 2))
+    else {
+        return Ok(None);
+    };
+    let options = if constants.len() > 3 { constant_text(constants, 3) } else { Some("") };
+    let Some(options) = options else { return Ok(None) };
+    let Ok(regex) = compile(pattern, options, false, true) else { return Ok(None) };
+    let Ok(parts) = Replacement::parse(replacement, regex.captures_len() - 1) else { return Ok(None) };
+    // A match that begins with the text is the only one.
+    let simple = simple(pattern, options);
+    let count = if is_global(options.as_bytes()) { usize::MAX } else { 1 };
+    Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        if crate::apply::null_argument(args, &Varchar, len, out) {
+            return Ok(());
+        }
+        let texts = TextColumn::of(args[0]);
+        let mut places = Places::default();
+        write_text(args, len, out, |row, text| {
+            let source = texts.get(row);
+            match simple.as_ref().map_or(Outcome::Unknown, |simple| simple.find(source, &mut places)) {
+                Outcome::Unknown => return replace(&regex, source, &parts, count, text),
+                Outcome::Absent => text.extend_from_slice(source),
+                Outcome::Found => {
+                    for part in &parts {
+                        part.append(|group| places.group(group, source), text);
                     }
+                    text.extend_from_slice(&source[places.end()..]);
                 }
             }
-            copied = whole.end();
-            meter.add(text.len() - before)?;
-        }
-        text.extend_from_slice(&source[copied..]);
-        Ok(())
-    })
+            Ok(())
+        })
+    })))
 }
 
 /// A part of what a match is replaced with.
@@ -234,6 +296,13 @@ enum Replacement {
 }
 
 impl Replacement {
+    fn append<'t>(&self, group_of: impl Fn(usize) -> Option<&'t [u8]>, text: &mut Vec<u8>) {
+        match self {
+            Self::Text(bytes) => text.extend_from_slice(bytes),
+            Self::Group(group) => text.extend_from_slice(group_of(*group).unwrap_or_default()),
+        }
+    }
+
     /// `\1` is a group of `groups`, `\\` a backslash.
     fn parse(text: &str, groups: usize) -> Result<Vec<Self>> {
         let mut parts = Vec::new();
@@ -284,13 +353,52 @@ fn regexp_extract(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> 
             return Ok(());
         };
         let source = texts.get(row);
-        let found = match index {
-            0 => regex.find(source),
-            index => regex.captures(source).and_then(|captures| captures.get(index)),
-        };
-        text.extend_from_slice(found.map_or(&[], |found| found.as_bytes()));
+        text.extend_from_slice(extract(regex, source, index));
         Ok(())
     })
+}
+
+/// A group of the first match, or the match itself.
+fn extract<'t>(regex: &Regex, source: &'t [u8], group: usize) -> &'t [u8] {
+    let found = match group {
+        0 => regex.find(source),
+        group => regex.captures(source).and_then(|captures| captures.get(group)),
+    };
+    found.map_or(&[], |found| found.as_bytes())
+}
+
+/// As [`specialize_replace`].
+fn specialize_extract(constants: &[Option<Value>]) -> Result<Option<Arc<dyn ScalarKernel>>> {
+    let Some(pattern) = constant_text(constants, 1) else { return Ok(None) };
+    let group = match constants.get(2) {
+        None => 0,
+        Some(Some(Value::BigInt(group))) => *group,
+        Some(_) => return Ok(None),
+    };
+    let options = if constants.len() > 3 { constant_text(constants, 3) } else { Some("") };
+    let Some(options) = options else { return Ok(None) };
+    let Ok(regex) = compile(pattern, options, false, false) else { return Ok(None) };
+    let group = usize::try_from(group).ok().filter(|group| *group < regex.captures_len());
+    let simple = simple(pattern, options);
+    Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        if crate::apply::null_argument(args, &Varchar, len, out) {
+            return Ok(());
+        }
+        let texts = TextColumn::of(args[0]);
+        let mut places = Places::default();
+        write_text(args, len, out, |row, text| {
+            let Some(group) = group else { return Ok(()) };
+            let source = texts.get(row);
+            text.extend_from_slice(
+                match simple.as_ref().map_or(Outcome::Unknown, |simple| simple.find(source, &mut places)) {
+                    Outcome::Unknown => extract(&regex, source, group),
+                    Outcome::Absent => &[],
+                    Outcome::Found => places.group(group, source).unwrap_or_default(),
+                },
+            );
+            Ok(())
+        })
+    })))
 }
 
 fn regexp_escape(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
