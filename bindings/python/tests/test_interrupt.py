@@ -36,6 +36,16 @@ def test_interrupt_from_another_thread(con: inlay.Connection, query: str) -> Non
     assert con.execute("SELECT 1").fetchone() == (1,)
 
 
+@pytest.mark.parametrize("fetch", ["fetchnumpy", "arrow", "df"])
+def test_interrupt_ends_rows_that_wait(con: inlay.Connection, fetch: str) -> None:
+    """Rows that are not computed yet are not, and those that are there are not converted."""
+    con.execute("SELECT i, 'text ' || i AS s FROM range(20000000) t(i)")
+    con.interrupt()
+    with pytest.raises(inlay.InterruptException):
+        getattr(con, fetch)()
+    assert con.execute("SELECT 42").fetchone() == (42,)
+
+
 def test_interrupt_without_a_query_does_nothing(con: inlay.Connection) -> None:
     con.interrupt()
     assert con.execute("SELECT 1").fetchone() == (1,)

@@ -11,6 +11,7 @@
 //! A panic in a task is caught and becomes [`Error::Internal`]; the pool stays usable.
 
 use crate::team::{Priority, Workers};
+use inlay_types::process::process_id;
 use inlay_types::{Error, Result, allocator};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;
@@ -249,7 +250,7 @@ struct Shared {
 impl Shared {
     /// Shares the workers out anew, starts those that are missing and wakes those that have work.
     fn arrange(self: &Arc<Self>, queue: &mut Queue) {
-        if self.process != std::process::id() {
+        if self.process != process_id() {
             // After a fork the threads are gone; the caller does the work alone.
             return;
         }
@@ -336,7 +337,7 @@ impl WorkerPool {
                 governed_at: NEVER.into(),
                 started: Instant::now(),
                 clocks: Mutex::default(),
-                process: std::process::id(),
+                process: process_id(),
             }),
         }
     }
@@ -426,7 +427,7 @@ impl WorkerPool {
     /// another's stays with that one.
     pub fn give_back(&self) {
         allocator::give_back();
-        if self.shared.process == std::process::id() {
+        if self.shared.process == process_id() {
             self.shared.queue.lock().give_backs += 1;
             self.shared.wake.notify_all();
         }
@@ -444,7 +445,7 @@ impl WorkerPool {
         }
         let mut state = job.state.lock();
         // After a fork there is nobody to wait for.
-        while state.inside > 0 && self.shared.process == std::process::id() {
+        while state.inside > 0 && self.shared.process == process_id() {
             job.left.wait(&mut state);
         }
         state.error.take().map_or(Ok(()), Err)
@@ -507,7 +508,7 @@ fn next_job(shared: &Shared, queue: &Queue) -> Option<Arc<Job>> {
 
 impl Drop for WorkerPool {
     fn drop(&mut self) {
-        if self.shared.process != std::process::id() {
+        if self.shared.process != process_id() {
             return;
         }
         let threads = {

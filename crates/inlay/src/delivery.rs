@@ -109,6 +109,9 @@ impl Parts {
         if self.written >= 2 * PART_BYTES {
             self.given_back();
         }
+        if let Some(rest) = &self.rest {
+            rest.check_interrupt(&self.host)?;
+        }
         let (mut part, mut bytes) = (Vec::new(), 0);
         while bytes < PART_BYTES
             && let Some(batch) = self.first.next()

@@ -68,6 +68,15 @@ impl Rest {
         }
     }
 
+    /// Fails if the query was interrupted. Asked while its first rows are read: that it has more to do is known here alone.
+    pub(crate) fn check_interrupt(&self, host: &Arc<dyn Host>) -> Result<()> {
+        let outcome = self.interrupt.with_poll(poll_of(Arc::clone(host))).check();
+        if matches!(outcome, Err(Error::Interrupted)) {
+            self.interrupt.clear();
+        }
+        outcome.map_err(|error| error.in_text(&self.text))
+    }
+
     /// What the database lets go of when it closes.
     pub(crate) fn lent(&self) -> Weak<dyn Lent> {
         Arc::<PendingRows>::downgrade(&self.rows)
