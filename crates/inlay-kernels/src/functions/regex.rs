@@ -245,27 +245,35 @@ fn constant_text(constants: &[Option<Value>], index: usize) -> Option<&str> {
     }
 }
 
-/// The expression as one that is read once, if it is.
-fn simple(pattern: &str, options: &str) -> Option<SimpleRegex> {
-    let are_simple = options.chars().all(|option| matches!(option, 'i' | 'c' | 'g'));
-    let is_case_clear = !(options.contains('i') && options.contains('c'));
-    (are_simple && is_case_clear).then(|| SimpleRegex::new(pattern, options.contains('i'))).flatten()
+/// An expression that is constant, with constant options, and as one that is read once, if it is.
+struct ConstantRegex {
+    regex: Regex,
+    simple: Option<SimpleRegex>,
 }
 
-/// With constants, everything is read once. What is wrong with them is told when a row is computed.
-fn specialize_replace(constants: &[Option<Value>]) -> Result<Option<Arc<dyn ScalarKernel>>> {
-    let (Some(pattern), Some(replacement)) = (constant_text(constants, 1), constant_text(constants, 2))
-    else {
-        return Ok(None);
-    };
-    let options = if constants.len() > 3 { constant_text(constants, 3) } else { Some("") };
-    let Some(options) = options else { return Ok(None) };
-    let Ok(regex) = compile(pattern, options, false, true) else { return Ok(None) };
-    let Ok(parts) = Replacement::parse(replacement, regex.captures_len() - 1) else { return Ok(None) };
-    // A match that begins with the text is the only one.
-    let simple = simple(pattern, options);
-    let count = if is_global(options.as_bytes()) { usize::MAX } else { 1 };
-    Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
+impl ConstantRegex {
+    /// The expression and its options among a function's arguments. `None` where they are not constant, or wrong: what is
+    /// wrong with them is told when a row is computed.
+    fn of(constants: &[Option<Value>], may_be_global: bool) -> Option<(Self, &str)> {
+        let pattern = constant_text(constants, 1)?;
+        let options = if constants.len() > 3 { constant_text(constants, 3)? } else { "" };
+        let regex = compile(pattern, options, false, may_be_global).ok()?;
+        let are_simple = options.chars().all(|option| matches!(option, 'i' | 'c' | 'g'));
+        let is_case_clear = !(options.contains('i') && options.contains('c'));
+        let simple =
+            (are_simple && is_case_clear).then(|| SimpleRegex::new(pattern, options.contains('i'))).flatten();
+        Some((Self { regex, simple }, options))
+    }
+
+    /// For each text of the first argument, what `write` makes of it and of its first match as far as that is known without
+    /// a search.
+    fn write_each(
+        &self,
+        args: &[&Vector],
+        len: usize,
+        out: &mut Vector,
+        write: impl Fn(&[u8], Outcome, &Places, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
         if crate::apply::null_argument(args, &Varchar, len, out) {
             return Ok(());
         }
@@ -273,9 +281,27 @@ fn specialize_replace(constants: &[Option<Value>]) -> Result<Option<Arc<dyn Scal
         let mut places = Places::default();
         write_text(args, len, out, |row, text| {
             let source = texts.get(row);
-            match simple.as_ref().map_or(Outcome::Unknown, |simple| simple.find(source, &mut places)) {
-                Outcome::Unknown => return replace(&regex, source, &parts, count, text),
+            let outcome =
+                self.simple.as_ref().map_or(Outcome::Unknown, |simple| simple.find(source, &mut places));
+            write(source, outcome, &places, text)
+        })
+    }
+}
+
+/// With constants, everything is read once.
+fn specialize_replace(constants: &[Option<Value>]) -> Result<Option<Arc<dyn ScalarKernel>>> {
+    let Some(replacement) = constant_text(constants, 2) else { return Ok(None) };
+    let Some((constant, options)) = ConstantRegex::of(constants, true) else { return Ok(None) };
+    let Ok(parts) = Replacement::parse(replacement, constant.regex.captures_len() - 1) else {
+        return Ok(None);
+    };
+    let count = if is_global(options.as_bytes()) { usize::MAX } else { 1 };
+    Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        constant.write_each(args, len, out, |source, outcome, places, text| {
+            match outcome {
+                Outcome::Unknown => return replace(&constant.regex, source, &parts, count, text),
                 Outcome::Absent => text.extend_from_slice(source),
+                // A match that begins with the text is the only one.
                 Outcome::Found => {
                     for part in &parts {
                         part.append(|group| places.group(group, source), text);
@@ -369,33 +395,21 @@ fn extract<'t>(regex: &Regex, source: &'t [u8], group: usize) -> &'t [u8] {
 
 /// As [`specialize_replace`].
 fn specialize_extract(constants: &[Option<Value>]) -> Result<Option<Arc<dyn ScalarKernel>>> {
-    let Some(pattern) = constant_text(constants, 1) else { return Ok(None) };
     let group = match constants.get(2) {
         None => 0,
         Some(Some(Value::BigInt(group))) => *group,
         Some(_) => return Ok(None),
     };
-    let options = if constants.len() > 3 { constant_text(constants, 3) } else { Some("") };
-    let Some(options) = options else { return Ok(None) };
-    let Ok(regex) = compile(pattern, options, false, false) else { return Ok(None) };
-    let group = usize::try_from(group).ok().filter(|group| *group < regex.captures_len());
-    let simple = simple(pattern, options);
+    let Some((constant, _)) = ConstantRegex::of(constants, false) else { return Ok(None) };
+    let group = usize::try_from(group).ok().filter(|group| *group < constant.regex.captures_len());
     Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
-        if crate::apply::null_argument(args, &Varchar, len, out) {
-            return Ok(());
-        }
-        let texts = TextColumn::of(args[0]);
-        let mut places = Places::default();
-        write_text(args, len, out, |row, text| {
+        constant.write_each(args, len, out, |source, outcome, places, text| {
             let Some(group) = group else { return Ok(()) };
-            let source = texts.get(row);
-            text.extend_from_slice(
-                match simple.as_ref().map_or(Outcome::Unknown, |simple| simple.find(source, &mut places)) {
-                    Outcome::Unknown => extract(&regex, source, group),
-                    Outcome::Absent => &[],
-                    Outcome::Found => places.group(group, source).unwrap_or_default(),
-                },
-            );
+            text.extend_from_slice(match outcome {
+                Outcome::Unknown => extract(&constant.regex, source, group),
+                Outcome::Absent => &[],
+                Outcome::Found => places.group(group, source).unwrap_or_default(),
+            });
             Ok(())
         })
     })))

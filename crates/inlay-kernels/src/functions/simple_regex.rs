@@ -120,7 +120,7 @@ impl SimpleRegex {
         text: &[u8],
         mut item: usize,
         mut at: usize,
-        places: &mut Vec<Option<usize>>,
+        places: &mut [Option<usize>],
     ) -> Option<usize> {
         while let Some(next) = self.items.get(item) {
             item += 1;
@@ -147,11 +147,15 @@ impl SimpleRegex {
                 }
                 Item::Save(place) => places[*place] = Some(at),
                 Item::Optional(count) => {
-                    let before = places.clone();
                     if let Some(end) = self.run(text, item, at, places) {
                         return Some(end);
                     }
-                    *places = before;
+                    // Only items behind this one were tried.
+                    for tried in &self.items[item..] {
+                        if let Item::Save(place) = tried {
+                            places[*place] = None;
+                        }
+                    }
                     item += count;
                 }
                 Item::End if at < text.len() => return None,
