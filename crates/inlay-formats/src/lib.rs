@@ -48,6 +48,10 @@ pub use column_source::{ColumnSource, DeferredColumn, SourceValues};
 pub use rejects::SessionFiles;
 pub use write::{Destination, FileWriter, open_writer};
 
+/// Runs a number of tasks, perhaps at once, and gives the first error.
+pub type Parallel<'a> =
+    &'a dyn Fn(usize, &(dyn Fn(usize) -> inlay_types::Result<()> + Sync)) -> inlay_types::Result<()>;
+
 use crate::files::Files;
 use inlay_catalog::TableFunction;
 use parquet::about::{About, AboutParquet};

@@ -6,6 +6,9 @@
 //! does not matter, one appender per worker does. Short neighbours are joined while loading goes on.
 
 mod open;
+mod update;
+
+pub use update::BulkUpdate;
 
 use crate::column::Column;
 use crate::row_group::ROW_GROUP_SIZE;

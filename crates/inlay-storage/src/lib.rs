@@ -7,6 +7,7 @@
 //! change; readers keep the snapshot they started with and are never blocked. Writers of one table take turns.
 //!
 //! - [`schema`]: columns and constraints. [`table`]: snapshots and changes. [`bulk`]: parallel loading.
+//! - [`row_set`]: ids of many rows in little memory.
 //! - [`segment`]: encodings, scan, gather, filter, images for disk (compressed by `codec`). [`predicate`]: what segments can filter by;
 //!   [`key_bitmap`] and [`bloom`] are the filters that hash joins send sideways.
 //! - [`resident`]: columns as hosts have them, on pages that arrays map.
@@ -25,11 +26,13 @@ pub mod file;
 mod home;
 pub mod hyperloglog;
 pub mod index;
+mod interrupted;
 pub mod io;
 pub mod key_bitmap;
 pub mod predicate;
 pub mod resident;
 pub mod row_group;
+pub mod row_set;
 pub mod schema;
 pub mod segment;
 mod simd;
@@ -40,17 +43,18 @@ pub mod wal;
 pub mod zone_map;
 
 pub use bloom::BloomFilter;
-pub use bulk::{BulkAppender, BulkLoad};
+pub use bulk::{BulkAppender, BulkLoad, BulkUpdate};
 pub use bytes::{ByteReader, ByteWriter};
 pub use column::Column;
 pub use hyperloglog::HyperLogLog;
 pub use key_bitmap::KeyBitmap;
 pub use predicate::{Cmp, Prune, SegmentPredicate, VectorPredicate};
 pub use row_group::{ROW_GROUP_SIZE, RowGroup};
+pub use row_set::{RowSet, RowSetBuilder};
 pub use schema::{
     Check, ColumnSchema, Deferral, ForeignKey, IndexedExpression, Origin, ReferenceAction, TableSchema,
 };
 pub use segment::{PreparedPredicate, Segment, SegmentMeta};
 pub use statistics::{ColumnStatistics, TableStatistics};
-pub use table::{Table, TableSnapshot, ascending};
+pub use table::{Table, TableSnapshot};
 pub use zone_map::ZoneMap;

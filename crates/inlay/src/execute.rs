@@ -700,10 +700,6 @@ pub(crate) fn output_types(query: &Query) -> Vec<LogicalType> {
     query.output.iter().map(|(id, _)| query.columns.ty(*id)).collect()
 }
 
-pub(crate) fn row_ids(batches: &[Batch]) -> Vec<i64> {
-    batches.iter().flat_map(|batch| batch.column(0).flatten().values::<i64>().to_vec()).collect()
-}
-
 /// Whether carrying out the statement may change rows or names.
 fn changes_database(kind: &ast::StatementKind) -> bool {
     use ast::StatementKind as Kind;

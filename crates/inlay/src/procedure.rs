@@ -117,7 +117,7 @@ fn tpch_dbgen(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Resul
     }
     let new_table = |table: TpchTable| (table, Arc::new(transaction.new_table(table.schema())));
     let tables: Vec<(TpchTable, Arc<Table>)> = TpchTable::ALL.into_iter().map(new_table).collect();
-    tpch::load(scale, &tables, context.workers.count(), &context.interrupt)?;
+    tpch::load(scale, &tables, &|count, work| context.parallel(count, work), &context.interrupt)?;
     for (_, table) in &tables {
         transaction.enter_created(table);
     }
@@ -137,7 +137,7 @@ fn tpcds_dbgen(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Resu
     }
     let new_table = |table: TpcdsTable| (table, Arc::new(transaction.new_table(table.schema())));
     let tables: Vec<(TpcdsTable, Arc<Table>)> = TpcdsTable::ALL.into_iter().map(new_table).collect();
-    tpcds::load(scale, &tables, context.workers.count(), &context.interrupt)?;
+    tpcds::load(scale, &tables, &|count, work| context.parallel(count, work), &context.interrupt)?;
     for (_, table) in &tables {
         transaction.enter_created(table);
     }

@@ -130,3 +130,44 @@ fn large_intermediate_results_go_to_files() {
     ];
     same_under("10MB", &[ROWS], &queries.map(String::from));
 }
+
+/// UPDATE and DELETE of all rows of a table in a file that is several times the memory.
+#[test]
+fn changes_of_all_rows_need_little_memory() {
+    let folder = std::env::temp_dir().join(format!("inlay-memory-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("changes.inlay");
+    let open = || {
+        let database = Database::open(path.to_str().unwrap(), &[]).unwrap();
+        let connection = database.connect();
+        connection.execute("SET memory_limit = '80MB'").unwrap();
+        (database, connection)
+    };
+    let logged = || std::fs::metadata(folder.join("changes.inlay.wal")).map_or(0, |file| file.len());
+    let (database, connection) = open();
+    for sql in [
+        "SET checkpoint_threshold = '1GB'",
+        "CREATE TABLE t AS SELECT i AS a, i % 1000 AS b, 'some text ' || hash(i) AS c FROM range(2000000) r(i)",
+        "CHECKPOINT",
+        "UPDATE t SET c = c || '!', b = b + a",
+        "UPDATE t SET b = b + 1 FROM (SELECT DISTINCT i * 7919 % 2000000 AS k FROM range(600000) r(i)) s WHERE t.a = s.k",
+        "DELETE FROM t WHERE a % 3 = 0",
+    ] {
+        connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    assert!(logged() < 2 << 20, "the log has {} bytes", logged());
+    let wanted =
+        "SELECT count(*), sum(b - a - a % 1000), count(*) FILTER (c = 'some text ' || hash(a) || '!') FROM t";
+    let before = answer(&connection, wanted);
+    assert_eq!(before[0][0], Value::BigInt(1_333_333));
+    assert_eq!(before[0][2], Value::BigInt(1_333_333));
+    drop((connection, database));
+    // What the log says is done again.
+    let (database, connection) = open();
+    assert_eq!(answer(&connection, wanted), before);
+    for sql in ["CHECKPOINT", "DELETE FROM t", "CHECKPOINT"] {
+        connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    drop((connection, database));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

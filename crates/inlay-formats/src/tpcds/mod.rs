@@ -7,11 +7,11 @@
 mod rows;
 mod schema;
 
+use crate::Parallel;
 use inlay_storage::{BulkLoad, ColumnSchema, Table as StoredTable, TableSchema};
 use inlay_types::{Error, Interrupt, LogicalType, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tpcdsgen::config::{Session, SessionBuilder, Table};
 
 /// The 24 tables.
@@ -217,12 +217,12 @@ fn parts(scale_factor: f64) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// Creates the rows of all tables in `tables`; the body of `CALL tpcds_dbgen(sf := ...)`. `workers` threads, the calling
-/// one among them; returns the number of rows.
+/// Creates the rows of all tables in `tables`; the body of `CALL tpcds_dbgen(sf := ...)`. `parallel` runs a number of
+/// tasks, on whatever threads there are. Returns the number of rows.
 pub fn load(
     scale_factor: f64,
     tables: &[(TpcdsTable, Arc<StoredTable>)],
-    workers: usize,
+    parallel: Parallel<'_>,
     interrupt: &Interrupt,
 ) -> Result<u64> {
     if scale_factor == 0.0 {
@@ -237,7 +237,6 @@ pub fn load(
         tables.iter().map(|(table, target)| (*table, BulkLoad::new(Arc::clone(target)))).collect();
     let load_of = |table: TpcdsTable| loads.iter().find(|(t, _)| *t == table).map(|(_, load)| load);
     let parts = parts(scale_factor)?;
-    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let load_part = |part: Part| -> Result<()> {
         let Some(load) = load_of(part.table) else { return Ok(()) };
         let mut appender = load.appender(part.chunk as u64);
@@ -247,25 +246,9 @@ pub fn load(
         })?;
         appender.finish()
     };
-    let work = || -> Result<()> {
-        while !failed.load(Ordering::Relaxed) {
-            let Some(&part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) else { return Ok(()) };
-            let outcome = catch_unwind(AssertUnwindSafe(|| load_part(part)))
-                .unwrap_or_else(|_| Err(Error::internal("a panic while TPC-DS rows were generated")));
-            if outcome.is_err() {
-                failed.store(true, Ordering::Relaxed);
-                return outcome;
-            }
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..workers.min(parts.len())).map(|_| scope.spawn(work)).collect();
-        let mine = work();
-        let theirs = others.into_iter().map(|other| {
-            other.join().unwrap_or_else(|_| Err(Error::internal("a worker of the generator panicked")))
-        });
-        theirs.fold(mine, |outcome, other| outcome.and(other))
+    parallel(parts.len(), &|number| {
+        catch_unwind(AssertUnwindSafe(|| load_part(parts[number])))
+            .unwrap_or_else(|_| Err(Error::internal("a panic while TPC-DS rows were generated")))
     })?;
     let mut rows = 0;
     for (_, load) in loads {

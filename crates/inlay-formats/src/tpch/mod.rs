@@ -9,11 +9,11 @@
 
 mod rows;
 
+use crate::Parallel;
 use inlay_storage::{BulkLoad, ColumnSchema, ROW_GROUP_SIZE, Table, TableSchema};
 use inlay_types::{Batch, Error, Interrupt, LogicalType, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tpchgen::distribution::Distributions;
 use tpchgen::text::TextPool;
 
@@ -247,20 +247,19 @@ impl Generator {
         }
     }
 
-    /// Fills tables with `workers` threads, the calling one among them. `tables` says which to fill and what with;
+    /// Fills tables; `parallel` runs a number of tasks, on whatever threads there are. `tables` says which to fill and what with;
     /// each must have the columns of [`TpchTable::schema`]. Each table gets its rows at once, in order; returns the
     /// number of rows loaded.
     pub fn load(
         &self,
         tables: &[(TpchTable, Arc<Table>)],
-        workers: usize,
+        parallel: Parallel<'_>,
         interrupt: &Interrupt,
     ) -> Result<u64> {
         let loads: Vec<(TpchTable, BulkLoad)> =
             tables.iter().map(|(table, target)| (*table, BulkLoad::new(Arc::clone(target)))).collect();
         let load_of = |table: TpchTable| loads.iter().find(|(t, _)| *t == table).map(|(_, load)| load);
         let parts: Vec<Part> = self.parts().into_iter().filter(|p| load_of(p.table).is_some()).collect();
-        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
 
         let load_part = |part: Part| -> Result<()> {
             let Some(load) = load_of(part.table) else { return Ok(()) };
@@ -271,25 +270,9 @@ impl Generator {
             })?;
             appender.finish()
         };
-        let work = || -> Result<()> {
-            while !failed.load(Ordering::Relaxed) {
-                let Some(&part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) else { return Ok(()) };
-                let outcome = catch_unwind(AssertUnwindSafe(|| load_part(part)))
-                    .unwrap_or_else(|_| Err(Error::internal("a panic while TPC-H rows were generated")));
-                if outcome.is_err() {
-                    failed.store(true, Ordering::Relaxed);
-                    return outcome;
-                }
-            }
-            Ok(())
-        };
-        std::thread::scope(|scope| {
-            let others: Vec<_> = (1..workers.min(parts.len())).map(|_| scope.spawn(work)).collect();
-            let mine = work();
-            let theirs = others.into_iter().map(|other| {
-                other.join().unwrap_or_else(|_| Err(Error::internal("a worker of the generator panicked")))
-            });
-            theirs.fold(mine, |outcome, other| outcome.and(other))
+        parallel(parts.len(), &|number| {
+            catch_unwind(AssertUnwindSafe(|| load_part(parts[number])))
+                .unwrap_or_else(|_| Err(Error::internal("a panic while TPC-H rows were generated")))
         })?;
         let mut rows = 0;
         for (_, load) in loads {
@@ -304,10 +287,10 @@ impl Generator {
 pub fn load(
     scale_factor: f64,
     tables: &[(TpchTable, Arc<Table>)],
-    workers: usize,
+    parallel: Parallel<'_>,
     interrupt: &Interrupt,
 ) -> Result<u64> {
-    Generator::new(scale_factor)?.load(tables, workers, interrupt)
+    Generator::new(scale_factor)?.load(tables, parallel, interrupt)
 }
 
 #[cfg(test)]

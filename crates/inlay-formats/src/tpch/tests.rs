@@ -12,7 +12,7 @@ fn tables() -> Vec<(TpchTable, Arc<Table>)> {
 fn scale_one_hundredth_has_the_published_rows() {
     let generator = Generator::new(0.01).unwrap();
     let tables = tables();
-    let total = generator.load(&tables, 2, &Interrupt::new()).unwrap();
+    let total = generator.load(&tables, &on_two_threads, &Interrupt::new()).unwrap();
     let counts: Vec<usize> = tables.iter().map(|(_, table)| table.row_count()).collect();
     assert_eq!(counts, [5, 25, 100, 1500, 2000, 8000, 15_000, 60_175]);
     assert_eq!(total, counts.iter().sum::<usize>() as u64);
@@ -54,7 +54,7 @@ fn interrupts_and_impossible_scales_are_errors() {
     assert!(Generator::new(-1.0).is_err());
     assert!(Generator::new(f64::NAN).is_err());
     let none = Generator::new(0.0).unwrap();
-    assert_eq!(none.load(&tables(), 2, &Interrupt::new()), Ok(0));
+    assert_eq!(none.load(&tables(), &on_two_threads, &Interrupt::new()), Ok(0));
     let interrupt = Interrupt::new();
     interrupt.set();
     let generator = Generator {
@@ -62,7 +62,16 @@ fn interrupts_and_impossible_scales_are_errors() {
         pool: Some(TextPool::new(300 << 20, Distributions::static_default())),
     };
     let tables = tables();
-    assert_eq!(generator.load(&tables, 2, &interrupt), Err(Error::Interrupted));
+    assert_eq!(generator.load(&tables, &on_two_threads, &interrupt), Err(Error::Interrupted));
     assert_eq!(tables[7].1.row_count(), 0);
-    assert!(generator.load(&tables, 2, &Interrupt::new()).unwrap() > 30);
+    assert!(generator.load(&tables, &on_two_threads, &Interrupt::new()).unwrap() > 30);
+}
+
+/// Tasks with even numbers on one thread, the others on this one.
+fn on_two_threads(count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    std::thread::scope(|scope| {
+        let even = scope.spawn(|| (0..count).step_by(2).try_for_each(work));
+        let odd = (1..count).step_by(2).try_for_each(work);
+        even.join().unwrap().and(odd)
+    })
 }

@@ -18,6 +18,7 @@ pub mod key;
 pub use art::{Direction, Flushed, PagePtr, PageStore};
 pub use key::{KeyRows, encode_rows, encode_values};
 
+use crate::interrupted::check_interrupt;
 use art::{Art, ByteRange, key_and_row_id};
 use inlay_types::{Error, LogicalType, MemoryBudget, Result, Value, Vector};
 use key::{check_types, successor};
@@ -30,6 +31,9 @@ mod tests;
 
 /// Entries beyond twice the live rows that an index may have before [`Index::is_bloated`] says so.
 const STALE_ENTRIES_FREE: u64 = 4096;
+
+/// Keys that are entered or looked up before the statement's flag is looked at again.
+const KEYS_AT_ONCE: usize = 4096;
 
 /// What an index is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,13 +149,16 @@ impl Index {
     fn insert_keys(&self, keys: &KeyRows, row_ids: &dyn Fn(usize) -> i64) -> Result<()> {
         let order = keys.sorted();
         let mut entry = Vec::new();
-        let mut art = self.art.write();
-        for position in 0..keys.len() {
-            let row = order.as_ref().map_or(position, |order| order[position] as usize);
-            entry.clear();
-            entry.extend_from_slice(keys.key(row));
-            entry.extend_from_slice(&row_ids(row).to_be_bytes());
-            art.insert(&entry)?;
+        for from in (0..keys.len()).step_by(KEYS_AT_ONCE) {
+            check_interrupt()?;
+            let mut art = self.art.write();
+            for position in from..keys.len().min(from + KEYS_AT_ONCE) {
+                let row = order.as_ref().map_or(position, |order| order[position] as usize);
+                entry.clear();
+                entry.extend_from_slice(keys.key(row));
+                entry.extend_from_slice(&row_ids(row).to_be_bytes());
+                art.insert(&entry)?;
+            }
         }
         Ok(())
     }
@@ -184,7 +191,10 @@ impl Index {
         pending: &PendingKeys<'_>,
         live_key_equals: &mut dyn FnMut(i64, usize) -> Result<bool>,
     ) -> Result<Option<Clash>> {
-        for (row, row_id) in self.candidates_of(keys)? {
+        for (number, (row, row_id)) in self.candidates_of(keys)?.into_iter().enumerate() {
+            if number % KEYS_AT_ONCE == KEYS_AT_ONCE - 1 {
+                check_interrupt()?;
+            }
             let position = row as usize;
             if row_id == (pending.row_ids)(position) {
                 continue;
@@ -219,11 +229,17 @@ impl Index {
     fn candidates_of(&self, keys: &KeyRows) -> Result<Vec<(u32, i64)>> {
         let mut found = Vec::with_capacity(keys.len());
         let mut ids = Vec::new();
-        let art = self.art.read();
-        for row in (0..keys.len()).filter(|row| !keys.has_null(*row)) {
-            ids.clear();
-            art.collect_prefix(keys.key(row), &mut ids)?;
-            found.extend(ids.iter().map(|id| (row as u32, *id)));
+        for from in (0..keys.len()).step_by(KEYS_AT_ONCE) {
+            if from > 0 {
+                check_interrupt()?;
+            }
+            let art = self.art.read();
+            let rows = from..keys.len().min(from + KEYS_AT_ONCE);
+            for row in rows.filter(|row| !keys.has_null(*row)) {
+                ids.clear();
+                art.collect_prefix(keys.key(row), &mut ids)?;
+                found.extend(ids.iter().map(|id| (row as u32, *id)));
+            }
         }
         Ok(found)
     }

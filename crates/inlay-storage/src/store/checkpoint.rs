@@ -121,9 +121,10 @@ impl Store {
         self.check_writable()?;
         let mut done = self.checkpointed.lock();
         self.compact_changed(&done, thoroughly)?;
-        let (state, logged) = {
+        let (state, logged, rewritten) = {
             let mut commits = self.commits.lock();
-            (Arc::clone(&commits.tip), std::mem::take(&mut commits.logged))
+            let rewritten = std::mem::take(&mut commits.rewritten);
+            (Arc::clone(&commits.tip), std::mem::take(&mut commits.logged), rewritten)
         };
         if state.lsn != done.lsn {
             self.make_durable(Arc::clone(&state))?;
@@ -133,7 +134,9 @@ impl Store {
                 Ok(next) => *done = next,
                 Err(error) => {
                     done.unpublished = writes;
-                    self.commits.lock().logged.extend(logged);
+                    let mut commits = self.commits.lock();
+                    commits.logged.extend(logged);
+                    commits.rewritten += rewritten;
                     return Err(error);
                 }
             }

@@ -7,13 +7,13 @@
 //! locking": Neumann, Muehlbauer, Kemper, SIGMOD 2015). So transactions are serial in the order of their commits, and
 //! those that only read are serial at the moment they began.
 
-use super::intents::{intersect, row_conflict};
+use super::intents::row_conflict;
 use super::object::{Object, ObjectId};
 use super::state::{State, name_key};
 use super::transaction::{Inner, RowPredicate, Transaction};
 use super::{Commits, Store, log};
-use crate::row_group::ROW_GROUP_SIZE;
-use crate::table::{Change, ColumnSource, Piece, Table};
+use crate::row_set::{RowSet, RowSetBuilder};
+use crate::table::{Change, ColumnSource, Piece, Table, Touched};
 use inlay_types::{Error, LogicalType, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,13 +35,17 @@ pub(super) struct Delta {
 }
 
 impl Delta {
-    /// Whether rows, ids ascending, or the table itself are not what they were.
-    pub fn touches(&self, ids: &[i64]) -> bool {
-        self.changes.iter().any(|change| change.touched().is_none_or(|touched| intersect(touched, ids)))
+    /// Whether rows or the table itself are not what they were.
+    pub fn touches(&self, ids: &RowSet) -> bool {
+        self.changes.iter().any(|change| match change.touched() {
+            Touched::Nothing => false,
+            Touched::Rows(touched) => touched.intersects(ids),
+            Touched::Everything => true,
+        })
     }
 
     fn is_structural(&self) -> bool {
-        self.changes.iter().any(|change| change.touched().is_none())
+        self.changes.iter().any(Change::is_structural)
     }
 
     /// Whether a row that went, came or changed satisfies a predicate, before or after.
@@ -52,27 +56,26 @@ impl Delta {
         }
         let Some(predicate) = predicate.filter(|_| !self.is_structural()) else { return Ok(true) };
         let types: Vec<LogicalType> = self.before.schema().columns.iter().map(|c| c.ty.clone()).collect();
-        let (mut old, mut new) = (Vec::new(), Vec::new());
+        let (mut old, mut new) = (RowSetBuilder::default(), RowSetBuilder::default());
         for change in &self.changes {
             match change {
                 Change::Append { first_id, pieces } => {
                     let count: usize = pieces.iter().map(Piece::len).sum();
-                    new.extend(*first_id..first_id + count as i64);
+                    new.add_range(*first_id..first_id + count as i64);
                 }
-                Change::Delete { ids } => old.extend_from_slice(ids),
-                Change::Update { ids, .. } => {
-                    old.extend_from_slice(ids);
-                    new.extend_from_slice(ids);
+                Change::Delete { ids } => old.add_set(ids),
+                Change::Update { ids, .. } | Change::Rewrite { ids, .. } => {
+                    old.add_set(ids);
+                    new.add_set(ids);
                 }
                 Change::Truncate | Change::Alter(_) | Change::Compact { .. } => {}
             }
         }
-        for (table, mut ids) in [(&self.before, old), (&self.after, new)] {
-            ids.sort_unstable();
-            ids.dedup();
+        for (table, ids) in [(&self.before, old), (&self.after, new)] {
             let snapshot = table.snapshot();
-            for ids in snapshot.live_ids(&ids).chunks(ROW_GROUP_SIZE) {
-                if predicate.matches_any(&snapshot.rows(ids, &types)?)? {
+            for ids in ids.finish().parts() {
+                let ids = snapshot.live_ids(&ids);
+                if !ids.is_empty() && predicate.matches_any(&snapshot.rows(&ids, &types)?)? {
                     return Ok(true);
                 }
             }
@@ -217,15 +220,17 @@ impl Transaction {
             return Ok((Arc::clone(own), own.changes()));
         }
         let changes = own.changes();
-        let is_structural = changes.iter().any(|change| change.touched().is_none());
+        let is_structural = changes.iter().any(Change::is_structural);
         let base_end = base.table()?.next_row_id();
         for delta in commits.since(self.base.lsn).filter_map(|c| c.tables.get(&own.id())) {
             if is_structural || delta.is_structural() {
                 let message = format!("table \"{}\" was changed by another connection", own.schema().name);
                 return Err(Error::Conflict { message });
             }
-            for ids in changes.iter().filter_map(Change::touched) {
-                if delta.touches(&ids[..ids.partition_point(|id| *id < base_end)]) {
+            for change in &changes {
+                if let Touched::Rows(ids) = change.touched()
+                    && delta.touches(&ids.below(base_end))
+                {
                     return Err(row_conflict("was changed by another connection since it began"));
                 }
             }
@@ -237,7 +242,9 @@ impl Transaction {
             other => other,
         };
         for change in &changes {
-            table.apply(&change.shifted(base_end, shift)).map_err(as_conflict)?;
+            for change in change.shifted(base_end, shift)? {
+                table.apply(&change).map_err(as_conflict)?;
+            }
         }
         table.check_deferrable_keys(0, &|_| true).map_err(as_conflict)?;
         let changes = table.changes();
@@ -254,8 +261,8 @@ impl Commits {
 }
 
 impl Store {
-    /// Fails if a row, ids ascending, or its table was changed by a commit after `lsn`.
-    pub(super) fn check_committed_since(&self, lsn: u64, table: ObjectId, ids: &[i64]) -> Result<()> {
+    /// Fails if a row or its table was changed by a commit after `lsn`.
+    pub(super) fn check_committed_since(&self, lsn: u64, table: ObjectId, ids: &RowSet) -> Result<()> {
         let commits = self.commits.lock();
         if commits.tip.lsn == lsn {
             return Ok(());
@@ -283,7 +290,7 @@ impl Store {
             return Ok(false);
         }
         let after = Arc::new(before.fork());
-        after.compact(&starts)?;
+        after.compact_into(&starts, self.home())?;
         let changes = after.changes();
         let mut commits = self.commits.lock();
         let is_as_it_was = match commits.tip.object(id) {
@@ -309,11 +316,13 @@ impl Store {
             Some(durable) => durable.wal.append(&record.encode()?)?,
             None => commits.tip.lsn + 1,
         };
-        for (_, changes) in &record.tables {
-            for column in changes.iter().flat_map(stored_columns) {
-                column.set_committed(state.lsn);
-                commits.logged.push(column);
+        for change in record.tables.iter().flat_map(|(_, changes)| changes) {
+            let columns = stored_columns(change);
+            if matches!(change, Change::Rewrite { .. }) {
+                commits.rewritten += columns.iter().map(|column| column.ptr().size).sum::<u64>();
             }
+            columns.iter().for_each(|column| column.set_committed(state.lsn));
+            commits.logged.extend(columns);
         }
         let state = Arc::new(state);
         commits.tip = Arc::clone(&state);
@@ -354,6 +363,7 @@ pub(super) fn stored_columns(change: &Change) -> Vec<crate::home::Stored> {
             .flatten()
             .map(|(_, column)| column)
             .collect(),
+        Change::Rewrite { groups, .. } => groups.iter().flat_map(|group| &group.columns).collect(),
         Change::Delete { .. } | Change::Update { .. } | Change::Truncate | Change::Compact { .. } => {
             Vec::new()
         }

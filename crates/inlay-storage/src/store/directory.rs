@@ -17,6 +17,7 @@ use crate::bytes::{ByteReader, ByteWriter};
 use crate::file::{ObjectKind, ObjectPtr, StoredObject};
 use crate::home::Home;
 use crate::hyperloglog::HyperLogLog;
+use crate::interrupted::check_interrupt;
 use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::schema::TableSchema;
 use crate::statistics::StoredStatistics;
@@ -163,6 +164,7 @@ pub(super) fn write_table(
     table.build_indexes()?;
     let mut roots = Vec::new();
     for handle in table.index_handles() {
+        check_interrupt()?;
         let flushed = handle.flush(home, table.id())?;
         writes.unused.extend(flushed.unused);
         roots.push((Arc::clone(&handle), flushed.root));
@@ -170,6 +172,7 @@ pub(super) fn write_table(
     }
     let snapshot = table.snapshot();
     for column in snapshot.row_groups().iter().flat_map(|group| group.columns()) {
+        check_interrupt()?;
         column.persist_above(home, table.id(), INLINE_MAX)?;
     }
     let statistics = table.statistics()?.to_store(&snapshot, table.stored_statistics().map(|s| &**s))?;

@@ -1,6 +1,7 @@
 //! Rows that open transactions have changed, so that two that change the same row collide at once and not at commit.
 
 use super::object::ObjectId;
+use crate::row_set::{RowSet, RowSetBuilder, intersect};
 use inlay_types::{Error, Result};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -11,19 +12,47 @@ pub(super) struct Intents {
     claimed: Mutex<HashMap<ObjectId, Vec<Claim>>>,
 }
 
+/// Longer lists are kept as sets.
+const RUN_MAX: usize = 1 << 18;
+
 #[derive(Debug)]
 struct Claim {
     transaction: u64,
     /// Ascending lists, each at least twice as long as the one behind it, so that many small changes cost little each.
     runs: Vec<Vec<i64>>,
+    /// What large changes touch.
+    many: RowSet,
 }
 
 impl Claim {
-    fn has_one_of(&self, ids: &[i64]) -> bool {
-        self.runs.iter().any(|run| intersect(run, ids))
+    fn new(transaction: u64) -> Self {
+        Self { transaction, runs: Vec::new(), many: RowSet::default() }
     }
 
-    fn add(&mut self, ids: &[i64]) {
+    fn has_one_of(&self, ids: &RowSet) -> bool {
+        let in_runs = || match ids.as_list() {
+            Some(list) => self.runs.iter().any(|run| intersect(run, list)),
+            None => self.runs.iter().flatten().any(|id| ids.contains(*id)),
+        };
+        in_runs() || self.many.intersects(ids)
+    }
+
+    fn add(&mut self, ids: &RowSet) {
+        let Some(list) = ids.as_list() else {
+            self.many = self.many.union(ids);
+            return;
+        };
+        self.add_list(list);
+        if self.runs.first().is_some_and(|run| run.len() > RUN_MAX) {
+            let runs = std::mem::take(&mut self.runs);
+            let mut many = RowSetBuilder::default();
+            many.add_set(&self.many);
+            runs.iter().for_each(|run| many.add(run));
+            self.many = many.finish();
+        }
+    }
+
+    fn add_list(&mut self, ids: &[i64]) {
         let Some(first) = ids.first() else { return };
         match self.runs.last_mut() {
             Some(run) if run.last().is_some_and(|last| last < first) => run.extend_from_slice(ids),
@@ -43,8 +72,8 @@ impl Claim {
 }
 
 impl Intents {
-    /// Enters rows, ids ascending, for a transaction; fails if another one has one of them.
-    pub fn claim(&self, transaction: u64, table: ObjectId, ids: &[i64]) -> Result<()> {
+    /// Enters rows for a transaction; fails if another one has one of them.
+    pub fn claim(&self, transaction: u64, table: ObjectId, ids: &RowSet) -> Result<()> {
         let mut claimed = self.claimed.lock();
         let claims = claimed.entry(table).or_default();
         let mut own = None;
@@ -57,7 +86,11 @@ impl Intents {
         }
         match own {
             Some(position) => claims[position].add(ids),
-            None => claims.push(Claim { transaction, runs: vec![ids.to_vec()] }),
+            None => {
+                let mut claim = Claim::new(transaction);
+                claim.add(ids);
+                claims.push(claim);
+            }
         }
         Ok(())
     }
@@ -84,44 +117,23 @@ pub(super) fn row_conflict(what: &str) -> Error {
     Error::Conflict { message: format!("a row that this transaction changes {what}") }
 }
 
-/// Whether two ascending lists share an element.
-pub(super) fn intersect(left: &[i64], right: &[i64]) -> bool {
-    let (few, many) = if left.len() < right.len() { (left, right) } else { (right, left) };
-    let (Some(first), Some(last)) = (few.first(), few.last()) else { return false };
-    let from = many.partition_point(|id| id < first);
-    let to = many.partition_point(|id| id <= last);
-    let mut rest = &many[from..to];
-    for id in few {
-        let position = rest.partition_point(|other| other < id);
-        if rest.get(position) == Some(id) {
-            return true;
-        }
-        rest = &rest[position..];
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn lists_intersect_where_they_share_an_id() {
-        assert!(intersect(&[1, 5, 9], &[9]));
-        assert!(intersect(&[5], &[1, 5, 9]));
-        assert!(!intersect(&[2, 4, 6], &[1, 3, 5, 7]));
-        assert!(!intersect(&[], &[1]));
+    fn rows(ids: &[i64]) -> RowSet {
+        RowSet::from(ids)
     }
 
     #[test]
     fn a_row_belongs_to_one_transaction_until_it_ends() {
         let intents = Intents::default();
-        intents.claim(1, 7, &[3, 4]).unwrap();
-        intents.claim(1, 7, &[1, 4]).unwrap();
-        assert_eq!(intents.claim(2, 7, &[1]).unwrap_err().sqlstate(), "40001");
-        intents.claim(2, 8, &[1]).unwrap();
+        intents.claim(1, 7, &rows(&[3, 4])).unwrap();
+        intents.claim(1, 7, &rows(&[1, 4])).unwrap();
+        assert_eq!(intents.claim(2, 7, &rows(&[1])).unwrap_err().sqlstate(), "40001");
+        intents.claim(2, 8, &rows(&[1])).unwrap();
         intents.release(1);
-        intents.claim(2, 7, &[1]).unwrap();
+        intents.claim(2, 7, &rows(&[1])).unwrap();
     }
 
     #[test]
@@ -129,12 +141,12 @@ mod tests {
         let intents = Intents::default();
         let scattered = |i: i64| i * 7919 % 10_007;
         for i in 0..5_000 {
-            intents.claim(1, 7, &[scattered(i)]).unwrap();
+            intents.claim(1, 7, &rows(&[scattered(i)])).unwrap();
         }
         let runs = intents.claimed.lock()[&7][0].runs.len();
         assert!(runs < 20, "{runs} lists");
         for i in 0..10_000 {
-            assert_eq!(intents.claim(2, 7, &[scattered(i)]).is_err(), i < 5_000, "row {i}");
+            assert_eq!(intents.claim(2, 7, &rows(&[scattered(i)])).is_err(), i < 5_000, "row {i}");
         }
     }
 }

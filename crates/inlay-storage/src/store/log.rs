@@ -16,9 +16,10 @@ use crate::bytes::{ByteReader, ByteWriter};
 use crate::column::Column;
 use crate::file::ObjectPtr;
 use crate::home::{Home, Stored};
+use crate::row_set::RowSet;
 use crate::schema::TableSchema;
 use crate::segment::{Segment, SegmentMeta};
-use crate::table::{Alteration, Change, ColumnSource, Piece, Table};
+use crate::table::{Alteration, Change, ColumnSource, Piece, Rewritten, Table};
 use inlay_types::{Batch, Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector, VectorBuilder};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -155,13 +156,30 @@ fn write_change(change: &Change, out: &mut ByteWriter) -> Result<()> {
                 }
             }
         }
-        Change::Delete { ids } => {
-            out.u8(2);
-            write_ids(ids, out);
+        Change::Delete { ids } => match ids.as_list() {
+            Some(list) => {
+                out.u8(2);
+                write_ids(list, out);
+            }
+            None => {
+                out.u8(7);
+                ids.write(out);
+            }
+        },
+        Change::Rewrite { ids, columns, groups } => {
+            out.u8(8);
+            ids.write(out);
+            out.count(columns.len());
+            columns.iter().for_each(|column| out.count(*column));
+            out.count(groups.len());
+            for group in &**groups {
+                out.i64(group.first_id);
+                group.columns.iter().try_for_each(|column| write_column(column, out))?;
+            }
         }
         Change::Update { ids, columns, values } => {
             out.u8(3);
-            write_ids(ids, out);
+            write_ids(&ids.ids(), out);
             out.count(columns.len());
             for (column, values) in columns.iter().zip(&**values) {
                 out.count(*column);
@@ -208,9 +226,9 @@ fn read_change(from: &mut ByteReader<'_>, home: &Arc<Home>) -> Result<Change> {
             let pieces = (0..from.count_of(2)?).map(|_| read_piece(from, home)).collect::<Result<_>>()?;
             Change::Append { first_id, pieces }
         }
-        2 => Change::Delete { ids: read_ids(from)? },
+        2 => Change::Delete { ids: RowSet::from(&*read_ids(from)?) },
         3 => {
-            let ids = read_ids(from)?;
+            let ids = RowSet::from(&*read_ids(from)?);
             let count = from.count_of(2)?;
             let (mut columns, mut values) = (Vec::with_capacity(count), Vec::with_capacity(count));
             for _ in 0..count {
@@ -231,6 +249,19 @@ fn read_change(from: &mut ByteReader<'_>, home: &Arc<Home>) -> Result<Change> {
             Change::Alter(Arc::new(Alteration { schema, columns }))
         }
         6 => Change::Compact { groups: read_ids(from)? },
+        7 => Change::Delete { ids: RowSet::read(from)? },
+        8 => {
+            let ids = RowSet::read(from)?;
+            let columns: Arc<[usize]> =
+                (0..from.count_of(1)?).map(|_| from.count()).collect::<Result<_>>()?;
+            let group = |from: &mut ByteReader<'_>| {
+                let first_id = from.i64()?;
+                let read = columns.iter().map(|_| read_logged_column(from, home));
+                Ok(Rewritten { first_id, columns: read.collect::<Result<_>>()?, before: None })
+            };
+            let groups = (0..from.count_of(8)?).map(|_| group(from)).collect::<Result<_>>()?;
+            Change::Rewrite { ids, columns, groups }
+        }
         other => return Err(Error::corrupt(format!("change of kind {other}"))),
     })
 }

@@ -86,6 +86,8 @@ struct Commits {
     log: VecDeque<Arc<Committed>>,
     /// Objects that log records since the last checkpoint refer to.
     logged: Vec<Stored>,
+    /// Bytes of those that took the place of others, which the next checkpoint gives back.
+    rewritten: u64,
 }
 
 impl Store {
@@ -112,6 +114,7 @@ impl Store {
                 tip: Arc::clone(&state),
                 log: VecDeque::new(),
                 logged: Vec::new(),
+                rewritten: 0,
             }),
             visible: RwLock::new(state),
             active: Mutex::default(),
@@ -245,10 +248,12 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a checkpoint if the log has grown enough. Called after a commit; a failure is reported by the next one.
+    /// Makes a checkpoint if the log, or what it refers to instead of having it, has grown enough. Called after a commit; a
+    /// failure is reported by the next one.
     pub fn checkpoint_if_due(&self) -> Result<()> {
         let Some(durable) = &self.durable else { return Ok(()) };
-        if durable.wal.size() < durable.checkpoint_threshold.load(Ordering::Relaxed)
+        let rewritten = self.commits.lock().rewritten;
+        if durable.wal.size() + rewritten < durable.checkpoint_threshold.load(Ordering::Relaxed)
             || self.checkpointed.is_locked()
         {
             return Ok(());

@@ -7,6 +7,7 @@
 use super::Store;
 use super::object::{IndexDefinition, Object, ObjectId, Sequence, TableSlot};
 use super::state::State;
+use crate::row_set::RowSet;
 use crate::schema::TableSchema;
 use crate::table::{Alteration, Mark, Table};
 use inlay_types::{Batch, Error, Result};
@@ -140,16 +141,16 @@ impl Transaction {
         }
         if !inner.created.contains_key(&id) {
             // Keeps row ids as they are while it works.
-            self.store.intents.claim(self.number, id, &[])?;
+            self.store.intents.claim(self.number, id, &RowSet::default())?;
         }
         let fork = Arc::new(inner.view.table(id)?.fork());
         inner.enter_table(Arc::clone(&fork));
         Ok(fork)
     }
 
-    /// Fails early if one of the rows, ids ascending, was changed by a transaction that committed since this one began
+    /// Fails early if one of the rows was changed by a transaction that committed since this one began
     /// or that is still open; from then on, others that change them fail.
-    pub fn claim_rows(&self, table: ObjectId, ids: &[i64]) -> Result<()> {
+    pub fn claim_rows(&self, table: ObjectId, ids: &RowSet) -> Result<()> {
         if ids.is_empty() || self.inner.lock().created.contains_key(&table) {
             return Ok(());
         }
@@ -157,9 +158,9 @@ impl Transaction {
             Some(Object::Table(slot)) => slot.table()?.next_row_id(),
             _ => return Ok(()),
         };
-        let shared = &ids[..ids.partition_point(|id| *id < base_end)];
-        self.store.check_committed_since(self.base.lsn, table, shared)?;
-        self.store.intents.claim(self.number, table, shared)
+        let shared = ids.below(base_end);
+        self.store.check_committed_since(self.base.lsn, table, &shared)?;
+        self.store.intents.claim(self.number, table, &shared)
     }
 
     /// Creates a table, whose name must be free.

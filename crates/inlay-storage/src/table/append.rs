@@ -5,6 +5,7 @@
 
 use super::Table;
 use crate::column::Column;
+use crate::interrupted::check_interrupt;
 use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::segment::Segment;
 use inlay_types::{Batch, Bitmap, LogicalType, Result, Vector, VectorBuilder};
@@ -74,6 +75,7 @@ impl GroupList<'_> {
         let mut left: usize = batches.iter().map(Batch::len).sum();
         let mut source = Slices { batches, batch: 0, row: 0 };
         while left > 0 {
+            check_interrupt()?;
             let (tail_chunks, tail_rows) = self.tail();
             if tail_rows + left >= ROW_GROUP_SIZE {
                 let take = ROW_GROUP_SIZE - tail_rows;

@@ -2,10 +2,13 @@
 
 use super::{Piece, Table, TableSnapshot};
 use crate::column::Column;
+use crate::interrupted::check_interrupt;
 use crate::row_group::RowGroup;
+use crate::row_set::{RowSet, RowSetBuilder};
 use crate::schema::{Deferral, TableSchema};
 use inlay_types::{Error, Result, Value, Vector};
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, Weak};
 
 /// One change of a table.
 #[derive(Clone, Debug)]
@@ -19,17 +22,26 @@ pub enum Change {
     },
     /// Rows were deleted.
     Delete {
-        /// Their ids, ascending.
-        ids: Arc<[i64]>,
+        /// Which.
+        ids: RowSet,
     },
     /// Rows got new values.
     Update {
-        /// Their ids, ascending.
-        ids: Arc<[i64]>,
+        /// Which.
+        ids: RowSet,
         /// Positions of the columns.
         columns: Arc<[usize]>,
         /// For each column the values in the order of `ids`.
         values: Arc<[Vector]>,
+    },
+    /// Rows got new values, so many in their row groups that these have new columns, in the file if there is one.
+    Rewrite {
+        /// Which rows.
+        ids: RowSet,
+        /// Positions of the columns.
+        columns: Arc<[usize]>,
+        /// The row groups, ascending.
+        groups: Arc<[Rewritten]>,
     },
     /// All rows were deleted.
     Truncate,
@@ -41,6 +53,28 @@ pub enum Change {
         /// First row ids of the row groups, ascending.
         groups: Arc<[i64]>,
     },
+}
+
+/// New columns of a row group.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// Id of its first row.
+    pub first_id: i64,
+    /// In the order of the change's `columns`, of all rows of the group.
+    pub columns: Vec<Arc<Column>>,
+    /// What was there before; unknown of a change that comes from the log, where nothing else can have been there.
+    pub(crate) before: Option<Vec<Weak<Column>>>,
+}
+
+/// Rows that were there before and that a change touches.
+#[derive(Clone, Copy, Debug)]
+pub enum Touched<'a> {
+    /// None of them.
+    Nothing,
+    /// These.
+    Rows(&'a RowSet),
+    /// All, or the table itself.
+    Everything,
 }
 
 /// A change of a table's schema.
@@ -72,21 +106,27 @@ impl Alteration {
 }
 
 impl Change {
-    /// Ids of rows that were there before and that the change touches; `None` for all rows.
-    pub fn touched(&self) -> Option<&[i64]> {
+    /// Rows that were there before and that the change touches.
+    pub fn touched(&self) -> Touched<'_> {
         match self {
-            Self::Append { .. } => Some(&[]),
-            Self::Delete { ids } | Self::Update { ids, .. } => Some(ids),
-            Self::Truncate | Self::Alter(_) | Self::Compact { .. } => None,
+            Self::Append { .. } => Touched::Nothing,
+            Self::Delete { ids } | Self::Update { ids, .. } | Self::Rewrite { ids, .. } => Touched::Rows(ids),
+            Self::Truncate | Self::Alter(_) | Self::Compact { .. } => Touched::Everything,
         }
     }
 
-    /// The same change for a table whose rows from `from` on have ids higher by `shift`.
-    pub(crate) fn shifted(&self, from: i64, shift: i64) -> Self {
-        let moved = |ids: &Arc<[i64]>| -> Arc<[i64]> {
-            ids.iter().map(|&id| if id >= from { id + shift } else { id }).collect()
-        };
-        match self {
+    /// Whether it is about the table as a whole.
+    pub fn is_structural(&self) -> bool {
+        matches!(self.touched(), Touched::Everything)
+    }
+
+    /// The same for a table whose rows from `from` on have ids higher by `shift`.
+    pub(crate) fn shifted(&self, from: i64, shift: i64) -> Result<Vec<Self>> {
+        if let Self::Rewrite { ids, columns, groups } = self {
+            return shifted_rewrite(ids, columns, groups, (from, shift));
+        }
+        let moved = |ids: &RowSet| ids.shifted(from, shift);
+        Ok(vec![match self {
             Self::Append { first_id, pieces } => {
                 Self::Append { first_id: first_id + shift, pieces: Arc::clone(pieces) }
             }
@@ -94,27 +134,65 @@ impl Change {
             Self::Update { ids, columns, values } => {
                 Self::Update { ids: moved(ids), columns: Arc::clone(columns), values: Arc::clone(values) }
             }
-            Self::Truncate | Self::Alter(_) | Self::Compact { .. } => self.clone(),
-        }
+            Self::Rewrite { .. } | Self::Truncate | Self::Alter(_) | Self::Compact { .. } => self.clone(),
+        }])
     }
 }
 
-/// Ids of the rows that changes added or changed, ascending.
-pub(super) fn written_ids(changes: &[Change]) -> Vec<i64> {
-    let mut ids: Vec<i64> = Vec::new();
+/// Row groups whose ids move apart are no longer one: their rows change with the values that they have.
+fn shifted_rewrite(
+    ids: &RowSet,
+    columns: &Arc<[usize]>,
+    groups: &[Rewritten],
+    (from, shift): (i64, i64),
+) -> Result<Vec<Change>> {
+    let is_torn = |group: &Rewritten| {
+        let range = group.row_ids();
+        shift != 0 && range.start < from && range.end > from
+    };
+    let mut changes = Vec::new();
+    for group in groups.iter().filter(|group| is_torn(group)) {
+        let (mut rows, range) = (Vec::new(), group.row_ids());
+        ids.rows_within(range.clone(), &mut rows);
+        let values = group.columns.iter().map(|column| Ok(column.segment()?.gather(&rows)));
+        let values = values.collect::<Result<Arc<[Vector]>>>()?;
+        let ids: Vec<i64> = rows.iter().map(|row| range.start + i64::from(*row)).collect();
+        let ids = RowSet::from(&ids[..]).shifted(from, shift);
+        changes.push(Change::Update { ids, columns: Arc::clone(columns), values });
+    }
+    let whole = groups.iter().filter(|group| !is_torn(group)).map(|group| {
+        let first_id = group.first_id + if group.first_id >= from { shift } else { 0 };
+        Rewritten { first_id, ..group.clone() }
+    });
+    // Ids outside of the row groups mean nothing.
+    let (ids, groups) = (ids.shifted(from, shift), whole.collect());
+    changes.push(Change::Rewrite { ids, columns: Arc::clone(columns), groups });
+    Ok(changes)
+}
+
+impl Rewritten {
+    /// Ids of the row group's rows.
+    pub(super) fn row_ids(&self) -> Range<i64> {
+        self.first_id..self.first_id + self.columns.first().map_or(0, |column| column.len()) as i64
+    }
+}
+
+/// Ids of the rows that changes added or changed.
+pub(super) fn written_ids(changes: &[Change]) -> RowSet {
+    let mut ids = RowSetBuilder::default();
     for change in changes {
         match change {
             Change::Append { first_id, pieces } => {
                 let count: usize = pieces.iter().map(Piece::len).sum();
-                ids.extend(*first_id..first_id + count as i64);
+                ids.add_range(*first_id..first_id + count as i64);
             }
-            Change::Update { ids: updated, .. } => ids.extend_from_slice(updated),
+            Change::Update { ids: updated, .. } | Change::Rewrite { ids: updated, .. } => {
+                ids.add_set(updated)
+            }
             Change::Delete { .. } | Change::Truncate | Change::Alter(_) | Change::Compact { .. } => {}
         }
     }
-    ids.sort_unstable();
-    ids.dedup();
-    ids
+    ids.finish()
 }
 
 impl Table {
@@ -126,10 +204,13 @@ impl Table {
                 writer.next_row_id = writer.next_row_id.max(*first_id);
                 self.append_pieces(&mut writer, pieces.to_vec())
             }
-            Change::Delete { ids } => self.delete(ids).map(|_| ()),
+            Change::Delete { ids } => self.delete_rows(ids).map(|_| ()),
             Change::Update { ids, columns, values } => {
                 let mut writer = self.writer.lock();
-                self.update_columns(&mut writer, ids, columns, values).map(|_| ())
+                self.update_columns(&mut writer, &ids.ids(), columns, values).map(|_| ())
+            }
+            Change::Rewrite { ids, columns, groups } => {
+                self.rewrite_again(&mut self.writer.lock(), ids, columns, groups)
             }
             Change::Truncate => {
                 self.truncate();
@@ -150,6 +231,7 @@ impl Table {
         let fork = self.fork_with(schema, &own, Arc::clone(&snapshot), indexes);
         let mut groups = Vec::with_capacity(snapshot.row_groups().len());
         for group in snapshot.row_groups() {
+            check_interrupt()?;
             groups.push(Arc::new(fork.altered_group(group, alteration)?));
         }
         let made =

@@ -4,15 +4,25 @@
 
 use super::{Change, Table, TableSnapshot};
 use crate::column::Column;
+use crate::home::Home;
+use crate::interrupted::check_interrupt;
 use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::segment::Segment;
 use inlay_types::{Error, Result, VectorBuilder};
 use std::sync::Arc;
 
+/// Images up to this size are left to the checkpoint, which may put them into a directory.
+const KEPT_MAX: usize = 4096;
+
 impl Table {
     /// Drops the deleted rows of row groups, named by their first row ids, ascending; later rows of a group move up.
     /// Named groups that follow each other become one as long as its rows fit into one.
     pub fn compact(&self, starts: &[i64]) -> Result<()> {
+        self.compact_into(starts, None)
+    }
+
+    /// The same; new columns go to a file, so that memory need not keep them until the checkpoint that follows.
+    pub(crate) fn compact_into(&self, starts: &[i64], home: Option<&Arc<Home>>) -> Result<()> {
         let mut writer = self.writer.lock();
         let snapshot = self.snapshot();
         let mut groups: Vec<Arc<RowGroup>> = Vec::with_capacity(snapshot.row_groups().len());
@@ -23,14 +33,14 @@ impl Table {
             named += usize::from(is_named);
             let rows: usize = run.iter().map(|g| g.live_count()).sum();
             if !is_named || rows + group.live_count() > ROW_GROUP_SIZE {
-                self.join(&mut run, &mut groups)?;
+                self.join(&mut run, &mut groups, home)?;
             }
             match is_named {
                 true => run.push(Arc::clone(group)),
                 false => groups.push(Arc::clone(group)),
             }
         }
-        self.join(&mut run, &mut groups)?;
+        self.join(&mut run, &mut groups, home)?;
         if named != starts.len() {
             let name = &self.schema.name;
             return Err(Error::corrupt(format!(
@@ -45,7 +55,12 @@ impl Table {
     }
 
     /// Puts the live rows of `run`, which is emptied, into one row group.
-    fn join(&self, run: &mut Vec<Arc<RowGroup>>, groups: &mut Vec<Arc<RowGroup>>) -> Result<()> {
+    fn join(
+        &self,
+        run: &mut Vec<Arc<RowGroup>>,
+        groups: &mut Vec<Arc<RowGroup>>,
+        home: Option<&Arc<Home>>,
+    ) -> Result<()> {
         let run = std::mem::take(run);
         let first = match run.as_slice() {
             [] => return Ok(()),
@@ -70,11 +85,16 @@ impl Table {
         let is_sealed = run.len() > 1 || first.is_sealed();
         let mut columns = Vec::with_capacity(self.schema.columns.len());
         for (index, column) in self.schema.columns.iter().enumerate() {
+            check_interrupt()?;
             let mut builder = VectorBuilder::new(column.ty.clone(), len);
             for (group, rows) in run.iter().zip(&live) {
                 builder.append(&group.segment(index)?.gather(rows));
             }
-            columns.push(Column::new(Segment::encode_for(&builder.finish(), is_sealed, &self.budget)?));
+            let column = Column::new(Segment::encode_for(&builder.finish(), is_sealed, &self.budget)?);
+            if let Some(home) = home.filter(|_| is_sealed) {
+                column.persist_above(home, self.id, KEPT_MAX)?;
+            }
+            columns.push(column);
         }
         groups.push(Arc::new(RowGroup::new(columns, len, first.row_id_start(), is_sealed)));
         Ok(())

@@ -17,7 +17,7 @@ use super::{Change, TableSnapshot};
 use crate::file::{ObjectKind, ObjectPtr, StoredObject};
 use crate::home::Home;
 use crate::index::{Index, IndexDef, PagePtr, PageStore, encode_rows};
-use crate::row_group::ROW_GROUP_SIZE;
+use crate::interrupted::check_interrupt;
 use crate::schema::TableSchema;
 use inlay_types::{LogicalType, MemoryBudget, Result, Vector};
 use parking_lot::Mutex;
@@ -87,6 +87,7 @@ impl Wanting<'_> {
     /// Shows every live row's key and id.
     fn for_each_entry(&self, columns: &[usize], visit: &mut dyn FnMut(&[u8], i64)) -> Result<()> {
         for group in self.snapshot.row_groups() {
+            check_interrupt()?;
             let mut live = Vec::with_capacity(group.live_count());
             group.live_rows(0..group.len(), &mut live);
             let values = columns.iter().map(|c| Ok(group.segment(*c)?.gather(&live)));
@@ -102,8 +103,9 @@ impl Wanting<'_> {
     fn catch_up(&self, handle: &IndexHandle) -> Result<()> {
         let ids = written_ids(self.changes);
         let index = handle.index()?;
-        for ids in self.snapshot.live_ids(&ids).chunks(ROW_GROUP_SIZE) {
-            let values = handle.columns.iter().map(|c| gather_ids(self.snapshot, ids, *c, self.ty(*c)));
+        for part in ids.parts() {
+            let ids = self.snapshot.live_ids(&part);
+            let values = handle.columns.iter().map(|c| gather_ids(self.snapshot, &ids, *c, self.ty(*c)));
             index.insert_rows(&values.collect::<Result<Vec<Vector>>>()?, &|row| ids[row])?;
         }
         Ok(())

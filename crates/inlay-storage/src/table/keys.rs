@@ -7,7 +7,7 @@ use super::narrow::{all_below, few_with};
 use super::rows::gather_ids;
 use super::{Table, TableSnapshot, Writer};
 use crate::index::{Index, PendingKeys};
-use crate::row_group::ROW_GROUP_SIZE;
+use crate::interrupted::check_interrupt;
 use crate::schema::{Deferral, TableSchema};
 use inlay_types::{Error, LogicalType, PhysicalType, Result, Value, Vector};
 use std::borrow::Cow;
@@ -126,6 +126,7 @@ impl Table {
         }
         let mut last: Vec<i64> = Vec::new();
         for piece in pieces {
+            check_interrupt()?;
             let column = |index: &usize| {
                 let ty = self.schema.columns[*index].ty.clone();
                 pieces_column(std::slice::from_ref(piece), *index, ty).map(|column| column.flatten())
@@ -158,8 +159,8 @@ impl Table {
         let writer = self.writer.lock();
         let snapshot = self.snapshot();
         let changes = writer.changes.get(since..).unwrap_or_default();
-        let ids = snapshot.live_ids(&written_ids(changes));
-        if ids.is_empty() {
+        let written = snapshot.live(&written_ids(changes));
+        if written.is_empty() {
             return Ok(());
         }
         let is_deferrable = |key: &&Vec<usize>| self.schema.deferral(key) != Deferral::Never && is_due(key);
@@ -173,8 +174,9 @@ impl Table {
             let column = |ids: &[i64], column: usize| {
                 gather_ids(&snapshot, ids, column, self.schema.columns[column].ty.clone())
             };
-            for ids in ids.chunks(ROW_GROUP_SIZE) {
-                let columns = key.iter().map(|index| column(ids, *index)).collect::<Result<Vec<Vector>>>()?;
+            for ids in written.parts() {
+                let columns =
+                    key.iter().map(|index| column(&ids, *index)).collect::<Result<Vec<Vector>>>()?;
                 if index.is_none() && snapshot.row_count() == ids.len() && ascend_strictly(&columns) {
                     continue;
                 }

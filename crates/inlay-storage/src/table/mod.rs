@@ -20,26 +20,26 @@ mod narrow;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod update;
 
 pub use append::Piece;
-pub use change::{Alteration, Change, ColumnSource};
+pub use change::{Alteration, Change, ColumnSource, Rewritten, Touched};
 pub(crate) use indexes::{IndexHandle, object_ptr};
 
-use crate::column::Column;
 use crate::home::Home;
 use crate::resident::WholeColumns;
 use crate::row_group::RowGroup;
+use crate::row_set::RowSet;
 use crate::schema::TableSchema;
-use crate::segment::Segment;
 use crate::statistics::{StoredStatistics, TableStatistics};
 use append::{GroupList, pieces_column};
 use indexes::TableIndexes;
-use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, Vector, VectorBuilder};
+use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, Vector};
 use keys::PendingRows;
 use parking_lot::{Mutex, RwLock};
-pub use rows::ascending;
-use rows::{by_group, gather_ids};
+use std::ops::Range;
 use std::sync::Arc;
+pub(crate) use update::REWRITTEN_MIN;
 
 /// The rows of a table at one moment.
 #[derive(Debug)]
@@ -94,7 +94,14 @@ impl TableSnapshot {
         self.locate(row_id).is_some_and(|(group, row)| !group.is_deleted(row))
     }
 
-    fn group_of(&self, row_id: i64) -> Option<usize> {
+    /// Numbers of the row groups that rows may lie in.
+    fn groups_of(&self, ids: &RowSet) -> Range<usize> {
+        let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return 0..0 };
+        let from = self.groups.partition_point(|group| group.row_ids().end <= first);
+        from..self.groups.partition_point(|group| group.row_id_start() <= last).max(from)
+    }
+
+    pub(crate) fn group_of(&self, row_id: i64) -> Option<usize> {
         let after = self.groups.partition_point(|g| g.row_id_start() <= row_id);
         let index = after.checked_sub(1)?;
         self.groups[index].row_ids().contains(&row_id).then_some(index)
@@ -410,7 +417,7 @@ impl Table {
         Ok(Batch::new(columns.collect::<Result<_>>()?, batch.len()))
     }
 
-    fn checked_column(&self, index: usize, vector: &Vector) -> Result<Vector> {
+    pub(crate) fn checked_column(&self, index: usize, vector: &Vector) -> Result<Vector> {
         let column = &self.schema.columns[index];
         let (table, name) = (&self.schema.name, &column.name);
         let found = vector.logical_type();
@@ -470,23 +477,32 @@ impl Table {
         Ok(())
     }
 
-    /// Deletes rows; ids without a live row are passed over. Returns how many were deleted.
+    /// As [`Table::delete_rows`], of ids in any order.
     pub fn delete(&self, row_ids: &[i64]) -> Result<u64> {
+        self.delete_rows(&RowSet::from(row_ids))
+    }
+
+    /// Deletes rows; ids without a live row are passed over. Returns how many were deleted.
+    pub fn delete_rows(&self, ids: &RowSet) -> Result<u64> {
         let mut writer = self.writer.lock();
         let snapshot = self.snapshot();
-        let ids = snapshot.live_ids(&ascending(row_ids));
+        let ids = snapshot.live(ids);
         if ids.is_empty() {
             return Ok(0);
         }
         let mut groups = snapshot.groups.to_vec();
-        for (index, ids) in by_group(&snapshot, &ids, |id| *id) {
-            let start = groups[index].row_id_start();
-            let (group, _) = groups[index].with_deleted(ids.iter().map(|id| (id - start) as usize));
-            groups[index] = Arc::new(group);
+        let mut rows = Vec::new();
+        for index in snapshot.groups_of(&ids) {
+            rows.clear();
+            ids.rows_within(groups[index].row_ids(), &mut rows);
+            if !rows.is_empty() {
+                let (group, _) = groups[index].with_deleted(rows.iter().map(|row| *row as usize));
+                groups[index] = Arc::new(group);
+            }
         }
         groups.retain(|g| g.live_count() > 0);
         let deleted = ids.len() as u64;
-        writer.changes.push(Change::Delete { ids: ids.into() });
+        writer.changes.push(Change::Delete { ids });
         self.publish(&mut writer, TableSnapshot::new(0, groups));
         Ok(deleted)
     }
@@ -500,122 +516,10 @@ impl Table {
         deleted as u64
     }
 
-    /// Gives the rows `row_ids` new values in `columns`: column `i` of `values` (rows in the order of `row_ids`, over
-    /// all batches) is for `columns[i]`. All or none; ids without a live row are passed over, and of several values
-    /// for one row one is taken. Returns the number of rows changed. Rows keep their ids and places.
-    pub fn update(&self, row_ids: &[i64], columns: &[usize], values: &[Batch]) -> Result<u64> {
-        let count: usize = values.iter().map(Batch::len).sum();
-        if count != row_ids.len() {
-            return Err(Error::internal(format!("{} row ids for {count} rows of new values", row_ids.len())));
-        }
-        let mut writer = self.writer.lock();
-        let snapshot = self.snapshot();
-        let are_in_order = row_ids.windows(2).all(|pair| pair[0] < pair[1]);
-        if let ([batch], true) = (values, are_in_order && row_ids.iter().all(|id| snapshot.is_live(*id))) {
-            let new_values = columns.iter().zip(batch.columns());
-            let new_values = new_values.map(|(&column, values)| self.checked_column(column, values));
-            let new_values = new_values.collect::<Result<Vec<Vector>>>()?;
-            return self.update_columns(&mut writer, row_ids, columns, &new_values);
-        }
-        let mut changes: Vec<(i64, u32)> = row_ids.iter().copied().zip(0..).collect();
-        changes.sort_unstable();
-        changes.dedup_by_key(|change| change.0);
-        changes.retain(|(id, _)| snapshot.is_live(*id));
-        let order: Vec<u32> = changes.iter().map(|change| change.1).collect();
-        let mut new_values = Vec::with_capacity(columns.len());
-        for (position, &index) in columns.iter().enumerate() {
-            let joined = joined_column(values, position, self.schema.columns[index].ty.clone())?;
-            new_values.push(self.checked_column(index, &joined.take(&order))?);
-        }
-        let ids: Vec<i64> = changes.iter().map(|change| change.0).collect();
-        self.update_columns(&mut writer, &ids, columns, &new_values)
-    }
-
-    /// As [`Table::update`], of live rows in the order of their ids and of checked values.
-    fn update_columns(
-        &self,
-        writer: &mut Writer,
-        ids: &[i64],
-        columns: &[usize],
-        values: &[Vector],
-    ) -> Result<u64> {
-        if ids.is_empty() || columns.is_empty() {
-            return Ok(ids.len() as u64);
-        }
-        let snapshot = self.snapshot();
-        let pending = PendingRows {
-            count: ids.len(),
-            row_ids: &|position| ids[position],
-            position: &|id| ids.binary_search(&id).ok(),
-            column: &|index| match columns.iter().position(|c| *c == index) {
-                Some(position) => Ok(values[position].clone()),
-                None => gather_ids(&snapshot, ids, index, self.schema.columns[index].ty.clone()),
-            },
-            changed: Some(columns),
-            pieces: &[],
-        };
-        self.enter_rows(writer, &snapshot, &pending)?;
-        let mut groups = snapshot.groups.to_vec();
-        let mut from = 0;
-        for (index, ids) in by_group(&snapshot, ids, |id| *id) {
-            let group = &groups[index];
-            let rows: Vec<u32> = ids.iter().map(|id| (id - group.row_id_start()) as u32).collect();
-            let mut changed = Vec::with_capacity(columns.len());
-            for (&column, values) in columns.iter().zip(values) {
-                let new = values.slice(from, ids.len());
-                changed.push((column, self.with_values(group, column, &rows, &new)?));
-            }
-            groups[index] = Arc::new(group.with_columns(changed));
-            from += ids.len();
-        }
-        if from != ids.len() {
-            return Err(Error::corrupt(format!(
-                "an update of rows that table \"{}\" does not have",
-                self.schema.name
-            )));
-        }
-        writer.changes.push(Change::Update {
-            ids: ids.into(),
-            columns: columns.into(),
-            values: values.into(),
-        });
-        self.publish(writer, TableSnapshot::new(0, groups));
-        Ok(ids.len() as u64)
-    }
-
-    /// A column of a row group with other values at `rows`.
-    fn with_values(
-        &self,
-        group: &RowGroup,
-        column: usize,
-        rows: &[u32],
-        new: &Vector,
-    ) -> Result<Arc<Column>> {
-        let old = group.segment(column)?;
-        Ok(Column::new(Segment::patched(&old, rows, new, &self.budget)?))
-    }
-
     fn publish(&self, writer: &mut Writer, mut snapshot: TableSnapshot) {
         snapshot.version = writer.next_version;
         writer.next_version += 1;
         self.indexes.set_version(snapshot.version);
         *self.current.write() = Arc::new(snapshot);
     }
-}
-
-/// Rows of batches joined to one column of type `ty`; a NULL without a type takes it.
-fn joined_column(batches: &[Batch], index: usize, ty: LogicalType) -> Result<Vector> {
-    if let [one] = batches {
-        return Ok(one.column(index).clone());
-    }
-    let mut builder = VectorBuilder::new(ty.clone(), batches.iter().map(Batch::len).sum());
-    for batch in batches {
-        let column = batch.column(index);
-        match column.logical_type() {
-            LogicalType::Null => (0..column.len()).for_each(|_| builder.push_null()),
-            found if found.physical() == ty.physical() => builder.append(column),
-            found => return Err(Error::internal(format!("{found} for a column of {ty}"))),
-        }
-    }
-    Ok(builder.finish())
 }

@@ -1,8 +1,8 @@
 //! Rows by their ids.
 
 use super::TableSnapshot;
+use crate::row_set::{RowSet, RowSetBuilder};
 use inlay_types::{Batch, LogicalType, Result, Vector, VectorBuilder};
-use std::borrow::Cow;
 
 /// Runs of sorted items that lie in one row group; items without a row are left out only at run boundaries,
 /// so callers pass ids that exist, or tolerate none.
@@ -43,18 +43,18 @@ pub(super) fn gather_ids(
     Ok(builder.finish())
 }
 
-/// Row ids in order, each once; there may be many, so those that are already are not copied.
-pub fn ascending(ids: &[i64]) -> Cow<'_, [i64]> {
-    if ids.is_sorted_by(|left, right| left < right) {
-        return Cow::Borrowed(ids);
-    }
-    let mut sorted = ids.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    Cow::Owned(sorted)
-}
-
 impl TableSnapshot {
+    /// Those of `ids` whose rows are live.
+    pub fn live(&self, ids: &RowSet) -> RowSet {
+        let is_live = |id: i64| self.is_live(id);
+        if ids.parts().all(|part| part.iter().all(|id| is_live(*id))) {
+            return ids.clone();
+        }
+        let mut live = RowSetBuilder::default();
+        ids.parts().for_each(|part| live.add(&self.live_ids(&part)));
+        live.finish()
+    }
+
     /// Those of `ids` (ascending) whose rows are live.
     pub fn live_ids(&self, ids: &[i64]) -> Vec<i64> {
         let is_live = |id: &i64| self.locate(*id).is_some_and(|(group, row)| !group.is_deleted(row));

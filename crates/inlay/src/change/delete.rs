@@ -1,11 +1,16 @@
 //! DELETE.
 
-use super::rows::joined;
+use super::rows::{integers, joined};
 use super::writer::RowWriter;
-use crate::execute::{Run, output_types, row_ids};
+use crate::execute::{Run, output_types};
 use crate::result::QueryResult;
-use inlay_sql::plan::statement::Delete;
-use inlay_types::{Batch, Result};
+use inlay_exec::ExecContext;
+use inlay_exec::pipeline::{Flow, LocalState, Sink};
+use inlay_sql::plan::statement::{Delete, Query};
+use inlay_storage::{RowSet, RowSetBuilder};
+use inlay_types::{Batch, Error, Result};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 impl Run<'_> {
     /// Carries out DELETE.
@@ -18,16 +23,63 @@ impl Run<'_> {
 
     /// DELETE as a part of the writer's statement.
     pub(super) fn delete_with(&self, writer: &mut RowWriter<'_>, delete: Delete) -> Result<QueryResult> {
-        let (query, batches) = self.batches(delete.query)?;
-        let (table, ids) = (delete.table.table.id(), row_ids(&batches));
+        let table = delete.table.table.id();
         let Some(returning) = delete.returning else {
-            // There may be many ids.
-            drop(batches);
-            return Ok(QueryResult::changed(writer.delete(table, &ids)?));
+            let rows = self.row_set(delete.query)?;
+            return Ok(QueryResult::changed(writer.delete(table, &rows)?));
         };
-        writer.delete(table, &ids)?;
+        let (query, batches) = self.batches(delete.query)?;
         let rows = joined(&batches, &output_types(&query));
+        drop(batches);
+        writer.delete(table, &RowSet::from(&integers(rows.column(0))[..]))?;
         let kept = Batch::new(rows.columns()[1..].to_vec(), rows.len());
         self.returned(returning, delete.kept, &kept)
+    }
+
+    /// The row ids that a query gives in its first column. There may be many.
+    fn row_set(&self, query: Query) -> Result<RowSet> {
+        let query = self.optimized(query)?;
+        let rows: Arc<Mutex<RowSetBuilder>> = Arc::default();
+        let all = Arc::clone(&rows);
+        inlay_exec::execute_into(&query, &self.context(), |positions| {
+            Arc::new(IdSink { position: positions[0], all })
+        })?;
+        Ok(std::mem::take(&mut *rows.lock()).finish())
+    }
+}
+
+/// Collects row ids.
+struct IdSink {
+    position: usize,
+    all: Arc<Mutex<RowSetBuilder>>,
+}
+
+fn local_of(state: &mut LocalState) -> Result<&mut RowSetBuilder> {
+    state.downcast_mut().ok_or_else(|| Error::internal("the state of a delete is of another type"))
+}
+
+impl Sink for IdSink {
+    fn local(&self) -> LocalState {
+        Box::new(RowSetBuilder::default())
+    }
+
+    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
+        local_of(local)?.add(input.column(self.position).flatten().values::<i64>());
+        Ok(Flow::More)
+    }
+
+    fn combine(&self, mut local: LocalState) -> Result<()> {
+        let part = std::mem::take(local_of(&mut local)?);
+        let mut all = self.all.lock();
+        if all.memory_size() == 0 {
+            *all = part;
+        } else {
+            all.add_set(&part.finish());
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, _context: &ExecContext) -> Result<()> {
+        Ok(())
     }
 }

@@ -4,12 +4,12 @@
 use super::checks::Checks;
 use super::lookup::{self, KeySet, rows_with_keys};
 use super::rows::{layout, values_of, with_values};
-use super::writer::{RowWriter, Written, WrittenRows, gathered, whole_rows};
+use super::writer::{RowWriter, Written, WrittenRows, keys_of, whole_rows};
 use crate::database::same_name;
 use inlay_catalog::{Table, TableSchema};
 use inlay_sql::binder;
 use inlay_storage::store::{Object, ObjectId, State};
-use inlay_storage::{ForeignKey, ReferenceAction, TableSnapshot};
+use inlay_storage::{ForeignKey, ReferenceAction, RowSet, TableSnapshot};
 use inlay_types::{Batch, Error, LogicalType, Result, Vector};
 use std::sync::Arc;
 
@@ -89,7 +89,9 @@ impl RowWriter<'_> {
         let (ids, numbers): (Vec<i64>, Vec<u32>) = found.into_iter().unzip();
         let values = match (action, &lost.new) {
             (ReferenceAction::Restrict, _) => return Ok(()),
-            (ReferenceAction::Cascade, None) => return self.delete(child.id(), &ids).map(|_| ()),
+            (ReferenceAction::Cascade, None) => {
+                return self.delete(child.id(), &RowSet::from(&ids[..])).map(|_| ());
+            }
             (ReferenceAction::Cascade, Some(new)) => new.iter().map(|column| column.take(&numbers)).collect(),
             (ReferenceAction::SetNull, _) => {
                 let null =
@@ -197,9 +199,7 @@ impl RowWriter<'_> {
     fn check_key(&self, state: &State, table: &Table, key: &ForeignKey, rows: &WrittenRows) -> Result<()> {
         let snapshot = table.snapshot();
         let keys = match rows {
-            WrittenRows::Ids(ids) => {
-                KeySet::of(gathered(&snapshot, table, &snapshot.live_ids(ids), &key.columns)?)?
-            }
+            WrittenRows::Ids(ids) => keys_of(&snapshot, table, &snapshot.live(ids), &key.columns)?,
             WrittenRows::From(first) => keys_from(&snapshot, table, *first, &key.columns)?,
         };
         let keys = Arc::new(keys);

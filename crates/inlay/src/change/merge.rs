@@ -7,6 +7,7 @@ use crate::execute::{Run, output_types};
 use crate::result::QueryResult;
 use inlay_catalog::Table;
 use inlay_sql::plan::statement::{Merge, MergeAction, MergeClause, MergeKind};
+use inlay_storage::RowSet;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
 
 /// Rows that one kind of action is about.
@@ -61,7 +62,7 @@ impl Run<'_> {
         let ids = |part: &Part| integers(&row_ids.take(&part.places));
         let (deleted, updated) = (ids(&work.deleted), ids(&work.updated));
         check_once(table, &deleted, &updated)?;
-        writer.delete(table.id(), &deleted)?;
+        writer.delete(table.id(), &RowSet::from(&deleted[..]))?;
         if !updated.is_empty() && !work.set.is_empty() {
             let values = super::rows::columns_of(&work.updated.rows, &work.set);
             writer.update(table.id(), &updated, &work.set, &Batch::new(values, updated.len()))?;

@@ -8,8 +8,9 @@ use crate::execute::Run;
 use inlay_catalog::Table;
 use inlay_storage::index::key::encode_rows;
 use inlay_storage::store::{ObjectId, Transaction};
-use inlay_storage::{TableSnapshot, ascending};
+use inlay_storage::{BulkUpdate, RowSet, TableSnapshot};
 use inlay_types::{Batch, LogicalType, Result, Vector};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -41,8 +42,8 @@ pub(super) struct Written {
 pub(super) enum WrittenRows {
     /// All from this id on.
     From(i64),
-    /// These, ascending.
-    Ids(Vec<i64>),
+    /// These.
+    Ids(RowSet),
 }
 
 impl<'r> RowWriter<'r> {
@@ -95,37 +96,36 @@ impl<'r> RowWriter<'r> {
     }
 
     /// Deletes rows; those that are gone already are passed over.
-    pub fn delete(&mut self, table: ObjectId, ids: &[i64]) -> Result<u64> {
-        let sorted = ascending(ids);
-        self.transaction.claim_rows(table, &sorted)?;
+    pub fn delete(&mut self, table: ObjectId, ids: &RowSet) -> Result<u64> {
+        self.transaction.claim_rows(table, ids)?;
         let own = self.transaction.table_to_write(table)?;
         let references = self.references_to(&own)?;
         if references.is_empty() {
-            return own.delete(&sorted);
+            return own.delete_rows(ids);
         }
         let snapshot = own.snapshot();
-        let ids = snapshot.live_ids(&sorted);
+        let ids = snapshot.live(ids);
         if ids.is_empty() {
             return Ok(0);
         }
         for reference in references {
-            let keys = gathered(&snapshot, &own, &ids, &reference.parent_columns)?;
-            let keys = Arc::new(KeySet::of(keys)?);
+            let keys = Arc::new(keys_of(&snapshot, &own, &ids, &reference.parent_columns)?);
             self.lost.push_back(LostKeys { reference, keys, new: None });
         }
-        own.delete(&ids)
+        own.delete_rows(&ids)
     }
 
     /// Gives rows new values in the columns `set`; `values` has them in the order of `ids`, each of which is there once.
     pub fn update(&mut self, table: ObjectId, ids: &[i64], set: &[usize], values: &Batch) -> Result<u64> {
-        let mut order: Vec<u32> = (0..ids.len() as u32).collect();
-        let (mut sorted, mut ordered) = (ids.to_vec(), values.clone());
+        let (mut sorted, mut ordered) = (Cow::Borrowed(ids), values.clone());
         if !ids.is_sorted() {
+            let mut order: Vec<u32> = (0..ids.len() as u32).collect();
             order.sort_unstable_by_key(|&row| ids[row as usize]);
             sorted = order.iter().map(|&row| ids[row as usize]).collect();
             ordered = values.take(&order);
         }
-        self.transaction.claim_rows(table, &sorted)?;
+        let rows = RowSet::from(&*sorted);
+        self.transaction.claim_rows(table, &rows)?;
         let own = self.transaction.table_to_write(table)?;
         let snapshot = own.snapshot();
         for reference in self.references_to(&own)? {
@@ -135,10 +135,26 @@ impl<'r> RowWriter<'r> {
         }
         self.will_write(&own);
         let count = own.update(&sorted, set, &[ordered])?;
-        if own.schema().foreign_keys.iter().any(|key| key.columns.iter().any(|column| set.contains(column))) {
-            let rows = WrittenRows::Ids(sorted);
+        self.updated(&own, rows, set);
+        Ok(count)
+    }
+
+    /// Notes that columns of rows were changed.
+    fn updated(&mut self, table: &Table, rows: RowSet, set: &[usize]) {
+        let foreign_keys = &table.schema().foreign_keys;
+        if foreign_keys.iter().any(|key| key.columns.iter().any(|column| set.contains(column))) {
+            let (table, rows) = (table.id(), WrittenRows::Ids(rows));
             self.written.push(Written { table, rows, set: Some(set.to_vec()) });
         }
+    }
+
+    /// Gives rows the new values that were collected.
+    pub fn update_in_bulk(&mut self, update: &BulkUpdate, set: &[usize]) -> Result<u64> {
+        let (rows, table) = (update.rows(), Arc::clone(update.table()));
+        self.transaction.claim_rows(table.id(), &rows)?;
+        self.will_write(&table);
+        let count = update.commit()?;
+        self.updated(&table, rows, set);
         Ok(count)
     }
 
@@ -183,6 +199,18 @@ pub(super) fn gathered(
 ) -> Result<Vec<Vector>> {
     let gather = |&column: &usize| snapshot.gather(ids, column, table.schema().columns[column].ty.clone());
     columns.iter().map(gather).collect()
+}
+
+/// The keys that rows have in some columns.
+pub(super) fn keys_of(
+    snapshot: &TableSnapshot,
+    table: &Table,
+    rows: &RowSet,
+    columns: &[usize],
+) -> Result<KeySet> {
+    let types: Vec<LogicalType> =
+        columns.iter().map(|&column| table.schema().columns[column].ty.clone()).collect();
+    KeySet::of_parts(&types, rows.parts().map(|ids| gathered(snapshot, table, &ids, columns)))
 }
 
 /// All columns of rows, ids ascending.

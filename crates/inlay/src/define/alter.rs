@@ -10,6 +10,7 @@ use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::{Table, TableSchema};
 use inlay_exec::expression::Program;
+use inlay_kernels::limits;
 use inlay_sql::plan::Expr;
 use inlay_sql::plan::statement::{AlterTable, BoundCheck, ColumnSource as Source};
 use inlay_storage::store::{IndexDefinition, Object, Transaction};
@@ -124,6 +125,7 @@ fn values_of_group(program: &Program, group: &RowGroup, ty: inlay_types::Logical
         segments.push(group.segment(column)?);
     }
     for rows in live.chunks(VECTOR_SIZE) {
+        limits::check()?;
         let columns: Vec<Vector> = segments.iter().map(|segment| segment.gather(rows)).collect();
         let columns: Vec<&Vector> = columns.iter().collect();
         let values = program.eval_on(&mut state, &columns, rows.len())?;

@@ -10,7 +10,7 @@ use inlay_exec::expression::{Filter, Program};
 use inlay_sql::binder::Slot;
 use inlay_sql::plan::statement::Returning;
 use inlay_storage::store::{Object, ObjectId, RowPredicate, State};
-use inlay_storage::{RowGroup, Table, TableSnapshot};
+use inlay_storage::{RowGroup, RowSet, Table, TableSnapshot};
 use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Value, Vector, VectorBuilder};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -137,7 +137,7 @@ impl Point {
                 let rows = Batch::new(columns, found.ids.len());
                 let count = match rows.is_empty() {
                     true => 0,
-                    false => writer.delete(self.table, &found.ids)?,
+                    false => writer.delete(self.table, &RowSet::from(&found.ids[..]))?,
                 };
                 writer.finish()?;
                 match returning {

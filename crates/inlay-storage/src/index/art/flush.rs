@@ -7,6 +7,7 @@ use super::directory::Directory;
 use super::page::{self, Child, LOWER, PagePtr, PageStore, Root, UPPER};
 use super::subtree::Subtree;
 use super::{Art, Group, Place, Slot, no_such_part};
+use crate::interrupted::check_interrupt;
 use inlay_types::{Error, MemoryBudget, Result};
 use std::sync::{Arc, OnceLock};
 
@@ -218,6 +219,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn write(&mut self, bytes: &[u8]) -> Result<PagePtr> {
+        check_interrupt()?;
         let page = self.store.write(bytes)?;
         self.written.push(page);
         Ok(page)

@@ -19,6 +19,7 @@ use super::object::{Object, ObjectId};
 use super::state::State;
 use crate::column::Column;
 use crate::home::{Home, Stored};
+use crate::interrupted::check_interrupt;
 use inlay_types::{Error, Result};
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -101,6 +102,7 @@ impl Store {
         let mut moves = Moves::default();
         let mut rewrite = HashSet::new();
         for (id, column, stored) in behind(done, limit, &mut rewrite) {
+            check_interrupt()?;
             if stored.ptr().block_count() > home.file().space().largest_free {
                 continue;
             }

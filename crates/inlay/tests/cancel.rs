@@ -1,0 +1,247 @@
+//! Statements that change much are cancelled at random moments: what they did is gone, and everything goes on.
+//!
+//! `INLAY_CANCEL_ROWS` sets the number of rows, `INLAY_CANCEL_TIMES` how often each is cancelled; the latencies are printed.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test program: it reports and fails"
+)]
+
+mod support;
+
+use inlay::{Connection, Database};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use support::random::Random;
+use support::{amount, sql};
+
+/// Work that can be cancelled, what makes it possible before, and what takes it back if it got through.
+struct Case {
+    name: &'static str,
+    before: &'static [&'static str],
+    statement: &'static str,
+    after: &'static [&'static str],
+}
+
+const fn case(name: &'static str, statement: &'static str, after: &'static [&'static str]) -> Case {
+    Case { name, before: &[], statement, after }
+}
+
+const CASES: &[Case] = &[
+    case("create index", "CREATE INDEX extra ON t (c, b)", &["DROP INDEX extra"]),
+    case("unique index", "CREATE UNIQUE INDEX extra ON t (h)", &["DROP INDEX extra"]),
+    case("index on an expression", "CREATE INDEX extra ON t (upper(c))", &["DROP INDEX extra"]),
+    case("add column", "ALTER TABLE t ADD COLUMN d VARCHAR DEFAULT uuid()", &["ALTER TABLE t DROP COLUMN d"]),
+    case(
+        "change type",
+        "ALTER TABLE t ALTER b TYPE VARCHAR USING 'b' || b",
+        &["ALTER TABLE t ALTER b TYPE BIGINT USING substr(b, 2)::BIGINT"],
+    ),
+    Case {
+        name: "primary key",
+        before: &["BEGIN"],
+        statement: "ALTER TABLE t ADD PRIMARY KEY (h)",
+        after: &["ROLLBACK"],
+    },
+    case("insert with a key", "INSERT INTO k SELECT h, a FROM t", &["TRUNCATE k"]),
+    case("insert", "INSERT INTO copy SELECT * FROM t", &["TRUNCATE copy"]),
+    case("create table as", "CREATE TABLE made AS SELECT *, c || a AS d FROM t", &["DROP TABLE made"]),
+    Case {
+        name: "update",
+        before: &["BEGIN"],
+        statement: "UPDATE t SET b = -b, c = c || '!'",
+        after: &["ROLLBACK"],
+    },
+    Case {
+        name: "update of a key",
+        before: &["BEGIN"],
+        statement: "UPDATE k2 SET h = h + 1",
+        after: &["ROLLBACK"],
+    },
+    Case {
+        name: "delete",
+        before: &["BEGIN"],
+        statement: "DELETE FROM t WHERE a % 3 > 0",
+        after: &["ROLLBACK"],
+    },
+    Case {
+        name: "commit of an insert",
+        before: &["BEGIN", "INSERT INTO k SELECT h, a FROM t"],
+        statement: "COMMIT",
+        after: &["TRUNCATE k"],
+    },
+    Case {
+        name: "checkpoint",
+        before: &[
+            "CREATE OR REPLACE TABLE made AS SELECT a, c FROM t",
+            "CREATE INDEX made_c ON made (c)",
+            "INSERT INTO made SELECT * FROM made",
+        ],
+        statement: "CHECKPOINT",
+        after: &["DROP TABLE made"],
+    },
+    Case {
+        name: "checkpoint that compacts",
+        before: &[
+            "CREATE OR REPLACE TABLE made AS SELECT a, c FROM t",
+            "CHECKPOINT",
+            "DELETE FROM made WHERE a % 2 = 0",
+        ],
+        statement: "CHECKPOINT",
+        after: &["DROP TABLE made"],
+    },
+    Case {
+        name: "vacuum",
+        before: &[
+            "CREATE OR REPLACE TABLE made AS SELECT a, c FROM t",
+            "CHECKPOINT",
+            "DELETE FROM made WHERE a % 9 = 0",
+        ],
+        statement: "VACUUM",
+        after: &["DROP TABLE made"],
+    },
+    case("copy to csv", "COPY t TO '{folder}/out.csv'", &[]),
+    case("copy to json", "COPY t TO '{folder}/out.json'", &[]),
+    case("copy to parquet", "COPY t TO '{folder}/out.parquet'", &[]),
+    case("copy to arrow", "COPY t TO '{folder}/out.arrow' (FORMAT arrow)", &[]),
+    case("copy from csv", "COPY copy FROM '{folder}/in.csv'", &["TRUNCATE copy"]),
+    case("copy from json", "COPY copy FROM '{folder}/in.json'", &["TRUNCATE copy"]),
+    case("copy from parquet", "COPY copy FROM '{folder}/in.parquet'", &["TRUNCATE copy"]),
+    case("export", "EXPORT DATABASE '{folder}/out'", &[]),
+];
+
+/// Whatever was cancelled, these answer the same.
+const CONTENT: &[&str] = &[
+    "SELECT count(*), sum(a), sum(b), sum(length(c)), bit_xor(h) FROM t",
+    "SELECT count(*), sum(h) FROM k2",
+    "SELECT count(*) FROM k",
+    "SELECT count(*) FROM copy",
+    "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_name <> 'made' ORDER BY ALL",
+    "SELECT index_name FROM duckdb_indexes() WHERE table_name <> 'made' ORDER BY ALL",
+];
+
+/// Runs a statement and cancels it at a moment. Gives how long it went on then, if it was.
+fn cancelled(connection: &Connection, statement: &str, moment: Duration) -> (Duration, Option<Duration>) {
+    std::thread::scope(|scope| {
+        let start = Instant::now();
+        let work = scope.spawn(|| connection.execute(statement).map(|_| ()));
+        while start.elapsed() < moment && !work.is_finished() {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        if work.is_finished() {
+            work.join().unwrap().unwrap_or_else(|error| panic!("{statement}: {error}"));
+            return (start.elapsed(), None);
+        }
+        let asked = Instant::now();
+        connection.interrupt();
+        let outcome = work.join().unwrap();
+        let latency = asked.elapsed();
+        match outcome {
+            Ok(()) => (start.elapsed(), None),
+            Err(error) => {
+                assert_eq!(error.sqlstate(), "57014", "{statement}: {error}");
+                (start.elapsed(), Some(latency))
+            }
+        }
+    })
+}
+
+fn content(connection: &Connection) -> Vec<sql::Rows> {
+    CONTENT
+        .iter()
+        .map(|query| sql::rows(connection, query).unwrap_or_else(|error| panic!("{query}: {error}")))
+        .collect()
+}
+
+fn run(connection: &Connection, statement: &str) {
+    connection.execute(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+}
+
+fn files(folder: &PathBuf) -> Vec<String> {
+    let name =
+        |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name().to_str().unwrap().to_string();
+    let mut names: Vec<String> = std::fs::read_dir(folder).unwrap().map(name).collect();
+    names.retain(|name| !name.starts_with("out."));
+    names.sort();
+    names
+}
+
+#[test]
+fn cancelled_work_leaves_nothing_and_everything_goes_on() {
+    let rows = amount("INLAY_CANCEL_ROWS", 150_000);
+    let times = amount("INLAY_CANCEL_TIMES", 2);
+    let folder = std::env::temp_dir().join(format!("inlay-cancel-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("a.inlay");
+    let database = Database::open(path.to_str().unwrap(), &[]).unwrap();
+    let connection = database.connect();
+    let named = |statement: &str| statement.replace("{folder}", folder.to_str().unwrap());
+    for statement in [
+        &*format!(
+            "CREATE TABLE t AS SELECT i AS a, i % 1000 AS b, 'some text ' || i % 5000 AS c, hash(i) AS h FROM range({rows}) r(i)"
+        ),
+        "CREATE TABLE copy AS SELECT * FROM t WHERE false",
+        "CREATE TABLE k (h UBIGINT PRIMARY KEY, a BIGINT)",
+        "CREATE INDEX k_a ON k (a)",
+        "CREATE TABLE k2 (h BIGINT PRIMARY KEY, a BIGINT)",
+        "INSERT INTO k2 SELECT h % 1000000000000, a FROM t",
+        "COPY t TO '{folder}/in.csv'",
+        "COPY t TO '{folder}/in.json'",
+        "COPY t TO '{folder}/in.parquet'",
+        "CHECKPOINT",
+    ] {
+        run(&connection, &named(statement));
+    }
+    let (wanted, there) = (content(&connection), files(&folder));
+    let mut random = Random::of(&[1]);
+    for case in CASES {
+        let statement = named(case.statement);
+        let begin = || case.before.iter().for_each(|before| run(&connection, before));
+        let undo = || case.after.iter().for_each(|after| run(&connection, after));
+        begin();
+        let (mut duration, _) = cancelled(&connection, &statement, Duration::MAX);
+        undo();
+        let mut worst = Duration::ZERO;
+        let mut left = times;
+        for _ in 0..3 * times {
+            let _ = std::fs::remove_dir_all(folder.join("out"));
+            begin();
+            let moment = duration.mul_f64(random.below(1000) as f64 / 1000.0);
+            let (ended, latency) = cancelled(&connection, &statement, moment);
+            let Some(latency) = latency else {
+                undo();
+                duration = duration.min(ended);
+                continue;
+            };
+            worst = worst.max(latency);
+            // What the statement was about is as before; what came before it is taken back.
+            match case.before {
+                ["BEGIN", ..] => run(&connection, "ROLLBACK"),
+                [] => {}
+                _ => undo(),
+            }
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+        }
+        let _ = std::fs::remove_dir_all(folder.join("out"));
+        println!(
+            "{:28} {:8.1} ms, cancelled after at most {:6.1} ms",
+            case.name,
+            duration.as_secs_f64() * 1e3,
+            worst.as_secs_f64() * 1e3
+        );
+        assert_eq!(content(&connection), wanted, "{}", case.name);
+        assert_eq!(files(&folder), there, "{}", case.name);
+    }
+    assert_eq!(sql::verify(&connection), Ok(()));
+    drop((connection, database));
+    let database = Database::open(path.to_str().unwrap(), &[]).unwrap();
+    assert_eq!(content(&database.connect()), wanted);
+    drop(database);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
