@@ -475,6 +475,21 @@ impl Connection {
         self.engine.interrupt();
     }
 
+    fn set_priority(&self, py: Python<'_>, priority: &str) -> PyResult<()> {
+        let word = priority.to_lowercase();
+        let found = inlay::Priority::ALL.into_iter().find(|known| known.name() == word);
+        let found = found.ok_or_else(|| {
+            inlay::Error::invalid_argument(format!(
+                "priority '{priority}' does not exist; choose 'low', 'normal' or 'high'"
+            ))
+        });
+        // Queries that run move over, which takes a lock.
+        let engine = &self.engine;
+        let found = unwrapped(py, found)?;
+        py.detach(|| engine.set_priority(found));
+        Ok(())
+    }
+
     fn close(&self, py: Python<'_>) {
         self.set_last(py, None);
         py.detach(|| {

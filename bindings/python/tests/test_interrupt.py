@@ -237,3 +237,15 @@ def test_import_is_light() -> None:
     code = "import sys, inlay; inlay.connect().execute('SELECT 1').fetchall(); print('numpy' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
+
+
+def test_priority_is_set_from_any_thread(con: inlay.Connection) -> None:
+    timer = threading.Timer(0.05, con.set_priority, ["low"])
+    timer.start()
+    con.execute("SELECT count(*) FROM range(3000000) a(x) WHERE sqrt(x) < 0")
+    timer.join()
+    assert con.execute("SELECT current_setting('priority')").fetchone() == ("low",)
+    con.set_priority("HIGH")
+    assert con.execute("SELECT current_setting('priority')").fetchone() == ("high",)
+    with pytest.raises(inlay.Error, match="choose 'low', 'normal' or 'high'"):
+        con.set_priority("none")

@@ -488,6 +488,14 @@ class Connection(_Fetch):
     def interrupt(self) -> None:
         """End the running statement; may be called from any thread."""
 
+    def set_priority(self, priority: str) -> None:
+        """
+        Say what the session's queries get when several want the workers: ``'low'``, ``'normal'`` or ``'high'``.
+
+        May be called from any thread and holds at once, also for a query that runs. ``SET priority`` says the same
+        between statements.
+        """
+
     def close(self) -> None:
         """Close the session; an open transaction is undone. The last one of a file closes the file."""
 
