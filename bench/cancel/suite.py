@@ -2,18 +2,22 @@
 
 A query runs in a thread; another calls `interrupt` at a moment drawn evenly from its duration, and the time until the
 first thread has its error is the latency. A query that ended before is asked again. The worst repetition counts.
+Statements that change or write much (`changes`) run in a database in a file; each finds it as the first did.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import random
+import tempfile
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.cancel.changes import CHANGES, Change
 from bench.cases import Measured, Suite
 from bench.clickbench import suite as clickbench
 from bench.clickbench.queries import queries as clickbench_queries
@@ -38,6 +42,7 @@ class Source:
 
     files: Mapping[str, Path]
     queries: Mapping[str, str]
+    changes: Mapping[str, Change] = field(default_factory=dict)
 
 
 class CancelSession:
@@ -47,6 +52,7 @@ class CancelSession:
         self.engine, self.threads, self.sources = engine, threads, sources
         self.adapter = adapter_module(engine).Adapter(threads)
         self.loaded = ""
+        self.folder = tempfile.TemporaryDirectory(prefix="bench-cancel-")
         self.random = random.Random(1)
         self.duration = 0.0
 
@@ -58,7 +64,8 @@ class CancelSession:
         name = case.split()[0]
         if self.loaded != name:
             self.adapter.close()
-            self.adapter = adapter_module(self.engine).Adapter(self.threads)
+            path = Path(self.folder.name) / "changes.db" if self.sources[name].changes else None
+            self.adapter = adapter_module(self.engine).Adapter(self.threads, path)
             self.adapter.load(self.sources[name].files)
             self.loaded = name
         ended, _ = self.interrupted(case, DURATION_MAX)
@@ -76,14 +83,30 @@ class CancelSession:
     def interrupted(self, case: str, moment: float) -> tuple[float, float | None]:
         """Seconds until the query ended, and of them those after it was cancelled; None when it was not."""
         name, query = case.split(maxsplit=1)
-        text = self.sources[name].queries[query]
+        change = self.sources[name].changes.get(query)
+        if change is None:
+            return self.ended(functools.partial(self.adapter.query, self.sources[name].queries[query]), moment)
+        for statement in change.before:
+            self.execute(statement)
+        try:
+            return self.ended(functools.partial(self.execute, change.statement), moment)
+        finally:
+            for statement in change.after:
+                with contextlib.suppress(Exception):
+                    self.execute(statement)
+
+    def execute(self, statement: str) -> None:
+        self.adapter.connection.execute(statement.replace("{folder}", self.folder.name))
+
+    def ended(self, query: Callable[[], object], moment: float) -> tuple[float, float | None]:
+        """As `interrupted`, of work that can be done."""
         started, ended = threading.Event(), threading.Event()
         problems: list[BaseException] = []
 
         def work() -> None:
             started.set()
             try:
-                self.adapter.query(text)
+                query()
             except BaseException as problem:
                 problems.append(problem)
             ended.set()
@@ -109,6 +132,7 @@ class CancelSession:
 
     def close(self) -> None:
         self.adapter.close()
+        self.folder.cleanup()
 
 
 def sources(scale: float, rows: int) -> dict[str, Source]:
@@ -121,6 +145,7 @@ def sources(scale: float, rows: int) -> dict[str, Source]:
         "ssb": Source(ssb.files(scale), SSB),
         "groupjoin": Source(groupjoin.files(rows), grouped),
         "clickbench": Source(clickbench.files(rows), clicks),
+        "changes": Source(tpch_files(scale), {}, CHANGES),
     }
 
 
@@ -141,10 +166,11 @@ def suite(scale: float, rows: int) -> Suite:
     return Suite(
         name="cancel",
         title="From a cancellation until the query has ended",
-        remarks=f"TPC-H, TPC-DS and SSB at scale {scale:g}, the others with {rows:,} rows, in memory. A figure is "
+        remarks=f"TPC-H, TPC-DS and SSB at scale {scale:g}, the others with {rows:,} rows, in memory; "
+        "`changes` on the tables of TPC-H in a file. A figure is "
         "the worst of the repetitions, each cancelled at a random moment.",
         engines=ENGINES,
-        cases=[f"{name} {query}" for name, source in found.items() for query in source.queries],
+        cases=[f"{name} {query}" for name, source in found.items() for query in (*source.queries, *source.changes)],
         session=functools.partial(CancelSession, sources=found),
         typical=max,
         conclusions=worst,

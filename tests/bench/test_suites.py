@@ -35,7 +35,7 @@ SUITES: dict[str, tuple[Callable[[], cases.Suite], list[str] | None]] = {
     "olap": (lambda: olap.suite(2_000), None),
     "points": (lambda: points.suite(3_000), None),
     "scale": (lambda: scale.suite([0.01], [100]), ["Q6 ", "Q1 "]),
-    "cancel": (lambda: cancel.suite(0.01, 2_000), ["tpch Q1", "groupjoin 10"]),
+    "cancel": (lambda: cancel.suite(0.01, 2_000), ["tpch Q1", "groupjoin 10", "changes "]),
     "tpch-file": (lambda: tpchfile.suite(0.01), ["Q6 hot", "Q6 cold"]),
 }
 
