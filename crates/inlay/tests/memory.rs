@@ -140,7 +140,7 @@ fn changes_of_all_rows_need_little_memory() {
     let open = || {
         let database = Database::open(path.to_str().unwrap(), &[]).unwrap();
         let connection = database.connect();
-        connection.execute("SET memory_limit = '80MB'").unwrap();
+        connection.execute("SET memory_limit = '100MB'").unwrap();
         (database, connection)
     };
     let logged = || std::fs::metadata(folder.join("changes.inlay.wal")).map_or(0, |file| file.len());

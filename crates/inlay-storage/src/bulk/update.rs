@@ -22,6 +22,8 @@ use std::sync::Arc;
 const WAITING_MAX: u64 = 64 << 20;
 /// The part of the memory limit that they may take.
 const LIMIT_PART: u64 = 4;
+/// Below this limit new columns are made one row group at a time, for each takes several times its size meanwhile.
+const TIGHT: u64 = 512 << 20;
 
 /// An update in progress, shared by its workers. Dropping it without [`BulkUpdate::commit`] leaves the table unchanged.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub struct BulkUpdate {
     snapshot: Arc<TableSnapshot>,
     columns: Vec<usize>,
     waiting_max: usize,
+    /// Held while new columns are made, if memory is tight.
+    turn: Option<Mutex<()>>,
     state: Mutex<State>,
 }
 
@@ -102,7 +106,8 @@ impl BulkUpdate {
     pub fn new(table: Arc<Table>, columns: Vec<usize>) -> Self {
         let snapshot = table.snapshot();
         let waiting_max = (table.budget().limit() / LIMIT_PART).min(WAITING_MAX) as usize;
-        Self { table, snapshot, columns, waiting_max, state: Mutex::default() }
+        let turn = (table.budget().limit() < TIGHT).then(Mutex::default);
+        Self { table, snapshot, columns, waiting_max, turn, state: Mutex::default() }
     }
 
     /// Whether columns of a table can be updated in this way.
@@ -177,6 +182,7 @@ impl BulkUpdate {
     }
 
     fn rewrite(&self, taken: Taken) -> Result<()> {
+        let _turn = self.turn.as_ref().map(|turn| turn.lock());
         let Taken { index, mut waiting, before } = taken;
         let group = &self.snapshot.row_groups()[index];
         let budget = self.table.budget();
