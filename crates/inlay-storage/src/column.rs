@@ -153,6 +153,20 @@ impl Column {
         self.segment.lock().clone()
     }
 
+    /// Whether a scan has to read it from the file first. Also when it is being read or made just now.
+    pub fn is_absent(&self) -> bool {
+        self.segment.try_lock().is_none_or(|slot| slot.is_none())
+    }
+
+    /// Says that a scan will want the segment soon: the disk may begin to read it.
+    pub fn will_read(&self) {
+        if self.is_absent()
+            && let Some(stored) = self.stored()
+        {
+            stored.will_read();
+        }
+    }
+
     /// Bytes of memory in use.
     pub fn memory_size(&self) -> usize {
         self.segment.lock().as_ref().map_or(0, |segment| segment.memory_size())

@@ -141,6 +141,11 @@ impl Stored {
         &self.0.home.budget
     }
 
+    /// Says that the segment will be read soon.
+    pub fn will_read(&self) {
+        self.0.home.file.will_read(self.ptr());
+    }
+
     /// Reads the segment.
     pub fn read(&self, meta: &SegmentMeta) -> Result<Segment> {
         self.read_within(meta, &self.0.home.budget)

@@ -164,9 +164,13 @@ pub fn decompress<T: Word>(reader: &mut ByteReader<'_>, out: &mut [T]) -> Result
         let size = usize::from(reader.u8()?);
         let rows = reader.raw(exceptions * 2)?;
         let highs = reader.raw(exceptions * size)?;
+        if size > 8 {
+            return Err(Error::corrupt("a number of more than 8 bytes"));
+        }
         for index in 0..exceptions {
             let row = usize::from(u16::from_le_bytes([rows[2 * index], rows[2 * index + 1]]));
-            let high = little_endian(&highs[index * size..(index + 1) * size])?;
+            let high = &highs[index * size..(index + 1) * size];
+            let high = high.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
             let value =
                 out.get_mut(row).ok_or_else(|| Error::corrupt("an exception outside of its block"))?;
             *value = value.plus(T::cut(high << width));
@@ -213,6 +217,11 @@ fn unpack_tightly<T: Word>(packed: &[u8], width: usize, base: T, out: &mut [T]) 
 /// A word of a vertical block.
 pub trait LaneWord: Word + std::ops::BitOr<Output = Self> + std::ops::BitAnd<Output = Self> {
     const BITS: usize;
+    /// The word as it lies in a file.
+    type Raw: Copy;
+    /// Whole words of `bytes`.
+    fn raw_words(bytes: &[u8]) -> &[Self::Raw];
+    fn of(raw: Self::Raw) -> Self;
     fn shift_left(self, bits: usize) -> Self;
     fn shift_right(self, bits: usize) -> Self;
 }
@@ -221,6 +230,15 @@ macro_rules! lane_word {
     ($($t:ty),*) => { $(
         impl LaneWord for $t {
             const BITS: usize = <$t>::BITS as usize;
+            type Raw = [u8; size_of::<$t>()];
+            #[inline(always)]
+            fn raw_words(bytes: &[u8]) -> &[Self::Raw] {
+                bytes.as_chunks().0
+            }
+            #[inline(always)]
+            fn of(raw: Self::Raw) -> Self {
+                <$t>::from_le_bytes(raw)
+            }
             #[inline(always)]
             fn shift_left(self, bits: usize) -> Self {
                 self << bits
@@ -253,46 +271,53 @@ fn pack_lanes<W: LaneWord, const LANES: usize>(offsets: &[u64; BLOCK], width: us
 /// `out[i] = base + offset i` of a whole block of up to 32 bits; for [`simd`], which compiles it for the CPU.
 #[inline(always)]
 pub fn unpack_u32_loop<T: Word>(packed: &[u8], width: usize, base: T, out: &mut [T]) {
-    unpack_lanes::<u32, 32, 33, T>(packed, width, base, out);
+    unpack_lanes::<u32, 32, T>(packed, width, base, out);
 }
 
 /// As [`unpack_u32_loop`], up to 64 bits.
 #[inline(always)]
 pub fn unpack_u64_loop<T: Word>(packed: &[u8], width: usize, base: T, out: &mut [T]) {
-    unpack_lanes::<u64, 16, 65, T>(packed, width, base, out);
+    unpack_lanes::<u64, 16, T>(packed, width, base, out);
 }
 
-/// `WORDS` is one more than there can be in a lane: reading may go one beyond the last.
+/// Loops over arrays of a row's lanes and nothing else: iterators that are not inlined into a function for another CPU than
+/// the crate's are calls, one for each value.
 #[inline(always)]
-fn unpack_lanes<W: LaneWord, const LANES: usize, const WORDS: usize, T: Word>(
+fn unpack_lanes<W: LaneWord, const LANES: usize, T: Word>(
     packed: &[u8],
     width: usize,
     base: T,
     out: &mut [T],
 ) {
-    let mut words = [[W::default(); LANES]; WORDS];
-    let size = size_of::<W>();
-    for (lanes, bytes) in words.iter_mut().zip(packed.chunks_exact(LANES * size)) {
-        for (lane, bytes) in lanes.iter_mut().zip(bytes.chunks_exact(size)) {
-            let mut raw = [0u8; 8];
-            raw[..size].copy_from_slice(bytes);
-            *lane = W::cut(u64::from_le_bytes(raw));
-        }
+    if width == 0 {
+        out.fill(base);
+        return;
     }
+    let words: &[[W::Raw; LANES]] = W::raw_words(packed).as_chunks().0;
+    let rows: &mut [[T; LANES]] = out.as_chunks_mut().0;
     let mask = W::cut(mask_of(width));
-    for (row, out) in out.chunks_exact_mut(LANES).enumerate() {
+    let mut row = 0;
+    while row < rows.len() {
         let (word, shift) = (row * width / W::BITS, row * width % W::BITS);
-        let (low, high) = (&words[word], &words[word + 1]);
+        let out = &mut rows[row];
+        let low = words[word];
+        let mut lane = 0;
         if shift + width <= W::BITS {
-            for lane in 0..LANES {
-                out[lane] = base.plus(T::cut((low[lane].shift_right(shift) & mask).widen()));
+            while lane < LANES {
+                let offset = W::of(low[lane]).shift_right(shift) & mask;
+                out[lane] = base.plus(T::cut(offset.widen()));
+                lane += 1;
             }
         } else {
-            for lane in 0..LANES {
-                let joined = low[lane].shift_right(shift) | high[lane].shift_left(W::BITS - shift);
-                out[lane] = base.plus(T::cut((joined & mask).widen()));
+            let high = words[word + 1];
+            while lane < LANES {
+                let low = W::of(low[lane]).shift_right(shift);
+                let offset = (low | W::of(high[lane]).shift_left(W::BITS - shift)) & mask;
+                out[lane] = base.plus(T::cut(offset.widen()));
+                lane += 1;
             }
         }
+        row += 1;
     }
 }
 

@@ -18,7 +18,7 @@ mod space;
 mod tests;
 
 pub use header::FORMAT_VERSION;
-pub use object::{ObjectKind, ObjectPtr};
+pub use object::{ObjectKind, ObjectPtr, Payload};
 pub use salvage::{SalvageReport, SalvagedObject, salvage};
 pub use space::SpaceUse;
 
@@ -75,7 +75,7 @@ pub struct StoredObject {
 
 impl StoredObject {
     /// The verified payload.
-    pub fn read(&self) -> Result<Vec<u8>> {
+    pub fn read(&self) -> Result<Payload> {
         self.file.read_object(self.kind, self.ptr)
     }
 }
@@ -374,18 +374,31 @@ impl BlockFile {
         self.space.lock().set_packing(packs);
     }
 
+    /// Says that an object will be read soon, so that the disk may begin.
+    pub fn will_read(&self, ptr: ObjectPtr) {
+        let start = ptr.block * BLOCK_SIZE;
+        self.file.will_read(start..start + FRAME_SIZE as u64 + ptr.size);
+    }
+
     /// The payload of an object, verified.
-    pub fn read_object(&self, kind: ObjectKind, ptr: ObjectPtr) -> Result<Vec<u8>> {
+    pub fn read_object(&self, kind: ObjectKind, ptr: ObjectPtr) -> Result<Payload> {
         self.read_verified(kind, ptr)
             .map_err(|error| error.within(format!("\"{}\", {kind} at block {}", self.name, ptr.block)))
     }
 
-    fn read_verified(&self, kind: ObjectKind, ptr: ObjectPtr) -> Result<Vec<u8>> {
+    fn read_verified(&self, kind: ObjectKind, ptr: ObjectPtr) -> Result<Payload> {
         ptr.check()?;
         let offset = ptr.block * BLOCK_SIZE;
-        let mut bytes = [0; FRAME_SIZE];
-        self.file.read_at(&mut bytes, offset).map_err(|error| self.read_failure(&error))?;
-        let frame = Frame::from_bytes(&bytes)?;
+        let len = FRAME_SIZE as u64 + ptr.size;
+        if ptr.size > TRUSTED_SIZE {
+            let size = self.file.size().map_err(|error| self.read_failure(&error))?;
+            if size < offset + len {
+                return Err(Error::corrupt("the file ends before the object does"));
+            }
+        }
+        let mut object = vec![0; len as usize];
+        self.file.read_at(&mut object, offset).map_err(|error| self.read_failure(&error))?;
+        let frame = Frame::from_bytes(object.first_chunk().unwrap_or(&[0; FRAME_SIZE]))?;
         if (frame.kind, frame.size, frame.checksum, frame.block) != (kind, ptr.size, ptr.checksum, ptr.block)
         {
             return Err(Error::corrupt(format!(
@@ -393,16 +406,7 @@ impl BlockFile {
                 frame.kind, frame.size, frame.block
             )));
         }
-        if ptr.size > TRUSTED_SIZE {
-            let size = self.file.size().map_err(|error| self.read_failure(&error))?;
-            if size < offset + FRAME_SIZE as u64 + ptr.size {
-                return Err(Error::corrupt("the file ends before the object does"));
-            }
-        }
-        let mut payload = vec![0; ptr.size as usize];
-        self.file
-            .read_at(&mut payload, offset + FRAME_SIZE as u64)
-            .map_err(|error| self.read_failure(&error))?;
+        let payload = Payload::of(object);
         if checksum(kind, &payload) != ptr.checksum {
             return Err(Error::corrupt(format!("its {} bytes do not fit their checksum", ptr.size)));
         }

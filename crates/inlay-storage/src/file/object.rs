@@ -124,6 +124,34 @@ impl ObjectPtr {
     }
 }
 
+/// The payload of an object that was read together with its frame.
+#[derive(Debug)]
+pub struct Payload {
+    /// Frame and payload.
+    object: Vec<u8>,
+}
+
+impl Payload {
+    /// The payload of an object of at least a frame.
+    pub(super) fn of(object: Vec<u8>) -> Self {
+        Self { object }
+    }
+
+    /// The bytes on their own.
+    pub fn into_vec(mut self) -> Vec<u8> {
+        self.object.drain(..FRAME_SIZE);
+        self.object
+    }
+}
+
+impl std::ops::Deref for Payload {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.object.get(FRAME_SIZE..).unwrap_or_default()
+    }
+}
+
 pub(super) fn blocks_for(payload_size: u64) -> u64 {
     payload_size.saturating_add(FRAME_SIZE as u64).div_ceil(BLOCK_SIZE)
 }

@@ -339,11 +339,11 @@ fn blocks_are_reused_when_no_handle_and_no_reader_needs_them() {
     let before = writer.block_count();
     writer.shrink().unwrap();
     let third = object(&[3; 19_000]);
-    assert_eq!(reader.read_object(ObjectKind::Catalog, seen.catalog).unwrap(), [1; 20_000]);
+    assert_eq!(*reader.read_object(ObjectKind::Catalog, seen.catalog).unwrap(), [1; 20_000]);
     assert!(writer.block_count() > before, "the reader's blocks are not reused");
     let old = reader.generation_lock();
     let now = reader.refresh().unwrap().unwrap();
-    assert_eq!(reader.read_object(ObjectKind::Catalog, now.catalog).unwrap(), [2; 100]);
+    assert_eq!(*reader.read_object(ObjectKind::Catalog, now.catalog).unwrap(), [2; 100]);
     writer.reclaim().unwrap();
     assert!(writer.space().pending_count >= 5, "a lock of the old generation is held");
     drop(old);
@@ -367,7 +367,7 @@ fn a_full_disk_leaves_the_file_usable_and_a_failed_sync_does_not() {
     assert!(matches!(file.sync(), Err(Error::Io { .. })));
     assert!(matches!(file.sync(), Err(Error::ReadOnly { .. })));
     assert!(matches!(file.publish(Root::default(), vec![]), Err(Error::ReadOnly { .. })));
-    assert_eq!(file.read_object(ObjectKind::Segment, ptr).unwrap(), [1; 9000]);
+    assert_eq!(*file.read_object(ObjectKind::Segment, ptr).unwrap(), [1; 9000]);
 }
 
 #[test]
@@ -446,7 +446,7 @@ fn threads_write_objects_beside_checkpoints() {
     });
     let kept = kept.into_inner();
     for (ptr, payload) in &kept {
-        assert_eq!(&file.read_object(ObjectKind::Segment, *ptr).unwrap(), payload);
+        assert_eq!(*file.read_object(ObjectKind::Segment, *ptr).unwrap(), **payload);
     }
     file.reclaim().unwrap();
     assert_eq!(

@@ -110,5 +110,5 @@ fn a_checkpoint_during_the_write_of_a_segment_leaves_its_blocks_free() {
     assert_eq!(root.lsn, 6);
     file.claim(ptr).unwrap();
     assert_eq!(file.verify_space(&[catalog, ptr]), Vec::<String>::new());
-    assert_eq!(file.read_object(ObjectKind::Segment, ptr).unwrap(), [7; 9000]);
+    assert_eq!(*file.read_object(ObjectKind::Segment, ptr).unwrap(), [7; 9000]);
 }

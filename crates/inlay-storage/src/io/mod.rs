@@ -79,6 +79,8 @@ pub trait DiskFile: Send + Sync + Debug {
     fn size(&self) -> io::Result<u64>;
     /// Fills `bytes` from `offset`; `UnexpectedEof` if the file ends before.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Says that these bytes will be read soon, so that the disk may begin. Never waits for it, never fails.
+    fn will_read(&self, _bytes: Range<u64>) {}
     /// Writes all of `bytes` at `offset`, extending the file as needed. On an error, any part may have been written.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
     /// Cuts the file or extends it with zeroes.

@@ -116,6 +116,20 @@ impl DiskFile for RealFile {
         std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, offset)
     }
 
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn will_read(&self, bytes: Range<u64>) {
+        use std::os::fd::AsRawFd;
+        let ends = (libc::off_t::try_from(bytes.start), libc::off_t::try_from(bytes.end));
+        if let (Ok(start), Ok(end)) = ends {
+            let descriptor = self.file.as_raw_fd();
+            // SAFETY: advice about a descriptor that is open while `file` is borrowed; no memory is touched. That it may be
+            // refused does not matter.
+            unsafe {
+                libc::posix_fadvise(descriptor, start, end.max(start) - start, libc::POSIX_FADV_WILLNEED)
+            };
+        }
+    }
+
     #[cfg(unix)]
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset)

@@ -520,7 +520,7 @@ impl IndexPages {
 
 impl PageStore for IndexPages {
     fn read(&self, page: PagePtr) -> Result<Vec<u8>> {
-        self.home.file().read_object(ObjectKind::IndexPage, object_ptr(page))
+        Ok(self.home.file().read_object(ObjectKind::IndexPage, object_ptr(page))?.into_vec())
     }
 
     fn write(&self, bytes: &[u8]) -> Result<PagePtr> {

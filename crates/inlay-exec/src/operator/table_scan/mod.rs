@@ -6,6 +6,7 @@
 //! gathered, in full batches.
 
 mod pushdown;
+mod read_ahead;
 
 pub use pushdown::{ScanFilters, column_predicate, split_filters};
 
@@ -15,6 +16,7 @@ use crate::expression::{Filter, FilterState};
 use crate::pipeline::{Flow, LocalState, Morsel, Source};
 use inlay_storage::{PreparedPredicate, Prune, RowGroup, Segment, SegmentPredicate, Table, TableSnapshot};
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Vector};
+use read_ahead::ReadAhead;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -65,6 +67,8 @@ pub struct TableScan {
 struct Started {
     filters: Vec<ScanFilter>,
     morsels: Vec<Span>,
+    /// For a scan of which something is not in memory yet.
+    read_ahead: Option<ReadAhead>,
 }
 
 /// The rows that a morsel looks at.
@@ -79,6 +83,8 @@ struct Span {
 struct ScanFilter {
     column: usize,
     predicate: SegmentPredicate,
+    /// See [`cost`].
+    cost: u32,
     /// May be dropped when it lets nearly everything through.
     optional: bool,
 }
@@ -92,10 +98,26 @@ struct Local {
     prepared: Vec<Option<PreparedPredicate>>,
     /// Rows that met each filter, and that passed.
     seen: Vec<(u64, u64)>,
+    /// Which filter is applied when: of equally cheap ones, that which let the fewest rows pass so far first.
+    order: Vec<usize>,
     selection: Vec<u32>,
     narrowed: Vec<u32>,
     positions: Vec<u32>,
     residual: FilterState,
+}
+
+impl Local {
+    fn sort_filters(&mut self, started: &Started) {
+        if self.order.len() < 2 {
+            return;
+        }
+        let passing = |index: usize| match self.seen[index] {
+            (0, _) => 0.5,
+            (seen, passed) => passed as f64 / seen as f64,
+        };
+        let cost = |index: usize| started.filters[index].cost;
+        self.order.sort_by(|&a, &b| cost(a).cmp(&cost(b)).then_with(|| passing(a).total_cmp(&passing(b))));
+    }
 }
 
 /// An optional filter is judged after this many rows, and dropped when more than this share of them passes.
@@ -139,6 +161,14 @@ impl TableScan {
         Ok(Some(spans))
     }
 
+    /// Columns that conditions look at, in their order, and all that are read, each once or more.
+    fn columns_read(&self, filters: &[ScanFilter]) -> (Vec<usize>, Vec<usize>) {
+        let mut first: Vec<usize> = filters.iter().map(|filter| filter.column).collect();
+        first.extend(&self.options.residual_columns);
+        (first, self.options.columns.clone())
+    }
+
+    /// Row groups that are not in memory are morsels as a whole: two workers in one would wait for each other's columns.
     fn plan_morsels(&self, filters: &[ScanFilter], threads: usize) -> Vec<Span> {
         let read = |group: &RowGroup| {
             let excluded = |f: &ScanFilter| group.column(f.column).prune(&f.predicate) == Prune::None;
@@ -149,14 +179,31 @@ impl TableScan {
             groups.filter(|(_, group)| read(group)).map(|(index, group)| (index, group.len())).collect();
         let are_long =
             self.long_morsels.load(Ordering::Relaxed) && groups.len() >= threads * LONG_MORSELS_MIN;
+        let (first, rest) = self.columns_read(filters);
+        let is_absent = |group: usize| {
+            let group = &self.options.snapshot.row_groups()[group];
+            first.iter().chain(&rest).any(|&column| group.column(column).is_absent())
+        };
+        let has_enough = groups.len() >= threads;
         let mut morsels = Vec::new();
         for (group, len) in groups {
-            let rows = if are_long { len } else { MORSEL_ROWS };
+            let rows = if are_long || has_enough && is_absent(group) { len } else { MORSEL_ROWS };
             for start in (0..len).step_by(rows) {
                 morsels.push(Span { group, start, end: (start + rows).min(len), listed: None });
             }
         }
         morsels
+    }
+
+    fn read_ahead(&self, filters: &[ScanFilter], morsels: &[Span], workers: usize) -> Option<ReadAhead> {
+        let groups = self.options.snapshot.row_groups();
+        let (first, rest) = self.columns_read(filters);
+        let is_absent = |span: &Span| {
+            first.iter().chain(&rest).any(|&column| groups[span.group].column(column).is_absent())
+        };
+        let read_ahead = morsels.iter().any(is_absent).then(|| ReadAhead::new(first, rest, workers))?;
+        read_ahead.begins(morsels, 0, &|group, column| groups[group].column(column).will_read());
+        Some(read_ahead)
     }
 
     fn prepare(&self, started: &Started, local: &mut Local, index: usize) -> Result<()> {
@@ -191,7 +238,9 @@ impl TableScan {
             group.live_rows(start..end, &mut local.selection);
             narrowed = true;
         }
-        for (index, filter) in started.filters.iter().enumerate() {
+        for place in 0..local.order.len() {
+            let index = local.order[place];
+            let filter = &started.filters[index];
             let Some(prepared) = &local.prepared[index] else { continue };
             let (seen, passed) = local.seen[index];
             if filter.optional && seen >= JUDGED_ROWS && passed as f64 > PASSING_MAX * seen as f64 {
@@ -341,19 +390,23 @@ impl Source for TableScan {
         });
         let mut filters: Vec<ScanFilter> = fixed
             .chain(dynamic)
-            .map(|(column, predicate, optional)| ScanFilter { column, predicate, optional })
+            .map(|(column, predicate, optional)| ScanFilter { column, predicate, cost: 0, optional })
             .collect();
         if let Some(group) = options.snapshot.row_groups().first() {
-            filters.sort_by_key(|f| cost(&f.predicate, group.column(f.column).logical_type()));
+            for filter in &mut filters {
+                filter.cost = cost(&filter.predicate, group.column(filter.column).logical_type());
+            }
+            filters.sort_by_key(|filter| filter.cost);
         }
         let morsels = match self.plan_lookup()? {
             Some(spans) => spans,
             None => self.plan_morsels(&filters, context.workers.count()),
         };
         let count = morsels.len();
+        let read_ahead = self.read_ahead(&filters, &morsels, context.workers.count());
         self.next.store(0, Ordering::Relaxed);
         self.started
-            .set(Started { filters, morsels })
+            .set(Started { filters, morsels, read_ahead })
             .map_err(|_| Error::internal("a table scan was started twice"))?;
         Ok(count)
     }
@@ -365,6 +418,7 @@ impl Source for TableScan {
             segments: Vec::new(),
             prepared: Vec::new(),
             seen: vec![(0, 0); filters],
+            order: (0..filters).collect(),
             selection: Vec::new(),
             narrowed: Vec::new(),
             positions: Vec::new(),
@@ -383,10 +437,19 @@ impl Source for TableScan {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let Some(span) = started.morsels.get(number) else { return Ok(Morsel::Exhausted) };
         begin(number);
+        let groups = self.options.snapshot.row_groups();
+        if let Some(read_ahead) = &started.read_ahead {
+            let will_read = |group: usize, column: usize| groups[group].column(column).will_read();
+            read_ahead.begins(&started.morsels, number, &will_read);
+        }
         self.prepare(started, local, span.group)?;
-        let group = &self.options.snapshot.row_groups()[span.group];
+        let group = &groups[span.group];
         let narrowed = self.select(started, local, group, span)?;
+        local.sort_filters(started);
         let total = if narrowed { local.selection.len() } else { span.end - span.start };
+        if let Some(read_ahead) = &started.read_ahead {
+            read_ahead.found(total > 0);
+        }
         for from in (0..total).step_by(VECTOR_SIZE) {
             let to = (from + VECTOR_SIZE).min(total);
             let rows = if narrowed {

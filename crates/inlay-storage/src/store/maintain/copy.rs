@@ -87,7 +87,7 @@ pub(super) fn group_of(group: &RowGroup, columns: Vec<Arc<Column>>) -> RowGroup 
 /// Copies the image of a column; what is in the file already is not decoded.
 fn copy_column(home: &Arc<Home>, table: ObjectId, column: &Arc<Column>) -> Result<Arc<Column>> {
     let image = match column.stored() {
-        Some(stored) => stored.object().read()?,
+        Some(stored) => stored.object().read()?.into_vec(),
         None => column.segment()?.to_bytes()?,
     };
     let meta = column.meta().clone();
