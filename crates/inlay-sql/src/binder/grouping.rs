@@ -14,19 +14,13 @@
 use super::Binder;
 use super::scope::Phase;
 use crate::parser::ast::{FunctionCall, Pos};
-use crate::plan::{AggregateExpr, ColumnId, Expr, Plan, SetOpKind, SharedId};
-use inlay_kernels::AggregateKind;
-use inlay_kernels::aggregate::quotient;
-use inlay_kernels::registry::{ArgType, resolve_aggregate};
+use crate::plan::partial::{Aggregates, Merge, join_averages, merge_of, split_averages};
+use crate::plan::{ColumnId, Expr, Plan, SetOpKind, SharedId};
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Most arguments of GROUPING: bits of a BIGINT without its sign.
 const ARGUMENTS_MAX: usize = 63;
-
-/// Aggregates and the columns that they make.
-type Aggregates = Vec<(ColumnId, AggregateExpr)>;
 
 /// A call of GROUPING.
 pub(super) struct GroupingCall {
@@ -64,20 +58,6 @@ struct Computed {
     /// By group.
     groups: HashMap<usize, ColumnId>,
     aggregates: Vec<ColumnId>,
-}
-
-/// An `avg` and the columns of its parts.
-struct Average {
-    id: ColumnId,
-    sum: ColumnId,
-    count: ColumnId,
-}
-
-/// What makes an aggregate of partial ones.
-struct Merge {
-    name: &'static str,
-    /// No partial result is zero, not NULL.
-    is_count: bool,
 }
 
 impl Binder<'_> {
@@ -156,7 +136,7 @@ impl Binder<'_> {
         groupings: Vec<Grouping>,
     ) -> Result<Plan> {
         let sets: Vec<Vec<usize>> = sets.into_iter().map(ascending).collect();
-        let (aggregates, averages) = self.split_averages(aggregates)?;
+        let (aggregates, averages) = split_averages(aggregates, &mut self.columns)?;
         // Finer sets first.
         let mut distinct = sets.clone();
         distinct.sort_by_key(|set| (std::cmp::Reverse(set.len()), set.clone()));
@@ -199,54 +179,13 @@ impl Binder<'_> {
             .chain(groupings.iter().map(|g| g.id))
             .collect();
         let union = self.union_of(branches, ids);
-        let union = self.join_averages(union, averages);
+        let union = join_averages(union, &averages, &self.columns);
         let around = |body: Plan, (id, definition): (SharedId, Plan)| Plan::With {
             id,
             definition: Box::new(definition),
             body: Box::new(body),
         };
         Ok(withs.into_iter().rev().fold(union, around))
-    }
-
-    /// Each `avg` as a sum and a count, if then all aggregates can be made of partial results.
-    fn split_averages(&mut self, aggregates: Aggregates) -> Result<(Aggregates, Vec<Average>)> {
-        let mut parts: Aggregates = Vec::with_capacity(aggregates.len() + 1);
-        let mut averages = Vec::new();
-        for (id, aggregate) in &aggregates {
-            if aggregate.function.kind != AggregateKind::Avg || aggregate.distinct {
-                parts.push((*id, aggregate.clone()));
-                continue;
-            }
-            let mut part = |name: &'static str| -> Result<ColumnId> {
-                let args = [ArgType::of(aggregate.function.arg_types[0].clone())];
-                let function = Arc::new(resolve_aggregate(name, &args)?);
-                let made = self.columns.add(name, function.return_type.clone());
-                parts.push((made, AggregateExpr { function, ..aggregate.clone() }));
-                Ok(made)
-            };
-            averages.push(Average { id: *id, sum: part("sum")?, count: part("count")? });
-        }
-        let fit = averages.iter().all(|average| quotient(self.columns.ty(average.sum)).is_some());
-        if averages.is_empty() || !fit || parts.iter().any(|(_, part)| merge_of(part).is_none()) {
-            return Ok((aggregates, Vec::new()));
-        }
-        Ok((parts, averages))
-    }
-
-    /// Puts averages in the place of their sums and counts.
-    fn join_averages(&self, plan: Plan, averages: Vec<Average>) -> Plan {
-        if averages.is_empty() {
-            return plan;
-        }
-        let is_part = |id: &ColumnId| averages.iter().any(|a| a.sum == *id || a.count == *id);
-        let others = plan.output().into_iter().filter(|id| !is_part(id)).map(|id| (id, self.column(id)));
-        let mut items: Vec<(ColumnId, Expr)> = others.collect();
-        items.extend(averages.iter().filter_map(|average| {
-            let function = Arc::new(quotient(self.columns.ty(average.sum))?);
-            let args = vec![self.column(average.sum), self.column(average.count)];
-            Some((average.id, Expr::Call { function, args, place: self.place(Pos::default()) }))
-        }));
-        plan.project(items)
     }
 
     /// Shares the input among several aggregations: the columns they read, and grouping expressions computed once.
@@ -326,21 +265,10 @@ impl Binder<'_> {
         for (merge, from) in merges.iter().zip(&finer.aggregates) {
             let read = self.columns.copy_of(*from);
             columns.push((read, *from));
-            let args = vec![self.column(read)];
-            let function = Arc::new(resolve_aggregate(merge.name, &[ArgType::of(args[0].ty())])?);
-            let mut id = self.columns.copy_of(*from);
-            if merge.is_count {
-                let sum = self.columns.add("sum", function.return_type.clone());
-                let number = self.cast_to(self.column(sum), LogicalType::BigInt, Pos::default())?;
-                let args = vec![number, Expr::literal(Value::BigInt(0))];
-                counts.push((id, Expr::Coalesce { args, ty: LogicalType::BigInt }));
-                made.push(std::mem::replace(&mut id, sum));
-            } else {
-                made.push(id);
-            }
-            let aggregate =
-                AggregateExpr { function, args, distinct: false, filter: None, order_by: Vec::new() };
-            aggregates.push((id, aggregate));
+            let id = self.columns.copy_of(*from);
+            let read = self.columns.expr(read);
+            made.push(id);
+            aggregates.push(merge.again(read, id, &mut self.columns, &mut counts)?);
         }
         let one = Computed {
             id: self.columns.add_shared(),
@@ -434,28 +362,4 @@ fn ascending(mut set: Vec<usize>) -> Vec<usize> {
     set.sort_unstable();
     set.dedup();
     set
-}
-
-/// How partial results of an aggregate become one, if they do.
-fn merge_of(aggregate: &AggregateExpr) -> Option<Merge> {
-    use AggregateKind as K;
-    let (name, counts_duplicates) = match aggregate.function.kind {
-        K::Count | K::CountStar | K::Sum => ("sum", true),
-        K::Min => ("min", false),
-        K::Max => ("max", false),
-        K::BoolAnd => ("bool_and", false),
-        K::BoolOr => ("bool_or", false),
-        K::BitAnd => ("bit_and", false),
-        K::BitOr => ("bit_or", false),
-        K::BitXor => ("bit_xor", true),
-        _ => return None,
-    };
-    if aggregate.distinct && counts_duplicates {
-        return None;
-    }
-    let is_count = matches!(aggregate.function.kind, K::Count | K::CountStar);
-    let ty = aggregate.function.return_type.clone();
-    let merged = resolve_aggregate(name, &[ArgType::of(ty.clone())]).ok()?;
-    (is_count || (merged.return_type == ty && merged.arg_types == [ty.clone()]))
-        .then_some(Merge { name, is_count })
 }

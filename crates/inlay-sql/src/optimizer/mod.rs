@@ -6,11 +6,12 @@
 //!
 //! ```text
 //! simplify -> inline shared plans -> push filters -> unnest -> push filters -> share equal subplans -> prune
-//!          -> group by keys -> order joins -> limits -> prune -> estimate
+//!          -> group by keys -> order joins -> aggregate early -> limits -> prune -> estimate
 //! ```
 //! The optimizer reads no rows but those of the tables' samples. Called by the facade between binder and executor.
 
 mod column_set;
+mod eager;
 mod equality;
 mod estimate;
 mod evaluate;
@@ -22,6 +23,7 @@ mod limits;
 mod outer_joins;
 pub mod properties;
 mod prune_columns;
+mod reach;
 mod renames;
 mod rewrite;
 mod shared_filters;
@@ -34,6 +36,7 @@ mod unnest;
 mod tests;
 
 pub use column_set::ColumnSet;
+pub use reach::Reach;
 
 use crate::plan::statement::Query;
 use crate::plan::{Columns, Plan};
@@ -110,6 +113,8 @@ pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result
         estimator.use_samples = true;
         plan = join_order::run(plan, &columns, &mut estimator)?;
         trace("order joins", &plan, &columns);
+        eager::run(&mut plan, &mut columns, &mut estimator)?;
+        trace("aggregate early", &plan, &columns);
     }
     limits::run(&mut plan);
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));

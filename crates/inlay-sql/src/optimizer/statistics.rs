@@ -2,15 +2,16 @@
 //!
 //! Rows of a filtered scan are measured by evaluating its filters on the table's sample of rows; only where no
 //! sample row qualifies (or the filters fail on one) do formulas over minimum, maximum and distinct counts take over.
-//! Joins assume that the smaller set of keys is contained in the larger one, and that keys are independent of filters on
-//! other columns: a column keeps the distinct count of its base table (its domain) through all operators, and only
-//! filters on itself shrink it.
+//! Joins assume that the smaller set of keys is contained in the larger one where their ranges overlap (see `reach`), and that keys
+//! are independent of filters on other columns otherwise: a column keeps the distinct count of its base table (its
+//! domain) through all operators, and filters on itself or a narrower range shrink it.
 //!
 //! Estimates guide choices; no plan depends on them for its meaning.
 
 use super::column_set::ColumnSet;
 use super::evaluate;
 use super::properties::{as_column, as_column_equality};
+use super::reach::{self, Reach};
 use crate::plan::{
     AggregateExpr, ColumnEstimate, ColumnId, CompareOp, Expr, JoinKind, OrderedJoinKind, Plan, SampleSize,
     ScanColumn, SetOpKind, SharedId,
@@ -23,6 +24,8 @@ use std::sync::Arc;
 
 /// How many rounds a recursion is believed to have.
 const RECURSION_ROUNDS: f64 = 10.0;
+/// How many rows of a sample there are believed to be where none was seen: as likely as not, none is (0.69), or more.
+const UNSEEN_ROWS: f64 = 0.7;
 /// How many elements a list is believed to have.
 const UNNEST_FACTOR: f64 = 5.0;
 
@@ -233,6 +236,7 @@ impl Estimator {
                     min: column.min.clone(),
                     max: column.max.clone(),
                     null_fraction: if rows > 0.0 { column.null_count as f64 / rows } else { 0.0 },
+                    reach: None,
                 };
                 (c.id, estimate)
             })
@@ -277,7 +281,11 @@ fn set_operation(
 /// Shares of sample rows: of all filters together, and of each alone. `None` for what could not be measured.
 struct Shares {
     together: Option<f64>,
+    /// The largest share that lets a sample have none of the rows.
+    together_max: f64,
     each: Vec<Option<f64>>,
+    /// Where columns of the rows lie that pass a filter.
+    reaches: Vec<(ColumnId, Reach)>,
 }
 
 fn measure(statistics: &TableStatistics, columns: &[ScanColumn], filters: &[Expr]) -> Option<Shares> {
@@ -293,6 +301,7 @@ fn measure(statistics: &TableStatistics, columns: &[ScanColumn], filters: &[Expr
     let mut each = Vec::with_capacity(filters.len());
     let mut complete = true;
     let mut selected = Vec::new();
+    let mut reaches = Vec::new();
     for filter in filters {
         let Ok(result) = evaluate::vector(filter, &column, len) else {
             each.push(None);
@@ -302,6 +311,10 @@ fn measure(statistics: &TableStatistics, columns: &[ScanColumn], filters: &[Expr
         inlay_kernels::select_true(&result, len, None, &mut selected);
         let mut holds = vec![false; len];
         selected.iter().for_each(|row| holds[*row as usize] = true);
+        if selected.len() < len {
+            let seen = |c: &ScanColumn| Some((c.id, reach::of_rows(sample.get(c.index)?, &selected)?));
+            reaches.extend(columns.iter().filter_map(seen));
+        }
         all.iter_mut().zip(&holds).for_each(|(a, h)| *a &= h);
         let is_exact = len as u64 >= statistics.row_count;
         each.push((!selected.is_empty() || is_exact).then_some(selected.len() as f64 / len as f64));
@@ -309,7 +322,8 @@ fn measure(statistics: &TableStatistics, columns: &[ScanColumn], filters: &[Expr
     let count = all.iter().filter(|a| **a).count();
     let is_exact = len as u64 >= statistics.row_count;
     let together = (complete && (count > 0 || is_exact)).then_some(count as f64 / len as f64);
-    Some(Shares { together, each })
+    let together_max = if complete { UNSEEN_ROWS / len as f64 } else { 1.0 };
+    Some(Shares { together, together_max, each, reaches })
 }
 
 /// A relation after filters whose shares were measured.
@@ -317,10 +331,19 @@ fn restricted(base: Relation, filters: &[Expr], shares: &Shares) -> Relation {
     let share =
         |i: usize, relation: &Relation| shares.each[i].unwrap_or_else(|| selectivity(&filters[i], relation));
     let product: f64 = (0..filters.len()).map(|i| share(i, &base)).product();
-    let rows = base.rows * shares.together.unwrap_or(product);
+    let rows = base.rows * shares.together.unwrap_or(product.min(shares.together_max));
     let mut result = base.clone();
     for (i, filter) in filters.iter().enumerate() {
         shrink_domain(&mut result, filter, share(i, &base));
+    }
+    for (id, reach) in &shares.reaches {
+        // Of what a filter on the column itself leaves, more is known.
+        let is_filtered = |filter: &Expr| ColumnSet::of(filter).contains(*id);
+        if let Some(column) = result.columns.get_mut(id)
+            && !filters.iter().any(is_filtered)
+        {
+            reach::narrow(column, *reach);
+        }
     }
     result.rows = rows.max(1.0);
     result
@@ -354,6 +377,7 @@ fn shrink_domain(relation: &mut Relation, predicate: &Expr, share: f64) {
     };
     column.distinct = column.distinct.min(count).max(1.0);
     column.null_fraction = 0.0;
+    reach::restrict(column, predicate);
 }
 
 /// The share of rows for which a predicate is TRUE, by formulas.
@@ -445,7 +469,8 @@ fn expression_domain(expr: &Expr, below: &Relation) -> f64 {
     }
 }
 
-fn group_count<'a>(groups: impl Iterator<Item = &'a Expr>, below: &Relation) -> f64 {
+/// How many groups the rows have by some expressions.
+pub fn group_count<'a>(groups: impl Iterator<Item = &'a Expr>, below: &Relation) -> f64 {
     let mut counts: Vec<f64> = groups.map(|e| expression_domain(e, below)).collect();
     counts.sort_by(|a, b| b.total_cmp(a));
     // Further columns split groups less and less: what comes together is correlated as a rule.
@@ -490,6 +515,13 @@ fn joined(kind: JoinKind, left: Relation, right: Relation, conditions: &[Expr]) 
         JoinKind::Anti => left.rows * (1.0 - matched).max(0.05),
         JoinKind::Mark(_) | JoinKind::Single => left.rows,
     };
+    let has_rows = left.rows > 0.0;
+    let (mut left, mut right) = (left, right);
+    if matches!(kind, JoinKind::Inner | JoinKind::Semi) {
+        let pairs = conditions.iter().filter_map(|condition| equality_sides(condition, &left, &right));
+        let classes: Vec<Vec<(ColumnId, usize)>> = pairs.map(|(l, r)| vec![(l, 0), (r, 1)]).collect();
+        reach::equate(&classes, &mut [&mut left, &mut right]);
+    }
     let mut columns = left.columns;
     match kind {
         JoinKind::Inner | JoinKind::Left | JoinKind::Full | JoinKind::Single => columns.extend(right.columns),
@@ -498,19 +530,23 @@ fn joined(kind: JoinKind, left: Relation, right: Relation, conditions: &[Expr]) 
         }
         JoinKind::Semi | JoinKind::Anti => {}
     }
-    let rows = if left.rows > 0.0 { rows.max(1.0) } else { 0.0 };
+    let rows = if has_rows { rows.max(1.0) } else { 0.0 };
     Relation { rows, base_rows: left.base_rows.max(right.base_rows), columns }
 }
 
 /// The share of pairs that satisfy all conditions.
 fn join_selectivity(left: &Relation, right: &Relation, conditions: &[Expr]) -> f64 {
     let (mut left_combinations, mut right_combinations, mut equalities) = (1.0, 1.0, 0);
+    let (mut left_share, mut right_share) = (1.0, 1.0);
     let mut rest = 1.0;
     for condition in conditions {
         match equality_sides(condition, left, right) {
             Some((l, r)) => {
-                left_combinations *= left.domain(l);
-                right_combinations *= right.domain(r);
+                let (l_share, r_share) = reach::shares(left, l, right, r);
+                left_share = f64::min(left_share, l_share);
+                right_share = f64::min(right_share, r_share);
+                left_combinations *= (left.domain(l) * l_share).max(1.0);
+                right_combinations *= (right.domain(r) * r_share).max(1.0);
                 equalities += 1;
             }
             None => rest *= residual_selectivity(condition),
@@ -519,7 +555,9 @@ fn join_selectivity(left: &Relation, right: &Relation, conditions: &[Expr]) -> f
     if equalities == 0 {
         return rest;
     }
-    rest / key_domain(equalities, (left_combinations, left.base_rows), (right_combinations, right.base_rows))
+    let left = (left_combinations, left.base_rows * left_share);
+    let right = (right_combinations, right.base_rows * right_share);
+    rest * left_share * right_share / key_domain(equalities, left, right)
 }
 
 /// The number of different join keys, given the combinations of column values and the base rows of both sides.
@@ -560,7 +598,9 @@ fn matched_share(left: &Relation, right: &Relation, conditions: &[Expr]) -> f64 
     let mut found = false;
     for condition in conditions {
         if let Some((l, r)) = equality_sides(condition, left, right) {
-            share = share.min(right.distinct(r) / left.domain(l).max(right.distinct(r)));
+            let (l_share, r_share) = reach::shares(left, l, right, r);
+            let (keys, partners) = (left.domain(l) * l_share, right.distinct(r) * r_share);
+            share = share.min(l_share * partners / keys.max(partners));
             found = true;
         }
     }

@@ -4,6 +4,7 @@
 //! EXPLAIN shows the estimates; the executor sizes hash tables by them. No result depends on them.
 
 use super::ColumnId;
+use crate::optimizer::Reach;
 use inlay_types::Value;
 use std::collections::HashMap;
 
@@ -18,6 +19,8 @@ pub struct ColumnEstimate {
     pub max: Option<Value>,
     /// Share of NULLs.
     pub null_fraction: f64,
+    /// Where the values lie by what was seen of the rows, if that is narrower; no bound.
+    pub reach: Option<Reach>,
 }
 
 /// Estimates for one plan. Empty until the plan was optimized.

@@ -19,6 +19,7 @@ pub mod expr;
 mod held;
 mod lambda;
 pub mod object;
+pub(crate) mod partial;
 pub mod statement;
 pub mod window;
 

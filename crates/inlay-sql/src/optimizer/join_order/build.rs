@@ -9,6 +9,8 @@ use inlay_types::{Error, Result};
 
 /// A left input that is this much smaller than the right one is built on instead.
 const BUILD_LEFT_RATIO: f64 = 0.8;
+/// Where neither input has more rows than this, it does not matter which is built on.
+const SMALL_ROWS: f64 = 4_096.0;
 
 /// The plan of the best tree for the graph.
 pub fn best_tree(mut graph: Graph, columns: &Columns, estimator: &mut Estimator) -> Result<Plan> {
@@ -114,8 +116,20 @@ impl Builder<'_> {
         let right_rows = self.tree(tree.right)?.rows;
         let mut conditions = self.equalities(tree.left, tree.right);
         conditions.extend(self.residuals(tree.left, tree.right, set));
-        let (left, right) = if right_rows <= left_rows { (left, right) } else { (right, left) };
+        let builds_right = if left_rows.max(right_rows) <= SMALL_ROWS {
+            // Either is built in no time: what counts is the scan that the other side's filter reaches.
+            self.largest_leaf(tree.right) <= self.largest_leaf(tree.left)
+        } else {
+            right_rows <= left_rows
+        };
+        let (left, right) = if builds_right { (left, right) } else { (right, left) };
         Ok(Plan::join(JoinKind::Inner, left, right, conditions))
+    }
+
+    /// Rows of the largest table of a set, before filters.
+    fn largest_leaf(&self, set: RelationSet) -> f64 {
+        let leaves = self.graph.leaves.iter().enumerate().filter(|(index, _)| set >> index & 1 == 1);
+        leaves.map(|(_, leaf)| leaf.scanned).fold(0.0, f64::max)
     }
 
     /// One equality for each class with members on both sides.

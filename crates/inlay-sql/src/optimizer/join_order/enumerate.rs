@@ -11,7 +11,7 @@
 use super::super::properties::as_column;
 use super::super::statistics::{Relation, drawn, key_domain, residual_selectivity};
 use super::graph::{Graph, RelationSet, Role};
-use crate::plan::{CompareOp, Expr, JoinKind};
+use crate::plan::{ColumnId, CompareOp, Expr, JoinKind};
 use std::collections::HashMap;
 
 /// Groups with more relations are ordered greedily.
@@ -27,8 +27,10 @@ const CONDITIONS_SCALE: usize = 8;
 const BUILD_COST: f64 = 2.0;
 /// Looking a row up.
 const PROBE_COST: f64 = 1.0;
-/// Making a row.
-const OUTPUT_COST: f64 = 0.6;
+/// Making a row ...
+const OUTPUT_COST: f64 = 0.3;
+/// ... and each of its values: what has many columns is joined late.
+const VALUE_COST: f64 = 0.05;
 /// Comparing a pair of rows in a join without equality.
 const PAIR_COST: f64 = 0.3;
 /// A hash table with more rows than this lies outside of the caches.
@@ -194,22 +196,26 @@ impl Search<'_> {
         let known = self.trees.get(left | right).map(|t| t.rows);
         let rows = known.unwrap_or((l.rows * r.rows * share).max(1.0));
         let (build, probe) = if r.rows <= l.rows { (r.rows, l.rows) } else { (l.rows, r.rows) };
-        let own = join_cost(build, probe, rows, has_equality);
+        let own = join_cost(build, probe, (rows, self.row_cost(left | right)), has_equality);
         Some(Tree { cost: l.cost + r.cost + own, rows, left, right })
+    }
+
+    /// What making a row of the columns of a set costs.
+    fn row_cost(&self, set: RelationSet) -> f64 {
+        let columns: usize = members(set).map(|i| self.graph.leaves[i].columns.count()).sum();
+        OUTPUT_COST + VALUE_COST * columns as f64
     }
 
     fn attach(&self, left: RelationSet, l: &Tree, index: usize, kind: JoinKind, conditions: &[Expr]) -> Tree {
         let leaf = &self.graph.leaves[index];
         let right = &leaf.relation;
-        let equality =
-            |c: &Expr| matches!(c, Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, .. });
         let matched = self.matched_share(left, right, conditions);
         let rows = match kind {
             JoinKind::Semi => l.rows * matched,
             JoinKind::Anti => l.rows * (1.0 - matched).max(0.05),
             JoinKind::Left => {
                 let once = leaf.keys.iter().any(|key| {
-                    key.iter().all(|id| conditions.iter().any(|c| equality(c) && reads_column(c, id)))
+                    key.iter().all(|id| conditions.iter().any(|c| is_equality(c) && reads_column(c, id)))
                 });
                 if once {
                     l.rows
@@ -223,7 +229,7 @@ impl Search<'_> {
         // Filters over what the join makes available.
         let set = left | 1 << index;
         for residual in self.new_residuals(left, 1 << index, set) {
-            rows = (rows * residual_selectivity(&residual.expr)).max(1.0);
+            rows = (rows * self.residual_share(&residual.expr, rows)).max(1.0);
         }
         let build_right_only = matches!(kind, JoinKind::Mark(_) | JoinKind::Single);
         let (build, probe) = if right.rows <= l.rows || build_right_only {
@@ -231,8 +237,9 @@ impl Search<'_> {
         } else {
             (l.rows, right.rows)
         };
-        let has_equality = conditions.iter().any(equality);
-        let cost = l.cost + join_cost(build, probe, rows, has_equality || conditions.is_empty());
+        let has_equality = conditions.iter().any(is_equality);
+        let output = (rows, self.row_cost(set));
+        let cost = l.cost + join_cost(build, probe, output, has_equality || conditions.is_empty());
         Tree { cost, rows, left, right: 1 << index }
     }
 
@@ -286,7 +293,7 @@ impl Search<'_> {
     ) -> (f64, bool) {
         let mut sides = [Side::new(), Side::new()];
         let mut equalities = 0;
-        for class in &self.graph.classes {
+        for (number, class) in self.graph.classes.iter().enumerate() {
             let best = |set: RelationSet| {
                 let inside = class.iter().filter(|(_, i)| set >> i & 1 == 1);
                 inside
@@ -295,8 +302,8 @@ impl Search<'_> {
             };
             if let (Some(l), Some(r)) = (best(left), best(right)) {
                 equalities += 1;
-                sides[0].add(l, class, left);
-                sides[1].add(r, class, right);
+                sides[0].add(l, (number, class), left);
+                sides[1].add(r, (number, class), right);
             }
         }
         let mut share = 1.0;
@@ -313,22 +320,24 @@ impl Search<'_> {
         let set = left | right;
         let mut has_equality = equalities > 0;
         for residual in self.new_residuals(left, right, set) {
-            if let Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, left, right } = &residual.expr
-            {
-                let domain = |e: &Expr| {
-                    let ids = e.columns();
-                    ids.iter().map(|id| self.domain_of(*id)).fold(1.0, f64::max)
-                };
-                has_equality = true;
-                share /= drawn(domain(left).max(domain(right)), left_rows.max(right_rows));
-            } else {
-                share *= residual_selectivity(&residual.expr);
-            }
+            has_equality |= is_equality(&residual.expr);
+            share *= self.residual_share(&residual.expr, left_rows.max(right_rows));
         }
         (share, has_equality)
     }
 
-    fn domain_of(&self, id: crate::plan::ColumnId) -> f64 {
+    /// The share of pairs that satisfy a residual condition, of which each side has a value for so many rows.
+    fn residual_share(&self, expr: &Expr, rows: f64) -> f64 {
+        match expr {
+            Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, left, right } => {
+                let domain = |e: &Expr| e.columns().iter().map(|id| self.domain_of(*id)).fold(1.0, f64::max);
+                1.0 / drawn(domain(left).max(domain(right)), rows)
+            }
+            other => residual_selectivity(other),
+        }
+    }
+
+    fn domain_of(&self, id: ColumnId) -> f64 {
         let leaf = self.graph.leaves.iter().find(|leaf| leaf.columns.contains(id));
         leaf.map_or(1.0, |leaf| leaf.relation.domain(id))
     }
@@ -375,16 +384,22 @@ pub fn is_new(
     reads & !set == 0 && reads & !left != 0 && (attaches || reads & !right != 0)
 }
 
-fn reads_column(expr: &Expr, id: crate::plan::ColumnId) -> bool {
+fn is_equality(condition: &Expr) -> bool {
+    matches!(condition, Expr::Compare { op: CompareOp::Eq | CompareOp::NotDistinct, .. })
+}
+
+fn reads_column(expr: &Expr, id: ColumnId) -> bool {
     expr.children().into_iter().any(|child| matches!(child, Expr::Column { id: read, .. } if *read == id))
 }
 
-fn join_cost(build: f64, probe: f64, rows: f64, has_equality: bool) -> f64 {
+/// `output`: rows, and what making one costs.
+fn join_cost(build: f64, probe: f64, output: (f64, f64), has_equality: bool) -> f64 {
+    let output = output.0 * output.1;
     if !has_equality && build > 1.0 {
-        return build * probe * PAIR_COST + rows * OUTPUT_COST;
+        return build * probe * PAIR_COST + output;
     }
     let miss = if build > CACHED_ROWS { 1.0 + (build / CACHED_ROWS).log2() * 0.25 } else { 1.0 };
-    build * BUILD_COST * miss + probe * PROBE_COST * miss + rows * OUTPUT_COST
+    build * BUILD_COST * miss + probe * PROBE_COST * miss + output
 }
 
 /// Non-empty subsets, smaller ones of a chain first.
@@ -403,8 +418,8 @@ fn subsets(set: RelationSet) -> impl Iterator<Item = RelationSet> {
 /// The join columns of one side.
 struct Side {
     combinations: f64,
-    /// `(column, relation)` of all members of crossing classes.
-    columns: Vec<(crate::plan::ColumnId, usize)>,
+    /// Class, column and relation of all members of crossing classes.
+    columns: Vec<(usize, ColumnId, usize)>,
     relations: RelationSet,
 }
 
@@ -415,38 +430,45 @@ impl Side {
 
     fn add(
         &mut self,
-        (domain, _, relation): (f64, crate::plan::ColumnId, usize),
-        class: &[(crate::plan::ColumnId, usize)],
+        (domain, _, relation): (f64, ColumnId, usize),
+        (number, class): (usize, &[(ColumnId, usize)]),
         set: RelationSet,
     ) {
         self.combinations *= domain;
-        self.columns.extend(class.iter().filter(|(_, i)| set >> i & 1 == 1));
+        let inside = class.iter().filter(|(_, i)| set >> i & 1 == 1);
+        self.columns.extend(inside.map(|(id, i)| (number, *id, *i)));
         self.relations |= 1 << relation;
     }
 
-    /// Rows of the table whose key the columns cover.
+    /// Rows of the tables whose keys the columns cover: combinations of them, where keys are independent of each other.
     fn key_rows(&self, graph: &Graph) -> Option<f64> {
-        let covered = |i: &usize| {
-            graph.leaves[*i].keys.iter().any(|key| {
-                !key.is_empty()
-                    && key.iter().all(|id| self.columns.iter().any(|(c, relation)| *c == id && relation == i))
+        let of = |relation: usize| self.columns.iter().filter(move |(.., i)| *i == relation);
+        let is_covered = |relation: &usize| {
+            graph.leaves[*relation].keys.iter().any(|key| {
+                !key.is_empty() && key.iter().all(|id| of(*relation).any(|(_, column, _)| *column == id))
             })
         };
-        let restricted = |i: usize| {
+        let rows = |relation: usize| {
             // A filter on the key itself shrinks the domain that both sides meet in.
-            let leaf = &graph.leaves[i].relation;
-            let domains =
-                self.columns.iter().filter(|(_, relation)| *relation == i).map(|(id, _)| leaf.domain(*id));
-            domains.product::<f64>().min(leaf.base_rows)
+            let leaf = &graph.leaves[relation].relation;
+            of(relation).map(|(_, id, _)| leaf.domain(*id)).product::<f64>().min(leaf.base_rows).max(1.0)
         };
-        let mut indexes: Vec<usize> = self.columns.iter().map(|(_, i)| *i).collect();
-        indexes.dedup();
-        indexes
-            .iter()
-            .filter(|i| covered(i))
-            .map(|i| restricted(*i))
-            .reduce(f64::min)
-            .map(|rows| rows.max(1.0))
+        let mut relations: Vec<usize> = self.columns.iter().map(|(.., i)| *i).collect();
+        relations.sort_unstable();
+        relations.dedup();
+        let mut keyed: Vec<(f64, usize)> =
+            relations.into_iter().filter(is_covered).map(|relation| (rows(relation), relation)).collect();
+        keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut product = None;
+        let mut classes: Vec<usize> = Vec::new();
+        for (rows, relation) in keyed {
+            // Of relations that are equal in a column, the smallest counts.
+            if of(relation).all(|(class, ..)| !classes.contains(class)) {
+                classes.extend(of(relation).map(|(class, ..)| *class));
+                product = Some(product.unwrap_or(1.0) * rows);
+            }
+        }
+        product
     }
 
     fn base_rows(&self, graph: &Graph) -> f64 {

@@ -3,6 +3,7 @@
 use super::super::column_set::ColumnSet;
 use super::super::equality::EqualityClasses;
 use super::super::properties::{as_column_equality, keys, output_set};
+use super::super::reach;
 use super::super::statistics::Relation;
 use crate::plan::{ColumnId, Columns, CompareOp, Expr, JoinKind, Plan};
 
@@ -33,8 +34,10 @@ pub enum Role {
 pub struct Leaf {
     /// Its plan, ordered already.
     pub plan: Plan,
-    /// What is believed of its rows.
+    /// What is believed of its rows, as far as they can have partners.
     pub relation: Relation,
+    /// Rows of its largest table, whatever the filters.
+    pub scanned: f64,
     /// Its columns; for an attached relation, those that the join makes available.
     pub columns: ColumnSet,
     /// Proven keys.
@@ -70,8 +73,8 @@ pub struct Graph {
 impl Graph {
     /// Adds a base relation.
     pub fn add(&mut self, plan: Plan, relation: Relation) {
-        let (columns, keys) = (output_set(&plan), keys(&plan));
-        self.leaves.push(Leaf { plan, relation, columns, keys, role: Role::Base });
+        let (columns, keys, scanned) = (output_set(&plan), keys(&plan), relation.base_rows);
+        self.leaves.push(Leaf { plan, relation, scanned, columns, keys, role: Role::Base });
     }
 
     /// Adds the right input of a join that is not inner.
@@ -83,7 +86,8 @@ impl Graph {
         };
         let keys = keys(&plan);
         let role = Role::Attached { kind, conditions, requires: 0 };
-        self.leaves.push(Leaf { plan, relation, columns, keys, role });
+        let scanned = relation.base_rows;
+        self.leaves.push(Leaf { plan, relation, scanned, columns, keys, role });
     }
 
     /// Every expression, for rewriting.
@@ -130,17 +134,15 @@ impl Graph {
             .map(|class| class.into_iter().filter_map(|id| Some((id, self.base_of(id)?))).collect())
             .collect();
         self.equate_within(columns);
+        let mut relations: Vec<&mut Relation> =
+            self.leaves.iter_mut().map(|leaf| &mut leaf.relation).collect();
+        reach::equate(&self.classes, &mut relations);
         for index in 0..self.leaves.len() {
             let Role::Attached { conditions, .. } = &self.leaves[index].role else { continue };
             // The right input's own columns are not among the leaf's for semi joins; they are no requirement either.
             let mut all = conditions.iter().fold(0, |set, c| set | self.reads(c)) & !(1 << index);
             if all == 0 {
-                // Without conditions, any relation will do; the first base one is there always.
-                all = self
-                    .leaves
-                    .iter()
-                    .position(|l| matches!(l.role, Role::Base))
-                    .map_or(0, |first| 1 << first);
+                all = self.partner_of(index);
             }
             if let Role::Attached { requires, .. } = &mut self.leaves[index].role {
                 *requires = all;
@@ -148,6 +150,22 @@ impl Graph {
         }
         self.find_neighbours();
         constant
+    }
+
+    /// The relation that an input without conditions is joined to: one that it is compared with, so that what is left of that
+    /// one is known early; else the first.
+    fn partner_of(&self, index: usize) -> RelationSet {
+        let is_base = |i: &usize| matches!(self.leaves[*i].role, Role::Base);
+        let compared = |residual: &&Residual| {
+            let others = residual.reads & !(1 << index);
+            others != residual.reads
+                && others.count_ones() == 1
+                && is_base(&(others.trailing_zeros() as usize))
+        };
+        if let Some(residual) = self.residuals.iter().find(compared) {
+            return residual.reads & !(1 << index);
+        }
+        (0..self.leaves.len()).find(is_base).map_or(0, |first| 1 << first)
     }
 
     /// A join compares one column of a class on each side, so two columns of one relation are made equal in the relation.

@@ -248,3 +248,20 @@ pub fn zoo() -> Catalog {
     }
     catalog
 }
+
+/// A star: rows with few keys, and what the keys are called. The calendar has years of which the rows know a few.
+pub fn star() -> Catalog {
+    let catalog = Catalog::new(Vec::new(), MemoryBudget::unlimited());
+    let facts: &[Column] = &[
+        ("day", INT, |i| int(30_000 + below(i, 1, 2_000))),
+        ("item", INT, |i| int(below(i, 2, 1_000))),
+        ("amount", INT, |i| int(below(i, 3, 100))),
+    ];
+    fill(&catalog, "facts", 100_000, facts, false);
+    let items: &[Column] =
+        &[("item_id", INT, int), ("item_name", TEXT, |i| text(&format!("item {}", below(i, 4, 900))))];
+    fill(&catalog, "items", 1_000, items, true);
+    let days: &[Column] = &[("day_id", INT, int), ("year", INT, |i| int(i / 365))];
+    fill(&catalog, "days", 70_000, days, true);
+    catalog
+}

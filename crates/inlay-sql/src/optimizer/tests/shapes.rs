@@ -208,3 +208,30 @@ fn planning_is_bounded() {
 fn count_joins(plan: &Plan) -> usize {
     count(plan, &is_join(JoinKind::Inner))
 }
+
+/// Rows with few keys are summed up before a join that adds names to them, unless what is computed could fail for rows without
+/// a partner.
+#[test]
+fn sums_come_before_joins_that_copy() {
+    let catalog = data::star();
+    let aggregates = |what: &str| {
+        let sql =
+            format!("SELECT item_name, {what} FROM facts JOIN items ON item = item_id GROUP BY item_name");
+        count(&optimized(&catalog, &sql).plan, &|plan| matches!(plan, Plan::Aggregate { .. }))
+    };
+    assert_eq!(aggregates("sum(amount), count(*), avg(amount), min(day)"), 2);
+    assert_eq!(aggregates("count(DISTINCT amount)"), 1);
+    assert_eq!(aggregates("sum(amount + item_id)"), 1);
+    assert_eq!(aggregates("sum(amount * amount)"), 1, "may be out of range for items that are not there");
+}
+
+/// A year of the calendar is a fifth of the years that rows know, not a two hundredth.
+#[test]
+fn a_filtered_calendar_is_estimated_by_the_days_that_rows_have() {
+    let catalog = data::star();
+    let sql = "SELECT count(*) FROM facts JOIN days ON day = day_id WHERE year = 84";
+    let query = optimized(&catalog, sql);
+    // The aggregate is the plan's first node, the join the second.
+    let rows = query.estimates.rows(1).unwrap();
+    assert!((8_000.0..50_000.0).contains(&rows), "{rows}");
+}
