@@ -1,7 +1,7 @@
 //! Cuts a text into statements and commands, line by line, as far as it has been read.
 //!
 //! A statement ends at a `;` that is in no quotes and no comment: `'..'`, `E'..'`, `"..."`, `$tag$..$tag$`, `--`, `/* */`
-//! (which nest). A line that begins with `.` or `\` where no statement has begun is a command, to its end. The text is
+//! (which nest), and in no body of a function in braces. A line that begins with `.` or `\` where no statement has begun is a command, to its end. The text is
 //! looked at once, however it is cut into lines, and what has been handed out is forgotten.
 
 /// What a script is made of.
@@ -188,6 +188,12 @@ impl Splitter {
                     return Some(());
                 }
             }
+            // The body of a function is no SQL.
+            b'{' if inlay::expects_body(&self.text[..at]) => {
+                self.has_begun = true;
+                self.seen = inlay::end_of_body(bytes, at)?;
+                return Some(());
+            }
             _ => {}
         }
         self.has_begun = true;
@@ -278,6 +284,15 @@ mod tests {
             pieces("a -- ;\n; /* ; /* ; */ ; */ b; c"),
             ["1: a -- ;", "2: /* ; /* ; */ ; */ b", "2: c"]
         );
+    }
+
+    #[test]
+    fn bodies_of_functions_are_whole() {
+        let create = "CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON_MAP";
+        let body = "{\n  # it's; }\n  x = {1}; return '};'\n}";
+        assert_eq!(pieces(&format!("{create} {body}; x")), [format!("1: {create} {body}"), "4: x".into()]);
+        assert_eq!(pieces("SELECT {'a': 1}; x"), ["1: SELECT {'a': 1}", "1: x"]);
+        assert_eq!(pieces(&format!("{create} {{ ;")), [format!("1: {create} {{ ;")]);
     }
 
     #[test]

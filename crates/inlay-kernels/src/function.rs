@@ -5,7 +5,9 @@
 //! casts) and the return type. Everything downstream calls [`ScalarKernel::eval`].
 
 use crate::aggregate::GroupedAccumulator;
+use crate::external::External;
 use inlay_types::{LogicalType, Result, Value, Vector};
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -56,8 +58,8 @@ pub type Specialize = fn(constants: &[Option<Value>]) -> Result<Option<Arc<dyn S
 /// A scalar function resolved for given argument types.
 #[derive(Clone)]
 pub struct ScalarFunction {
-    /// Canonical lower-case name; operators are named by their symbol.
-    pub name: &'static str,
+    /// Canonical lower-case name; operators are named by their symbol, functions of a host as they were made.
+    pub name: Cow<'static, str>,
     /// Exact types of the arguments; the binder casts to them.
     pub arg_types: Vec<LogicalType>,
     /// Type of the result.
@@ -73,6 +75,8 @@ pub struct ScalarFunction {
     pub kernel: Arc<dyn ScalarKernel>,
     /// See [`Specialize`].
     pub specialize: Option<Specialize>,
+    /// The function of a host that the loop calls.
+    pub external: Option<Arc<External>>,
 }
 
 impl fmt::Debug for ScalarFunction {
@@ -82,9 +86,17 @@ impl fmt::Debug for ScalarFunction {
 }
 
 impl PartialEq for ScalarFunction {
-    /// Same name, same types: the kernel follows from them.
+    /// Same name, same types: the kernel follows from them. Functions of a host are only the same as themselves.
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.arg_types == other.arg_types && self.return_type == other.return_type
+        let is_same = match (&self.external, &other.external) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        is_same
+            && self.name == other.name
+            && self.arg_types == other.arg_types
+            && self.return_type == other.return_type
     }
 }
 

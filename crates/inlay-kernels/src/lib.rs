@@ -2,7 +2,7 @@
 //!
 //! Kernels are pure: they know no catalog, no I/O, no threads and no transactions. One function decides on
 //! type and shape; the loop below it takes slices. [`function`] says what a SQL function is, [`registry`] finds
-//! them, [`manual`] lists them. [`host`] writes values as a host's arrays hold them.
+//! them, [`manual`] lists them. [`host`] writes values as a host's arrays hold them; [`external`] are functions of the host.
 
 pub mod aggregate;
 pub mod aggregates;
@@ -13,6 +13,7 @@ pub mod cast;
 pub mod coercion;
 pub mod compare;
 pub mod equal;
+pub mod external;
 pub mod function;
 mod functions;
 pub mod hash;

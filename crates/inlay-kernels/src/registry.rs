@@ -70,6 +70,13 @@ impl ArgType {
     }
 }
 
+/// What it costs to pass an argument to a parameter of type `wanted`; `None`: it does not fit.
+pub fn argument_cost(arg: &ArgType, wanted: &LogicalType) -> Option<u32> {
+    let literal_fits = arg.is_literal && arg.ty == LogicalType::Varchar
+        || arg.integer.is_some_and(|n| wanted.is_integer() && holds(wanted, n));
+    implicit_cost(&arg.ty, wanted).or(literal_fits.then_some(2))
+}
+
 /// Whether an integer type holds `number`.
 fn holds(ty: &LogicalType, number: i128) -> bool {
     let bits = ty.physical().size() as u32 * 8;
@@ -219,14 +226,7 @@ impl Signature {
         }
         let mut total = 0;
         for (index, arg) in args.iter().enumerate() {
-            let wanted = self.arg(index)?;
-            let literal_fits = arg.is_literal && arg.ty == LogicalType::Varchar
-                || arg.integer.is_some_and(|n| wanted.is_integer() && holds(wanted, n));
-            total += match implicit_cost(&arg.ty, wanted) {
-                Some(cost) => cost,
-                None if literal_fits => 2,
-                None => return None,
-            };
+            total += argument_cost(arg, self.arg(index)?)?;
         }
         Some(total)
     }
@@ -481,7 +481,7 @@ pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) ->
     for &function in functions {
         if let Some(resolved) = resolve_one(function, args, options)? {
             return Ok(Arc::new(ScalarFunction {
-                name: function.name,
+                name: function.name.into(),
                 arg_types: resolved.arg_types,
                 return_type: resolved.return_type,
                 null_handling: function.null_handling,
@@ -489,6 +489,7 @@ pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) ->
                 can_fail: resolved.can_fail,
                 kernel: resolved.kernel,
                 specialize: resolved.specialize,
+                external: None,
             }));
         }
     }
@@ -531,7 +532,8 @@ pub fn constant_arguments(name: &str) -> &'static [usize] {
     aggregate(name).map_or(&[], |aggregate| aggregate.constants)
 }
 
-fn shown_types(args: &[ArgType]) -> String {
+/// Types of arguments, for messages.
+pub fn shown_types(args: &[ArgType]) -> String {
     args.iter().map(ArgType::shown).collect::<Vec<_>>().join(", ")
 }
 

@@ -1,6 +1,8 @@
 //! The one error type of the engine. Each variant is a situation a caller can act on, with its SQLSTATE.
 
+use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
 /// Result of everything in the engine that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -199,6 +201,20 @@ pub enum Error {
         /// The path as written.
         path: String,
     },
+    /// 42501. Something that may not be done here.
+    #[error("{message}")]
+    Forbidden {
+        /// What, and what allows it.
+        message: String,
+    },
+    /// 38000. A function of the host failed.
+    #[error("{message}")]
+    External {
+        /// Which function, and what went wrong.
+        message: String,
+        /// What the host raised.
+        cause: Option<Cause>,
+    },
     /// 53200. The memory limit is reached.
     #[error(
         "out of memory: {requested} more bytes asked for, {used} of {limit} bytes in use (see memory_limit)"
@@ -267,6 +283,22 @@ pub enum Error {
         /// Line, text and caret.
         place: Place,
     },
+}
+
+/// What a host raised, for the host alone.
+#[derive(Clone)]
+pub struct Cause(pub Arc<dyn Any + Send + Sync>);
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cause")
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// A value of the row that an expression failed on.
@@ -367,6 +399,11 @@ impl Error {
     /// An unacceptable argument.
     pub fn invalid_argument(message: impl Into<String>) -> Self {
         Self::InvalidArgument { message: bounded(message.into()) }
+    }
+
+    /// A function of the host that failed, or gave what it may not.
+    pub fn external(message: impl Into<String>) -> Self {
+        Self::External { message: bounded(message.into()), cause: None }
     }
 
     /// Valid SQL that this version does not run.
@@ -493,7 +530,8 @@ impl Error {
             Self::ReadOnly { .. } => "25006",
             Self::MalformedFile { .. } => "22P04",
             Self::Interrupted | Self::StatementTimeout { .. } => "57014",
-            Self::FileAccess { .. } => "42501",
+            Self::FileAccess { .. } | Self::Forbidden { .. } => "42501",
+            Self::External { .. } => "38000",
             Self::OutOfMemory { .. } => "53200",
             Self::Unsupported { .. } => "0A000",
             Self::Closed { .. } => "08003",

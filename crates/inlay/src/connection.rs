@@ -21,6 +21,7 @@ use crate::transactions::{ModesExt, SessionNames, Transactions};
 use inlay_catalog::TableSource;
 use inlay_exec::pool::panic_message;
 use inlay_exec::{Priority, PriorityCell, Progress, QueryProgress, Team, WorkerPool};
+use inlay_kernels::limits;
 use inlay_kernels::registry::Randomness;
 use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::TransactionModes;
@@ -328,7 +329,18 @@ impl Connection {
         host: Option<&Arc<dyn Host>>,
     ) -> Result<T> {
         self.check_open()?;
-        let mut session = self.0.session.lock();
+        let mut session = match self.0.session.try_lock() {
+            Some(session) => session,
+            // This thread is inside of a function that a statement called: waiting for that statement never ends.
+            None if limits::current().is_some() => {
+                return Err(Error::TransactionState {
+                    message: "this connection runs the statement that called the function; \
+                              connection.cursor() gives another one for queries inside of functions"
+                        .to_string(),
+                });
+            }
+            None => self.0.session.lock(),
+        };
         // Closed while this waited for another statement.
         self.check_open()?;
         self.0.interrupt.clear();

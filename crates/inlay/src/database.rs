@@ -4,6 +4,7 @@
 //! of open files is the only state of the process.
 
 use crate::connection::Connection;
+use crate::functions::Functions;
 use crate::settings::{self, DatabaseSettings, SessionSettings};
 use crate::table_rows::Lender;
 use inlay_catalog::{TableFunction, TableSource};
@@ -31,6 +32,8 @@ struct Shared {
     /// Objects of the host by lower-case name.
     registered: RwLock<HashMap<String, Arc<dyn TableSource>>>,
     functions: HashMap<&'static str, Arc<dyn TableFunction>>,
+    /// Languages and functions that the host brings.
+    functions_of_host: Functions,
     pool: Arc<WorkerPool>,
     budget: MemoryBudget,
     settings: DatabaseSettings,
@@ -140,6 +143,7 @@ impl Database {
                 .into_iter()
                 .map(|function| (function.name(), function))
                 .collect(),
+            functions_of_host: Functions::default(),
             pool,
             settings,
             session: Mutex::new(session),
@@ -356,6 +360,10 @@ impl Database {
 
     pub(crate) fn functions(&self) -> &HashMap<&'static str, Arc<dyn TableFunction>> {
         &self.0.functions
+    }
+
+    pub(crate) fn functions_of_host(&self) -> &Functions {
+        &self.0.functions_of_host
     }
 
     pub(crate) fn pool(&self) -> &Arc<WorkerPool> {

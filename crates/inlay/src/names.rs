@@ -10,6 +10,7 @@ use inlay_catalog::{
     CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, SYSTEM, Sequence, SequenceSchema, TableEntry,
     TableFunction, ViewEntry, qualified,
 };
+use inlay_kernels::external::External;
 use inlay_kernels::registry::ResolveOptions;
 use inlay_sql::binder::{self, BindContext, Databases};
 use inlay_storage::store::{Object, ObjectId, State, Transaction, name_key};
@@ -184,6 +185,27 @@ impl Databases for Names<'_> {
     fn definitions(&self, kind: DefinitionKind, database: &str) -> Vec<Arc<Definition>> {
         let Some(transaction) = self.transaction(database) else { return Vec::new() };
         transaction.state().definitions(kind).into_iter().cloned().collect()
+    }
+
+    fn stored_functions(&self, definition: &Definition) -> Result<Vec<Arc<External>>> {
+        if !self.database.settings().allows_python() {
+            let name = inlay_catalog::bare_name(&definition.name);
+            return Err(Error::Forbidden {
+                message: format!(
+                    "function \"{name}\" is code in the database that may not run; SET allow_python = true lets it"
+                ),
+            });
+        }
+        self.database.functions_of_host().stored(definition)
+    }
+
+    fn host_functions(&self, name: &str) -> Vec<Arc<External>> {
+        self.database.functions_of_host().own(name)
+    }
+
+    fn host_function_names(&self) -> Vec<String> {
+        let all = self.database.functions_of_host().all_own();
+        all.iter().map(|external| external.definition.name.clone()).collect()
     }
 
     fn resolve(&self, database: Option<&str>, name: &str) -> Option<(String, CatalogEntry)> {

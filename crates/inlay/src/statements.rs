@@ -86,6 +86,7 @@ fn kind_of(kind: &StatementKind) -> &'static str {
         Kind::Object(object) => match **object {
             ObjectStatement::CreateSchema { .. }
             | ObjectStatement::CreateMacro { .. }
+            | ObjectStatement::CreateFunction(_)
             | ObjectStatement::CreateType { .. }
             | ObjectStatement::CreateMaterializedView { .. } => "CREATE",
             ObjectStatement::Refresh { .. } => "CALL",

@@ -16,6 +16,22 @@ pub fn is_conditional(expr: &Expr) -> bool {
         || expr.children().into_iter().any(is_conditional)
 }
 
+/// Whether some part that is evaluated for some rows only calls a function of the host.
+pub fn is_external_branch(expr: &Expr) -> bool {
+    let own = match expr {
+        Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => {
+            args.iter().skip(1).any(Expr::calls_external)
+        }
+        Expr::Case { branches, otherwise, .. } => {
+            let later = branches.iter().skip(1).map(|(condition, _)| condition);
+            let values = branches.iter().map(|(_, value)| value);
+            later.chain(values).any(Expr::calls_external) || otherwise.calls_external()
+        }
+        _ => false,
+    };
+    own || expr.children().into_iter().any(is_external_branch)
+}
+
 /// The value of `expr` for every row of `batch`.
 pub fn eval(expr: &Expr, layout: &Layout, batch: &Batch) -> Result<Vector> {
     if !is_conditional(expr) {

@@ -9,6 +9,7 @@ use inlay_kernels::Cmp;
 use inlay_kernels::function::ScalarFunction;
 use inlay_sql::plan::{ColumnId, Lambda};
 use inlay_types::{LogicalType, Result, Value};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -29,24 +30,24 @@ pub(super) enum Operator {
 
 impl Operator {
     /// Names of operators tell most of them apart.
-    fn name(&self) -> &'static str {
+    fn name(&self) -> Cow<'static, str> {
         match self {
-            Self::Call(function) => function.name,
-            Self::Cast(..) => "cast",
-            Self::Compare(_) => "compare",
-            Self::And => "and",
-            Self::Or => "or",
-            Self::Not => "not",
-            Self::IsNull => "is null",
-            Self::Case(_) => "case",
-            Self::Coalesce(_) => "coalesce",
-            Self::Lambda(_) => "lambda",
+            Self::Call(function) => function.name.clone(),
+            Self::Cast(..) => "cast".into(),
+            Self::Compare(_) => "compare".into(),
+            Self::And => "and".into(),
+            Self::Or => "or".into(),
+            Self::Not => "not".into(),
+            Self::IsNull => "is null".into(),
+            Self::Case(_) => "case".into(),
+            Self::Coalesce(_) => "coalesce".into(),
+            Self::Lambda(_) => "lambda".into(),
         }
     }
 }
 
 /// What steps of the same meaning have in common: the operator's name and the operands.
-type Key = (&'static str, Vec<Operand>);
+type Key = (Cow<'static, str>, Vec<Operand>);
 
 /// The operands that are there, by what they are the value of.
 #[derive(Default)]

@@ -60,6 +60,8 @@ pub struct Program {
     results: Vec<Operand>,
     /// Whether errors tell of the row by the columns' numbers in the plan.
     tells_row: bool,
+    /// Whether branches call functions of the host, which see no rows that do not reach them.
+    is_lazy: bool,
 }
 
 /// Scratch of one worker for one program.
@@ -105,6 +107,7 @@ impl Program {
             registers: 0,
             results: Vec::new(),
             tells_row: true,
+            is_lazy: exprs.iter().any(lazy::is_external_branch),
         };
         let mut compiler = Compiler { layout, program, known: Known::default() };
         for expr in exprs {
@@ -216,6 +219,9 @@ impl Program {
 
     /// Evaluates the only expression on its input columns (`columns[i]` is that of `inputs()[i]`).
     pub fn eval_on(&self, state: &mut ProgramState, columns: &[&Vector], len: usize) -> Result<Vector> {
+        if self.is_lazy {
+            return self.eval_branches(0, columns, len);
+        }
         match self.run(state, columns, len) {
             Ok(()) => Ok(self.result(0, state, columns)),
             Err(error) => self.eval_lazily(0, columns, len, self.placed(error, state)),
@@ -230,6 +236,9 @@ impl Program {
         len: usize,
     ) -> Result<Vec<Vector>> {
         let count = self.results.len();
+        if self.is_lazy {
+            return (0..count).map(|i| self.eval_branches(i, columns, len)).collect();
+        }
         match self.run(state, columns, len) {
             Ok(()) => Ok((0..count).map(|i| self.result(i, state, columns)).collect()),
             Err(error) => {
@@ -254,6 +263,10 @@ impl Program {
             let explained = self.tells_row && self.exprs[index].is_deterministic();
             return Err(if explained { failure::explained(self, columns, len, error) } else { error });
         }
+        self.eval_branches(index, columns, len)
+    }
+
+    fn eval_branches(&self, index: usize, columns: &[&Vector], len: usize) -> Result<Vector> {
         let columns = columns.iter().map(|&c| c.clone()).collect();
         let value = lazy::eval(&self.exprs[index], &self.input_layout, &Batch::new(columns, len));
         value.map_err(|error| if self.tells_row { error } else { error.with_row_names(|_| None) })
@@ -475,7 +488,9 @@ impl Compiler<'_> {
                     };
                     Ok(Action::Call(special.unwrap_or_else(|| Arc::clone(&function.kernel))))
                 };
-                self.shared_step(operator, operands, !is_volatile, *place, action)
+                // The host's function looks at dictionaries by itself.
+                let per_value = !is_volatile && function.external.is_none();
+                self.shared_step(operator, operands, per_value, *place, action)
             }
             Expr::Cast { input, ty, or_null, place } => {
                 let operands = vec![self.expr(input)?];

@@ -55,7 +55,7 @@ pub fn quotient(sums: LogicalType) -> Option<ScalarFunction> {
         Ok(())
     };
     Some(ScalarFunction {
-        name: "avg",
+        name: "avg".into(),
         arg_types: vec![sums, LogicalType::BigInt],
         return_type: LogicalType::Double,
         null_handling: NullHandling::Special,
@@ -63,6 +63,7 @@ pub fn quotient(sums: LogicalType) -> Option<ScalarFunction> {
         can_fail: false,
         kernel: Arc::new(kernel),
         specialize: None,
+        external: None,
     })
 }
 

@@ -57,7 +57,7 @@ pub fn cast_in_zone(
     };
     let kernel: Arc<dyn ScalarKernel> = Arc::new(kernel);
     Some(ScalarFunction {
-        name: if or_null { "try_cast_in_zone" } else { "cast_in_zone" },
+        name: if or_null { "try_cast_in_zone" } else { "cast_in_zone" }.into(),
         arg_types: vec![from.clone()],
         return_type: to.clone(),
         null_handling: NullHandling::Propagate,
@@ -65,6 +65,7 @@ pub fn cast_in_zone(
         can_fail: !or_null,
         kernel,
         specialize: None,
+        external: None,
     })
 }
 

@@ -114,7 +114,7 @@ impl Binder<'_> {
             Expr::Cast { input, .. } => self.implied_collation(input),
             // What a collation makes of a text has none any more.
             Expr::Call { function, .. }
-                if COLLATIONS.iter().any(|(_, known)| *known == Some(function.name)) =>
+                if COLLATIONS.iter().any(|(_, known)| *known == Some(&*function.name)) =>
             {
                 None
             }

@@ -7,7 +7,8 @@
 use inlay_catalog::{
     Catalog, CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, Sequence, TableEntry, TableFunction,
 };
-use inlay_types::Value;
+use inlay_kernels::external::External;
+use inlay_types::{Error, Result, Value};
 use std::sync::Arc;
 
 /// Everything that has a name.
@@ -42,6 +43,21 @@ pub trait Databases: Sync {
 
     /// Every definition of a kind in a database, by name.
     fn definitions(&self, _kind: DefinitionKind, _database: &str) -> Vec<Arc<Definition>> {
+        Vec::new()
+    }
+
+    /// The overloads of a stored function, ready to be called; fails if code of files may not run.
+    fn stored_functions(&self, definition: &Definition) -> Result<Vec<Arc<External>>> {
+        Err(Error::unsupported(format!("function \"{}\" without a session", definition.name)))
+    }
+
+    /// The host's own functions of a name.
+    fn host_functions(&self, _name: &str) -> Vec<Arc<External>> {
+        Vec::new()
+    }
+
+    /// Names of the host's own functions, for hints.
+    fn host_function_names(&self) -> Vec<String> {
         Vec::new()
     }
 

@@ -21,6 +21,9 @@ impl Binder<'_> {
         if let Some(expanded) = self.macro_call(call, pos)? {
             return Ok(expanded);
         }
+        if let Some(called) = self.external_call(call, pos)? {
+            return Ok(called);
+        }
         let name = call.name.value.to_lowercase();
         if let Some(nested) = self.nested_call(&name, call, pos)? {
             return Ok(nested);
@@ -143,7 +146,9 @@ impl Binder<'_> {
     }
 
     pub(super) fn undefined_function(&self, written: &str) -> Error {
-        let macros = self.macro_names(DefinitionKind::Macro);
+        let mut macros = self.macro_names(DefinitionKind::Macro);
+        macros.extend(self.macro_names(DefinitionKind::Function));
+        macros.extend(self.context.catalog.host_function_names());
         let mut known: Vec<&str> = function_names().collect();
         known.extend(macros.iter().map(String::as_str));
         let message = if self.context.catalog.table_function(written).is_some() {

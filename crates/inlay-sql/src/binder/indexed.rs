@@ -244,6 +244,9 @@ fn changing_part(expr: &Expr) -> Option<String> {
     let has_zone = |ty: &LogicalType| matches!(ty, LogicalType::TimestampTz | LogicalType::TimeTz);
     let zone = || Some("this one depends on the time zone of the session".to_string());
     match expr {
+        Expr::Call { function, .. } if function.external.is_some() => {
+            return Some(format!("function {} may be replaced", function.name));
+        }
         Expr::Call { function, .. } if function.volatility != Volatility::Immutable => {
             return Some(format!("{} is not the same at each call", function.name));
         }

@@ -139,7 +139,7 @@ impl Binder<'_> {
     }
 
     /// The macro of `schema.f()`, which is read as `f(schema)`, and the call without the schema.
-    fn qualified_macro(
+    pub(super) fn qualified_macro(
         &mut self,
         kind: DefinitionKind,
         call: &FunctionCall,
@@ -148,7 +148,7 @@ impl Binder<'_> {
         let parts = schema.iter().chain([&call.name]).cloned().collect();
         let found = self.macro_named(kind, parts)?;
         // A column comes first.
-        if kind == DefinitionKind::Macro && self.resolve(schema).is_ok() {
+        if kind != DefinitionKind::TableMacro && self.resolve(schema).is_ok() {
             return None;
         }
         let mut call = call.clone();
@@ -156,7 +156,11 @@ impl Binder<'_> {
         Some((call, found))
     }
 
-    fn macro_named(&self, kind: DefinitionKind, parts: Vec<Ident>) -> Option<(String, Arc<Definition>)> {
+    pub(super) fn macro_named(
+        &self,
+        kind: DefinitionKind,
+        parts: Vec<Ident>,
+    ) -> Option<(String, Arc<Definition>)> {
         let name = ast::ObjectName { parts, is_string: false };
         let catalog = self.context.catalog;
         let found =

@@ -27,6 +27,7 @@ mod databases;
 mod define;
 mod drop;
 mod expr;
+mod external;
 mod fields;
 mod from;
 mod function;
@@ -68,6 +69,7 @@ mod window;
 
 pub use databases::Databases;
 pub use define::key_name;
+pub use external::is_built_in;
 pub use objects::{enum_labels, enum_text};
 pub use row::{bind_checks, bind_default, bind_generated, bind_row_expressions};
 pub use slots::{Slot, Slots};

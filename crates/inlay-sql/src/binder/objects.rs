@@ -29,9 +29,16 @@ impl Binder<'_> {
                     Some(ast::MacroBody::Table(_)) => DefinitionKind::TableMacro,
                     _ => DefinitionKind::Macro,
                 };
+                let is_taken =
+                    self.context.catalog.definition(DefinitionKind::Function, Some(&database), &key);
+                if kind == DefinitionKind::Macro && is_taken.is_some() {
+                    let error = Error::Duplicate { kind: "function", name: name.last().to_string() };
+                    return Err(self.at(error, name.pos()));
+                }
                 self.check_macro(&database, &key, overloads, text)?;
                 define(database, kind, key, text.clone(), *on_existing)
             }
+            S::CreateFunction(function) => self.create_function(function)?,
             S::CreateType { name, temporary, on_existing, body } => {
                 self.create_type(name, *temporary, *on_existing, body)?
             }
@@ -201,6 +208,21 @@ impl Binder<'_> {
         })
     }
 
+    /// The same, where FUNCTION is another word for MACRO.
+    fn macro_or_function(
+        &self,
+        kind: DefinitionKind,
+        name: &ObjectName,
+    ) -> Result<(String, Arc<Definition>)> {
+        let found = self.definition(kind, name);
+        match found {
+            Err(_) if kind == DefinitionKind::Macro => {
+                self.definition(DefinitionKind::Function, name).or(found)
+            }
+            found => found,
+        }
+    }
+
     /// The table of a materialised view, and its query.
     fn materialized_view(&self, name: &ObjectName) -> Result<(String, Arc<TableEntry>, Arc<Definition>)> {
         let (database, definition) = self.definition(DefinitionKind::MaterializedView, name)?;
@@ -269,7 +291,9 @@ impl Binder<'_> {
                     };
                     let mut found = self.definition(own, name);
                     if let (Err(_), DroppedKind::Macro) = (&found, kind) {
-                        found = self.definition(DefinitionKind::TableMacro, name).or(found);
+                        let function = self.definition(DefinitionKind::Function, name);
+                        found =
+                            function.or_else(|_| self.definition(DefinitionKind::TableMacro, name)).or(found);
                     }
                     match found {
                         Ok((database, definition)) => {
@@ -375,7 +399,13 @@ impl Binder<'_> {
         for sequence in catalog.sequences(database) {
             add(Kind::Sequence, &sequence.schema().name);
         }
-        for kind in [DefinitionKind::Macro, DefinitionKind::TableMacro, DefinitionKind::Type] {
+        let kinds = [
+            DefinitionKind::Macro,
+            DefinitionKind::TableMacro,
+            DefinitionKind::Function,
+            DefinitionKind::Type,
+        ];
+        for kind in kinds {
             for definition in catalog.definitions(kind, database) {
                 add(Kind::Definition(kind), &definition.name);
             }
@@ -447,8 +477,8 @@ impl Binder<'_> {
                     Commented::Macro => DefinitionKind::Macro,
                     _ => DefinitionKind::TableMacro,
                 };
-                let (database, definition) = self.definition(kind, name)?;
-                (database, CommentTarget::Definition(kind, definition.name.clone()))
+                let (database, definition) = self.macro_or_function(kind, name)?;
+                (database, CommentTarget::Definition(definition.kind, definition.name.clone()))
             }
             Commented::Database => {
                 let ident = Ident { value: name.last().to_string(), pos: name.pos() };
@@ -520,7 +550,7 @@ impl Binder<'_> {
                 return Err(Error::internal("a rename of another module"));
             }
         };
-        let (database, definition) = match self.definition(own, name) {
+        let (database, definition) = match self.macro_or_function(own, name) {
             Ok(found) => found,
             Err(_) if if_exists => return Ok(nothing()),
             Err(error) => return Err(error),
@@ -599,7 +629,7 @@ impl Binder<'_> {
                     RenamedKind::Macro => DefinitionKind::Macro,
                     _ => DefinitionKind::TableMacro,
                 };
-                match self.definition(own, name) {
+                match self.macro_or_function(own, name) {
                     Ok((database, definition)) => {
                         let key = key_in(self, &database, &definition.name)?;
                         self.redefine(database, &definition, key, None, schema)

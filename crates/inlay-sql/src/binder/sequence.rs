@@ -89,7 +89,7 @@ impl Binder<'_> {
             None => Expr::boolean(true),
         };
         let function = ScalarFunction {
-            name: "setval",
+            name: "setval".into(),
             arg_types: vec![LogicalType::Varchar, LogicalType::BigInt, LogicalType::Boolean],
             return_type: LogicalType::BigInt,
             null_handling: NullHandling::Special,
@@ -97,6 +97,7 @@ impl Binder<'_> {
             can_fail: true,
             kernel: Arc::new(SetValue(sequence)),
             specialize: None,
+            external: None,
         };
         let args = vec![Expr::literal(Value::Varchar(shown)), bound, is_called];
         Ok(Expr::Call { function: Arc::new(function), args, place: self.place(pos) })
@@ -108,7 +109,7 @@ impl Binder<'_> {
             return Err(Error::unsupported("lastval() without a session"));
         };
         let function = ScalarFunction {
-            name: "lastval",
+            name: "lastval".into(),
             arg_types: Vec::new(),
             return_type: LogicalType::BigInt,
             null_handling: NullHandling::Special,
@@ -116,6 +117,7 @@ impl Binder<'_> {
             can_fail: true,
             kernel: Arc::new(LastOfAny(last)),
             specialize: None,
+            external: None,
         };
         Ok(Expr::Call { function: Arc::new(function), args: Vec::new(), place: Place::default() })
     }
@@ -138,7 +140,7 @@ impl Binder<'_> {
         let kernel: Arc<dyn ScalarKernel> =
             if name == "nextval" { Arc::new(NextValue(sequence)) } else { Arc::new(CurrentValue(sequence)) };
         let function = ScalarFunction {
-            name,
+            name: name.into(),
             arg_types: vec![LogicalType::Varchar],
             return_type: LogicalType::BigInt,
             null_handling: NullHandling::Special,
@@ -146,6 +148,7 @@ impl Binder<'_> {
             can_fail: true,
             kernel,
             specialize: None,
+            external: None,
         };
         let args = vec![Expr::literal(Value::Varchar(shown))];
         Ok(Expr::Call { function: Arc::new(function), args, place: Place::default() })

@@ -41,6 +41,10 @@ pub fn vector<'a>(
                 .ok_or_else(|| Error::internal(format!("column {id} is not at hand")));
         }
         Expr::Literal { value, ty } => return Vector::constant(ty.clone(), value, len),
+        // What a host computes may take any time, and may be counted: it runs with the query.
+        Expr::Call { function, .. } if function.external.is_some() => {
+            return Err(Error::internal("a function of the host is no constant"));
+        }
         Expr::Call { function, args, .. } => {
             let args = args.iter().map(eval).collect::<Result<Vec<_>>>()?;
             let args: Vec<&Vector> = args.iter().collect();

@@ -358,8 +358,8 @@ fn coalesce(args: Vec<Expr>, ty: LogicalType) -> Expr {
 fn field_of_pack(expr: Expr) -> Expr {
     let Expr::Call { function, args, .. } = &expr else { return expr };
     let [Expr::Call { function: maker, args: parts, .. }, key] = args.as_slice() else { return expr };
-    if !matches!(function.name, "struct_extract" | "struct_extract_at")
-        || !matches!(maker.name, "struct_pack" | "row")
+    if !matches!(&*function.name, "struct_extract" | "struct_extract_at")
+        || !matches!(&*maker.name, "struct_pack" | "row")
         || parts.iter().any(|part| part.can_fail() || !part.is_deterministic())
     {
         return expr;
@@ -383,7 +383,7 @@ fn field_of_pack(expr: Expr) -> Expr {
 /// `x LIKE 'abc%'` as `x >= 'abc' AND x < 'abd'`, and `x LIKE 'abc'` as `x = 'abc'`.
 fn like_prefix(expr: Expr) -> Expr {
     let Expr::Call { function, args, .. } = &expr else { return expr };
-    if !matches!(function.name, "like" | "~~") || args.len() != 2 || args[0].ty() != LogicalType::Varchar {
+    if !matches!(&*function.name, "like" | "~~") || args.len() != 2 || args[0].ty() != LogicalType::Varchar {
         return expr;
     }
     let (input, Some(Value::Varchar(pattern))) = (&args[0], literal(&args[1])) else { return expr };

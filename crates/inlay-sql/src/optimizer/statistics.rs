@@ -393,7 +393,7 @@ pub fn selectivity(predicate: &Expr, relation: &Relation) -> f64 {
         Expr::InList { input, list } => in_selectivity(input, list.len(), relation),
         Expr::InConstants { input, list } => in_selectivity(input, list.len(), relation),
         Expr::Compare { op, left, right } => compare_selectivity(*op, left, right, relation),
-        Expr::Call { function, .. } if matches!(function.name, "like" | "~~" | "contains" | "ilike") => 0.1,
+        Expr::Call { function, .. } if matches!(&*function.name, "like" | "~~" | "contains" | "ilike") => 0.1,
         Expr::Column { .. } => 0.5,
         Expr::Call { .. }
         | Expr::Cast { .. }
@@ -458,7 +458,7 @@ fn expression_domain(expr: &Expr, below: &Relation) -> f64 {
         | Expr::InList { .. }
         | Expr::InConstants { .. } => 2.0,
         Expr::Call { function, .. }
-            if matches!(function.name, "year" | "month" | "day" | "date_part" | "extract") =>
+            if matches!(&*function.name, "year" | "month" | "day" | "date_part" | "extract") =>
         {
             20f64.min(rows)
         }

@@ -636,18 +636,18 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-fn end_of_word(bytes: &[u8], start: usize) -> usize {
+pub(super) fn end_of_word(bytes: &[u8], start: usize) -> usize {
     let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
     start + bytes[start..].iter().take_while(|byte| part(byte)).count()
 }
 
-fn find(bytes: &[u8], start: usize, wanted: u8) -> usize {
+pub(super) fn find(bytes: &[u8], start: usize, wanted: u8) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
     rest.iter().position(|byte| *byte == wanted).map_or(bytes.len(), |index| start + index)
 }
 
 /// Comments nest.
-fn end_of_comment(bytes: &[u8], start: usize) -> usize {
+pub(super) fn end_of_comment(bytes: &[u8], start: usize) -> usize {
     let (mut at, mut depth) = (start + 2, 1usize);
     while depth > 0 && at < bytes.len() {
         match (bytes[at], bytes.get(at + 1)) {
@@ -660,7 +660,7 @@ fn end_of_comment(bytes: &[u8], start: usize) -> usize {
 }
 
 /// Behind `$$ .. $$`, `$tag$ .. $tag$` or the dollar of a parameter; `None` if a quote is not closed.
-fn end_of_dollars(bytes: &[u8], start: usize) -> Option<usize> {
+pub(super) fn end_of_dollars(bytes: &[u8], start: usize) -> Option<usize> {
     let tag = bytes[start + 1..]
         .iter()
         .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | 0x80..))

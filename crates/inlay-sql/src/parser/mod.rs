@@ -7,6 +7,7 @@
 //! Called by the facade (`inlay::Connection`) and by the binder, for the text of views.
 
 pub mod ast;
+mod body;
 mod change;
 mod constants;
 mod convert;
@@ -15,6 +16,7 @@ mod dialect;
 mod expr;
 mod fields;
 mod friendly;
+mod function;
 mod grouping;
 mod guard;
 mod lift;
@@ -37,6 +39,8 @@ pub(crate) mod types;
 mod walk;
 mod window;
 
+pub use body::{end_of_body, expects_body};
+pub use function::{function_text, parse_functions};
 pub use rename::{Renamed, rename_in_expression};
 pub use tables::table_names;
 
@@ -57,7 +61,8 @@ const LARGE_STACK_BYTES: usize = 128 << 20;
 
 /// Reads all statements of `sql`. Empty statements (`;;`) are skipped, so the result may be empty.
 pub fn parse_statements(sql: &str) -> Result<Vec<Statement>> {
-    let tokens = constants::tokens_of(sql)?;
+    let masked = body::masked(sql)?;
+    let tokens = constants::tokens_of(masked.as_deref().unwrap_or(sql))?;
     let needed = tokens.0.len().saturating_mul(STACK_PER_TOKEN).clamp(128 << 10, LARGE_STACK_BYTES / 2);
     stacker::maybe_grow(needed, LARGE_STACK_BYTES, || read_statements(sql, tokens))
 }

@@ -73,6 +73,7 @@ impl Reader<'_> {
         let name = self.object_name()?;
         Ok(Some(match kind {
             "schema" => object(ObjectStatement::CreateSchema { name, on_existing }),
+            "macro" if self.defines_function() => self.create_function(name, temporary, on_existing)?,
             "macro" => self.create_macro(name, temporary, on_existing)?,
             "type" => self.create_type(name, temporary, on_existing)?,
             _ => self.create_materialized_view(name, on_existing)?,

@@ -437,7 +437,7 @@ impl<'a> Printer<'a> {
             | Expr::Case { .. }
             | Expr::Coalesce { .. }
             | Expr::Lambda(_) => true,
-            Expr::Call { function, args, .. } => !is_operator(function.name) || args.len() == 1,
+            Expr::Call { function, args, .. } => !is_operator(&function.name) || args.len() == 1,
             _ => false,
         };
         if is_plain { text } else { format!("({text})") }
@@ -451,7 +451,7 @@ impl<'a> Printer<'a> {
         match expr {
             Expr::Column { id, .. } => self.name(*id),
             Expr::Literal { value, .. } => literal(value),
-            Expr::Call { function, args, .. } if is_operator(function.name) => match args.as_slice() {
+            Expr::Call { function, args, .. } if is_operator(&function.name) => match args.as_slice() {
                 [left, right] => format!("{} {} {}", self.operand(left), function.name, self.operand(right)),
                 [only] => format!("{}{}", function.name, self.operand(only)),
                 _ => format!("{}({})", function.name, self.list(args, ", ")),

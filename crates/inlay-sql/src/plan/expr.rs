@@ -300,6 +300,16 @@ impl Expr {
         own && self.children().into_iter().all(Expr::is_deterministic)
     }
 
+    /// Whether it calls a function of the host.
+    pub fn calls_external(&self) -> bool {
+        let own = match self {
+            Self::Call { function, .. } => function.external.is_some(),
+            Self::Lambda(lambda) => lambda.body.calls_external(),
+            _ => false,
+        };
+        own || self.children().into_iter().any(Expr::calls_external)
+    }
+
     /// Whether evaluating it on some row may end the query with an error.
     pub fn can_fail(&self) -> bool {
         let own = match self {

@@ -3,6 +3,7 @@
 use super::statement::{CreateTable, Query};
 use crate::parser::ast;
 use inlay_catalog::{DefinitionKind, TableEntry};
+use inlay_kernels::external::FunctionDefinition;
 use inlay_types::{LogicalType, Value};
 use std::sync::Arc;
 
@@ -11,6 +12,8 @@ use std::sync::Arc;
 pub enum ObjectStatement {
     /// CREATE SCHEMA, MACRO and TYPE.
     Define(Define),
+    /// CREATE FUNCTION ... LANGUAGE.
+    DefineFunction(Box<DefineFunction>),
     /// CREATE MATERIALIZED VIEW: a table, and the query that fills it.
     CreateMaterializedView {
         /// The table with its rows.
@@ -132,7 +135,7 @@ impl ObjectStatement {
     /// In the words of SQL.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Define(_) => "CREATE",
+            Self::Define(_) | Self::DefineFunction(_) => "CREATE",
             Self::CreateMaterializedView { .. } => "CREATE MATERIALIZED VIEW",
             Self::Refresh { .. } => "REFRESH MATERIALIZED VIEW",
             Self::Comment { .. } => "COMMENT",
@@ -143,4 +146,23 @@ impl ObjectStatement {
             Self::SetVariable { .. } => "SET VARIABLE",
         }
     }
+}
+
+/// CREATE FUNCTION ... LANGUAGE.
+#[derive(Clone, Debug)]
+pub struct DefineFunction {
+    /// Of which database.
+    pub database: String,
+    /// Whether it goes with the session.
+    pub temporary: bool,
+    /// What it is known by.
+    pub name: String,
+    /// What it is.
+    pub definition: FunctionDefinition,
+    /// The file that has the body.
+    pub file: Option<String>,
+    /// OR REPLACE.
+    pub or_replace: bool,
+    /// IF NOT EXISTS.
+    pub if_not_exists: bool,
 }

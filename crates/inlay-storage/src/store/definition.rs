@@ -16,6 +16,8 @@ pub enum DefinitionKind {
     Macro,
     /// CREATE MACRO ... AS TABLE: the overloads.
     TableMacro,
+    /// CREATE FUNCTION ... LANGUAGE: the overloads, in the text of another language.
+    Function,
     /// CREATE TYPE: what the name stands for.
     Type,
     /// The query of a materialised view, whose rows are a table.
@@ -31,6 +33,7 @@ impl DefinitionKind {
             Self::Schema => "schema",
             Self::Macro => "macro",
             Self::TableMacro => "table macro",
+            Self::Function => "function",
             Self::Type => "type",
             Self::MaterializedView => "materialized view",
             Self::Comment => "comment",
@@ -45,6 +48,7 @@ impl DefinitionKind {
             Self::Type => 3,
             Self::MaterializedView => 4,
             Self::Comment => 5,
+            Self::Function => 6,
         }
     }
 
@@ -56,6 +60,7 @@ impl DefinitionKind {
             3 => Self::Type,
             4 => Self::MaterializedView,
             5 => Self::Comment,
+            6 => Self::Function,
             other => return Err(Error::corrupt(format!("definition of kind {other}"))),
         })
     }

@@ -20,7 +20,7 @@ impl Run<'_> {
         let contents = Contents::of(&self.transactions.of(self.database, source)?.state())?;
         let mut scripts = Scripts::default();
         if schema {
-            contents.write_schema(&mut scripts);
+            contents.write_schema(&mut scripts)?;
             contents.write_rest(&mut scripts);
         }
         self.in_database(target.clone(), |run| {

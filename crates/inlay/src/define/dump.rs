@@ -42,7 +42,7 @@ pub(crate) fn dump(database: &Database, session: &mut Session, given: Given<'_>)
     let state = run.transactions.of(run.database, &current)?.state();
     let contents = Contents::of(&state)?;
     let mut scripts = Scripts::default();
-    contents.write_schema(&mut scripts);
+    contents.write_schema(&mut scripts)?;
     contents.write_rest(&mut scripts);
     let table = |table: &Arc<inlay_catalog::Table>| {
         let schema = table.schema();

@@ -84,7 +84,7 @@ impl Run<'_> {
         let contents = Contents::of(&state)?;
         std::fs::create_dir_all(directory).map_err(|error| Error::io("cannot create", directory, &error))?;
         let mut scripts = Scripts::default();
-        contents.write_schema(&mut scripts);
+        contents.write_schema(&mut scripts)?;
         let mut rows = 0;
         for (number, table) in contents.tables.iter().enumerate() {
             let (copied, count) = self.export_table(database, directory, table, number, format, options)?;
@@ -224,7 +224,8 @@ impl Contents {
         all.definitions.sort_by_key(|definition| match definition.kind {
             DefinitionKind::Schema => 0,
             DefinitionKind::Type => 1,
-            _ => 2,
+            DefinitionKind::Function => 2,
+            _ => 3,
         });
         Ok(all)
     }
@@ -248,12 +249,12 @@ impl Contents {
         keys.filter(|key| is_one_of(&known, &key.table) == early).collect()
     }
 
-    pub(super) fn write_schema(&self, scripts: &mut Scripts) {
+    pub(super) fn write_schema(&self, scripts: &mut Scripts) -> Result<()> {
         let out = &mut scripts.schema;
         let mut owned = Vec::new();
         let mut names: Vec<String> = Vec::new();
         for definition in self.definitions.iter().filter(|definition| !is_macro(definition)) {
-            let _ = writeln!(out, "{};", text::create_definition(definition));
+            let _ = writeln!(out, "{};", text::create_definition(definition)?);
         }
         for table in &self.tables {
             let identities = table.schema().columns.iter().filter_map(|column| self.identity(table, column));
@@ -264,7 +265,7 @@ impl Contents {
             names.push(sequence.name.clone());
         }
         for definition in self.definitions.iter().filter(|definition| is_macro(definition)) {
-            let _ = writeln!(out, "{};", text::create_definition(definition));
+            let _ = writeln!(out, "{};", text::create_definition(definition)?);
         }
         for (number, table) in self.tables.iter().enumerate() {
             let schema = table.schema();
@@ -306,6 +307,7 @@ impl Contents {
             };
             let _ = writeln!(out, "{made};");
         }
+        Ok(())
     }
 
     /// UNIQUE constraints: keys that are neither the primary one nor those of indexes.
@@ -366,7 +368,7 @@ impl Contents {
 }
 
 fn is_macro(definition: &Definition) -> bool {
-    matches!(definition.kind, DefinitionKind::Macro | DefinitionKind::TableMacro)
+    matches!(definition.kind, DefinitionKind::Macro | DefinitionKind::TableMacro | DefinitionKind::Function)
 }
 
 /// COMMENT ON, if what it is on is still there.
@@ -389,6 +391,7 @@ fn comment_text(state: &State, comment: &Definition) -> Option<String> {
             DefinitionKind::Schema => "SCHEMA",
             DefinitionKind::Macro => "MACRO",
             DefinitionKind::TableMacro => "MACRO TABLE",
+            DefinitionKind::Function => "FUNCTION",
             DefinitionKind::Type => "TYPE",
             DefinitionKind::MaterializedView | DefinitionKind::Comment => return None,
         },

@@ -9,6 +9,7 @@ mod copy_database;
 mod drop;
 mod dump;
 mod export;
+mod function;
 mod index;
 pub(crate) mod object;
 mod sequence;

@@ -26,6 +26,7 @@ impl Run<'_> {
         use ObjectStatement as S;
         match statement {
             S::Define(define) => self.define(define),
+            S::DefineFunction(define) => self.define_function(*define),
             S::CreateMaterializedView { table, sql } => self.create_materialized_view(*table, sql),
             S::Refresh { database, table, query } => {
                 self.truncate(&database, std::slice::from_ref(&table), &[])?;

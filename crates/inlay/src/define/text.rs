@@ -2,8 +2,10 @@
 
 use crate::database::same_name;
 use inlay_catalog::{ColumnSchema, TableSchema};
+use inlay_sql::parser::{function_text, parse_functions};
 use inlay_storage::store::{Definition, DefinitionKind, IndexDefinition, Sequence, SequenceOptions, View};
 use inlay_storage::{ForeignKey, Origin, ReferenceAction};
+use inlay_types::Result;
 use std::fmt::Write;
 
 /// A name that means itself whatever it consists of.
@@ -179,13 +181,19 @@ pub(crate) fn create_view(view: &View) -> String {
     format!("CREATE VIEW {}{aliases} AS {}", name(&view.name), view.sql)
 }
 
-/// CREATE SCHEMA, TYPE or MACRO.
-pub(super) fn create_definition(definition: &Definition) -> String {
-    match definition.kind {
+/// CREATE SCHEMA, TYPE, MACRO or FUNCTION; of a function one for each overload.
+pub(super) fn create_definition(definition: &Definition) -> Result<String> {
+    Ok(match definition.kind {
+        DefinitionKind::Function => {
+            let overloads = parse_functions(inlay_catalog::bare_name(&definition.name), &definition.sql)?;
+            let create =
+                |overload| format!("CREATE FUNCTION {}{}", name(&definition.name), function_text(overload));
+            overloads.iter().map(create).collect::<Vec<_>>().join(";\n")
+        }
         DefinitionKind::Schema => format!("CREATE SCHEMA {}", quoted(&definition.name)),
         DefinitionKind::Type => format!("CREATE TYPE {} AS {}", name(&definition.name), definition.sql),
         _ => format!("CREATE MACRO {}{}", name(&definition.name), definition.sql),
-    }
+    })
 }
 
 /// Whether a text has a word.

@@ -118,6 +118,7 @@ fn lasts(expr: &Expr) -> bool {
     let own = match expr {
         Expr::Call { function, args, .. } => {
             function.volatility == Volatility::Immutable
+                && function.external.is_none()
                 && args.iter().all(|arg| Slots::number(arg).is_none() || never_adapts(&arg.ty()))
         }
         Expr::Lambda(_) => false,

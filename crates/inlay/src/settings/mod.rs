@@ -95,6 +95,10 @@ const OWN: &[Setting] = &[
         "allow_network",
         "whether statements may reach files behind http:// and s3://; once off it stays off",
     ),
+    of_database(
+        "allow_python",
+        "whether functions whose Python code is in a database file may run; off unless it is said",
+    ),
     of_database("lock_configuration", "whether settings are fixed; once on it stays on"),
     of_session(
         "statement_timeout",
@@ -172,6 +176,7 @@ pub struct DatabaseSettings {
     temp: Mutex<Arc<TempSpace>>,
     files: Arc<Files>,
     is_locked: AtomicBool,
+    allows_python: AtomicBool,
 }
 
 impl DatabaseSettings {
@@ -189,6 +194,7 @@ impl DatabaseSettings {
             stores: Mutex::default(),
             temp: Mutex::default(),
             is_locked: AtomicBool::new(false),
+            allows_python: AtomicBool::new(false),
         };
         settings.limit_residents();
         settings
@@ -247,6 +253,11 @@ impl DatabaseSettings {
     /// How files are opened and written.
     pub fn store_options(&self) -> StoreOptions {
         *self.stores.lock()
+    }
+
+    /// Whether code that is stored in the database may run.
+    pub fn allows_python(&self) -> bool {
+        self.allows_python.load(Ordering::Relaxed)
     }
 
     /// The workers of its queries.
@@ -324,6 +335,15 @@ pub fn set(
         "lock_configuration" => {
             let lock = value.map_or(Ok(false), |value| boolean_of(name, value))?;
             database.is_locked.store(lock, Ordering::Relaxed);
+        }
+        "allow_python" => {
+            let allowed = value.map_or(Ok(false), |value| boolean_of(name, value))?;
+            if allowed && !database.files.access().is_unrestricted() && !database.allows_python() {
+                let message = "allow_python cannot be switched on while enable_external_access is off, because Python \
+                               code reads and writes files; open the database with it instead";
+                return Err(Error::invalid_argument(message));
+            }
+            database.allows_python.store(allowed, Ordering::Relaxed);
         }
         "threads" => {
             let threads = value.map_or(Ok(default_threads()), threads_of)?;
@@ -421,6 +441,7 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         "allowed_paths" => list(database.files.access().files()),
         "allow_network" => Value::Boolean(database.files.allows_network()),
         network if is_of_network(network) => return database.files.network().get(network),
+        "allow_python" => Value::Boolean(database.allows_python()),
         "lock_configuration" => Value::Boolean(database.is_locked.load(Ordering::Relaxed)),
         "statement_timeout" => Value::BigInt(session.timeout.map_or(0, |limit| limit.as_millis() as i64)),
         "default_order" => {

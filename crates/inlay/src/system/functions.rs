@@ -5,9 +5,10 @@ use super::gather::{Gather, optional, text, texts};
 use super::tables::FUNCTION_NAMES;
 use super::views::macros_of_system;
 use inlay_catalog::bare_name;
+use inlay_kernels::external::FunctionDefinition;
 use inlay_kernels::function::Volatility;
 use inlay_kernels::manual;
-use inlay_sql::parser::parse_macro;
+use inlay_sql::parser::{parse_functions, parse_macro};
 use inlay_storage::store::DefinitionKind;
 use inlay_types::Value;
 
@@ -91,11 +92,7 @@ pub(super) fn functions(gather: &Gather<'_>) -> Rows {
             manual::Kind::Operator => "scalar",
             other => other.name(),
         };
-        let stability = match entry.volatility {
-            Volatility::Immutable => "CONSISTENT",
-            Volatility::Stable => "STABLE",
-            Volatility::Volatile => "VOLATILE",
-        };
+        let stability = stability_of(entry.volatility);
         let example = (!entry.example.call.is_empty()).then(|| entry.example.call.to_string());
         for signature in &entry.signatures {
             let about = || About {
@@ -148,7 +145,43 @@ pub(super) fn functions(gather: &Gather<'_>) -> Rows {
             }
         }
     }
+    for seen in gather.databases() {
+        for definition in seen.state.definitions(DefinitionKind::Function) {
+            let schema = inlay_catalog::schema_of(&definition.name);
+            let name = bare_name(&definition.name);
+            for overload in parse_functions(name, &definition.sql).unwrap_or_default() {
+                let place = [text(&seen.name), text(seen.number.to_string()), text(schema)];
+                add(place, name, None, "scalar", about_external(&overload));
+            }
+        }
+    }
+    for external in gather.names.database.functions_of_host().all_own() {
+        let definition = &external.definition;
+        add(system(), &definition.name, None, "scalar", about_external(definition));
+    }
     rows
+}
+
+fn about_external(definition: &FunctionDefinition) -> About {
+    let mut parameters: Vec<String> = definition.parameters.iter().map(|p| p.name.clone()).collect();
+    if definition.is_variadic {
+        parameters.push("args".to_string());
+    }
+    About {
+        signature: definition.signature().replace('*', "..."),
+        parameters: Some(parameters),
+        definition: (!definition.body.is_empty()).then(|| definition.body.clone()),
+        stability: stability_of(definition.volatility).to_string(),
+        ..About::default()
+    }
+}
+
+fn stability_of(volatility: Volatility) -> &'static str {
+    match volatility {
+        Volatility::Immutable => "CONSISTENT",
+        Volatility::Stable => "STABLE",
+        Volatility::Volatile => "VOLATILE",
+    }
 }
 
 /// What is said of a function.

@@ -1,6 +1,7 @@
 //! Statements about schemas, macros, types, materialised views, comments, prepared statements and variables.
 
 use super::{Expr, Ident, ObjectName, OnExisting, Pos, Query, Statement};
+use inlay_kernels::external::FunctionDefinition;
 use inlay_types::LogicalType;
 
 /// See the module documentation.
@@ -19,6 +20,7 @@ pub enum ObjectStatement {
         /// What stands behind the name.
         text: String,
     },
+    CreateFunction(Box<CreateFunction>),
     CreateType {
         name: ObjectName,
         temporary: bool,
@@ -83,6 +85,21 @@ pub enum ObjectStatement {
         name: Ident,
         value: Option<Expr>,
     },
+}
+
+/// `CREATE FUNCTION ... LANGUAGE`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateFunction {
+    /// Name.
+    pub name: ObjectName,
+    /// Whether it goes with the session.
+    pub temporary: bool,
+    /// What happens if there is one.
+    pub on_existing: OnExisting,
+    /// What it is; types may be names.
+    pub definition: FunctionDefinition,
+    /// The file that has the body.
+    pub file: Option<String>,
 }
 
 /// `(a, b := 1) AS expression` or `(a) AS TABLE query`.

@@ -1,0 +1,298 @@
+//! Functions of a host language: what is declared of them, how they are prepared, and how they are called.
+//!
+//! ```text
+//! text in the catalog --> FunctionDefinition --Language::prepare--> ExternalFunction --> External --> ScalarFunction
+//! a callable of the host ------------------------------------------------^
+//! ```
+//! The engine knows no language. A host gives the database a [`Language`], which makes an [`ExternalFunction`] of a
+//! definition's text, or brings such functions itself. An [`External`] is one of them with its definition; the binder makes
+//! a [`ScalarFunction`] of it whose kernel calls it, so that calls stand wherever expressions do.
+//!
+//! What always holds
+//! - A call gets vectors of the declared types (a variadic function's: of any), all of `len` rows and `len > 0`, and gives
+//!   one vector of the declared type with `len` rows; anything else is an error that names the function.
+//! - Constant vectors are literals of the statement, and nothing else: what a column happens to hold shows nowhere.
+//! - A function that gives NULL for NULL ([`NullHandling::Propagate`]) is never shown a row with a NULL.
+//! - An immutable function of one dictionary column is called on the distinct values that rows hold.
+//! - A function that takes whole columns ([`Granularity::Column`]) is called by the executor's `apply` operator only; its
+//!   kernel, which would see parts of them, is an error.
+//! - Two calls are of the same function if they hold the same [`External`]: a definition is prepared once.
+//!
+//! Aggregates and table functions have definitions of the same kind, told apart by [`FunctionKind`]; they are not built.
+//! See `docs/decisions/0019-functions-of-a-host.md`.
+
+use crate::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
+use inlay_types::{Bitmap, Error, LogicalType, Result, Vector, VectorKind};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a function makes of its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FunctionKind {
+    /// A value for each row.
+    Scalar,
+}
+
+/// How many rows a call must see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Granularity {
+    /// Any: rows are independent, and parts of a column are computed at the same time.
+    Chunk,
+    /// All rows of the query's input at once.
+    Column,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Parameter {
+    /// What the function's text calls it.
+    pub name: String,
+    /// Its type; arguments are cast to it.
+    pub ty: LogicalType,
+}
+
+/// What is declared of a function, and its text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FunctionDefinition {
+    /// Name without a schema.
+    pub name: String,
+    /// See [`FunctionKind`].
+    pub kind: FunctionKind,
+    /// Lower-case name of the language: `python`.
+    pub language: String,
+    /// Parameters in order.
+    pub parameters: Vec<Parameter>,
+    /// Any number of arguments of any type follow the parameters.
+    pub is_variadic: bool,
+    /// Type of the result.
+    pub returns: LogicalType,
+    /// See [`Granularity`].
+    pub granularity: Granularity,
+    /// See [`Volatility`].
+    pub volatility: Volatility,
+    /// See [`NullHandling`].
+    pub null_handling: NullHandling,
+    /// What only the language knows, by lower-case name: `arguments = 'arrow'`.
+    pub options: Vec<(String, String)>,
+    /// The text; empty for a callable of the host.
+    pub body: String,
+}
+
+impl FunctionDefinition {
+    /// Name and types, for messages and lists: `f(INTEGER, DOUBLE) -> DOUBLE`.
+    pub fn signature(&self) -> String {
+        let mut types: Vec<String> =
+            self.parameters.iter().map(|parameter| parameter.ty.to_string()).collect();
+        if self.is_variadic {
+            types.push("*".to_string());
+        }
+        format!("{}({}) -> {}", self.name, types.join(", "), self.returns)
+    }
+
+    /// Whether both take the same types of arguments.
+    pub fn takes_same(&self, other: &Self) -> bool {
+        let types = |one: &Self| one.parameters.iter().map(|p| p.ty.clone()).collect::<Vec<_>>();
+        self.is_variadic == other.is_variadic && types(self) == types(other)
+    }
+
+    /// The types that arguments of these types are cast to.
+    pub fn argument_types(&self, given: &[LogicalType]) -> Vec<LogicalType> {
+        let own = self.parameters.iter().map(|parameter| parameter.ty.clone());
+        let others = given.iter().skip(self.parameters.len()).map(|ty| match ty {
+            LogicalType::Null => LogicalType::Integer,
+            other => other.clone(),
+        });
+        own.chain(others).collect()
+    }
+}
+
+/// A function that can be called.
+pub trait ExternalFunction: Send + Sync + fmt::Debug {
+    /// Computes `len` rows, at least one; arguments are flat or dictionary vectors of `len` rows each, or constant ones for
+    /// literals. May be called by several threads at once.
+    fn call(&self, args: &[Vector], len: usize) -> Result<Vector>;
+}
+
+/// Makes functions of texts.
+pub trait Language: Send + Sync {
+    /// Fails if the text is none of the language. Runs nothing of it.
+    fn check(&self, definition: &FunctionDefinition) -> Result<()>;
+
+    /// The function of a definition.
+    fn prepare(&self, definition: &FunctionDefinition) -> Result<Arc<dyn ExternalFunction>>;
+}
+
+/// A function with its definition.
+pub struct External {
+    /// What was declared.
+    pub definition: FunctionDefinition,
+    function: Arc<dyn ExternalFunction>,
+}
+
+impl fmt::Debug for External {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.definition.signature())
+    }
+}
+
+impl External {
+    /// A function that was prepared.
+    pub fn new(definition: FunctionDefinition, function: Arc<dyn ExternalFunction>) -> Arc<Self> {
+        Arc::new(Self { definition, function })
+    }
+
+    /// Whether a call must see all rows at once.
+    pub fn takes_columns(&self) -> bool {
+        self.definition.granularity == Granularity::Column
+    }
+
+    /// It as a function of SQL for arguments of these types, of which some are literals.
+    pub fn as_scalar(self: &Arc<Self>, arg_types: Vec<LogicalType>, literals: Vec<bool>) -> ScalarFunction {
+        ScalarFunction {
+            name: self.definition.name.clone().into(),
+            arg_types,
+            return_type: self.definition.returns.clone(),
+            null_handling: self.definition.null_handling,
+            volatility: self.definition.volatility,
+            can_fail: true,
+            kernel: Arc::new(Kernel { external: Arc::clone(self), literals }),
+            specialize: None,
+            external: Some(Arc::clone(self)),
+        }
+    }
+
+    /// The values of `len` rows, where some arguments are literals.
+    pub fn call(&self, args: &[Vector], literals: &[bool], len: usize) -> Result<Vector> {
+        if len == 0 {
+            return Ok(Vector::empty(self.definition.returns.clone()));
+        }
+        if self.definition.null_handling == NullHandling::Propagate
+            && args.iter().any(|arg| arg.null_count() > 0)
+        {
+            return self.call_without_nulls(args, literals, len);
+        }
+        self.call_once_per_value(args, literals, len)
+    }
+
+    fn call_without_nulls(&self, args: &[Vector], literals: &[bool], len: usize) -> Result<Vector> {
+        let mut rows: Vec<u32> = Vec::with_capacity(len);
+        let mut places = vec![0u32; len];
+        for (row, place) in places.iter_mut().enumerate() {
+            if args.iter().all(|arg| !arg.is_null(row)) {
+                *place = rows.len() as u32;
+                rows.push(row as u32);
+            }
+        }
+        if rows.is_empty() {
+            return Ok(Vector::nulls(self.definition.returns.clone(), len));
+        }
+        let taken: Vec<Vector> = args.iter().map(|arg| arg.take(&rows)).collect();
+        let mut values = self.call_once_per_value(&taken, literals, rows.len())?.flatten().take(&places);
+        let is_given = Bitmap::from_fn(len, |row| args.iter().all(|arg| !arg.is_null(row)));
+        let validity = Bitmap::and_optional(values.validity(), Some(&is_given));
+        values.set_validity(validity);
+        values.normalize_nulls();
+        Ok(values)
+    }
+
+    /// Where all rows have few combinations of values that the function cannot tell apart, it sees each once.
+    fn call_once_per_value(&self, args: &[Vector], literals: &[bool], len: usize) -> Result<Vector> {
+        if self.definition.volatility != Volatility::Immutable || self.takes_columns() || args.is_empty() {
+            return self.call_checked(args, literals, len);
+        }
+        let mut variable = args.iter().filter(|arg| !arg.is_constant());
+        match (variable.next(), variable.next()) {
+            (None, _) => {
+                let first: Vec<Vector> = args.iter().map(|arg| arg.slice(0, 1)).collect();
+                let value = self.call_checked(&first, literals, 1)?;
+                Ok(value.flatten().take(&vec![0; len]))
+            }
+            (Some(only), None) => match only.kind() {
+                VectorKind::Dictionary(_) => self.call_on_distinct(only, args, literals, len),
+                VectorKind::Flat | VectorKind::Constant => self.call_checked(args, literals, len),
+            },
+            _ => self.call_checked(args, literals, len),
+        }
+    }
+
+    fn call_on_distinct(
+        &self,
+        coded: &Vector,
+        args: &[Vector],
+        literals: &[bool],
+        len: usize,
+    ) -> Result<Vector> {
+        let mut first: Vec<u32> = Vec::new();
+        let mut numbers: HashMap<Option<u32>, u32> = HashMap::new();
+        let codes = coded.codes();
+        let places: Vec<u32> = (0..len)
+            .map(|row| {
+                let code = (!coded.is_null(row)).then(|| codes[row]);
+                *numbers.entry(code).or_insert_with(|| {
+                    first.push(row as u32);
+                    first.len() as u32 - 1
+                })
+            })
+            .collect();
+        if first.len() == len {
+            return self.call_checked(args, literals, len);
+        }
+        let taken: Vec<Vector> = args.iter().map(|arg| arg.take(&first)).collect();
+        Ok(self.call_checked(&taken, literals, first.len())?.flatten().take(&places))
+    }
+
+    fn call_checked(&self, args: &[Vector], literals: &[bool], len: usize) -> Result<Vector> {
+        let shown = |(index, arg): (usize, &Vector)| {
+            let is_literal = literals.get(index).is_some_and(|literal| *literal);
+            if arg.is_constant() && !is_literal { arg.flatten() } else { arg.clone() }
+        };
+        let args: Vec<Vector> = args.iter().enumerate().map(shown).collect();
+        let values = self.function.call(&args, len)?;
+        let (name, returns) = (&self.definition.name, &self.definition.returns);
+        if values.len() != len || values.ty() != returns {
+            return Err(Error::external(format!(
+                "function \"{name}\" gave {} rows of {}, not {len} rows of {returns}",
+                values.len(),
+                values.ty()
+            )));
+        }
+        Ok(values)
+    }
+
+    /// Why a function of whole columns cannot stand where rows come in parts.
+    fn needs_columns(&self) -> Error {
+        let name = &self.definition.name;
+        Error::Unsupported {
+            feature: format!(
+                "function \"{name}\", which takes whole columns (LANGUAGE {}), where rows are computed in parts: \
+                 in lambdas, constraints, generated columns, indexes and join conditions",
+                self.definition.language.to_uppercase()
+            ),
+            alternative: Some(format!(
+                "LANGUAGE {}_MAP lets it be called on parts",
+                self.definition.language.to_uppercase()
+            )),
+        }
+    }
+}
+
+/// Calls the function on the rows of a batch.
+struct Kernel {
+    external: Arc<External>,
+    literals: Vec<bool>,
+}
+
+impl ScalarKernel for Kernel {
+    fn eval(&self, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+        if self.external.takes_columns() {
+            return Err(self.external.needs_columns());
+        }
+        let args: Vec<Vector> = args.iter().map(|&arg| arg.clone()).collect();
+        *out = self.external.call(&args, &self.literals, len)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! CREATE FUNCTION ... LANGUAGE. What is kept is a text: all overloads of a name.
+
+use crate::execute::Run;
+use crate::result::QueryResult;
+use inlay_kernels::external::FunctionDefinition;
+use inlay_sql::parser::{function_text, parse_functions};
+use inlay_sql::plan::object::DefineFunction;
+use inlay_storage::store::{Definition, DefinitionKind, Object};
+use inlay_types::{Error, Result};
+use std::sync::Arc;
+
+/// Longest body that a file may give.
+const BODY_BYTES_MAX: u64 = 16 << 20;
+
+impl Run<'_> {
+    /// Carries out CREATE FUNCTION. Another overload of a name joins those that are there.
+    pub(crate) fn define_function(&mut self, define: DefineFunction) -> Result<QueryResult> {
+        let DefineFunction { database, temporary, name, mut definition, file, or_replace, if_not_exists } =
+            define;
+        if let Some(path) = file {
+            definition.body = self.body_in(&path)?;
+        }
+        self.database.functions_of_host().check(&definition)?;
+        let kind = DefinitionKind::Function;
+        let transaction = self.home_of(&database, temporary)?;
+        let known = transaction.state().definition(kind, &name).cloned();
+        let mut overloads: Vec<FunctionDefinition> = match &known {
+            Some(known) => parse_functions(&definition.name, &known.sql)?,
+            None => Vec::new(),
+        };
+        match overloads.iter_mut().find(|overload| overload.takes_same(&definition)) {
+            Some(_) if if_not_exists => return Ok(QueryResult::done()),
+            Some(taken) if or_replace => *taken = definition,
+            Some(_) => {
+                return Err(Error::Duplicate {
+                    kind: kind.name(),
+                    name: inlay_catalog::bare_name(&name).to_string(),
+                });
+            }
+            None => overloads.push(definition),
+        }
+        let sql = overloads.iter().map(function_text).collect::<Vec<_>>().join(",\n");
+        // It stays the same object, so that comments on it do.
+        let definition = match known {
+            Some(known) => Definition { sql, ..Definition::clone(&known) },
+            None => Definition { id: transaction.take_id(), kind, name, owner: None, sql },
+        };
+        transaction.put(Object::Definition(Arc::new(definition)))?;
+        Ok(QueryResult::done())
+    }
+
+    fn body_in(&self, path: &str) -> Result<String> {
+        self.may_touch(path)?;
+        let failed = |error: std::io::Error| Error::io("cannot read", path, &error);
+        let place = self.database.path_of(path);
+        let size = std::fs::metadata(&place).map_err(failed)?.len();
+        if size > BODY_BYTES_MAX {
+            let message =
+                format!("\"{path}\" has {size} bytes; the text of a function has at most {BODY_BYTES_MAX}");
+            return Err(Error::invalid_argument(message));
+        }
+        std::fs::read_to_string(&place).map_err(failed)
+    }
+}

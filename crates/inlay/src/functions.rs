@@ -1,0 +1,132 @@
+//! Functions of the host: the languages that it brings, stored definitions made ready to be called, and functions of its own.
+//!
+//! A stored definition is prepared once for its name and text, so that calls of it are the same function in all statements.
+//! Code that came with a file runs only if the setting `allow_python` says so; what the host registered is its own.
+
+use crate::database::Database;
+use inlay_kernels::external::{External, ExternalFunction, FunctionDefinition, Language};
+use inlay_sql::binder::is_built_in;
+use inlay_sql::parser::parse_functions;
+use inlay_storage::store::{Definition, DefinitionKind};
+use inlay_types::{Error, Result};
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Definitions that are kept ready; when there are more, all are prepared anew.
+const PREPARED_MAX: usize = 256;
+/// Languages that definitions may be of, whether or not a host brings them.
+const KNOWN: [&str; 1] = ["python"];
+
+type Overloads = Vec<Arc<External>>;
+
+/// Functions of the host of one database.
+#[derive(Default)]
+pub(crate) struct Functions {
+    languages: RwLock<HashMap<String, Arc<dyn Language>>>,
+    /// By name and text.
+    prepared: Mutex<HashMap<(String, String), Overloads>>,
+    /// The host's own, by lower-case name.
+    own: RwLock<HashMap<String, Overloads>>,
+}
+
+impl Functions {
+    fn language(&self, name: &str) -> Option<Arc<dyn Language>> {
+        self.languages.read().get(name).cloned()
+    }
+
+    /// Fails if a new definition cannot be one of its language.
+    pub fn check(&self, definition: &FunctionDefinition) -> Result<()> {
+        match self.language(&definition.language) {
+            Some(language) => language.check(definition),
+            None if KNOWN.contains(&definition.language.as_str()) => Ok(()),
+            None => Err(Error::invalid_argument(format!(
+                "functions cannot be written in \"{}\"; LANGUAGE is PYTHON or PYTHON_MAP, \
+                 and CREATE FUNCTION f(a) AS expression makes a macro",
+                definition.language
+            ))),
+        }
+    }
+
+    /// The overloads of a stored definition.
+    pub fn stored(&self, definition: &Definition) -> Result<Overloads> {
+        let name = inlay_catalog::bare_name(&definition.name);
+        let key = (name.to_string(), definition.sql.clone());
+        if let Some(known) = self.prepared.lock().get(&key) {
+            return Ok(known.clone());
+        }
+        let prepare = |definition: FunctionDefinition| {
+            let Some(language) = self.language(&definition.language) else {
+                return Err(Error::Unsupported {
+                    feature: format!("function \"{name}\" in {} here", definition.language.to_uppercase()),
+                    alternative: Some("this host brings no such language; use the Python package".into()),
+                });
+            };
+            let function = language.prepare(&definition)?;
+            Ok(External::new(definition, function))
+        };
+        let overloads: Overloads =
+            parse_functions(name, &definition.sql)?.into_iter().map(prepare).collect::<Result<_>>()?;
+        let mut prepared = self.prepared.lock();
+        if prepared.len() >= PREPARED_MAX {
+            prepared.clear();
+        }
+        // Another statement may have been faster: then its functions are the ones.
+        Ok(prepared.entry(key).or_insert(overloads).clone())
+    }
+
+    /// The host's own functions of a name.
+    pub fn own(&self, name: &str) -> Overloads {
+        self.own.read().get(&name.to_lowercase()).cloned().unwrap_or_default()
+    }
+
+    /// All of the host's own functions.
+    pub fn all_own(&self) -> Overloads {
+        let mut all: Overloads = self.own.read().values().flatten().cloned().collect();
+        all.sort_by_key(|external| external.definition.signature());
+        all
+    }
+}
+
+impl Database {
+    /// Lets statements call functions that are written in a language, such as `python`.
+    pub fn set_language(&self, name: &str, language: Arc<dyn Language>) {
+        self.functions_of_host().languages.write().insert(name.to_lowercase(), language);
+    }
+
+    /// Makes a function of the host callable by all connections, until it is removed or the database is closed. Several
+    /// of a name differ in the types of their arguments.
+    pub fn create_function(
+        &self,
+        definition: FunctionDefinition,
+        function: Arc<dyn ExternalFunction>,
+    ) -> Result<()> {
+        self.check_process()?;
+        let name = definition.name.clone();
+        if is_built_in(&name) {
+            let message =
+                format!("\"{name}\" is a built-in function, which cannot be replaced; take another name");
+            return Err(Error::invalid_argument(message));
+        }
+        let state = self.main().store.state();
+        for kind in [DefinitionKind::Function, DefinitionKind::Macro] {
+            if state.definition(kind, &name).is_some() {
+                return Err(Error::Duplicate { kind: kind.name(), name });
+            }
+        }
+        let mut own = self.functions_of_host().own.write();
+        let overloads = own.entry(name.to_lowercase()).or_default();
+        if overloads.iter().any(|known| known.definition.takes_same(&definition)) {
+            return Err(Error::Duplicate { kind: "function", name });
+        }
+        overloads.push(External::new(definition, function));
+        Ok(())
+    }
+
+    /// Forgets all of the host's functions of a name. Returns whether there were some.
+    pub fn remove_function(&self, name: &str) -> bool {
+        // What was there is let go of behind the lock: the host's own code may run then.
+        let removed = self.functions_of_host().own.write().remove(&name.to_lowercase());
+        removed.is_some()
+    }
+}
