@@ -2,6 +2,7 @@
 //! state (behind `&self`) and its per-worker state (`LocalState`).
 
 pub mod aggregate;
+pub mod apply;
 pub mod filter;
 pub mod hash_join;
 mod keyed_rows;

@@ -5,6 +5,7 @@
 //! breaker closes its input's fragment with a sink and opens a new one. Closed pipelines are listed in the order in
 //! which they must run; in particular a build side comes before its probe side, so filters are ready when scans start.
 
+mod hoist;
 mod join;
 mod leaf;
 mod ordered;
@@ -15,9 +16,8 @@ mod window;
 
 use crate::context::ExecContext;
 use crate::dynamic_filter::DynamicFilter;
-use crate::expression::{Filter, Layout, Program};
+use crate::expression::{Layout, Program};
 use crate::operator::aggregate::{AggregateOptions, HashAggregate};
-use crate::operator::filter::FilterOperator;
 use crate::operator::leaders::Leaders;
 use crate::operator::limit_by::LimitedScan;
 use crate::operator::materialize::{BufferScan, Materialize, RowBuffer};
@@ -27,6 +27,7 @@ use crate::operator::sort::{Sort, SortOptions};
 use crate::pipeline::{Operator, Pipeline, Sink, Source};
 use inlay_sql::plan::{AggregateExpr, ColumnId, Columns, Expr, Plan, SharedId, SortKey};
 use inlay_types::{Error, LogicalType, Result};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -200,16 +201,22 @@ impl<'a> Planner<'a> {
         self.next_node += 1;
         match plan {
             Plan::Scan { table, columns, filters, row_id } => {
-                self.lower_scan(node, table, columns, filters, *row_id, needed, incoming)
+                let (dear, cheap) = split_external(filters);
+                let needed = &*with_external(needed, &dear);
+                let fragment = self.lower_scan(node, table, columns, &cheap, *row_id, needed, incoming)?;
+                if dear.is_empty() { Ok(fragment) } else { self.filter(fragment, &dear, node) }
             }
             Plan::Source { source, columns, filters } => {
-                self.lower_source(node, source, columns, filters, needed)
+                let (dear, cheap) = split_external(filters);
+                let needed = &*with_external(needed, &dear);
+                let fragment = self.lower_source(node, source, columns, &cheap, needed)?;
+                if dear.is_empty() { Ok(fragment) } else { self.filter(fragment, &dear, node) }
             }
             Plan::Values { columns, rows } => self.lower_values(node, columns, rows),
             Plan::Project { input, items } => self.lower_project(node, input, items, needed, incoming),
             Plan::Filter { input, predicates } => {
                 let below = with_expressions(needed, predicates.iter());
-                let mut fragment = match &**input {
+                let fragment = match &**input {
                     Plan::Window { input, windows } => {
                         let window = self.next_node;
                         self.next_node += 1;
@@ -217,9 +224,7 @@ impl<'a> Planner<'a> {
                     }
                     input => self.lower(input, &below, incoming)?,
                 };
-                let filter = Filter::compile(predicates, &fragment.layout())?;
-                fragment.push(FilterOperator::new(filter), node);
-                Ok(fragment)
+                self.filter(fragment, predicates, node)
             }
             Plan::Join { .. } => self.lower_join(node, plan, needed, incoming),
             Plan::OrderedJoin { .. } => self.lower_ordered_join(node, plan, needed),
@@ -317,7 +322,7 @@ impl<'a> Planner<'a> {
                 }
             })
             .collect();
-        let mut fragment = self.lower(input, &below, &passed)?;
+        let fragment = self.lower(input, &below, &passed)?;
         let columns: Vec<ColumnId> = items.iter().map(|(id, _)| *id).collect();
         for (id, expr) in items.iter().map(|item| (&item.0, &item.1)) {
             if let Expr::Column { id: source, .. } = expr
@@ -331,7 +336,8 @@ impl<'a> Planner<'a> {
         if items.iter().all(same) && columns.iter().all(|id| fragment.columns.contains(id)) {
             return Ok(fragment);
         }
-        let exprs: Vec<Expr> = items.iter().map(|(_, expr)| expr.clone()).collect();
+        let mut exprs: Vec<Expr> = items.iter().map(|(_, expr)| expr.clone()).collect();
+        let mut fragment = self.hoist(fragment, exprs.iter_mut().map(|expr| (expr, None)), node)?;
         let program = Program::compile_many(&exprs, &fragment.layout())?;
         fragment.push(Project::new(program), node);
         fragment.columns = columns;
@@ -361,6 +367,10 @@ impl<'a> Planner<'a> {
             .collect();
         let input_node = self.next_node;
         let fragment = self.lower(input, &below, &passed)?;
+        let mut keys: Vec<Expr> = groups.iter().map(|(_, e)| e.clone()).collect();
+        let mut computed: Vec<AggregateExpr> = aggregates.iter().map(|(_, a)| a.clone()).collect();
+        let of_groups = keys.iter_mut().map(|key| (key, None));
+        let fragment = self.hoist(fragment, of_groups.chain(computed.iter_mut().flat_map(guarded)), node)?;
         let range = |expr: &Expr| match expr {
             Expr::Column { id, .. } => self.ranges.get(id).copied(),
             _ => None,
@@ -368,8 +378,8 @@ impl<'a> Planner<'a> {
         let count = |rows: f64| rows.clamp(0.0, u64::MAX as f64) as u64;
         let options = AggregateOptions {
             layout: fragment.layout(),
-            groups: groups.iter().map(|(_, e)| e.clone()).collect(),
-            aggregates: aggregates.iter().map(|(_, a)| a.clone()).collect(),
+            groups: keys,
+            aggregates: computed,
             key_ranges: groups.iter().map(|(_, e)| range(e)).collect(),
             estimated_rows: (self.estimate)(input_node).map(count),
             estimated_groups: (self.estimate)(node).map(count),
@@ -388,14 +398,16 @@ impl<'a> Planner<'a> {
         &mut self,
         node: NodeNumber,
         input: &Plan,
-        keys: Vec<SortKey>,
+        mut keys: Vec<SortKey>,
         group_keys: usize,
         (limit, offset): (Option<u64>, u64),
         needed: &Needed,
         incoming: &[Incoming],
     ) -> Result<Fragment> {
         let below = with_expressions(needed, keys.iter().map(|k| &k.expr));
-        let mut fragment = self.lower(input, &below, incoming)?;
+        let fragment = self.lower(input, &below, incoming)?;
+        let exprs = keys.iter_mut().map(|key| (&mut key.expr, None));
+        let mut fragment = self.hoist(fragment, exprs, node)?;
         if let (Some(limit), Some(key)) = (limit, keys.get(group_keys).filter(|_| group_keys > 0)) {
             let groups: Vec<Expr> = keys[..group_keys].iter().map(|key| key.expr.clone()).collect();
             let rows = limit.saturating_add(offset);
@@ -433,6 +445,30 @@ impl<'a> Planner<'a> {
         let scan = BufferScan::new(vec![(Arc::clone(buffer), positions)]);
         Ok(Fragment::new(Arc::new(scan), wanted.iter().map(|(id, _)| *id).collect(), node))
     }
+}
+
+/// Filters that call functions of the host, and the others.
+fn split_external(filters: &[Expr]) -> (Vec<Expr>, Cow<'_, [Expr]>) {
+    if !filters.iter().any(Expr::calls_external) {
+        return (Vec::new(), Cow::Borrowed(filters));
+    }
+    let (dear, cheap) = filters.iter().cloned().partition(Expr::calls_external);
+    (dear, Cow::Owned(cheap))
+}
+
+/// `needed` and the columns of filters that are not the scan's.
+fn with_external<'n>(needed: &'n Needed, dear: &[Expr]) -> Cow<'n, Needed> {
+    if dear.is_empty() {
+        return Cow::Borrowed(needed);
+    }
+    Cow::Owned(with_expressions(needed, dear.iter()))
+}
+
+/// The expressions of an aggregate, those behind its filter with that as a guard.
+fn guarded(aggregate: &mut AggregateExpr) -> impl Iterator<Item = (&mut Expr, Option<Expr>)> {
+    let is_hoistable = aggregate.filter.as_ref().is_none_or(|filter| !filter.calls_external());
+    let guard = aggregate.filter.as_ref().filter(|_| is_hoistable).map(hoist::guard_of);
+    aggregate.expressions_mut().into_iter().map(move |expr| (expr, guard.clone()))
 }
 
 /// `needed` and the columns of some expressions.

@@ -100,7 +100,10 @@ impl Planner<'_> {
         let passed: Needed =
             needed.iter().copied().filter(|id| !windows.iter().any(|(made, _)| made == id)).collect();
         let below = with_expressions(&passed, windows.iter().flat_map(|(_, window)| window.expressions()));
-        let mut fragment = self.lower(input, &below, &[])?;
+        let mut windows = windows;
+        let fragment = self.lower(input, &below, &[])?;
+        let exprs = windows.iter_mut().flat_map(|(_, window)| window.expressions_mut());
+        let mut fragment = self.hoist(fragment, exprs.map(|expr| (expr, None)), node)?;
         let stages = stages(&windows);
         if let [stage] = &stages[..]
             && let Some(rows) = wanted_rows(stage, predicates)

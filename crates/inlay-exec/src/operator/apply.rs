@@ -1,0 +1,312 @@
+//! Calls of the host's functions on many rows at a time.
+//!
+//! A call costs more than computing a batch, so batches are gathered into chunks whose size follows from how long calls
+//! take; results go on as slices beside the batches they belong to. Where batches are slices of one column, the chunk is
+//! that column's memory, not a copy. Chunks end with morsels, so that order by morsel is kept, and when memory is refused.
+//!
+//! A guarded call (one in a branch of CASE, AND, OR or COALESCE) is given only the rows that reach it; the value of the
+//! others is NULL, and nobody looks at it. A function of whole columns is a source of its own behind all rows:
+//! [`AppliedScan`].
+//!
+//! Made by `planner::hoist` alone.
+
+use super::materialize::RowBuffer;
+use crate::concat::concat;
+use crate::context::ExecContext;
+use crate::expression::{Layout, Program, ProgramState};
+use crate::pipeline::{Flow, LocalState, Morsel, Operator, Push, Source};
+use inlay_kernels::external::External;
+use inlay_kernels::select_true;
+use inlay_sql::plan::Expr;
+use inlay_types::{Batch, Bitmap, Error, LogicalType, MemoryBudget, Reservation, Result, Vector};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Rows of the first chunk, and the least and the most of later ones.
+const CHUNK_ROWS: usize = 1 << 14;
+const CHUNK_ROWS_MIN: usize = 1 << 11;
+const CHUNK_ROWS_MAX: usize = 1 << 18;
+/// A call that takes less is worth more rows, one that takes longer fewer.
+const CALL_TIME_MIN: Duration = Duration::from_millis(5);
+const CALL_TIME_MAX: Duration = Duration::from_millis(100);
+
+/// A call, and the rows that reach it.
+pub struct Call {
+    external: Arc<External>,
+    literals: Vec<bool>,
+    args: Program,
+    guard: Option<Program>,
+}
+
+struct CallState {
+    args: ProgramState,
+    guard: Option<ProgramState>,
+}
+
+impl Call {
+    /// A call on batches of `layout`; `guard` is TRUE for the rows that reach it.
+    pub fn new(
+        external: &Arc<External>,
+        args: &[Expr],
+        guard: Option<&Expr>,
+        layout: &Layout,
+    ) -> Result<Self> {
+        Ok(Self {
+            external: Arc::clone(external),
+            literals: args.iter().map(|arg| matches!(arg, Expr::Literal { .. })).collect(),
+            args: Program::compile_many(args, layout)?,
+            guard: guard.map(|guard| Program::compile(guard, layout)).transpose()?,
+        })
+    }
+
+    fn state(&self) -> CallState {
+        CallState { args: self.args.state(), guard: self.guard.as_ref().map(Program::state) }
+    }
+
+    /// The values of all rows, batch by batch.
+    fn compute(&self, state: &mut CallState, batches: &[Batch]) -> Result<Vec<Vector>> {
+        let mut pieces: Vec<Vec<Vector>> = vec![Vec::with_capacity(batches.len()); self.literals.len()];
+        let mut reached: Vec<Option<Vec<u32>>> = Vec::with_capacity(batches.len());
+        let mut total = 0;
+        for batch in batches {
+            let rows = match (&self.guard, &mut state.guard) {
+                (Some(guard), Some(state)) => Some(reaching(guard, state, batch)?),
+                _ => None,
+            };
+            let rows = rows.filter(|rows| rows.len() < batch.len());
+            let count = rows.as_ref().map_or(batch.len(), Vec::len);
+            if count > 0 {
+                let args = match &rows {
+                    Some(rows) => self.args.eval_all(&mut state.args, &batch.take(rows))?,
+                    None => self.args.eval_all(&mut state.args, batch)?,
+                };
+                pieces.iter_mut().zip(args).for_each(|(pieces, arg)| pieces.push(arg));
+            }
+            total += count;
+            reached.push(rows);
+        }
+        let args: Vec<Vector> = pieces.iter().map(|pieces| join(pieces, total)).collect::<Result<_>>()?;
+        let values = self.external.call(&args, &self.literals, total)?;
+        let mut from = 0;
+        let of_batch = |(batch, rows): (&Batch, Option<Vec<u32>>)| {
+            let count = rows.as_ref().map_or(batch.len(), Vec::len);
+            let own = values.slice(from, count);
+            from += count;
+            match rows {
+                Some(rows) => scattered(&own, &rows, batch.len()),
+                None => own,
+            }
+        };
+        Ok(batches.iter().zip(reached).map(of_batch).collect())
+    }
+}
+
+/// The rows for which a guard is TRUE.
+fn reaching(guard: &Program, state: &mut ProgramState, batch: &Batch) -> Result<Vec<u32>> {
+    let truth = guard.eval(state, batch)?;
+    let mut rows = Vec::new();
+    select_true(&truth, batch.len(), None, &mut rows);
+    Ok(rows)
+}
+
+/// Values put at their rows among `len`, the others being NULL.
+fn scattered(values: &Vector, rows: &[u32], len: usize) -> Vector {
+    if rows.is_empty() {
+        return Vector::nulls(values.logical_type(), len);
+    }
+    let mut places = vec![0u32; len];
+    let mut is_reached = Bitmap::filled(len, false);
+    for (place, &row) in rows.iter().enumerate() {
+        places[row as usize] = place as u32;
+        is_reached.set(row as usize, true);
+    }
+    let mut spread = values.flatten().take(&places);
+    let validity = Bitmap::and_optional(spread.validity(), Some(&is_reached));
+    spread.set_validity(validity);
+    spread.normalize_nulls();
+    spread
+}
+
+/// One vector of `len` rows.
+fn join(pieces: &[Vector], len: usize) -> Result<Vector> {
+    let Some(first) = pieces.first() else { return Ok(Vector::empty(LogicalType::Null)) };
+    let ty = first.logical_type();
+    if first.is_constant() && pieces.iter().all(|piece| piece.is_constant() && piece.get(0) == first.get(0)) {
+        return Vector::constant(ty, &first.get(0), len);
+    }
+    Ok(concat(ty, pieces))
+}
+
+/// Adds the values of calls to batches, as columns behind the others.
+pub struct Apply {
+    calls: Vec<Call>,
+    budget: MemoryBudget,
+}
+
+impl Apply {
+    /// Calls that do not read each other's values, nor take whole columns.
+    pub fn new(calls: Vec<Call>, context: &ExecContext) -> Self {
+        Self { calls, budget: context.budget.clone() }
+    }
+
+    fn emit(&self, local: &mut Local, push: Push<'_>) -> Result<Flow> {
+        let batches = std::mem::take(&mut local.batches);
+        let rows = std::mem::take(&mut local.rows);
+        local.bytes = 0;
+        if batches.is_empty() {
+            return Ok(Flow::More);
+        }
+        let started = Instant::now();
+        let applied = apply(&self.calls, &mut local.calls, batches)?;
+        local.adapt(rows, started.elapsed());
+        local.reservation = None;
+        for batch in applied {
+            if push(batch)? == Flow::Done {
+                return Ok(Flow::Done);
+            }
+        }
+        Ok(Flow::More)
+    }
+}
+
+fn apply(calls: &[Call], states: &mut [CallState], batches: Vec<Batch>) -> Result<Vec<Batch>> {
+    let mut columns: Vec<Vec<Vector>> = Vec::with_capacity(calls.len());
+    for (call, state) in calls.iter().zip(states) {
+        columns.push(call.compute(state, &batches)?);
+    }
+    let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+    let with_values = |batch: Batch| {
+        let len = batch.len();
+        let mut all = batch.into_columns();
+        all.extend(columns.iter_mut().filter_map(Iterator::next));
+        Batch::new(all, len)
+    };
+    Ok(batches.into_iter().map(with_values).collect())
+}
+
+/// A worker's chunk.
+struct Local {
+    calls: Vec<CallState>,
+    batches: Vec<Batch>,
+    rows: usize,
+    bytes: u64,
+    /// Rows of a chunk.
+    target: usize,
+    reservation: Option<Reservation>,
+}
+
+impl Local {
+    /// Whether the memory of one more batch, once gathered and once as values, is granted.
+    fn reserve(&mut self, batch: &Batch, budget: &MemoryBudget) -> bool {
+        let size = |column: &Vector| if column.is_constant() { 16 } else { column.data().size() };
+        self.bytes += 2 * batch.columns().iter().map(size).sum::<usize>() as u64;
+        let granted = match &mut self.reservation {
+            Some(held) => held.resize(self.bytes),
+            None => budget.reserve(self.bytes).map(|held| self.reservation = Some(held)),
+        };
+        granted.is_ok()
+    }
+
+    fn adapt(&mut self, rows: usize, took: Duration) {
+        if took < CALL_TIME_MIN && rows >= self.target {
+            self.target = (self.target * 2).min(CHUNK_ROWS_MAX);
+        } else if took > CALL_TIME_MAX {
+            self.target = (self.target / 2).max(CHUNK_ROWS_MIN);
+        }
+    }
+}
+
+fn wrong_state() -> Error {
+    Error::internal("apply met another operator's state")
+}
+
+impl Operator for Apply {
+    fn local(&self) -> LocalState {
+        Box::new(Local {
+            calls: self.calls.iter().map(Call::state).collect(),
+            batches: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            target: CHUNK_ROWS,
+            reservation: None,
+        })
+    }
+
+    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
+        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+        let is_granted = local.reserve(&input, &self.budget);
+        local.rows += input.len();
+        local.batches.push(input);
+        if is_granted && local.rows < local.target { Ok(Flow::More) } else { self.emit(local, push) }
+    }
+
+    fn flush(&self, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
+        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+        self.emit(local, push)
+    }
+}
+
+/// All rows of a buffer with the values of calls that take whole columns, each called once.
+pub struct AppliedScan {
+    rows: Arc<RowBuffer>,
+    calls: Vec<Call>,
+    applied: OnceLock<Vec<Batch>>,
+    next: AtomicUsize,
+}
+
+/// Batches per morsel.
+const MORSEL_BATCHES: usize = 16;
+
+impl AppliedScan {
+    /// Reads a buffer that is in memory.
+    pub fn new(rows: Arc<RowBuffer>, calls: Vec<Call>) -> Self {
+        Self { rows, calls, applied: OnceLock::new(), next: AtomicUsize::new(0) }
+    }
+}
+
+impl Source for AppliedScan {
+    fn start(&self, context: &ExecContext) -> Result<usize> {
+        let batches = self.rows.batches().to_vec();
+        let mut states: Vec<CallState> = self.calls.iter().map(Call::state).collect();
+        // The gathered columns and the values.
+        let size = |column: &Vector| if column.is_constant() { 16 } else { column.data().size() };
+        let bytes: usize = batches.iter().flat_map(Batch::columns).map(size).sum();
+        let _reserved = context.budget.reserve(bytes as u64).map_err(|error| {
+            error.because(
+                "a function that takes whole columns needs all rows in memory; PYTHON_MAP takes parts",
+            )
+        })?;
+        let applied = context.limited(|| apply(&self.calls, &mut states, batches))?;
+        let count = applied.len().div_ceil(MORSEL_BATCHES);
+        self.applied.set(applied).map_err(|_| Error::internal("a source was started twice"))?;
+        Ok(count)
+    }
+
+    fn local(&self) -> LocalState {
+        Box::new(())
+    }
+
+    fn run_morsel(
+        &self,
+        _local: &mut LocalState,
+        begin: &mut dyn FnMut(usize),
+        push: &mut dyn FnMut(Batch) -> Result<Flow>,
+    ) -> Result<Morsel> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let batches = self.applied.get().map_or(&[][..], Vec::as_slice);
+        let Some(own) = batches.get(number * MORSEL_BATCHES..).filter(|own| !own.is_empty()) else {
+            return Ok(Morsel::Exhausted);
+        };
+        begin(number);
+        for batch in own.iter().take(MORSEL_BATCHES) {
+            if push(batch.clone())? == Flow::Done {
+                break;
+            }
+        }
+        Ok(Morsel::Pushed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

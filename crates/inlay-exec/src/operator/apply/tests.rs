@@ -1,0 +1,74 @@
+use super::*;
+use crate::concat::concat_batches;
+use inlay_kernels::external::{ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Parameter};
+use inlay_kernels::{NullHandling, Volatility};
+use inlay_sql::plan::{ColumnId, CompareOp};
+use inlay_types::Value;
+use std::sync::Mutex;
+
+/// Adds one, and notes how many rows it saw at a time.
+#[derive(Debug, Default)]
+struct AddOne(Mutex<Vec<usize>>);
+
+impl ExternalFunction for AddOne {
+    fn call(&self, args: &[Vector], len: usize) -> Result<Vector> {
+        self.0.lock().unwrap().push(len);
+        let values: Vec<i64> = args[0].values::<i64>().iter().map(|value| value + 1).collect();
+        Ok(Vector::from_values(LogicalType::BigInt, &values))
+    }
+}
+
+fn external() -> (Arc<External>, Arc<AddOne>) {
+    let function = Arc::new(AddOne::default());
+    let definition = FunctionDefinition {
+        name: "add_one".into(),
+        kind: FunctionKind::Scalar,
+        language: "toy".into(),
+        parameters: vec![Parameter { name: "x".into(), ty: LogicalType::BigInt }],
+        is_variadic: false,
+        returns: LogicalType::BigInt,
+        granularity: Granularity::Chunk,
+        volatility: Volatility::Stable,
+        null_handling: NullHandling::Special,
+        options: Vec::new(),
+        body: String::new(),
+    };
+    (External::new(definition, Arc::<AddOne>::clone(&function)), function)
+}
+
+fn input() -> (Expr, Layout) {
+    (Expr::Column { id: ColumnId(0), ty: LogicalType::BigInt }, Layout(vec![ColumnId(0)]))
+}
+
+fn slices(len: i64, step: usize) -> Vec<Batch> {
+    let whole = Vector::from_values(LogicalType::BigInt, &(0..len).collect::<Vec<i64>>());
+    let starts = (0..len as usize).step_by(step);
+    starts.map(|from| Batch::new(vec![whole.slice(from, step.min(whole.len() - from))], step)).collect()
+}
+
+#[test]
+fn batches_are_called_as_one_chunk() {
+    let (external, function) = external();
+    let (column, layout) = input();
+    let call = Call::new(&external, &[column], None, &layout).unwrap();
+    let batches = slices(6000, 2000);
+    let applied = apply(std::slice::from_ref(&call), &mut [call.state()], batches).unwrap();
+    assert_eq!(*function.0.lock().unwrap(), [6000]);
+    let all = concat_batches(&[LogicalType::BigInt, LogicalType::BigInt], &applied);
+    assert_eq!(all.column(1).get(5999), Value::BigInt(6000));
+}
+
+#[test]
+fn a_guarded_call_sees_the_rows_that_reach_it() {
+    let (external, function) = external();
+    let (column, layout) = input();
+    let limit = Expr::literal(Value::BigInt(3998));
+    let guard = Expr::compare(CompareOp::GtEq, column.clone(), limit);
+    let call = Call::new(&external, &[column], Some(&guard), &layout).unwrap();
+    let applied = apply(std::slice::from_ref(&call), &mut [call.state()], slices(6000, 2000)).unwrap();
+    assert_eq!(function.0.lock().unwrap()[0], 2002);
+    assert!((0..2000).all(|row| applied[0].column(1).is_null(row)));
+    assert_eq!(applied[1].column(1).get(1998), Value::BigInt(3999));
+    assert!(applied[1].column(1).is_null(1997));
+    assert_eq!(applied[2].column(1).null_count(), 0);
+}
