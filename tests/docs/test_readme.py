@@ -17,7 +17,13 @@ def python_blocks(text: str) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, block.start(1)), block.group(1)) for block in found]
 
 
-DOCUMENTS_WITH_CODE = [("README.md", 5), ("docs/arrays.md", 3), ("docs/files.md", 6), ("docs/python.md", 5)]
+DOCUMENTS_WITH_CODE = [
+    ("README.md", 5),
+    ("docs/arrays.md", 3),
+    ("docs/files.md", 6),
+    ("docs/functions.md", 3),
+    ("docs/python.md", 5),
+]
 
 
 @pytest.mark.parametrize(("document", "blocks_min"), DOCUMENTS_WITH_CODE)

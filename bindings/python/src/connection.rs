@@ -5,6 +5,7 @@ use crate::arrow;
 use crate::cursor::{self, Cursor, Remainder, Unread};
 use crate::errors::{exception, misuse, unwrapped};
 use crate::filesystem;
+use crate::functions;
 use crate::host::{self, PythonHost, hosted};
 use crate::literal::literal;
 use crate::parameters;
@@ -44,6 +45,7 @@ pub fn connect(
     }
     // Opening may replay a log.
     let database = unwrapped(py, py.detach(|| Database::open(&path, &settings)))?;
+    functions::install(&database);
     Ok(Connection::new(database.connect(), None))
 }
 
@@ -271,6 +273,27 @@ impl Connection {
     fn _appender(&self, py: Python<'_>, query: &str, sql: &str, source: &str) -> PyResult<Appender> {
         self.check_open(py)?;
         Appender::new(py, &self.engine, query, sql, source)
+    }
+
+    fn _create_function(
+        &self,
+        py: Python<'_>,
+        declared: functions::Declared,
+        function: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.check_open(py)?;
+        functions::create(py, &unwrapped(py, self.engine.database())?, declared, function)
+    }
+
+    fn remove_function(slf: PyRef<'_, Self>, py: Python<'_>, name: &str) -> PyResult<Py<Self>> {
+        slf.check_open(py)?;
+        if !unwrapped(py, slf.engine.database())?.remove_function(name) {
+            let message = format!(
+                "there is no function \"{name}\" of create_function; DROP FUNCTION drops stored ones"
+            );
+            return Err(misuse(py, message));
+        }
+        Ok(slf.into())
     }
 
     fn register_filesystem(&self, py: Python<'_>, filesystem: &Bound<'_, PyAny>) -> PyResult<()> {

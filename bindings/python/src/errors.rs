@@ -1,6 +1,8 @@
 //! SQLSTATE to exception: one table.
 
+use crate::functions::cause_of;
 use inlay::Error;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 /// Exceptions of `inlay.exceptions` by the beginning of the SQLSTATE; the longest that fits counts.
@@ -15,6 +17,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("22P04", "ConversionException"),
     ("23", "ConstraintException"),
     ("25", "TransactionException"),
+    ("38", "FunctionException"),
     ("40", "TransactionException"),
     ("42", "BinderException"),
     ("42501", "PermissionException"),
@@ -48,8 +51,15 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
         if let Some(hint) = hint(error.root()) {
             instance.setattr("hint", hint)?;
         }
+        if let Some(cause) = cause_of(error) {
+            instance.setattr("__cause__", cause.value(py))?;
+        }
         Ok(PyErr::from_value(instance))
     };
+    if let Some(cause) = cause_of(error).filter(|cause| !cause.is_instance_of::<PyException>(py)) {
+        // Ctrl-C and exits are what they are.
+        return cause.clone_ref(py);
+    }
     make().unwrap_or_else(|failed| failed)
 }
 

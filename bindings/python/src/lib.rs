@@ -4,6 +4,7 @@
 //! - [`parameters`], [`rows`]: values in and out. [`numpy`], [`arrow`]: columns out. [`register`], [`texts`], [`scanned`]: objects as
 //!   tables. [`literal`]: values as SQL.
 //! - [`appender`]: rows one by one. [`filesystem`]: files of fsspec.
+//! - [`functions`]: functions of Python in SQL.
 //! - [`host`]: signals and variables while a query runs. [`errors`]: SQLSTATE to exception. [`allocator`]: memory.
 //! - [`shell`]: the command `inlay`. [`adbc`]: the functions that driver managers of ADBC look for in this library.
 //!
@@ -17,6 +18,7 @@ mod connection;
 mod cursor;
 mod errors;
 mod filesystem;
+mod functions;
 mod host;
 mod literal;
 mod numpy;

@@ -20,6 +20,7 @@ pub struct ColumnMemory {
     buffer: Buffer,
     len: usize,
     typestr: &'static str,
+    is_read_only: bool,
 }
 
 #[pymethods]
@@ -31,19 +32,33 @@ impl ColumnMemory {
         interface.set_item("version", 3)?;
         interface.set_item("shape", (self.len,))?;
         interface.set_item("typestr", self.typestr)?;
-        // Writable: `Delivery::into_host_columns` gave us memory that nobody else writes to or sees us write.
-        interface.set_item("data", (self.buffer.as_ptr() as usize, false))?;
+        interface.set_item("data", (self.buffer.as_ptr() as usize, self.is_read_only))?;
         Ok(interface)
     }
 }
 
+/// Writable: `Delivery::into_host_columns` gave us memory that nobody else writes to or sees us write.
 fn array<'py>(
     py: Python<'py>,
     buffer: Buffer,
     len: usize,
     typestr: &'static str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let memory = Bound::new(py, ColumnMemory { buffer, len, typestr })?;
+    over(py, ColumnMemory { buffer, len, typestr, is_read_only: false })
+}
+
+/// An array over memory that the engine uses.
+pub fn read_only<'py>(
+    py: Python<'py>,
+    buffer: Buffer,
+    len: usize,
+    typestr: &'static str,
+) -> PyResult<Bound<'py, PyAny>> {
+    over(py, ColumnMemory { buffer, len, typestr, is_read_only: true })
+}
+
+fn over(py: Python<'_>, memory: ColumnMemory) -> PyResult<Bound<'_, PyAny>> {
+    let memory = Bound::new(py, memory)?;
     py.import("numpy")?.getattr("asarray")?.call1((memory,))
 }
 
@@ -156,7 +171,7 @@ pub enum Delivered<'py> {
 }
 
 /// Texts as StringDType.
-fn packed<'py>(py: Python<'py>, array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub fn packed<'py>(py: Python<'py>, array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let dtypes = py.import("numpy.dtypes")?;
     if !dtypes.hasattr("StringDType")? {
         return Err(misuse(py, "strings = 'stringdtype' needs NumPy 2"));
@@ -214,7 +229,7 @@ fn objects<'py>(py: Python<'py>, zone: &Zone, column: &QueryResult) -> PyResult<
 }
 
 /// What NumPy calls the values of a column in its host form; others become arrays of objects.
-fn typestr_of(ty: &LogicalType, dates: HostForm) -> Option<&'static str> {
+pub fn typestr_of(ty: &LogicalType, dates: HostForm) -> Option<&'static str> {
     Some(match ty {
         LogicalType::Boolean => "|b1",
         LogicalType::TinyInt => "|i1",

@@ -171,7 +171,7 @@ fn from_columns(py: Python<'_>, name: &str, columns: &Bound<'_, PyDict>) -> PyRe
 }
 
 /// A NumPy array (or what NumPy makes one of) as a column; masked values are NULL.
-fn values_of(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyResult<SourceValues> {
+pub fn values_of(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyResult<SourceValues> {
     let numpy = py.import("numpy")?;
     let mask = match values.hasattr("mask")? {
         true => Some(numpy.getattr("ma")?.getattr("getmaskarray")?.call1((values,))?),

@@ -74,6 +74,7 @@ from inlay.exceptions import (
     DependencyException,
     Error,
     FatalException,
+    FunctionException,
     HTTPException,
     IntegrityError,
     InterfaceError,
@@ -222,6 +223,7 @@ disable_profiling = _of_default("disable_profiling")
 enable_profiling = _of_default("enable_profiling")
 enum_type = _of_default("enum_type")
 execute = _of_default("execute")
+create_function = _of_default("create_function")
 executemany = _of_default("executemany")
 extract_statements = _of_default("extract_statements")
 fetch_arrow_table = to_arrow_table = _of_default("fetch_arrow_table")
@@ -252,6 +254,7 @@ read_csv = from_csv_auto = _of_default("read_csv")
 read_json = _of_default("read_json")
 register = _of_default("register")
 register_filesystem = _of_default("register_filesystem")
+remove_function = _of_default("remove_function")
 rollback = _of_default("rollback")
 row_type = struct_type = _of_default("struct_type")
 sql = query = from_query = _of_default("sql")
@@ -261,6 +264,7 @@ table = _of_default("table")
 table_function = _of_default("table_function")
 tf = _of_default("tf")
 torch = _of_default("torch")
+udf = _of_default("udf")
 union_type = _of_default("union_type")
 unregister = _of_default("unregister")
 unregister_filesystem = _of_default("unregister_filesystem")
@@ -396,6 +400,7 @@ __all__ = [
     "Expression",
     "FatalException",
     "FloatValue",
+    "FunctionException",
     "FunctionExpression",
     "HTTPException",
     "HugeIntegerValue",
@@ -480,6 +485,7 @@ __all__ = [
     "complete",
     "connect",
     "count_all",
+    "create_function",
     "cursor",
     "decimal_type",
     "default_connection",
@@ -544,6 +550,7 @@ __all__ = [
     "read_parquet",
     "register",
     "register_filesystem",
+    "remove_function",
     "rollback",
     "row_number",
     "row_type",
@@ -565,6 +572,7 @@ __all__ = [
     "token_type",
     "tokenize",
     "torch",
+    "udf",
     "union_type",
     "unregister",
     "unregister_filesystem",

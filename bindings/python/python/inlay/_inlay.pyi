@@ -1,14 +1,16 @@
 """The compiled half of the package."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, TypeVar, final
 
 from inlay._relation import Relation
 from inlay._statements import Statement
 from inlay.sqltypes import SQLType
 
 __version__: str
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any] | None
 
@@ -302,6 +304,91 @@ class Connection(_Fetch):
             ``"query_tree"``: the same for people.
         """
 
+    def create_function(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        parameters: Any = None,
+        return_type: Any = None,
+        *,
+        type: Any = ...,
+        null_handling: Any = ...,
+        exception_handling: Any = ...,
+        side_effects: bool = False,
+        deterministic: bool = False,
+        blocking: bool = False,
+        strings: str = "object",
+        decimal: str = "decimal",
+    ) -> Connection:
+        """
+        Make a function callable from SQL, on all connections of the database, until it is removed or that is closed.
+
+        Parameters
+        ----------
+        name
+            What SQL calls it. A name of several functions means the one whose parameters fit best.
+        function
+            Called by any thread, several at once.
+        parameters, return_type
+            Types as SQL writes them, or Python's (``int`` is BIGINT). Annotations are used where they are not given.
+        type
+            What it is called with: ``"native"``, the values of each row, as in DuckDB (slow); ``"numpy"``, arrays of
+            many rows, masked where some are NULL, and scalars for literals; ``"arrow"``, ``"pandas"`` or ``"polars"``.
+        null_handling
+            ``"default"``: with ``"native"`` and ``"arrow"``, rows with a NULL are NULL without a call.
+            ``"special"``: it is called with them.
+        exception_handling
+            ``"return_null"``: an exception makes the value NULL (``"native"`` only).
+        side_effects
+            Every call counts: equal ones are not computed once.
+        deterministic
+            The same arguments always give the same: it is called once for each distinct text of a dictionary.
+        blocking
+            It is called once with whole columns.
+        strings, decimal
+            With ``"numpy"``, as in `fetchnumpy`.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            A type is missing or none, or the name is that of a built-in function.
+        inlay.CatalogException
+            A function of this name takes the same types already.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> _ = con.create_function("half", lambda x: x / 2, ["DOUBLE"], "DOUBLE", type="numpy")
+        >>> con.execute("SELECT half(i) FROM range(3) t(i)").fetchall()
+        [(0.0,), (0.5,), (1.0,)]
+        """
+
+    def remove_function(self, name: str) -> Connection:
+        """Forget all functions that `create_function` made under a name."""
+
+    def udf(
+        self,
+        name: str | None = None,
+        parameters: Any = None,
+        return_type: Any = None,
+        *,
+        type: Any = "numpy",
+        **options: Any,
+    ) -> Callable[[_F], _F]:
+        """
+        Decorate a function to make it callable from SQL; see `create_function` for the options.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> @con.udf()
+        ... def squared(x: float) -> float:
+        ...     return x * x
+        >>> con.execute("SELECT squared(3)").fetchone()
+        (9.0,)
+        """
+
+    def _create_function(self, declared: Any, function: Callable[..., Any]) -> None: ...
     def register_filesystem(self, filesystem: Any) -> None:
         """
         Let statements read and write the files of an fsspec file system, on all connections of the database.

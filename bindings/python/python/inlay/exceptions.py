@@ -104,6 +104,10 @@ class InvalidInputException(ProgrammingError):
     """An argument, a setting or a Python object is not acceptable (21000, 22023)."""
 
 
+class FunctionException(InvalidInputException):
+    """A function of Python failed, or gave what it may not (38000); `__cause__` is what it raised."""
+
+
 class InvalidTypeException(ProgrammingError):
     """Never raised: the engine says BinderException."""
 

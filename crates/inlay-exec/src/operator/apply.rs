@@ -1,8 +1,8 @@
 //! Calls of the host's functions on many rows at a time.
 //!
 //! A call costs more than computing a batch, so batches are gathered into chunks whose size follows from how long calls
-//! take; results go on as slices beside the batches they belong to. Where batches are slices of one column, the chunk is
-//! that column's memory, not a copy. Chunks end with morsels, so that order by morsel is kept, and when memory is refused.
+//! take; results go on as slices beside the batches they belong to. Chunks end with morsels, so that order by morsel is kept,
+//! and when memory is refused.
 //!
 //! A guarded call (one in a branch of CASE, AND, OR or COALESCE) is given only the rows that reach it; the value of the
 //! others is NULL, and nobody looks at it. A function of whole columns is a source of its own behind all rows:

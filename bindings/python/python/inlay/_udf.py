@@ -1,0 +1,332 @@
+"""
+Functions of Python in SQL: callables of texts, what arguments and results are, and what is told of exceptions.
+
+The engine calls a function with arrays that it makes; `result` says what comes back. Texts of stored functions are
+compiled under a file name of their own, so that tracebacks show their lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import keyword
+import linecache
+import traceback
+import types
+import typing
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from inlay import sqltypes
+from inlay._inlay import Connection
+from inlay._kinds import FunctionNullHandling, PythonExceptionHandling, PythonUDFType
+from inlay.exceptions import InvalidInputException
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Integers of Arrow and of pandas.
+_INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+
+#: Words for what functions are called with.
+_STYLES = ("native", "numpy", "arrow", "pandas", "polars")
+
+
+def _statements(name: str, body: str, filename: str) -> list[ast.stmt]:
+    """Read the body of a function as it is written, however it is indented; its lines keep their numbers."""
+    lines = body.split("\n")
+    filled = [number for number, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
+    if not filled:
+        raise SyntaxError(f'the body of function "{name}" is empty; it needs a return')
+    first = filled[0]
+    if first == 0:
+        # It begins behind the brace: its margin is that of the next line.
+        margins = [len(lines[number]) - len(lines[number].lstrip()) for number in filled[1:]] or [1]
+        own = margins[0]
+        if lines[0].rstrip().endswith(":"):
+            # The next line is inside of what begins here.
+            own = min(margins) if min(margins) < own else max(own - 1, 0)
+        lines[0] = " " * own + lines[0].lstrip()
+    wrapped = lines[first][:1].isspace()
+    source = "\n".join(["if 1:", *lines] if wrapped else lines)
+    try:
+        tree = ast.parse(source, filename)
+    except SyntaxError as error:
+        if wrapped and error.lineno is not None:
+            error.lineno -= 1
+        raise
+    if not wrapped:
+        return tree.body
+    ast.increment_lineno(tree, -1)
+    whole = tree.body[0]
+    if len(tree.body) != 1 or not isinstance(whole, ast.If) or whole.orelse:
+        raise SyntaxError(f'the lines of function "{name}" are not indented alike')
+    return whole.body
+
+
+def _returns(statements: Iterable[ast.AST]) -> bool:
+    for node in statements:
+        if isinstance(node, ast.Return) and node.value is not None:
+            return True
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            continue
+        if _returns(ast.iter_child_nodes(node)):
+            return True
+    return False
+
+
+def _code(name: str, parameters: list[str], variadic: bool, body: str, filename: str) -> types.CodeType:
+    for parameter in parameters:
+        if not parameter.isidentifier() or keyword.iskeyword(parameter):
+            raise SyntaxError(f'function "{name}": the parameter "{parameter}" is no name in Python')
+    statements = _statements(name, body, filename)
+    if not _returns(statements):
+        raise SyntaxError(f'the body of function "{name}" gives nothing; it needs a return with a value')
+    own = [ast.arg(parameter, lineno=1, col_offset=0) for parameter in parameters]
+    rest = ast.arg("args", lineno=1, col_offset=0) if variadic else None
+    arguments = ast.arguments(posonlyargs=[], args=own, vararg=rest, kwonlyargs=[], kw_defaults=[], defaults=[])
+    called = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
+    made = next(node for node in ast.parse("def function(): pass").body if isinstance(node, ast.FunctionDef))
+    made.name, made.args, made.body = called, arguments, statements
+    module = ast.fix_missing_locations(ast.Module([made], []))
+    # The definition stands on the first line of the body.
+    return compile(module, filename, "exec", dont_inherit=True)
+
+
+def check(name: str, parameters: list[str], variadic: bool, body: str) -> None:
+    """Fail if a text is no function."""
+    _code(name, parameters, variadic, body, f"<function {name}>")
+
+
+def _register(name: str, body: str) -> str:
+    """Give a text the name of a file, from which tracebacks show lines."""
+    lines, number = body.splitlines(keepends=True), 1
+    while True:
+        filename = f"<function {name}>" if number == 1 else f"<function {name} #{number}>"
+        entry = (len(body), None, lines, filename)
+        if tuple(linecache.cache.setdefault(filename, entry)) == entry:
+            return filename
+        number += 1
+
+
+def compiled(name: str, parameters: list[str], variadic: bool, body: str) -> Callable[..., Any]:
+    """Make the function of a text. It sees `numpy` and `np`."""
+    filename = _register(name, body)
+    known: dict[str, Any] = {"__name__": f"inlay.functions.{name}"}
+    try:
+        import numpy
+
+        known.update(numpy=numpy, np=numpy)
+    except ImportError:
+        pass
+    exec(_code(name, parameters, variadic, body, filename), known)
+    called = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
+    function: Callable[..., Any] = known[called]
+    return function
+
+
+def told(name: str, error: BaseException) -> str:
+    """Say what a function raised, and where in its text."""
+    what = "".join(traceback.format_exception_only(type(error), error)).strip()
+    if isinstance(error, SyntaxError):
+        place = f", line {error.lineno}" if error.lineno is not None else ""
+        line = f": {error.text.strip()}" if error.text else ""
+        return f'function "{name}"{place}: {error.msg}{line}'
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
+    own = [frame for frame in frames if frame.filename.startswith("<function ")] or frames
+    if not own:
+        return f'function "{name}" raised {what}'
+    frame = own[-1]
+    line = f": {frame.line}" if frame.line else ""
+    return f'function "{name}" raised {what} (line {frame.lineno} of {frame.filename}{line})'
+
+
+def arrow_columns(stream: Any) -> list[Any]:
+    """Make Arrow arrays of rows."""
+    import pyarrow
+
+    return list(pyarrow.table(stream).columns)
+
+
+def pandas_columns(stream: Any) -> list[Any]:
+    """Make Series of pandas of rows; integers and booleans with NULLs stay what they are."""
+    import pandas
+    import pyarrow
+
+    nullable = {
+        **{getattr(pyarrow, name.lower())(): getattr(pandas, f"{name}Dtype")() for name in _INTEGERS},
+        pyarrow.bool_(): pandas.BooleanDtype(),
+    }
+    columns = arrow_columns(stream)
+    return [column.to_pandas(types_mapper=nullable.get if column.null_count else None) for column in columns]
+
+
+def polars_columns(stream: Any) -> list[Any]:
+    """Make Series of Polars of rows."""
+    import polars
+
+    columns: list[Any] = polars.DataFrame(stream).get_columns()
+    return columns
+
+
+def result(value: Any) -> tuple[str, Any]:
+    """Say what a function gave: ``array`` of one dimension, ``list``, ``arrow`` (a stream) or ``scalar``."""
+    if isinstance(value, (list, tuple)):
+        return "list", list(value)
+    module = type(value).__module__.partition(".")[0]
+    if module == "numpy":
+        dimensions = getattr(value, "ndim", 0)
+        if dimensions == 1:
+            return "array", value
+        return ("list", value.tolist()) if dimensions > 1 else ("scalar", _item(value))
+    if module == "pyarrow":
+        import pyarrow
+
+        if isinstance(value, pyarrow.Scalar):
+            return "scalar", value.as_py()
+        return "arrow", pyarrow.table({"result": value})
+    if module == "pandas" and hasattr(value, "to_numpy"):
+        import pyarrow
+
+        return "arrow", pyarrow.table({"result": pyarrow.Array.from_pandas(value)})
+    if module == "polars" and hasattr(value, "to_frame"):
+        return "arrow", value.to_frame()
+    return "scalar", value
+
+
+def _item(value: Any) -> Any:
+    import numpy
+
+    if value is numpy.ma.masked:
+        return None
+    return value[()] if isinstance(value, numpy.ndarray) else value
+
+
+def _type_of(annotation: Any, name: str, what: str) -> str:
+    """Make a SQL type of an annotation, of a type of SQL, or of a text."""
+    if isinstance(annotation, str):
+        return str(annotation)
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        # Every value may be NULL.
+        members = [member for member in typing.get_args(annotation) if member is not type(None)]
+        if len(members) == 1:
+            return _type_of(members[0], name, what)
+    if typing.get_origin(annotation) is list and len(typing.get_args(annotation)) == 1:
+        return f"{_type_of(typing.get_args(annotation)[0], name, what)}[]"
+    try:
+        return str(sqltypes.sqltype(annotation))
+    except (KeyError, AttributeError):
+        message = f'function "{name}": {annotation!r} is no type of SQL; say {what}'
+        raise InvalidInputException(message) from None
+
+
+def _parameters(
+    name: str, function: Callable[..., Any], given: Any, return_type: Any
+) -> tuple[list[tuple[str, str]], bool, str]:
+    """Find names and types of the parameters, whether others may follow, and the type of the result."""
+    try:
+        signature = inspect.signature(function, eval_str=True)
+    except (TypeError, ValueError, NameError):
+        signature = inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    own = [each for each in signature.parameters.values() if each.kind in positional]
+    takes_any = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in signature.parameters.values())
+    if return_type is None:
+        return_type = signature.return_annotation
+    if return_type is inspect.Signature.empty:
+        raise InvalidInputException(f'function "{name}" needs return_type, or an annotation of what it gives')
+    returns = _type_of(return_type, name, "return_type")
+    if given is not None:
+        kinds = [given] if isinstance(given, str) else list(given)
+        required = sum(each.default is inspect.Parameter.empty for each in own)
+        if not (takes_any or required <= len(kinds) <= len(own)) or len(kinds) < required:
+            raise InvalidInputException(
+                f'function "{name}" takes {len(own)} arguments, and parameters has {len(kinds)} types'
+            )
+        names = [each.name for each in own] + [f"arg{number}" for number in range(len(own), len(kinds))]
+        return [(n, _type_of(kind, name, "parameters")) for n, kind in zip(names, kinds, strict=False)], False, returns
+    untyped = [each.name for each in own if each.annotation is inspect.Parameter.empty]
+    if untyped:
+        message = f'function "{name}" needs parameters, or annotations; there is none for {", ".join(untyped)}'
+        raise InvalidInputException(message)
+    return [(each.name, _type_of(each.annotation, name, "parameters")) for each in own], takes_any, returns
+
+
+def _word(value: Any, words: tuple[str, ...], what: str) -> str:
+    word = str(value.name if hasattr(value, "name") else value).lower()
+    if word not in words:
+        raise InvalidInputException(f"{what}={value!r}: expected {', '.join(map(repr, words))}")
+    return word
+
+
+class _Declared:
+    """What the engine is told of a function."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+
+def create_function(
+    self: Connection,
+    name: str,
+    function: Callable[..., Any],
+    parameters: Any = None,
+    return_type: Any = None,
+    *,
+    type: Any = PythonUDFType.NATIVE,
+    null_handling: Any = FunctionNullHandling.DEFAULT,
+    exception_handling: Any = PythonExceptionHandling.DEFAULT,
+    side_effects: bool = False,
+    deterministic: bool = False,
+    blocking: bool = False,
+    strings: str = "object",
+    decimal: str = "decimal",
+) -> Connection:
+    """Make a function callable from SQL; see the stubs."""
+    style = _word(type, _STYLES, "type")
+    special = _word(null_handling, ("default", "special"), "null_handling") == "special"
+    forgives = _word(exception_handling, ("default", "return_null"), "exception_handling") == "return_null"
+    if forgives and style != "native":
+        message = "exception_handling='return_null' needs type='native': others see many rows at once"
+        raise InvalidInputException(message)
+    if side_effects and deterministic:
+        raise InvalidInputException("a function with side_effects is not deterministic")
+    types_of, takes_any, returns = _parameters(name, function, parameters, return_type)
+    # DuckDB's kinds see no NULL unless they say so; arrays show which rows are NULL.
+    is_duckdbs = style in ("native", "arrow")
+    options = [("arguments", "rows" if style == "native" else style)]
+    if style == "numpy":
+        options += [("strings", strings), ("decimal", decimal)]
+    self._create_function(
+        _Declared(
+            name=name,
+            parameters=types_of,
+            is_variadic=takes_any,
+            returns=returns,
+            options=options,
+            volatility="volatile" if side_effects else "immutable" if deterministic else "stable",
+            is_strict=is_duckdbs and not special,
+            refuses_null=style == "native" and not special and not forgives,
+            forgives=forgives,
+            is_blocking=blocking,
+        ),
+        function,
+    )
+    return self
+
+
+def udf(
+    self: Connection,
+    name: str | None = None,
+    parameters: Any = None,
+    return_type: Any = None,
+    *,
+    type: Any = "numpy",
+    **options: Any,
+) -> Callable[[F], F]:
+    """Decorate a function to make it callable from SQL; see the stubs."""
+
+    def decorated(function: F) -> F:
+        create_function(self, name or function.__name__, function, parameters, return_type, type=type, **options)
+        return function
+
+    return decorated

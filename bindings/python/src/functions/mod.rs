@@ -1,0 +1,314 @@
+//! Functions of Python in SQL: the language `python`, and callables that the host registers.
+//!
+//! - [`arguments`]: vectors in. [`results`]: what a call gives, as a vector. [`watch`]: calls that are interrupted.
+//! - `inlay._udf` makes callables of texts, says what a result is, and tells of exceptions.
+//!
+//! Calls come from any worker. The GIL is taken for each; who has it converts little: numbers are handed out and taken
+//! back as the memory they lie in.
+
+pub mod arguments;
+mod results;
+mod watch;
+
+use crate::errors::unwrapped;
+use crate::numpy::{Decimals, Strings};
+use arguments::ArgumentStream;
+use inlay::external::{ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Language, Parameter};
+use inlay::types::arrow::StringLayout;
+use inlay::types::error::Cause;
+use inlay::types::{Error, Interrupt, LogicalType, Result, Vector, VectorBuilder};
+use inlay::{Database, NullHandling, Volatility, current_limits};
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use results::{Failure, Given};
+use std::sync::Arc;
+
+/// What a function is called with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Numpy(Decimals, Strings),
+    Arrow,
+    Pandas,
+    Polars,
+    /// The values of one row after the other.
+    Rows,
+}
+
+impl Style {
+    /// What the options of a definition say.
+    fn of(definition: &FunctionDefinition) -> Result<Self> {
+        let (mut arguments, mut decimals, mut strings) = ("numpy", Decimals::Objects, Strings::Objects);
+        for (name, value) in &definition.options {
+            let refuse = |expected: &str| {
+                let message =
+                    format!("function \"{}\": {name} = '{value}': expected {expected}", definition.name);
+                Err(Error::invalid_argument(message))
+            };
+            match (name.as_str(), value.as_str()) {
+                ("arguments", "numpy" | "arrow" | "pandas" | "polars" | "rows") => arguments = value,
+                ("arguments", _) => return refuse("'numpy', 'arrow', 'pandas', 'polars' or 'rows'"),
+                ("decimal", "decimal") => decimals = Decimals::Objects,
+                ("decimal", "float") => decimals = Decimals::Float,
+                ("decimal", _) => return refuse("'decimal' or 'float'"),
+                ("strings", "object") => strings = Strings::Objects,
+                ("strings", "stringdtype") => strings = Strings::Packed,
+                ("strings", _) => return refuse("'object' or 'stringdtype'"),
+                _ => {
+                    return Err(Error::invalid_argument(format!(
+                        "function \"{}\": there is no option {name}; there are arguments, decimal and strings",
+                        definition.name
+                    )));
+                }
+            }
+        }
+        Ok(match arguments {
+            "arrow" => Self::Arrow,
+            "pandas" => Self::Pandas,
+            "polars" => Self::Polars,
+            "rows" => Self::Rows,
+            _ => Self::Numpy(decimals, strings),
+        })
+    }
+}
+
+/// A function of Python.
+pub struct PythonFunction {
+    name: String,
+    callable: Py<PyAny>,
+    style: Style,
+    returns: LogicalType,
+    /// An exception makes the value NULL.
+    forgives: bool,
+    /// None is no value: the function must give one.
+    refuses_null: bool,
+}
+
+impl std::fmt::Debug for PythonFunction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({:?})", self.name, self.style)
+    }
+}
+
+/// The language `python`.
+struct Python3;
+
+/// Lets statements of a database call functions that are written in Python.
+pub fn install(database: &Database) {
+    database.set_language("python", Arc::new(Python3));
+}
+
+fn text_arguments(definition: &FunctionDefinition) -> (&str, Vec<&str>, bool, &str) {
+    let parameters = definition.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+    (&definition.name, parameters, definition.is_variadic, &definition.body)
+}
+
+impl Language for Python3 {
+    fn check(&self, definition: &FunctionDefinition) -> Result<()> {
+        Style::of(definition)?;
+        Python::attach(|py| {
+            let check = py.import("inlay._udf")?.getattr("check")?;
+            check.call1(text_arguments(definition)).map(drop)
+        })
+        .map_err(|error: PyErr| Error::Syntax { message: message_of(&definition.name, &error) })
+    }
+
+    fn prepare(&self, definition: &FunctionDefinition) -> Result<Arc<dyn ExternalFunction>> {
+        let style = Style::of(definition)?;
+        let callable = Python::attach(|py| {
+            let compile = py.import("inlay._udf")?.getattr("compiled")?;
+            compile.call1(text_arguments(definition)).map(Bound::unbind)
+        });
+        let callable = callable.map_err(|error: PyErr| raised(&definition.name, error))?;
+        Ok(Arc::new(PythonFunction {
+            name: definition.name.clone(),
+            callable,
+            style,
+            returns: definition.returns.clone(),
+            forgives: false,
+            refuses_null: false,
+        }))
+    }
+}
+
+fn message_of(name: &str, error: &PyErr) -> String {
+    Python::attach(|py| {
+        let told = || -> PyResult<String> {
+            py.import("inlay._udf")?.getattr("told")?.call1((name, error.value(py)))?.extract()
+        };
+        told().unwrap_or_else(|_| format!("function \"{name}\": {error}"))
+    })
+}
+
+/// An exception of the function as an error that holds it.
+fn raised(name: &str, error: PyErr) -> Error {
+    Python::attach(|py| {
+        // What looks at the exception alone finds its traceback as well.
+        if let Some(traceback) = error.traceback(py) {
+            let _ = error.value(py).setattr("__traceback__", traceback);
+        }
+    });
+    let message = message_of(name, &error);
+    Error::External { message, cause: Some(Cause(Arc::new(error))) }
+}
+
+/// The exception that an error holds.
+pub fn cause_of(error: &Error) -> Option<&PyErr> {
+    match error.root() {
+        Error::External { cause: Some(Cause(cause)), .. } => cause.downcast_ref::<PyErr>(),
+        _ => None,
+    }
+}
+
+impl ExternalFunction for PythonFunction {
+    fn call(&self, args: &[Vector], len: usize) -> Result<Vector> {
+        let interrupt = current_limits().map_or_else(Interrupt::new, |limits| limits.interrupt);
+        interrupt.check()?;
+        Python::attach(|py| {
+            let called = watch::watched(py, &interrupt, || self.called(py, args, len));
+            let (outcome, is_told) = called.map_err(|error| raised(&self.name, error))?;
+            match outcome {
+                Ok(vector) => Ok(vector),
+                Err(_) if is_told => Err(interrupt.check().err().unwrap_or(Error::Interrupted)),
+                Err(Failure::Wrong(error)) => Err(error),
+                Err(Failure::Raised(error)) => {
+                    if !error.is_instance_of::<PyException>(py) {
+                        // Ctrl-C, or an exit: other workers are to end as well.
+                        interrupt.set();
+                    }
+                    Err(raised(&self.name, error))
+                }
+            }
+        })
+    }
+}
+
+impl PythonFunction {
+    fn called(&self, py: Python<'_>, args: &[Vector], len: usize) -> std::result::Result<Vector, Failure> {
+        let callable = self.callable.bind(py);
+        let args_of_call = match self.style {
+            Style::Rows => return self.called_by_row(py, args, len),
+            Style::Numpy(decimals, strings) => {
+                let arrays = args.iter().map(|arg| arguments::array(py, arg, decimals, strings));
+                PyTuple::new(py, arrays.collect::<PyResult<Vec<_>>>()?)?
+            }
+            Style::Arrow => self.columns(py, args, len, "arrow_columns", StringLayout::Utf8)?,
+            Style::Pandas => self.columns(py, args, len, "pandas_columns", StringLayout::Utf8)?,
+            Style::Polars => self.columns(py, args, len, "polars_columns", StringLayout::View)?,
+        };
+        let value = callable.call1(args_of_call)?;
+        let vector = Given { function: self, args, len, value }.into_vector(py)?;
+        self.check_nulls(vector)
+    }
+
+    fn columns<'py>(
+        &self,
+        py: Python<'py>,
+        args: &[Vector],
+        len: usize,
+        maker: &str,
+        strings: StringLayout,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        if args.is_empty() {
+            return Ok(PyTuple::empty(py));
+        }
+        let stream = Bound::new(py, ArgumentStream::new(args, len, strings))?;
+        let columns = py.import("inlay._udf")?.getattr(maker)?.call1((stream,))?;
+        PyTuple::new(py, columns.cast::<PyList>().map_err(PyErr::from)?.iter())
+    }
+
+    fn check_nulls(&self, vector: Vector) -> std::result::Result<Vector, Failure> {
+        if self.refuses_null && vector.null_count() > 0 {
+            return Err(self.null_error().into());
+        }
+        Ok(vector)
+    }
+
+    fn null_error(&self) -> Error {
+        Error::external(format!(
+            "function \"{}\" gave None; null_handling = 'special' lets it, and gives it the rows with NULLs, too",
+            self.name
+        ))
+    }
+
+    fn called_by_row(
+        &self,
+        py: Python<'_>,
+        args: &[Vector],
+        len: usize,
+    ) -> std::result::Result<Vector, Failure> {
+        let callable = self.callable.bind(py);
+        let mut builder = VectorBuilder::new(self.returns.clone(), len);
+        for (row, values) in arguments::rows(py, args, len)?.into_iter().enumerate() {
+            let value = match callable.call1(PyTuple::new(py, values)?) {
+                Err(error) if self.forgives && error.is_instance_of::<PyException>(py) => {
+                    builder.push_null();
+                    continue;
+                }
+                value => value?,
+            };
+            let given = Given { function: self, args, len, value };
+            let typed = given.typed(py, &given.value, Some(row))?;
+            if typed.is_null() && self.refuses_null {
+                return Err(self.null_error().into());
+            }
+            builder.push(&typed)?;
+        }
+        Ok(builder.finish())
+    }
+}
+
+/// What `create_function` was told; see `inlay._udf`.
+#[derive(FromPyObject)]
+pub struct Declared {
+    name: String,
+    /// Names and types.
+    parameters: Vec<(String, String)>,
+    is_variadic: bool,
+    returns: String,
+    options: Vec<(String, String)>,
+    /// `immutable`, `stable` or `volatile`.
+    volatility: String,
+    /// NULL gives NULL, without a call.
+    is_strict: bool,
+    refuses_null: bool,
+    forgives: bool,
+    is_blocking: bool,
+}
+
+/// Makes a callable a function of the database.
+pub fn create(
+    py: Python<'_>,
+    database: &Database,
+    declared: Declared,
+    callable: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let parameter =
+        |(name, ty): (String, String)| Ok(Parameter { name, ty: unwrapped(py, inlay::type_of(&ty))? });
+    let definition = FunctionDefinition {
+        name: declared.name.clone(),
+        kind: FunctionKind::Scalar,
+        language: "python".to_string(),
+        parameters: declared.parameters.into_iter().map(parameter).collect::<PyResult<_>>()?,
+        is_variadic: declared.is_variadic,
+        returns: unwrapped(py, inlay::type_of(&declared.returns))?,
+        granularity: if declared.is_blocking { Granularity::Column } else { Granularity::Chunk },
+        volatility: match declared.volatility.as_str() {
+            "immutable" => Volatility::Immutable,
+            "volatile" => Volatility::Volatile,
+            _ => Volatility::Stable,
+        },
+        null_handling: if declared.is_strict { NullHandling::Propagate } else { NullHandling::Special },
+        options: declared.options,
+        body: String::new(),
+    };
+    let function = PythonFunction {
+        name: declared.name,
+        callable: callable.clone().unbind(),
+        style: unwrapped(py, Style::of(&definition))?,
+        returns: definition.returns.clone(),
+        forgives: declared.forgives,
+        refuses_null: declared.refuses_null,
+    };
+    unwrapped(py, database.create_function(definition, Arc::new(function)))
+}

@@ -1,0 +1,239 @@
+//! What Python functions give as vectors: arrays, masked arrays, lists, scalars, Arrow arrays and Series.
+//!
+//! `inlay._udf.result` says what an object is. Each then becomes a vector of its natural type, which is cast to the
+//! declared one; a value that does not fit is an error with the function, the value and the arguments of its row. A float
+//! with a fraction is no integer.
+
+use super::PythonFunction;
+use crate::arrow;
+use crate::parameters;
+use crate::register;
+use inlay::types::{Buffer, Error, Heap, LogicalType, Vector, VectorBuilder};
+use inlay::{SourceValues, Value, cast, cast_value};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::Arc;
+
+/// Why a result is none.
+pub enum Failure {
+    Raised(PyErr),
+    Wrong(Error),
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Wrong(error)
+    }
+}
+
+type Outcome<T> = Result<T, Failure>;
+
+/// What a call gave for `args`.
+pub struct Given<'a, 'py> {
+    pub function: &'a PythonFunction,
+    pub args: &'a [Vector],
+    pub len: usize,
+    pub value: Bound<'py, PyAny>,
+}
+
+impl<'py> Given<'_, 'py> {
+    /// The rows of the declared type.
+    pub fn into_vector(self, py: Python<'py>) -> Outcome<Vector> {
+        // Nobody else knows the object, so its memory cannot change any more.
+        // SAFETY: the object is alive, and this thread is attached.
+        let is_ours = unsafe { ffi::Py_REFCNT(self.value.as_ptr()) } == 1;
+        let normal = py.import("inlay._udf")?.getattr("result")?.call1((&self.value,))?;
+        let (kind, object): (String, Bound<'py, PyAny>) = normal.extract()?;
+        let is_same = object.is(&self.value);
+        match kind.as_str() {
+            "array" => {
+                self.check_len(object.len()?)?;
+                let dtype: String = object.getattr("dtype")?.getattr("kind")?.extract()?;
+                if dtype == "O" && *self.returns() != LogicalType::Varchar {
+                    return self
+                        .items(py, object.call_method0("tolist")?.cast::<PyList>().map_err(PyErr::from)?);
+                }
+                let owns_memory: bool = object.getattr("flags")?.getattr("owndata")?.extract()?;
+                let natural = match register::values_of(py, "the result", &object)? {
+                    SourceValues::Ready(vector) if is_same && is_ours && owns_memory => vector,
+                    SourceValues::Ready(vector) => copied(vector),
+                    SourceValues::Deferred(column) => column.values(0..self.len)?,
+                };
+                self.cast(natural)
+            }
+            "list" => {
+                self.check_len(object.len()?)?;
+                self.items(py, object.cast::<PyList>().map_err(PyErr::from)?)
+            }
+            "arrow" => {
+                let mut builder: Option<VectorBuilder> = None;
+                for records in arrow::import(py, &object)? {
+                    let records = records?;
+                    let Some(column) = records.columns().first() else { continue };
+                    let vector = column.vector(0, column.len())?.flatten();
+                    builder
+                        .get_or_insert_with(|| VectorBuilder::new(vector.logical_type(), self.len))
+                        .append(&vector);
+                }
+                let natural =
+                    builder.map_or_else(|| Vector::empty(self.returns().clone()), VectorBuilder::finish);
+                self.check_len(natural.len())?;
+                self.cast(natural)
+            }
+            _ => {
+                let value = self.typed(py, &object, None)?;
+                Ok(Vector::constant(self.returns().clone(), &value, self.len)?)
+            }
+        }
+    }
+
+    fn returns(&self) -> &LogicalType {
+        &self.function.returns
+    }
+
+    fn check_len(&self, given: usize) -> Outcome<()> {
+        if given == self.len {
+            return Ok(());
+        }
+        let (name, len) = (&self.function.name, self.len);
+        Err(Error::external(format!(
+            "function \"{name}\" gave {given} values for {len} rows; it gives one for each row, or a scalar for all"
+        ))
+        .into())
+    }
+
+    fn items(&self, py: Python<'py>, items: &Bound<'py, PyList>) -> Outcome<Vector> {
+        let mut builder = VectorBuilder::new(self.returns().clone(), self.len);
+        for (row, item) in items.iter().enumerate().take(self.len) {
+            // NumPy and pandas write what is missing as NaN.
+            let is_missing = item.is_instance_of::<pyo3::types::PyFloat>()
+                && !is_float(self.returns())
+                && item.ne(&item)?;
+            if is_missing {
+                builder.push_null();
+            } else {
+                builder.push(&self.typed(py, &item, Some(row))?)?;
+            }
+        }
+        Ok(builder.finish())
+    }
+
+    /// An object as a value of the declared type.
+    pub fn typed(&self, py: Python<'py>, object: &Bound<'py, PyAny>, row: Option<usize>) -> Outcome<Value> {
+        let natural = match (self.returns(), object.cast::<PyDict>()) {
+            (LogicalType::Map(types), Ok(dict)) => self.map(py, dict, types, row)?,
+            _ => parameters::value(py, object)?,
+        };
+        if natural.is_null() || natural.logical_type() == *self.returns() {
+            return Ok(natural);
+        }
+        match natural.as_f64() {
+            Some(number)
+                if self.returns().is_integer()
+                    && is_float(&natural.logical_type())
+                    && number.fract() != 0.0 =>
+            {
+                Err(self.misfit(&natural, row))
+            }
+            _ => cast_value(&natural, self.returns()).map_err(|_| self.misfit(&natural, row)),
+        }
+    }
+
+    fn map(
+        &self,
+        py: Python<'py>,
+        dict: &Bound<'py, PyDict>,
+        types: &Arc<(LogicalType, LogicalType)>,
+        row: Option<usize>,
+    ) -> Outcome<Value> {
+        let mut entries = Vec::with_capacity(dict.len());
+        for item in dict.items().iter() {
+            let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
+            let cast_to = |value: Value, ty: &LogicalType| {
+                if value.is_null() {
+                    Ok(value)
+                } else {
+                    cast_value(&value, ty).map_err(|_| self.misfit(&value, row))
+                }
+            };
+            let key = cast_to(parameters::value(py, &key)?, &types.0)?;
+            entries.push((key, cast_to(parameters::value(py, &value)?, &types.1)?));
+        }
+        Ok(Value::Map { types: Arc::clone(types), entries })
+    }
+
+    fn cast(&self, natural: Vector) -> Outcome<Vector> {
+        let returns = self.returns();
+        if natural.ty() == returns {
+            return Ok(natural);
+        }
+        if natural.null_count() == natural.len() {
+            return Ok(Vector::nulls(returns.clone(), natural.len()));
+        }
+        if returns.is_integer() && is_float(natural.ty()) {
+            let is_whole =
+                |row: &usize| natural.get(*row).as_f64().is_none_or(|number| number.fract() == 0.0);
+            if let Some(row) = (0..natural.len()).find(|row| !is_whole(row)) {
+                return Err(self.misfit(&natural.get(row), Some(row)));
+            }
+        }
+        let mut out = Vector::empty(returns.clone());
+        if let Err(error) = cast(&natural, returns, false, &mut out) {
+            let mut tried = Vector::empty(returns.clone());
+            let row = match cast(&natural, returns, true, &mut tried) {
+                Ok(()) => (0..natural.len()).find(|&row| tried.is_null(row) && !natural.is_null(row)),
+                Err(_) => None,
+            };
+            return Err(match row {
+                Some(row) => self.misfit(&natural.get(row), Some(row)),
+                None => {
+                    let (name, ty) = (&self.function.name, natural.ty());
+                    Error::external(format!("function \"{name}\" gave {ty}, not {returns}: {error}")).into()
+                }
+            });
+        }
+        Ok(out)
+    }
+
+    /// A value that is none of the declared type, with the arguments that it was given for.
+    fn misfit(&self, value: &Value, row: Option<usize>) -> Failure {
+        let (name, returns) = (&self.function.name, self.returns());
+        let shown = if value.logical_type() == LogicalType::Varchar {
+            format!("'{value}'")
+        } else {
+            value.to_string()
+        };
+        let place = match row {
+            Some(row) => {
+                let args: Vec<String> = self.args.iter().map(|arg| arg.get(row).to_string()).collect();
+                format!(" for {name}({}), row {} of {}", args.join(", "), row + 1, self.len)
+            }
+            None => String::new(),
+        };
+        Error::external(format!("function \"{name}\" gave {shown}{place}; that is no {returns}")).into()
+    }
+}
+
+fn is_float(ty: &LogicalType) -> bool {
+    matches!(ty, LogicalType::Real | LogicalType::Double)
+}
+
+/// The vector in memory of its own, as its memory may change behind our back.
+fn copied(vector: Vector) -> Vector {
+    if !vector.is_flat() || vector.ty().is_view() {
+        return vector;
+    }
+    let data = Buffer::copy_of(vector.data().bytes());
+    let validity = vector.validity().cloned();
+    let mut own = Vector::flat(vector.logical_type(), vector.len(), data, validity, Heap::default());
+    // What lies below a mask is anything.
+    own.normalize_nulls();
+    own
+}
