@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn statements_behind_a_body_have_their_places() {
-        let sql = "CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON {\n  return 'é}'\n}; SELECT FROM";
+        let sql = "CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON {\n  return 'é}'\n}; SELECT 1 +* 2";
         let error = super::super::parse_statements(sql).unwrap_err();
         assert!(error.to_string().contains("line 3"), "{error}");
         for wrong in [
