@@ -18,7 +18,7 @@ use super::column_set::ColumnSet;
 use super::properties::{as_column, as_column_equality, can_fail, output_set};
 use super::rewrite::{take, with_stack};
 use super::statistics::{Estimator, Relation, group_count};
-use crate::plan::partial::{Aggregates, join_averages, merge_of, split_averages};
+use crate::plan::partial::{Aggregates, can_merge, join_averages, merge_of, split_averages};
 use crate::plan::{AggregateExpr, ColumnId, Columns, Expr, JoinKind, Plan};
 use inlay_types::{LogicalType, Result};
 use std::collections::HashMap;
@@ -102,17 +102,12 @@ fn are_read_alike(keys: &[Expr], groups: &[(ColumnId, Expr)], conditions: &[Expr
 
 /// Whether an aggregate can be made of partial results of an input with these columns, without errors that it would not have.
 fn is_partial(aggregate: &AggregateExpr, own: &ColumnSet) -> bool {
-    let merges = if aggregate.function.kind == inlay_kernels::AggregateKind::Avg {
-        !aggregate.distinct
-    } else {
-        merge_of(aggregate).is_some()
-    };
     let is_narrow = |expr: &Expr| match expr.ty() {
         LogicalType::HugeInt | LogicalType::UHugeInt => false,
         LogicalType::Decimal { precision, .. } => precision <= DIGITS_MAX,
         _ => true,
     };
-    let sums = merges && aggregate.order_by.is_empty() && aggregate.args.iter().all(is_narrow);
+    let sums = can_merge(aggregate) && aggregate.order_by.is_empty() && aggregate.args.iter().all(is_narrow);
     let reads =
         |expr: &&Expr| ColumnSet::of(expr).is_subset(own) && !can_fail(expr) && expr.is_deterministic();
     sums && aggregate.expressions().iter().all(reads)

@@ -51,6 +51,19 @@ pub(crate) fn merge_of(aggregate: &AggregateExpr) -> Option<Merge> {
         .then_some(Merge { name, is_count })
 }
 
+/// Whether an aggregate can be made of partial results, an `avg` by its parts.
+pub(crate) fn can_merge(aggregate: &AggregateExpr) -> bool {
+    let function = &aggregate.function;
+    match function.kind {
+        AggregateKind::Avg => {
+            let args: Vec<ArgType> = function.arg_types.iter().cloned().map(ArgType::of).collect();
+            let sum = resolve_aggregate("sum", &args);
+            !aggregate.distinct && sum.is_ok_and(|sum| quotient(sum.return_type).is_some())
+        }
+        _ => merge_of(aggregate).is_some(),
+    }
+}
+
 impl Merge {
     /// The aggregate of the partial results that `read` gives, and its column: `id`, but that a count needs an expression
     /// around it to be 0 over nothing, which makes `id` of that column and goes to `counts`.

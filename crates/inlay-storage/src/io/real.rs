@@ -121,12 +121,10 @@ impl DiskFile for RealFile {
         use std::os::fd::AsRawFd;
         let ends = (libc::off_t::try_from(bytes.start), libc::off_t::try_from(bytes.end));
         if let (Ok(start), Ok(end)) = ends {
-            let descriptor = self.file.as_raw_fd();
-            // SAFETY: advice about a descriptor that is open while `file` is borrowed; no memory is touched. That it may be
-            // refused does not matter.
-            unsafe {
-                libc::posix_fadvise(descriptor, start, end.max(start) - start, libc::POSIX_FADV_WILLNEED)
-            };
+            let (descriptor, len) = (self.file.as_raw_fd(), end.max(start) - start);
+            // Advice may be refused; that does not matter.
+            // SAFETY: the descriptor is open while `file` is borrowed, and no memory is touched.
+            unsafe { libc::posix_fadvise(descriptor, start, len, libc::POSIX_FADV_WILLNEED) };
         }
     }
 

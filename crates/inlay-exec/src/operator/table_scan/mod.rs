@@ -78,6 +78,8 @@ struct Span {
     end: usize,
     /// Only these of them, none of which is deleted.
     listed: Option<Vec<u32>>,
+    /// Something of the row group has to be read from the file first.
+    is_absent: bool,
 }
 
 struct ScanFilter {
@@ -136,7 +138,7 @@ impl TableScan {
     }
 
     /// The rows that an index gives, if they are few.
-    fn plan_lookup(&self) -> Result<Option<Vec<Span>>> {
+    fn plan_lookup(&self, filters: &[ScanFilter]) -> Result<Option<Vec<Span>>> {
         let options = &self.options;
         let slots = options.dynamic_filters.iter();
         let dynamic: Vec<(usize, SegmentPredicate)> = slots
@@ -155,7 +157,8 @@ impl TableScan {
             let rows: Vec<u32> = ids[next..next + count].iter().map(|id| (id - start) as u32).collect();
             next += count;
             if !rows.is_empty() {
-                spans.push(Span { group: index, start: 0, end: group.len(), listed: Some(rows) });
+                let is_absent = self.is_absent(filters, group);
+                spans.push(Span { group: index, start: 0, end: group.len(), listed: Some(rows), is_absent });
             }
         }
         Ok(Some(spans))
@@ -166,6 +169,14 @@ impl TableScan {
         let mut first: Vec<usize> = filters.iter().map(|filter| filter.column).collect();
         first.extend(&self.options.residual_columns);
         (first, self.options.columns.clone())
+    }
+
+    /// Whether some column that is read of a row group is not in memory.
+    fn is_absent(&self, filters: &[ScanFilter], group: &RowGroup) -> bool {
+        let first = filters.iter().map(|filter| filter.column);
+        let mut read =
+            first.chain(self.options.residual_columns.iter().chain(&self.options.columns).copied());
+        read.any(|column| group.column(column).is_absent())
     }
 
     /// Row groups that are not in memory are morsels as a whole: two workers in one would wait for each other's columns.
@@ -179,17 +190,13 @@ impl TableScan {
             groups.filter(|(_, group)| read(group)).map(|(index, group)| (index, group.len())).collect();
         let are_long =
             self.long_morsels.load(Ordering::Relaxed) && groups.len() >= threads * LONG_MORSELS_MIN;
-        let (first, rest) = self.columns_read(filters);
-        let is_absent = |group: usize| {
-            let group = &self.options.snapshot.row_groups()[group];
-            first.iter().chain(&rest).any(|&column| group.column(column).is_absent())
-        };
         let has_enough = groups.len() >= threads;
         let mut morsels = Vec::new();
         for (group, len) in groups {
-            let rows = if are_long || has_enough && is_absent(group) { len } else { MORSEL_ROWS };
+            let is_absent = self.is_absent(filters, &self.options.snapshot.row_groups()[group]);
+            let rows = if are_long || has_enough && is_absent { len } else { MORSEL_ROWS };
             for start in (0..len).step_by(rows) {
-                morsels.push(Span { group, start, end: (start + rows).min(len), listed: None });
+                morsels.push(Span { group, start, end: (start + rows).min(len), listed: None, is_absent });
             }
         }
         morsels
@@ -198,10 +205,8 @@ impl TableScan {
     fn read_ahead(&self, filters: &[ScanFilter], morsels: &[Span], workers: usize) -> Option<ReadAhead> {
         let groups = self.options.snapshot.row_groups();
         let (first, rest) = self.columns_read(filters);
-        let is_absent = |span: &Span| {
-            first.iter().chain(&rest).any(|&column| groups[span.group].column(column).is_absent())
-        };
-        let read_ahead = morsels.iter().any(is_absent).then(|| ReadAhead::new(first, rest, workers))?;
+        let is_absent = morsels.iter().any(|span| span.is_absent);
+        let read_ahead = is_absent.then(|| ReadAhead::new(first, rest, workers))?;
         read_ahead.begins(morsels, 0, &|group, column| groups[group].column(column).will_read());
         Some(read_ahead)
     }
@@ -398,7 +403,7 @@ impl Source for TableScan {
             }
             filters.sort_by_key(|filter| filter.cost);
         }
-        let morsels = match self.plan_lookup()? {
+        let morsels = match self.plan_lookup(&filters)? {
             Some(spans) => spans,
             None => self.plan_morsels(&filters, context.workers.count()),
         };

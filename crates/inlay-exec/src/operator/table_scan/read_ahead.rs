@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn filters_are_asked_for_ahead_and_other_columns_once_rows_pass() {
-        let span = |group| Span { group, start: 0, end: 1, listed: None };
+        let span = |group| Span { group, start: 0, end: 1, listed: None, is_absent: true };
         let morsels: Vec<Span> = [0, 0, 3, 4, 5, 6].map(span).into();
         let asked = RefCell::new(Vec::new());
         let begins = |read_ahead: &ReadAhead, number| {
