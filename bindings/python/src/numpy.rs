@@ -12,6 +12,7 @@ use crate::rows::{DictionaryCache, Zone, objects_of};
 use inlay::types::{Buffer, LogicalType, VECTOR_SIZE};
 use inlay::{HostColumn, HostForm, QueryResult};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PySlice};
 
 /// Memory of a column, kept alive by the arrays over it.
@@ -58,8 +59,9 @@ pub fn read_only<'py>(
 }
 
 fn over(py: Python<'_>, memory: ColumnMemory) -> PyResult<Bound<'_, PyAny>> {
+    static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let memory = Bound::new(py, memory)?;
-    py.import("numpy")?.getattr("asarray")?.call1((memory,))
+    AS_ARRAY.import(py, "numpy", "asarray")?.call1((memory,))
 }
 
 /// What DECIMAL and HUGEINT become.

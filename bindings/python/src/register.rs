@@ -236,7 +236,6 @@ fn plain_vector(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>) -> PyRes
 
 /// Shares the memory of an array of fixed-width values, if it is contiguous, native and aligned; else of a copy.
 fn fixed(py: Python<'_>, array: &Bound<'_, PyAny>, ty: LogicalType) -> PyResult<Vector> {
-    let width = ty.physical().size();
     let numpy = py.import("numpy")?;
     let order = array.getattr("dtype")?.call_method1("newbyteorder", ("<",))?;
     let array = numpy.getattr("require")?.call1((array, order, vec!["C", "A"]))?;
@@ -246,13 +245,22 @@ fn fixed(py: Python<'_>, array: &Bound<'_, PyAny>, ty: LogicalType) -> PyResult<
     }
     let interface = array.getattr("__array_interface__")?;
     let (address, _read_only): (usize, bool) = interface.get_item("data")?.extract()?;
+    // SAFETY: NumPy keeps `len` values of `ty` at this address, aligned and contiguous as required above.
+    unsafe { over(array, address, ty, len) }
+}
+
+/// The values of an array as a vector over its memory, which keeps the array. Who changes an array that is registered sees
+/// the change in later queries.
+///
+/// # Safety
+/// `len` values of `ty` lie at `address`, aligned and one behind the other, as long as the array lives.
+pub unsafe fn over(array: Bound<'_, PyAny>, address: usize, ty: LogicalType, len: usize) -> PyResult<Vector> {
     let Some(start) = NonNull::new(address as *mut u8) else {
-        return Err(misuse(py, "the array has no memory"));
+        return Err(misuse(array.py(), "the array has no memory"));
     };
     let owner: Py<PyAny> = array.unbind();
-    // SAFETY: NumPy keeps `len` values of `width` bytes at this address, aligned and contiguous as required above, as
-    // long as the array lives. Who changes an array that is registered sees the change in later queries.
-    let buffer = unsafe { Buffer::foreign(start, len * width, Box::new(owner)) };
+    // SAFETY: as the caller says; the owner keeps the array.
+    let buffer = unsafe { Buffer::foreign(start, len * ty.physical().size(), Box::new(owner)) };
     Ok(Vector::flat(ty, len, buffer, None, Heap::default()))
 }
 

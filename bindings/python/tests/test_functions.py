@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import decimal
+import itertools
 import math
 import threading
 import time
@@ -344,14 +345,80 @@ def test_results_that_do_not_fit(con: inlay.Connection) -> None:
 
 
 def test_a_result_that_changes_later_is_copied(con: inlay.Connection) -> None:
-    buffer = np.zeros(1 << 18, dtype="i8")
+    # One of each worker's: calls run at the same time, and two of them would write to the same array.
+    own = threading.local()
 
     def reuse(x: Any) -> Any:
-        buffer[: len(x)] = x
-        return buffer[: len(x)]
+        if not hasattr(own, "buffer"):
+            own.buffer = np.zeros(1 << 18, dtype="i8")
+        own.buffer[: len(x)] = x
+        return own.buffer[: len(x)]
+
+    def keep(x: Any) -> Any:
+        if getattr(own, "kept", None) is None or len(own.kept) != len(x):
+            own.kept = np.zeros(len(x), dtype="i8")
+        own.kept[:] = x
+        return own.kept
 
     con.create_function("reuse", reuse, ["BIGINT"], "BIGINT", type="numpy")
+    con.create_function("keep", keep, ["BIGINT"], "BIGINT", type="numpy")
     assert column(con, "SELECT reuse(i) FROM range(100000) t(i)") == list(range(100000))
+    assert column(con, "SELECT keep(i) FROM range(100000) t(i)") == list(range(100000))
+
+
+def test_neighbouring_batches_are_handed_over_where_they_lie(con: inlay.Connection) -> None:
+    pd = pytest.importorskip("pandas")
+    values = np.random.default_rng(7).integers(-(2**62), 2**62, 60_000)
+    source = pd.DataFrame({"i": np.arange(60_000), "x": values})
+    seen: list[Any] = []
+
+    def look(x: Any) -> Any:
+        seen.append((x.__array_interface__["data"][0], len(x), x.flags.writeable))
+        return x + 1
+
+    con.create_function("look", look, ["BIGINT"], "BIGINT", type="numpy")
+    con.execute("SET threads = 1")
+    con.register("source", source)
+    con.execute("CREATE TABLE numbers AS SELECT i, x FROM source")
+    for _ in range(2):
+        rows = con.execute("SELECT look(x) FROM numbers ORDER BY i").fetchnumpy()
+        assert np.array_equal(next(iter(rows.values())), values + 1)
+    half = len(seen) // 2
+    # It is the memory of the column, whose rows are one row group: each chunk begins where the one before ended.
+    assert seen[:half] == seen[half:]
+    assert half > 2
+    assert all(start + 8 * rows == after for (start, rows, _), (after, _, _) in itertools.pairwise(seen[:half]))
+    assert sum(rows for _, rows, _ in seen[:half]) == 60_000
+    assert not any(writeable for _, _, writeable in seen)
+    # With NULLs, and where a filter leaves gaps, values are the same.
+    con.execute("UPDATE numbers SET x = NULL WHERE i % 10 = 3")
+    count, total = con.execute("SELECT count(look(x)), sum(look(x)) FROM numbers").fetchone() or (0, 0)
+    expected = values[np.arange(60_000) % 10 != 3]
+    assert (count, total) == (54_000, sum(int(value) + 1 for value in expected))
+    kept = con.execute("SELECT sum(look(x)) FROM numbers WHERE i % 4 = 0").fetchone()
+    places = np.arange(60_000)
+    assert kept == (sum(int(value) + 1 for value in values[(places % 4 == 0) & (places % 10 != 3)]),)
+
+
+@pytest.mark.parametrize("ty", ["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "UBIGINT", "REAL", "DOUBLE"])
+def test_arrays_that_lie_otherwise_are_converted(con: inlay.Connection, ty: str) -> None:
+    kind = {"TINYINT": "i1", "SMALLINT": "i2", "INTEGER": "i4", "BIGINT": "i8", "UTINYINT": "u1", "UBIGINT": "u8"}
+    kind |= {"REAL": "f4", "DOUBLE": "f8"}
+    ways = {
+        "fresh": lambda x: x + x.dtype.type(1),
+        "swapped": lambda x: (x + 1).astype(">" + kind[ty]),
+        "reversed": lambda x: (x + 1)[::-1][::-1],
+        "strided": lambda x: np.repeat(x + 1, 2)[::2],
+        "wider": lambda x: (x + 1).astype("f8"),
+        "matrix": lambda x: np.ascontiguousarray((x + 1).astype(kind[ty])).reshape(1, -1)[0],
+        "same": lambda x: x,
+        "subclass": lambda x: np.ma.MaskedArray(x + 1),
+        "unaligned": lambda x: np.frombuffer(b"." + (x + 1).astype(kind[ty]).tobytes(), kind[ty], offset=1),
+    }
+    for name, way in ways.items():
+        con.create_function(name, way, [ty], ty, type="numpy")
+        expected = list(range(100)) if name == "same" else list(range(1, 101))
+        assert column(con, f'SELECT "{name}"(i::{ty}) FROM range(100) t(i)') == expected, name
 
 
 # Python's side.

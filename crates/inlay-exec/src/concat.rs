@@ -54,6 +54,42 @@ pub(crate) fn concat(ty: LogicalType, pieces: &[Vector]) -> Vector {
     assemble(ty, shape, pieces, total, data)
 }
 
+/// As [`concat`], without copying values where the pieces are neighbouring slices of one column: they are joined where they
+/// lie, and the result keeps that column's memory.
+pub(crate) fn concat_shared(ty: LogicalType, pieces: &[Vector]) -> Vector {
+    neighbours(&ty, pieces).unwrap_or_else(|| concat(ty, pieces))
+}
+
+fn neighbours(ty: &LogicalType, pieces: &[Vector]) -> Option<Vector> {
+    let (first, others) = pieces.split_first()?;
+    let width = match first.kind() {
+        VectorKind::Flat => ty.physical().size(),
+        VectorKind::Dictionary(_) => 4,
+        VectorKind::Constant => return None,
+    };
+    let rows_of = |piece: &Vector| piece.data().slice(0, piece.len() * width);
+    let is_alike = |piece: &Vector| match (first.as_dictionary(), piece.as_dictionary()) {
+        (Some(one), Some(other)) => one.id() == other.id(),
+        (None, None) => {
+            piece.is_flat() && std::ptr::eq(piece.heap().buffers().as_ptr(), first.heap().buffers().as_ptr())
+        }
+        _ => false,
+    };
+    let mut data = rows_of(first);
+    for piece in others {
+        if !is_alike(piece) {
+            return None;
+        }
+        data = data.followed_by(&rows_of(piece))?;
+    }
+    let total = pieces.iter().map(Vector::len).sum();
+    let validity = concat_validity(pieces, total);
+    Some(match first.as_dictionary() {
+        Some(dictionary) => Vector::dictionary(Arc::clone(dictionary), data, total, validity),
+        None => Vector::flat(ty.clone(), total, data, validity, first.heap().clone()),
+    })
+}
+
 /// All rows of `batches`, column by column. `types` gives the columns when there are no batches.
 pub(crate) fn concat_batches(types: &[LogicalType], batches: &[Batch]) -> Batch {
     let len = batches.iter().map(Batch::len).sum();
@@ -395,6 +431,41 @@ mod tests {
         let pieces = [one, nulls, two.clone(), coded, two];
         let expected: Vec<Value> = pieces.iter().flat_map(all).collect();
         assert_eq!(all(&concat(LogicalType::Varchar, &pieces)), expected);
+    }
+
+    #[test]
+    fn neighbouring_slices_are_joined_where_they_lie() {
+        let values: Vec<i32> = (0..5000).collect();
+        let mut whole = Vector::from_values(LogicalType::Integer, &values);
+        whole.set_validity(Some(Bitmap::from_fn(5000, |row| row % 7 != 0)));
+        let pieces = [whole.slice(100, 2000), whole.slice(2100, 0), whole.slice(2100, 1900)];
+        let joined = concat_shared(LogicalType::Integer, &pieces);
+        assert_eq!(joined.data().as_ptr(), whole.data().slice(400, 4).as_ptr());
+        assert_eq!(all(&joined), all(&whole.slice(100, 3900)));
+        let long: Vec<String> = (0..30).map(|row| format!("a text too long for a view {row}")).collect();
+        let long: Vec<Option<&str>> = long.iter().map(|text| Some(text.as_str())).collect();
+        let whole = texts(&long);
+        let joined = concat_shared(LogicalType::Varchar, &[whole.slice(0, 10), whole.slice(10, 20)]);
+        assert_eq!(joined.data().as_ptr(), whole.data().as_ptr());
+        assert_eq!(all(&joined), all(&whole));
+    }
+
+    #[test]
+    fn pieces_that_are_no_neighbours_are_copied() {
+        let values: Vec<i32> = (0..3000).collect();
+        let whole = Vector::from_values(LogicalType::Integer, &values);
+        let other = Vector::from_values(LogicalType::Integer, &values);
+        let seven = Vector::constant(LogicalType::Integer, &Value::Integer(7), 5).unwrap();
+        for pieces in [
+            vec![whole.slice(0, 1000), whole.slice(1001, 1000)],
+            vec![whole.slice(1000, 1000), whole.slice(0, 1000)],
+            vec![whole.slice(0, 1000), other.slice(1000, 1000)],
+            vec![whole.slice(0, 1000), seven.clone()],
+            vec![seven, whole.slice(0, 1000)],
+        ] {
+            let joined = concat_shared(LogicalType::Integer, &pieces);
+            assert_eq!(all(&joined), pieces.iter().flat_map(all).collect::<Vec<_>>());
+        }
     }
 
     #[test]

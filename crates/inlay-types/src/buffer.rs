@@ -243,6 +243,18 @@ impl Buffer {
         Self { start, size, owner: Arc::clone(&self.owner) }
     }
 
+    /// This buffer and `next` as one, if `next` begins in the same memory where this one ends.
+    pub fn followed_by(&self, next: &Self) -> Option<Self> {
+        let end = self.start.as_ptr().wrapping_add(self.size);
+        // Buffers of one owner are parts of the one range that it was made for, so what lies between is valid.
+        let is_adjacent = self.same_owner(next) && std::ptr::eq(end, next.start.as_ptr());
+        is_adjacent.then(|| Self {
+            start: self.start,
+            size: self.size + next.size,
+            owner: Arc::clone(&self.owner),
+        })
+    }
+
     /// Whether both share one allocation.
     pub fn same_owner(&self, other: &Buffer) -> bool {
         Arc::ptr_eq(&self.owner, &other.owner)

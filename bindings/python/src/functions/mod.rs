@@ -1,12 +1,14 @@
 //! Functions of Python in SQL: the language `python`, and callables that the host registers.
 //!
-//! - [`arguments`]: vectors in. [`results`]: what a call gives, as a vector. [`watch`]: calls that are interrupted.
+//! - [`arguments`]: vectors in. [`results`]: what a call gives, as a vector; [`owned`]: without
+//!   looking twice where it is a fresh array. [`watch`]: calls that are interrupted.
 //! - `inlay._udf` makes callables of texts, says what a result is, and tells of exceptions.
 //!
 //! Calls come from any worker. The GIL is taken for each; who has it converts little: numbers are handed out and taken
 //! back as the memory they lie in.
 
 pub mod arguments;
+mod owned;
 mod results;
 mod watch;
 

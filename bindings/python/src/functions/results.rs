@@ -4,7 +4,7 @@
 //! declared one; a value that does not fit is an error with the function, the value and the arguments of its row. A float
 //! with a fraction is no integer.
 
-use super::PythonFunction;
+use super::{PythonFunction, Style, owned};
 use crate::arrow;
 use crate::parameters;
 use crate::register;
@@ -49,6 +49,12 @@ impl<'py> Given<'_, 'py> {
         // Nobody else knows the object, so its memory cannot change any more.
         // SAFETY: the object is alive, and this thread is attached.
         let is_ours = unsafe { ffi::Py_REFCNT(self.value.as_ptr()) } == 1;
+        if is_ours
+            && matches!(self.function.style, Style::Numpy(..))
+            && let Some(vector) = owned::vector(&self.value, self.returns(), self.len)?
+        {
+            return Ok(vector);
+        }
         let normal = py.import("inlay._udf")?.getattr("result")?.call1((&self.value,))?;
         let (kind, object): (String, Bound<'py, PyAny>) = normal.extract()?;
         let is_same = object.is(&self.value);

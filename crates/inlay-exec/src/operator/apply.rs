@@ -1,8 +1,8 @@
 //! Calls of the host's functions on many rows at a time.
 //!
 //! A call costs more than computing a batch, so batches are gathered into chunks whose size follows from how long calls
-//! take; results go on as slices beside the batches they belong to. Chunks end with morsels, so that order by morsel is kept,
-//! and when memory is refused.
+//! take; results go on as slices beside the batches they belong to. Slices that lie behind each other in a column of a table
+//! are a chunk where they lie. Chunks end with morsels, so that order by morsel is kept, and when memory is refused.
 //!
 //! A guarded call (one in a branch of CASE, AND, OR or COALESCE) is given only the rows that reach it; the value of the
 //! others is NULL, and nobody looks at it. A function of whole columns is a source of its own behind all rows:
@@ -11,7 +11,7 @@
 //! Made by `planner::hoist` alone.
 
 use super::materialize::RowBuffer;
-use crate::concat::concat;
+use crate::concat::concat_shared;
 use crate::context::ExecContext;
 use crate::expression::{Layout, Program, ProgramState};
 use crate::pipeline::{Flow, LocalState, Morsel, Operator, Push, Source};
@@ -135,7 +135,7 @@ fn join(pieces: &[Vector], len: usize) -> Result<Vector> {
     if first.is_constant() && pieces.iter().all(|piece| piece.is_constant() && piece.get(0) == first.get(0)) {
         return Vector::constant(ty, &first.get(0), len);
     }
-    Ok(concat(ty, pieces))
+    Ok(concat_shared(ty, pieces))
 }
 
 /// Adds the values of calls to batches, as columns behind the others.
