@@ -1,0 +1,1 @@
+"""What functions in Python cost."""
