@@ -10,6 +10,7 @@
     python -m bench tpcds --sf 1                                  99 queries
     python -m bench ssb --sf 1                                    13 queries of the Star Schema Benchmark
     python -m bench groupjoin --rows 1e7                          15 questions of db-benchmark
+    python -m bench groupjoin --rows 1e8 --limits 1000            the same from a file, in new processes under limits
     python -m bench clickbench --rows 5e6                         43 queries on generated page views
     python -m bench olap --rows 6e6                               nine group-bys of one to three columns
     python -m bench udf --rows 2.56e8                             functions in Python beside built-in operators
@@ -26,12 +27,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from bench import cases, engines, estimates, latency, report
 from bench.cancel import suite as cancel_suite
 from bench.clickbench import suite as clickbench_suite
 from bench.export import suite as export_suite
+from bench.groupjoin import limited
 from bench.groupjoin import suite as groupjoin_suite
 from bench.ingest import suite as ingest_suite
 from bench.olap import suite as olap_suite
@@ -50,13 +52,19 @@ from bench.udf import suite as udf_suite
 from bench.worker import Worker
 from tests.tpch.workload import QUERY_NUMBERS
 
+
+def groupjoin(rows: int, limits: Sequence[int] | None) -> cases.Suite:
+    """In memory, or from a file under limits."""
+    return limited.suite(rows, limits) if limits else groupjoin_suite.suite(rows)
+
+
 SUITES: dict[str, Callable[[argparse.Namespace], cases.Suite]] = {
     "export": lambda options: export_suite.suite(options.sf),
     "ingest": lambda options: ingest_suite.suite(options.sf),
     "ssdbm": lambda options: ssdbm_suite.suite(options.megabytes),
     "tpcds": lambda options: tpcds_suite.suite(options.sf),
     "ssb": lambda options: ssb_suite.suite(options.sf),
-    "groupjoin": lambda options: groupjoin_suite.suite(options.rows or 10_000_000),
+    "groupjoin": lambda options: groupjoin(options.rows or 10_000_000, options.limits),
     "clickbench": lambda options: clickbench_suite.suite(options.rows or clickbench_suite.ROWS),
     "points": lambda options: points_suite.suite(options.rows or points_suite.ROWS),
     "scale": lambda options: scale_suite.suite(options.scales, options.limits),
@@ -79,7 +87,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--reps", type=int, default=7, help="timed repetitions of each query")
     parser.add_argument("--scales", type=floats, default=None, help="scales of the suite scale, as in 0.1,1,10")
-    parser.add_argument("--limits", type=integers, default=None, help="memory limits of the suite scale in MB")
+    parser.add_argument("--limits", type=integers, default=None, help="memory limits of scale and groupjoin in MB")
     parser.add_argument("--threads", type=int, default=2, help="threads of each engine")
     parser.add_argument("--only", type=names, default=None, help="engines, of " + ",".join(engines.ALL))
     parser.add_argument("--queries", type=terms, default=None, help="query numbers or parts of names, as in 1,6")

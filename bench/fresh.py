@@ -46,10 +46,23 @@ def drop_from_page_cache(path: Path) -> None:
 
 
 def run_fresh(
-    engine: str, path: Path, sql: str, threads: int, *, memory_limit: str | None = None, seconds_max: float = 300
-) -> dict[str, float]:
-    """Seconds from opening the file until the result is there, bytes that memory grew by, rows, of a new process."""
+    engine: str,
+    path: Path,
+    sql: str,
+    threads: int,
+    *,
+    memory_limit: str | None = None,
+    check: str = "",
+    seconds_max: float = 300,
+) -> dict[str, Any]:
+    """
+    Seconds from opening the file until the result is there, bytes that memory grew by, rows, of a new process.
+
+    With `check`, the result becomes the table `answer` within a transaction that is rolled back, `seconds` are until it
+    is there, and what the query `check` says of it comes as `found`.
+    """
     task = {"engine": engine, "path": str(path), "sql": sql, "threads": threads, "memory_limit": memory_limit}
+    task["check"] = check
     command = [sys.executable, "-m", "bench.fresh"]
     try:
         run = subprocess.run(command, input=json.dumps(task), capture_output=True, text=True, timeout=seconds_max)
@@ -58,7 +71,7 @@ def run_fresh(
     if run.returncode:
         lines = run.stderr.strip().splitlines()
         raise EngineFailed(lines[-1][:300] if lines else f"the process ended with code {run.returncode}")
-    found: dict[str, float] = json.loads(run.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
     return found
 
 
@@ -72,9 +85,17 @@ def main() -> None:
     before = memory_bytes("VmRSS") or 0
     start = time.perf_counter()
     connection = open_file(task["engine"], task["path"], task["threads"], task["memory_limit"])
-    rows = len(connection.execute(task["sql"]).fetchall())
-    seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, "peak": (peak_bytes() or 0) - before, "rows": rows}))
+    if task["check"]:
+        connection.execute("BEGIN")
+        connection.execute(f"CREATE TABLE answer AS {task['sql']}")
+        answer: dict[str, Any] = {"seconds": time.perf_counter() - start, "peak": (peak_bytes() or 0) - before}
+        rows = connection.execute(task["check"]).fetchall()
+        answer |= {"rows": rows[0][0], "found": [float(value) for value in rows[0]]}
+        connection.execute("ROLLBACK")
+    else:
+        rows = connection.execute(task["sql"]).fetchall()
+        answer = {"seconds": time.perf_counter() - start, "peak": (peak_bytes() or 0) - before, "rows": len(rows)}
+    print(json.dumps(answer))
 
 
 if __name__ == "__main__":

@@ -91,17 +91,22 @@ def check(sums: str) -> str:
     return f"SELECT count(*) AS answers, {', '.join(parts)} FROM answer"
 
 
+def named(rows: int) -> str:
+    """The name of the suite with `rows` rows."""
+    return f"groupjoin-{rows:.0e}".replace("+0", "")
+
+
 def files(rows: int) -> Mapping[str, Path]:
     """The tables, the largest with `rows` rows."""
     from bench.groupjoin.generate import TABLES, tables
 
-    return files_of(f"groupjoin-{rows:.0e}".replace("+0", ""), TABLES, lambda: tables(rows))
+    return files_of(named(rows), TABLES, lambda: tables(rows))
 
 
 def suite(rows: int) -> Suite:
     """The suite with `rows` rows."""
     return sql_suite(
-        name=f"groupjoin-{rows:.0e}".replace("+0", ""),
+        name=named(rows),
         title=f"db-benchmark, {rows:,} rows, answer kept in the engine",
         remarks="Tables in memory; the answer becomes a table there.",
         files=files(rows),

@@ -15,7 +15,7 @@ use crate::bytes::{ByteReader, ByteWriter};
 use inlay_types::{Error, Result};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -35,9 +35,45 @@ pub struct RowSet(Form);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Form {
-    List(Arc<[i64]>),
+    List(List),
     Chunks(Arc<Chunks>),
 }
+
+/// Few ids, ascending. One takes no memory of its own: changes by key are of one row.
+#[derive(Clone, Debug)]
+enum List {
+    One([i64; 1]),
+    Others(Option<Arc<[i64]>>),
+}
+
+impl Deref for List {
+    type Target = [i64];
+
+    fn deref(&self) -> &[i64] {
+        match self {
+            Self::One(id) => id,
+            Self::Others(ids) => ids.as_deref().unwrap_or_default(),
+        }
+    }
+}
+
+impl From<&[i64]> for List {
+    fn from(ids: &[i64]) -> Self {
+        match *ids {
+            [] => Self::Others(None),
+            [id] => Self::One([id]),
+            _ => Self::Others(Some(ids.into())),
+        }
+    }
+}
+
+impl PartialEq for List {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for List {}
 
 #[derive(Debug, PartialEq, Eq)]
 struct Chunks {
@@ -156,7 +192,7 @@ impl Chunk {
 
 impl Default for RowSet {
     fn default() -> Self {
-        Self(Form::List(Arc::default()))
+        Self(Form::List(List::Others(None)))
     }
 }
 
@@ -453,13 +489,13 @@ impl RowSetBuilder {
         if self.chunks.is_empty() {
             self.list.sort_unstable();
             self.list.dedup();
-            return RowSet(Form::List(self.list.into()));
+            return RowSet(Form::List(self.list[..].into()));
         }
         let list = std::mem::take(&mut self.list);
         self.add_to_chunks(&list);
         let len = self.chunks.values().map(Chunk::len).sum();
         let set = RowSet(Form::Chunks(Arc::new(Chunks { by_number: self.chunks, len })));
-        if len > LIST_MAX { set } else { RowSet(Form::List(set.ids().into())) }
+        if len > LIST_MAX { set } else { RowSet(Form::List((&*set.ids()).into())) }
     }
 }
 

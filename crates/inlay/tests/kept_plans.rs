@@ -418,3 +418,48 @@ fn plans_change_no_answer() {
     }
     assert!(kept > 800, "only {kept} runs were kept");
 }
+
+/// What a change by key read is checked at COMMIT, although the row that it changes is not noted as read.
+#[test]
+fn changes_by_key_are_serial() {
+    let update = "UPDATE t SET a = $1 WHERE id = $2";
+    let delete = "DELETE FROM t WHERE id = $1 AND a < 100";
+    // What a transaction does, what another one does meanwhile, and how the first ends.
+    type Case<'a> = (&'a str, &'a [Value], &'a str, Result<(), &'a str>);
+    let cases: [Case<'_>; 8] = [
+        (update, &[int(5), int(1)], "UPDATE t SET a = 9 WHERE id = 2", Ok(())),
+        (update, &[int(5), int(1)], "INSERT INTO t (id, a) VALUES (77, 1)", Ok(())),
+        (update, &[int(5), int(1)], "DELETE FROM t WHERE id = 3", Ok(())),
+        // There was no such row, and now there is one.
+        (update, &[int(5), int(77)], "INSERT INTO t (id, a) VALUES (77, 1)", Err("40001")),
+        (update, &[int(5), int(77)], "UPDATE t SET id = 77 WHERE id = 2", Err("40001")),
+        (delete, &[int(1)], "UPDATE t SET a = 9 WHERE id = 2", Ok(())),
+        // The row had a value that the condition leaves out.
+        (delete, &[int(3)], "UPDATE t SET a = 9 WHERE id = 3", Err("40001")),
+        (delete, &[int(3)], "UPDATE t SET a = 9 WHERE id = 2", Ok(())),
+    ];
+    for (sql, values, meanwhile, expected) in cases {
+        let database = Database::open(":memory:", &[]).unwrap();
+        let (one, other) = (database.connect(), database.connect());
+        run(&one, "SET plan_cache = 'eager'", &[]).unwrap();
+        run(&one, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER)", &[]).unwrap();
+        run(&one, "CREATE TABLE log (n INTEGER)", &[]).unwrap();
+        run(&one, "INSERT INTO t VALUES (1, 10), (2, 20), (3, 300)", &[]).unwrap();
+        run(&one, "BEGIN", &[]).unwrap();
+        assert_eq!(runs_kept(&one, sql, &[values]), 1, "{sql}");
+        run(&one, "INSERT INTO log VALUES (1)", &[]).unwrap();
+        run(&other, meanwhile, &[]).unwrap();
+        let ended = run(&one, "COMMIT", &[]).map(drop).map_err(|error| error[..5].to_string());
+        assert_eq!(ended, expected.map_err(str::to_string), "{sql} beside {meanwhile}");
+    }
+    // Rows that are about to change stop others at once, from both sides.
+    let database = Database::open(":memory:", &[]).unwrap();
+    let (one, other) = (database.connect(), database.connect());
+    run(&one, "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER)", &[]).unwrap();
+    run(&one, "INSERT INTO t VALUES (1, 10)", &[]).unwrap();
+    run(&one, "BEGIN", &[]).unwrap();
+    run(&one, update, &[int(5), int(1)]).unwrap();
+    assert!(run(&other, update, &[int(6), int(1)]).unwrap_err().starts_with("40001"));
+    run(&one, "COMMIT", &[]).unwrap();
+    assert_eq!(run(&other, "SELECT a FROM t", &[]).unwrap(), [["5"]]);
+}

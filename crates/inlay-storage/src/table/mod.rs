@@ -58,6 +58,18 @@ impl TableSnapshot {
         Self { version, groups: Arc::from(groups), live_rows, total_rows, whole: WholeColumns::default() }
     }
 
+    /// The same with another row group in the place of one of as many rows, of which as many are live.
+    fn with_group(&self, index: usize, group: Arc<RowGroup>) -> Self {
+        let at = |position: usize| if position == index { &group } else { &self.groups[position] };
+        Self {
+            version: 0,
+            groups: (0..self.groups.len()).map(|position| Arc::clone(at(position))).collect(),
+            live_rows: self.live_rows,
+            total_rows: self.total_rows,
+            whole: WholeColumns::default(),
+        }
+    }
+
     /// The version of the table that this is.
     pub fn version(&self) -> u64 {
         self.version

@@ -157,25 +157,30 @@ impl<'a> Compiler<'a> {
         let layout = Layout(self.layout.clone());
         let rest: Vec<Expr> = self.left.iter().map(plain).collect();
         let all: Vec<Expr> = self.shape.predicates.iter().map(plain).collect();
+        let scan = self.shape.scan.as_ref();
+        let table = match (scan, statement.target()) {
+            (Some(scan), _) => Some(Arc::clone(&scan.table.table)),
+            (None, target) => target.map(|(_, entry)| Arc::clone(&entry.table)),
+        };
+        let action = action(statement).ok()??;
+        // The row id is known without the row.
+        let ids = usize::from(matches!(action, Action::Update { .. } | Action::Delete { .. }));
         let (mut outputs, mut computed) = (Vec::new(), Vec::new());
-        for output in &self.shape.outputs {
+        for output in self.shape.outputs.iter().skip(ids) {
             outputs.push(self.output(output, &mut computed));
         }
         let program = Program::compile_many(&computed, &layout).ok()?.over_rows();
-        let scan = self.shape.scan.as_ref();
+        let are_known = outputs.iter().all(|output| matches!(output, Output::Operand(..)));
         let positions = |id: &ColumnId| scan?.columns.iter().find(|column| column.id == *id).map(|c| c.index);
         let columns: Vec<usize> = self.layout.iter().filter_map(positions).collect();
         let has_row_id = scan.and_then(|scan| scan.row_id).is_some_and(|id| self.layout.contains(&id));
-        let table = match (scan, statement.target()) {
-            (Some(scan), _) => Some(&scan.table.table),
-            (None, target) => target.map(|(_, entry)| &entry.table),
-        };
-        let ty = |column: &usize| table.map(|table| table.schema().columns[*column].ty.clone());
+        let ty = |column: &usize| table.as_ref().map(|table| table.schema().columns[*column].ty.clone());
         Some(Point {
-            table: table.map_or(0, |table| table.id()),
+            table: table.as_ref().map_or(0, |table| table.id()),
             types: columns.iter().filter_map(ty).collect(),
             columns,
             has_row_id,
+            looks_at_rows: !are_known || !rest.is_empty(),
             is_referred_to,
             slots: self.slots.to_vec(),
             used: self.used,
@@ -185,7 +190,7 @@ impl<'a> Compiler<'a> {
             access: self.access,
             outputs,
             program: (!computed.is_empty()).then_some(program),
-            action: action(statement).ok()??,
+            action,
         })
     }
 

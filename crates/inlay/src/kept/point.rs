@@ -28,6 +28,8 @@ pub(super) struct Point {
     pub columns: Vec<usize>,
     pub types: Vec<LogicalType>,
     pub has_row_id: bool,
+    /// Whether anything of a row that its key found is looked at but its id.
+    pub looks_at_rows: bool,
     /// Whether foreign keys refer to the table.
     pub is_referred_to: bool,
     pub slots: Vec<Slot>,
@@ -37,6 +39,7 @@ pub(super) struct Point {
     /// All conditions, and those that the access leaves.
     pub all: Filter,
     pub rest: Filter,
+    /// Of a change but the row id, which is the first.
     pub outputs: Vec<Output>,
     /// Makes what is neither a column nor a value.
     pub program: Option<Program>,
@@ -114,8 +117,7 @@ impl Point {
             Action::Update { set, numbers, checks, returning } => {
                 let mut writer = self.writer(run, database)?;
                 let Some(found) = self.found(run, database, state, &values) else { return Ok(None) };
-                let Ok(mut columns) = self.outputs(&found.batch, &values) else { return Ok(None) };
-                columns.remove(0);
+                let Ok(columns) = self.outputs(&found.batch, &values) else { return Ok(None) };
                 let rows = Batch::new(columns, found.ids.len());
                 checks.check_all(&rows)?;
                 let new = Batch::new(rows.columns()[..set.len()].to_vec(), rows.len());
@@ -132,8 +134,7 @@ impl Point {
             Action::Delete { kept, returning } => {
                 let mut writer = self.writer(run, database)?;
                 let Some(found) = self.found(run, database, state, &values) else { return Ok(None) };
-                let Ok(mut columns) = self.outputs(&found.batch, &values) else { return Ok(None) };
-                columns.remove(0);
+                let Ok(columns) = self.outputs(&found.batch, &values) else { return Ok(None) };
                 let rows = Batch::new(columns, found.ids.len());
                 let count = match rows.is_empty() {
                     true => 0,
@@ -182,11 +183,19 @@ impl Point {
         let Some(Object::Table(slot)) = state.object(self.table) else { return None };
         let table = slot.table().ok()?;
         let found = self.looked_up(access, &table, values).ok()??;
-        if run.notes_reads {
+        if run.notes_reads && !self.claims(&found) {
             let read = ReadRows { point: Arc::clone(self), values: values.clone() };
             run.transactions.of(run.database, database).ok()?.record_read(self.table, Some(Arc::new(read)));
         }
         Some(found)
+    }
+
+    /// Whether what was found is claimed as well, so that it need not be noted that it was read: the one row that has a
+    /// key and is about to change. Nobody else can change that row, nor make another one with its key.
+    fn claims(&self, found: &Found) -> bool {
+        let changes = matches!(self.action, Action::Update { .. } | Action::Delete { .. });
+        let by_key = self.access.as_ref().is_some_and(|access| access.key.is_some());
+        changes && by_key && found.ids.len() == 1
     }
 
     fn looked_up(&self, access: &Access, table: &Table, values: &Values) -> Result<Option<Found>> {
@@ -205,6 +214,10 @@ impl Point {
         };
         let (ids, filter, slots) = match by_key {
             Some(ids) if ids.len() > VECTOR_SIZE => return Ok(None),
+            Some(ids) if !self.looks_at_rows => {
+                let batch = Batch::new(Vec::new(), ids.len());
+                return Ok(Some(Found { ids, batch }));
+            }
             Some(ids) => (ids, &self.rest, self.read()),
             None => match table.few_candidates(&snapshot, &access.conditions(values), &[])? {
                 Some(ids) if ids.len() <= VECTOR_SIZE => (ids, &self.all, &self.used[..]),
