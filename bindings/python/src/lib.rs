@@ -47,6 +47,7 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<result::Answer>()?;
     module.add_class::<register::Table>()?;
     module.add_class::<numpy::ColumnMemory>()?;
+    module.add_class::<functions::workers::WorkerServer>()?;
     module.add_function(wrap_pyfunction!(connection::connect, module)?)?;
     module.add_function(wrap_pyfunction!(connection::_checkpoint_all, module)?)?;
     module.add_function(wrap_pyfunction!(shell::shell, module)?)?;

@@ -9,9 +9,12 @@ use inlay_sql::binder::is_built_in;
 use inlay_sql::parser::parse_functions;
 use inlay_storage::store::{Definition, DefinitionKind};
 use inlay_types::{Error, Result};
+use inlay_exec::WorkerPool;
 use parking_lot::{Mutex, RwLock};
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Definitions that are kept ready; when there are more, all are prepared anew.
 const PREPARED_MAX: usize = 256;
@@ -28,6 +31,27 @@ pub(crate) struct Functions {
     prepared: Mutex<HashMap<(String, String), Overloads>>,
     /// The host's own, by lower-case name.
     own: RwLock<HashMap<String, Overloads>>,
+    /// What the host keeps as long as the database is open.
+    kept: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
+}
+
+/// What processes that the host starts for functions may take, as it is set when somebody asks.
+#[derive(Clone)]
+pub struct HostLimits {
+    pool: Arc<WorkerPool>,
+    memory: Arc<AtomicU64>,
+}
+
+impl HostLimits {
+    /// How many there may be.
+    pub fn threads(&self) -> usize {
+        self.pool.threads()
+    }
+
+    /// Bytes of memory that each may have, 0 for any.
+    pub fn memory(&self) -> u64 {
+        self.memory.load(Ordering::Relaxed)
+    }
 }
 
 impl Functions {
@@ -89,6 +113,21 @@ impl Functions {
 }
 
 impl Database {
+    /// The host's one `T` for this database, which lives as long as it. Made when it is first asked for.
+    pub fn kept_for_host<T: Any + Send + Sync>(&self, make: impl FnOnce(HostLimits) -> T) -> Arc<T> {
+        let mut kept = self.functions_of_host().kept.lock();
+        if let Some(known) = kept.iter().find_map(|known| Arc::clone(known).downcast::<T>().ok()) {
+            return known;
+        }
+        let limits = HostLimits {
+            pool: Arc::clone(self.pool()),
+            memory: Arc::clone(self.settings().worker_memory()),
+        };
+        let made = Arc::new(make(limits));
+        kept.push(Arc::<T>::clone(&made));
+        made
+    }
+
     /// Lets statements call functions that are written in a language, such as `python`.
     pub fn set_language(&self, name: &str, language: Arc<dyn Language>) {
         self.functions_of_host().languages.write().insert(name.to_lowercase(), language);

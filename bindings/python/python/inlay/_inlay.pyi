@@ -43,6 +43,11 @@ def connect(
 
 def _checkpoint_all() -> None: ...
 
+class _WorkerServer:
+    """Serves the requests of the process that started this one; see `inlay._worker`."""
+
+    def run(self) -> None: ...
+
 class _Fetch:
     @property
     def description(self) -> list[tuple[str, str, None, None, None, None, None]] | None:
@@ -319,6 +324,7 @@ class Connection(_Fetch):
         blocking: bool = False,
         strings: str = "object",
         decimal: str = "decimal",
+        parallel: str = "threads",
     ) -> Connection:
         """
         Make a function callable from SQL, on all connections of the database, until it is removed or that is closed.
@@ -345,6 +351,11 @@ class Connection(_Fetch):
             The same arguments always give the same: it is called once for each distinct text of a dictionary.
         blocking
             It is called once with whole columns.
+        parallel
+            ``"threads"``: calls run in this process. ``"processes"``: in worker processes, so that functions which hold
+            the interpreter lock run at the same time; the function is sent by cloudpickle if that is installed, and
+            has to be one of an importable module otherwise. ``"auto"``: in worker processes if it holds the lock,
+            takes long and can be sent.
         strings, decimal
             With ``"numpy"``, as in `fetchnumpy`.
 

@@ -280,6 +280,7 @@ def create_function(
     blocking: bool = False,
     strings: str = "object",
     decimal: str = "decimal",
+    parallel: str = "threads",
 ) -> Connection:
     """Make a function callable from SQL; see the stubs."""
     style = _word(type, _STYLES, "type")
@@ -294,6 +295,8 @@ def create_function(
     # DuckDB's kinds see no NULL unless they say so; arrays show which rows are NULL.
     is_duckdbs = style in ("native", "arrow")
     options = [("arguments", "rows" if style == "native" else style)]
+    if parallel != "threads":
+        options.append(("parallel", parallel))
     if style == "numpy":
         options += [("strings", strings), ("decimal", decimal)]
     self._create_function(

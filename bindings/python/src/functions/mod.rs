@@ -2,6 +2,7 @@
 //!
 //! - [`arguments`]: vectors in. [`results`]: what a call gives, as a vector; [`owned`]: without
 //!   looking twice where it is a fresh array. [`watch`]: calls that are interrupted.
+//! - [`style`]: what options say. [`workers`], [`remote`]: calls in other processes.
 //! - `inlay._udf` makes callables of texts, says what a result is, and tells of exceptions.
 //!
 //! Calls come from any worker. The GIL is taken for each; who has it converts little: numbers are handed out and taken
@@ -9,11 +10,13 @@
 
 pub mod arguments;
 mod owned;
+mod remote;
 mod results;
+mod style;
 mod watch;
+pub mod workers;
 
 use crate::errors::unwrapped;
-use crate::numpy::{Decimals, Strings};
 use arguments::ArgumentStream;
 use inlay::external::{ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Language, Parameter};
 use inlay::types::arrow::StringLayout;
@@ -23,56 +26,12 @@ use inlay::{Database, NullHandling, Volatility, current_limits};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use remote::Remote;
+pub use remote::failed;
 use results::{Failure, Given};
 use std::sync::Arc;
-
-/// What a function is called with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
-    Numpy(Decimals, Strings),
-    Arrow,
-    Pandas,
-    Polars,
-    /// The values of one row after the other.
-    Rows,
-}
-
-impl Style {
-    /// What the options of a definition say.
-    fn of(definition: &FunctionDefinition) -> Result<Self> {
-        let (mut arguments, mut decimals, mut strings) = ("numpy", Decimals::Objects, Strings::Objects);
-        for (name, value) in &definition.options {
-            let refuse = |expected: &str| {
-                let message =
-                    format!("function \"{}\": {name} = '{value}': expected {expected}", definition.name);
-                Err(Error::invalid_argument(message))
-            };
-            match (name.as_str(), value.as_str()) {
-                ("arguments", "numpy" | "arrow" | "pandas" | "polars" | "rows") => arguments = value,
-                ("arguments", _) => return refuse("'numpy', 'arrow', 'pandas', 'polars' or 'rows'"),
-                ("decimal", "decimal") => decimals = Decimals::Objects,
-                ("decimal", "float") => decimals = Decimals::Float,
-                ("decimal", _) => return refuse("'decimal' or 'float'"),
-                ("strings", "object") => strings = Strings::Objects,
-                ("strings", "stringdtype") => strings = Strings::Packed,
-                ("strings", _) => return refuse("'object' or 'stringdtype'"),
-                _ => {
-                    return Err(Error::invalid_argument(format!(
-                        "function \"{}\": there is no option {name}; there are arguments, decimal and strings",
-                        definition.name
-                    )));
-                }
-            }
-        }
-        Ok(match arguments {
-            "arrow" => Self::Arrow,
-            "pandas" => Self::Pandas,
-            "polars" => Self::Polars,
-            "rows" => Self::Rows,
-            _ => Self::Numpy(decimals, strings),
-        })
-    }
-}
+use style::{Options, Parallel, Style};
+use workers::{Source, Workers};
 
 /// A function of Python.
 pub struct PythonFunction {
@@ -84,6 +43,8 @@ pub struct PythonFunction {
     forgives: bool,
     /// None is no value: the function must give one.
     refuses_null: bool,
+    /// Calls may run in other processes.
+    remote: Option<Remote>,
 }
 
 impl std::fmt::Debug for PythonFunction {
@@ -93,11 +54,13 @@ impl std::fmt::Debug for PythonFunction {
 }
 
 /// The language `python`.
-struct Python3;
+struct Python3 {
+    workers: Arc<Workers>,
+}
 
 /// Lets statements of a database call functions that are written in Python.
 pub fn install(database: &Database) {
-    database.set_language("python", Arc::new(Python3));
+    database.set_language("python", Arc::new(Python3 { workers: Workers::of(database) }));
 }
 
 fn text_arguments(definition: &FunctionDefinition) -> (&str, Vec<&str>, bool, &str) {
@@ -107,7 +70,7 @@ fn text_arguments(definition: &FunctionDefinition) -> (&str, Vec<&str>, bool, &s
 
 impl Language for Python3 {
     fn check(&self, definition: &FunctionDefinition) -> Result<()> {
-        Style::of(definition)?;
+        Options::of(&definition.name, &definition.options)?;
         Python::attach(|py| {
             let check = py.import("inlay._udf")?.getattr("check")?;
             check.call1(text_arguments(definition)).map(drop)
@@ -116,19 +79,26 @@ impl Language for Python3 {
     }
 
     fn prepare(&self, definition: &FunctionDefinition) -> Result<Arc<dyn ExternalFunction>> {
-        let style = Style::of(definition)?;
+        let options = Options::of(&definition.name, &definition.options)?;
         let callable = Python::attach(|py| {
             let compile = py.import("inlay._udf")?.getattr("compiled")?;
             compile.call1(text_arguments(definition)).map(Bound::unbind)
         });
         let callable = callable.map_err(|error: PyErr| raised(&definition.name, error))?;
+        let (_, parameters, is_variadic, body) = text_arguments(definition);
+        let source = Source::Text {
+            parameters: parameters.into_iter().map(str::to_string).collect(),
+            is_variadic,
+            body: body.to_string(),
+        };
         Ok(Arc::new(PythonFunction {
             name: definition.name.clone(),
             callable,
-            style,
+            style: options.style,
             returns: definition.returns.clone(),
             forgives: false,
             refuses_null: false,
+            remote: Remote::new(options.parallel, &self.workers, definition, Some(source)),
         }))
     }
 }
@@ -166,8 +136,19 @@ impl ExternalFunction for PythonFunction {
     fn call(&self, args: &[Vector], len: usize) -> Result<Vector> {
         let interrupt = current_limits().map_or_else(Interrupt::new, |limits| limits.interrupt);
         interrupt.check()?;
+        if let Some(remote) = &self.remote
+            && let Some(workers) = remote.takes()
+        {
+            return workers.call(remote.spec(self)?, args, len, &interrupt);
+        }
+        self.called_here(args, len, &interrupt)
+    }
+}
+
+impl PythonFunction {
+    fn called_here(&self, args: &[Vector], len: usize, interrupt: &Interrupt) -> Result<Vector> {
         Python::attach(|py| {
-            let called = watch::watched(py, &interrupt, || self.called(py, args, len));
+            let called = watch::watched(py, interrupt, || self.called(py, args, len));
             let (outcome, is_told) = called.map_err(|error| raised(&self.name, error))?;
             match outcome {
                 Ok(vector) => Ok(vector),
@@ -183,9 +164,7 @@ impl ExternalFunction for PythonFunction {
             }
         })
     }
-}
 
-impl PythonFunction {
     fn called(&self, py: Python<'_>, args: &[Vector], len: usize) -> std::result::Result<Vector, Failure> {
         let callable = self.callable.bind(py);
         let args_of_call = match self.style {
@@ -304,13 +283,19 @@ pub fn create(
         options: declared.options,
         body: String::new(),
     };
+    let options = unwrapped(py, Options::of(&definition.name, &definition.options))?;
     let function = PythonFunction {
         name: declared.name,
         callable: callable.clone().unbind(),
-        style: unwrapped(py, Style::of(&definition))?,
+        style: options.style,
         returns: definition.returns.clone(),
         forgives: declared.forgives,
         refuses_null: declared.refuses_null,
+        remote: Remote::new(options.parallel, &Workers::of(database), &definition, None),
     };
+    if let (Parallel::Processes, Some(remote)) = (options.parallel, &function.remote) {
+        // What cannot be sent is told now.
+        unwrapped(py, remote.spec(&function))?;
+    }
     unwrapped(py, database.create_function(definition, Arc::new(function)))
 }

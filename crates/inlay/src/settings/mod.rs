@@ -22,7 +22,7 @@ use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, MemoryBudget, Result, VECTOR_SIZE, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use values::*;
 
@@ -98,6 +98,10 @@ const OWN: &[Setting] = &[
     of_database(
         "allow_python",
         "whether functions whose Python code is in a database file may run; off unless it is said",
+    ),
+    of_database(
+        "python_worker_memory",
+        "bytes of memory of its own that each worker process for functions may take, such as '2GB'; 0 is as much as there is",
     ),
     of_database("lock_configuration", "whether settings are fixed; once on it stays on"),
     of_session(
@@ -177,6 +181,8 @@ pub struct DatabaseSettings {
     files: Arc<Files>,
     is_locked: AtomicBool,
     allows_python: AtomicBool,
+    /// Bytes that a worker process of the host may take, 0 for any.
+    worker_memory: Arc<AtomicU64>,
 }
 
 impl DatabaseSettings {
@@ -195,6 +201,7 @@ impl DatabaseSettings {
             temp: Mutex::default(),
             is_locked: AtomicBool::new(false),
             allows_python: AtomicBool::new(false),
+            worker_memory: Arc::default(),
         };
         settings.limit_residents();
         settings
@@ -258,6 +265,11 @@ impl DatabaseSettings {
     /// Whether code that is stored in the database may run.
     pub fn allows_python(&self) -> bool {
         self.allows_python.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that a worker process of the host may take, 0 for any; it changes with the setting.
+    pub fn worker_memory(&self) -> &Arc<AtomicU64> {
+        &self.worker_memory
     }
 
     /// The workers of its queries.
@@ -344,6 +356,14 @@ pub fn set(
                 return Err(Error::invalid_argument(message));
             }
             database.allows_python.store(allowed, Ordering::Relaxed);
+        }
+        "python_worker_memory" => {
+            let is_zero = value.is_none_or(|value| value.as_i128() == Some(0) || value.to_string() == "0");
+            let bytes = match value {
+                Some(value) if !is_zero => memory_of("python_worker_memory", value)?,
+                _ => 0,
+            };
+            database.worker_memory.store(bytes, Ordering::Relaxed);
         }
         "threads" => {
             let threads = value.map_or(Ok(default_threads()), threads_of)?;
@@ -442,6 +462,12 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         "allow_network" => Value::Boolean(database.files.allows_network()),
         network if is_of_network(network) => return database.files.network().get(network),
         "allow_python" => Value::Boolean(database.allows_python()),
+        "python_worker_memory" => {
+            Value::Varchar(match database.worker_memory.load(Ordering::Relaxed) {
+                0 => "0".to_string(),
+                bytes => memory_text(bytes),
+            })
+        }
         "lock_configuration" => Value::Boolean(database.is_locked.load(Ordering::Relaxed)),
         "statement_timeout" => Value::BigInt(session.timeout.map_or(0, |limit| limit.as_millis() as i64)),
         "default_order" => {

@@ -1,0 +1,75 @@
+//! What the options of a definition say: what a function is called with, and where it runs.
+
+use crate::numpy::{Decimals, Strings};
+use inlay::types::{Error, Result};
+
+/// What a function is called with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    Numpy(Decimals, Strings),
+    Arrow,
+    Pandas,
+    Polars,
+    /// The values of one row after the other.
+    Rows,
+}
+
+/// Where calls run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parallel {
+    /// In this process, on the threads of queries.
+    Threads,
+    /// In worker processes.
+    Processes,
+    /// In worker processes if calls hold the interpreter lock and take long.
+    Auto,
+}
+
+/// All that options say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    pub style: Style,
+    pub parallel: Parallel,
+}
+
+impl Options {
+    /// What the options of function `function` say.
+    pub fn of(function: &str, options: &[(String, String)]) -> Result<Self> {
+        let (mut arguments, mut decimals, mut strings) = ("numpy", Decimals::Objects, Strings::Objects);
+        let mut parallel = Parallel::Threads;
+        for (name, value) in options {
+            let refuse = |expected: &str| {
+                let message = format!("function \"{function}\": {name} = '{value}': expected {expected}");
+                Err(Error::invalid_argument(message))
+            };
+            match (name.as_str(), value.as_str()) {
+                ("arguments", "numpy" | "arrow" | "pandas" | "polars" | "rows") => arguments = value,
+                ("arguments", _) => return refuse("'numpy', 'arrow', 'pandas', 'polars' or 'rows'"),
+                ("decimal", "decimal") => decimals = Decimals::Objects,
+                ("decimal", "float") => decimals = Decimals::Float,
+                ("decimal", _) => return refuse("'decimal' or 'float'"),
+                ("strings", "object") => strings = Strings::Objects,
+                ("strings", "stringdtype") => strings = Strings::Packed,
+                ("strings", _) => return refuse("'object' or 'stringdtype'"),
+                ("parallel", "threads") => parallel = Parallel::Threads,
+                ("parallel", "processes") => parallel = Parallel::Processes,
+                ("parallel", "auto") => parallel = Parallel::Auto,
+                ("parallel", _) => return refuse("'threads', 'processes' or 'auto'"),
+                _ => {
+                    return Err(Error::invalid_argument(format!(
+                        "function \"{function}\": there is no option {name}; there are arguments, decimal, parallel \
+                         and strings"
+                    )));
+                }
+            }
+        }
+        let style = match arguments {
+            "arrow" => Style::Arrow,
+            "pandas" => Style::Pandas,
+            "polars" => Style::Polars,
+            "rows" => Style::Rows,
+            _ => Style::Numpy(decimals, strings),
+        };
+        Ok(Self { style, parallel })
+    }
+}
