@@ -263,6 +263,27 @@ def test_cloudpickle_sends_anything(con: inlay.Connection) -> None:
     assert one(con, "SELECT there(1)") != os.getpid()
 
 
+def test_functions_that_hold_the_lock_go_to_workers(allowed: inlay.Connection) -> None:
+    allowed.execute("CREATE TABLE many AS SELECT i FROM range(1000000) t(i)")
+    body = "import os\n    seen = {(each * 7) % 13 for each in x.tolist()}\n    return os.getpid() + 0 * len(seen)"
+    for name, volatility in (("held", ""), ("moody", "VOLATILE")):
+        allowed.execute(
+            f"CREATE FUNCTION {name}(x BIGINT) RETURNS BIGINT LANGUAGE PYTHON_MAP {volatility} "
+            f"WITH (parallel = 'auto') {{\n    {body}\n}}"
+        )
+    # It starts here, and moves when it is known what it costs.
+    places: set[int] = set()
+    for _ in range(40):
+        places.update(column(allowed, "SELECT DISTINCT held(i) FROM many"))
+        if len(places) > 1:
+            break
+    assert os.getpid() in places
+    assert len(places) > 1
+    # What is volatile stays, as its author did not say that it may change things elsewhere.
+    for _ in range(3):
+        assert column(allowed, "SELECT DISTINCT moody(i) FROM many") == [os.getpid()]
+
+
 # Errors.
 
 
@@ -367,7 +388,19 @@ def test_calls_end_soon(allowed: inlay.Connection, tmp_path: Path, body: str) ->
 
 def test_a_call_that_is_interrupted_cleans_up(allowed: inlay.Connection, tmp_path: Path) -> None:
     path = tmp_path / "cleaned"
-    create(allowed, "tidy", f"import time\ntry:\n    while x != 5: time.sleep(0.001)\nfinally:\n    open({str(path)!r}, 'w').close()\nreturn x")
+    create(
+        allowed,
+        "tidy",
+        f"""
+        import time
+        try:
+            while x != 5:
+                time.sleep(0.001)
+        finally:
+            open({str(path)!r}, 'w').close()
+        return x
+        """,
+    )
     allowed.execute("SET threads = 1")
     before = one(allowed, "SELECT pid(1)")
     allowed.execute("SET statement_timeout = 300")

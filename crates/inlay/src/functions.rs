@@ -4,12 +4,12 @@
 //! Code that came with a file runs only if the setting `allow_python` says so; what the host registered is its own.
 
 use crate::database::Database;
+use inlay_exec::WorkerPool;
 use inlay_kernels::external::{External, ExternalFunction, FunctionDefinition, Language};
 use inlay_sql::binder::is_built_in;
 use inlay_sql::parser::parse_functions;
 use inlay_storage::store::{Definition, DefinitionKind};
 use inlay_types::{Error, Result};
-use inlay_exec::WorkerPool;
 use parking_lot::{Mutex, RwLock};
 use std::any::Any;
 use std::collections::HashMap;
@@ -119,10 +119,8 @@ impl Database {
         if let Some(known) = kept.iter().find_map(|known| Arc::clone(known).downcast::<T>().ok()) {
             return known;
         }
-        let limits = HostLimits {
-            pool: Arc::clone(self.pool()),
-            memory: Arc::clone(self.settings().worker_memory()),
-        };
+        let limits =
+            HostLimits { pool: Arc::clone(self.pool()), memory: Arc::clone(self.settings().worker_memory()) };
         let made = Arc::new(make(limits));
         kept.push(Arc::<T>::clone(&made));
         made

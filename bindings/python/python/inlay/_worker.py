@@ -92,7 +92,7 @@ def packed(name: str, function: Any) -> tuple[str, bytes]:
     Raises TypeError with what stands in the way.
     """
     try:
-        import cloudpickle
+        import cloudpickle  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
         cloudpickle = None
     if cloudpickle is not None:
@@ -151,8 +151,9 @@ def revived(data: bytes, text: str) -> BaseException:
         error = pickle.loads(data)
     except Exception:
         error = None
-    if not isinstance(error, BaseException):
-        lines = text.strip().splitlines()
-        error = RuntimeError(lines[-1] if lines else "a worker process failed")
-    error.__cause__ = RemoteTraceback("\n" + text)
-    return error
+    lines = text.strip().splitlines()
+    known: BaseException = RuntimeError(lines[-1] if lines else "a worker process failed")
+    if isinstance(error, BaseException):
+        known = error
+    known.__cause__ = RemoteTraceback("\n" + text)
+    return known

@@ -2,7 +2,7 @@
 //!
 //! - [`arguments`]: vectors in. [`results`]: what a call gives, as a vector; [`owned`]: without
 //!   looking twice where it is a fresh array. [`watch`]: calls that are interrupted.
-//! - [`style`]: what options say. [`workers`], [`remote`]: calls in other processes.
+//! - [`style`]: what options say. [`turns`]: who calls when the lock is wanted by several. [`workers`], [`remote`]: calls in other processes.
 //! - `inlay._udf` makes callables of texts, says what a result is, and tells of exceptions.
 //!
 //! Calls come from any worker. The GIL is taken for each; who has it converts little: numbers are handed out and taken
@@ -13,6 +13,7 @@ mod owned;
 mod remote;
 mod results;
 mod style;
+mod turns;
 mod watch;
 pub mod workers;
 
@@ -31,6 +32,7 @@ pub use remote::failed;
 use results::{Failure, Given};
 use std::sync::Arc;
 use style::{Options, Parallel, Style};
+use turns::Turns;
 use workers::{Source, Workers};
 
 /// A function of Python.
@@ -45,6 +47,7 @@ pub struct PythonFunction {
     refuses_null: bool,
     /// Calls may run in other processes.
     remote: Option<Remote>,
+    turns: Turns,
 }
 
 impl std::fmt::Debug for PythonFunction {
@@ -99,6 +102,7 @@ impl Language for Python3 {
             forgives: false,
             refuses_null: false,
             remote: Remote::new(options.parallel, &self.workers, definition, Some(source)),
+            turns: Turns::default(),
         }))
     }
 }
@@ -137,11 +141,11 @@ impl ExternalFunction for PythonFunction {
         let interrupt = current_limits().map_or_else(Interrupt::new, |limits| limits.interrupt);
         interrupt.check()?;
         if let Some(remote) = &self.remote
-            && let Some(workers) = remote.takes()
+            && let Some(workers) = remote.takes(self)
         {
-            return workers.call(remote.spec(self)?, args, len, &interrupt);
+            return remote.timed(len, || workers.call(remote.spec(self)?, args, len, &interrupt));
         }
-        self.called_here(args, len, &interrupt)
+        self.turns.taken(len, || self.called_here(args, len, &interrupt))
     }
 }
 
@@ -292,6 +296,7 @@ pub fn create(
         forgives: declared.forgives,
         refuses_null: declared.refuses_null,
         remote: Remote::new(options.parallel, &Workers::of(database), &definition, None),
+        turns: Turns::default(),
     };
     if let (Parallel::Processes, Some(remote)) = (options.parallel, &function.remote) {
         // What cannot be sent is told now.

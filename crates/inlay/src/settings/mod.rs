@@ -462,12 +462,10 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         "allow_network" => Value::Boolean(database.files.allows_network()),
         network if is_of_network(network) => return database.files.network().get(network),
         "allow_python" => Value::Boolean(database.allows_python()),
-        "python_worker_memory" => {
-            Value::Varchar(match database.worker_memory.load(Ordering::Relaxed) {
-                0 => "0".to_string(),
-                bytes => memory_text(bytes),
-            })
-        }
+        "python_worker_memory" => Value::Varchar(match database.worker_memory.load(Ordering::Relaxed) {
+            0 => "0".to_string(),
+            bytes => memory_text(bytes),
+        }),
         "lock_configuration" => Value::Boolean(database.is_locked.load(Ordering::Relaxed)),
         "statement_timeout" => Value::BigInt(session.timeout.map_or(0, |limit| limit.as_millis() as i64)),
         "default_order" => {

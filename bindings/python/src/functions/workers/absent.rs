@@ -17,7 +17,9 @@ impl Workers {
     pub fn is_possible(&self) -> Result<()> {
         Err(Error::Unsupported {
             feature: "worker processes for functions on this system".to_string(),
-            alternative: Some("parallel = 'threads' works everywhere, and 'auto' falls back to it".to_string()),
+            alternative: Some(
+                "parallel = 'threads' works everywhere, and 'auto' falls back to it".to_string(),
+            ),
         })
     }
 
@@ -29,7 +31,13 @@ impl Workers {
         1
     }
 
-    pub fn call(&self, _spec: &Spec, _args: &[Vector], _len: usize, _interrupt: &Interrupt) -> Result<Vector> {
+    pub fn call(
+        &self,
+        _spec: &Spec,
+        _args: &[Vector],
+        _len: usize,
+        _interrupt: &Interrupt,
+    ) -> Result<Vector> {
         Err(self.is_possible().err().unwrap_or(Error::Interrupted))
     }
 }

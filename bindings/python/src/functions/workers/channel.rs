@@ -108,8 +108,7 @@ impl Channel {
         message.msg_controllen = unsafe { libc::CMSG_SPACE(DESCRIPTOR_SIZE) } as _;
         let received = loop {
             // SAFETY: the message points to memory that is alive and as large as it says.
-            let received =
-                unsafe { libc::recvmsg(self.0.as_raw_fd(), &mut message, libc::MSG_CMSG_CLOEXEC) };
+            let received = unsafe { libc::recvmsg(self.0.as_raw_fd(), &mut message, libc::MSG_CMSG_CLOEXEC) };
             match usize::try_from(received) {
                 Ok(received) => break received,
                 Err(_) => again_if_interrupted()?,

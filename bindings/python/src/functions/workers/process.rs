@@ -86,7 +86,8 @@ impl Worker {
         let command = Python::attach(|py| -> PyResult<Vec<String>> {
             py.import("inlay._worker")?.getattr("command")?.call1((limit,))?.extract()
         });
-        let command = command.map_err(|error| not_started(&Python::attach(|py| error.value(py).to_string())))?;
+        let command =
+            command.map_err(|error| not_started(&Python::attach(|py| error.value(py).to_string())))?;
         let Some((program, arguments)) = command.split_first() else {
             return Err(not_started("there is no interpreter"));
         };

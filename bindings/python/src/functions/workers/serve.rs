@@ -7,6 +7,7 @@ use super::wire::{self, Packer, Reader, Taking, Unpacker, Writer, not_understood
 use super::{Source, Spec};
 use crate::functions::results::Failure;
 use crate::functions::style::Options;
+use crate::functions::turns::Turns;
 use crate::functions::{PythonFunction, message_of, watch};
 use inlay::types::{Error, Interrupt, LogicalType, Result, Vector};
 use parking_lot::Mutex;
@@ -46,7 +47,9 @@ impl WorkerServer {
         let running: Running = Arc::default();
         let (sender, receiver) = channel();
         let (own, noted) = (self.0.again()?, Arc::clone(&running));
-        std::thread::Builder::new().name("inlay-requests".into()).spawn(move || read(&own, &sender, &noted))?;
+        std::thread::Builder::new()
+            .name("inlay-requests".into())
+            .spawn(move || read(&own, &sender, &noted))?;
         self.0.send(&[kind::READY], None)?;
         let receiver = Mutex::new(receiver);
         let mut server = Server { running, ..Server::default() };
@@ -272,8 +275,7 @@ impl Server {
 fn read_spec(message: &mut Reader<'_>) -> Result<Spec> {
     let (number, name) = (message.number()?, message.text()?);
     let count = message.size()?;
-    let options =
-        (0..count).map(|_| Ok((message.text()?, message.text()?))).collect::<Result<Vec<_>>>()?;
+    let options = (0..count).map(|_| Ok((message.text()?, message.text()?))).collect::<Result<Vec<_>>>()?;
     let returns = inlay::type_of(&message.text()?)?;
     let (forgives, refuses_null) = (message.flag()?, message.flag()?);
     let source = match message.byte()? {
@@ -306,5 +308,6 @@ fn made(py: Python<'_>, spec: &Spec) -> std::result::Result<PythonFunction, Fail
         forgives: spec.forgives,
         refuses_null: spec.refuses_null,
         remote: None,
+        turns: Turns::default(),
     })
 }

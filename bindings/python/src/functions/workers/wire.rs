@@ -9,7 +9,7 @@
 
 use super::memory::Region;
 use inlay::types::{
-    Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, PhysicalType, Result, Vector, VectorKind, View,
+    Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, PhysicalType, Result, Vector, VectorKind, View,
 };
 use std::sync::Arc;
 
@@ -110,9 +110,7 @@ fn size_of_column(vector: &Vector) -> usize {
     let own = match vector.kind() {
         VectorKind::Dictionary(dictionary) => size_of_column(dictionary.values()) + vector.len() * 4,
         VectorKind::Constant => vector.ty().physical().size() + strings_size(vector, 1),
-        VectorKind::Flat => {
-            vector.len() * vector.ty().physical().size() + strings_size(vector, vector.len())
-        }
+        VectorKind::Flat => vector.len() * vector.ty().physical().size() + strings_size(vector, vector.len()),
     };
     own + vector.len().div_ceil(64) * 8 + 3 * ALIGNMENT
 }
@@ -170,7 +168,8 @@ impl<'a> Packer<'a> {
         let validity = vector.validity().map(|validity| validity.words());
         message.flag(validity.is_some());
         if let Some(words) = validity {
-            let bytes: Vec<u8> = words.iter().take(rows.div_ceil(64)).flat_map(|word| word.to_le_bytes()).collect();
+            let bytes: Vec<u8> =
+                words.iter().take(rows.div_ceil(64)).flat_map(|word| word.to_le_bytes()).collect();
             let place = self.put(&bytes)?;
             message.number(place as u64);
         }
@@ -193,7 +192,9 @@ impl<'a> Packer<'a> {
     fn strings(&mut self, vector: &Vector, rows: usize, message: &mut Writer) -> Result<()> {
         let total = strings_size(vector, rows);
         if u32::try_from(total).is_err() {
-            return Err(Error::unsupported("more than 4 GB of texts in one call of a function in a worker process"));
+            return Err(Error::unsupported(
+                "more than 4 GB of texts in one call of a function in a worker process",
+            ));
         }
         let heap = vector.heap().buffers();
         let views = vector.data().typed::<View>().get(..rows).ok_or_else(not_understood)?;
@@ -266,7 +267,11 @@ impl<'a> Unpacker<'a> {
             b'c' => {
                 let one = self.flat(message, ty.clone(), Some(1))?;
                 let len = len.ok_or_else(not_understood)?;
-                if one.is_null(0) { Ok(Vector::nulls(ty, len)) } else { Vector::constant(ty, &one.get(0), len) }
+                if one.is_null(0) {
+                    Ok(Vector::nulls(ty, len))
+                } else {
+                    Vector::constant(ty, &one.get(0), len)
+                }
             }
             b'f' => self.flat(message, ty, len),
             _ => Err(not_understood()),
@@ -293,7 +298,7 @@ impl<'a> Unpacker<'a> {
                 return Err(not_understood());
             }
             if size > 0 {
-                heap = Heap::new(vec![self.buffer::<u8>(place, size)?]);
+                heap = Heap::new(vec![self.buffer(place, size)?]);
             }
         }
         let validity = self.validity(message, rows)?;
@@ -303,7 +308,7 @@ impl<'a> Unpacker<'a> {
     fn values(&self, message: &mut Reader<'_>, rows: usize, physical: PhysicalType) -> Result<Buffer> {
         let place = message.size()?;
         let size = rows.checked_mul(physical.size()).ok_or_else(not_understood)?;
-        self.buffer::<u8>(place, size)
+        self.buffer(place, size)
     }
 
     fn validity(&self, message: &mut Reader<'_>, rows: usize) -> Result<Option<Bitmap>> {
@@ -321,7 +326,7 @@ impl<'a> Unpacker<'a> {
         self.memory.bytes().get(place..end).ok_or_else(not_understood)
     }
 
-    fn buffer<T: Native>(&self, place: usize, size: usize) -> Result<Buffer> {
+    fn buffer(&self, place: usize, size: usize) -> Result<Buffer> {
         let bytes = self.part(place, size)?;
         if self.taking == Taking::Copied || size == 0 {
             return Ok(Buffer::copy_of(bytes));
