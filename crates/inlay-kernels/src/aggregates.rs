@@ -239,7 +239,7 @@ fn made(
     arg_types: Vec<LogicalType>,
     return_type: LogicalType,
 ) -> Option<AggregateFunction> {
-    Some(AggregateFunction { name, kind, arg_types, return_type })
+    Some(AggregateFunction { name: name.into(), kind, arg_types, return_type, external: None })
 }
 
 fn declared(

@@ -18,8 +18,13 @@
 //!   kernel, which would see parts of them, is an error.
 //! - Two calls are of the same function if they hold the same [`External`]: a definition is prepared once.
 //!
-//! Aggregates and table functions have definitions of the same kind, told apart by [`FunctionKind`]; they are not built.
-//! See `docs/decisions/0019-functions-of-a-host.md`.
+//! Aggregates have definitions of the same kind, told apart by [`FunctionKind`]; what is called is a [`Callee`] of the
+//! same kind. [`ExternalAggregate`] is in `external/aggregate.rs`.
+//! See `docs/decisions/0019-functions-of-a-host.md` and `0021-aggregates-and-tables-of-a-host.md`.
+
+mod aggregate;
+
+pub use aggregate::{ExternalAggregate, ExternalStates, GroupedRows};
 
 use crate::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
 use inlay_types::{Bitmap, Error, LogicalType, Result, Vector, VectorKind};
@@ -32,6 +37,18 @@ use std::sync::Arc;
 pub enum FunctionKind {
     /// A value for each row.
     Scalar,
+    /// A value for each group of rows.
+    Aggregate,
+}
+
+impl FunctionKind {
+    /// What errors and lists call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Aggregate => "aggregate",
+        }
+    }
 }
 
 /// How many rows a call must see.
@@ -119,15 +136,31 @@ pub trait Language: Send + Sync {
     /// Fails if the text is none of the language. Runs nothing of it.
     fn check(&self, definition: &FunctionDefinition) -> Result<()>;
 
-    /// The function of a definition.
-    fn prepare(&self, definition: &FunctionDefinition) -> Result<Arc<dyn ExternalFunction>>;
+    /// The function of a definition, of the kind that it says.
+    fn prepare(&self, definition: &FunctionDefinition) -> Result<Callee>;
+}
+
+/// What is called, by kind.
+#[derive(Clone, Debug)]
+pub enum Callee {
+    /// See [`FunctionKind::Scalar`].
+    Scalar(Arc<dyn ExternalFunction>),
+    /// See [`FunctionKind::Aggregate`].
+    Aggregate(Arc<dyn ExternalAggregate>),
 }
 
 /// A function with its definition.
 pub struct External {
     /// What was declared.
     pub definition: FunctionDefinition,
-    function: Arc<dyn ExternalFunction>,
+    callee: Callee,
+}
+
+impl PartialEq for External {
+    /// Two functions are the same if they are one object.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
 }
 
 impl fmt::Debug for External {
@@ -138,8 +171,13 @@ impl fmt::Debug for External {
 
 impl External {
     /// A function that was prepared.
-    pub fn new(definition: FunctionDefinition, function: Arc<dyn ExternalFunction>) -> Arc<Self> {
-        Arc::new(Self { definition, function })
+    pub fn new(definition: FunctionDefinition, callee: Callee) -> Arc<Self> {
+        Arc::new(Self { definition, callee })
+    }
+
+    /// What is called.
+    pub fn callee(&self) -> &Callee {
+        &self.callee
     }
 
     /// Whether a call must see all rows at once.
@@ -248,7 +286,11 @@ impl External {
             if arg.is_constant() && !is_literal { arg.flatten() } else { arg.clone() }
         };
         let args: Vec<Vector> = args.iter().enumerate().map(shown).collect();
-        let values = self.function.call(&args, len)?;
+        let Callee::Scalar(function) = &self.callee else {
+            let message = format!("function \"{}\" was called as a scalar function", self.definition.name);
+            return Err(Error::internal(message));
+        };
+        let values = function.call(&args, len)?;
         let (name, returns) = (&self.definition.name, &self.definition.returns);
         if values.len() != len || values.ty() != returns {
             return Err(Error::external(format!(

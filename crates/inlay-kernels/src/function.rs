@@ -265,14 +265,16 @@ impl fmt::Debug for AggregateRules {
 /// An aggregate function resolved for given argument types.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AggregateFunction {
-    /// Canonical lower-case name.
-    pub name: &'static str,
+    /// Canonical lower-case name; functions of a host are named as they were made.
+    pub name: Cow<'static, str>,
     /// Which accumulator.
     pub kind: AggregateKind,
     /// Exact types of the arguments; the binder casts to them.
     pub arg_types: Vec<LogicalType>,
     /// Type of the result.
     pub return_type: LogicalType,
+    /// The function of a host that the accumulator calls.
+    pub external: Option<Arc<External>>,
 }
 
 /// Which window function; what they compute is in the window operator.

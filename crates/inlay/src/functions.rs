@@ -5,7 +5,7 @@
 
 use crate::database::Database;
 use inlay_exec::WorkerPool;
-use inlay_kernels::external::{External, ExternalFunction, FunctionDefinition, Language};
+use inlay_kernels::external::{Callee, External, FunctionDefinition, FunctionKind, Language};
 use inlay_sql::binder::is_built_in;
 use inlay_sql::parser::parse_functions;
 use inlay_storage::store::{Definition, DefinitionKind};
@@ -86,8 +86,8 @@ impl Functions {
                     alternative: Some("this host brings no such language; use the Python package".into()),
                 });
             };
-            let function = language.prepare(&definition)?;
-            Ok(External::new(definition, function))
+            let callee = language.prepare(&definition)?;
+            Ok(External::new(definition, callee))
         };
         let overloads: Overloads =
             parse_functions(name, &definition.sql)?.into_iter().map(prepare).collect::<Result<_>>()?;
@@ -133,11 +133,7 @@ impl Database {
 
     /// Makes a function of the host callable by all connections, until it is removed or the database is closed. Several
     /// of a name differ in the types of their arguments.
-    pub fn create_function(
-        &self,
-        definition: FunctionDefinition,
-        function: Arc<dyn ExternalFunction>,
-    ) -> Result<()> {
+    pub fn create_function(&self, definition: FunctionDefinition, callee: Callee) -> Result<()> {
         self.check_process()?;
         let name = definition.name.clone();
         if is_built_in(&name) {
@@ -156,7 +152,10 @@ impl Database {
         if overloads.iter().any(|known| known.definition.takes_same(&definition)) {
             return Err(Error::Duplicate { kind: "function", name });
         }
-        overloads.push(External::new(definition, function));
+        if let Some(other) = overloads.iter().find(|known| known.definition.kind != definition.kind) {
+            return Err(other_kind(&name, other.definition.kind));
+        }
+        overloads.push(External::new(definition, callee));
         Ok(())
     }
 
@@ -166,4 +165,12 @@ impl Database {
         let removed = self.functions_of_host().own.write().remove(&name.to_lowercase());
         removed.is_some()
     }
+}
+
+/// All functions of a name are of one kind, so that a call is one of it whatever its arguments are.
+pub(crate) fn other_kind(name: &str, known: FunctionKind) -> Error {
+    Error::invalid_argument(format!(
+        "\"{name}\" is of the kind {} already, and all functions of a name are of one kind",
+        known.name()
+    ))
 }

@@ -223,6 +223,7 @@ disable_profiling = _of_default("disable_profiling")
 enable_profiling = _of_default("enable_profiling")
 enum_type = _of_default("enum_type")
 execute = _of_default("execute")
+create_aggregate = _of_default("create_aggregate")
 create_function = _of_default("create_function")
 executemany = _of_default("executemany")
 extract_statements = _of_default("extract_statements")
@@ -264,6 +265,7 @@ table = _of_default("table")
 table_function = _of_default("table_function")
 tf = _of_default("tf")
 torch = _of_default("torch")
+udaf = _of_default("udaf")
 udf = _of_default("udf")
 union_type = _of_default("union_type")
 unregister = _of_default("unregister")
@@ -485,6 +487,7 @@ __all__ = [
     "complete",
     "connect",
     "count_all",
+    "create_aggregate",
     "create_function",
     "cursor",
     "decimal_type",
@@ -572,6 +575,7 @@ __all__ = [
     "token_type",
     "tokenize",
     "torch",
+    "udaf",
     "udf",
     "union_type",
     "unregister",

@@ -399,6 +399,81 @@ class Connection(_Fetch):
         (9.0,)
         """
 
+    def create_aggregate(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        parameters: Any = None,
+        return_type: Any = None,
+        *,
+        type: Any = "numpy",
+        null_handling: Any = "special",
+        strings: str = "object",
+        decimal: str = "decimal",
+    ) -> Connection:
+        """
+        Make a function or a class an aggregate of SQL, on all connections of the database, until it is removed.
+
+        Parameters
+        ----------
+        name
+            What SQL calls it. A name of several aggregates means the one whose parameters fit best.
+        function
+            A function with a parameter ``aggr_group`` is called with the rows of many groups and their numbers, and gives
+            a value for each group; another one with the rows of one group. A class is made once for each group, told
+            rows by ``update``, and gives the value by ``finish``; one that also has ``merge(other)`` works in parallel.
+        parameters, return_type
+            Types as SQL writes them, or Python's. Annotations are used where they are not given: a class's are those
+            of ``update`` and ``finish``.
+        type
+            What it is called with: ``"numpy"``, ``"arrow"``, ``"pandas"`` or ``"polars"``.
+        null_handling
+            ``"default"``: rows with a NULL are passed over. ``"special"``: they are there, masked.
+        strings, decimal
+            With ``"numpy"``, as in `fetchnumpy`.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            A type is missing or none, a method is missing, or the name is that of a built-in function.
+        inlay.CatalogException
+            An aggregate of this name takes the same types already.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> _ = con.create_aggregate("spread", lambda x: x.max() - x.min(), ["BIGINT"], "BIGINT")
+        >>> con.execute("SELECT spread(i) FROM range(10) t(i)").fetchone()
+        (9,)
+        """
+
+    def udaf(
+        self,
+        name: str | None = None,
+        parameters: Any = None,
+        return_type: Any = None,
+        **options: Any,
+    ) -> Callable[[_F], _F]:
+        """
+        Decorate a class or a function to make it an aggregate of SQL; see `create_aggregate` for the options.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> @con.udaf()
+        ... class total:
+        ...     def __init__(self) -> None:
+        ...         self.sum = 0
+        ...     def update(self, x: int) -> None:
+        ...         self.sum += int(x.sum())
+        ...     def merge(self, other) -> None:
+        ...         self.sum += other.sum
+        ...     def finish(self) -> int:
+        ...         return self.sum
+        >>> con.execute("SELECT total(i) FROM range(10) t(i)").fetchone()
+        (45,)
+        """
+
     def _create_function(self, declared: Any, function: Callable[..., Any]) -> None: ...
     def register_filesystem(self, filesystem: Any) -> None:
         """

@@ -13,7 +13,7 @@ from inlay._kinds import CSVLineTerminator
 from inlay._query import bad
 from inlay._relation import Relation, of_object, of_table, relation
 from inlay._statements import extract_statements, get_table_names
-from inlay._udf import create_function, udf
+from inlay._udf import create_aggregate, create_function, udaf, udf
 from inlay.exceptions import InvalidInputException
 
 
@@ -313,7 +313,9 @@ def install() -> None:
         "fetch_df_chunk": fetch_df_chunk,
         "torch": torch,
         "tf": tf,
+        "create_aggregate": create_aggregate,
         "create_function": create_function,
+        "udaf": udaf,
         "udf": udf,
         "sqltype": sqltype,
         "dtype": sqltype,

@@ -74,16 +74,26 @@ def _returns(statements: Iterable[ast.AST]) -> bool:
     return False
 
 
-def _code(name: str, parameters: list[str], variadic: bool, body: str, filename: str) -> types.CodeType:
+def _check_parameters(name: str, parameters: list[str]) -> None:
     for parameter in parameters:
         if not parameter.isidentifier() or keyword.iskeyword(parameter):
             raise SyntaxError(f'function "{name}": the parameter "{parameter}" is no name in Python')
+
+
+def _code(
+    name: str, parameters: list[str], variadic: bool, body: str, filename: str, *keywords: str
+) -> types.CodeType:
+    _check_parameters(name, parameters)
     statements = _statements(name, body, filename)
     if not _returns(statements):
         raise SyntaxError(f'the body of function "{name}" gives nothing; it needs a return with a value')
     own = [ast.arg(parameter, lineno=1, col_offset=0) for parameter in parameters]
     rest = ast.arg("args", lineno=1, col_offset=0) if variadic else None
-    arguments = ast.arguments(posonlyargs=[], args=own, vararg=rest, kwonlyargs=[], kw_defaults=[], defaults=[])
+    named = [ast.arg(keyword, lineno=1, col_offset=0) for keyword in keywords]
+    nothing: list[ast.expr | None] = [None for _ in named]
+    arguments = ast.arguments(
+        posonlyargs=[], args=own, vararg=rest, kwonlyargs=named, kw_defaults=nothing, defaults=[]
+    )
     called = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
     made = next(node for node in ast.parse("def function(): pass").body if isinstance(node, ast.FunctionDef))
     made.name, made.args, made.body = called, arguments, statements
@@ -108,9 +118,7 @@ def _register(name: str, body: str) -> str:
         number += 1
 
 
-def compiled(name: str, parameters: list[str], variadic: bool, body: str) -> Callable[..., Any]:
-    """Make the function of a text. It sees `numpy` and `np`."""
-    filename = _register(name, body)
+def _run(name: str, code: types.CodeType) -> dict[str, Any]:
     known: dict[str, Any] = {"__name__": f"inlay.functions.{name}"}
     try:
         import numpy
@@ -118,10 +126,88 @@ def compiled(name: str, parameters: list[str], variadic: bool, body: str) -> Cal
         known.update(numpy=numpy, np=numpy)
     except ImportError:
         pass
-    exec(_code(name, parameters, variadic, body, filename), known)
+    exec(code, known)
+    return known
+
+
+def compiled(name: str, parameters: list[str], variadic: bool, body: str, *keywords: str) -> Callable[..., Any]:
+    """Make the function of a text. It sees `numpy` and `np`."""
+    filename = _register(name, body)
+    known = _run(name, _code(name, parameters, variadic, body, filename, *keywords))
     called = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
     function: Callable[..., Any] = known[called]
     return function
+
+
+def _class_in(name: str, parameters: list[str], body: str, filename: str) -> tuple[str, types.CodeType] | None:
+    """Find the class that a text is, if it is no function."""
+    statements = _statements(name, body, filename)
+    classes = [node for node in statements if isinstance(node, ast.ClassDef)]
+    if _returns(statements) or not classes:
+        return None
+    _check_parameters(name, parameters)
+    own = classes[-1]
+    methods = {node.name for node in own.body if isinstance(node, ast.FunctionDef)}
+    if not own.bases and not {"update", "finish"} <= methods:
+        message = f'aggregate "{name}": class {own.name} needs the methods update(self, ...) and finish(self)'
+        raise SyntaxError(message)
+    code = compile(ast.Module(statements, []), filename, "exec", dont_inherit=True)
+    return own.name, code
+
+
+def _keywords(name: str, parameters: list[str], body: str, filename: str) -> list[str]:
+    """Say what an aggregate's body is told besides its parameters."""
+    if "aggr_group" in parameters:
+        raise SyntaxError(f'aggregate "{name}": aggr_group is there without a parameter; take another name for it')
+    names = (node for statement in _statements(name, body, filename) for node in ast.walk(statement))
+    return ["aggr_group"] if any(isinstance(node, ast.Name) and node.id == "aggr_group" for node in names) else []
+
+
+def check_aggregate(name: str, parameters: list[str], variadic: bool, body: str) -> None:
+    """Fail if a text is no aggregate."""
+    filename = f"<function {name}>"
+    if _class_in(name, parameters, body, filename) is None:
+        _code(name, parameters, variadic, body, filename, *_keywords(name, parameters, body, filename))
+
+
+def compiled_aggregate(
+    name: str, parameters: list[str], variadic: bool, body: str
+) -> tuple[str, Callable[..., Any]]:
+    """Make the function or the class of a text, and say which."""
+    filename = _register(name, body)
+    found = _class_in(name, parameters, body, filename)
+    if found is not None:
+        return aggregate(name, _run(name, found[1])[found[0]])
+    keywords = _keywords(name, parameters, body, filename)
+    return ("numbered" if keywords else "group"), compiled(name, parameters, variadic, body, *keywords)
+
+
+def aggregate(name: str, made: Any) -> tuple[str, Callable[..., Any]]:
+    """Say what an aggregate is: ``group``, ``numbered``, ``class`` or ``merging``."""
+    if isinstance(made, type):
+        missing = [method for method in ("update", "finish") if not callable(getattr(made, method, None))]
+        if missing:
+            message = f'aggregate "{name}": class {made.__name__} has no method {" and no method ".join(missing)}'
+            raise InvalidInputException(message)
+        return ("merging" if callable(getattr(made, "merge", None)) else "class"), made
+    if not callable(made):
+        raise InvalidInputException(f'aggregate "{name}": expected a function or a class, got {made!r}')
+    try:
+        names = inspect.signature(made).parameters
+    except (TypeError, ValueError):
+        names = types.MappingProxyType({})
+    return ("numbered" if "aggr_group" in names else "group"), made
+
+
+def values_of_groups(values: list[Any]) -> list[Any]:
+    """Make plain values of what was given for each group."""
+    return [_plain(value) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    if type(value).__module__.partition(".")[0] == "numpy":
+        return value.tolist() if getattr(value, "ndim", 0) else _item(value)
+    return value.as_py() if hasattr(value, "as_py") else value
 
 
 def told(name: str, error: BaseException) -> str:
@@ -219,14 +305,30 @@ def _type_of(annotation: Any, name: str, what: str) -> str:
         raise InvalidInputException(message) from None
 
 
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function, eval_str=True)
+    except (TypeError, ValueError, NameError):
+        return inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
+
+
+def _signature_of_aggregate(made: Any) -> inspect.Signature:
+    """Describe what an aggregate takes, and what it gives."""
+    if not isinstance(made, type):
+        signature = _signature(made)
+        own = [each for each in signature.parameters.values() if each.name != "aggr_group"]
+        return signature.replace(parameters=own)
+    update = _signature(made.update)  # type: ignore[attr-defined]
+    own = list(update.parameters.values())
+    if own and own[0].kind is not inspect.Parameter.VAR_POSITIONAL:
+        own = own[1:]
+    return update.replace(parameters=own, return_annotation=_signature(made.finish).return_annotation)  # type: ignore[attr-defined]
+
+
 def _parameters(
-    name: str, function: Callable[..., Any], given: Any, return_type: Any
+    name: str, signature: inspect.Signature, given: Any, return_type: Any
 ) -> tuple[list[tuple[str, str]], bool, str]:
     """Find names and types of the parameters, whether others may follow, and the type of the result."""
-    try:
-        signature = inspect.signature(function, eval_str=True)
-    except (TypeError, ValueError, NameError):
-        signature = inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     own = [each for each in signature.parameters.values() if each.kind in positional]
     takes_any = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in signature.parameters.values())
@@ -291,7 +393,7 @@ def create_function(
         raise InvalidInputException(message)
     if side_effects and deterministic:
         raise InvalidInputException("a function with side_effects is not deterministic")
-    types_of, takes_any, returns = _parameters(name, function, parameters, return_type)
+    types_of, takes_any, returns = _parameters(name, _signature(function), parameters, return_type)
     # DuckDB's kinds see no NULL unless they say so; arrays show which rows are NULL.
     is_duckdbs = style in ("native", "arrow")
     options = [("arguments", "rows" if style == "native" else style)]
@@ -311,10 +413,66 @@ def create_function(
             refuses_null=style == "native" and not special and not forgives,
             forgives=forgives,
             is_blocking=blocking,
+            form=None,
         ),
         function,
     )
     return self
+
+
+def create_aggregate(
+    self: Connection,
+    name: str,
+    function: Callable[..., Any],
+    parameters: Any = None,
+    return_type: Any = None,
+    *,
+    type: Any = "numpy",
+    null_handling: Any = FunctionNullHandling.SPECIAL,
+    strings: str = "object",
+    decimal: str = "decimal",
+) -> Connection:
+    """Make a function or a class an aggregate of SQL; see the stubs."""
+    style = _word(type, _STYLES[1:], "type")
+    special = _word(null_handling, ("default", "special"), "null_handling") == "special"
+    form, made = aggregate(name, function)
+    types_of, takes_any, returns = _parameters(name, _signature_of_aggregate(made), parameters, return_type)
+    options = [("arguments", style)]
+    if style == "numpy":
+        options += [("strings", strings), ("decimal", decimal)]
+    self._create_function(
+        _Declared(
+            name=name,
+            parameters=types_of,
+            is_variadic=takes_any,
+            returns=returns,
+            options=options,
+            volatility="stable",
+            is_strict=not special,
+            refuses_null=False,
+            forgives=False,
+            is_blocking=True,
+            form=form,
+        ),
+        made,
+    )
+    return self
+
+
+def udaf(
+    self: Connection,
+    name: str | None = None,
+    parameters: Any = None,
+    return_type: Any = None,
+    **options: Any,
+) -> Callable[[F], F]:
+    """Decorate a class or a function to make it an aggregate of SQL; see the stubs."""
+
+    def decorated(made: F) -> F:
+        create_aggregate(self, name or made.__name__, made, parameters, return_type, **options)
+        return made
+
+    return decorated
 
 
 def udf(

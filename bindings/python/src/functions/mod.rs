@@ -1,5 +1,6 @@
 //! Functions of Python in SQL: the language `python`, and callables that the host registers.
 //!
+//! - [`aggregate`]: functions and classes that are given groups.
 //! - [`arguments`]: vectors in. [`results`]: what a call gives, as a vector; [`owned`]: without
 //!   looking twice where it is a fresh array. [`watch`]: calls that are interrupted.
 //! - [`style`]: what options say. [`turns`]: who calls when the lock is wanted by several. [`workers`], [`remote`]: calls in other processes.
@@ -8,6 +9,7 @@
 //! Calls come from any worker. The GIL is taken for each; who has it converts little: numbers are handed out and taken
 //! back as the memory they lie in.
 
+mod aggregate;
 pub mod arguments;
 mod owned;
 mod remote;
@@ -18,8 +20,11 @@ mod watch;
 pub mod workers;
 
 use crate::errors::unwrapped;
+use aggregate::{Form, PythonAggregate};
 use arguments::ArgumentStream;
-use inlay::external::{ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Language, Parameter};
+use inlay::external::{
+    Callee, ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Language, Parameter,
+};
 use inlay::types::arrow::StringLayout;
 use inlay::types::error::Cause;
 use inlay::types::{Error, Interrupt, LogicalType, Result, Vector, VectorBuilder};
@@ -29,7 +34,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use remote::Remote;
 pub use remote::failed;
-use results::{Failure, Given};
+use results::{Failure, Given, Per};
 use std::sync::Arc;
 use style::{Options, Parallel, Style};
 use turns::Turns;
@@ -73,28 +78,41 @@ fn text_arguments(definition: &FunctionDefinition) -> (&str, Vec<&str>, bool, &s
 
 impl Language for Python3 {
     fn check(&self, definition: &FunctionDefinition) -> Result<()> {
-        Options::of(&definition.name, &definition.options)?;
+        check_options(definition)?;
         Python::attach(|py| {
-            let check = py.import("inlay._udf")?.getattr("check")?;
+            let check = match definition.kind {
+                FunctionKind::Scalar => "check",
+                FunctionKind::Aggregate => "check_aggregate",
+            };
+            let check = py.import("inlay._udf")?.getattr(check)?;
             check.call1(text_arguments(definition)).map(drop)
         })
         .map_err(|error: PyErr| Error::Syntax { message: message_of(&definition.name, &error) })
     }
 
-    fn prepare(&self, definition: &FunctionDefinition) -> Result<Arc<dyn ExternalFunction>> {
-        let options = Options::of(&definition.name, &definition.options)?;
-        let callable = Python::attach(|py| {
-            let compile = py.import("inlay._udf")?.getattr("compiled")?;
-            compile.call1(text_arguments(definition)).map(Bound::unbind)
+    fn prepare(&self, definition: &FunctionDefinition) -> Result<Callee> {
+        let options = check_options(definition)?;
+        let compiled = Python::attach(|py| {
+            let module = py.import("inlay._udf")?;
+            let (form, callable): (String, Py<PyAny>) = match definition.kind {
+                FunctionKind::Scalar => {
+                    let callable = module.getattr("compiled")?.call1(text_arguments(definition))?;
+                    (String::new(), callable.unbind())
+                }
+                FunctionKind::Aggregate => {
+                    module.getattr("compiled_aggregate")?.call1(text_arguments(definition))?.extract()?
+                }
+            };
+            Ok((form, callable))
         });
-        let callable = callable.map_err(|error: PyErr| raised(&definition.name, error))?;
+        let (form, callable) = compiled.map_err(|error: PyErr| raised(&definition.name, error))?;
         let (_, parameters, is_variadic, body) = text_arguments(definition);
         let source = Source::Text {
             parameters: parameters.into_iter().map(str::to_string).collect(),
             is_variadic,
             body: body.to_string(),
         };
-        Ok(Arc::new(PythonFunction {
+        let function = PythonFunction {
             name: definition.name.clone(),
             callable,
             style: options.style,
@@ -103,8 +121,31 @@ impl Language for Python3 {
             refuses_null: false,
             remote: Remote::new(options.parallel, &self.workers, definition, Some(source)),
             turns: Turns::default(),
-        }))
+        };
+        callee(definition.kind, function, &form)
     }
+}
+
+/// Rows one by one are for scalar functions.
+fn check_style(definition: &FunctionDefinition, style: Style) -> Result<()> {
+    if definition.kind == FunctionKind::Aggregate && style == Style::Rows {
+        return Err(Error::invalid_argument(format!(
+            "aggregate \"{}\": arguments = 'rows' is for scalar functions; aggregates are given columns",
+            definition.name
+        )));
+    }
+    Ok(())
+}
+
+/// What the engine calls; `form` is a word of `inlay._udf`.
+fn callee(kind: FunctionKind, function: PythonFunction, form: &str) -> Result<Callee> {
+    Ok(match kind {
+        FunctionKind::Scalar => Callee::Scalar(Arc::new(function)),
+        FunctionKind::Aggregate => Callee::Aggregate(Arc::new(PythonAggregate {
+            function: Arc::new(function),
+            form: Form::of(form)?,
+        })),
+    })
 }
 
 fn message_of(name: &str, error: &PyErr) -> String {
@@ -145,45 +186,58 @@ impl ExternalFunction for PythonFunction {
         {
             return remote.timed(len, || workers.call(remote.spec(self)?, args, len, &interrupt));
         }
-        self.turns.taken(len, || self.called_here(args, len, &interrupt))
+        self.turns.taken(len, || guarded(&self.name, |py, _| self.called(py, args, len)))
     }
 }
 
-impl PythonFunction {
-    fn called_here(&self, args: &[Vector], len: usize, interrupt: &Interrupt) -> Result<Vector> {
-        Python::attach(|py| {
-            let called = watch::watched(py, interrupt, || self.called(py, args, len));
-            let (outcome, is_told) = called.map_err(|error| raised(&self.name, error))?;
-            match outcome {
-                Ok(vector) => Ok(vector),
-                Err(_) if is_told => Err(interrupt.check().err().unwrap_or(Error::Interrupted)),
-                Err(Failure::Wrong(error)) => Err(error),
-                Err(Failure::Raised(error)) => {
-                    if !error.is_instance_of::<PyException>(py) {
-                        // Ctrl-C, or an exit: other workers are to end as well.
-                        interrupt.set();
-                    }
-                    Err(raised(&self.name, error))
-                }
-            }
-        })
     }
 
+/// What `work` gives, which calls the function `name`; it ends when the statement is interrupted.
+fn guarded<T>(
+    name: &str,
+    work: impl FnOnce(Python<'_>, &Interrupt) -> std::result::Result<T, Failure>,
+) -> Result<T> {
+    let interrupt = current_limits().map_or_else(Interrupt::new, |limits| limits.interrupt);
+    interrupt.check()?;
+    Python::attach(|py| {
+        let called = watch::watched(py, &interrupt, || work(py, &interrupt));
+        let (outcome, is_told) = called.map_err(|error| raised(name, error))?;
+        match outcome {
+            Ok(value) => Ok(value),
+            Err(_) if is_told => Err(interrupt.check().err().unwrap_or(Error::Interrupted)),
+            Err(Failure::Wrong(error)) => Err(error),
+            Err(Failure::Raised(error)) => {
+                if !error.is_instance_of::<PyException>(py) {
+                    // Ctrl-C, or an exit: other workers are to end as well.
+                    interrupt.set();
+                }
+                Err(raised(name, error))
+            }
+        }
+    })
+}
+
+impl PythonFunction {
     fn called(&self, py: Python<'_>, args: &[Vector], len: usize) -> std::result::Result<Vector, Failure> {
-        let callable = self.callable.bind(py);
-        let args_of_call = match self.style {
-            Style::Rows => return self.called_by_row(py, args, len),
+        if self.style == Style::Rows {
+            return self.called_by_row(py, args, len);
+        }
+        let value = self.callable.bind(py).call1(self.arguments(py, args, len)?)?;
+        let vector = Given { function: self, args, len, value, per: Per::Row }.into_vector(py)?;
+        self.check_nulls(vector)
+    }
+
+    /// The columns as what the function is called with.
+    fn arguments<'py>(&self, py: Python<'py>, args: &[Vector], len: usize) -> PyResult<Bound<'py, PyTuple>> {
+        match self.style {
             Style::Numpy(decimals, strings) => {
                 let arrays = args.iter().map(|arg| arguments::array(py, arg, decimals, strings));
-                PyTuple::new(py, arrays.collect::<PyResult<Vec<_>>>()?)?
+                PyTuple::new(py, arrays.collect::<PyResult<Vec<_>>>()?)
             }
-            Style::Arrow => self.columns(py, args, len, "arrow_columns", StringLayout::Utf8)?,
-            Style::Pandas => self.columns(py, args, len, "pandas_columns", StringLayout::Utf8)?,
-            Style::Polars => self.columns(py, args, len, "polars_columns", StringLayout::View)?,
-        };
-        let value = callable.call1(args_of_call)?;
-        let vector = Given { function: self, args, len, value }.into_vector(py)?;
-        self.check_nulls(vector)
+            Style::Arrow | Style::Rows => self.columns(py, args, len, "arrow_columns", StringLayout::Utf8),
+            Style::Pandas => self.columns(py, args, len, "pandas_columns", StringLayout::Utf8),
+            Style::Polars => self.columns(py, args, len, "polars_columns", StringLayout::View),
+        }
     }
 
     fn columns<'py>(
@@ -232,7 +286,7 @@ impl PythonFunction {
                 }
                 value => value?,
             };
-            let given = Given { function: self, args, len, value };
+            let given = Given { function: self, args, len, value, per: Per::Row };
             let typed = given.typed(py, &given.value, Some(row))?;
             if typed.is_null() && self.refuses_null {
                 return Err(self.null_error().into());
@@ -259,6 +313,8 @@ pub struct Declared {
     refuses_null: bool,
     forgives: bool,
     is_blocking: bool,
+    /// Of an aggregate, what is called; see [`Form`].
+    form: Option<String>,
 }
 
 /// Makes a callable a function of the database.
@@ -272,7 +328,7 @@ pub fn create(
         |(name, ty): (String, String)| Ok(Parameter { name, ty: unwrapped(py, inlay::type_of(&ty))? });
     let definition = FunctionDefinition {
         name: declared.name.clone(),
-        kind: FunctionKind::Scalar,
+        kind: if declared.form.is_some() { FunctionKind::Aggregate } else { FunctionKind::Scalar },
         language: "python".to_string(),
         parameters: declared.parameters.into_iter().map(parameter).collect::<PyResult<_>>()?,
         is_variadic: declared.is_variadic,
@@ -302,5 +358,6 @@ pub fn create(
         // What cannot be sent is told now.
         unwrapped(py, remote.spec(&function))?;
     }
-    unwrapped(py, database.create_function(definition, Arc::new(function)))
+    let callee = unwrapped(py, callee(definition.kind, function, &declared.form.unwrap_or_default()))?;
+    unwrapped(py, database.create_function(definition, callee))
 }

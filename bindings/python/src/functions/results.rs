@@ -35,12 +35,29 @@ impl From<Error> for Failure {
 
 type Outcome<T> = Result<T, Failure>;
 
+/// What has a value each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Per {
+    Row,
+    Group,
+}
+
+impl Per {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Row => "row",
+            Self::Group => "group",
+        }
+    }
+}
+
 /// What a call gave for `args`.
 pub struct Given<'a, 'py> {
     pub function: &'a PythonFunction,
     pub args: &'a [Vector],
     pub len: usize,
     pub value: Bound<'py, PyAny>,
+    pub per: Per,
 }
 
 impl<'py> Given<'_, 'py> {
@@ -108,9 +125,9 @@ impl<'py> Given<'_, 'py> {
         if given == self.len {
             return Ok(());
         }
-        let (name, len) = (&self.function.name, self.len);
+        let (name, len, per) = (&self.function.name, self.len, self.per.name());
         Err(Error::external(format!(
-            "function \"{name}\" gave {given} values for {len} rows; it gives one for each row, or a scalar for all"
+            "function \"{name}\" gave {given} values for {len} {per}s; it gives one for each {per}, or a scalar for all"
         ))
         .into())
     }
@@ -217,6 +234,7 @@ impl<'py> Given<'_, 'py> {
             value.to_string()
         };
         let place = match row {
+            Some(group) if self.per == Per::Group => format!(" for group {} of {}", group + 1, self.len),
             Some(row) => {
                 let args: Vec<String> = self.args.iter().map(|arg| arg.get(row).to_string()).collect();
                 format!(" for {name}({}), row {} of {}", args.join(", "), row + 1, self.len)

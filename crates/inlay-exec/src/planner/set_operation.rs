@@ -77,10 +77,11 @@ impl Planner<'_> {
 /// `count(*) FILTER (WHERE condition)`
 fn count_rows(condition: Expr) -> AggregateExpr {
     let function = AggregateFunction {
-        name: "count",
+        name: "count".into(),
         kind: AggregateKind::CountStar,
         arg_types: Vec::new(),
         return_type: LogicalType::BigInt,
+        external: None,
     };
     AggregateExpr {
         function: Arc::new(function),

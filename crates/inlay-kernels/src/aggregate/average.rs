@@ -14,7 +14,13 @@ pub fn sum_of(function: &AggregateFunction) -> AggregateFunction {
         LogicalType::Real | LogicalType::Double => LogicalType::Double,
         _ => LogicalType::HugeInt,
     };
-    AggregateFunction { name: "sum", kind: AggregateKind::Sum, arg_types: vec![arg], return_type }
+    AggregateFunction {
+        name: "sum".into(),
+        kind: AggregateKind::Sum,
+        arg_types: vec![arg],
+        return_type,
+        external: None,
+    }
 }
 
 /// `sums / counts` as DOUBLE; NULL where the count is zero. `sums` is DOUBLE, HUGEINT or DECIMAL, `counts` BIGINT.

@@ -5,6 +5,7 @@ use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::AggregateFunction;
 use inlay_types::{Error, LogicalType, Result, Vector, VectorBuilder, bit};
 use std::any::Any;
+use std::borrow::Cow;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Op {
@@ -15,14 +16,14 @@ enum Op {
 
 struct BitStrings {
     op: Op,
-    name: &'static str,
+    name: Cow<'static, str>,
     /// The bits so far; nothing for groups without values.
     states: Vec<Option<Box<[u8]>>>,
     bytes: usize,
 }
 
 fn boxed(function: &AggregateFunction, op: Op) -> Result<Box<dyn GroupedAccumulator>> {
-    Ok(Box::new(BitStrings { op, name: function.name, states: Vec::new(), bytes: 0 }))
+    Ok(Box::new(BitStrings { op, name: function.name.clone(), states: Vec::new(), bytes: 0 }))
 }
 
 pub(crate) fn and(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {

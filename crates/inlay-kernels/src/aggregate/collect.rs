@@ -75,8 +75,13 @@ impl GroupRows {
         }
     }
 
+    /// One more than the largest group with rows.
+    pub(super) fn group_count(&self) -> usize {
+        self.groups.iter().max().map_or(0, |&group| group as usize + 1)
+    }
+
     fn make_index(&self) -> (Vec<u32>, Vec<u32>) {
-        let count = self.groups.iter().max().map_or(0, |&g| g as usize + 1);
+        let count = self.group_count();
         if count == 1 && !self.is_mixed {
             let len = self.groups.len() as u32;
             return (vec![0, len], (0..len).collect());

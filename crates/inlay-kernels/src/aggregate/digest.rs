@@ -202,7 +202,7 @@ impl GroupedAccumulator for Digests {
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
-        let fractions = self.parameter.fractions(self.function.name, 0.0, 0.5)?;
+        let fractions = self.parameter.fractions(&self.function.name, 0.0, 0.5)?;
         let carrier = match self.function.arg_types[0] {
             LogicalType::Null => PhysicalType::I32,
             ref ty => ty.physical(),

@@ -308,7 +308,7 @@ impl Frequency {
     }
 
     fn tops(&self, from: usize, len: usize) -> Result<Vector> {
-        let k = self.parameter.count(self.function.name, TOP_MAX)?;
+        let k = self.parameter.count(&self.function.name, TOP_MAX)?;
         let mut results = Results::new(&self.function.return_type, len);
         for group in from..from + len {
             let mut pairs = self.pairs(group).to_vec();

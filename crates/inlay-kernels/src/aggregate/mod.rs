@@ -23,6 +23,7 @@ mod fold;
 mod fractions;
 pub(crate) mod frequency;
 mod groups;
+pub(crate) mod host;
 mod hyperloglog;
 mod joined;
 pub(crate) mod json;

@@ -211,8 +211,8 @@ fn interpolate_moments(values: &mut [i64], fraction: f64) -> i64 {
 }
 
 impl Quantiles {
-    fn name(&self) -> &'static str {
-        self.function.name
+    fn name(&self) -> &str {
+        &self.function.name
     }
 
     /// Calls `result` with the values of each group that has some, and each fraction.

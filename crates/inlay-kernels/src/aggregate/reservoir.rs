@@ -188,7 +188,7 @@ impl GroupedAccumulator for Reservoir {
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
-        let fractions = self.fractions.fractions(self.function.name, 0.0, 0.5)?;
+        let fractions = self.fractions.fractions(&self.function.name, 0.0, 0.5)?;
         macro_rules! quantiles {
             ($t:ty) => {
                 self.quantiles::<$t>(&fractions, from, len)

@@ -75,7 +75,7 @@ pub(crate) fn arg_max_nulls_last(f: &AggregateFunction, _total: bool) -> Result<
 
 impl Several {
     fn n(&self) -> Result<usize> {
-        self.count.count(self.function.name, COUNT_MAX)
+        self.count.count(&self.function.name, COUNT_MAX)
     }
 
     /// The first `n` rows of a group, in order; of equal ones those that came first.

@@ -32,7 +32,7 @@ fn definition(null_handling: NullHandling, volatility: Volatility) -> FunctionDe
 
 fn called(definition: FunctionDefinition, arg: &Vector) -> (Vec<Value>, Vec<usize>) {
     let function = Arc::new(Doubling::default());
-    let external = External::new(definition, Arc::<Doubling>::clone(&function));
+    let external = External::new(definition, Callee::Scalar(Arc::<Doubling>::clone(&function) as _));
     let values = external.call(std::slice::from_ref(arg), &[false], arg.len()).unwrap();
     let calls = function.0.lock().unwrap().clone();
     ((0..values.len()).map(|row| values.get(row)).collect(), calls)
@@ -83,7 +83,7 @@ fn nothing_is_called_for_no_rows_and_a_wrong_result_is_refused() {
     let own = definition(NullHandling::Special, Volatility::Immutable);
     assert_eq!(called(own.clone(), &integers(&[])), (vec![], vec![]));
     let wrong = FunctionDefinition { returns: LogicalType::Double, ..own };
-    let external = External::new(wrong, Arc::new(Doubling::default()));
+    let external = External::new(wrong, Callee::Scalar(Arc::new(Doubling::default())));
     let error = external.call(&[integers(&[Some(1)])], &[false], 1).unwrap_err();
     assert_eq!(error.to_string(), "function \"double\" gave 1 rows of INTEGER, not 1 rows of DOUBLE");
 }
@@ -92,7 +92,7 @@ fn nothing_is_called_for_no_rows_and_a_wrong_result_is_refused() {
 fn a_function_of_whole_columns_has_no_kernel() {
     let own = definition(NullHandling::Special, Volatility::Stable);
     let whole = FunctionDefinition { granularity: Granularity::Column, ..own };
-    let scalar = External::new(whole, Arc::new(Doubling::default()))
+    let scalar = External::new(whole, Callee::Scalar(Arc::new(Doubling::default())))
         .as_scalar(vec![LogicalType::Integer], vec![false]);
     let error = scalar.kernel.eval(&[&integers(&[Some(1)])], 1, &mut integers(&[])).unwrap_err();
     assert!(error.to_string().contains("takes whole columns"), "{error}");

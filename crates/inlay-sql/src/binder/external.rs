@@ -11,7 +11,8 @@ use crate::parser::ast::{FunctionCall, OnExisting, Pos};
 use crate::plan::Expr;
 use crate::plan::object::{DefineFunction, ObjectStatement};
 use inlay_catalog::DefinitionKind;
-use inlay_kernels::external::External;
+use inlay_kernels::AggregateFunction;
+use inlay_kernels::external::{External, FunctionKind};
 use inlay_kernels::registry::{
     ArgType, argument_cost, function_names, is_aggregate, is_window, scalar_exists, shown_types,
 };
@@ -54,8 +55,8 @@ impl Binder<'_> {
         })))
     }
 
-    /// The value of a call, if it is one of a function of the host.
-    pub(super) fn external_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Option<Expr>> {
+    /// The functions of the host that a call may mean, and the call without what named their schema.
+    pub(super) fn host_functions(&mut self, call: &FunctionCall, pos: Pos) -> Result<Option<HostCall>> {
         let name = &call.name.value;
         if scalar_exists(name) || is_aggregate(name) || is_window(name) {
             return Ok(None);
@@ -71,9 +72,24 @@ impl Binder<'_> {
         if let Some((_, stored)) = stored {
             overloads.extend(self.placed(catalog.stored_functions(&stored), pos)?);
         }
-        if overloads.is_empty() {
-            return Ok(None);
+        let Some(kind) = overloads.first().map(|external| external.definition.kind) else { return Ok(None) };
+        // The host's own come before stored ones that are of another kind.
+        overloads.retain(|external| external.definition.kind == kind);
+        Ok(Some(HostCall { call: call.clone(), overloads, kind }))
+    }
+
+    /// The value of a call, if it is one of a function of the host.
+    pub(super) fn external_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Option<Expr>> {
+        let Some(host) = self.host_functions(call, pos)? else { return Ok(None) };
+        if host.kind == FunctionKind::Aggregate {
+            let name = host.call.name.value.clone();
+            return self
+                .outside_of_lambdas(|binder| {
+                    binder.aggregate_call(&name, &host.call, Some(&host.overloads), pos)
+                })
+                .map(Some);
         }
+        let (call, overloads) = (&host.call, &host.overloads);
         if call.star || call.distinct || call.filter.is_some() || !call.order_by.is_empty() {
             let message = format!(
                 "{} is a scalar function: *, DISTINCT, FILTER and ORDER BY do not go with it",
@@ -81,6 +97,33 @@ impl Binder<'_> {
             );
             return Err(self.at(Error::bind(message), pos));
         }
+        let (external, args) = self.chosen(call, overloads, pos)?;
+        let literals = args.iter().map(|arg| matches!(arg, Expr::Literal { .. })).collect();
+        let function = external.as_scalar(types_of(&external, &args), literals);
+        let args = self.cast_all(args, &function.arg_types, pos)?;
+        Ok(Some(Expr::Call { function: Arc::new(function), args, place: self.place(pos) }))
+    }
+
+    /// The aggregate that a call means, and its arguments.
+    pub(super) fn host_aggregate(
+        &mut self,
+        call: &FunctionCall,
+        overloads: &[Arc<External>],
+        pos: Pos,
+    ) -> Result<(AggregateFunction, Vec<Expr>)> {
+        let (external, args) = self.chosen(call, overloads, pos)?;
+        let function = external.as_aggregate(types_of(&external, &args), !call.order_by.is_empty());
+        let args = self.cast_all(args, &function.arg_types, pos)?;
+        Ok((function, args))
+    }
+
+    /// The overload that a call means, and its arguments in the order of the parameters.
+    fn chosen(
+        &mut self,
+        call: &FunctionCall,
+        overloads: &[Arc<External>],
+        pos: Pos,
+    ) -> Result<(Arc<External>, Vec<Expr>)> {
         let mut args = self.exprs(&call.arguments)?;
         let mut names: Vec<Option<&str>> = vec![None; args.len()];
         for (name, written) in &call.named {
@@ -88,20 +131,26 @@ impl Binder<'_> {
             names.push(Some(&name.value));
         }
         let args: Vec<Expr> = args.into_iter().map(without_null_columns).collect();
-        self.placed(choose(&overloads, &args, &names), pos)
-            .and_then(|(external, order)| self.called(&external, args, &order, pos))
-            .map(Some)
+        let (external, order) = self.placed(choose(overloads, &args, &names), pos)?;
+        Ok((external, order.iter().filter_map(|&index| args.get(index).cloned()).collect()))
     }
 
-    fn called(&self, external: &Arc<External>, args: Vec<Expr>, order: &[usize], pos: Pos) -> Result<Expr> {
-        let ordered: Vec<Expr> = order.iter().filter_map(|&index| args.get(index).cloned()).collect();
-        let given: Vec<LogicalType> = ordered.iter().map(Expr::ty).collect();
-        let literals = ordered.iter().map(|arg| matches!(arg, Expr::Literal { .. })).collect();
-        let function = external.as_scalar(external.definition.argument_types(&given), literals);
-        let cast = |(arg, ty): (Expr, &LogicalType)| self.cast_to(arg, ty.clone(), pos);
-        let args = ordered.into_iter().zip(&function.arg_types).map(cast).collect::<Result<Vec<_>>>()?;
-        Ok(Expr::Call { function: Arc::new(function), args, place: self.place(pos) })
+    fn cast_all(&self, args: Vec<Expr>, types: &[LogicalType], pos: Pos) -> Result<Vec<Expr>> {
+        args.into_iter().zip(types).map(|(arg, ty)| self.cast_to(arg, ty.clone(), pos)).collect()
     }
+}
+
+/// A call that means one of these functions, which are of one kind.
+pub(super) struct HostCall {
+    pub(super) call: FunctionCall,
+    pub(super) overloads: Vec<Arc<External>>,
+    pub(super) kind: FunctionKind,
+}
+
+/// The types that arguments are cast to.
+fn types_of(external: &External, args: &[Expr]) -> Vec<LogicalType> {
+    let given: Vec<LogicalType> = args.iter().map(Expr::ty).collect();
+    external.definition.argument_types(&given)
 }
 
 /// The overload that costs least, and which argument each of its parameters gets.

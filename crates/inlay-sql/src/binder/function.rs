@@ -9,6 +9,7 @@ use crate::parser::ast::{self, FunctionCall, Ident, Pos, SortOrder};
 use crate::plan::{AggregateExpr, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
 use inlay_kernels::AggregateFunction;
+use inlay_kernels::external::External;
 use inlay_kernels::manual::parameters::parameter_names;
 use inlay_kernels::registry::{
     constant_arguments, function_names, is_aggregate, is_window, resolve_aggregate, scalar_exists,
@@ -42,7 +43,7 @@ impl Binder<'_> {
             return self.expr(&list);
         }
         if is_aggregate(&name) {
-            return self.outside_of_lambdas(|binder| binder.aggregate_call(&name, call, pos));
+            return self.outside_of_lambdas(|binder| binder.aggregate_call(&name, call, None, pos));
         }
         if is_window(&name) {
             let message = format!("{name} is a window function: write {name}(...) OVER (ORDER BY ...)");
@@ -180,7 +181,13 @@ impl Binder<'_> {
 
     /// An aggregate belongs to the innermost query whose columns its arguments read; its value is a column that
     /// this query's aggregation makes.
-    fn aggregate_call(&mut self, name: &str, call: &FunctionCall, pos: Pos) -> Result<Expr> {
+    pub(super) fn aggregate_call(
+        &mut self,
+        name: &str,
+        call: &FunctionCall,
+        host: Option<&[Arc<External>]>,
+        pos: Pos,
+    ) -> Result<Expr> {
         let Some(scope_index) = self.scopes.len().checked_sub(1) else {
             return Err(self.at(
                 Error::Grouping { message: format!("aggregate {name} stands outside of a query") },
@@ -188,7 +195,7 @@ impl Binder<'_> {
             ));
         };
         self.aggregate_frames.push(AggregateFrame { scope: scope_index, deepest: None });
-        let parts = self.in_phase(Phase::Aggregate, |binder| binder.aggregate_parts(name, call, pos));
+        let parts = self.in_phase(Phase::Aggregate, |binder| binder.aggregate_parts(name, call, host, pos));
         let deepest = self.aggregate_frames.pop().and_then(|frame| frame.deepest);
         let (mut aggregate, pending) = parts?;
         let is_untyped = make_concrete(&mut aggregate.function);
@@ -223,11 +230,38 @@ impl Binder<'_> {
         &mut self,
         name: &str,
         call: &FunctionCall,
+        host: Option<&[Arc<External>]>,
         pos: Pos,
     ) -> Result<AggregateExpr> {
         if call.star && name != "count" {
             return Err(self.at(Error::bind(format!("{name}(*) does not exist; only count(*) does")), pos));
         }
+        let (function, args) = match host {
+            Some(overloads) => self.host_aggregate(call, overloads, pos)?,
+            None => self.aggregate_function(name, call, pos)?,
+        };
+        if call.distinct && args.is_empty() {
+            return Err(self.at(Error::bind(format!("DISTINCT needs an argument: {name}(DISTINCT x)")), pos));
+        }
+        let filter = match &call.filter {
+            None => None,
+            Some(filter) => Some(self.condition(filter, "FILTER")?),
+        };
+        let mut order_by = Vec::with_capacity(call.order_by.len());
+        for item in &call.order_by {
+            let expr = self.collated_expr(&item.expr)?;
+            order_by.push(self.sort_key(expr, item.order));
+        }
+        Ok(AggregateExpr { function: Arc::new(function), args, distinct: call.distinct, filter, order_by })
+    }
+
+    /// The aggregate of ours that a call means, and its arguments.
+    fn aggregate_function(
+        &mut self,
+        name: &str,
+        call: &FunctionCall,
+        pos: Pos,
+    ) -> Result<(AggregateFunction, Vec<Expr>)> {
         let rows = match (name, call.distinct, call.arguments.as_slice()) {
             ("count", true, [ast::Expr { kind: ast::ExprKind::Row(items), .. }]) if !items.is_empty() => {
                 Some(items)
@@ -264,19 +298,7 @@ impl Binder<'_> {
         let args =
             args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, ty.clone(), pos));
         let args = args.collect::<Result<Vec<_>>>()?;
-        if call.distinct && args.is_empty() {
-            return Err(self.at(Error::bind(format!("DISTINCT needs an argument: {name}(DISTINCT x)")), pos));
-        }
-        let filter = match &call.filter {
-            None => None,
-            Some(filter) => Some(self.condition(filter, "FILTER")?),
-        };
-        let mut order_by = Vec::with_capacity(call.order_by.len());
-        for item in &call.order_by {
-            let expr = self.collated_expr(&item.expr)?;
-            order_by.push(self.sort_key(expr, item.order));
-        }
-        Ok(AggregateExpr { function: Arc::new(function), args, distinct: call.distinct, filter, order_by })
+        Ok((function, args))
     }
 
     /// `min(x COLLATE de)` is the value of the least key, `count(DISTINCT x COLLATE de)` counts keys.

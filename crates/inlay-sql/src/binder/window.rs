@@ -13,6 +13,7 @@ use crate::parser::ast::{self, ExprKind, FunctionCall, Pos, WindowCall};
 use crate::plan::window::{Frame, FrameBound, FrameUnits, WindowCallee};
 use crate::plan::{ColumnId, Expr, Plan, SortKey, WindowExpr};
 use inlay_kernels::WindowKind;
+use inlay_kernels::external::{External, FunctionKind};
 use inlay_kernels::registry::{is_aggregate, is_window, resolve_window, scalar_exists};
 use inlay_kernels::windows::is_continuous;
 use inlay_types::{Error, LogicalType, Result, Value};
@@ -67,15 +68,25 @@ impl Binder<'_> {
 
     fn window_parts(&mut self, call: &WindowCall, pos: Pos) -> Result<WindowExpr> {
         let name = call.call.name.value.to_lowercase();
-        if !call.call.named.is_empty() {
+        let host = self.host_functions(&call.call, pos)?;
+        if host.is_none() && !call.call.named.is_empty() {
             let ordered = WindowCall { call: self.with_ordered_arguments(&call.call)?, ..call.clone() };
             return self.window_parts(&ordered, pos);
         }
         let counted = if is_aggregate(&name) { None } else { count_if(&name, &call.call) };
         let mut window = match &counted {
-            Some(counted) => self.windowed_aggregate("count", counted, call, pos)?,
+            _ if host.is_some() => {
+                let host = host.as_ref().filter(|host| host.kind == FunctionKind::Aggregate);
+                let Some(host) = host else {
+                    let message =
+                        format!("{name} is no aggregate or window function: OVER does not go with it");
+                    return Err(self.at(Error::bind(message), pos));
+                };
+                self.windowed_aggregate(&name, &host.call, Some(&host.overloads), call, pos)?
+            }
+            Some(counted) => self.windowed_aggregate("count", counted, None, call, pos)?,
             None if is_window(&name) => self.window_function(&name, call, pos)?,
-            None if is_aggregate(&name) => self.windowed_aggregate(&name, &call.call, call, pos)?,
+            None if is_aggregate(&name) => self.windowed_aggregate(&name, &call.call, None, call, pos)?,
             None if scalar_exists(&name) => {
                 let message = format!("{name} is no aggregate or window function: OVER does not go with it");
                 return Err(self.at(Error::bind(message), pos));
@@ -159,6 +170,7 @@ impl Binder<'_> {
         &mut self,
         name: &str,
         written: &FunctionCall,
+        host: Option<&[Arc<External>]>,
         call: &WindowCall,
         pos: Pos,
     ) -> Result<WindowExpr> {
@@ -169,7 +181,7 @@ impl Binder<'_> {
             );
             return Err(self.at(Error::bind(message), pos));
         }
-        let aggregate = self.aggregate_parts(name, written, pos)?;
+        let aggregate = self.aggregate_parts(name, written, host, pos)?;
         Ok(WindowExpr {
             function: WindowCallee::Aggregate(aggregate.function),
             args: aggregate.args,

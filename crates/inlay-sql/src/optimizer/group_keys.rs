@@ -161,10 +161,11 @@ fn comparison_cost(expr: &Expr) -> usize {
 fn first_of(expr: Expr, _columns: &Columns) -> AggregateExpr {
     let ty = expr.ty();
     let function = AggregateFunction {
-        name: "first",
+        name: "first".into(),
         kind: AggregateKind::First,
         arg_types: vec![ty.clone()],
         return_type: ty,
+        external: None,
     };
     AggregateExpr {
         function: Arc::new(function),

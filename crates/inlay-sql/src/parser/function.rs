@@ -1,4 +1,5 @@
-//! `CREATE FUNCTION f(a INTEGER, *) RETURNS DOUBLE LANGUAGE PYTHON ...`: functions in the text of another language.
+//! `CREATE FUNCTION f(a INTEGER, *) RETURNS DOUBLE LANGUAGE PYTHON ...`: functions in the text of another language, and
+//! `CREATE AGGREGATE` of the same shape.
 //!
 //! The catalog keeps what stands behind the name, for each overload as [`function_text`] writes it, separated by commas;
 //! [`parse_functions`] reads it again.
@@ -18,7 +19,8 @@ pub fn parse_functions(name: &str, text: &str) -> Result<Vec<FunctionDefinition>
         let mut reader = reader_of(text, constants::tokens_of(text)?)?;
         let mut overloads = Vec::new();
         loop {
-            let (definition, _) = reader.function_definition(name)?;
+            let kind = reader.stored_kind();
+            let (definition, _) = reader.function_definition(name, kind)?;
             overloads.push(definition);
             if !reader.parser.consume_token(&Token::Comma) {
                 break;
@@ -28,8 +30,25 @@ pub fn parse_functions(name: &str, text: &str) -> Result<Vec<FunctionDefinition>
     })
 }
 
-/// What stands behind the name in CREATE FUNCTION.
+/// The statement that creates a function of this name, which is written as it is.
+pub fn create_function_text(name: &str, definition: &FunctionDefinition) -> String {
+    let kind = match definition.kind {
+        FunctionKind::Scalar => "FUNCTION",
+        FunctionKind::Aggregate => "AGGREGATE",
+    };
+    format!("CREATE {kind} {name}{}", declaration_text(definition))
+}
+
+/// What the catalog keeps of a function: its kind, if it is no scalar function, and what stands behind the name.
 pub fn function_text(definition: &FunctionDefinition) -> String {
+    let kind = match definition.kind {
+        FunctionKind::Scalar => "",
+        FunctionKind::Aggregate => "AGGREGATE ",
+    };
+    format!("{kind}{}", declaration_text(definition))
+}
+
+fn declaration_text(definition: &FunctionDefinition) -> String {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let parameter = |parameter: &Parameter| format!("{} {}", quoted(&parameter.name), parameter.ty);
     let mut parameters: Vec<String> = definition.parameters.iter().map(parameter).collect();
@@ -37,9 +56,9 @@ pub fn function_text(definition: &FunctionDefinition) -> String {
         parameters.push("*".to_string());
     }
     let mut text = format!("({}) RETURNS {}", parameters.join(", "), definition.returns);
-    let suffix = match definition.granularity {
-        Granularity::Chunk => "_MAP",
-        Granularity::Column => "",
+    let suffix = match (definition.kind, definition.granularity) {
+        (FunctionKind::Scalar, Granularity::Chunk) => "_MAP",
+        (FunctionKind::Scalar, Granularity::Column) | (FunctionKind::Aggregate, _) => "",
     };
     let volatility = match definition.volatility {
         Volatility::Immutable => "IMMUTABLE",
@@ -108,14 +127,24 @@ impl Reader<'_> {
         name: ObjectName,
         temporary: bool,
         on_existing: OnExisting,
+        kind: FunctionKind,
     ) -> Result<StatementKind> {
-        let (definition, file) = self.function_definition(name.last())?;
+        let (definition, file) = self.function_definition(name.last(), kind)?;
         let function = CreateFunction { name, temporary, on_existing, definition, file };
         Ok(StatementKind::Object(Box::new(ObjectStatement::CreateFunction(Box::new(function)))))
     }
 
+    /// The kind of a function, where the catalog has it.
+    fn stored_kind(&mut self) -> FunctionKind {
+        if self.word("aggregate") { FunctionKind::Aggregate } else { FunctionKind::Scalar }
+    }
+
     /// What stands behind the name, and the file that has the body if it is in one.
-    fn function_definition(&mut self, name: &str) -> Result<(FunctionDefinition, Option<String>)> {
+    fn function_definition(
+        &mut self,
+        name: &str,
+        kind: FunctionKind,
+    ) -> Result<(FunctionDefinition, Option<String>)> {
         let (parameters, is_variadic) = self.function_parameters()?;
         self.expect_word("returns")?;
         if self.nth_word_is(0, "table") {
@@ -139,13 +168,19 @@ impl Reader<'_> {
             Some(own) => (own.to_string(), Granularity::Chunk),
             None => (language, Granularity::Column),
         };
+        if kind == FunctionKind::Aggregate && granularity == Granularity::Chunk {
+            return self.refuse(
+                "aggregates that are LANGUAGE PYTHON_MAP",
+                "LANGUAGE PYTHON; a class with merge(self, other) is given parts",
+            );
+        }
         let (body, file) = match body {
             Body::Text(body) => (body, None),
             Body::File(path) => (String::new(), Some(path)),
         };
         let definition = FunctionDefinition {
             name: name.to_string(),
-            kind: FunctionKind::Scalar,
+            kind,
             language,
             parameters,
             is_variadic,

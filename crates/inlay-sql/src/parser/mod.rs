@@ -40,7 +40,7 @@ mod walk;
 mod window;
 
 pub use body::{end_of_body, expects_body};
-pub use function::{function_text, parse_functions};
+pub use function::{create_function_text, function_text, parse_functions};
 pub use rename::{Renamed, rename_in_expression};
 pub use tables::table_names;
 

@@ -9,6 +9,7 @@ use super::ast::{AlterAction, FunctionCall, Ident, ObjectName, OnExisting, State
 use super::define::on_existing;
 use super::parse_error;
 use super::query::name_arguments;
+use inlay_kernels::external::FunctionKind;
 use inlay_types::{LogicalType, Result};
 use sqlparser::tokenizer::Token;
 
@@ -55,6 +56,8 @@ impl Reader<'_> {
             "schema"
         } else if is("macro") || is("function") {
             "macro"
+        } else if is("aggregate") {
+            "aggregate"
         } else if is("type") {
             "type"
         } else if is("materialized") {
@@ -68,12 +71,18 @@ impl Reader<'_> {
         if kind == "materialized" {
             self.expect_word("view")?;
         }
+        if kind == "aggregate" {
+            self.word("function");
+        }
         let if_not_exists = self.words(&["if", "not", "exists"]);
         let on_existing = on_existing(replace, if_not_exists);
         let name = self.object_name()?;
         Ok(Some(match kind {
             "schema" => object(ObjectStatement::CreateSchema { name, on_existing }),
-            "macro" if self.defines_function() => self.create_function(name, temporary, on_existing)?,
+            "macro" if self.defines_function() => {
+                self.create_function(name, temporary, on_existing, FunctionKind::Scalar)?
+            }
+            "aggregate" => self.create_function(name, temporary, on_existing, FunctionKind::Aggregate)?,
             "macro" => self.create_macro(name, temporary, on_existing)?,
             "type" => self.create_type(name, temporary, on_existing)?,
             _ => self.create_materialized_view(name, on_existing)?,
@@ -211,7 +220,7 @@ impl Reader<'_> {
             (DroppedKind::Schema, 2)
         } else if (is("macro") || is("function")) && self.nth_word_is(2, "table") {
             (DroppedKind::TableMacro, 3)
-        } else if is("macro") || is("function") {
+        } else if is("macro") || is("function") || is("aggregate") {
             (DroppedKind::Macro, 2)
         } else if is("type") {
             (DroppedKind::Type, 2)

@@ -122,10 +122,10 @@ pub struct WindowExpr {
 
 impl WindowExpr {
     /// Its name for people.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match &self.function {
             WindowCallee::Window(function) => function.name,
-            WindowCallee::Aggregate(function) => function.name,
+            WindowCallee::Aggregate(function) => &function.name,
         }
     }
 

@@ -1,6 +1,7 @@
 //! CREATE FUNCTION ... LANGUAGE. What is kept is a text: all overloads of a name.
 
 use crate::execute::Run;
+use crate::functions::other_kind;
 use crate::result::QueryResult;
 use inlay_kernels::external::FunctionDefinition;
 use inlay_sql::parser::{function_text, parse_functions};
@@ -28,6 +29,9 @@ impl Run<'_> {
             Some(known) => parse_functions(&definition.name, &known.sql)?,
             None => Vec::new(),
         };
+        if let Some(other) = overloads.iter().find(|overload| overload.kind != definition.kind) {
+            return Err(other_kind(&definition.name, other.kind));
+        }
         match overloads.iter_mut().find(|overload| overload.takes_same(&definition)) {
             Some(_) if if_not_exists => return Ok(QueryResult::done()),
             Some(taken) if or_replace => *taken = definition,

@@ -2,7 +2,7 @@
 
 use crate::database::same_name;
 use inlay_catalog::{ColumnSchema, TableSchema};
-use inlay_sql::parser::{function_text, parse_functions};
+use inlay_sql::parser::{create_function_text, parse_functions};
 use inlay_storage::store::{Definition, DefinitionKind, IndexDefinition, Sequence, SequenceOptions, View};
 use inlay_storage::{ForeignKey, Origin, ReferenceAction};
 use inlay_types::Result;
@@ -186,8 +186,7 @@ pub(super) fn create_definition(definition: &Definition) -> Result<String> {
     Ok(match definition.kind {
         DefinitionKind::Function => {
             let overloads = parse_functions(inlay_catalog::bare_name(&definition.name), &definition.sql)?;
-            let create =
-                |overload| format!("CREATE FUNCTION {}{}", name(&definition.name), function_text(overload));
+            let create = |overload| create_function_text(&name(&definition.name), overload);
             overloads.iter().map(create).collect::<Vec<_>>().join(";\n")
         }
         DefinitionKind::Schema => format!("CREATE SCHEMA {}", quoted(&definition.name)),

@@ -151,13 +151,13 @@ pub(super) fn functions(gather: &Gather<'_>) -> Rows {
             let name = bare_name(&definition.name);
             for overload in parse_functions(name, &definition.sql).unwrap_or_default() {
                 let place = [text(&seen.name), text(seen.number.to_string()), text(schema)];
-                add(place, name, None, "scalar", about_external(&overload));
+                add(place, name, None, overload.kind.name(), about_external(&overload));
             }
         }
     }
     for external in gather.names.database.functions_of_host().all_own() {
         let definition = &external.definition;
-        add(system(), &definition.name, None, "scalar", about_external(definition));
+        add(system(), &definition.name, None, definition.kind.name(), about_external(definition));
     }
     rows
 }

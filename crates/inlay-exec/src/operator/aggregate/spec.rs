@@ -222,10 +222,11 @@ impl Spec {
         match &slot.kind {
             SlotKind::Rows => aggregate::create(
                 &AggregateFunction {
-                    name: "count_star",
+                    name: "count_star".into(),
                     kind: AggregateKind::CountStar,
                     arg_types: Vec::new(),
                     return_type: LogicalType::BigInt,
+                    external: None,
                 },
                 total,
             ),
