@@ -21,7 +21,7 @@ DOCUMENTS_WITH_CODE = [
     ("README.md", 5),
     ("docs/arrays.md", 3),
     ("docs/files.md", 6),
-    ("docs/functions.md", 3),
+    ("docs/functions.md", 5),
     ("docs/python.md", 5),
 ]
 

@@ -20,7 +20,7 @@
 //!
 //! Aggregates have definitions of the same kind, told apart by [`FunctionKind`]; what is called is a [`Callee`] of the
 //! same kind. [`ExternalAggregate`] is in `external/aggregate.rs`.
-//! See `docs/decisions/0019-functions-of-a-host.md` and `0021-aggregates-and-tables-of-a-host.md`.
+//! See `docs/decisions/0019-functions-of-a-host.md` and `0022-aggregates-and-tables-of-a-host.md`.
 
 mod aggregate;
 

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test program: it reports and fails")]
 
-use inlay::external::{ExternalFunction, FunctionDefinition, Language};
+use inlay::external::{Callee, ExternalFunction, FunctionDefinition, Language};
 use inlay::types::{LogicalType, Vector};
 use inlay::{Connection, Database, Error, Value};
 use std::sync::{Arc, Mutex};
@@ -46,8 +46,8 @@ impl Language for ToyLanguage {
         }
     }
 
-    fn prepare(&self, definition: &FunctionDefinition) -> inlay::Result<Arc<dyn ExternalFunction>> {
-        Ok(Arc::new(Toy { body: definition.body.clone(), calls: Arc::clone(&self.0) }))
+    fn prepare(&self, definition: &FunctionDefinition) -> inlay::Result<Callee> {
+        Ok(Callee::Scalar(Arc::new(Toy { body: definition.body.clone(), calls: Arc::clone(&self.0) })))
     }
 }
 

@@ -419,9 +419,9 @@ class Connection(_Fetch):
         name
             What SQL calls it. A name of several aggregates means the one whose parameters fit best.
         function
-            A function with a parameter ``aggr_group`` is called with the rows of many groups and their numbers, and gives
-            a value for each group; another one with the rows of one group. A class is made once for each group, told
-            rows by ``update``, and gives the value by ``finish``; one that also has ``merge(other)`` works in parallel.
+            A function with a parameter ``aggr_group`` is called with the rows of many groups and their numbers, and
+            gives a value for each group; another one with the rows of one group. A class is made once for each group,
+            told rows by ``update``, and gives the value by ``finish``; with ``merge(other)`` it works in parallel.
         parameters, return_type
             Types as SQL writes them, or Python's. Annotations are used where they are not given: a class's are those
             of ``update`` and ``finish``.

@@ -80,9 +80,7 @@ def _check_parameters(name: str, parameters: list[str]) -> None:
             raise SyntaxError(f'function "{name}": the parameter "{parameter}" is no name in Python')
 
 
-def _code(
-    name: str, parameters: list[str], variadic: bool, body: str, filename: str, *keywords: str
-) -> types.CodeType:
+def _code(name: str, parameters: list[str], variadic: bool, body: str, filename: str, *keywords: str) -> types.CodeType:
     _check_parameters(name, parameters)
     statements = _statements(name, body, filename)
     if not _returns(statements):
@@ -91,9 +89,7 @@ def _code(
     rest = ast.arg("args", lineno=1, col_offset=0) if variadic else None
     named = [ast.arg(keyword, lineno=1, col_offset=0) for keyword in keywords]
     nothing: list[ast.expr | None] = [None for _ in named]
-    arguments = ast.arguments(
-        posonlyargs=[], args=own, vararg=rest, kwonlyargs=named, kw_defaults=nothing, defaults=[]
-    )
+    arguments = ast.arguments(posonlyargs=[], args=own, vararg=rest, kwonlyargs=named, kw_defaults=nothing, defaults=[])
     called = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
     made = next(node for node in ast.parse("def function(): pass").body if isinstance(node, ast.FunctionDef))
     made.name, made.args, made.body = called, arguments, statements
@@ -170,9 +166,7 @@ def check_aggregate(name: str, parameters: list[str], variadic: bool, body: str)
         _code(name, parameters, variadic, body, filename, *_keywords(name, parameters, body, filename))
 
 
-def compiled_aggregate(
-    name: str, parameters: list[str], variadic: bool, body: str
-) -> tuple[str, Callable[..., Any]]:
+def compiled_aggregate(name: str, parameters: list[str], variadic: bool, body: str) -> tuple[str, Callable[..., Any]]:
     """Make the function or the class of a text, and say which."""
     filename = _register(name, body)
     found = _class_in(name, parameters, body, filename)

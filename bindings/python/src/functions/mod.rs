@@ -126,15 +126,22 @@ impl Language for Python3 {
     }
 }
 
-/// Rows one by one are for scalar functions.
-fn check_style(definition: &FunctionDefinition, style: Style) -> Result<()> {
-    if definition.kind == FunctionKind::Aggregate && style == Style::Rows {
-        return Err(Error::invalid_argument(format!(
-            "aggregate \"{}\": arguments = 'rows' is for scalar functions; aggregates are given columns",
-            definition.name
-        )));
+/// What the options say, if they go with the kind of the function.
+fn check_options(definition: &FunctionDefinition) -> Result<Options> {
+    let options = Options::of(&definition.name, &definition.options)?;
+    if definition.kind == FunctionKind::Aggregate {
+        let refuse = |what: &str| {
+            let message = format!("aggregate \"{}\": {what}; that is for scalar functions", definition.name);
+            Err(Error::invalid_argument(message))
+        };
+        if options.style == Style::Rows {
+            return refuse("arguments = 'rows'");
+        }
+        if options.parallel != Parallel::Threads {
+            return refuse("parallel = 'processes' or 'auto'");
+        }
     }
-    Ok(())
+    Ok(options)
 }
 
 /// What the engine calls; `form` is a word of `inlay._udf`.
@@ -189,8 +196,6 @@ impl ExternalFunction for PythonFunction {
         self.turns.taken(len, || guarded(&self.name, |py, _| self.called(py, args, len)))
     }
 }
-
-    }
 
 /// What `work` gives, which calls the function `name`; it ends when the statement is interrupted.
 fn guarded<T>(
@@ -343,7 +348,7 @@ pub fn create(
         options: declared.options,
         body: String::new(),
     };
-    let options = unwrapped(py, Options::of(&definition.name, &definition.options))?;
+    let options = unwrapped(py, check_options(&definition))?;
     let function = PythonFunction {
         name: declared.name,
         callable: callable.clone().unbind(),

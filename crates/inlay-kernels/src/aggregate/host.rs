@@ -27,6 +27,8 @@ pub(crate) static MERGED: AggregateRules = AggregateRules::new("merged by a host
 const BLOCK_ROWS: usize = 1 << 17;
 /// Fewest groups of a call, if there are so many.
 const BLOCK_GROUPS_MIN: usize = inlay_types::VECTOR_SIZE;
+/// Rows per group from which on they are added to states before these are merged; fewer are moved.
+const MOVED_ROWS_MAX: usize = 32;
 /// Rows that wait for a call that adds them to states.
 const BUFFER_ROWS: usize = 1 << 15;
 
@@ -46,7 +48,7 @@ fn merged(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedA
     let states =
         states.ok_or_else(|| Error::internal(format!("aggregate {} has no states", function.name)))?;
     let types = function.arg_types.clone();
-    let inner = Inner { states, buffer: Rows::new(function) };
+    let inner = Inner { states, buffer: Rows::new(function), groups: 0 };
     Ok(Box::new(Merged { external, types, inner: Mutex::new(inner) }))
 }
 
@@ -236,6 +238,7 @@ impl GroupedAccumulator for Gathered {
 struct Inner {
     states: Box<dyn ExternalStates>,
     buffer: Rows,
+    groups: usize,
 }
 
 impl Inner {
@@ -268,7 +271,10 @@ impl Merged {
 }
 
 impl GroupedAccumulator for Merged {
-    fn resize(&mut self, _groups: usize) {}
+    fn resize(&mut self, groups: usize) {
+        let inner = self.inner_mut();
+        inner.groups = inner.groups.max(groups);
+    }
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
         let skips_nulls = self.external.skips_nulls();
@@ -278,7 +284,10 @@ impl GroupedAccumulator for Merged {
 
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {
         let other = same_kind::<Self>(other)?;
-        let other = locked(&other.inner);
+        let mut other = locked(&other.inner);
+        if other.buffer.len > MOVED_ROWS_MAX * other.groups {
+            other.flush(&self.types)?;
+        }
         let inner = self.inner_mut();
         inner.states.merge(&*other.states, source, target)?;
         inner.buffer.merge(&other.buffer, source, target);

@@ -326,6 +326,16 @@ mod tests {
     }
 
     #[test]
+    fn an_aggregate_is_kept_with_its_kind() {
+        let definition =
+            defined("CREATE AGGREGATE FUNCTION f(a INT) RETURNS INT LANGUAGE PYTHON { return 1 }");
+        assert_eq!((definition.kind, definition.name.as_str()), (FunctionKind::Aggregate, "f"));
+        let text = function_text(&definition);
+        assert_eq!(parse_functions("f", &text).unwrap(), std::slice::from_ref(&definition));
+        assert_eq!(defined(&create_function_text("f", &definition)), definition);
+    }
+
+    #[test]
     fn clauses_stand_on_both_sides_of_a_body_in_quotes() {
         let definition =
             defined("CREATE FUNCTION f() RETURNS INT VOLATILE AS $$ return 1 $$ LANGUAGE PYTHON");

@@ -1,6 +1,8 @@
 use super::*;
 use crate::concat::concat_batches;
-use inlay_kernels::external::{ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Parameter};
+use inlay_kernels::external::{
+    Callee, ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Parameter,
+};
 use inlay_kernels::{NullHandling, Volatility};
 use inlay_sql::plan::{ColumnId, CompareOp};
 use inlay_types::Value;
@@ -33,7 +35,7 @@ fn external() -> (Arc<External>, Arc<AddOne>) {
         options: Vec::new(),
         body: String::new(),
     };
-    (External::new(definition, Arc::<AddOne>::clone(&function)), function)
+    (External::new(definition, Callee::Scalar(Arc::<AddOne>::clone(&function) as _)), function)
 }
 
 fn input() -> (Expr, Layout) {
