@@ -22,6 +22,7 @@ DOCUMENTS_WITH_CODE = [
     ("docs/arrays.md", 3),
     ("docs/files.md", 6),
     ("docs/functions.md", 5),
+    ("docs/guide/machine-learning.md", 7),
     ("docs/python.md", 5),
 ]
 

@@ -115,8 +115,18 @@ pub fn objects_of(
             }
         }
         VectorKind::Flat => {
-            for row in rows {
-                out.push(if vector.is_null(row) { py.None() } else { at(py, zone, vector, row)? });
+            // A long value that was repeated for many rows lies in one place, and is one object.
+            let ty = vector.ty();
+            let is_text = matches!(ty, LogicalType::Varchar | LogicalType::Json | LogicalType::Blob);
+            let views = if is_text { vector.views() } else { &[] };
+            let is_again = |row: usize| views.get(row).is_some_and(|view| view.is_same_place(&views[row - 1]));
+            for row in rows.clone() {
+                let object = match out.last() {
+                    Some(last) if row > rows.start && is_again(row) => last.clone_ref(py),
+                    _ if vector.is_null(row) => py.None(),
+                    _ => at(py, zone, vector, row)?,
+                };
+                out.push(object);
             }
         }
     }

@@ -80,6 +80,12 @@ impl View {
         self.len() <= INLINE_LIMIT
     }
 
+    /// Whether two views of one heap are of the same bytes outside of the views, at the same place.
+    #[inline]
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        !self.is_inline() && self.head == other.head && self.tail == other.tail
+    }
+
     /// First four bytes, zero padded, as they lie in memory.
     #[inline]
     pub fn prefix(&self) -> [u8; 4] {
