@@ -130,8 +130,7 @@ mod tests {
     fn the_host_may_run_a_statement_while_it_is_asked() {
         let own = || Limits { budget: MemoryBudget::new(1), interrupt: Interrupt::new() };
         let runs_one: InterruptPoll = std::sync::Arc::new(move || with(own(), || check().is_err()));
-        let limits =
-            Limits { budget: MemoryBudget::new(1), interrupt: Interrupt::new().with_poll(runs_one) };
+        let limits = Limits { budget: MemoryBudget::new(1), interrupt: Interrupt::new().with_poll(runs_one) };
         assert!(with(limits, check).is_ok());
     }
 }
