@@ -157,7 +157,7 @@ class _Loaded:
     """Models that were used last, by the id in their header: a query's chunks bring the same model many times."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, Any] = {}
+        self.kept: dict[str, tuple[dict[str, Any], Any]] = {}
 
     def get(self, model: bytes) -> tuple[dict[str, Any], Any]:
         header, _ = _header(model)
@@ -244,7 +244,7 @@ def _column(values: Any, rows: int) -> Any:
     """One feature: float64 with NaN for NULL, or texts with an empty one for NULL."""
     if np.ndim(values) == 0:
         plain = np.ma.masked if values is None else values
-        values = np.ma.masked_all(rows) if plain is np.ma.masked else np.full(rows, plain)
+        values = np.full(rows, np.nan) if plain is np.ma.masked else np.full(rows, plain)
     mask = np.ma.getmaskarray(values)
     data = np.ma.getdata(values)
     if data.dtype.kind in "mM":
@@ -364,7 +364,7 @@ def _apply(model: Any, features: Sequence[Any], make: Any, empty: Any) -> Any:
     if rows == 0:
         return empty
     matrix, _ = _matrix(features, rows)
-    found = np.ma.masked_all(rows, dtype=object)
+    found = np.ma.MaskedArray(np.empty(rows, dtype=object), mask=True)
     for one, numbers in _model_groups(model, rows):
         if one is None:
             continue
