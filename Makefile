@@ -11,7 +11,7 @@
 #   make fuzz-files damaged Parquet, CSV, JSON, Arrow and Excel files                          MINUTES=30
 #   make fuzz-text SQL text of any shape, guided by coverage (cargo fuzz, nightly Rust)       MINUTES=60
 #   make bench    Inlay beside its peers                     SUITE=tpch SF=1 ARGS="--only inlay,duckdb --queries 1,6"
-#                 SUITE=tpch tpch-file tpcds ssb groupjoin clickbench olap points scale cancel udf ssdbm export ingest latency
+#                 SUITE=tpch tpch-file tpcds ssb groupjoin clickbench olap points scale cancel udf ssdbm export ingest latency voters
 
 PYTHON ?= python3
 SUITE ?= tpch

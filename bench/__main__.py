@@ -13,6 +13,7 @@
     python -m bench groupjoin --rows 1e8 --limits 1000            the same from a file, in new processes under limits
     python -m bench clickbench --rows 5e6                         43 queries on generated page views
     python -m bench olap --rows 6e6                               nine group-bys of one to three columns
+    python -m bench voters --rows 7.5e6                           a forest trained and applied, inside and beside
     python -m bench udf --rows 2.56e8                             functions in Python beside built-in operators
     python -m bench points                                        single rows of a million, beside SQLite
     python -m bench scale --scales 0.1,1 --limits 200,500,2000    one thread and two, memory limits
@@ -49,6 +50,8 @@ from bench.tpcds import suite as tpcds_suite
 from bench.tpch import suite
 from bench.tpchfile import suite as tpchfile_suite
 from bench.udf import suite as udf_suite
+from bench.voters import suite as voters_suite
+from bench.voters.generate import ROWS as VOTERS
 from bench.worker import Worker
 from tests.tpch.workload import QUERY_NUMBERS
 
@@ -72,6 +75,7 @@ SUITES: dict[str, Callable[[argparse.Namespace], cases.Suite]] = {
     "tpch-file": lambda options: tpchfile_suite.suite(options.sf),
     "olap": lambda options: olap_suite.suite(options.rows or olap_suite.ROWS),
     "udf": lambda options: udf_suite.suite(options.rows or udf_suite.ROWS),
+    "voters": lambda options: voters_suite.suite(options.rows or VOTERS),
 }
 
 
@@ -83,7 +87,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("suite", choices=["tpch", "latency", *SUITES, "reliability"])
     parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor")
     parser.add_argument(
-        "--rows", type=whole, default=None, help="rows of groupjoin, clickbench, olap, points and udf, as in 1e7"
+        "--rows",
+        type=whole,
+        default=None,
+        help="rows of groupjoin, clickbench, olap, points, udf and voters, as in 1e7",
     )
     parser.add_argument("--reps", type=int, default=7, help="timed repetitions of each query")
     parser.add_argument("--scales", type=floats, default=None, help="scales of the suite scale, as in 0.1,1,10")
@@ -102,7 +109,7 @@ def arguments() -> argparse.Namespace:
 def names(text: str) -> list[str]:
     """Engine names from `a,b`."""
     chosen = text.split(",")
-    known = [*engines.ALL, "pandas", "numpy", "sqlite"]
+    known = [*engines.ALL, "pandas", "numpy", "sqlite", "csv", "hdf5"]
     unknown = sorted(set(chosen) - set(known))
     if unknown:
         raise argparse.ArgumentTypeError(f"unknown engine {unknown[0]}, choose from {', '.join(known)}")

@@ -24,6 +24,7 @@ from bench.ssb import suite as ssb
 from bench.tpcds import suite as tpcds
 from bench.tpchfile import suite as tpchfile
 from bench.udf import suite as udf
+from bench.voters import suite as voters
 from bench.worker import EngineFailed, Worker
 
 ENGINES = ("inlay", "duckdb")
@@ -37,6 +38,7 @@ SUITES: dict[str, tuple[Callable[[], cases.Suite], list[str] | None]] = {
     "points": (lambda: points.suite(3_000), None),
     "scale": (lambda: scale.suite([0.01], [100]), ["Q6 ", "Q1 "]),
     "udf": (lambda: udf.suite(12_800), None),
+    "voters": (lambda: voters.suite(20_000), None),
     "cancel": (lambda: cancel.suite(0.01, 2_000), ["tpch Q1", "groupjoin 10", "changes "]),
     "tpch-file": (lambda: tpchfile.suite(0.01), ["Q6 hot", "Q6 cold"]),
 }

@@ -19,6 +19,7 @@ import importlib
 import json
 import pickle
 import platform
+import threading
 import uuid
 import zlib
 from collections.abc import Mapping, Sequence
@@ -158,16 +159,19 @@ class _Loaded:
 
     def __init__(self) -> None:
         self.kept: dict[str, tuple[dict[str, Any], Any]] = {}
+        self.lock = threading.Lock()
 
     def get(self, model: bytes) -> tuple[dict[str, Any], Any]:
         header, _ = _header(model)
         key = f"{header.get('id')} {len(model)} {zlib.crc32(model[-64:])}"
-        found = self.kept.pop(key, None)
-        if found is None:
-            found = header, load(model)
-        self.kept[key] = found
-        while len(self.kept) > 16:
-            self.kept.pop(next(iter(self.kept)), None)
+        # Workers that want the same model wait for the one that reads it.
+        with self.lock:
+            found = self.kept.pop(key, None)
+            if found is None:
+                found = header, load(model)
+            self.kept[key] = found
+            while len(self.kept) > 16:
+                del self.kept[next(iter(self.kept))]
         return found
 
 
