@@ -55,6 +55,9 @@ pub fn _checkpoint_all(py: Python<'_>) {
     py.detach(Database::checkpoint_all);
 }
 
+/// Schema and name, parameters, whether others may follow, what it is called with, declaration, text.
+type StoredFunctionFields = ((String, String), Vec<String>, bool, String, String, String);
+
 /// A session of a database, and the answer of its last statement.
 ///
 /// `execute` returns another handle of the same session that holds this statement's answer, so that threads which
@@ -283,6 +286,22 @@ impl Connection {
     ) -> PyResult<()> {
         self.check_open(py)?;
         functions::create(py, &unwrapped(py, self.engine.database())?, declared, function)
+    }
+
+    /// Functions that are kept in the database: schema, name, parameters, whether any may follow, what stands between
+    /// name and text, text.
+    fn _stored_functions(&self, py: Python<'_>) -> PyResult<Vec<StoredFunctionFields>> {
+        self.check_open(py)?;
+        let stored = unwrapped(py, self.engine.database().and_then(|database| database.stored_functions()))?;
+        let fields = |stored: inlay::StoredFunction| {
+            let definition = stored.definition;
+            let parameters = definition.parameters.into_iter().map(|each| each.name).collect();
+            let style = definition.options.into_iter().find(|(name, _)| name == "arguments");
+            let style = style.map_or_else(|| "numpy".to_string(), |(_, style)| style);
+            let place = (stored.schema, definition.name);
+            (place, parameters, definition.is_variadic, style, stored.declaration, definition.body)
+        };
+        Ok(stored.into_iter().map(fields).collect())
     }
 
     fn remove_function(slf: PyRef<'_, Self>, py: Python<'_>, name: &str) -> PyResult<Py<Self>> {

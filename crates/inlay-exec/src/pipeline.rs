@@ -12,6 +12,7 @@ use crate::context::ExecContext;
 use inlay_types::{Batch, Result};
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// State of one worker in one operator, source or sink.
 pub type LocalState = Box<dyn Any + Send>;
@@ -57,6 +58,11 @@ pub trait Source: Send + Sync {
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel>;
+
+    /// Functions of the host that it called, for EXPLAIN ANALYZE.
+    fn calls(&self) -> Vec<CallMeasure> {
+        Vec::new()
+    }
 }
 
 /// Turns batches into batches. Output batches have 1 to [`inlay_types::VECTOR_SIZE`] rows.
@@ -77,6 +83,24 @@ pub trait Operator: Send + Sync {
     fn rest(&self, _context: &ExecContext) -> Result<Option<Arc<dyn Source>>> {
         Ok(None)
     }
+
+    /// Functions of the host that it called, for EXPLAIN ANALYZE.
+    fn calls(&self) -> Vec<CallMeasure> {
+        Vec::new()
+    }
+}
+
+/// What calls of one function of the host came to.
+#[derive(Clone, Debug)]
+pub struct CallMeasure {
+    /// The function.
+    pub name: String,
+    /// How often it was called.
+    pub calls: u64,
+    /// Rows that it was asked about.
+    pub rows: u64,
+    /// How long that took, summed over workers.
+    pub time: Duration,
 }
 
 /// Takes all rows.

@@ -3,7 +3,7 @@
 use crate::context::ExecContext;
 use crate::driver::{self, Observers};
 use crate::operator::materialize::RowBuffer;
-use crate::pipeline::{Pipeline, Sink};
+use crate::pipeline::{CallMeasure, Pipeline, Sink};
 use crate::planner::{PhysicalPlan, Planner, RESULT_NODE};
 use crate::profile::PipelineProfile;
 use inlay_sql::plan::statement::Query;
@@ -14,12 +14,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What was measured of one plan node; time is summed over workers.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct NodeMeasure {
     /// Rows handed on.
     pub rows: u64,
     /// Time spent in the node itself.
     pub time: Duration,
+    /// Functions of the host that it called.
+    pub calls: Vec<CallMeasure>,
 }
 
 /// What EXPLAIN ANALYZE found out.
@@ -94,6 +96,10 @@ pub fn analyze(query: &Query, context: &ExecContext) -> Result<(Vec<Batch>, Anal
                 continue;
             }
             let measure = analysis.nodes.entry(node).or_default();
+            measure.calls.extend(match index.checked_sub(1) {
+                None => pipeline.source.calls(),
+                Some(index) => pipeline.operators.get(index).map_or_else(Vec::new, |own| own.calls()),
+            });
             measure.time += Duration::from_nanos(stage.nanos);
             if index != sink {
                 measure.rows = stage.rows;

@@ -31,6 +31,8 @@ use inlay_types::{Bitmap, Error, LogicalType, Result, Vector, VectorKind};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// What a function makes of its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,6 +109,12 @@ impl FunctionDefinition {
         format!("{}({}) -> {}", self.name, types.join(", "), self.returns)
     }
 
+    /// What it says of its cost: nanoseconds a row (option `cost`).
+    pub fn declared_cost(&self) -> Option<f64> {
+        let (_, value) = self.options.iter().find(|(name, _)| name == "cost")?;
+        value.parse().ok().filter(|cost: &f64| cost.is_finite() && *cost >= 0.0)
+    }
+
     /// Whether both take the same types of arguments.
     pub fn takes_same(&self, other: &Self) -> bool {
         let types = |one: &Self| one.parameters.iter().map(|p| p.ty.clone()).collect::<Vec<_>>();
@@ -154,6 +162,9 @@ pub struct External {
     /// What was declared.
     pub definition: FunctionDefinition,
     callee: Callee,
+    /// Rows that calls saw and nanoseconds that they took, since it was prepared.
+    rows: AtomicU64,
+    nanos: AtomicU64,
 }
 
 impl PartialEq for External {
@@ -162,6 +173,11 @@ impl PartialEq for External {
         std::ptr::eq(self, other)
     }
 }
+
+/// Nanoseconds a row of a function of which nothing is known: a call of Python for each.
+const COST_ASSUMED: f64 = 1000.0;
+/// Rows after which what was measured is believed.
+const ROWS_MEASURED: u64 = 1000;
 
 impl fmt::Debug for External {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -172,12 +188,19 @@ impl fmt::Debug for External {
 impl External {
     /// A function that was prepared.
     pub fn new(definition: FunctionDefinition, callee: Callee) -> Arc<Self> {
-        Arc::new(Self { definition, callee })
+        Arc::new(Self { definition, callee, rows: AtomicU64::new(0), nanos: AtomicU64::new(0) })
     }
 
     /// What is called.
     pub fn callee(&self) -> &Callee {
         &self.callee
+    }
+
+    /// Nanoseconds a row: what is declared, or was measured.
+    pub fn cost(&self) -> f64 {
+        let (rows, nanos) = (self.rows.load(Ordering::Relaxed), self.nanos.load(Ordering::Relaxed));
+        let measured = (rows >= ROWS_MEASURED).then(|| nanos as f64 / rows as f64);
+        self.definition.declared_cost().or(measured).unwrap_or(COST_ASSUMED)
     }
 
     /// Whether a call must see all rows at once.
@@ -290,7 +313,10 @@ impl External {
             let message = format!("function \"{}\" was called as a scalar function", self.definition.name);
             return Err(Error::internal(message));
         };
+        let started = Instant::now();
         let values = function.call(&args, len)?;
+        self.rows.fetch_add(len as u64, Ordering::Relaxed);
+        self.nanos.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
         let (name, returns) = (&self.definition.name, &self.definition.returns);
         if values.len() != len || values.ty() != returns {
             return Err(Error::external(format!(

@@ -676,6 +676,15 @@ pub(crate) fn measures(
     if let Some(estimate) = query.estimates.rows(node) {
         shown.push(("q_error", format!("{:.2}", q_error(estimate, measure.rows as f64))));
     }
+    let told = |call: &inlay_exec::pipeline::CallMeasure| {
+        let nanos = call.time.as_nanos() as f64 / call.rows.max(1) as f64;
+        let (name, calls, rows, time) = (&call.name, call.calls, call.rows, duration_text(call.time));
+        format!("{name}: {rows} rows in {calls} calls, {time}, {nanos:.0} ns a row")
+    };
+    let calls: Vec<String> = measure.calls.iter().map(told).collect();
+    if !calls.is_empty() {
+        shown.push(("functions", calls.join("; ")));
+    }
     shown
 }
 

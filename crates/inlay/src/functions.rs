@@ -7,7 +7,7 @@ use crate::database::Database;
 use inlay_exec::WorkerPool;
 use inlay_kernels::external::{Callee, External, FunctionDefinition, FunctionKind, Language};
 use inlay_sql::binder::is_built_in;
-use inlay_sql::parser::parse_functions;
+use inlay_sql::parser::{function_text, parse_functions};
 use inlay_storage::store::{Definition, DefinitionKind};
 use inlay_types::{Error, Result};
 use parking_lot::{Mutex, RwLock};
@@ -33,6 +33,16 @@ pub(crate) struct Functions {
     own: RwLock<HashMap<String, Overloads>>,
     /// What the host keeps as long as the database is open.
     kept: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
+}
+
+/// A function that is kept in the database.
+pub struct StoredFunction {
+    /// The schema that it is in.
+    pub schema: String,
+    /// What was declared, and its text.
+    pub definition: FunctionDefinition,
+    /// What stands in CREATE FUNCTION between its name and its text.
+    pub declaration: String,
 }
 
 /// What processes that the host starts for functions may take, as it is set when somebody asks.
@@ -124,6 +134,24 @@ impl Database {
         let made = Arc::new(make(limits));
         kept.push(Arc::<T>::clone(&made));
         made
+    }
+
+    /// The scalar functions in other languages that are committed in the database.
+    pub fn stored_functions(&self) -> Result<Vec<StoredFunction>> {
+        let mut found = Vec::new();
+        for stored in self.main().store.state().definitions(DefinitionKind::Function) {
+            let name = inlay_catalog::bare_name(&stored.name);
+            for definition in parse_functions(name, &stored.sql)? {
+                if definition.kind != FunctionKind::Scalar {
+                    continue;
+                }
+                let bare = FunctionDefinition { body: String::new(), ..definition.clone() };
+                let declaration = function_text(&bare).trim_end_matches(" AS $$$$").to_string();
+                let schema = inlay_catalog::schema_of(&stored.name).to_string();
+                found.push(StoredFunction { schema, definition, declaration });
+            }
+        }
+        Ok(found)
     }
 
     /// Lets statements call functions that are written in a language, such as `python`.

@@ -51,7 +51,7 @@ pub use connection::{
 pub use database::Database;
 pub use define::{Dump, DumpTable};
 pub use delivery::Delivery;
-pub use functions::HostLimits;
+pub use functions::{HostLimits, StoredFunction};
 pub use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, TableSource, near_names};
 pub use inlay_exec::{Priority, Progress};
 pub use inlay_formats::host::HostFiles;

@@ -325,6 +325,7 @@ class Connection(_Fetch):
         strings: str = "object",
         decimal: str = "decimal",
         parallel: str = "threads",
+        cost: float | None = None,
     ) -> Connection:
         """
         Make a function callable from SQL, on all connections of the database, until it is removed or that is closed.
@@ -356,6 +357,9 @@ class Connection(_Fetch):
             the interpreter lock run at the same time; the function is sent by cloudpickle if that is installed, and
             has to be one of an importable module otherwise. ``"auto"``: in worker processes if it holds the lock,
             takes long and can be sent.
+        cost
+            Nanoseconds a row, measured unless it is said: of several conditions that call functions, the cheapest is
+            looked at first.
         strings, decimal
             With ``"numpy"``, as in `fetchnumpy`.
 
@@ -474,6 +478,7 @@ class Connection(_Fetch):
         (45,)
         """
 
+    def _stored_functions(self) -> list[tuple[tuple[str, str], list[str], bool, str, str, str]]: ...
     def _create_function(self, declared: Any, function: Callable[..., Any]) -> None: ...
     def register_filesystem(self, filesystem: Any) -> None:
         """

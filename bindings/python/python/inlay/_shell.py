@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from inlay._inlay import shell
 
 
 def main() -> int:
-    """Run the shell with the arguments of this process and return its exit code."""
+    """Run the shell, or the tool for functions, with the arguments of this process; exit code."""
+    if sys.argv[1:2] == ["udf"] and sys.argv[2:3] and not Path("udf").exists():
+        from inlay import _project
+
+        return _project.main(sys.argv[2:])
     sys.stdout.flush()
     return int(shell(["inlay", *sys.argv[1:]]))

@@ -31,8 +31,8 @@ _INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UI
 _STYLES = ("native", "numpy", "arrow", "pandas", "polars")
 
 
-def _statements(name: str, body: str, filename: str) -> list[ast.stmt]:
-    """Read the body of a function as it is written, however it is indented; its lines keep their numbers."""
+def lines_of(name: str, body: str) -> tuple[list[str], bool]:
+    """Return the lines of a body, indented alike, and whether they are indented at all."""
     lines = body.split("\n")
     filled = [number for number, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
     if not filled:
@@ -46,7 +46,12 @@ def _statements(name: str, body: str, filename: str) -> list[ast.stmt]:
             # The next line is inside of what begins here.
             own = min(margins) if min(margins) < own else max(own - 1, 0)
         lines[0] = " " * own + lines[0].lstrip()
-    wrapped = lines[first][:1].isspace()
+    return lines, lines[first][:1].isspace()
+
+
+def _statements(name: str, body: str, filename: str) -> list[ast.stmt]:
+    """Read the body of a function as it is written, however it is indented; its lines keep their numbers."""
+    lines, wrapped = lines_of(name, body)
     source = "\n".join(["if 1:", *lines] if wrapped else lines)
     try:
         tree = ast.parse(source, filename)
@@ -377,6 +382,7 @@ def create_function(
     strings: str = "object",
     decimal: str = "decimal",
     parallel: str = "threads",
+    cost: float | None = None,
 ) -> Connection:
     """Make a function callable from SQL; see the stubs."""
     style = _word(type, _STYLES, "type")
@@ -393,6 +399,8 @@ def create_function(
     options = [("arguments", "rows" if style == "native" else style)]
     if parallel != "threads":
         options.append(("parallel", parallel))
+    if cost is not None:
+        options.append(("cost", str(cost)))
     if style == "numpy":
         options += [("strings", strings), ("decimal", decimal)]
     self._create_function(

@@ -20,6 +20,9 @@ from typing import Any
 
 _BOOT = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from inlay import _worker; _worker.main(sys.argv[2])"
 
+#: Whether all functions run in this process, for a debugger.
+SWITCHED_OFF = False
+
 #: Names of plain interpreters.
 _INTERPRETER = re.compile(r"(python|pypy)[\d.]*t?(\.exe)?", re.IGNORECASE)
 

@@ -60,7 +60,7 @@ impl Remote {
         static LAST: AtomicU64 = AtomicU64::new(0);
         // What a function changes, it changes where it runs: nobody but its author can say that this may be elsewhere.
         let stays = parallel == Parallel::Auto && definition.volatility == Volatility::Volatile;
-        if parallel == Parallel::Threads || stays {
+        if parallel == Parallel::Threads || stays || is_switched_off() {
             return None;
         }
         Some(Self {
@@ -139,6 +139,14 @@ impl Remote {
             refuses_null: function.refuses_null,
         })
     }
+}
+
+/// Whether all functions are to run in this process, as for a debugger.
+fn is_switched_off() -> bool {
+    Python::attach(|py| {
+        let switch = py.import("inlay._worker").and_then(|module| module.getattr("SWITCHED_OFF"));
+        switch.and_then(|switch| switch.extract()).unwrap_or(false)
+    })
 }
 
 /// An exception of a worker as an error that holds it.

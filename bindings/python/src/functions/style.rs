@@ -55,9 +55,11 @@ impl Options {
                 ("parallel", "processes") => parallel = Parallel::Processes,
                 ("parallel", "auto") => parallel = Parallel::Auto,
                 ("parallel", _) => return refuse("'threads', 'processes' or 'auto'"),
+                ("cost", cost) if cost.parse().is_ok_and(|cost: f64| cost.is_finite() && cost >= 0.0) => {}
+                ("cost", _) => return refuse("nanoseconds a row"),
                 _ => {
                     return Err(Error::invalid_argument(format!(
-                        "function \"{function}\": there is no option {name}; there are arguments, decimal, parallel \
+                        "function \"{function}\": there is no option {name}; there are arguments, cost, decimal, parallel \
                          and strings"
                     )));
                 }

@@ -14,12 +14,12 @@ use super::materialize::RowBuffer;
 use crate::concat::concat_shared;
 use crate::context::ExecContext;
 use crate::expression::{Layout, Program, ProgramState};
-use crate::pipeline::{Flow, LocalState, Morsel, Operator, Push, Source};
+use crate::pipeline::{CallMeasure, Flow, LocalState, Morsel, Operator, Push, Source};
 use inlay_kernels::external::External;
 use inlay_kernels::select_true;
 use inlay_sql::plan::Expr;
 use inlay_types::{Batch, Bitmap, Error, LogicalType, MemoryBudget, Reservation, Result, Vector};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -37,6 +37,9 @@ pub struct Call {
     literals: Vec<bool>,
     args: Program,
     guard: Option<Program>,
+    calls: AtomicU64,
+    rows: AtomicU64,
+    nanos: AtomicU64,
 }
 
 struct CallState {
@@ -57,11 +60,23 @@ impl Call {
             literals: args.iter().map(|arg| matches!(arg, Expr::Literal { .. })).collect(),
             args: Program::compile_many(args, layout)?,
             guard: guard.map(|guard| Program::compile(guard, layout)).transpose()?,
+            calls: AtomicU64::new(0),
+            rows: AtomicU64::new(0),
+            nanos: AtomicU64::new(0),
         })
     }
 
     fn state(&self) -> CallState {
         CallState { args: self.args.state(), guard: self.guard.as_ref().map(Program::state) }
+    }
+
+    fn measured(&self) -> CallMeasure {
+        CallMeasure {
+            name: self.external.definition.name.clone(),
+            calls: self.calls.load(Ordering::Relaxed),
+            rows: self.rows.load(Ordering::Relaxed),
+            time: Duration::from_nanos(self.nanos.load(Ordering::Relaxed)),
+        }
     }
 
     /// The values of all rows, batch by batch.
@@ -87,7 +102,13 @@ impl Call {
             reached.push(rows);
         }
         let args: Vec<Vector> = pieces.iter().map(|pieces| join(pieces, total)).collect::<Result<_>>()?;
+        let started = Instant::now();
         let values = self.external.call(&args, &self.literals, total)?;
+        if total > 0 {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+            self.rows.fetch_add(total as u64, Ordering::Relaxed);
+            self.nanos.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
         let mut from = 0;
         let of_batch = |(batch, rows): (&Batch, Option<Vec<u32>>)| {
             let count = rows.as_ref().map_or(batch.len(), Vec::len);
@@ -245,6 +266,10 @@ impl Operator for Apply {
         let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
         self.emit(local, push)
     }
+
+    fn calls(&self) -> Vec<CallMeasure> {
+        self.calls.iter().map(Call::measured).collect()
+    }
 }
 
 /// All rows of a buffer with the values of calls that take whole columns, each called once.
@@ -305,6 +330,10 @@ impl Source for AppliedScan {
             }
         }
         Ok(Morsel::Pushed)
+    }
+
+    fn calls(&self) -> Vec<CallMeasure> {
+        self.calls.iter().map(Call::measured).collect()
     }
 }
 

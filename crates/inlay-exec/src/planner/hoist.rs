@@ -154,15 +154,19 @@ impl Planner<'_> {
         Ok(fragment)
     }
 
-    /// Keeps the rows that pass; conditions that call functions of the host come last, one after the other.
+    /// Keeps the rows that pass; conditions that call functions of the host come last, one after the other, the cheapest
+    /// first.
     pub(super) fn filter(
         &mut self,
         mut fragment: Fragment,
         predicates: &[Expr],
         node: NodeNumber,
     ) -> Result<Fragment> {
-        let (dear, cheap): (Vec<Expr>, Vec<Expr>) =
+        let (mut dear, cheap): (Vec<Expr>, Vec<Expr>) =
             predicates.iter().cloned().partition(Expr::calls_external);
+        if dear.iter().all(Expr::is_deterministic) {
+            dear.sort_by(|left, right| cost(left).total_cmp(&cost(right)));
+        }
         if !cheap.is_empty() || dear.is_empty() {
             let filter = Filter::compile(&cheap, &fragment.layout())?;
             fragment.push(FilterOperator::new(filter), node);
@@ -182,6 +186,15 @@ pub(super) fn guard_of(filter: &Expr) -> Expr {
         Expr::Literal { value: Value::Boolean(_), .. } => filter.clone(),
         other => is_true(other),
     }
+}
+
+/// Nanoseconds a row of all functions of the host in an expression.
+fn cost(expr: &Expr) -> f64 {
+    let own = match expr {
+        Expr::Call { function, .. } => function.external.as_ref().map_or(0.0, |external| external.cost()),
+        _ => 0.0,
+    };
+    own + expr.children().into_iter().map(cost).sum::<f64>()
 }
 
 fn takes_columns(call: &Hoisted) -> bool {
