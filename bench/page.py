@@ -13,7 +13,7 @@ from bench.machine import description
 if TYPE_CHECKING:
     from bench.cases import Measured, Suite
 
-NAMES = report.LABELS | {"sqlite": "SQLite", "pandas": "pandas", "numpy": "NumPy"}
+NAMES = report.LABELS | {"sqlite": "SQLite", "pandas": "pandas", "numpy": "NumPy", "hdf5": "HDF5", "csv": "CSV"}
 
 
 def medians(suite: Suite, results: Mapping[str, Measured]) -> dict[str, dict[str, float]]:

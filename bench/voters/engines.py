@@ -84,6 +84,11 @@ READ = ("id", "precinct", "draw", *FEATURES)
 class Csv(Beside):
     """Text files, read by pandas."""
 
+    def version(self) -> str:
+        import pandas as pd
+
+        return f"(pandas {pd.__version__})"
+
     def store(self, files: Mapping[str, Path]) -> None:
         from pyarrow import csv
 
@@ -101,6 +106,9 @@ class Csv(Beside):
 
 class NumPyFiles(Beside):
     """A file for each column, mapped into memory."""
+
+    def version(self) -> str:
+        return f"{np.__version__} (files)"
 
     def store(self, files: Mapping[str, Path]) -> None:
         import pyarrow.parquet as pq
@@ -122,6 +130,11 @@ class NumPyFiles(Beside):
 
 class Hdf5(Beside):
     """One file with a dataset for each column."""
+
+    def version(self) -> str:
+        import h5py
+
+        return f"(h5py {h5py.__version__})"
 
     def store(self, files: Mapping[str, Path]) -> None:
         import h5py
