@@ -163,11 +163,12 @@ impl Worker {
         message.number(spec.number);
         message.number(len as u64);
         message.number(args.len() as u64);
-        let Some(arguments) = &mut self.arguments else { return Err(not_understood().into()) };
-        let mut packer = Packer::new(arguments.region.bytes_mut());
-        for arg in &args {
-            packer.column(arg, &mut message)?;
+        if let Err(error) = self.pack(&args, &mut message) {
+            // The worker does not know of memory that was not sent.
+            self.arguments = None;
+            return Err(error.into());
         }
+        let Some(arguments) = &self.arguments else { return Err(not_understood().into()) };
         let descriptor = is_new.then(|| arguments.region.fd());
         self.channel.send(&message.done(), descriptor).map_err(|_| self.gone())?;
         self.wait(interrupt)?;
@@ -183,6 +184,12 @@ impl Worker {
         // The flag may have gone up while the last of it was computed.
         interrupt.check()?;
         answer
+    }
+
+    fn pack(&mut self, args: &[Vector], message: &mut Writer) -> Result<()> {
+        let arguments = self.arguments.as_mut().ok_or_else(not_understood)?;
+        let mut packer = Packer::new(arguments.region.bytes_mut());
+        args.iter().try_for_each(|arg| packer.column(arg, message))
     }
 
     /// Memory for arguments; whether it is new to the worker.

@@ -58,7 +58,7 @@ impl WorkerServer {
             let (answer, descriptor) = match answered {
                 Ok(Some(answer)) => answer,
                 Ok(None) => continue,
-                Err(error) => (wrong(&error, false), false),
+                Err(error) => (server.refused(&error), false),
             };
             let region = server.answers.as_ref().filter(|_| descriptor);
             if self.0.send(&answer, region.map(Region::fd)).is_err() {
@@ -194,6 +194,17 @@ impl Server {
             Err(error) => Err(Failure::Raised(error)),
         };
         self.answer(py, &name, outcome, args, memory)
+    }
+
+    /// The answer to a call that went wrong outside of the function.
+    fn refused(&mut self, error: &Error) -> Vec<u8> {
+        // The host does not know of memory that was not sent.
+        self.answers = None;
+        let keeps = self.arguments.as_ref().is_none_or(|memory| Arc::strong_count(memory) > 1);
+        if keeps {
+            self.arguments = None;
+        }
+        wrong(error, keeps)
     }
 
     /// The answer to a call that was interrupted.
