@@ -143,8 +143,9 @@ impl Leaders {
         }
         let groups = local.table.len();
         local.period = (0, 0, groups);
-        // Most rows are the first of their group, or there were enough of each already.
-        let mostly_new = (groups - groups_before) as u64 > rows / 4 * 3;
+        // Nearly all rows are the first of their group, so that there are more groups than are remembered, or there were
+        // enough of each already.
+        let mostly_new = (groups - groups_before) as u64 > rows / 16 * 15;
         let had_enough = local.seen >= 8 * self.rows as u64 * groups as u64;
         dropped >= rows / 8 || !mostly_new && !had_enough
     }
