@@ -230,7 +230,7 @@ def test_wrong_results_name_the_function_and_the_group(con: inlay.Connection) ->
         return y
     }""")
     with pytest.raises(
-        inlay.FunctionException, match=r'function "fails" raised KeyError: 3 \(line 4 of <function fails>'
+        inlay.FunctionException, match=r'function "fails" raised KeyError: 3 \(line 4 of <function fails'
     ):
         con.execute("SELECT fails(x) FROM t WHERE x < 3").fetchall()
     assert one(con, "SELECT 1") == 1

@@ -23,10 +23,13 @@
 //! See `docs/decisions/0019-functions-of-a-host.md` and `0022-aggregates-and-tables-of-a-host.md`.
 
 mod aggregate;
+mod table;
 
 pub use aggregate::{ExternalAggregate, ExternalStates, GroupedRows};
+pub use table::{ExternalTable, TableArgument};
 
 use crate::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
+use inlay_types::logical_type::Field;
 use inlay_types::{Bitmap, Error, LogicalType, Result, Vector, VectorKind};
 use std::collections::HashMap;
 use std::fmt;
@@ -41,6 +44,8 @@ pub enum FunctionKind {
     Scalar,
     /// A value for each group of rows.
     Aggregate,
+    /// Rows, of values and of a table.
+    Table,
 }
 
 impl FunctionKind {
@@ -49,6 +54,7 @@ impl FunctionKind {
         match self {
             Self::Scalar => "scalar",
             Self::Aggregate => "aggregate",
+            Self::Table => "table",
         }
     }
 }
@@ -69,6 +75,25 @@ pub struct Parameter {
     pub name: String,
     /// Its type; arguments are cast to it.
     pub ty: LogicalType,
+    /// The argument is a table, of any columns; `ty` says nothing then.
+    pub is_table: bool,
+}
+
+impl Parameter {
+    /// A parameter for values.
+    pub fn new(name: impl Into<String>, ty: LogicalType) -> Self {
+        Self { name: name.into(), ty, is_table: false }
+    }
+
+    /// A parameter for tables.
+    pub fn table(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ty: LogicalType::Null, is_table: true }
+    }
+
+    /// Its type as it is written.
+    pub fn shown_type(&self) -> String {
+        if self.is_table { "TABLE".to_string() } else { self.ty.to_string() }
+    }
 }
 
 /// What is declared of a function, and its text.
@@ -101,12 +126,21 @@ pub struct FunctionDefinition {
 impl FunctionDefinition {
     /// Name and types, for messages and lists: `f(INTEGER, DOUBLE) -> DOUBLE`.
     pub fn signature(&self) -> String {
-        let mut types: Vec<String> =
-            self.parameters.iter().map(|parameter| parameter.ty.to_string()).collect();
+        let mut types: Vec<String> = self.parameters.iter().map(Parameter::shown_type).collect();
         if self.is_variadic {
             types.push("*".to_string());
         }
-        format!("{}({}) -> {}", self.name, types.join(", "), self.returns)
+        let returns = match self.kind {
+            FunctionKind::Table => self.table_text(),
+            FunctionKind::Scalar | FunctionKind::Aggregate => self.returns.to_string(),
+        };
+        format!("{}({}) -> {returns}", self.name, types.join(", "))
+    }
+
+    /// The columns of a table function as they are declared: `TABLE ("x" INTEGER)`.
+    pub fn table_text(&self) -> String {
+        let column = |field: &Field| format!("\"{}\" {}", field.name.replace('"', "\"\""), field.ty);
+        format!("TABLE ({})", self.table_columns().iter().map(column).collect::<Vec<_>>().join(", "))
     }
 
     /// What it says of its cost: nanoseconds a row (option `cost`).
@@ -117,7 +151,8 @@ impl FunctionDefinition {
 
     /// Whether both take the same types of arguments.
     pub fn takes_same(&self, other: &Self) -> bool {
-        let types = |one: &Self| one.parameters.iter().map(|p| p.ty.clone()).collect::<Vec<_>>();
+        let types =
+            |one: &Self| one.parameters.iter().map(|p| (p.ty.clone(), p.is_table)).collect::<Vec<_>>();
         self.is_variadic == other.is_variadic && types(self) == types(other)
     }
 
@@ -155,6 +190,8 @@ pub enum Callee {
     Scalar(Arc<dyn ExternalFunction>),
     /// See [`FunctionKind::Aggregate`].
     Aggregate(Arc<dyn ExternalAggregate>),
+    /// See [`FunctionKind::Table`].
+    Table(Arc<dyn ExternalTable>),
 }
 
 /// A function with its definition.

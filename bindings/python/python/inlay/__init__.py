@@ -225,6 +225,7 @@ enum_type = _of_default("enum_type")
 execute = _of_default("execute")
 create_aggregate = _of_default("create_aggregate")
 create_function = _of_default("create_function")
+create_table_function = _of_default("create_table_function")
 executemany = _of_default("executemany")
 extract_statements = _of_default("extract_statements")
 fetch_arrow_table = to_arrow_table = _of_default("fetch_arrow_table")
@@ -267,6 +268,7 @@ tf = _of_default("tf")
 torch = _of_default("torch")
 udaf = _of_default("udaf")
 udf = _of_default("udf")
+udtf = _of_default("udtf")
 union_type = _of_default("union_type")
 unregister = _of_default("unregister")
 unregister_filesystem = _of_default("unregister_filesystem")
@@ -489,6 +491,7 @@ __all__ = [
     "count_all",
     "create_aggregate",
     "create_function",
+    "create_table_function",
     "cursor",
     "decimal_type",
     "default_connection",
@@ -577,6 +580,7 @@ __all__ = [
     "torch",
     "udaf",
     "udf",
+    "udtf",
     "union_type",
     "unregister",
     "unregister_filesystem",

@@ -127,8 +127,10 @@ def captured(
     notes: dict[str, Captured] = {}
     compiled = _udf.compiled
 
-    def watched(name: str, parameters: list[str], variadic: bool, body: str, *keywords: str) -> Callable[..., Any]:
-        function = compiled(name, parameters, variadic, body, *keywords)
+    def watched(
+        name: str, parameters: list[str], variadic: bool, body: str, *keywords: str, gives: _udf._Gives = ()
+    ) -> Callable[..., Any]:
+        function = compiled(name, parameters, variadic, body, *keywords, gives=gives)
         found = known.get((name, tuple(parameters), body))
         if found is None:
             return function

@@ -451,6 +451,55 @@ class Connection(_Fetch):
         (9,)
         """
 
+    def create_table_function(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        parameters: Any = None,
+        columns: Any = None,
+        *,
+        type: Any = "numpy",
+        strings: str = "object",
+        decimal: str = "decimal",
+    ) -> Connection:
+        """
+        Make a function that gives rows a table function of SQL, on all connections, until it is removed.
+
+        Parameters
+        ----------
+        name
+            What SQL calls it, in FROM.
+        function
+            Gives a dictionary of columns, a data frame, an Arrow table, a list of rows, or is a generator of those.
+        parameters
+            Types as SQL writes them, or Python's; ``"TABLE"`` for a table, which comes as ``type`` says. Annotations
+            are used where they are not given.
+        columns
+            Names and types of what it gives, as a dictionary or as pairs.
+        type
+            What a table comes as: ``"numpy"``, a dictionary of arrays; ``"arrow"``, ``"pandas"`` or ``"polars"``.
+        strings, decimal
+            With ``"numpy"``, as in `fetchnumpy`.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> def largest(table, n):
+        ...     return {"x": sorted(table["x"], reverse=True)[:n]}
+        >>> _ = con.create_table_function("largest", largest, ["TABLE", "INTEGER"], {"x": "BIGINT"})
+        >>> con.execute("SELECT * FROM largest((SELECT i AS x FROM range(10) t(i)), 2)").fetchall()
+        [(9,), (8,)]
+        """
+
+    def udtf(
+        self,
+        name: str | None = None,
+        parameters: Any = None,
+        columns: Any = None,
+        **options: Any,
+    ) -> Callable[[_F], _F]:
+        """Decorate a function that gives rows to make it a table function; see `create_table_function`."""
+
     def udaf(
         self,
         name: str | None = None,

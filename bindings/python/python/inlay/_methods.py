@@ -14,6 +14,7 @@ from inlay._query import bad
 from inlay._relation import Relation, of_object, of_table, relation
 from inlay._statements import extract_statements, get_table_names
 from inlay._udf import create_aggregate, create_function, udaf, udf
+from inlay._udtf import create_table_function, udtf
 from inlay.exceptions import InvalidInputException
 
 
@@ -315,8 +316,10 @@ def install() -> None:
         "tf": tf,
         "create_aggregate": create_aggregate,
         "create_function": create_function,
+        "create_table_function": create_table_function,
         "udaf": udaf,
         "udf": udf,
+        "udtf": udtf,
         "sqltype": sqltype,
         "dtype": sqltype,
         "type": sqltype,

@@ -68,13 +68,17 @@ def _statements(name: str, body: str, filename: str) -> list[ast.stmt]:
     return whole.body
 
 
-def _returns(statements: Iterable[ast.AST]) -> bool:
+#: Other nodes than a return by which a body gives something.
+_Gives = tuple[type[ast.AST], ...]
+
+
+def _returns(statements: Iterable[ast.AST], gives: _Gives = ()) -> bool:
     for node in statements:
-        if isinstance(node, ast.Return) and node.value is not None:
+        if (isinstance(node, ast.Return) and node.value is not None) or isinstance(node, gives):
             return True
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             continue
-        if _returns(ast.iter_child_nodes(node)):
+        if _returns(ast.iter_child_nodes(node), gives):
             return True
     return False
 
@@ -85,10 +89,18 @@ def _check_parameters(name: str, parameters: list[str]) -> None:
             raise SyntaxError(f'function "{name}": the parameter "{parameter}" is no name in Python')
 
 
-def _code(name: str, parameters: list[str], variadic: bool, body: str, filename: str, *keywords: str) -> types.CodeType:
+def _code(
+    name: str,
+    parameters: list[str],
+    variadic: bool,
+    body: str,
+    filename: str,
+    *keywords: str,
+    gives: _Gives = (),
+) -> types.CodeType:
     _check_parameters(name, parameters)
     statements = _statements(name, body, filename)
-    if not _returns(statements):
+    if not _returns(statements, gives):
         raise SyntaxError(f'the body of function "{name}" gives nothing; it needs a return with a value')
     own = [ast.arg(parameter, lineno=1, col_offset=0) for parameter in parameters]
     rest = ast.arg("args", lineno=1, col_offset=0) if variadic else None
@@ -103,9 +115,9 @@ def _code(name: str, parameters: list[str], variadic: bool, body: str, filename:
     return compile(module, filename, "exec", dont_inherit=True)
 
 
-def check(name: str, parameters: list[str], variadic: bool, body: str) -> None:
+def check(name: str, parameters: list[str], variadic: bool, body: str, gives: _Gives = ()) -> None:
     """Fail if a text is no function."""
-    _code(name, parameters, variadic, body, f"<function {name}>")
+    _code(name, parameters, variadic, body, f"<function {name}>", gives=gives)
 
 
 def _register(name: str, body: str) -> str:
@@ -131,10 +143,17 @@ def _run(name: str, code: types.CodeType) -> dict[str, Any]:
     return known
 
 
-def compiled(name: str, parameters: list[str], variadic: bool, body: str, *keywords: str) -> Callable[..., Any]:
+def compiled(
+    name: str,
+    parameters: list[str],
+    variadic: bool,
+    body: str,
+    *keywords: str,
+    gives: _Gives = (),
+) -> Callable[..., Any]:
     """Make the function of a text. It sees `numpy` and `np`."""
     filename = _register(name, body)
-    known = _run(name, _code(name, parameters, variadic, body, filename, *keywords))
+    known = _run(name, _code(name, parameters, variadic, body, filename, *keywords, gives=gives))
     called = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
     function: Callable[..., Any] = known[called]
     return function
@@ -209,8 +228,14 @@ def _plain(value: Any) -> Any:
     return value.as_py() if hasattr(value, "as_py") else value
 
 
+class WrongResult(InvalidInputException):
+    """What a function gave is not what it declared; the message says all."""
+
+
 def told(name: str, error: BaseException) -> str:
     """Say what a function raised, and where in its text."""
+    if isinstance(error, WrongResult):
+        return str(error)
     what = "".join(traceback.format_exception_only(type(error), error)).strip()
     if isinstance(error, SyntaxError):
         place = f", line {error.lineno}" if error.lineno is not None else ""

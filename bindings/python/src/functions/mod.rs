@@ -3,6 +3,7 @@
 //! - [`aggregate`]: functions and classes that are given groups.
 //! - [`arguments`]: vectors in. [`results`]: what a call gives, as a vector; [`owned`]: without
 //!   looking twice where it is a fresh array. [`watch`]: calls that are interrupted.
+//! - [`table`]: functions that give rows.
 //! - [`style`]: what options say. [`turns`]: who calls when the lock is wanted by several. [`workers`], [`remote`]: calls in other processes.
 //! - `inlay._udf` makes callables of texts, says what a result is, and tells of exceptions.
 //!
@@ -15,6 +16,7 @@ mod owned;
 mod remote;
 mod results;
 mod style;
+mod table;
 mod turns;
 mod watch;
 pub mod workers;
@@ -37,6 +39,7 @@ pub use remote::failed;
 use results::{Failure, Given, Per};
 use std::sync::Arc;
 use style::{Options, Parallel, Style};
+use table::PythonTable;
 use turns::Turns;
 use workers::{Source, Workers};
 
@@ -80,11 +83,12 @@ impl Language for Python3 {
     fn check(&self, definition: &FunctionDefinition) -> Result<()> {
         check_options(definition)?;
         Python::attach(|py| {
-            let check = match definition.kind {
-                FunctionKind::Scalar => "check",
-                FunctionKind::Aggregate => "check_aggregate",
+            let (module, check) = match definition.kind {
+                FunctionKind::Scalar => ("inlay._udf", "check"),
+                FunctionKind::Aggregate => ("inlay._udf", "check_aggregate"),
+                FunctionKind::Table => ("inlay._udtf", "check"),
             };
-            let check = py.import("inlay._udf")?.getattr(check)?;
+            let check = py.import(module)?.getattr(check)?;
             check.call1(text_arguments(definition)).map(drop)
         })
         .map_err(|error: PyErr| Error::Syntax { message: message_of(&definition.name, &error) })
@@ -96,6 +100,11 @@ impl Language for Python3 {
             let module = py.import("inlay._udf")?;
             let (form, callable): (String, Py<PyAny>) = match definition.kind {
                 FunctionKind::Scalar => {
+                    let callable = module.getattr("compiled")?.call1(text_arguments(definition))?;
+                    (String::new(), callable.unbind())
+                }
+                FunctionKind::Table => {
+                    let module = py.import("inlay._udtf")?;
                     let callable = module.getattr("compiled")?.call1(text_arguments(definition))?;
                     (String::new(), callable.unbind())
                 }
@@ -122,16 +131,16 @@ impl Language for Python3 {
             remote: Remote::new(options.parallel, &self.workers, definition, Some(source)),
             turns: Turns::default(),
         };
-        callee(definition.kind, function, &form)
+        callee(definition, function, &form)
     }
 }
 
 /// What the options say, if they go with the kind of the function.
 fn check_options(definition: &FunctionDefinition) -> Result<Options> {
     let options = Options::of(&definition.name, &definition.options)?;
-    if definition.kind == FunctionKind::Aggregate {
+    if definition.kind != FunctionKind::Scalar {
         let refuse = |what: &str| {
-            let message = format!("aggregate \"{}\": {what}; that is for scalar functions", definition.name);
+            let message = format!("function \"{}\": {what}; that is for scalar functions", definition.name);
             Err(Error::invalid_argument(message))
         };
         if options.style == Style::Rows {
@@ -145,9 +154,27 @@ fn check_options(definition: &FunctionDefinition) -> Result<Options> {
 }
 
 /// What the engine calls; `form` is a word of `inlay._udf`.
-fn callee(kind: FunctionKind, function: PythonFunction, form: &str) -> Result<Callee> {
-    Ok(match kind {
+fn callee(definition: &FunctionDefinition, function: PythonFunction, form: &str) -> Result<Callee> {
+    Ok(match definition.kind {
         FunctionKind::Scalar => Callee::Scalar(Arc::new(function)),
+        FunctionKind::Table => {
+            let columns = definition.table_columns();
+            let column = |ty: &LogicalType| PythonFunction {
+                name: function.name.clone(),
+                callable: Python::attach(|py| function.callable.clone_ref(py)),
+                style: function.style,
+                returns: ty.clone(),
+                forgives: false,
+                refuses_null: false,
+                remote: None,
+                turns: Turns::default(),
+            };
+            Callee::Table(Arc::new(PythonTable {
+                names: columns.iter().map(|field| field.name.to_string()).collect(),
+                columns: Arc::new(columns.iter().map(|field| column(&field.ty)).collect()),
+                function: Arc::new(function),
+            }))
+        }
         FunctionKind::Aggregate => Callee::Aggregate(Arc::new(PythonAggregate {
             function: Arc::new(function),
             form: Form::of(form)?,
@@ -318,7 +345,7 @@ pub struct Declared {
     refuses_null: bool,
     forgives: bool,
     is_blocking: bool,
-    /// Of an aggregate, what is called; see [`Form`].
+    /// Of an aggregate, what is called, see [`Form`]; `table` of a table function.
     form: Option<String>,
 }
 
@@ -329,11 +356,17 @@ pub fn create(
     declared: Declared,
     callable: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    let parameter =
-        |(name, ty): (String, String)| Ok(Parameter { name, ty: unwrapped(py, inlay::type_of(&ty))? });
+    let parameter = |(name, ty): (String, String)| match ty.as_str() {
+        "TABLE" => Ok(Parameter::table(name)),
+        ty => Ok(Parameter::new(name, unwrapped(py, inlay::type_of(ty))?)),
+    };
     let definition = FunctionDefinition {
         name: declared.name.clone(),
-        kind: if declared.form.is_some() { FunctionKind::Aggregate } else { FunctionKind::Scalar },
+        kind: match declared.form.as_deref() {
+            None => FunctionKind::Scalar,
+            Some("table") => FunctionKind::Table,
+            Some(_) => FunctionKind::Aggregate,
+        },
         language: "python".to_string(),
         parameters: declared.parameters.into_iter().map(parameter).collect::<PyResult<_>>()?,
         is_variadic: declared.is_variadic,
@@ -363,6 +396,6 @@ pub fn create(
         // What cannot be sent is told now.
         unwrapped(py, remote.spec(&function))?;
     }
-    let callee = unwrapped(py, callee(definition.kind, function, &declared.form.unwrap_or_default()))?;
+    let callee = unwrapped(py, callee(&definition, function, &declared.form.unwrap_or_default()))?;
     unwrapped(py, database.create_function(definition, callee))
 }

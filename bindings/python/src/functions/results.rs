@@ -235,6 +235,7 @@ impl<'py> Given<'_, 'py> {
         };
         let place = match row {
             Some(group) if self.per == Per::Group => format!(" for group {} of {}", group + 1, self.len),
+            Some(row) if self.args.is_empty() => format!(", row {} of {}", row + 1, self.len),
             Some(row) => {
                 let args: Vec<String> = self.args.iter().map(|arg| arg.get(row).to_string()).collect();
                 format!(" for {name}({}), row {} of {}", args.join(", "), row + 1, self.len)

@@ -82,7 +82,7 @@ impl External {
     pub fn as_aggregate(self: &Arc<Self>, arg_types: Vec<LogicalType>, has_order: bool) -> AggregateFunction {
         let merges = match &self.callee {
             Callee::Aggregate(aggregate) => !has_order && aggregate.states().is_some(),
-            Callee::Scalar(_) => false,
+            Callee::Scalar(_) | Callee::Table(_) => false,
         };
         AggregateFunction {
             name: self.definition.name.clone().into(),
@@ -97,7 +97,7 @@ impl External {
     pub(crate) fn aggregate(&self) -> Result<&Arc<dyn ExternalAggregate>> {
         match &self.callee {
             Callee::Aggregate(aggregate) => Ok(aggregate),
-            Callee::Scalar(_) => Err(Error::internal(format!(
+            Callee::Scalar(_) | Callee::Table(_) => Err(Error::internal(format!(
                 "function \"{}\" was called as an aggregate",
                 self.definition.name
             ))),

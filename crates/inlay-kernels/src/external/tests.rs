@@ -19,7 +19,7 @@ fn definition(null_handling: NullHandling, volatility: Volatility) -> FunctionDe
         name: "double".into(),
         kind: FunctionKind::Scalar,
         language: "toy".into(),
-        parameters: vec![Parameter { name: "x".into(), ty: LogicalType::Integer }],
+        parameters: vec![Parameter::new("x", LogicalType::Integer)],
         is_variadic: false,
         returns: LogicalType::Integer,
         granularity: Granularity::Chunk,

@@ -41,7 +41,9 @@ impl Binder<'_> {
         }
         let mut definition = definition.clone();
         for parameter in &mut definition.parameters {
-            parameter.ty = self.known_type(&parameter.ty, name.pos())?;
+            if !parameter.is_table {
+                parameter.ty = self.known_type(&parameter.ty, name.pos())?;
+            }
         }
         definition.returns = self.known_type(&definition.returns, name.pos())?;
         Ok(ObjectStatement::DefineFunction(Box::new(DefineFunction {
@@ -90,6 +92,10 @@ impl Binder<'_> {
                 .map(Some);
         }
         let (call, overloads) = (&host.call, &host.overloads);
+        if host.kind == FunctionKind::Table {
+            let message = format!("{} gives a table: it stands in FROM", call.name.value);
+            return Err(self.at(Error::bind(message), pos));
+        }
         if call.star || call.distinct || call.filter.is_some() || !call.order_by.is_empty() {
             let message = format!(
                 "{} is a scalar function: *, DISTINCT, FILTER and ORDER BY do not go with it",
@@ -180,7 +186,7 @@ fn choose(
 }
 
 /// Which argument each parameter gets, if their number and names fit.
-fn order_of(external: &External, names: &[Option<&str>]) -> Option<Vec<usize>> {
+pub(super) fn order_of(external: &External, names: &[Option<&str>]) -> Option<Vec<usize>> {
     let parameters = &external.definition.parameters;
     let plain = names.iter().take_while(|name| name.is_none()).count();
     if plain == names.len() {

@@ -265,6 +265,9 @@ impl Binder<'_> {
     ) -> Result<Plan> {
         let name = call.name.value.to_lowercase();
         let pos = call.name.pos;
+        if let Some(host) = self.host_functions(call, pos)? {
+            return self.host_table(&host, ordinality, alias, pos);
+        }
         if let Some(bound) = self.table_macro_call(call, pos)? {
             self.add_relation(&name, named_columns(&bound.output), alias)?;
             return Ok(bound.plan);

@@ -33,6 +33,7 @@ mod from;
 mod function;
 mod grouping;
 mod histogram;
+mod host_table;
 mod indexed;
 mod lambda;
 mod limit;

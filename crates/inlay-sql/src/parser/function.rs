@@ -33,7 +33,7 @@ pub fn parse_functions(name: &str, text: &str) -> Result<Vec<FunctionDefinition>
 /// The statement that creates a function of this name, which is written as it is.
 pub fn create_function_text(name: &str, definition: &FunctionDefinition) -> String {
     let kind = match definition.kind {
-        FunctionKind::Scalar => "FUNCTION",
+        FunctionKind::Scalar | FunctionKind::Table => "FUNCTION",
         FunctionKind::Aggregate => "AGGREGATE",
     };
     format!("CREATE {kind} {name}{}", declaration_text(definition))
@@ -42,7 +42,7 @@ pub fn create_function_text(name: &str, definition: &FunctionDefinition) -> Stri
 /// What the catalog keeps of a function: its kind, if it is no scalar function, and what stands behind the name.
 pub fn function_text(definition: &FunctionDefinition) -> String {
     let kind = match definition.kind {
-        FunctionKind::Scalar => "",
+        FunctionKind::Scalar | FunctionKind::Table => "",
         FunctionKind::Aggregate => "AGGREGATE ",
     };
     format!("{kind}{}", declaration_text(definition))
@@ -50,15 +50,21 @@ pub fn function_text(definition: &FunctionDefinition) -> String {
 
 fn declaration_text(definition: &FunctionDefinition) -> String {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-    let parameter = |parameter: &Parameter| format!("{} {}", quoted(&parameter.name), parameter.ty);
+    let parameter = |parameter: &Parameter| format!("{} {}", quoted(&parameter.name), parameter.shown_type());
     let mut parameters: Vec<String> = definition.parameters.iter().map(parameter).collect();
     if definition.is_variadic {
         parameters.push("*".to_string());
     }
-    let mut text = format!("({}) RETURNS {}", parameters.join(", "), definition.returns);
+    let returns = match definition.kind {
+        FunctionKind::Table => definition.table_text(),
+        FunctionKind::Scalar | FunctionKind::Aggregate => definition.returns.to_string(),
+    };
+    let mut text = format!("({}) RETURNS {returns}", parameters.join(", "));
     let suffix = match (definition.kind, definition.granularity) {
         (FunctionKind::Scalar, Granularity::Chunk) => "_MAP",
-        (FunctionKind::Scalar, Granularity::Column) | (FunctionKind::Aggregate, _) => "",
+        (FunctionKind::Scalar, Granularity::Column) | (FunctionKind::Aggregate | FunctionKind::Table, _) => {
+            ""
+        }
     };
     let volatility = match definition.volatility {
         Volatility::Immutable => "IMMUTABLE",
@@ -147,13 +153,16 @@ impl Reader<'_> {
     ) -> Result<(FunctionDefinition, Option<String>)> {
         let (parameters, is_variadic) = self.function_parameters()?;
         self.expect_word("returns")?;
-        if self.nth_word_is(0, "table") {
-            return self.refuse(
-                "RETURNS TABLE: functions that give rows",
-                "a scalar function may give a list of structs",
-            );
+        let (kind, returns) = match kind {
+            FunctionKind::Scalar if self.word("table") => (FunctionKind::Table, self.rows_type()?),
+            kind => (kind, self.written_type()?.0),
+        };
+        if kind != FunctionKind::Table && parameters.iter().any(|parameter| parameter.is_table) {
+            return self.refuse("a parameter that is a TABLE", "RETURNS TABLE (x INTEGER) gives rows");
         }
-        let returns = self.written_type()?.0;
+        if kind == FunctionKind::Table && is_variadic {
+            return self.refuse("* in a function that RETURNS TABLE", "parameters with names");
+        }
         let mut clauses = Clauses::default();
         self.function_clauses(&mut clauses)?;
         let body = self.function_body(clauses.language.is_some())?;
@@ -168,6 +177,9 @@ impl Reader<'_> {
             Some(own) => (own.to_string(), Granularity::Chunk),
             None => (language, Granularity::Column),
         };
+        if kind == FunctionKind::Table && granularity == Granularity::Chunk {
+            return self.refuse("functions that RETURN TABLE and are LANGUAGE PYTHON_MAP", "LANGUAGE PYTHON");
+        }
         if kind == FunctionKind::Aggregate && granularity == Granularity::Chunk {
             return self.refuse(
                 "aggregates that are LANGUAGE PYTHON_MAP",
@@ -213,8 +225,10 @@ impl Reader<'_> {
                 return Ok(None);
             }
             let name = reader.identifier()?.value;
-            let ty: LogicalType = reader.written_type()?.0;
-            Ok(Some(Parameter { name, ty }))
+            if reader.word("table") {
+                return Ok(Some(Parameter::table(name)));
+            }
+            Ok(Some(Parameter::new(name, reader.written_type()?.0)))
         })?;
         let parameters: Vec<Parameter> = parameters.into_iter().flatten().collect();
         let is_repeated = |index: usize, name: &str| {
@@ -227,6 +241,20 @@ impl Reader<'_> {
             return Err(Error::Syntax { message }.at(self.pos().line, self.pos().column, self.sql));
         }
         Ok((parameters, is_variadic))
+    }
+
+    /// `(x INTEGER, y VARCHAR)` behind RETURNS TABLE: a list of structs.
+    fn rows_type(&mut self) -> Result<LogicalType> {
+        self.expect(&Token::LParen)?;
+        let columns: Vec<(String, LogicalType)> =
+            self.until_closed(|reader| Ok((reader.identifier()?.value, reader.written_type()?.0)))?;
+        let is_repeated = |index: usize| {
+            columns[..index].iter().any(|(name, _)| name.eq_ignore_ascii_case(&columns[index].0))
+        };
+        if columns.is_empty() || (0..columns.len()).any(is_repeated) {
+            return self.syntax("columns with different names behind RETURNS TABLE");
+        }
+        Ok(LogicalType::list(LogicalType::structure(columns)))
     }
 
     /// LANGUAGE, volatility, what becomes of NULL, options: in any order.
@@ -326,6 +354,15 @@ mod tests {
     }
 
     #[test]
+    fn a_table_function_is_kept_with_its_columns() {
+        let sql = "CREATE FUNCTION f(t TABLE, n INT) RETURNS TABLE (x INT, \"y z\" VARCHAR[]) LANGUAGE PYTHON { return t }";
+        let definition = defined(sql);
+        assert_eq!(definition.signature(), "f(TABLE, INTEGER) -> TABLE (\"x\" INTEGER, \"y z\" VARCHAR[])");
+        let text = function_text(&definition);
+        assert_eq!(parse_functions("f", &text).unwrap(), std::slice::from_ref(&definition));
+    }
+
+    #[test]
     fn an_aggregate_is_kept_with_its_kind() {
         let definition =
             defined("CREATE AGGREGATE FUNCTION f(a INT) RETURNS INT LANGUAGE PYTHON { return 1 }");
@@ -349,7 +386,8 @@ mod tests {
         let error = super::super::parse_statements(sql).unwrap_err();
         assert!(error.to_string().contains("line 3"), "{error}");
         for wrong in [
-            "CREATE FUNCTION f() RETURNS TABLE (a INT) LANGUAGE PYTHON {}",
+            "CREATE FUNCTION f() RETURNS TABLE () LANGUAGE PYTHON {}",
+            "CREATE FUNCTION f(t TABLE) RETURNS INT LANGUAGE PYTHON {}",
             "CREATE FUNCTION f() RETURNS INT {}",
         ] {
             assert!(parse_statement(wrong).is_err());

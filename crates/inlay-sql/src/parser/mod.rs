@@ -31,6 +31,7 @@ mod rewrite;
 mod session;
 mod spelling;
 mod statement;
+mod table_arguments;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -45,14 +45,15 @@ impl Reader<'_> {
 
 /// Rewrites the tokens of what the crate does not read.
 pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let tokens = super::table_arguments::respell(tokens);
     super::type_words::respell(collated_types(name_columns(short_merges(merge_using(pivots(tokens))))))
 }
 
-fn is_word(token: &TokenWithSpan, expected: &str) -> bool {
+pub(super) fn is_word(token: &TokenWithSpan, expected: &str) -> bool {
     matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected))
 }
 
-fn is_blank(token: &TokenWithSpan) -> bool {
+pub(super) fn is_blank(token: &TokenWithSpan) -> bool {
     matches!(token.token, Token::Whitespace(_))
 }
 

@@ -26,7 +26,7 @@ fn external() -> (Arc<External>, Arc<AddOne>) {
         name: "add_one".into(),
         kind: FunctionKind::Scalar,
         language: "toy".into(),
-        parameters: vec![Parameter { name: "x".into(), ty: LogicalType::BigInt }],
+        parameters: vec![Parameter::new("x", LogicalType::BigInt)],
         is_variadic: false,
         returns: LogicalType::BigInt,
         granularity: Granularity::Chunk,
