@@ -119,12 +119,15 @@ pub fn objects_of(
             let ty = vector.ty();
             let is_text = matches!(ty, LogicalType::Varchar | LogicalType::Json | LogicalType::Blob);
             let views = if is_text { vector.views() } else { &[] };
-            let is_again =
-                |row: usize| views.get(row).is_some_and(|view| view.is_same_place(&views[row - 1]));
+            // A row without a value may have a view of its neighbour's.
+            let is_again = |row: usize| {
+                views.get(row).is_some_and(|view| view.is_same_place(&views[row - 1]))
+                    && !vector.is_null(row - 1)
+            };
             for row in rows.clone() {
                 let object = match out.last() {
-                    Some(last) if row > rows.start && is_again(row) => last.clone_ref(py),
                     _ if vector.is_null(row) => py.None(),
+                    Some(last) if row > rows.start && is_again(row) => last.clone_ref(py),
                     _ => at(py, zone, vector, row)?,
                 };
                 out.push(object);
