@@ -384,8 +384,21 @@ def _word(value: Any, words: tuple[str, ...], what: str) -> str:
     return word
 
 
+def _array_options(style: str, strings: str, decimal: str) -> list[tuple[str, str]]:
+    """Say what arrays a function is called with."""
+    options = [("arguments", style)]
+    if style == "numpy":
+        options += [("strings", strings), ("decimal", decimal)]
+    return options
+
+
 class _Declared:
-    """What the engine is told of a function."""
+    """What the engine is told of a function; aggregates and table functions are mostly as the defaults say."""
+
+    is_variadic = is_strict = refuses_null = forgives = False
+    is_blocking = True
+    volatility = "stable"
+    form: str | None = None
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
@@ -421,13 +434,11 @@ def create_function(
     types_of, takes_any, returns = _parameters(name, _signature(function), parameters, return_type)
     # DuckDB's kinds see no NULL unless they say so; arrays show which rows are NULL.
     is_duckdbs = style in ("native", "arrow")
-    options = [("arguments", "rows" if style == "native" else style)]
+    options = _array_options("rows" if style == "native" else style, strings, decimal)
     if parallel != "threads":
         options.append(("parallel", parallel))
     if cost is not None:
         options.append(("cost", str(cost)))
-    if style == "numpy":
-        options += [("strings", strings), ("decimal", decimal)]
     self._create_function(
         _Declared(
             name=name,
@@ -440,7 +451,6 @@ def create_function(
             refuses_null=style == "native" and not special and not forgives,
             forgives=forgives,
             is_blocking=blocking,
-            form=None,
         ),
         function,
     )
@@ -464,21 +474,14 @@ def create_aggregate(
     special = _word(null_handling, ("default", "special"), "null_handling") == "special"
     form, made = aggregate(name, function)
     types_of, takes_any, returns = _parameters(name, _signature_of_aggregate(made), parameters, return_type)
-    options = [("arguments", style)]
-    if style == "numpy":
-        options += [("strings", strings), ("decimal", decimal)]
     self._create_function(
         _Declared(
             name=name,
             parameters=types_of,
             is_variadic=takes_any,
             returns=returns,
-            options=options,
-            volatility="stable",
+            options=_array_options(style, strings, decimal),
             is_strict=not special,
-            refuses_null=False,
-            forgives=False,
-            is_blocking=True,
             form=form,
         ),
         made,

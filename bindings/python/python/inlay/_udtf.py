@@ -125,21 +125,12 @@ def create_table_function(
     types_of, takes_any, _ = _udf._parameters(name, _udf._signature(function), parameters, "BOOLEAN")
     if takes_any:
         raise InvalidInputException(f'function "{name}" needs parameters with names, not *args')
-    options = [("arguments", style)]
-    if style == "numpy":
-        options += [("strings", strings), ("decimal", decimal)]
     self._create_function(
         _udf._Declared(
             name=name,
             parameters=[(each, "TABLE" if kind.upper() == "TABLE" else kind) for each, kind in types_of],
-            is_variadic=False,
             returns=f"STRUCT({written})[]",
-            options=options,
-            volatility="stable",
-            is_strict=False,
-            refuses_null=False,
-            forgives=False,
-            is_blocking=True,
+            options=_udf._array_options(style, strings, decimal),
             form="table",
         ),
         function,
