@@ -6,7 +6,7 @@
 //! decided above, and rows only go early. Where hardly any row goes, or memory is short, the worker stops looking.
 
 use super::aggregate::{GroupTable, TableHints};
-use super::window::rank_words;
+use super::order::rank_words;
 use crate::context::ExecContext;
 use crate::expression::{Layout, Program, ProgramState};
 use crate::pipeline::{Flow, LocalState, Operator, Push};

@@ -2,6 +2,7 @@
 
 use super::{Fragment, Incoming, Needed, NodeNumber, Planner};
 use crate::expression::{Filter, Layout, Program};
+use crate::operator::aggregate::KeyDomain;
 use crate::operator::source_scan::{SourceHints, TableSourceScan};
 use crate::operator::table_scan::{ScanSlot, TableScan, TableScanOptions, split_filters};
 use crate::operator::values::Values;
@@ -35,7 +36,9 @@ impl Planner<'_> {
             if let (Some(min), Some(max)) = bounds
                 && let (Some(min), Some(max)) = (min.as_stored_i128(), max.as_stored_i128())
             {
-                self.ranges.insert(column.id, (min, max));
+                self.domains.insert(column.id, KeyDomain::Range(min, max));
+            } else if table.table.schema().columns[column.index].ty.is_view() {
+                self.domains.insert(column.id, KeyDomain::Strings(known.distinct_count as u64));
             }
         }
         let split = split_filters(filters)?;

@@ -17,7 +17,7 @@ mod window;
 use crate::context::ExecContext;
 use crate::dynamic_filter::DynamicFilter;
 use crate::expression::{Layout, Program};
-use crate::operator::aggregate::{AggregateOptions, HashAggregate};
+use crate::operator::aggregate::{AggregateOptions, HashAggregate, KeyDomain};
 use crate::operator::leaders::Leaders;
 use crate::operator::limit_by::LimitedScan;
 use crate::operator::materialize::{BufferScan, Materialize, RowBuffer};
@@ -91,8 +91,8 @@ pub struct Planner<'a> {
     columns: Columns,
     pipelines: Vec<Pipeline>,
     shared: HashMap<SharedId, (Arc<RowBuffer>, Vec<ColumnId>)>,
-    /// Least and largest stored value of columns of tables.
-    ranges: HashMap<ColumnId, (i128, i128)>,
+    /// What is known of the values of columns of tables.
+    domains: HashMap<ColumnId, KeyDomain>,
     estimate: RowEstimate<'a>,
     next_node: NodeNumber,
 }
@@ -127,7 +127,7 @@ impl<'a> Planner<'a> {
             columns: columns.clone(),
             pipelines: Vec::new(),
             shared: HashMap::new(),
-            ranges: HashMap::new(),
+            domains: HashMap::new(),
             estimate,
             next_node: 0,
         }
@@ -326,9 +326,9 @@ impl<'a> Planner<'a> {
         let columns: Vec<ColumnId> = items.iter().map(|(id, _)| *id).collect();
         for (id, expr) in items.iter().map(|item| (&item.0, &item.1)) {
             if let Expr::Column { id: source, .. } = expr
-                && let Some(range) = self.ranges.get(source).copied()
+                && let Some(domain) = self.domains.get(source).copied()
             {
-                self.ranges.insert(*id, range);
+                self.domains.insert(*id, domain);
             }
         }
         let same =
@@ -371,8 +371,8 @@ impl<'a> Planner<'a> {
         let mut computed: Vec<AggregateExpr> = aggregates.iter().map(|(_, a)| a.clone()).collect();
         let of_groups = keys.iter_mut().map(|key| (key, None));
         let fragment = self.hoist(fragment, of_groups.chain(computed.iter_mut().flat_map(guarded)), node)?;
-        let range = |expr: &Expr| match expr {
-            Expr::Column { id, .. } => self.ranges.get(id).copied(),
+        let domain = |expr: &Expr| match expr {
+            Expr::Column { id, .. } => self.domains.get(id).copied(),
             _ => None,
         };
         let count = |rows: f64| rows.clamp(0.0, u64::MAX as f64) as u64;
@@ -380,13 +380,13 @@ impl<'a> Planner<'a> {
             layout: fragment.layout(),
             groups: keys,
             aggregates: computed,
-            key_ranges: groups.iter().map(|(_, e)| range(e)).collect(),
+            key_domains: groups.iter().map(|(_, e)| domain(e)).collect(),
             estimated_rows: (self.estimate)(input_node).map(count),
             estimated_groups: (self.estimate)(node).map(count),
             context: self.context.clone(),
         };
-        let known: Vec<_> = groups.iter().filter_map(|(id, expr)| Some((*id, range(expr)?))).collect();
-        self.ranges.extend(known);
+        let known: Vec<_> = groups.iter().filter_map(|(id, expr)| Some((*id, domain(expr)?))).collect();
+        self.domains.extend(known);
         let aggregate = HashAggregate::new(options)?;
         self.close(fragment, aggregate.sink(), node);
         let columns = groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)).collect();

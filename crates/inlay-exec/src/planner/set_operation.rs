@@ -63,7 +63,7 @@ impl Planner<'_> {
             layout: fragment.layout(),
             groups: columns.iter().map(|id| self.columns.expr(*id)).collect(),
             aggregates,
-            key_ranges: Vec::new(),
+            key_domains: Vec::new(),
             estimated_rows: None,
             estimated_groups: None,
             context: self.context.clone(),

@@ -1,6 +1,6 @@
 //! `count(*)`, `count(x)`, and the number of NULLs.
 
-use super::groups::{for_null, scatter};
+use super::groups::{LANE_GROUPS, for_null, in_lanes, scatter};
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::{AggregateFunction, AggregateKind};
 use crate::simd::multiversion;
@@ -20,8 +20,6 @@ pub(super) fn create(function: &AggregateFunction) -> Box<dyn GroupedAccumulator
 
 /// Below this many groups rows are counted per group, without stores that wait for each other.
 const FEW_GROUPS: usize = 6;
-/// Below this many groups, four histograms take turns.
-const LANE_GROUPS: usize = 64;
 
 pub(super) fn count_rows(counts: &mut [i64], groups: GroupIds<'_>) {
     if groups.count() <= FEW_GROUPS {
@@ -29,16 +27,7 @@ pub(super) fn count_rows(counts: &mut [i64], groups: GroupIds<'_>) {
             *count += i64::from(count_equal(groups.ids(), group as u32));
         }
     } else if groups.count() <= LANE_GROUPS {
-        let mut lanes = [[0u32; LANE_GROUPS]; 4];
-        let (fours, rest) = groups.ids().as_chunks::<4>();
-        for four in fours {
-            for (lane, &id) in lanes.iter_mut().zip(four) {
-                lane[id as usize % LANE_GROUPS] += 1;
-            }
-        }
-        for &id in rest {
-            lanes[0][id as usize % LANE_GROUPS] += 1;
-        }
+        let lanes = in_lanes(groups, groups.ids(), |count: &mut u32, _| *count += 1);
         for (group, count) in counts[..groups.count()].iter_mut().enumerate() {
             *count += lanes.iter().map(|lane| i64::from(lane[group])).sum::<i64>();
         }

@@ -66,6 +66,33 @@ pub(super) fn scatter<S, T: Copy>(
     }
 }
 
+/// Up to this many groups have lanes.
+pub(super) const LANE_GROUPS: usize = 64;
+
+/// Calls `f(state, value)` for each row, where four states of each of the at most [`LANE_GROUPS`] groups take turns, so
+/// that neighbouring rows of one group do not wait for each other's store.
+#[inline(always)]
+pub(super) fn in_lanes<S: Copy + Default, T: Copy>(
+    groups: GroupIds<'_>,
+    values: &[T],
+    f: impl Fn(&mut S, T),
+) -> [[S; LANE_GROUPS]; 4] {
+    let mut lanes = [[S::default(); LANE_GROUPS]; 4];
+    let (ids, rest_ids) = groups.ids.as_chunks::<4>();
+    let (fours, rest) = values[..groups.ids.len()].as_chunks::<4>();
+    // By number: iterators over the lanes are not always unrolled.
+    for (ids, four) in ids.iter().zip(fours) {
+        f(&mut lanes[0][ids[0] as usize % LANE_GROUPS], four[0]);
+        f(&mut lanes[1][ids[1] as usize % LANE_GROUPS], four[1]);
+        f(&mut lanes[2][ids[2] as usize % LANE_GROUPS], four[2]);
+        f(&mut lanes[3][ids[3] as usize % LANE_GROUPS], four[3]);
+    }
+    for (&id, &value) in rest_ids.iter().zip(rest) {
+        f(&mut lanes[0][id as usize % LANE_GROUPS], value);
+    }
+    lanes
+}
+
 /// Calls `f(state of the row's group, value)` for each row that is valid, in order.
 #[inline(always)]
 pub(super) fn scatter_valid<S, T: Copy>(

@@ -6,7 +6,7 @@
 //! more than adding, rows are added to `i128` directly.
 
 use super::bits::unsupported;
-use super::groups::{Seen, for_valid, scatter, scatter_valid};
+use super::groups::{LANE_GROUPS, Seen, for_valid, in_lanes, scatter, scatter_valid};
 use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::AggregateFunction;
 use crate::simd::multiversion;
@@ -74,8 +74,6 @@ pub(super) fn create(function: &AggregateFunction, total: bool) -> Result<Box<dy
 
 /// Rows are summed per group below this many groups, without stores that wait for each other.
 const FEW_GROUPS: usize = 6;
-/// Below this many groups, four rows of states take turns.
-const LANE_GROUPS: usize = 64;
 
 multiversion! {
     /// The bits of the largest magnitude: `|value| <= 2^result`, at most 63.
@@ -113,17 +111,7 @@ fn add_narrow<T: Addend>(states: &mut [i64], groups: GroupIds<'_>, values: &[T])
             *state += sum_matching(groups.ids(), values, group as u32);
         }
     } else if groups.count() <= LANE_GROUPS {
-        let mut lanes = [[0i64; LANE_GROUPS]; 4];
-        let (ids, rest_ids) = groups.ids().as_chunks::<4>();
-        let (fours, rest) = values.as_chunks::<4>();
-        for (ids, four) in ids.iter().zip(fours) {
-            for (lane, (&id, value)) in lanes.iter_mut().zip(ids.iter().zip(four)) {
-                lane[id as usize % LANE_GROUPS] += value.widen();
-            }
-        }
-        for (&id, value) in rest_ids.iter().zip(rest) {
-            lanes[0][id as usize % LANE_GROUPS] += value.widen();
-        }
+        let lanes = in_lanes(groups, values, |state: &mut i64, value| *state += value.widen());
         for (group, state) in states[..groups.count()].iter_mut().enumerate() {
             *state += lanes.iter().map(|lane| lane[group]).sum::<i64>();
         }
@@ -452,17 +440,7 @@ fn add_floats<T: Native + Into<f64>>(states: &mut [f64], groups: GroupIds<'_>, v
     if groups.count() > LANE_GROUPS {
         return scatter(states, groups, values, |state, value| *state += value.into());
     }
-    let mut lanes = [[0.0f64; LANE_GROUPS]; 4];
-    let (ids, rest_ids) = groups.ids().as_chunks::<4>();
-    let (fours, rest) = values[..groups.len()].as_chunks::<4>();
-    for (ids, four) in ids.iter().zip(fours) {
-        for (lane, (&id, &value)) in lanes.iter_mut().zip(ids.iter().zip(four)) {
-            lane[id as usize % LANE_GROUPS] += value.into();
-        }
-    }
-    for (&id, &value) in rest_ids.iter().zip(rest) {
-        lanes[0][id as usize % LANE_GROUPS] += value.into();
-    }
+    let lanes = in_lanes(groups, values, |state: &mut f64, value| *state += value.into());
     for (group, state) in states[..groups.count()].iter_mut().enumerate() {
         *state += lanes.iter().map(|lane| lane[group]).sum::<f64>();
     }

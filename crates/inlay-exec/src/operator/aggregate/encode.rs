@@ -8,7 +8,7 @@
 //! With small radices the code indexes an array (`direct`), with larger ones it is a packed key (`packed`). A value outside of
 //! its range makes the batch a misfit before anything was changed; the table then chooses another encoding.
 
-use super::interner::Interner;
+use crate::operator::interner::Interner;
 use inlay_types::{LogicalType, Native, PhysicalType, Vector};
 
 /// Why a batch cannot be encoded.
@@ -37,6 +37,14 @@ impl Digits {
         match self {
             Self::Int { range, .. } => u128::from(*range) + 2,
             Self::Strings(interner) => interner.capacity() as u128 + 1,
+        }
+    }
+
+    /// Bytes held.
+    pub(super) fn memory_size(&self) -> usize {
+        match self {
+            Self::Int { .. } => 0,
+            Self::Strings(interner) => interner.memory_size(),
         }
     }
 }
@@ -152,7 +160,9 @@ pub(super) fn add_digits(
                 Err(Misfit::Range)
             )
         }
-        Digits::Strings(interner) => interner.add_digits(key, stride, first, codes),
+        Digits::Strings(interner) => {
+            interner.add_digits(key, stride, first, codes).map_err(|_| Misfit::Strings)
+        }
     }
 }
 

@@ -341,7 +341,8 @@ impl Part<'_> {
 
     fn hints(&self, spec: &SharedSpec) -> TableHints {
         let small = self.path.depth > 0;
-        let mut hints = TableHints { ranges: spec.hints.ranges.clone(), small, ..TableHints::default() };
+        let (ranges, strings) = (spec.hints.ranges.clone(), spec.hints.strings.clone());
+        let mut hints = TableHints { ranges, strings, small, ..TableHints::default() };
         match self.of.spread {
             Spread::Range { min, shift } => {
                 let part = 1u64 << shift;

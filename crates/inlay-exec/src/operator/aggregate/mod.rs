@@ -22,7 +22,6 @@
 
 mod encode;
 mod generic;
-mod interner;
 mod merge;
 mod packed;
 mod partition;
@@ -49,6 +48,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 pub(super) use table::{GroupTable, TableHints};
 
+/// The values that a column has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyDomain {
+    /// Integers in memory (`Value::as_stored_i128`): the least and the largest.
+    Range(i128, i128),
+    /// About so many distinct strings.
+    Strings(u64),
+}
+
 /// What the planner knows of an aggregation.
 #[derive(Clone)]
 pub struct AggregateOptions {
@@ -58,9 +66,8 @@ pub struct AggregateOptions {
     pub groups: Vec<Expr>,
     /// Aggregates; none for DISTINCT.
     pub aggregates: Vec<AggregateExpr>,
-    /// Per group: least and largest value in memory (`Value::as_stored_i128`) of keys carried as integers, where statistics
-    /// know them. A hint only: values outside are grouped correctly. May be shorter than `groups`.
-    pub key_ranges: Vec<Option<(i128, i128)>>,
+    /// Per group what statistics know of its values. A hint only: others are grouped correctly. May be shorter than `groups`.
+    pub key_domains: Vec<Option<KeyDomain>>,
     /// Expected input rows.
     pub estimated_rows: Option<u64>,
     /// Expected groups.

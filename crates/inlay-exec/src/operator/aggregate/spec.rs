@@ -6,8 +6,8 @@
 //! Rows come in input sets: set 0 has all rows, and every distinct FILTER has a set of its own with the rows it lets
 //! through, whose arguments are computed on those rows alone.
 
-use super::AggregateOptions;
 use super::table::TableHints;
+use super::{AggregateOptions, KeyDomain};
 use crate::expression::{Filter, Layout, Program};
 use inlay_kernels::aggregate::{self, GroupedAccumulator, NullCount, OrderKey, Ordered};
 use inlay_kernels::function::{AggregateFunction, AggregateKind};
@@ -180,12 +180,19 @@ impl Spec {
         let compile =
             |(filter, exprs): (Option<Expr>, Vec<Expr>)| compile_set(filter, exprs, &options.layout);
         let sets = builder.sets.into_iter().map(compile).collect::<Result<Vec<_>>>()?;
-        let range = |range: &Option<(i128, i128)>| {
-            let (low, high) = range.filter(|(low, high)| low <= high)?;
-            Some((low as u64, u64::try_from(high - low).ok()?))
+        let range = |domain: &Option<KeyDomain>| match *domain {
+            Some(KeyDomain::Range(low, high)) if low <= high => {
+                Some((low as u64, u64::try_from(high - low).ok()?))
+            }
+            _ => None,
+        };
+        let strings = |domain: &Option<KeyDomain>| match *domain {
+            Some(KeyDomain::Strings(count)) => Some(count),
+            _ => None,
         };
         let hints = TableHints {
-            ranges: options.key_ranges.iter().map(range).collect(),
+            ranges: options.key_domains.iter().map(range).collect(),
+            strings: options.key_domains.iter().map(strings).collect(),
             rows: options.estimated_rows,
             groups: options.estimated_groups,
             small: false,

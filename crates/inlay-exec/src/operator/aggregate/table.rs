@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! level 0   direct    code of the keys indexes an array of group numbers
-//! level 1   packed    code of the keys (64 or 128 bits), with ranges from statistics or guessed from the first batch
+//! level 1   packed    code of the keys (64 or 128 bits), with ranges from statistics or guessed from the first batch;
+//!                     texts that come with dictionaries are numbered
 //! level 2   packed    the same with the ranges of the types
 //! level 3   generic   hash of the keys; keys are compared column by column
 //! ```
@@ -12,8 +13,8 @@
 
 use super::encode::{Digits, Misfit, add_digits, is_word, observed_range, type_range};
 use super::generic::{GenericTable, hash_groups};
-use super::interner::Interner;
 use super::packed::PackedTable;
+use crate::operator::interner::Interner;
 use inlay_kernels::aggregate::Column;
 use inlay_types::{Error, LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};
 
@@ -22,6 +23,8 @@ use inlay_types::{Error, LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector}
 pub(in crate::operator) struct TableHints {
     /// Least word and range, per key; may be shorter than the keys.
     pub(super) ranges: Vec<Option<(u64, u64)>>,
+    /// Distinct strings, per key; may be shorter than the keys.
+    pub(super) strings: Vec<Option<u64>>,
     /// Rows to be resolved.
     pub(super) rows: Option<u64>,
     /// Groups expected.
@@ -35,14 +38,16 @@ const DIRECT_ALWAYS: u128 = 1 << 16;
 /// Arrays of group numbers have at most this many entries.
 const DIRECT_MAX: u128 = 1 << 25;
 /// The same for several keys, or strings.
-const DIRECT_MIXED_MAX: u128 = 1 << 20;
-/// Strings that are not dictionary encoded become digits only if so few groups are expected.
-const INTERNED_GROUPS_MAX: u64 = 1024;
+const DIRECT_MIXED_MAX: u128 = 1 << 22;
+/// Strings that are not dictionary encoded become digits only if so few of them, or groups, are expected.
+const INTERNED_MAX: u64 = 1024;
 /// Integers of unknown range index an array if the first batch spans at most this.
 const OBSERVED_RANGE_MAX: u64 = 4096;
 
-/// Strings that a key is expected to have at most, however many groups are.
+/// A key of which more strings are expected does not index an array.
 const STRINGS_MAX: u64 = 1 << 17;
+/// A key of which more strings are found is no packed one.
+const STRINGS_PACKED_MAX: usize = (1 << 24) - 1;
 
 struct Encoded {
     digits: Vec<Digits>,
@@ -65,7 +70,8 @@ pub(in crate::operator) struct GroupTable {
     hints: TableHints,
     resolver: Resolver,
     level: u8,
-    string_capacity: usize,
+    /// Arrays have room for so many times the strings that were expected.
+    growth: usize,
     /// Groups that the resolver knows; all of `columns` except during a fallback.
     resolved: usize,
     codes: Vec<u64>,
@@ -75,19 +81,12 @@ pub(in crate::operator) struct GroupTable {
 
 impl GroupTable {
     pub(in crate::operator) fn new(types: &[LogicalType], hints: TableHints) -> Self {
-        // As many strings as groups; a little more saves numbering them again.
-        let string_capacity = match (types, hints.groups) {
-            ([one], Some(groups)) if one.is_view() => {
-                groups.saturating_add(groups / 4).clamp(15, STRINGS_MAX) as usize
-            }
-            _ => 15,
-        };
         Self {
             columns: types.iter().map(|ty| Column::new(ty.clone())).collect(),
             hints,
             resolver: Resolver::Unchosen,
             level: 0,
-            string_capacity,
+            growth: 1,
             resolved: 0,
             codes: Vec::new(),
             wide_codes: Vec::new(),
@@ -109,9 +108,10 @@ impl GroupTable {
     pub(in crate::operator) fn memory_size(&self) -> usize {
         let resolver = match &self.resolver {
             Resolver::Unchosen => 0,
-            Resolver::Direct(_, slots) => slots.capacity() * 4,
-            Resolver::Packed64(_, table) | Resolver::Word(table) => table.memory_size(),
-            Resolver::Packed128(_, table) => table.memory_size(),
+            Resolver::Direct(encoded, slots) => encoded.memory_size() + slots.capacity() * 4,
+            Resolver::Packed64(encoded, table) => encoded.memory_size() + table.memory_size(),
+            Resolver::Packed128(encoded, table) => encoded.memory_size() + table.memory_size(),
+            Resolver::Word(table) => table.memory_size(),
             Resolver::Generic(table) => table.memory_size(),
         };
         resolver + self.columns.iter().map(Column::memory_size).sum::<usize>()
@@ -225,7 +225,9 @@ impl GroupTable {
         let mut misfit = misfit;
         'methods: loop {
             match misfit {
-                Misfit::Strings => self.string_capacity = self.string_capacity * 8 + 7,
+                Misfit::Strings if self.level == 0 => self.growth *= 8,
+                // So many strings are not worth numbers of their own.
+                Misfit::Strings => self.level = 3,
                 Misfit::Range if self.level < 3 => self.level += 1,
                 Misfit::Range => return Err(Error::internal("group keys fit no hash table")),
             }
@@ -280,12 +282,12 @@ impl GroupTable {
             let ty = key.logical_type();
             if ty.is_view() {
                 strings = true;
-                let few = self.hints.groups.is_some_and(|groups| groups <= INTERNED_GROUPS_MAX);
-                let many = self.hints.groups.is_some_and(|groups| groups > STRINGS_MAX);
-                if many || key.as_dictionary().is_none() && !key.is_constant() && !few {
+                if self.expected_strings(index).is_some_and(|count| count > STRINGS_MAX)
+                    || !self.numbers(index, key)
+                {
                     return None;
                 }
-                digits.push(Digits::Strings(Box::new(Interner::new(self.string_capacity))));
+                digits.push(Digits::Strings(Box::new(Interner::new(self.string_capacity(index)))));
                 continue;
             }
             if !is_word(&ty) {
@@ -310,6 +312,29 @@ impl GroupTable {
         Some(Resolver::Direct(encoded, vec![0; size]))
     }
 
+    /// How many strings a key is expected to have: no more than groups.
+    fn expected_strings(&self, index: usize) -> Option<u64> {
+        let known = self.hints.strings.get(index).copied().flatten();
+        [known, self.hints.groups].into_iter().flatten().min()
+    }
+
+    /// Whether the strings of a key are to be numbered: a dictionary's codes are looked up once each, other strings row by row.
+    fn numbers(&self, index: usize, key: &Vector) -> bool {
+        let few = self.expected_strings(index).is_some_and(|count| count <= INTERNED_MAX);
+        few || key.as_dictionary().is_some() || key.is_constant()
+    }
+
+    /// How many strings of a key an array has room for. A little more than expected saves numbering them again.
+    fn string_capacity(&self, index: usize) -> usize {
+        let known = self.hints.strings.get(index).copied().flatten().map(|count| count + count / 16 + 2);
+        // As many strings as groups.
+        let by_groups =
+            || self.hints.groups.filter(|_| self.columns.len() == 1).map(|groups| groups + groups / 4);
+        let expected =
+            known.or_else(by_groups).map_or(15, |count| count.clamp(3, STRINGS_MAX + STRINGS_MAX / 8));
+        (expected as usize).saturating_mul(self.growth)
+    }
+
     fn direct_limit(&self, mixed: bool) -> u128 {
         if self.hints.small {
             return DIRECT_ALWAYS;
@@ -323,6 +348,10 @@ impl GroupTable {
         let mut digits = Vec::with_capacity(keys.len());
         for (index, key) in keys.iter().enumerate() {
             let ty = key.logical_type();
+            if ty.is_view() && keys.len() > 1 && self.level == 1 && self.numbers(index, key) {
+                digits.push(Digits::Strings(Box::new(Interner::new(STRINGS_PACKED_MAX))));
+                continue;
+            }
             if !is_word(&ty) {
                 return None;
             }
@@ -366,6 +395,10 @@ impl Encoded {
             product = product.checked_mul(digit.radix()).filter(|&product| product <= limit)?;
         }
         Some(Self { digits, strides })
+    }
+
+    fn memory_size(&self) -> usize {
+        self.digits.iter().map(Digits::memory_size).sum()
     }
 
     fn encode(

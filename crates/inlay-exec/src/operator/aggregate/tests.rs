@@ -166,7 +166,7 @@ struct Case {
     wide: u64,
     workers: usize,
     groups_max: usize,
-    ranges: Vec<Option<(i128, i128)>>,
+    domains: Vec<Option<KeyDomain>>,
     dictionary: bool,
 }
 
@@ -214,7 +214,7 @@ fn check(case: &Case) {
         layout: Layout((0..TYPES.len() as u32).map(ColumnId).collect()),
         groups: case.keys.iter().map(|&key| column(key)).collect(),
         aggregates: aggregates(),
-        key_ranges: case.ranges.clone(),
+        key_domains: case.domains.clone(),
         estimated_rows: None,
         estimated_groups: None,
         context: context(),
@@ -260,7 +260,11 @@ const KEYS: [&[usize]; 14] = [
 ];
 
 fn case(keys: &[usize], rows: u64, wide: u64, workers: usize, groups_max: usize) -> Case {
-    Case { keys: keys.to_vec(), rows, wide, workers, groups_max, ranges: Vec::new(), dictionary: true }
+    Case { keys: keys.to_vec(), rows, wide, workers, groups_max, domains: Vec::new(), dictionary: true }
+}
+
+fn range(low: i128, high: i128) -> Option<KeyDomain> {
+    Some(KeyDomain::Range(low, high))
 }
 
 #[test]
@@ -290,17 +294,30 @@ fn full_tables_become_runs_or_partitioned_rows() {
 
 #[test]
 fn ranges_are_hints_only() {
-    let exact = Case { ranges: vec![Some((0, 10_000))], ..case(&[8], 36_000, 10, 2, GROUPS_MAX) };
+    let exact = Case { domains: vec![range(0, 10_000)], ..case(&[8], 36_000, 10, 2, GROUPS_MAX) };
     check(&exact);
-    let wrong = Case { ranges: vec![Some((0, 3000))], ..case(&[8], 20_000, 10, 2, GROUPS_MAX) };
+    let wrong = Case { domains: vec![range(0, 3000)], ..case(&[8], 20_000, 10, 2, GROUPS_MAX) };
     check(&wrong);
     let both =
-        Case { ranges: vec![Some((-20, 20)), Some((0, 2000))], ..case(&[0, 8], 20_000, 10, 2, GROUPS_MAX) };
+        Case { domains: vec![range(-20, 20), range(0, 2000)], ..case(&[0, 8], 20_000, 10, 2, GROUPS_MAX) };
     check(&both);
-    let nulls = Case { ranges: vec![Some((-500, 500))], ..case(&[4], 20_000, 10, 2, GROUPS_MAX) };
+    let nulls = Case { domains: vec![range(-500, 500)], ..case(&[4], 20_000, 10, 2, GROUPS_MAX) };
     check(&nulls);
     let flat = Case { dictionary: false, ..case(&[1, 0], 20_000, 10, 2, GROUPS_MAX) };
     check(&flat);
+}
+
+#[test]
+fn numbers_of_strings_are_hints_only() {
+    for count in [0, 3, 20, 5000, 1 << 40] {
+        let strings = Some(KeyDomain::Strings(count));
+        for keys in [&[1, 0][..], &[1, 8], &[1], &[1, 2, 8], &[2, 1, 0]] {
+            let domains: Vec<Option<KeyDomain>> =
+                keys.iter().map(|key| if *key <= 2 && *key > 0 { strings } else { None }).collect();
+            check(&Case { domains: domains.clone(), ..case(keys, 12_000, 3000, 2, GROUPS_MAX) });
+            check(&Case { domains, dictionary: false, ..case(keys, 12_000, 30, 2, 500) });
+        }
+    }
 }
 
 #[test]
@@ -309,7 +326,7 @@ fn distinct_without_aggregates() {
         layout: Layout((0..TYPES.len() as u32).map(ColumnId).collect()),
         groups: vec![column(3)],
         aggregates: Vec::new(),
-        key_ranges: Vec::new(),
+        key_domains: Vec::new(),
         estimated_rows: None,
         estimated_groups: None,
         context: ExecContext { budget, ..context() },
@@ -327,7 +344,7 @@ fn options_in(keys: &[usize], aggregates: Vec<AggregateExpr>, context: &ExecCont
         layout: Layout((0..TYPES.len() as u32).map(ColumnId).collect()),
         groups: keys.iter().map(|&key| column(key)).collect(),
         aggregates,
-        key_ranges: Vec::new(),
+        key_domains: Vec::new(),
         estimated_rows: None,
         estimated_groups: None,
         context: context.clone(),

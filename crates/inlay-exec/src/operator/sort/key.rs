@@ -4,8 +4,9 @@
 //! the 128 bits of a row's prefix, most significant first. Most keys fit completely; where they do not (long strings, many
 //! columns) equal prefixes are settled by comparing the values.
 
+use crate::operator::order::{KeyColumn, compare_across};
 use inlay_sql::plan::SortKey;
-use inlay_types::{Batch, Interval, Native, PhysicalType, Vector, View, nested};
+use inlay_types::{Batch, Interval, Native, PhysicalType, Vector, View};
 use std::cmp::Ordering;
 
 /// Direction and place of NULLs of each key.
@@ -17,6 +18,15 @@ impl KeyOrder {
     /// Of these keys.
     pub fn new(keys: &[SortKey]) -> Self {
         Self { keys: keys.iter().map(|k| (k.descending, k.nulls_first)).collect() }
+    }
+
+    /// The keys with the columns that hold their values.
+    pub(in crate::operator) fn columns<'a>(
+        &'a self,
+        columns: &'a [Vector],
+    ) -> impl Iterator<Item = KeyColumn<'a>> {
+        let keys = self.keys.iter().zip(columns);
+        keys.map(|(&(descending, nulls_first), vector)| KeyColumn { vector, descending, nulls_first })
     }
 }
 
@@ -137,15 +147,7 @@ fn compare_values(
         (false, true) => return if nulls_first { Ordering::Greater } else { Ordering::Less },
         (false, false) => {}
     }
-    let ordering = if left.ty().is_nested() {
-        let bytes = |v: &Vector, row: usize| v.views()[row].bytes(v.heap().buffers()).to_vec();
-        nested::compare(left.ty(), &bytes(left, row), &bytes(right, other_row))
-    } else if left.ty().is_view() {
-        let (a, b) = (&left.views()[row], &right.views()[other_row]);
-        a.compare(left.heap().buffers(), b, right.heap().buffers())
-    } else {
-        left.get(row).total_cmp(&right.get(other_row))
-    };
+    let ordering = compare_across(left, row, right, other_row);
     if descending { ordering.reverse() } else { ordering }
 }
 

@@ -1,18 +1,20 @@
 //! ORDER BY, top-N and limits per group.
 //!
-//! Each worker collects its rows and sorts them into a run; `finalize` merges the runs. Rows are compared by normalised
-//! keys ([`key`]); ties are broken by the place in the input, so the sort is stable and answers do not depend on the
-//! number of workers. With a limit, a worker drops rows that cannot be among the first.
+//! Workers collect rows, and all are sorted together when the input ends ([`super::order`]). Ties are broken by the place in
+//! the input, so the sort is stable and answers do not depend on the number of workers.
 //!
-//! A worker that is refused memory writes what it has as a sorted run and goes on with nothing; runs are then merged as a
-//! stream while the result is read ([`merge`]), which is also the way when the runs do not fit into memory twice.
+//! With a limit, a worker drops rows that cannot be among the first, sorts its own into a run, by normalised keys ([`key`]),
+//! and the runs are merged. A worker that is refused memory writes what it has as a sorted run and goes on with nothing;
+//! runs are then merged as a stream while the result is read ([`merge`]), which is also the way when the runs do not fit into
+//! memory twice.
 
 pub(crate) mod key;
 mod merge;
 
-use crate::concat::concat_batches;
+use crate::concat::{concat_batches, concat_columns};
 use crate::context::ExecContext;
 use crate::expression::{Layout, Program, ProgramState};
+use crate::operator::order::{self, KeyColumn, Order};
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, rows_size};
 use inlay_sql::plan::SortKey;
@@ -49,6 +51,9 @@ pub struct Sort {
     limit: Option<u64>,
     offset: u64,
     group_keys: usize,
+    /// Rows to be sorted together.
+    collected: Mutex<Vec<Collected>>,
+    /// Rows of workers that sorted theirs.
     runs: Mutex<Vec<Run>>,
     spilled: Mutex<Vec<SpilledRows>>,
     file: Arc<SpillFile>,
@@ -69,20 +74,26 @@ struct Run {
 }
 
 enum Sorted {
-    Rows { rows: Batch, order: Vec<u32>, _memory: Option<Reservation> },
+    Rows { rows: Batch, order: Vec<u32>, _memory: Vec<Reservation> },
     Merging(Mutex<Merge>),
+}
+
+/// Rows of one worker, as they came.
+struct Collected {
+    batches: Vec<Batch>,
+    keys: Vec<Batch>,
+    /// Per row its place in the input.
+    places: Vec<u64>,
+    memory: Reservation,
+    /// What sorting them takes.
+    bytes: u64,
 }
 
 struct Local {
     state: ProgramState,
-    batches: Vec<Batch>,
-    keys: Vec<Batch>,
-    places: Vec<u64>,
+    collected: Collected,
     morsel: usize,
     row_in_morsel: u64,
-    memory: Reservation,
-    /// What sorting the collected rows takes.
-    bytes: u64,
     /// With a limit: the worst row that may still be among the first, once that many were seen.
     bound: Option<key::Bound>,
 }
@@ -105,6 +116,7 @@ impl Sort {
             limit: options.limit,
             offset: options.offset,
             group_keys: options.group_keys,
+            collected: Mutex::default(),
             runs: Mutex::default(),
             spilled: Mutex::default(),
             file: SpillFile::new(context),
@@ -128,60 +140,91 @@ impl Sort {
         self.keep().is_some_and(|keep| keep <= FEW_ROWS)
     }
 
-    /// Sorts what a worker has collected.
-    fn sort_run(&self, local: &mut Local) -> Result<Option<Run>> {
-        if local.batches.is_empty() {
+    /// Sorts what a worker has collected, which is empty then.
+    fn sort_run(&self, collected: &mut Collected) -> Result<Option<Run>> {
+        let Collected { batches, keys, places, memory, .. } =
+            std::mem::replace(collected, Collected::new(&self.budget)?);
+        if batches.is_empty() {
             return Ok(None);
         }
-        if local.places.len() > u32::MAX as usize {
-            return Err(Error::unsupported("sorting more than 4,294,967,295 rows"));
-        }
-        let rows = concat_batches(&self.types, &local.batches);
-        let key_batch = concat_batches(&self.keys.types(), &local.keys);
-        local.batches.clear();
-        local.keys.clear();
-        let places = std::mem::take(&mut local.places);
+        check_count(places.len())?;
+        let rows = concat_batches(&self.types, &batches);
+        let key_batch = concat_batches(&self.keys.types(), &keys);
+        drop((batches, keys));
         let keys = KeyColumns::new(&self.order, key_batch);
         let mut order = keys.sorted_rows(&self.order, &places);
         if let Some(keep) = self.keep() {
             order.truncate(keep);
         }
-        let mut memory = std::mem::replace(&mut local.memory, self.budget.reserve(0)?);
-        local.bytes = 0;
+        let mut memory = memory;
         // The batches that were collected are gone. This is less than before, or little.
         let held = batch_size(&rows) + batch_size(keys.batch()) + 12 * rows.len();
         let _ = memory.resize(held as u64);
         Ok(Some(Run { rows, keys, order, places, _memory: Some(memory) }))
     }
 
+    /// Sorts what the workers have collected together.
+    fn sort_all(&self, collected: Vec<Collected>, context: &ExecContext) -> Result<Sorted> {
+        let count = collected.iter().map(|part| part.places.len()).sum();
+        check_count(count)?;
+        let mut batches = Vec::new();
+        let mut memory = Vec::with_capacity(collected.len());
+        for part in collected {
+            let mut at = 0;
+            for (rows, keys) in part.batches.into_iter().zip(part.keys) {
+                if let Some(place) = part.places.get(at) {
+                    at += rows.len();
+                    batches.push((*place, rows, keys));
+                }
+            }
+            memory.push(part.memory);
+        }
+        // A batch is a stretch of the input: in this order, rows have the order of the input.
+        batches.sort_unstable_by_key(|(place, ..)| *place);
+        let (rows, keys): (Vec<Batch>, Vec<Batch>) =
+            batches.into_iter().map(|(_, rows, keys)| (rows, keys)).unzip();
+        let keys = joined(context, &self.keys.types(), keys)?;
+        let keys: Vec<Vector> = keys.into_iter().map(order::sortable).collect();
+        let columns: Vec<KeyColumn<'_>> = self.order.columns(&keys).collect();
+        let order = order::sort(context, &columns, self.group_keys, count)?;
+        drop(columns);
+        drop(keys);
+        let rows = Batch::new(joined(context, &self.types, rows)?, count);
+        // Only rows and their order are left.
+        let share = (batch_size(&rows) + 4 * count).div_ceil(memory.len().max(1));
+        memory.iter_mut().for_each(|part| drop(part.resize(share as u64)));
+        Ok(Sorted::Rows { rows, order: self.cut_sorted(order), _memory: memory })
+    }
+
     /// Cuts what a worker has collected back to the rows that may be among the first.
     fn shrink(&self, local: &mut Local) -> Result<()> {
-        let Some(run) = self.sort_run(local)? else { return Ok(()) };
+        let Some(run) = self.sort_run(&mut local.collected)? else { return Ok(()) };
         if let (Some(keep), Some(last)) = (self.keep(), run.order.last())
             && run.order.len() == keep
         {
             local.bound = Some(run.keys.bound(*last as usize, run.places[*last as usize]));
         }
-        local.places = run.order.iter().map(|&row| run.places[row as usize]).collect();
         let first = |batch: &Batch| {
             let first = batch.take(&run.order);
             if self.keeps_few() { copied(&first) } else { first }
         };
-        local.batches = vec![first(&run.rows)];
-        local.keys = vec![first(run.keys.batch())];
+        let collected = &mut local.collected;
+        collected.places = run.order.iter().map(|&row| run.places[row as usize]).collect();
+        collected.batches = vec![first(&run.rows)];
+        collected.keys = vec![first(run.keys.batch())];
         drop(run);
-        local.bytes = sort_size(&local.batches[0], &local.keys[0]);
-        self.reserve(local)
+        collected.bytes = sort_size(&collected.batches[0], &collected.keys[0]);
+        self.reserve(collected)
     }
 
     /// Reserves what the collected rows take, or writes them as a run.
-    fn reserve(&self, local: &mut Local) -> Result<()> {
-        match local.memory.resize(local.bytes) {
+    fn reserve(&self, collected: &mut Collected) -> Result<()> {
+        match collected.memory.resize(collected.bytes) {
             Ok(()) => Ok(()),
             Err(error) if !is_refusal(&error) => Err(error),
-            Err(_) if local.bytes <= WORKING_MEMORY => Ok(()),
+            Err(_) if collected.bytes <= WORKING_MEMORY => Ok(()),
             Err(_) => {
-                if let Some(run) = self.sort_run(local)? {
+                if let Some(run) = self.sort_run(collected)? {
                     let written = run.write(self)?;
                     self.spilled.lock().push(written);
                 }
@@ -190,15 +233,13 @@ impl Sort {
         }
     }
 
+    /// Merges the workers' runs.
     fn merge(&self, mut runs: Vec<Run>, context: &ExecContext) -> Result<Sorted> {
-        if !self.spilled.lock().is_empty() {
-            return self.merge_files(runs);
-        }
         if runs.len() == 1
             && let Some(run) = runs.pop()
         {
             let order = self.cut(&run.keys, run.order);
-            return Ok(Sorted::Rows { rows: run.rows, order, _memory: run._memory });
+            return Ok(Sorted::Rows { rows: run.rows, order, _memory: run._memory.into_iter().collect() });
         }
         let whole_keys = self.group_keys > 0 || self.offset > 0;
         let copied = |run: &Run| {
@@ -248,7 +289,7 @@ impl Sort {
         } else {
             order
         };
-        Ok(Sorted::Rows { rows, order, _memory: Some(memory) })
+        Ok(Sorted::Rows { rows, order, _memory: vec![memory] })
     }
 
     /// Writes the runs that are still in memory, for those above need memory now, and merges all as a stream.
@@ -268,9 +309,30 @@ impl Sort {
             .is_lt()
     }
 
+    /// Applies offset and limit to rows that were sorted together.
+    fn cut_sorted(&self, order: Order) -> Vec<u32> {
+        let (from, to) = self.places();
+        let rows = order.rows.unwrap_or_else(|| (0..order.partitions.last().copied().unwrap_or(0)).collect());
+        if (from, to) == (0, u64::MAX) {
+            return rows;
+        }
+        let mut kept = Vec::new();
+        for group in order.partitions.windows(2) {
+            let group = &rows[group[0] as usize..group[1] as usize];
+            let to = to.min(group.len() as u64) as usize;
+            kept.extend_from_slice(&group[(from as usize).min(to)..to]);
+        }
+        kept
+    }
+
+    /// The places, of all rows or in each group, of rows that are wanted.
+    fn places(&self) -> (u64, u64) {
+        (self.offset, self.limit.map_or(u64::MAX, |limit| limit.saturating_add(self.offset)))
+    }
+
     /// Applies offset and limit, to all rows or to each group.
     fn cut(&self, keys: &KeyColumns, order: Vec<u32>) -> Vec<u32> {
-        let (from, to) = (self.offset, self.limit.map_or(u64::MAX, |l| l.saturating_add(self.offset)));
+        let (from, to) = self.places();
         if self.group_keys == 0 {
             let to = to.min(order.len() as u64) as usize;
             let from = (from as usize).min(to);
@@ -288,6 +350,29 @@ impl Sort {
         }
         kept
     }
+}
+
+impl Collected {
+    fn new(budget: &MemoryBudget) -> Result<Self> {
+        let memory = budget.reserve(0)?;
+        Ok(Self { batches: Vec::new(), keys: Vec::new(), places: Vec::new(), memory, bytes: 0 })
+    }
+}
+
+fn check_count(rows: usize) -> Result<()> {
+    match rows > u32::MAX as usize {
+        true => Err(Error::unsupported("sorting more than 4,294,967,295 rows")),
+        false => Ok(()),
+    }
+}
+
+/// The columns of batches, which are gone then.
+fn joined(context: &ExecContext, types: &[LogicalType], batches: Vec<Batch>) -> Result<Vec<Vector>> {
+    let mut columns: Vec<Vec<Vector>> = types.iter().map(|_| Vec::with_capacity(batches.len())).collect();
+    for batch in batches {
+        columns.iter_mut().zip(batch.into_columns()).for_each(|(column, piece)| column.push(piece));
+    }
+    concat_columns(context, types, &columns)
 }
 
 /// Bytes that collecting and sorting rows takes: batches and their copies in one piece, and per row a prefix, what is
@@ -327,17 +412,12 @@ fn state_of(local: &mut LocalState) -> Result<&mut Local> {
 
 impl Sink for Sort {
     fn local(&self) -> LocalState {
-        let memory = self.budget.reserve(0);
-        match memory {
-            Ok(memory) => Box::new(Local {
+        match Collected::new(&self.budget) {
+            Ok(collected) => Box::new(Local {
                 state: self.keys.state(),
-                batches: Vec::new(),
-                keys: Vec::new(),
-                places: Vec::new(),
+                collected,
                 morsel: 0,
                 row_in_morsel: 0,
-                memory,
-                bytes: 0,
                 bound: None,
             }),
             Err(error) => Box::new(error), // Reported by the first `consume`.
@@ -359,15 +439,16 @@ impl Sink for Sort {
         let first = (local.morsel as u64) << 32 | local.row_in_morsel;
         local.row_in_morsel += input.len() as u64;
         let (mut input, mut key_batch) = (input, key_batch);
+        let collected = &mut local.collected;
         match &local.bound {
-            None => local.places.extend((0..input.len() as u64).map(|row| first + row)),
+            None => collected.places.extend((0..input.len() as u64).map(|row| first + row)),
             Some(bound) => {
                 let keys = KeyColumns::new(&self.order, key_batch);
                 let rows = bound.candidates(&self.order, &keys, first);
                 if rows.is_empty() {
                     return Ok(Flow::More);
                 }
-                local.places.extend(rows.iter().map(|&row| first + u64::from(row)));
+                collected.places.extend(rows.iter().map(|&row| first + u64::from(row)));
                 let is_all = rows.len() == input.len();
                 key_batch = if is_all { keys.into_batch() } else { keys.batch().take(&rows) };
                 input = if is_all { input } else { input.take(&rows) };
@@ -376,32 +457,41 @@ impl Sink for Sort {
         if self.keeps_few() {
             (input, key_batch) = (flat(&input), flat(&key_batch));
         }
-        local.bytes += sort_size(&input, &key_batch);
-        local.batches.push(input);
-        local.keys.push(key_batch);
+        collected.bytes += sort_size(&input, &key_batch);
+        collected.batches.push(input);
+        collected.keys.push(key_batch);
         let slack = if self.keeps_few() { SMALL_SLACK } else { TOP_N_SLACK };
-        if self.keep().is_some_and(|keep| local.places.len() > keep.saturating_mul(2) + slack) {
+        if self.keep().is_some_and(|keep| collected.places.len() > keep.saturating_mul(2) + slack) {
             self.shrink(local)?;
         } else {
-            self.reserve(local)?;
+            self.reserve(collected)?;
         }
         Ok(Flow::More)
     }
 
     fn combine(&self, mut local: LocalState) -> Result<()> {
         let local = state_of(&mut local)?;
-        if let Some(run) = self.sort_run(local)? {
+        if self.keep().is_none() {
+            let collected = std::mem::replace(&mut local.collected, Collected::new(&self.budget)?);
+            self.collected.lock().push(collected);
+        } else if let Some(run) = self.sort_run(&mut local.collected)? {
             self.runs.lock().push(run);
         }
         Ok(())
     }
 
     fn finalize(&self, context: &ExecContext) -> Result<()> {
-        let runs = std::mem::take(&mut *self.runs.lock());
-        let sorted = if runs.is_empty() && self.spilled.lock().is_empty() {
-            Sorted::Rows { rows: concat_batches(&self.types, &[]), order: Vec::new(), _memory: None }
-        } else {
+        let mut runs = std::mem::take(&mut *self.runs.lock());
+        let mut collected = std::mem::take(&mut *self.collected.lock());
+        let sorted = if !self.spilled.lock().is_empty() {
+            for part in &mut collected {
+                runs.extend(self.sort_run(part)?);
+            }
+            self.merge_files(runs)?
+        } else if !runs.is_empty() {
             self.merge(runs, context)?
+        } else {
+            self.sort_all(collected, context)?
         };
         self.sorted.set(sorted).map_err(|_| Error::internal("a sort was finished twice"))
     }

@@ -9,11 +9,11 @@
 
 use super::Part;
 use super::frames::{Chunk, Ranges};
-use super::order::{BLOCK_ROWS, KeyColumn, normalise, sort};
 use super::spec::{Function, Operand};
 use super::tree::{self, BestKeys, BestTree, FloatTree, NONE, SEGMENT_ROWS, StateTree};
 use crate::concat::concat;
 use crate::context::ExecContext;
+use crate::operator::order::{BLOCK_ROWS, KeyColumn, normalise, sort};
 use inlay_kernels::aggregate::{GroupIds, GroupedAccumulator, OrderKey, Ordered, average, create, sum_of};
 use inlay_kernels::function::{AggregateFunction, AggregateKind};
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};

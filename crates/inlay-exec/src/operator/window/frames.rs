@@ -3,9 +3,9 @@
 #![expect(clippy::needless_range_loop, reason = "a row is a place in several columns at once")]
 
 use super::Part;
-use super::order::{Normal, normalise};
 use super::spec::{Bound, FrameSpec, Operand};
 use crate::context::ExecContext;
+use crate::operator::order::{Normal, normalise};
 use inlay_sql::plan::window::{FrameExclusion, FrameUnits};
 use inlay_types::{Error, Result, Vector};
 

@@ -9,9 +9,9 @@
 //! What depends on all rows in another way (DISTINCT, RANGE with offsets, medians of frames that grow) is not done: the
 //! query runs out of memory, and says why.
 
-use super::order::KeyColumn;
 use super::spec::{Bound, FrameSpec, Function, Key, Operand, Spec};
 use super::{Chunk, Part, Prepared, RangeKeys, Window, aggregate, values};
+use crate::operator::order::KeyColumn;
 use crate::spill::{SpillReader, SpilledRows, WORKING_MEMORY, is_refusal, rows_size};
 use inlay_kernels::WindowKind;
 use inlay_kernels::aggregate::GroupedAccumulator;
@@ -221,8 +221,7 @@ impl Peers {
                 continue;
             }
             let columns = self.cursor.batch.columns();
-            let keys: Vec<KeyColumn<'_>> =
-                self.keys.iter().map(|key| KeyColumn::new(columns, *key)).collect();
+            let keys: Vec<KeyColumn<'_>> = self.keys.iter().map(|key| key.of(columns)).collect();
             let differ =
                 |row: &usize| keys.iter().any(|key| key.compare(*row as u32 - 1, *row as u32).is_ne());
             match (before + 1..self.cursor.batch.len()).find(differ) {

@@ -2,7 +2,7 @@
 //!
 //! One operator computes all functions of one PARTITION BY and ORDER BY (a stage); functions of other orders are stages of
 //! their own, one behind the other. Rows and operands are collected by the workers, put into whole columns and sorted
-//! ([`order`]); what functions need to know of all rows is prepared (prefix sums, segment trees; [`aggregate`]), and the
+//! ([`crate::operator::order`]); what functions need to know of all rows is prepared (prefix sums, segment trees; [`aggregate`]), and the
 //! values are made while the rows are read again, a batch at a time, by all workers. Everything after the sort works on
 //! ranges of rows and not on partitions, so one large partition and many small ones are equally parallel.
 //!
@@ -16,18 +16,17 @@
 mod aggregate;
 mod frames;
 mod long;
-mod order;
 mod picked;
 mod spec;
 mod tree;
 mod values;
 
-pub(super) use order::rank_words;
 pub(crate) use spec::{fits_any_order, same_stage};
 
 use crate::concat::concat_columns;
 use crate::context::ExecContext;
 use crate::expression::{Layout, ProgramState};
+use crate::operator::order::{self, BLOCK_ROWS, KeyColumn, Order};
 use crate::operator::sort::{Sort, SortOptions};
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, rows_size};
@@ -37,7 +36,6 @@ use inlay_sql::plan::window::WindowCallee;
 use inlay_sql::plan::{ColumnId, Expr, SortKey, WindowExpr};
 use inlay_types::{Batch, Error, LogicalType, Reservation, Result, VECTOR_SIZE, Vector};
 use long::Long;
-use order::{BLOCK_ROWS, KeyColumn, Order};
 use parking_lot::Mutex;
 use spec::{Function, Operand, Spec};
 use std::collections::BTreeMap;
@@ -254,10 +252,7 @@ impl Window {
             .map(|column| batches.iter().map(|batch| batch.column(column).clone()).collect())
             .collect();
         let columns = concat_columns(context, &self.spec.types, &pieces)?;
-        Ok(columns
-            .iter()
-            .map(|column| if column.is_constant() { column.flatten() } else { column.clone() })
-            .collect())
+        Ok(columns.into_iter().map(order::sortable).collect())
     }
 
     fn stage(&self, context: &ExecContext, batches: &[Batch], memory: Option<Reservation>) -> Result<Stage> {
@@ -266,8 +261,7 @@ impl Window {
             return Err(Error::unsupported("window functions over more than 4,294,967,294 rows"));
         }
         let columns = self.columns(context, batches)?;
-        let keys: Vec<KeyColumn<'_>> =
-            self.spec.keys.iter().map(|key| KeyColumn::new(&columns, *key)).collect();
+        let keys: Vec<KeyColumn<'_>> = self.spec.keys.iter().map(|key| key.of(&columns)).collect();
         let order = order::sort(context, &keys, self.spec.partition_count, len)?;
         drop(keys);
         let serial = context.alone();

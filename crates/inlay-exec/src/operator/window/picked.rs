@@ -7,11 +7,11 @@
 
 use super::Part;
 use super::frames::{Chunk, Ranges};
-use super::order::{KeyColumn, sort};
 use super::spec::{Function, Operand};
 use super::values::ntile;
 use crate::context::ExecContext;
 use crate::expression::merge_rows;
+use crate::operator::order::{KeyColumn, sort};
 use inlay_kernels::WindowKind;
 use inlay_types::{LogicalType, Result, Vector};
 

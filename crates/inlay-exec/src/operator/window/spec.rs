@@ -4,10 +4,11 @@
 //! beside the input's columns; constants are not stored.
 
 use crate::expression::{Layout, Program};
+use crate::operator::order::KeyColumn;
 use inlay_kernels::WindowKind;
 use inlay_sql::plan::window::{FrameBound, FrameExclusion, FrameUnits, WindowCallee};
 use inlay_sql::plan::{Expr, SortKey, WindowExpr};
-use inlay_types::{LogicalType, Result, Value};
+use inlay_types::{LogicalType, Result, Value, Vector};
 
 /// Where a function finds an argument.
 #[derive(Clone, Debug)]
@@ -24,6 +25,14 @@ pub(super) struct Key {
     pub(super) column: usize,
     pub(super) descending: bool,
     pub(super) nulls_first: bool,
+}
+
+impl Key {
+    /// The key of the rows of `columns`.
+    pub(super) fn of(self, columns: &[Vector]) -> KeyColumn<'_> {
+        let vector = &columns[self.column];
+        KeyColumn { vector, descending: self.descending, nulls_first: self.nulls_first }
+    }
 }
 
 /// A frame's bound.

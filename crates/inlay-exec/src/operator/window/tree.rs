@@ -7,7 +7,7 @@
 //! Source: Leis, Kundhikanjana, Kemper, Neumann, "Efficient Processing of Window Functions", VLDB 2015.
 
 use super::frames::Ranges;
-use super::order::{Normal, compare_values};
+use crate::operator::order::{Normal, compare_values};
 use inlay_kernels::aggregate::GroupedAccumulator;
 use inlay_types::{Result, Vector};
 use std::cmp::Ordering;

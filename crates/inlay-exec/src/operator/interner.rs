@@ -1,6 +1,5 @@
-//! Numbers for the strings of a group key: equal strings have one number, whichever dictionary they came with.
+//! Numbers for the strings of a key: equal strings have one number, whichever dictionary they came with.
 
-use super::encode::Misfit;
 use inlay_kernels::hash::hash_view;
 use inlay_types::{Buffer, Vector, View};
 
@@ -8,6 +7,10 @@ use inlay_types::{Buffer, Vector, View};
 const RECENT: usize = 256;
 /// Dictionaries whose codes are remembered besides the current one.
 const DICTIONARIES_MAX: usize = 8;
+
+/// There are more distinct strings than numbers for them.
+#[derive(Debug)]
+pub(super) struct TooMany;
 
 /// Numbers for distinct strings. A dictionary's codes are looked up once each.
 #[derive(Debug)]
@@ -36,9 +39,21 @@ impl Interner {
         self.capacity
     }
 
-    fn digit_of_view(&mut self, view: &View, heap: &[Buffer]) -> Result<u32, Misfit> {
+    /// Bytes held.
+    pub(super) fn memory_size(&self) -> usize {
+        let known = &self.known;
+        let codes: usize = self.others.iter().map(|(_, codes)| codes.capacity()).sum();
+        known.slots.capacity() * 4
+            + known.strings.capacity() * 24
+            + known.bytes.capacity()
+            + (self.current.1.capacity() + codes) * 4
+            + RECENT * 24
+    }
+
+    /// The number of a string, from 1 on; a new one is one more than there were.
+    pub(super) fn digit(&mut self, view: &View, heap: &[Buffer]) -> Result<u32, TooMany> {
         if !view.is_inline() {
-            return self.known.digit(view, heap, self.capacity).ok_or(Misfit::Strings);
+            return self.known.digit(view, heap, self.capacity).ok_or(TooMany);
         }
         let mixed = (view.head ^ view.tail.rotate_left(23)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let place = (mixed >> 56) as usize;
@@ -46,7 +61,7 @@ impl Interner {
         if digit != 0 && head == view.head && tail == view.tail {
             return Ok(digit);
         }
-        let digit = self.known.digit(view, heap, self.capacity).ok_or(Misfit::Strings)?;
+        let digit = self.known.digit(view, heap, self.capacity).ok_or(TooMany)?;
         self.recent[place] = (view.head, view.tail, digit);
         Ok(digit)
     }
@@ -74,10 +89,10 @@ impl Interner {
         stride: u64,
         first: bool,
         codes: &mut [u64],
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), TooMany> {
         if key.is_constant() {
             let null = key.is_null(0);
-            let digit = if null { 0 } else { self.digit_of_view(&key.views()[0], key.heap().buffers())? };
+            let digit = if null { 0 } else { self.digit(&key.views()[0], key.heap().buffers())? };
             let part = u64::from(digit) * stride;
             codes.iter_mut().for_each(|code| *code = if first { part } else { *code + part });
             return Ok(());
@@ -85,7 +100,7 @@ impl Interner {
         let Some(dictionary) = key.as_dictionary() else {
             let (views, heap) = (key.views(), key.heap().buffers());
             for (row, (code, view)) in codes.iter_mut().zip(views).enumerate() {
-                let digit = if key.is_null(row) { 0 } else { self.digit_of_view(view, heap)? };
+                let digit = if key.is_null(row) { 0 } else { self.digit(view, heap)? };
                 *code = if first { 0 } else { *code } + u64::from(digit) * stride;
             }
             return Ok(());
@@ -97,7 +112,7 @@ impl Interner {
         let nullable = key.validity().is_some();
         for (row, &entry) in key.codes().iter().enumerate() {
             if self.current.1[entry as usize] == 0 && !(nullable && key.is_null(row)) {
-                let digit = self.digit_of_view(&views[entry as usize], heap)?;
+                let digit = self.digit(&views[entry as usize], heap)?;
                 self.current.1[entry as usize] = digit;
             }
         }
