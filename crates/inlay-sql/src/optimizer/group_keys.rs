@@ -2,24 +2,71 @@
 //!
 //! `GROUP BY c_custkey, c_name, c_phone` groups by `c_custkey` alone when that is a key: the others have one value
 //! per group and become `first` aggregates. Dependencies come from declared keys (which hold behind joins too: a key value
-//! still belongs to one row of its table), from equalities, and from grouping below.
+//! still belongs to one row of its table), from equalities, and from grouping below. What is computed of grouping columns
+//! alone, as `GROUP BY x, x - 1`, and constants are computed once per group, behind the aggregation.
 
 use super::column_set::ColumnSet;
 use super::properties::{as_column, as_column_equality, is_pass_through};
 use super::rewrite::with_stack;
 use crate::plan::{AggregateExpr, ColumnId, Columns, Expr, JoinKind, Plan};
 use inlay_kernels::{AggregateFunction, AggregateKind};
-use inlay_types::LogicalType;
+use inlay_types::{LogicalType, PhysicalType};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Shortens the grouping columns of every aggregation; takes out DISTINCT over what is distinct.
 pub fn run(plan: &mut Plan, columns: &Columns) {
     with_stack(|| plan.inputs_mut().into_iter().for_each(|input| run(input, columns)));
     let Plan::Aggregate { input, groups, aggregates } = plan else { return };
+    let mut derived = Vec::new();
     if groups.len() > 1 {
+        derived = take_derived(groups);
         reduce(input, groups, aggregates, columns);
     }
     remove_distinct(input, groups, aggregates);
+    if !derived.is_empty() {
+        let kept = groups.iter().map(|(id, expr)| (*id, expr.ty()));
+        let kept = kept
+            .chain(aggregates.iter().map(|(id, aggregate)| (*id, aggregate.function.return_type.clone())));
+        let mut items: Vec<(ColumnId, Expr)> = kept.map(|(id, ty)| (id, Expr::Column { id, ty })).collect();
+        items.extend(derived);
+        let aggregate = std::mem::replace(plan, Plan::single_row());
+        *plan = Plan::Project { input: Box::new(aggregate), items };
+    }
+}
+
+/// Takes out grouping expressions that are computed of other grouping columns, and returns them over what the groups put
+/// out. One expression stays, for without groups there would be a row where there are none to be grouped.
+fn take_derived(groups: &mut Vec<(ColumnId, Expr)>) -> Vec<(ColumnId, Expr)> {
+    let of_groups: HashMap<ColumnId, Expr> = groups
+        .iter()
+        .filter_map(|(id, expr)| Some((as_column(expr)?, Expr::Column { id: *id, ty: expr.ty() })))
+        .collect();
+    let known: ColumnSet =
+        of_groups.iter().filter(|(_, output)| equal_is_same(&output.ty())).map(|(id, _)| *id).collect();
+    let is_derived = |expr: &Expr| {
+        as_column(expr).is_none() && expr.is_deterministic() && ColumnSet::of(expr).is_subset(&known)
+    };
+    let mut left = groups.len();
+    let mut derived = Vec::new();
+    groups.retain(|(id, expr)| {
+        if left == 1 || !is_derived(expr) {
+            return true;
+        }
+        left -= 1;
+        let mut expr = expr.clone();
+        expr.substitute(&of_groups);
+        derived.push((*id, expr));
+        false
+    });
+    derived
+}
+
+/// Whether values that group together are the same, so that what is computed of them is, too: not 0.0 and -0.0, nor a month and
+/// 30 days.
+fn equal_is_same(ty: &LogicalType) -> bool {
+    let differs = matches!(ty.physical(), PhysicalType::F32 | PhysicalType::F64 | PhysicalType::Interval);
+    !differs && !ty.is_nested()
 }
 
 /// `determines` fixes `determined`.

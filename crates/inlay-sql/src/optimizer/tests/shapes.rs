@@ -102,6 +102,19 @@ fn groups_are_reduced_to_keys() {
     assert_eq!(count(&query.plan, &|p| matches!(p, Plan::Aggregate { groups, .. } if groups.len() == 1)), 1);
 }
 
+/// What is computed of grouping columns, and constants, are no keys; one constant stays, and what is computed of floats.
+#[test]
+fn derived_groups_are_no_keys() {
+    let catalog = data::zoo();
+    let plan = plan_of(&catalog, "SELECT a, a - 1, 7 AS c, count(*) FROM nums GROUP BY a, a - 1, c");
+    assert_eq!(plan.matches("Project").count(), 1, "{plan}");
+    assert!(plan.lines().any(|line| line.contains("Aggregate  by [a#") && !line.contains("- 1")), "{plan}");
+    let plan = plan_of(&catalog, "SELECT 1 AS b, 2 AS c, count(*) FROM nums GROUP BY b, c");
+    assert!(plan.contains("Aggregate  by [c := 2]"), "{plan}");
+    let plan = plan_of(&catalog, "SELECT x, x * 2 FROM (SELECT a::DOUBLE AS x FROM nums) GROUP BY x, x * 2");
+    assert!(!plan.starts_with("Project"), "{plan}");
+}
+
 /// ORDER BY with LIMIT is one operator; orders of subqueries go.
 #[test]
 fn sorts_become_top_n_or_nothing() {
