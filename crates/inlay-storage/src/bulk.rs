@@ -13,7 +13,7 @@ pub use update::BulkUpdate;
 use crate::column::Column;
 use crate::row_group::ROW_GROUP_SIZE;
 use crate::table::{Piece, Table};
-use inlay_types::{Batch, Error, Reservation, Result};
+use inlay_types::{Batch, Error, Reservation, Result, Vector};
 use open::OpenColumn;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -21,6 +21,9 @@ use std::sync::Arc;
 
 /// Rows left over at the end of an appender become a row group of their own from here on.
 const ROWS_WORTH_SEALING: usize = ROW_GROUP_SIZE / 4;
+
+/// The same behind row groups of the same appender, where they would become one at the end of the load anyway.
+const REST_WORTH_SEALING: usize = ROW_GROUP_SIZE / 32;
 
 /// From this many rows on an appender has room for a row group. Those that stay shorter wait for their neighbours, and
 /// must not hold the room of a row group each.
@@ -37,8 +40,8 @@ pub struct BulkLoad(Arc<Shared>);
 struct Shared {
     table: Arc<Table>,
     parts: Mutex<BTreeMap<u64, Part>>,
-    /// Columns without rows, whose memory the next appenders use.
-    spare: Mutex<Vec<Vec<OpenColumn>>>,
+    /// Columns without rows, whose memory the next appenders use, and what is reserved for it.
+    spare: Mutex<Vec<(Vec<OpenColumn>, Option<Reservation>)>>,
 }
 
 /// What appenders with numbers from its key to `last` have left.
@@ -59,6 +62,8 @@ pub struct BulkAppender {
     sequence: u64,
     open: Vec<OpenColumn>,
     open_rows: usize,
+    /// Rows of the row group that is open: fewer than usual if there is no memory for so many.
+    rows_max: usize,
     /// Of `open`; made with the first rows.
     reservation: Option<Reservation>,
     sealed: Vec<(Vec<Arc<Column>>, usize)>,
@@ -72,12 +77,14 @@ impl BulkLoad {
 
     /// An appender whose rows come after those of appenders with smaller numbers. Numbers are used once.
     pub fn appender(&self, sequence: u64) -> BulkAppender {
+        let (open, reservation) = self.0.open_columns();
         BulkAppender {
             shared: Arc::clone(&self.0),
             sequence,
-            open: self.0.open_columns(),
+            open,
             open_rows: 0,
-            reservation: None,
+            rows_max: ROW_GROUP_SIZE,
+            reservation,
             sealed: Vec::new(),
         }
     }
@@ -102,31 +109,49 @@ impl BulkAppender {
         let batch = self.shared.table.checked(batch)?;
         let mut from = 0;
         while from < batch.len() {
-            let len = (batch.len() - from).min(ROW_GROUP_SIZE - self.open_rows);
-            if self.open_rows < MANY_ROWS && self.open_rows + len >= MANY_ROWS {
-                self.open.iter_mut().for_each(|open| open.reserve(ROW_GROUP_SIZE));
+            let left = batch.len() - from;
+            if self.open_rows < MANY_ROWS && self.open_rows + left >= MANY_ROWS {
+                self.make_room();
             }
+            let len = left.min(self.rows_max - self.open_rows);
             for (open, column) in self.open.iter_mut().zip(batch.columns()) {
                 open.append(column, from, len);
             }
             self.open_rows += len;
             from += len;
-            if self.open_rows == ROW_GROUP_SIZE {
+            if self.open_rows == self.rows_max {
                 self.seal()?;
             }
         }
-        self.reserve_open()
+        match self.reserve_open() {
+            // Shorter row groups are better than none.
+            Err(refused) if is_refusal(&refused) && self.open_rows >= REST_WORTH_SEALING => {
+                self.seal()?;
+                self.open = self.shared.new_columns();
+                self.reserve_open()
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Room for a whole row group, or, if memory is short, for the rows there are and a few more.
+    fn make_room(&mut self) {
+        let size: usize = self.open.iter().map(OpenColumn::memory_size).sum();
+        let whole = size / self.open_rows.max(1) * ROW_GROUP_SIZE;
+        let held = self.reservation.as_ref().map_or(0, Reservation::bytes);
+        // Some is needed to encode it, a column at a time.
+        let more = (2 * whole as u64).saturating_sub(held);
+        self.rows_max = match self.shared.table.budget().yielding().reserve(more) {
+            Ok(_) => {
+                self.open.iter_mut().for_each(|open| open.reserve(ROW_GROUP_SIZE));
+                ROW_GROUP_SIZE
+            }
+            Err(_) => MANY_ROWS,
+        };
     }
 
     fn reserve_open(&mut self) -> Result<()> {
-        let size: usize = self.open.iter().map(OpenColumn::memory_size).sum();
-        match &mut self.reservation {
-            Some(reservation) => reservation.resize(size as u64),
-            None => {
-                self.reservation = Some(self.shared.table.budget().reserve(size as u64)?);
-                Ok(())
-            }
-        }
+        self.shared.reserve(&self.open, &mut self.reservation)
     }
 
     fn seal(&mut self) -> Result<()> {
@@ -137,27 +162,47 @@ impl BulkAppender {
 
     /// Hands the rows over to the load.
     pub fn finish(mut self) -> Result<()> {
-        if self.open_rows >= ROWS_WORTH_SEALING {
+        let worth_sealing = if self.sealed.is_empty() { ROWS_WORTH_SEALING } else { REST_WORTH_SEALING };
+        if self.open_rows >= worth_sealing {
             self.seal()?;
         }
+        let rest = self.shared.take_rest(&mut self.open, self.open_rows)?;
         self.reserve_open()?;
-        let rest_rows = self.open_rows;
-        let rest = self.open.iter_mut().map(OpenColumn::take).collect();
-        let rest = if rest_rows > 0 { vec![Batch::new(rest, rest_rows)] } else { Vec::new() };
-        self.shared.spare.lock().push(std::mem::take(&mut self.open));
-        let Self { shared, sequence, reservation, sealed, .. } = self;
-        shared.add(sequence, Part { last: sequence, sealed, rest, rest_rows, reservation })
+        self.shared.spare.lock().push((std::mem::take(&mut self.open), self.reservation.take()));
+        self.shared.add(self.sequence, Part { last: self.sequence, sealed: self.sealed, ..rest })
     }
 }
 
 impl Shared {
-    /// Columns for rows to come, one for each of the table's.
-    fn open_columns(&self) -> Vec<OpenColumn> {
-        let columns = &self.table.schema().columns;
-        self.spare
-            .lock()
-            .pop()
-            .unwrap_or_else(|| columns.iter().map(|c| OpenColumn::new(c.ty.clone())).collect())
+    /// Columns for rows to come, one for each of the table's, and what is reserved for their room.
+    fn open_columns(&self) -> (Vec<OpenColumn>, Option<Reservation>) {
+        self.spare.lock().pop().unwrap_or_else(|| (self.new_columns(), None))
+    }
+
+    /// Reserves what columns hold.
+    fn reserve(&self, open: &[OpenColumn], reservation: &mut Option<Reservation>) -> Result<()> {
+        let size: usize = open.iter().map(OpenColumn::memory_size).sum();
+        match reservation {
+            Some(reservation) => reservation.resize(size as u64)?,
+            none => *none = Some(self.table.budget().reserve(size as u64)?),
+        }
+        Ok(())
+    }
+
+    fn new_columns(&self) -> Vec<OpenColumn> {
+        self.table.schema().columns.iter().map(|c| OpenColumn::new(c.ty.clone())).collect()
+    }
+
+    /// Takes out rows that are not worth a row group, as a part without one.
+    fn take_rest(&self, open: &mut [OpenColumn], rows: usize) -> Result<Part> {
+        let mut part = Part { last: 0, sealed: Vec::new(), rest: Vec::new(), rest_rows: rows, reservation: None };
+        if rows > 0 {
+            let batch = Batch::new(open.iter_mut().map(OpenColumn::take_to_wait).collect(), rows);
+            let size: usize = batch.columns().iter().map(Vector::memory_size).sum();
+            part.reservation = Some(self.table.budget().reserve(size as u64)?);
+            part.rest.push(batch);
+        }
+        Ok(part)
     }
 
     /// Enters a part; if it and its neighbours without a gap make up a row group, they are encoded here and now.
@@ -194,18 +239,14 @@ impl Shared {
     }
 
     fn join(&self, taken: Vec<Part>) -> Result<Part> {
-        let mut joined = Part {
-            last: taken.last().map_or(0, |p| p.last),
-            sealed: Vec::new(),
-            rest: Vec::new(),
-            rest_rows: 0,
-            reservation: None,
-        };
-        let (mut open, mut open_rows) = (self.open_columns(), 0);
+        let last = taken.last().map_or(0, |part| part.last);
+        let (mut open, mut reservation) = self.open_columns();
+        let (mut open_rows, mut sealed) = (0, Vec::new());
         open.iter_mut().for_each(|open| open.reserve(ROW_GROUP_SIZE));
         for part in taken {
-            joined.sealed.extend(part.sealed);
+            sealed.extend(part.sealed);
             for batch in part.rest {
+                self.reserve(&open, &mut reservation)?;
                 let mut from = 0;
                 while from < batch.len() {
                     let len = (batch.len() - from).min(ROW_GROUP_SIZE - open_rows);
@@ -214,20 +255,20 @@ impl Shared {
                     }
                     (from, open_rows) = (from + len, open_rows + len);
                     if open_rows == ROW_GROUP_SIZE {
-                        joined.sealed.push((seal(&self.table, &mut open)?, std::mem::take(&mut open_rows)));
+                        sealed.push((seal(&self.table, &mut open)?, std::mem::take(&mut open_rows)));
                     }
                 }
             }
         }
-        if open_rows > 0 {
-            let size: usize = open.iter().map(OpenColumn::memory_size).sum();
-            joined.reservation = Some(self.table.budget().reserve(size as u64)?);
-            joined.rest.push(Batch::new(open.iter_mut().map(OpenColumn::take).collect(), open_rows));
-            joined.rest_rows = open_rows;
-        }
-        self.spare.lock().push(open);
-        Ok(joined)
+        let rest = self.take_rest(&mut open, open_rows)?;
+        self.spare.lock().push((open, reservation));
+        Ok(Part { last, sealed, ..rest })
     }
+}
+
+/// Whether an error says that memory was refused.
+fn is_refusal(error: &Error) -> bool {
+    matches!(error.root(), Error::OutOfMemory { .. })
 }
 
 /// Encodes a row group, and writes it to the file of the table's database if it has one.

@@ -98,10 +98,10 @@ impl VectorBuilder {
         self.len == 0
     }
 
-    /// Bytes held so far.
+    /// Bytes held, room for rows to come among them.
     pub fn memory_size(&self) -> usize {
-        let heap = if let Storage::Views(_, heap) = &self.storage { heap.size() } else { 0 };
-        self.len * self.ty.physical().size() + heap + self.validity.len() * 8
+        let heap = if let Storage::Views(_, heap) = &self.storage { heap.memory_size() } else { 0 };
+        self.capacity() * self.ty.physical().size() + heap + self.validity.capacity() * 8
     }
 
     fn push_bit(&mut self, valid: bool) {

@@ -243,6 +243,11 @@ impl HeapBuilder {
         self.done.iter().map(Buffer::size).sum::<usize>() + self.open.len()
     }
 
+    /// Bytes held, room for strings to come among them.
+    pub fn memory_size(&self) -> usize {
+        self.done.iter().map(Buffer::size).sum::<usize>() + self.open.capacity()
+    }
+
     /// The heap of all strings stored.
     pub fn finish(mut self) -> Heap {
         if !self.open.is_empty() {

@@ -27,7 +27,7 @@ impl OpenColumn {
         self.values.len() + self.codes.len()
     }
 
-    /// Bytes held by the rows so far. A dictionary is not theirs.
+    /// Bytes held by the rows so far and the room for others. A dictionary is not theirs.
     pub fn memory_size(&self) -> usize {
         self.values.memory_size() + self.codes.memory_size()
     }
@@ -94,6 +94,24 @@ impl OpenColumn {
     pub fn take(&mut self) -> Vector {
         let empty = VectorBuilder::new(self.ty.clone(), 0);
         self.take_coded().unwrap_or_else(|| std::mem::replace(&mut self.values, empty).finish())
+    }
+
+    /// As [`OpenColumn::take`], for rows that wait: they hold what they need, and the room for more stays here.
+    pub fn take_to_wait(&mut self) -> Vector {
+        let (len, is_coded) = (self.len(), self.dictionary.is_some());
+        let room = if is_coded { self.codes.capacity() } else { self.values.capacity() };
+        let rows = self.take();
+        if room <= 2 * len {
+            return rows;
+        }
+        let all: Vec<u32> = (0..len as u32).collect();
+        let waiting = rows.take(&all);
+        if is_coded {
+            self.codes = VectorBuilder::reusing(LogicalType::UInteger, rows.into_data());
+        } else {
+            self.values = VectorBuilder::reusing(self.ty.clone(), rows.into_data());
+        }
+        waiting
     }
 
     /// The rows so far as a segment; none are left.

@@ -266,6 +266,53 @@ fn bulk_loads_keep_the_order_of_their_sequence() {
     }
 }
 
+/// Where there is no memory for whole row groups they become shorter ones.
+#[test]
+fn bulk_loads_get_on_with_little_memory() {
+    let columns = (0..4).map(|number| ColumnSchema::new(format!("c{number}"), LogicalType::BigInt)).collect();
+    let budget = MemoryBudget::new(5 << 20);
+    let table = Arc::new(Table::new(TableSchema::new("b", columns), budget.clone()));
+    let load = BulkLoad::new(Arc::clone(&table));
+    let mut appender = load.appender(0);
+    let total = 5 * ROW_GROUP_SIZE;
+    for from in (0..total).step_by(2048) {
+        let values: Vec<i64> = (from..from + 2048).map(|row| row as i64 / 1000).collect();
+        let column = Vector::from_values(LogicalType::BigInt, &values);
+        appender.push(&Batch::new(vec![column; 4], 2048)).unwrap();
+    }
+    appender.finish().unwrap();
+    assert_eq!(load.commit().unwrap(), total as u64);
+    let snapshot = table.snapshot();
+    let groups = snapshot.row_groups();
+    assert!(groups.len() > 5 && groups.len() <= 20, "{} row groups", groups.len());
+    let mut row = 0i64;
+    for group in groups {
+        let values = group.segment(3).unwrap().scan(0, group.len()).flatten();
+        for value in values.values::<i64>() {
+            assert_eq!(*value, row / 1000);
+            row += 1;
+        }
+    }
+}
+
+/// Rows that are left over behind the row groups of many appenders hold no more than they need.
+#[test]
+fn rests_of_bulk_loads_take_little_memory() {
+    let budget = MemoryBudget::new(64 << 20);
+    let schema = TableSchema::new("b", vec![ColumnSchema::new("v", LogicalType::BigInt)]);
+    let load = BulkLoad::new(Arc::new(Table::new(schema, budget.clone())));
+    for part in 0..200 {
+        let mut appender = load.appender(part);
+        for len in [ROW_GROUP_SIZE, 100] {
+            let column = Vector::from_values(LogicalType::BigInt, &vec![part as i64; len]);
+            appender.push(&Batch::new(vec![column], len)).unwrap();
+        }
+        appender.finish().unwrap();
+    }
+    assert!(budget.used() < 4 << 20, "{} bytes", budget.used());
+    assert_eq!(load.commit().unwrap(), 200 * (ROW_GROUP_SIZE as u64 + 100));
+}
+
 #[test]
 fn bulk_loads_of_codes_keep_their_texts() {
     let ty = LogicalType::Varchar;
