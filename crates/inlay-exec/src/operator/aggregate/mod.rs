@@ -211,9 +211,9 @@ impl Worker {
             }
         }
         let size = self.memory_size();
-        // Merging the workers' groups takes memory, too. Tables of distinct rows become large; when one is full it doubles,
-        // and the old one is there until all is moved.
-        let doubled = if aggregate.spec.distincts.is_empty() { 0 } else { self.state.memory_size() as u64 };
+        // Merging the workers' groups takes memory, too. Tables and the values that aggregates keep become large; what is full
+        // doubles, and the old one is there until all is moved.
+        let doubled = self.state.memory_size() as u64;
         match self.reservation.resize(size + size / 2 + doubled) {
             Err(error) if is_refusal(&error) && size <= WORKING_MEMORY => Ok(()),
             Err(error) if is_refusal(&error) => self.spill(batch, aggregate, error),

@@ -41,7 +41,7 @@ use crate::operator::nested_loop_join::plan_nested_loop_join;
 use crate::operator::sorted_join::plan_range_join;
 use build::{JoinBuild, JoinIndex, is_narrow};
 use inlay_sql::plan::{ColumnId, CompareOp, Expr, JoinKind};
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::{Error, LogicalType, Reservation, Result};
 use keys::{KeyPrograms, KeyRange};
 use mark::MarkConditions;
 use pairs::PairFilter;
@@ -77,6 +77,8 @@ pub(crate) struct HashJoin {
     /// Set when rows go to files.
     spill: OnceLock<JoinSpill>,
     ranges: Mutex<Vec<KeyRange>>,
+    /// Of the filters that were published.
+    filter_memory: Mutex<Vec<Reservation>>,
     index: OnceLock<JoinIndex>,
 }
 
@@ -135,6 +137,7 @@ impl HashJoin {
             null_equal: options.keys.iter().map(|key| key.null_equal).collect(),
             filters: options.keys.iter().map(|key| key.filter.clone()).collect(),
             filters_applied: options.filters_applied,
+            filter_memory: Mutex::default(),
             collection: Collection::default(),
             context: context.clone(),
             spill: OnceLock::new(),

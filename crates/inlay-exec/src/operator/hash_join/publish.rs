@@ -60,11 +60,11 @@ pub(crate) fn publish(
         let predicates = if chunks.found == 0 {
             vec![SegmentPredicate::In(Vec::new())]
         } else if join.narrow[key] && ty != LogicalType::UBigInt {
-            match integers(join, chunks, key, ranges[key], index) {
+            match integers(join, context, chunks, key, ranges[key], index) {
                 Some(predicates) => predicates,
                 None => {
                     exact = false;
-                    range(ty, ranges[key]).into_iter().chain(bloom(join, chunks, key)).collect()
+                    range(ty, ranges[key]).into_iter().chain(bloom(join, context, chunks, key)).collect()
                 }
             }
         } else {
@@ -72,7 +72,7 @@ pub(crate) fn publish(
                 Some(list) => vec![list],
                 None => {
                     exact = false;
-                    bloom(join, chunks, key).into_iter().collect()
+                    bloom(join, context, chunks, key).into_iter().collect()
                 }
             }
         };
@@ -103,7 +103,7 @@ pub(crate) fn publish_spilled(
     for (key, slot) in join.filters.iter().enumerate() {
         let open = slot.as_ref().is_some_and(|slot| slot.predicates().is_empty());
         if open && rows > 0 && join.core.drops_unmatched() && !join.null_equal[key] {
-            gathered.extend(gather_of(join, key, ranges[key], rows).map(|how| (key, Mutex::new(how))));
+            gathered.extend(gather_of(join, context, key, ranges[key], rows).map(|how| (key, Mutex::new(how))));
         }
     }
     if gathered.is_empty() {
@@ -147,16 +147,35 @@ fn is_integer(join: &HashJoin, key: usize) -> bool {
     join.narrow[key] && join.key_types[key] != LogicalType::UBigInt
 }
 
-/// The filter that suits a key, empty.
-fn gather_of(join: &HashJoin, key: usize, span: KeyRange, rows: u64) -> Option<Gathered> {
+impl HashJoin {
+    /// Reserves what a filter takes as long as the join is there; `None` if there is no memory for one, which nobody needs.
+    fn reserve_filter(&self, context: &ExecContext, size: u64) -> Option<()> {
+        self.filter_memory.lock().push(context.budget.yielding().reserve(size).ok()?);
+        Some(())
+    }
+}
+
+/// The filter that suits a key, empty, if there is memory for it.
+fn gather_of(
+    join: &HashJoin,
+    context: &ExecContext,
+    key: usize,
+    span: KeyRange,
+    rows: u64,
+) -> Option<Gathered> {
     let size = span.span() / 8;
     if is_integer(join, key)
         && size <= BITMAP_SIZE_FREE.max(rows * BITMAP_BYTES_PER_ROW).min(SPILLED_SIZE_MAX)
     {
         let encoding = SlotEncoding::new(&[span], &[false])?;
+        join.reserve_filter(context, size)?;
         return Some(Gathered::Bitmap { encoding, words: vec![0; size as usize / 8 + 1] });
     }
-    (rows <= BLOOM_ROWS_MAX as u64).then(|| Gathered::Bloom(BloomFilter::new(rows as usize)))
+    if rows > BLOOM_ROWS_MAX as u64 {
+        return None;
+    }
+    join.reserve_filter(context, BloomFilter::size_for(rows as usize) as u64)?;
+    Some(Gathered::Bloom(BloomFilter::new(rows as usize)))
 }
 
 fn key_vectors<'a>(join: &HashJoin, chunks: &'a Chunks, key: usize) -> impl Iterator<Item = &'a Vector> {
@@ -177,6 +196,7 @@ fn range(ty: LogicalType, range: KeyRange) -> Option<SegmentPredicate> {
 /// An exact filter on an integer key, if its range allows one.
 fn integers(
     join: &HashJoin,
+    context: &ExecContext,
     chunks: &Chunks,
     key: usize,
     span: KeyRange,
@@ -186,6 +206,7 @@ fn integers(
     if size > BITMAP_SIZE_FREE.max(chunks.found as u64 * BITMAP_BYTES_PER_ROW) {
         return None;
     }
+    join.reserve_filter(context, size)?;
     let words = match (&index.form, &index.index) {
         (KeyForm::Narrow(encoding), Index::Rank(rank)) if encoding.single_min() == Some(span.min) => {
             rank.bits().collect()
@@ -243,10 +264,11 @@ fn list(join: &HashJoin, chunks: &Chunks, key: usize) -> Option<SegmentPredicate
     Some(SegmentPredicate::In(values))
 }
 
-fn bloom(join: &HashJoin, chunks: &Chunks, key: usize) -> Option<SegmentPredicate> {
+fn bloom(join: &HashJoin, context: &ExecContext, chunks: &Chunks, key: usize) -> Option<SegmentPredicate> {
     if chunks.found > BLOOM_ROWS_MAX {
         return None;
     }
+    join.reserve_filter(context, BloomFilter::size_for(chunks.found) as u64)?;
     let mut filter = BloomFilter::new(chunks.found);
     let mut hashes = Vec::new();
     for vector in key_vectors(join, chunks, key) {
