@@ -30,6 +30,10 @@ pub fn configure() {
 fn give_back_soon(soon: bool) {
     // SAFETY: stores a number that other threads read at their next free; either value serves them.
     unsafe { sys::mi_option_set(PURGE_DELAY, if soon { PURGE_SOON } else { PURGE_LATE }) }
+    if soon {
+        // What was freed before would still be kept for its second.
+        release_free_memory();
+    }
 }
 
 /// Gives free memory back to the system, as when a database is closed and nobody may allocate for long.

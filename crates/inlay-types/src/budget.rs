@@ -19,7 +19,7 @@ pub trait Reclaim: Send + Sync {
 struct Counters {
     /// Whether there is a `hurry`.
     short: AtomicBool,
-    /// More than half of the limit was in use, and not yet less than a quarter since.
+    /// More than half of the limit was in use or little was left, and since then not yet a quarter and much.
     hurry: Mutex<Option<Hurry>>,
     used: AtomicU64,
     peak: AtomicU64,
@@ -46,11 +46,14 @@ pub struct MemoryBudget {
 }
 
 /// The part of a limit that who yields leaves to others, and the most bytes that it is.
-const LEFT_SHARE: u64 = 8;
-const LEFT_MAX: u64 = 64 << 20;
+const LEFT_SHARE: u64 = 6;
+const LEFT_MAX: u64 = 96 << 20;
 /// The same for what caches leave.
 const UNCACHED_SHARE: u64 = 4;
 const UNCACHED_MAX: u64 = 128 << 20;
+/// While less than this is left, what is freed goes back to the system soon: an allocator that keeps it for a second may hold as
+/// much again, which counts where the limit is small.
+const LITTLE: u64 = 512 << 20;
 
 impl MemoryBudget {
     /// A budget of `limit` bytes.
@@ -108,7 +111,7 @@ impl MemoryBudget {
         if used > limit {
             self.counters.reclaim(used - limit);
         }
-        if self.used() > limit / 2 {
+        if is_short(self.used(), limit) {
             self.counters.set_short(true);
         }
     }
@@ -143,6 +146,16 @@ impl MemoryBudget {
     }
 }
 
+/// Whether so much is in use that freed memory should go back to the system soon ...
+fn is_short(used: u64, limit: u64) -> bool {
+    used > limit / 2 || limit.saturating_sub(used) < LITTLE
+}
+
+/// ... and whether so little that it may be kept again.
+fn is_plenty(used: u64, limit: u64) -> bool {
+    used < limit / 4 && limit.saturating_sub(used) > LITTLE + LITTLE / 8
+}
+
 impl Counters {
     /// Takes bytes below `limit`, which is at most that of all.
     fn take(&self, more: u64, limit: u64) -> Result<()> {
@@ -151,7 +164,7 @@ impl Counters {
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
             Ok(before) => {
                 self.peak.fetch_max(before + more, Ordering::Relaxed);
-                if before + more > limit / 2 && !self.short.load(Ordering::Relaxed) {
+                if is_short(before + more, limit) && !self.short.load(Ordering::Relaxed) {
                     self.set_short(true);
                 }
                 Ok(())
@@ -162,7 +175,7 @@ impl Counters {
 
     fn give(&self, bytes: u64) {
         let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
-        if self.short.load(Ordering::Relaxed) && before - bytes < self.limit.load(Ordering::Relaxed) / 4 {
+        if self.short.load(Ordering::Relaxed) && is_plenty(before - bytes, self.limit.load(Ordering::Relaxed)) {
             self.set_short(false);
         }
     }
