@@ -89,6 +89,11 @@ impl Index {
         Ok(Self { def, art: RwLock::new(Art::new(budget)?) })
     }
 
+    /// The same index, which may write pages to `store` when memory is refused.
+    pub fn with_store(self, store: Arc<dyn PageStore>) -> Self {
+        Self { def: self.def, art: RwLock::new(self.art.into_inner().with_store(store)) }
+    }
+
     /// The index whose first page is `root`. Reads that page alone, others when they are needed.
     pub fn open(
         def: IndexDef,
@@ -99,21 +104,19 @@ impl Index {
         Ok(Self { def, art: RwLock::new(Art::open(root, store, budget)?) })
     }
 
-    /// An index of the rows that `batches` gives: values in the key's columns, and row ids.
-    pub fn build(
-        def: IndexDef,
-        budget: MemoryBudget,
+    /// Enters the rows that `batches` gives: values in the key's columns, and row ids.
+    pub fn insert_batches(
+        &self,
         batches: impl IntoIterator<Item = Result<(Vec<Vector>, Vec<i64>)>>,
-    ) -> Result<Self> {
-        let index = Self::new(def, budget)?;
+    ) -> Result<()> {
         for batch in batches {
             let (columns, row_ids) = batch?;
             if columns.iter().any(|column| column.len() != row_ids.len()) {
                 return Err(Error::internal("key columns and row ids of different lengths"));
             }
-            index.insert_rows(&columns, &|row| row_ids[row])?;
+            self.insert_rows(&columns, &|row| row_ids[row])?;
         }
-        Ok(index)
+        Ok(())
     }
 
     /// What the index is on.
@@ -157,7 +160,7 @@ impl Index {
                 entry.clear();
                 entry.extend_from_slice(keys.key(row));
                 entry.extend_from_slice(&row_ids(row).to_be_bytes());
-                art.insert(&entry)?;
+                art.insert_or_write(&entry)?;
             }
         }
         Ok(())
@@ -227,6 +230,8 @@ impl Index {
     }
 
     fn candidates_of(&self, keys: &KeyRows) -> Result<Vec<(u32, i64)>> {
+        // Many are looked up in the order of their keys, so that each page is read once.
+        let order = if keys.len() > KEYS_AT_ONCE { keys.sorted() } else { None };
         let mut found = Vec::with_capacity(keys.len());
         let mut ids = Vec::new();
         for from in (0..keys.len()).step_by(KEYS_AT_ONCE) {
@@ -234,12 +239,17 @@ impl Index {
                 check_interrupt()?;
             }
             let art = self.art.read();
-            let rows = from..keys.len().min(from + KEYS_AT_ONCE);
-            for row in rows.filter(|row| !keys.has_null(*row)) {
-                ids.clear();
-                art.collect_prefix(keys.key(row), &mut ids)?;
-                found.extend(ids.iter().map(|id| (row as u32, *id)));
+            for position in from..keys.len().min(from + KEYS_AT_ONCE) {
+                let row = order.as_ref().map_or(position, |order| order[position] as usize);
+                if !keys.has_null(row) {
+                    ids.clear();
+                    art.collect_prefix(keys.key(row), &mut ids)?;
+                    found.extend(ids.iter().map(|id| (row as u32, *id)));
+                }
             }
+        }
+        if order.is_some() {
+            found.sort_by_key(|(row, _)| *row);
         }
         Ok(found)
     }

@@ -60,6 +60,7 @@ pub(crate) struct Wanting<'a> {
     pub schema: &'a TableSchema,
     pub budget: &'a MemoryBudget,
     pub home: Option<&'a Arc<Home>>,
+    pub table: u64,
     pub snapshot: &'a TableSnapshot,
     /// What the table did since its fork.
     pub changes: &'a [Change],
@@ -80,7 +81,12 @@ impl Wanting<'_> {
             Ok((values, live.iter().map(|row| group.row_id_start() + i64::from(*row)).collect()))
         });
         let def = definition(columns, types);
-        let index = Index::build(def, self.budget.clone(), batches)?;
+        let index = Index::new(def, self.budget.clone())?;
+        let index = match self.home {
+            Some(home) => index.with_store(IndexPages::new(home, self.table, None)),
+            None => index,
+        };
+        index.insert_batches(batches)?;
         Ok(IndexHandle::of(index, self.home))
     }
 
@@ -358,9 +364,14 @@ impl IndexHandle {
         columns: &[usize],
         types: Vec<LogicalType>,
         budget: &MemoryBudget,
-        home: Option<&Arc<Home>>,
+        (home, table): (Option<&Arc<Home>>, u64),
     ) -> Result<Arc<Self>> {
-        Ok(Self::of(Index::new(definition(columns, types), budget.clone())?, home))
+        let index = Index::new(definition(columns, types), budget.clone())?;
+        let index = match home {
+            Some(home) => index.with_store(IndexPages::new(home, table, None)),
+            None => index,
+        };
+        Ok(Self::of(index, home))
     }
 
     /// An index in the file. Reads nothing.
@@ -526,6 +537,19 @@ impl PageStore for IndexPages {
     fn write(&self, bytes: &[u8]) -> Result<PagePtr> {
         let ptr = self.home.file().write_object(ObjectKind::IndexPage, self.table, bytes)?;
         Ok(self.note(ptr))
+    }
+
+    fn write_loose(&self, bytes: &[u8]) -> Result<PagePtr> {
+        let ptr = self.home.file().write_held_object(ObjectKind::IndexPage, self.table, bytes)?;
+        Ok(PagePtr { block: ptr.block, size: ptr.size, checksum: ptr.checksum })
+    }
+
+    fn adopt(&self, page: PagePtr) {
+        self.home.file().unhold(object_ptr(page));
+    }
+
+    fn discard(&self, page: PagePtr) {
+        self.home.file().discard(object_ptr(page));
     }
 
     fn is_packing(&self) -> bool {

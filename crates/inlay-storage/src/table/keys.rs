@@ -1,8 +1,9 @@
 //! Entering new and changed rows in the indexes of their table, and uniqueness.
 
-use super::append::{Piece, pieces_column};
+use super::append::Piece;
 use super::change::written_ids;
 use super::indexes::{IndexHandle, Wanting};
+use super::key_rounds::piece_columns;
 use super::narrow::{all_below, few_with};
 use super::rows::gather_ids;
 use super::{Table, TableSnapshot, Writer};
@@ -47,7 +48,7 @@ impl Table {
     /// The version for which an index is wanted.
     pub(super) fn wanting<'a>(&'a self, writer: &'a Writer, snapshot: &'a TableSnapshot) -> Wanting<'a> {
         let (schema, budget, home) = (&*self.schema, &self.budget, self.home.as_ref());
-        Wanting { schema, budget, home, snapshot, changes: &writer.changes }
+        Wanting { schema, budget, home, table: self.id(), snapshot, changes: &writer.changes }
     }
 
     /// Enters rows in all indexes; fails at the first that violates a key.
@@ -68,7 +69,10 @@ impl Table {
             let columns = handle.columns();
             let is_entered = self.keys.iter().any(|key| key == columns && is_checked(key));
             if pending.concerns(columns) && !is_entered {
-                handle.index()?.insert_rows(&pending.columns(columns)?, pending.row_ids)?;
+                let index = handle.index()?;
+                self.in_rounds(pending, columns, &|round| {
+                    index.insert_rows(&round.columns(columns)?, round.row_ids)
+                })?;
             }
         }
         Ok(())
@@ -90,24 +94,8 @@ impl Table {
         if index.is_none() && self.pieces_ascend(snapshot, pending.pieces, key)? {
             return Ok(());
         }
-        let columns = pending.columns(key)?;
-        if index.is_none() {
-            // Distinct by their order; the index is made when it is first needed.
-            let first = columns[0].get(0);
-            if ascend_strictly(&columns) && all_below(snapshot, key[0], &first) {
-                return Ok(());
-            }
-            if pending.count == 1
-                && !first.is_null()
-                && let Some(few) = few_with(snapshot, key[0], &first)?
-            {
-                for row_id in few.into_iter().filter(|row_id| (pending.position)(*row_id).is_none()) {
-                    if has_key(snapshot, row_id, key, &columns, 0)? {
-                        return Err(violation(&self.schema, key, &columns, 0));
-                    }
-                }
-                return Ok(());
-            }
+        if index.is_none() && !self.is_for_rounds(pending, key) && self.is_free(snapshot, pending, key)? {
+            return Ok(());
         }
         let index = match index {
             Some(index) => index,
@@ -116,7 +104,31 @@ impl Table {
                 .index(key, &wanting, true)?
                 .ok_or_else(|| Error::internal("a key without an index"))?,
         };
-        enter_unique(&index, snapshot, &self.schema, pending, key, &columns)
+        self.in_rounds(pending, key, &|round| {
+            enter_unique(&index, snapshot, &self.schema, round, key, &round.columns(key)?)
+        })
+    }
+
+    /// Whether the keys of some rows can be told to be free without an index, which is made when it is first needed; fails if
+    /// the only row's is not.
+    fn is_free(&self, snapshot: &TableSnapshot, pending: &PendingRows<'_>, key: &[usize]) -> Result<bool> {
+        let columns = pending.columns(key)?;
+        let first = columns[0].get(0);
+        if ascend_strictly(&columns) && all_below(snapshot, key[0], &first) {
+            return Ok(true);
+        }
+        if pending.count == 1
+            && !first.is_null()
+            && let Some(few) = few_with(snapshot, key[0], &first)?
+        {
+            for row_id in few.into_iter().filter(|row_id| (pending.position)(*row_id).is_none()) {
+                if has_key(snapshot, row_id, key, &columns, 0)? {
+                    return Err(violation(&self.schema, key, &columns, 0));
+                }
+            }
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     /// Whether rows to be appended are many, and ascend strictly by their key from behind those that are there.
@@ -127,11 +139,7 @@ impl Table {
         let mut last: Vec<i64> = Vec::new();
         for piece in pieces {
             check_interrupt()?;
-            let column = |index: &usize| {
-                let ty = self.schema.columns[*index].ty.clone();
-                pieces_column(std::slice::from_ref(piece), *index, ty).map(|column| column.flatten())
-            };
-            let columns = key.iter().map(column).collect::<Result<Vec<Vector>>>()?;
+            let columns = piece_columns(&self.schema, piece, key)?;
             if piece.len() == 0
                 || !ascend_strictly(&columns)
                 || last.is_empty() && !all_below(snapshot, key[0], &columns[0].get(0))
@@ -233,7 +241,8 @@ impl Table {
                 continue;
             }
             let types: Vec<LogicalType> = key.iter().map(|c| self.schema.columns[*c].ty.clone()).collect();
-            let handle = IndexHandle::empty(key, types, &self.budget, self.home.as_ref())?;
+            let home = (self.home.as_ref(), self.id());
+            let handle = IndexHandle::empty(key, types, &self.budget, home)?;
             enter_unique(&*handle.index()?, &empty, &self.schema, &pending, key, &columns)?;
             made.push(handle);
         }

@@ -14,6 +14,7 @@ mod append;
 mod change;
 mod compact;
 pub(crate) mod indexes;
+mod key_rounds;
 mod keys;
 mod lookup;
 mod narrow;

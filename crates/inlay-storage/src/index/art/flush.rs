@@ -9,6 +9,7 @@ use super::subtree::Subtree;
 use super::{Art, Group, Place, Slot, no_such_part};
 use crate::interrupted::check_interrupt;
 use inlay_types::{Error, MemoryBudget, Result};
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 /// What a flush did.
@@ -56,7 +57,8 @@ impl Art {
             }
         };
         let len = groups.iter().map(|(_, group)| group.len).sum();
-        Ok(Self { groups, len, budget, store: Some(store), page: top, retired: Vec::new(), dirty: false })
+        let (store, retired, loose) = (Some(store), Vec::new(), HashSet::new());
+        Ok(Self { groups, len, budget, store, page: top, retired, loose, dirty: false })
     }
 
     /// Writes what changed since the last flush.
@@ -156,6 +158,16 @@ impl Art {
             unused.extend(std::mem::replace(&mut self.page, writes.top));
         }
         self.dirty = false;
+        // Of the loose pages those are in use now that were not replaced.
+        let mut loose = std::mem::take(&mut self.loose);
+        unused.retain(|page| {
+            let was_loose = loose.remove(page);
+            if was_loose {
+                store.discard(*page);
+            }
+            !was_loose
+        });
+        loose.into_iter().for_each(|page| store.adopt(page));
         // A store that packs does so once.
         if !store.is_packing() {
             self.store.get_or_insert_with(|| Arc::clone(store));
@@ -170,6 +182,7 @@ impl Art {
             pages.extend(group.page);
             pages.extend(self.slots(index)?.iter().filter_map(|(_, slot)| slot.page));
         }
+        pages.retain(|page| !self.loose.contains(page));
         Ok(pages)
     }
 

@@ -11,7 +11,8 @@
 //! Invariants
 //! - A slot has a tree in memory, or a page, or both; it is dirty when its page (if any) is not its tree. A group likewise,
 //!   and a group with a dirty slot is dirty.
-//! - Pages are never changed. `retired` are those that the last flushed root reaches and the next one will not.
+//! - Pages are never changed. `retired` are those that the last flushed root reaches and the next one will not; no root has
+//!   reached those in `loose`, which were written so that their subtrees can go from memory.
 //! - Readers share the tree and load what they need; whoever changes something holds it alone.
 //!
 //! Source: Leis et al., "The Adaptive Radix Tree", ICDE 2013; fences as in B-trees (Graefe, "Modern B-Tree
@@ -31,6 +32,7 @@ pub use walk::{ByteRange, Direction};
 
 use directory::{Directory, separator};
 use inlay_types::{Error, MemoryBudget, Result};
+use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -47,6 +49,11 @@ const PAGE_SIZE_MIN: usize = PAGE_SIZE_MAX / 2;
 /// Slots in a group.
 const GROUP_LEN_MAX: usize = if cfg!(test) { 8 } else { 512 };
 
+/// When memory is refused, this part of the limit is freed by writing pages, and at most so many bytes: what is written early
+/// may have to be written again.
+const WRITTEN_PART: u64 = 16;
+const WRITTEN_MAX: u64 = 64 << 20;
+
 /// See the module documentation.
 pub struct Art {
     groups: Directory<Group>,
@@ -56,6 +63,7 @@ pub struct Art {
     /// The page above the groups, if there are several.
     page: Option<PagePtr>,
     retired: Vec<PagePtr>,
+    loose: HashSet<PagePtr>,
     dirty: bool,
 }
 
@@ -119,6 +127,14 @@ impl Group {
     }
 }
 
+impl Drop for Art {
+    fn drop(&mut self) {
+        if let Some(store) = &self.store {
+            self.loose.drain().for_each(|page| store.discard(page));
+        }
+    }
+}
+
 impl std::fmt::Debug for Art {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Art")
@@ -133,7 +149,22 @@ impl Art {
     pub fn new(budget: MemoryBudget) -> Result<Self> {
         let slot = Slot::of_tree(Subtree::new(&budget)?);
         let groups = Directory::new(Group::of_slots(Directory::new(slot)));
-        Ok(Self { groups, len: 0, budget, store: None, page: None, retired: Vec::new(), dirty: true })
+        Ok(Self {
+            groups,
+            len: 0,
+            budget,
+            store: None,
+            page: None,
+            retired: Vec::new(),
+            loose: HashSet::new(),
+            dirty: true,
+        })
+    }
+
+    /// The same set, which may write pages to `store` when memory is refused.
+    pub fn with_store(mut self, store: Arc<dyn PageStore>) -> Self {
+        self.store.get_or_insert(store);
+        self
     }
 
     /// Number of entries.
@@ -294,6 +325,53 @@ impl Art {
             }
         }
         freed
+    }
+
+    /// As [`Art::insert`]; if memory is refused, subtrees go to pages, from the front: of many entries in order, those that
+    /// are done go first.
+    pub fn insert_or_write(&mut self, entry: &[u8]) -> Result<bool> {
+        let mut wanted = 0;
+        loop {
+            match self.insert(entry) {
+                // The part that the entry belongs to may go, too, and takes more than its insertion when it is read again.
+                Err(Error::OutOfMemory { requested, used, limit }) => {
+                    wanted = (2 * wanted).max(requested).max((limit / WRITTEN_PART).min(WRITTEN_MAX));
+                    if self.write_away(wanted)? == 0 {
+                        return Err(Error::OutOfMemory { requested, used, limit });
+                    }
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Frees about `wanted` bytes: subtrees that can be read again go, and then others when they are written. Returns the
+    /// bytes freed.
+    fn write_away(&mut self, wanted: u64) -> Result<u64> {
+        let mut freed = self.evict(wanted);
+        let Some(store) = self.store.clone() else { return Ok(freed) };
+        let mut replaced = Vec::new();
+        for slots in self.groups.iter_mut().filter_map(|group| group.slots.get_mut()) {
+            for slot in slots.iter_mut() {
+                if freed >= wanted {
+                    break;
+                }
+                let Some(tree) = slot.tree.get().filter(|tree| slot.dirty && tree.len() > 0) else { continue };
+                let page = store.write_loose(&page::write_entries(tree))?;
+                self.loose.insert(page);
+                replaced.extend(slot.page.replace(page));
+                slot.dirty = false;
+                freed += slot.tree.take().map_or(0, |tree| tree.memory_size());
+            }
+        }
+        for page in replaced {
+            if self.loose.remove(&page) {
+                store.discard(page);
+            } else {
+                self.retired.push(page);
+            }
+        }
+        Ok(freed)
     }
 
     /// Where an entry, or what begins with a prefix, starts to be.

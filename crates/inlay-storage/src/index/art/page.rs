@@ -39,6 +39,14 @@ pub trait PageStore: Send + Sync {
     fn read(&self, page: PagePtr) -> Result<Vec<u8>>;
     /// Stores a new page.
     fn write(&self, bytes: &[u8]) -> Result<PagePtr>;
+    /// Stores a new page that no root reaches yet: if the process ends, it is gone.
+    fn write_loose(&self, bytes: &[u8]) -> Result<PagePtr> {
+        self.write(bytes)
+    }
+    /// Says that the root that is written next reaches a loose page.
+    fn adopt(&self, _page: PagePtr) {}
+    /// Gives a loose page back.
+    fn discard(&self, _page: PagePtr) {}
     /// Whether pages that did not change are to be asked about with [`PageStore::move_page`].
     fn is_packing(&self) -> bool {
         false

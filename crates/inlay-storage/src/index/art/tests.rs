@@ -10,6 +10,8 @@ struct Pages {
     reads: AtomicUsize,
     /// Writes that succeed before one fails; unlimited if absent.
     writes_left: Mutex<Option<usize>>,
+    /// Blocks of pages that no root reaches.
+    loose: Mutex<HashSet<u64>>,
 }
 
 impl PageStore for Pages {
@@ -26,6 +28,21 @@ impl PageStore for Pages {
         let block = pages.keys().max().map_or(0, |last| last + 1);
         pages.insert(block, bytes.to_vec());
         Ok(PagePtr { block, size: bytes.len() as u64, checksum: 7 })
+    }
+
+    fn write_loose(&self, bytes: &[u8]) -> Result<PagePtr> {
+        let page = self.write(bytes)?;
+        self.loose.lock().insert(page.block);
+        Ok(page)
+    }
+
+    fn adopt(&self, page: PagePtr) {
+        assert!(self.loose.lock().remove(&page.block));
+    }
+
+    fn discard(&self, page: PagePtr) {
+        assert!(self.loose.lock().remove(&page.block));
+        self.pages.lock().remove(&page.block);
     }
 }
 
@@ -351,4 +368,39 @@ fn a_part_that_was_flushed_empty_is_forgotten_in_the_file_too() {
     flushed.unused.iter().for_each(|page| drop(pages.pages.lock().remove(&page.block)));
     let opened = Art::open(flushed.root, store, MemoryBudget::unlimited()).unwrap();
     assert_eq!(all_of(&opened, ALL, Direction::Forward).len(), 1000 - gone.len());
+}
+
+#[test]
+fn without_memory_parts_are_written_and_belong_to_the_next_flush() {
+    let pages: Arc<Pages> = Arc::default();
+    let store: Arc<dyn PageStore> = Arc::<Pages>::clone(&pages);
+    let budget = MemoryBudget::new(100_000);
+    let mut art = Art::new(budget.clone()).unwrap().with_store(Arc::clone(&store));
+    let (mut model, mut random) = (Model::new(), Random(9));
+    let mut insert = |art: &mut Art, model: &mut Model| {
+        for _ in 0..5000 {
+            let entry = entry(&random.below(1 << 40).to_be_bytes(), 1);
+            art.insert_or_write(&entry).unwrap();
+            model.insert(entry);
+        }
+    };
+    let mut root = None;
+    for _ in 0..3 {
+        insert(&mut art, &mut model);
+        assert!(!pages.loose.lock().is_empty());
+        assert_same(&art, &model);
+        let flushed = art.flush(&store).unwrap();
+        assert!(pages.loose.lock().is_empty(), "the root reaches all pages");
+        flushed.unused.iter().for_each(|page| assert!(pages.pages.lock().remove(&page.block).is_some()));
+        let reached: HashSet<u64> = art.pages().unwrap().iter().map(|page| page.block).collect();
+        assert_eq!(reached, pages.pages.lock().keys().copied().collect());
+        root = Some(flushed.root);
+    }
+    let flushed = model.clone();
+    insert(&mut art, &mut model);
+    assert_same(&art, &model);
+    assert!(budget.peak() <= 100_000);
+    drop(art);
+    assert!(pages.loose.lock().is_empty(), "pages of nobody are given back");
+    assert_same(&Art::open(root.unwrap(), store, MemoryBudget::unlimited()).unwrap(), &flushed);
 }
