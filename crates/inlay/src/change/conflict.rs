@@ -7,11 +7,15 @@ use super::writer::{RowWriter, key_of, types_of, whole_rows};
 use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::Table;
+use inlay_exec::rows_size;
 use inlay_sql::plan::statement::{ConflictUpdate, Insert, OnConflict};
 use inlay_storage::index::key::encode_rows;
-use inlay_types::{Batch, Error, Result};
+use inlay_types::{Batch, Error, Reservation, Result};
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// Bytes that the key of a new row takes in a set of keys, as bytes, and with the row that it meets, about.
+const KEY_SIZE: usize = 160;
 
 /// What becomes of the rows that were to be inserted, by their positions.
 struct Sorted {
@@ -27,7 +31,9 @@ impl Run<'_> {
         let (_, batches) = self.batches(insert.query)?;
         let table = writer.transaction.table_to_write(insert.table.table.id())?;
         let types = types_of(&table);
+        let _held = self.hold(&batches, !matches!(insert.on_conflict, OnConflict::Fail))?;
         let rows = joined(&batches, &types);
+        drop(batches);
         let checks = Checks::of_rows(&insert.checks, table.schema())?;
         let sorted = match &insert.on_conflict {
             OnConflict::Fail => Sorted { new: (0..rows.len() as u32).collect(), met: Vec::new() },
@@ -53,6 +59,17 @@ impl Run<'_> {
             answer = answer.take(&order);
         }
         self.returned(returning, 0..types.len(), &answer)
+    }
+}
+
+impl Run<'_> {
+    /// Reserves what new rows take while they are in hand, and their keys if others are looked up by them.
+    fn hold(&self, batches: &[Batch], with_keys: bool) -> Result<Reservation> {
+        let len: usize = batches.iter().map(Batch::len).sum();
+        let values: usize = batches.iter().map(|batch| rows_size(batch.columns(), batch.len())).sum();
+        let keys = if with_keys { len * KEY_SIZE } else { 0 };
+        let reason = "INSERT with ON CONFLICT or RETURNING has all of its new rows and their keys in memory; insert them in parts";
+        self.database.budget().reserve((2 * values + keys) as u64).map_err(|refused| refused.because(reason))
     }
 }
 
