@@ -195,7 +195,8 @@ impl Shared {
 
     /// Takes out rows that are not worth a row group, as a part without one.
     fn take_rest(&self, open: &mut [OpenColumn], rows: usize) -> Result<Part> {
-        let mut part = Part { last: 0, sealed: Vec::new(), rest: Vec::new(), rest_rows: rows, reservation: None };
+        let mut part =
+            Part { last: 0, sealed: Vec::new(), rest: Vec::new(), rest_rows: rows, reservation: None };
         if rows > 0 {
             let batch = Batch::new(open.iter_mut().map(OpenColumn::take_to_wait).collect(), rows);
             let size: usize = batch.columns().iter().map(Vector::memory_size).sum();

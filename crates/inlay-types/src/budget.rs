@@ -175,7 +175,8 @@ impl Counters {
 
     fn give(&self, bytes: u64) {
         let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
-        if self.short.load(Ordering::Relaxed) && is_plenty(before - bytes, self.limit.load(Ordering::Relaxed)) {
+        if self.short.load(Ordering::Relaxed) && is_plenty(before - bytes, self.limit.load(Ordering::Relaxed))
+        {
             self.set_short(false);
         }
     }

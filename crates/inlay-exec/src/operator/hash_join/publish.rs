@@ -103,7 +103,8 @@ pub(crate) fn publish_spilled(
     for (key, slot) in join.filters.iter().enumerate() {
         let open = slot.as_ref().is_some_and(|slot| slot.predicates().is_empty());
         if open && rows > 0 && join.core.drops_unmatched() && !join.null_equal[key] {
-            gathered.extend(gather_of(join, context, key, ranges[key], rows).map(|how| (key, Mutex::new(how))));
+            gathered
+                .extend(gather_of(join, context, key, ranges[key], rows).map(|how| (key, Mutex::new(how))));
         }
     }
     if gathered.is_empty() {
