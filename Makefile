@@ -9,6 +9,7 @@
 #   make crash    kills, power cuts, damage, isolation: all of it, and files beside DuckDB and SQLite; an hour
 #   make fuzz-sql  random queries answered by Inlay and DuckDB and by Inlay in other ways     QUERIES=200000 ARGS="--seed 1"
 #   make fuzz-files damaged Parquet, CSV, JSON, Arrow and Excel files                          MINUTES=30
+#   make fuzz-functions random queries with functions in Python, their answers and the memory        MINUTES=60
 #   make fuzz-text SQL text of any shape, guided by coverage (cargo fuzz, nightly Rust)       MINUTES=60
 #   make bench    Inlay beside its peers                     SUITE=tpch SF=1 ARGS="--only inlay,duckdb --queries 1,6"
 #                 SUITE=tpch tpch-file tpcds ssb groupjoin clickbench olap points scale cancel udf ssdbm export ingest latency voters
@@ -30,7 +31,7 @@ SOURCES := $(shell find crates cli bindings/python -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \) \
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
 
-.PHONY: setup demo shell test test-rust test-python bench crash check fuzz-sql fuzz-text fuzz-files
+.PHONY: setup demo shell test test-rust test-python bench crash check fuzz-sql fuzz-text fuzz-files fuzz-functions
 .DELETE_ON_ERROR:
 
 setup: $(INLAY)
@@ -87,6 +88,9 @@ fuzz-sql: setup
 
 fuzz-files: setup
 	$(BIN)/python -m tests.fuzz.files --minutes $(MINUTES) $(ARGS)
+
+fuzz-functions: setup
+	$(BIN)/python -m tests.fuzz.functions --minutes $(MINUTES) $(ARGS)
 
 # Crashes land in fuzz/artifacts; `cargo fuzz tmin` makes them small.
 fuzz-text: $(TOOLS)

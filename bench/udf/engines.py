@@ -13,12 +13,28 @@ QUERIES = {
     "no function": "SELECT sum(x) FROM numbers",
     "arguments": "SELECT sum(taken(x)) FROM numbers",
     "arguments and result": "SELECT sum(copied(x)) FROM numbers",
+    "lock held on 1 thread": "SELECT sum(holding(x)) FROM numbers",
+    "lock held on 2 threads": "SELECT sum(holding(x)) FROM numbers",
+    "lock released on 1 thread": "SELECT sum(releasing(x)) FROM numbers",
+    "lock released on 2 threads": "SELECT sum(releasing(x)) FROM numbers",
 }
 
 
 def modulo_of_one(x: int) -> int:
     """The function of rows, everywhere."""
     return x % 100
+
+
+def holding(x: Any) -> Any:
+    """Computes in Python, with the interpreter lock."""
+    return [n * n % 1000 for n in x.tolist()]
+
+
+def releasing(x: Any) -> Any:
+    """Computes in NumPy, which gives the lock back meanwhile."""
+    import numpy as np
+
+    return np.rint(np.sin(x) * 1000).astype("i4")
 
 
 class SQL:
@@ -53,8 +69,16 @@ class Inlay(SQL):
         self.connection = con = inlay.connect(config={"threads": threads})
         con.create_function("modulo", lambda x: x % 100, ["INTEGER"], "INTEGER", type="numpy")
         con.create_function("modulo_of_one", modulo_of_one, ["INTEGER"], "INTEGER")
+        con.create_function("holding", holding, ["INTEGER"], "INTEGER", type="numpy", parallel="processes")
+        con.create_function("releasing", releasing, ["INTEGER"], "INTEGER", type="numpy")
+        self.threads = threads
         con.create_function("taken", lambda x: 0, ["INTEGER"], "INTEGER", type="numpy", blocking=True)
         con.create_function("copied", lambda x: x.copy(), ["INTEGER"], "INTEGER", type="numpy", blocking=True)
+
+    def answer(self, query: str) -> int:
+        threads = {"1 thread": 1, "2 threads": 2}.get(query.partition(" on ")[2], self.threads)
+        self.connection.execute(f"SET threads = {threads}")
+        return super().answer(query)
 
 
 class DuckDB(SQL):
@@ -100,6 +124,10 @@ class NumPy:
                 found = self.x % 100
             case "arguments and result":
                 found = self.x.copy()
+            case "lock held on 1 thread" | "lock held on 2 threads":
+                return sum(holding(self.x))
+            case "lock released on 1 thread" | "lock released on 2 threads":
+                found = releasing(self.x)
             case _:
                 found = self.x
         return int(found.sum(dtype="i8"))

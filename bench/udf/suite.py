@@ -1,8 +1,9 @@
 """
-What does a function in Python cost: beside a built-in operator, called for parts, for rows, and once?
+What does a function in Python cost: beside a built-in operator, called for parts, for rows, once, and on two threads?
 
 N integers modulo 100, summed up. They are drawn from 0 to 2^31 - 1: none is negative, as the modulo of negative numbers
-has another sign in SQL than in Python. Row-wise functions and SQLite get 1/256 of the rows.
+has another sign in SQL than in Python. Row-wise functions and SQLite get 1/256 of the rows, functions on one and two
+threads 1/64: one computes in Python and runs in worker processes, the other in NumPy, on threads of the query.
 """
 
 from __future__ import annotations
@@ -24,9 +25,18 @@ SHARE = 256
 PART = 16_000_000
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 PER_CALL = ("no function", "arguments", "arguments and result")
+# What a function of either kind is asked about, of the rows.
+SHARE_OF_TWO = 64
+TWO = ("lock held", "lock released")
 # What engines do not have, or what would take hours.
-LARGE = {"inlay": QUERIES, "duckdb": QUERIES, "numpy": ("built-in", "no function", "arguments and result")}
-SMALL = {"inlay": QUERIES, "duckdb": QUERIES, "numpy": ("built-in",), "sqlite": ("built-in", "function of rows")}
+BY_THREADS = tuple(query for query in QUERIES if query.startswith(TWO))
+OF_DUCKDB = tuple(query for query in QUERIES if query not in BY_THREADS)
+LARGE = {
+    "inlay": QUERIES,
+    "duckdb": OF_DUCKDB,
+    "numpy": ("built-in", "no function", "arguments and result", *BY_THREADS),
+}
+SMALL = {"inlay": QUERIES, "duckdb": OF_DUCKDB, "numpy": ("built-in",), "sqlite": ("built-in", "function of rows")}
 
 
 def numbers(rows: int) -> Iterator[Any]:
@@ -86,6 +96,11 @@ def conclusions(rows: int, suite: Suite, results: Mapping[str, Measured]) -> lis
     values = medians(suite, results)
     few = max(rows // SHARE, 1)
     lines = []
+    for query in TWO:
+        one, two = (named(f"{query} on {threads}", max(rows // SHARE_OF_TWO, 1)) for threads in ("1 thread", "2 threads"))
+        times = values.get("inlay", {})
+        if one in times and two in times:
+            lines.append(f"- inlay, {query}: two threads are {times[one] / times[two]:.2f} times as fast as one.")
     for engine, times in values.items():
         for query in ("built-in", "function of rows"):
             if (case := named(query, few)) in times and named(query, rows) not in times:
@@ -115,6 +130,7 @@ def suite(rows: int) -> Suite:
     few = max(rows // SHARE, 1)
     cases = [named(query, rows) for query in ("built-in", "vectorised function")]
     cases += [named(query, few) for query in ("built-in", "vectorised function", "function of rows")]
+    cases += [named(query, max(rows // SHARE_OF_TWO, 1)) for query in BY_THREADS]
     cases += [named(query, size) for size in SIZES if size <= rows for query in PER_CALL]
     return Suite(
         name="udf",

@@ -237,10 +237,16 @@ class Inlay(DuckDB):
                     matrix = np.column_stack([np.asarray(one, dtype="f4") for one in ({", ".join(FEATURES)},)])
                     return pickle.dumps(RandomForestClassifier(**{PARAMETERS}).fit(matrix, label))
                 }};
-                CREATE FUNCTION classified(model BLOB, {features}) RETURNS INTEGER LANGUAGE PYTHON {{
-                    import pickle
+                CREATE FUNCTION classified(model BLOB, {features}) RETURNS INTEGER LANGUAGE PYTHON_MAP {{
+                    import functools, pickle
+                    def loaded(model):
+                        forest = pickle.loads(model)
+                        # Calls run beside each other already.
+                        forest.n_jobs = 1
+                        return forest
+                    load = globals().setdefault("load", functools.lru_cache(1)(loaded))
                     matrix = np.column_stack([np.asarray(one, dtype="f4") for one in ({", ".join(FEATURES)},)])
-                    return pickle.loads(model if isinstance(model, bytes) else model[0]).predict(matrix).astype("i4")
+                    return load(model).predict(matrix).astype("i4")
                 }}
             """)
 

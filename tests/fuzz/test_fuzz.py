@@ -11,6 +11,7 @@ pytest.importorskip("duckdb")
 from tests.fuzz.__main__ import text
 from tests.fuzz.compare import same
 from tests.fuzz.files import READERS, run
+from tests.fuzz.functions import Soak, growth
 from tests.fuzz.runner import run_schema
 
 
@@ -49,3 +50,17 @@ def test_damaged_files_are_read_or_refused(kind: str) -> None:
     assert not findings, "\n".join(findings)
     # Some damage does no harm, and some is noticed.
     assert counts["read"] > 5 and counts.total() - counts["read"] > 5, counts
+
+
+def test_functions_answer_as_the_expressions_that_they_stand_for() -> None:
+    soak = Soak(2026)
+    for _ in range(400):
+        soak.step()
+    soak.con.close()
+    assert soak.counts["same"] > 300 and soak.counts["errors"] > 3, soak.counts
+
+
+def test_memory_that_grows_is_noticed() -> None:
+    looks = [(float(second), 100.0) for second in range(600)]
+    assert growth(looks, 600) is None
+    assert growth([(second, mib + (second > 200) * (second - 200) / 2) for second, mib in looks], 600) is not None

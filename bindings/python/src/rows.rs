@@ -89,7 +89,7 @@ pub fn tuples(
     Ok(())
 }
 
-/// Values of a vector as Python objects, behind `out`.
+/// Values of a vector as Python objects, behind `out`, which is empty or ends with the object of the row before.
 pub fn objects_of(
     py: Python<'_>,
     zone: &Zone,
@@ -127,7 +127,7 @@ pub fn objects_of(
             for row in rows.clone() {
                 let object = match out.last() {
                     _ if vector.is_null(row) => py.None(),
-                    Some(last) if row > rows.start && is_again(row) => last.clone_ref(py),
+                    Some(last) if row > 0 && is_again(row) => last.clone_ref(py),
                     _ => at(py, zone, vector, row)?,
                 };
                 out.push(object);

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import inlay
-from inlay import _project
+from inlay import _capture, _project, _sealed
 
 SHARE = """{
         total = x.sum()
@@ -135,6 +135,47 @@ def test_what_a_query_calls_functions_with(database: Path, tmp_path: Path) -> No
         [sys.executable, str(project / "run.py"), "doubled"], capture_output=True, text=True, check=True
     )
     assert run.stdout.startswith("doubled: [")
+
+
+def test_input_under_a_password(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("cryptography")
+    project, query = tmp_path / "project", "SELECT sum(doubled(i)) FROM t"
+    monkeypatch.setenv("INLAY_UDF_PASSWORD", "one that is long")
+    assert udf("debug", database, project, query, "--no-run", "--encrypt") == 0
+    path = project / "input" / "doubled.gz"
+    assert path.stat().st_mode & 0o77 == 0
+    sealed = path.read_bytes()
+    ((column,),) = _capture.read(path)
+    assert sorted(column) == list(range(50_000))
+    run = subprocess.run([sys.executable, project / "run.py", "doubled"], capture_output=True, text=True, check=True)
+    assert run.stdout.startswith("doubled: [")
+    with pytest.raises(ValueError, match="the password is another one, or the file was changed"):
+        _sealed.read(path, "another one")
+    # Nothing may be changed, cut or put elsewhere.
+    data = bytes(range(256)) * 10_000
+    _sealed.write(path, data, "password")
+    whole = path.read_bytes()
+    assert len(whole) > 2 << 20 and _sealed.read(path, "password") == data
+    segment = (1 << 20) + 16
+    for changed in (
+        whole[:-1],
+        whole[: -(len(whole) - 33) % segment or -1],
+        whole[:33] + whole[33 + segment :],
+        whole[:33] + whole[33 + segment : 33 + 2 * segment] + whole[33 : 33 + segment] + whole[33 + 2 * segment :],
+        whole[:12] + b"x" + whole[13:],
+        whole[:1000] + bytes([whole[1000] ^ 1]) + whole[1001:],
+        whole[:40],
+        b"",
+    ):
+        path.write_bytes(changed)
+        with pytest.raises(ValueError, match="password is another one|no encrypted input"):
+            _sealed.read(path, "password")
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    capsys.readouterr()
+    assert udf("debug", database, project, query, "--no-run", "--encrypt") == 1
+    assert "pip install cryptography" in capsys.readouterr().err
 
 
 def test_a_call_that_fails_is_the_input(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,10 +31,11 @@ pub use table::{ExternalTable, TableArgument};
 use crate::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
 use inlay_types::logical_type::Field;
 use inlay_types::{Bitmap, Error, LogicalType, Result, Vector, VectorKind};
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// What a function makes of its arguments.
@@ -167,11 +168,32 @@ impl FunctionDefinition {
     }
 }
 
+/// What a function keeps from one call to the next: made by the first that needs it, gone with the statement.
+pub type Kept = OnceLock<Box<dyn Any + Send + Sync>>;
+
+/// A place of a statement where a function is called, for one execution.
+#[derive(Default)]
+pub struct CallSite {
+    /// Which arguments are values of the statement, the same in all rows and calls: literals, and what subqueries of one
+    /// row give.
+    pub constants: Vec<bool>,
+    /// What calls from here keep.
+    pub kept: Kept,
+}
+
+impl CallSite {
+    /// A place where arguments are constant or not.
+    pub fn new(constants: Vec<bool>) -> Self {
+        Self { constants, kept: Kept::new() }
+    }
+}
+
 /// A function that can be called.
 pub trait ExternalFunction: Send + Sync + fmt::Debug {
     /// Computes `len` rows, at least one; arguments are flat or dictionary vectors of `len` rows each, or constant ones for
-    /// literals. May be called by several threads at once.
-    fn call(&self, args: &[Vector], len: usize) -> Result<Vector>;
+    /// values of the statement, of which `kept` may hold what the function made of them. May be called by several threads
+    /// at once.
+    fn call(&self, args: &[Vector], len: usize, kept: &Kept) -> Result<Vector>;
 }
 
 /// Makes functions of texts.
@@ -260,20 +282,20 @@ impl External {
         }
     }
 
-    /// The values of `len` rows, where some arguments are literals.
-    pub fn call(&self, args: &[Vector], literals: &[bool], len: usize) -> Result<Vector> {
+    /// The values of `len` rows, for a call at a place of a statement.
+    pub fn call(&self, args: &[Vector], site: &CallSite, len: usize) -> Result<Vector> {
         if len == 0 {
             return Ok(Vector::empty(self.definition.returns.clone()));
         }
         if self.definition.null_handling == NullHandling::Propagate
             && args.iter().any(|arg| arg.null_count() > 0)
         {
-            return self.call_without_nulls(args, literals, len);
+            return self.call_without_nulls(args, site, len);
         }
-        self.call_once_per_value(args, literals, len)
+        self.call_once_per_value(args, site, len)
     }
 
-    fn call_without_nulls(&self, args: &[Vector], literals: &[bool], len: usize) -> Result<Vector> {
+    fn call_without_nulls(&self, args: &[Vector], site: &CallSite, len: usize) -> Result<Vector> {
         let mut rows: Vec<u32> = Vec::with_capacity(len);
         let mut places = vec![0u32; len];
         for (row, place) in places.iter_mut().enumerate() {
@@ -286,7 +308,7 @@ impl External {
             return Ok(Vector::nulls(self.definition.returns.clone(), len));
         }
         let taken: Vec<Vector> = args.iter().map(|arg| arg.take(&rows)).collect();
-        let mut values = self.call_once_per_value(&taken, literals, rows.len())?.flatten().take(&places);
+        let mut values = self.call_once_per_value(&taken, site, rows.len())?.flatten().take(&places);
         let is_given = Bitmap::from_fn(len, |row| args.iter().all(|arg| !arg.is_null(row)));
         let validity = Bitmap::and_optional(values.validity(), Some(&is_given));
         values.set_validity(validity);
@@ -295,22 +317,22 @@ impl External {
     }
 
     /// Where all rows have few combinations of values that the function cannot tell apart, it sees each once.
-    fn call_once_per_value(&self, args: &[Vector], literals: &[bool], len: usize) -> Result<Vector> {
+    fn call_once_per_value(&self, args: &[Vector], site: &CallSite, len: usize) -> Result<Vector> {
         if self.definition.volatility != Volatility::Immutable || self.takes_columns() || args.is_empty() {
-            return self.call_checked(args, literals, len);
+            return self.call_checked(args, site, len);
         }
         let mut variable = args.iter().filter(|arg| !arg.is_constant());
         match (variable.next(), variable.next()) {
             (None, _) => {
                 let first: Vec<Vector> = args.iter().map(|arg| arg.slice(0, 1)).collect();
-                let value = self.call_checked(&first, literals, 1)?;
+                let value = self.call_checked(&first, site, 1)?;
                 Ok(value.flatten().take(&vec![0; len]))
             }
             (Some(only), None) => match only.kind() {
-                VectorKind::Dictionary(_) => self.call_on_distinct(only, args, literals, len),
-                VectorKind::Flat | VectorKind::Constant => self.call_checked(args, literals, len),
+                VectorKind::Dictionary(_) => self.call_on_distinct(only, args, site, len),
+                VectorKind::Flat | VectorKind::Constant => self.call_checked(args, site, len),
             },
-            _ => self.call_checked(args, literals, len),
+            _ => self.call_checked(args, site, len),
         }
     }
 
@@ -318,7 +340,7 @@ impl External {
         &self,
         coded: &Vector,
         args: &[Vector],
-        literals: &[bool],
+        site: &CallSite,
         len: usize,
     ) -> Result<Vector> {
         let mut first: Vec<u32> = Vec::new();
@@ -334,16 +356,16 @@ impl External {
             })
             .collect();
         if first.len() == len {
-            return self.call_checked(args, literals, len);
+            return self.call_checked(args, site, len);
         }
         let taken: Vec<Vector> = args.iter().map(|arg| arg.take(&first)).collect();
-        Ok(self.call_checked(&taken, literals, first.len())?.flatten().take(&places))
+        Ok(self.call_checked(&taken, site, first.len())?.flatten().take(&places))
     }
 
-    fn call_checked(&self, args: &[Vector], literals: &[bool], len: usize) -> Result<Vector> {
+    fn call_checked(&self, args: &[Vector], site: &CallSite, len: usize) -> Result<Vector> {
         let shown = |(index, arg): (usize, &Vector)| {
-            let is_literal = literals.get(index).is_some_and(|literal| *literal);
-            if arg.is_constant() && !is_literal { arg.flatten() } else { arg.clone() }
+            let is_constant = site.constants.get(index).is_some_and(|constant| *constant);
+            if arg.is_constant() && !is_constant { arg.flatten() } else { arg.clone() }
         };
         let args: Vec<Vector> = args.iter().enumerate().map(shown).collect();
         let Callee::Scalar(function) = &self.callee else {
@@ -351,7 +373,7 @@ impl External {
             return Err(Error::internal(message));
         };
         let started = Instant::now();
-        let values = function.call(&args, len)?;
+        let values = function.call(&args, len, &site.kept)?;
         self.rows.fetch_add(len as u64, Ordering::Relaxed);
         self.nanos.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
         let (name, returns) = (&self.definition.name, &self.definition.returns);
@@ -394,7 +416,8 @@ impl ScalarKernel for Kernel {
             return Err(self.external.needs_columns());
         }
         let args: Vec<Vector> = args.iter().map(|&arg| arg.clone()).collect();
-        *out = self.external.call(&args, &self.literals, len)?;
+        // A plan, and with it this kernel, may be kept for other executions.
+        *out = self.external.call(&args, &CallSite::new(self.literals.clone()), len)?;
         Ok(())
     }
 }

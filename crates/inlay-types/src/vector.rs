@@ -103,6 +103,16 @@ impl Vector {
         Ok(one)
     }
 
+    /// `len` times the value at `row`, which is not copied.
+    ///
+    /// Panics when `row` is not below the number of rows.
+    pub fn repeated(&self, row: usize, len: usize) -> Self {
+        let mut one = self.slice(row, 1).flatten();
+        one.kind = VectorKind::Constant;
+        one.len = len;
+        one
+    }
+
     /// `len` NULLs.
     pub fn nulls(ty: LogicalType, len: usize) -> Self {
         let data = Buffer::zeroed(ty.physical().size());

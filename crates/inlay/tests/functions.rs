@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test program: it reports and fails")]
 
-use inlay::external::{Callee, ExternalFunction, FunctionDefinition, Language};
+use inlay::external::{Callee, ExternalFunction, FunctionDefinition, Kept, Language};
 use inlay::types::{LogicalType, Vector};
 use inlay::{Connection, Database, Error, Value};
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ struct Toy {
 }
 
 impl ExternalFunction for Toy {
-    fn call(&self, args: &[Vector], len: usize) -> inlay::Result<Vector> {
+    fn call(&self, args: &[Vector], len: usize, _kept: &Kept) -> inlay::Result<Vector> {
         self.calls.lock().unwrap().push(len);
         let given = |row: usize| args[0].get(row).as_i128().map(|value| value as i64);
         let value: Box<dyn Fn(usize) -> Option<i64>> = match self.body.trim().split_once(' ') {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import gzip
+import os
 import pickle
 import random
 import threading
@@ -11,16 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import inlay
-from inlay import _udf, _worker
+from inlay import _sealed, _udf, _worker
 from inlay.exceptions import Error
 
 if TYPE_CHECKING:
     from inlay._project import Stored
 
+#: The environment's variable for the password of encrypted input.
+PASSWORD = "INLAY_UDF_PASSWORD"
+
 
 def _is_column(value: Any, style: str) -> bool:
     return (
-        style != "rows" and getattr(value, "ndim", 1) == 1 and hasattr(value, "__len__") and not isinstance(value, str)
+        style != "rows" and getattr(value, "ndim", 1) == 1 and hasattr(value, "__len__") and not isinstance(value, (str, bytes))
     )
 
 
@@ -159,7 +164,27 @@ def captured(
     return {stem: note.calls() for stem, note in order if note.parts}, failure
 
 
-def write(path: Path, calls: list[tuple[Any, ...]]) -> None:
-    """Write arguments, compressed."""
+def write(path: Path, calls: list[tuple[Any, ...]], password: str | None = None) -> None:
+    """Write arguments, compressed, and encrypted if there is a password."""
+    if password is not None:
+        _sealed.write(path, gzip.compress(pickle.dumps(calls, protocol=5), compresslevel=3), password)
+        return
     with gzip.open(path, "wb", compresslevel=3) as file:
         pickle.dump(calls, file, protocol=5)
+
+
+def read(path: Path) -> list[tuple[Any, ...]]:
+    """Read arguments; asks for the password of those that are encrypted."""
+    data = _sealed.read(path, password_for(path)) if _sealed.is_sealed(path) else path.read_bytes()
+    calls: list[tuple[Any, ...]] = pickle.loads(gzip.decompress(data))
+    return calls
+
+
+def password_for(what: object, *, is_new: bool = False) -> str:
+    """Take the password from the environment, or ask for it."""
+    password = os.environ.get(PASSWORD) or getpass.getpass(f"password of {what}: ")
+    if not password:
+        raise ValueError(f"the password of {what} is empty; {PASSWORD} sets it, too")
+    if is_new and PASSWORD not in os.environ and getpass.getpass("once more: ") != password:
+        raise ValueError("the two passwords differ")
+    return password

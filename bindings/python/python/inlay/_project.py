@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import inlay
-from inlay import _capture, _udf
+from inlay import _capture, _sealed, _udf
 from inlay.exceptions import Error
 
 _HEADER = "# inlay: "
@@ -32,11 +32,11 @@ Call a function with what a query called it with: `python run.py share`.
 `inlay udf debug` writes the input, `inlay udf import` puts the function back into the database.
 """
 
-import gzip
 import importlib.util
-import pickle
 import sys
 from pathlib import Path
+
+from inlay import _capture
 
 HERE = Path(__file__).parent
 
@@ -54,9 +54,7 @@ def main():
     """Call the function that is named, or the only one that has an input."""
     stems = sys.argv[1:] or sorted(path.name.removesuffix(".gz") for path in (HERE / "input").glob("*.gz"))
     for stem in stems:
-        function = loaded(stem)
-        with gzip.open(HERE / "input" / f"{stem}.gz") as file:
-            calls = pickle.load(file)
+        function, calls = loaded(stem), _capture.read(HERE / "input" / f"{stem}.gz")
         for arguments in calls:
             print(f"{stem}:", function(*arguments))
 
@@ -238,13 +236,15 @@ def import_(con: inlay.Connection, folder: Path, names: Sequence[str]) -> list[s
     return changed
 
 
-def debug(con: inlay.Connection, folder: Path, sql: str, rows: int | None) -> tuple[list[str], str | None]:
+def debug(
+    con: inlay.Connection, folder: Path, sql: str, rows: int | None, password: str | None = None
+) -> tuple[list[str], str | None]:
     """Run a query, and write what it calls stored functions with; the files, and what the query failed with."""
     functions = export(con, folder, (), keeps=True)
     captured, failure = _capture.captured(con, functions, sql, rows)
     (folder / "input").mkdir(exist_ok=True)
     for stem, calls in captured.items():
-        _capture.write(folder / "input" / f"{stem}.gz", calls)
+        _capture.write(folder / "input" / f"{stem}.gz", calls, password)
     return list(captured), failure
 
 
@@ -289,6 +289,7 @@ def _arguments() -> argparse.ArgumentParser:
         if command == "debug":
             own.add_argument("query", help="calls functions; nothing that it changes is kept")
             own.add_argument("--sample", type=int, metavar="N", help="keep N rows, drawn evenly; all unless it is said")
+            own.add_argument("--encrypt", action="store_true", help="write the input under a password")
             own.add_argument("--function", metavar="NAME", help="the one to debug, of several")
             own.add_argument("--port", type=int, default=5678, help="where the debugger listens (5678)")
             own.add_argument("--no-wait", action="store_true", help="run before a debugger is attached")
@@ -308,6 +309,10 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     writes = options.command == "import"
     try:
+        password = None
+        if options.command == "debug" and options.encrypt:
+            _sealed.check()
+            password = _capture.password_for("the input", is_new=True)
         with inlay.connect(options.database, read_only=not writes, config={"allow_python": True}) as con:
             match options.command:
                 case "export":
@@ -318,7 +323,7 @@ def main(arguments: Sequence[str]) -> int:
                     changed = import_(con, options.project, options.names)
                     print("\n".join(f"changed: {name}" for name in changed) or "nothing was changed")
                     return 0
-            stems, failure = debug(con, options.project, options.query, options.sample)
+            stems, failure = debug(con, options.project, options.query, options.sample, password)
     except (Error, ValueError, OSError) as error:
         print(f"inlay udf: {error}", file=sys.stderr)
         return 1

@@ -168,7 +168,7 @@ class _Loaded:
         with self.lock:
             found = self.kept.pop(key, None)
             if found is None:
-                found = header, load(model)
+                found = header, _calm(load(model))
             self.kept[key] = found
             while len(self.kept) > 16:
                 del self.kept[next(iter(self.kept))]
@@ -176,6 +176,14 @@ class _Loaded:
 
 
 _loaded = _Loaded()
+
+
+def _calm(estimator: Any) -> Any:
+    """An estimator that starts no threads of its own: calls for parts of the rows run beside each other."""
+    last = estimator[-1] if hasattr(estimator, "steps") else estimator
+    if getattr(last, "n_jobs", None) is not None:
+        last.n_jobs = None
+    return estimator
 
 
 def _estimator(name: str, parameters: Any) -> Any:
@@ -236,16 +244,16 @@ def _matrix(features: Sequence[Any], rows: int) -> tuple[Any, list[int]]:
     """Features as a matrix of numbers, or of objects where some are texts, and the positions of texts."""
     columns = [_column(feature, rows) for feature in features]
     texts = [position for position, column in enumerate(columns) if column.dtype == object]
-    if not texts:
-        return np.column_stack(columns), texts
-    whole = np.empty((rows, len(columns)), dtype=object)
+    whole = np.empty((rows, len(columns)), dtype=object if texts else "f8")
     for position, column in enumerate(columns):
-        whole[:, position] = column
+        whole[:, position] = column if column.dtype == object else column.astype("f8", copy=False)
     return whole, texts
 
 
 def _column(values: Any, rows: int) -> Any:
-    """One feature: float64 with NaN for NULL, or texts with an empty one for NULL."""
+    """One feature: numbers, float64 with NaN for NULL where there is one, or texts with an empty one for NULL."""
+    if type(values) is np.ndarray and values.dtype.kind in "iufb":
+        return values
     if np.ndim(values) == 0:
         plain = np.ma.masked if values is None else values
         values = np.full(rows, np.nan) if plain is np.ma.masked else np.full(rows, plain)
@@ -348,9 +356,12 @@ def _model_groups(model: Any, rows: int) -> list[tuple[bytes | None, Any]]:
     """The models of rows, each with the numbers of its rows; all of them (None) where there is one."""
     if np.ndim(model) == 0:
         return [(None if _is_null(model) else bytes(model), None)]
-    mask = np.ma.getmaskarray(model)
+    mask, values = np.ma.getmaskarray(model), np.ma.getdata(model).tolist()
+    first = values[0]
+    if not mask.any() and first is not None and all(value is first for value in values):
+        return [(first, None)]
     groups: dict[bytes, tuple[bytes | None, list[int]]] = {}
-    for row, value in enumerate(np.ma.getdata(model)):
+    for row, value in enumerate(values):
         one = None if mask[row] or value is None else value
         # The header begins with an id.
         key = b"" if one is None else one[:64]

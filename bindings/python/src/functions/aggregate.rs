@@ -5,7 +5,7 @@
 
 use super::results::{Failure, Given, Per};
 use super::{PythonFunction, guarded};
-use inlay::external::{ExternalAggregate, ExternalStates, GroupedRows};
+use inlay::external::{ExternalAggregate, ExternalStates, GroupedRows, Kept};
 use inlay::types::{Error, Interrupt, LogicalType, Result, Vector};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -74,7 +74,7 @@ impl PythonAggregate {
         }
         let mut args = rows.args.to_vec();
         args.push(Vector::from_values(LogicalType::BigInt, &numbers));
-        let all = self.function.arguments(py, &args, rows.rows())?;
+        let all = self.function.arguments(py, &args, rows.rows(), &Kept::new())?;
         let last = all.len() - 1;
         let keywords = PyDict::new(py);
         keywords.set_item("aggr_group", all.get_item(last)?)?;
@@ -121,7 +121,7 @@ impl PythonFunction {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let own = rows.rows_of(group);
         let args: Vec<Vector> = rows.args.iter().map(|arg| arg.slice(own.start, own.len())).collect();
-        self.arguments(py, &args, own.len())
+        self.arguments(py, &args, own.len(), &Kept::new())
     }
 
     /// The values that were given for one group after the other.

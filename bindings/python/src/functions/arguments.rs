@@ -5,13 +5,16 @@
 
 use crate::numpy::{Decimals, Strings, packed, read_only, typestr_of};
 use crate::rows::{DictionaryCache, objects_of};
+use inlay::external::Kept;
 use inlay::types::arrow::{ArrowArrayStream, Exporter, StringLayout};
 use inlay::types::{Batch, Buffer, LogicalType, VECTOR_SIZE, Vector};
 use inlay::{HostForm, write_host_values};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyList, PySlice};
+use std::any::Any;
 
 /// A vector as a NumPy array or scalar.
 pub fn array<'py>(
@@ -57,6 +60,35 @@ fn scalar<'py>(
     array(py, &vector.slice(0, 1).flatten(), decimals, strings)?.get_item(0)
 }
 
+/// The scalars that the constant arguments of a call became: a model of many megabytes is copied once for a statement.
+pub struct Scalars(Vec<PyOnceLock<Py<PyAny>>>);
+
+impl Scalars {
+    /// Those of a place where `count` arguments are given; `None` if something else is kept there.
+    pub fn of(kept: &Kept, count: usize) -> Option<&Self> {
+        let made = || -> Box<dyn Any + Send + Sync> {
+            Box::new(Self((0..count).map(|_| PyOnceLock::new()).collect()))
+        };
+        kept.get_or_init(made).downcast_ref().filter(|scalars: &&Self| scalars.0.len() == count)
+    }
+
+    /// The constant argument `index` as [`array`] has it. A list is an array of as many rows as the call has, and not kept.
+    pub fn get<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+        arg: &Vector,
+        decimals: Decimals,
+        strings: Strings,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if is_nested(arg.ty()) {
+            return array(py, arg, decimals, strings);
+        }
+        let scalar = || array(py, arg, decimals, strings).map(Bound::unbind);
+        self.0[index].get_or_try_init(py, scalar).map(|scalar| scalar.bind(py).clone())
+    }
+}
+
 /// How values of a type lie in an array; `None` for objects.
 fn form_of(ty: &LogicalType, decimals: Decimals) -> Option<(HostForm, &'static str)> {
     let is_exact = matches!(ty, LogicalType::Decimal { .. } | LogicalType::HugeInt | LogicalType::UHugeInt);
@@ -86,10 +118,16 @@ fn written(vector: &Vector, form: HostForm, len: usize) -> Buffer {
 fn objects<'py>(py: Python<'py>, vector: &Vector) -> PyResult<Bound<'py, PyAny>> {
     let data = py.import("numpy")?.getattr("empty")?.call1((vector.len(), "O"))?;
     let mut cache = DictionaryCache::default();
+    let mut before: Option<Py<PyAny>> = None;
     for from in (0..vector.len()).step_by(VECTOR_SIZE) {
         let to = vector.len().min(from + VECTOR_SIZE);
-        let mut objects = Vec::with_capacity(to - from);
+        // The object of the row before comes first: a long value that goes on is the same one.
+        let mut objects = Vec::with_capacity(1 + to - from);
+        let is_first = before.is_none();
+        objects.extend(before.take());
         objects_of(py, &None, vector, from..to, &mut cache, &mut objects)?;
+        before = objects.last().map(|object| object.clone_ref(py));
+        let objects = objects.into_iter().skip(usize::from(!is_first));
         // Assigning a list of lists would be read as a matrix.
         let place = PySlice::new(py, from as isize, to as isize, 1);
         if is_nested(vector.ty()) {
@@ -97,7 +135,7 @@ fn objects<'py>(py: Python<'py>, vector: &Vector) -> PyResult<Bound<'py, PyAny>>
                 data.set_item(row, object)?;
             }
         } else {
-            data.set_item(place, PyList::new(py, objects)?)?;
+            data.set_item(place, PyList::new(py, objects.collect::<Vec<_>>())?)?;
         }
     }
     Ok(data)
@@ -108,15 +146,14 @@ fn is_nested(ty: &LogicalType) -> bool {
     matches!(ty, T::List(_) | T::Array(..) | T::Struct(_) | T::Map(_) | T::Union(_))
 }
 
-/// The arguments of each row.
-pub fn rows(py: Python<'_>, args: &[Vector], len: usize) -> PyResult<Vec<Vec<Py<PyAny>>>> {
+/// The values of each argument as objects, row by row.
+pub fn lists<'py>(py: Python<'py>, args: &[Vector], len: usize) -> PyResult<Vec<Bound<'py, PyList>>> {
     let column = |vector: &Vector| {
         let mut objects = Vec::with_capacity(len);
         objects_of(py, &None, vector, 0..len, &mut DictionaryCache::default(), &mut objects)?;
-        Ok(objects.into_iter())
+        PyList::new(py, objects)
     };
-    let mut columns = args.iter().map(column).collect::<PyResult<Vec<_>>>()?;
-    Ok((0..len).map(|_| columns.iter_mut().filter_map(Iterator::next).collect()).collect())
+    args.iter().map(column).collect()
 }
 
 /// Vectors that an Arrow library takes as one record batch.

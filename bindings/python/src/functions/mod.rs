@@ -1,8 +1,8 @@
 //! Functions of Python in SQL: the language `python`, and callables that the host registers.
 //!
 //! - [`aggregate`]: functions and classes that are given groups.
-//! - [`arguments`]: vectors in. [`results`]: what a call gives, as a vector; [`owned`]: without
-//!   looking twice where it is a fresh array. [`watch`]: calls that are interrupted.
+//! - [`arguments`]: vectors in. [`results`]: what a call gives, as a vector; [`owned`], [`items`]: without
+//!   looking twice where it is a fresh array or a list of plain objects. [`watch`]: calls that are interrupted.
 //! - [`table`]: functions that give rows.
 //! - [`style`]: what options say. [`turns`]: who calls when the lock is wanted by several. [`workers`], [`remote`]: calls in other processes.
 //! - `inlay._udf` makes callables of texts, says what a result is, and tells of exceptions.
@@ -12,6 +12,7 @@
 
 mod aggregate;
 pub mod arguments;
+mod items;
 mod owned;
 mod remote;
 mod results;
@@ -25,13 +26,13 @@ use crate::errors::unwrapped;
 use aggregate::{Form, PythonAggregate};
 use arguments::ArgumentStream;
 use inlay::external::{
-    Callee, ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Language, Parameter,
+    Callee, ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Kept, Language, Parameter,
 };
 use inlay::types::arrow::StringLayout;
 use inlay::types::error::Cause;
-use inlay::types::{Error, Interrupt, LogicalType, Result, Vector, VectorBuilder};
+use inlay::types::{Error, Interrupt, LogicalType, Result, Vector};
 use inlay::{Database, NullHandling, Volatility, current_limits};
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use remote::Remote;
@@ -212,7 +213,7 @@ pub fn cause_of(error: &Error) -> Option<&PyErr> {
 }
 
 impl ExternalFunction for PythonFunction {
-    fn call(&self, args: &[Vector], len: usize) -> Result<Vector> {
+    fn call(&self, args: &[Vector], len: usize, kept: &Kept) -> Result<Vector> {
         let interrupt = current_limits().map_or_else(Interrupt::new, |limits| limits.interrupt);
         interrupt.check()?;
         if let Some(remote) = &self.remote
@@ -220,7 +221,7 @@ impl ExternalFunction for PythonFunction {
         {
             return remote.timed(len, || workers.call(remote.spec(self)?, args, len, &interrupt));
         }
-        self.turns.taken(len, || guarded(&self.name, |py, _| self.called(py, args, len)))
+        self.turns.taken(len, || guarded(&self.name, |py, _| self.called(py, args, len, kept)))
     }
 }
 
@@ -250,21 +251,37 @@ fn guarded<T>(
 }
 
 impl PythonFunction {
-    fn called(&self, py: Python<'_>, args: &[Vector], len: usize) -> std::result::Result<Vector, Failure> {
+    fn called(
+        &self,
+        py: Python<'_>,
+        args: &[Vector],
+        len: usize,
+        kept: &Kept,
+    ) -> std::result::Result<Vector, Failure> {
         if self.style == Style::Rows {
             return self.called_by_row(py, args, len);
         }
-        let value = self.callable.bind(py).call1(self.arguments(py, args, len)?)?;
+        let value = self.callable.bind(py).call1(self.arguments(py, args, len, kept)?)?;
         let vector = Given { function: self, args, len, value, per: Per::Row }.into_vector(py)?;
         self.check_nulls(vector)
     }
 
-    /// The columns as what the function is called with.
-    fn arguments<'py>(&self, py: Python<'py>, args: &[Vector], len: usize) -> PyResult<Bound<'py, PyTuple>> {
+    /// The columns as what the function is called with; what constants become is kept.
+    fn arguments<'py>(
+        &self,
+        py: Python<'py>,
+        args: &[Vector],
+        len: usize,
+        kept: &Kept,
+    ) -> PyResult<Bound<'py, PyTuple>> {
         match self.style {
             Style::Numpy(decimals, strings) => {
-                let arrays = args.iter().map(|arg| arguments::array(py, arg, decimals, strings));
-                PyTuple::new(py, arrays.collect::<PyResult<Vec<_>>>()?)
+                let scalars = arguments::Scalars::of(kept, args.len());
+                let array = |(index, arg): (usize, &Vector)| match scalars {
+                    Some(scalars) if arg.is_constant() => scalars.get(py, index, arg, decimals, strings),
+                    _ => arguments::array(py, arg, decimals, strings),
+                };
+                PyTuple::new(py, args.iter().enumerate().map(array).collect::<PyResult<Vec<_>>>()?)
             }
             Style::Arrow | Style::Rows => self.columns(py, args, len, "arrow_columns", StringLayout::Utf8),
             Style::Pandas => self.columns(py, args, len, "pandas_columns", StringLayout::Utf8),
@@ -309,23 +326,47 @@ impl PythonFunction {
         len: usize,
     ) -> std::result::Result<Vector, Failure> {
         let callable = self.callable.bind(py);
-        let mut builder = VectorBuilder::new(self.returns.clone(), len);
-        for (row, values) in arguments::rows(py, args, len)?.into_iter().enumerate() {
-            let value = match callable.call1(PyTuple::new(py, values)?) {
-                Err(error) if self.forgives && error.is_instance_of::<PyException>(py) => {
-                    builder.push_null();
-                    continue;
-                }
-                value => value?,
-            };
-            let given = Given { function: self, args, len, value, per: Per::Row };
-            let typed = given.typed(py, &given.value, Some(row))?;
-            if typed.is_null() && self.refuses_null {
-                return Err(self.null_error().into());
-            }
-            builder.push(&typed)?;
+        let columns = arguments::lists(py, args, len)?;
+        let values = if self.forgives || columns.is_empty() {
+            self.values_of_rows(py, &columns, len)?
+        } else {
+            // The interpreter goes through the columns and calls, without a tuple for each row.
+            let map = py.import("builtins")?.getattr("map")?;
+            let arguments = std::iter::once(callable.as_any()).chain(columns.iter().map(Bound::as_any));
+            let values = map.call1(PyTuple::new(py, arguments.collect::<Vec<_>>())?)?;
+            py.get_type::<PyList>().call1((values,))?.cast_into::<PyList>().map_err(PyErr::from)?
+        };
+        if values.len() < len {
+            // It ended what went through the columns.
+            return Err(PyStopIteration::new_err(()).into());
         }
-        Ok(builder.finish())
+        let vector = match items::vector(&values, &self.returns) {
+            Some(vector) => vector,
+            None => Given { function: self, args, len, value: values.clone().into_any(), per: Per::Row }
+                .typed_rows(py, &values)?,
+        };
+        self.check_nulls(vector)
+    }
+
+    /// What the calls give, one after the other; None where an exception is forgiven.
+    fn values_of_rows<'py>(
+        &self,
+        py: Python<'py>,
+        columns: &[Bound<'py, PyList>],
+        len: usize,
+    ) -> std::result::Result<Bound<'py, PyList>, Failure> {
+        let values = PyList::empty(py);
+        for row in 0..len {
+            let arguments =
+                columns.iter().map(|column| column.get_item(row)).collect::<PyResult<Vec<_>>>()?;
+            match self.callable.bind(py).call1(PyTuple::new(py, arguments)?) {
+                Err(error) if self.forgives && error.is_instance_of::<PyException>(py) => {
+                    values.append(py.None())?;
+                }
+                value => values.append(value?)?,
+            }
+        }
+        Ok(values)
     }
 }
 

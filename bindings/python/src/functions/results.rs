@@ -4,7 +4,7 @@
 //! declared one; a value that does not fit is an error with the function, the value and the arguments of its row. A float
 //! with a fraction is no integer.
 
-use super::{PythonFunction, Style, owned};
+use super::{PythonFunction, Style, items, owned};
 use crate::arrow;
 use crate::parameters;
 use crate::register;
@@ -132,7 +132,19 @@ impl<'py> Given<'_, 'py> {
         .into())
     }
 
+    /// What calls of a function of rows gave, with a value of any kind among them.
+    pub fn typed_rows(&self, py: Python<'py>, values: &Bound<'py, PyList>) -> Outcome<Vector> {
+        let mut builder = VectorBuilder::new(self.returns().clone(), self.len);
+        for (row, value) in values.iter().enumerate() {
+            builder.push(&self.typed(py, &value, Some(row))?)?;
+        }
+        Ok(builder.finish())
+    }
+
     fn items(&self, py: Python<'py>, items: &Bound<'py, PyList>) -> Outcome<Vector> {
+        if let Some(vector) = items::vector(items, self.returns()) {
+            return Ok(vector);
+        }
         let mut builder = VectorBuilder::new(self.returns().clone(), self.len);
         for (row, item) in items.iter().enumerate().take(self.len) {
             // NumPy and pandas write what is missing as NaN.

@@ -7,7 +7,7 @@
 use super::results::{Failure, Given, Per};
 use super::{PythonFunction, Style, arguments, guarded};
 use inlay::current_limits;
-use inlay::external::{ExternalAggregate, ExternalStates, ExternalTable, GroupedRows, TableArgument};
+use inlay::external::{ExternalAggregate, ExternalStates, ExternalTable, GroupedRows, Kept, TableArgument};
 use inlay::types::nested::{pack_lists, pack_struct};
 use inlay::types::{Interrupt, LogicalType, Reservation, Result, Vector, VectorBuilder};
 use pyo3::prelude::*;
@@ -112,15 +112,16 @@ impl Call {
                 TableArgument::Value(value) => {
                     let vector = Vector::from_sql_values(value.logical_type(), std::slice::from_ref(value));
                     let vector = vector.map_err(|error| crate::errors::exception(py, &error))?;
-                    let objects = arguments::rows(py, &[vector], 1)?.into_iter().flatten().next();
-                    made.push(objects.unwrap_or_else(|| py.None()));
+                    let lists = arguments::lists(py, &[vector], 1)?;
+                    let object = lists.first().map(|list| list.get_item(0)).transpose()?;
+                    made.push(object.map_or_else(|| py.None(), Bound::unbind));
                 }
                 TableArgument::Table(columns) => {
                     let taken = &rows.args[first..first + columns.len()];
                     first += columns.len();
                     let slices: Vec<Vector> =
                         taken.iter().map(|arg| arg.slice(own.start, own.len())).collect();
-                    let arrays = self.function.arguments(py, &slices, own.len())?;
+                    let arrays = self.function.arguments(py, &slices, own.len(), &Kept::new())?;
                     let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
                     let maker = py.import("inlay._udtf")?.getattr("table_argument")?;
                     made.push(maker.call1((self.style_name(), names, arrays))?.unbind());

@@ -15,7 +15,7 @@ use crate::concat::concat_shared;
 use crate::context::ExecContext;
 use crate::expression::{Layout, Program, ProgramState};
 use crate::pipeline::{CallMeasure, Flow, LocalState, Morsel, Operator, Push, Source};
-use inlay_kernels::external::External;
+use inlay_kernels::external::{CallSite, External};
 use inlay_kernels::select_true;
 use inlay_sql::plan::Expr;
 use inlay_types::{Batch, Bitmap, Error, LogicalType, MemoryBudget, Reservation, Result, Vector};
@@ -27,14 +27,15 @@ use std::time::{Duration, Instant};
 const CHUNK_ROWS: usize = 1 << 14;
 const CHUNK_ROWS_MIN: usize = 1 << 11;
 const CHUNK_ROWS_MAX: usize = 1 << 18;
-/// A call that takes less is worth more rows, one that takes longer fewer.
-const CALL_TIME_MIN: Duration = Duration::from_millis(5);
+/// A call that takes less is worth more rows, one that takes longer fewer. What libraries do besides computing, such as
+/// checking a matrix, takes a millisecond.
+const CALL_TIME_MIN: Duration = Duration::from_millis(20);
 const CALL_TIME_MAX: Duration = Duration::from_millis(100);
 
 /// A call, and the rows that reach it.
 pub struct Call {
     external: Arc<External>,
-    literals: Vec<bool>,
+    site: CallSite,
     args: Program,
     guard: Option<Program>,
     calls: AtomicU64,
@@ -48,16 +49,18 @@ struct CallState {
 }
 
 impl Call {
-    /// A call on batches of `layout`; `guard` is TRUE for the rows that reach it.
+    /// A call on batches of `layout`; `guard` is TRUE for the rows that reach it, and `constants` says which arguments are
+    /// the same in all of them.
     pub fn new(
         external: &Arc<External>,
         args: &[Expr],
+        constants: Vec<bool>,
         guard: Option<&Expr>,
         layout: &Layout,
     ) -> Result<Self> {
         Ok(Self {
             external: Arc::clone(external),
-            literals: args.iter().map(|arg| matches!(arg, Expr::Literal { .. })).collect(),
+            site: CallSite::new(constants),
             args: Program::compile_many(args, layout)?,
             guard: guard.map(|guard| Program::compile(guard, layout)).transpose()?,
             calls: AtomicU64::new(0),
@@ -81,7 +84,7 @@ impl Call {
 
     /// The values of all rows, batch by batch.
     fn compute(&self, state: &mut CallState, batches: &[Batch]) -> Result<Vec<Vector>> {
-        let mut pieces: Vec<Vec<Vector>> = vec![Vec::with_capacity(batches.len()); self.literals.len()];
+        let mut pieces: Vec<Vec<Vector>> = vec![Vec::with_capacity(batches.len()); self.site.constants.len()];
         let mut reached: Vec<Option<Vec<u32>>> = Vec::with_capacity(batches.len());
         let mut total = 0;
         for batch in batches {
@@ -101,9 +104,13 @@ impl Call {
             total += count;
             reached.push(rows);
         }
-        let args: Vec<Vector> = pieces.iter().map(|pieces| join(pieces, total)).collect::<Result<_>>()?;
+        let joined = |(pieces, is_constant): (&Vec<Vector>, &bool)| match pieces.first() {
+            Some(first) if *is_constant => first.repeated(0, total),
+            _ => join(pieces),
+        };
+        let args: Vec<Vector> = pieces.iter().zip(&self.site.constants).map(joined).collect();
         let started = Instant::now();
-        let values = self.external.call(&args, &self.literals, total)?;
+        let values = self.external.call(&args, &self.site, total)?;
         if total > 0 {
             self.calls.fetch_add(1, Ordering::Relaxed);
             self.rows.fetch_add(total as u64, Ordering::Relaxed);
@@ -149,14 +156,10 @@ fn scattered(values: &Vector, rows: &[u32], len: usize) -> Vector {
     spread
 }
 
-/// One vector of `len` rows.
-fn join(pieces: &[Vector], len: usize) -> Result<Vector> {
-    let Some(first) = pieces.first() else { return Ok(Vector::empty(LogicalType::Null)) };
-    let ty = first.logical_type();
-    if first.is_constant() && pieces.iter().all(|piece| piece.is_constant() && piece.get(0) == first.get(0)) {
-        return Vector::constant(ty, &first.get(0), len);
-    }
-    Ok(concat_shared(ty, pieces))
+/// One vector of all rows.
+fn join(pieces: &[Vector]) -> Vector {
+    let Some(first) = pieces.first() else { return Vector::empty(LogicalType::Null) };
+    concat_shared(first.logical_type(), pieces)
 }
 
 /// Adds the values of calls to batches, as columns behind the others.

@@ -11,6 +11,7 @@
 //! Calls stay where they are, and are computed batch by batch, in the bodies of lambdas and behind conditions that are
 //! different each time they are computed.
 
+use super::constants::is_constant;
 use super::{Fragment, NodeNumber, Planner};
 use crate::expression::Filter;
 use crate::operator::apply::{AppliedScan, Apply, Call};
@@ -19,6 +20,7 @@ use crate::operator::materialize::Materialize;
 use inlay_kernels::function::{ScalarFunction, Volatility};
 use inlay_sql::plan::{ColumnId, Columns, Expr};
 use inlay_types::{LogicalType, Result, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A call that was taken out.
@@ -137,12 +139,12 @@ impl Planner<'_> {
             let (whole, parts): (Vec<&Hoisted>, Vec<&Hoisted>) =
                 calls.iter().filter(|call| call.stage == stage).partition(|call| takes_columns(call));
             if !parts.is_empty() {
-                let made = made(&parts, &fragment)?;
+                let made = made(&parts, &fragment, &self.constants)?;
                 fragment.push(Apply::new(made, self.context), node);
                 fragment.columns.extend(parts.iter().map(|call| call.id));
             }
             if !whole.is_empty() {
-                let made = made(&whole, &fragment)?;
+                let made = made(&whole, &fragment, &self.constants)?;
                 let mut columns = fragment.columns.clone();
                 columns.extend(whole.iter().map(|call| call.id));
                 let sink = Materialize::with_limit(self.context, None, 0);
@@ -201,11 +203,13 @@ fn takes_columns(call: &Hoisted) -> bool {
     call.function.external.as_ref().is_some_and(|external| external.takes_columns())
 }
 
-fn made(calls: &[&Hoisted], fragment: &Fragment) -> Result<Vec<Call>> {
+/// The calls on a fragment, where the columns `constants` have one value.
+fn made(calls: &[&Hoisted], fragment: &Fragment, constants: &HashSet<ColumnId>) -> Result<Vec<Call>> {
     let layout = fragment.layout();
     let call = |call: &&Hoisted| {
         let external = call.function.external.as_ref();
-        external.map(|external| Call::new(external, &call.args, call.guard.as_ref(), &layout))
+        let fixed = call.args.iter().map(|arg| is_constant(arg, constants)).collect();
+        external.map(|external| Call::new(external, &call.args, fixed, call.guard.as_ref(), &layout))
     };
     calls.iter().filter_map(call).collect()
 }

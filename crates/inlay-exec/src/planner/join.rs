@@ -21,6 +21,7 @@ impl Planner<'_> {
         };
         let (kind, build_left) = (*kind, *build_left);
         let (left_columns, right_columns) = (left.output(), right.output());
+        let has_conditions = !conditions.is_empty();
         let below = with_expressions(needed, conditions.iter());
         let of_side =
             |side: &[ColumnId]| -> Needed { below.iter().copied().filter(|id| side.contains(id)).collect() };
@@ -54,6 +55,7 @@ impl Planner<'_> {
         self.next_node = second_node;
         let probe = self.lower(second, &second_needed, &[second_incoming, sideways.clone()].concat())?;
         self.next_node = after;
+        self.note_joined(kind, left, right, has_conditions);
 
         let side = |fragment: &Fragment| JoinSide {
             columns: fragment.columns.clone(),

@@ -5,6 +5,7 @@
 //! breaker closes its input's fragment with a sink and opens a new one. Closed pipelines are listed in the order in
 //! which they must run; in particular a build side comes before its probe side, so filters are ready when scans start.
 
+mod constants;
 mod hoist;
 mod join;
 mod leaf;
@@ -29,7 +30,7 @@ use inlay_sql::plan::{AggregateExpr, ColumnId, Columns, Expr, Plan, SharedId, So
 use inlay_types::{Error, LogicalType, Result};
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -93,6 +94,8 @@ pub struct Planner<'a> {
     shared: HashMap<SharedId, (Arc<RowBuffer>, Vec<ColumnId>)>,
     /// What is known of the values of columns of tables.
     domains: HashMap<ColumnId, KeyDomain>,
+    /// Columns that have one value in all rows, see `constants`.
+    constants: HashSet<ColumnId>,
     estimate: RowEstimate<'a>,
     next_node: NodeNumber,
 }
@@ -128,6 +131,7 @@ impl<'a> Planner<'a> {
             pipelines: Vec::new(),
             shared: HashMap::new(),
             domains: HashMap::new(),
+            constants: HashSet::new(),
             estimate,
             next_node: 0,
         }
@@ -227,7 +231,11 @@ impl<'a> Planner<'a> {
                 self.filter(fragment, predicates, node)
             }
             Plan::Join { .. } => self.lower_join(node, plan, needed, incoming),
-            Plan::OrderedJoin { .. } => self.lower_ordered_join(node, plan, needed),
+            Plan::OrderedJoin { .. } => {
+                let fragment = self.lower_ordered_join(node, plan, needed)?;
+                self.note_mixed(plan);
+                Ok(fragment)
+            }
             Plan::DependentJoin { .. } => {
                 Err(Error::internal("a dependent join reached the physical planner; unnesting missed it"))
             }
@@ -331,6 +339,7 @@ impl<'a> Planner<'a> {
                 self.domains.insert(*id, domain);
             }
         }
+        self.note_projected(&items);
         let same =
             |(id, expr): &&(ColumnId, Expr)| matches!(expr, Expr::Column { id: source, .. } if source == id);
         if items.iter().all(same) && columns.iter().all(|id| fragment.columns.contains(id)) {

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 struct Doubling(Mutex<Vec<usize>>);
 
 impl ExternalFunction for Doubling {
-    fn call(&self, args: &[Vector], len: usize) -> Result<Vector> {
+    fn call(&self, args: &[Vector], len: usize, _kept: &Kept) -> Result<Vector> {
         self.0.lock().unwrap().push(len);
         let doubled = |row| args[0].get(row).as_i128().map_or(-1, |value| value as i32 * 2);
         Ok(Vector::from_values(LogicalType::Integer, &(0..len).map(doubled).collect::<Vec<i32>>()))
@@ -33,7 +33,7 @@ fn definition(null_handling: NullHandling, volatility: Volatility) -> FunctionDe
 fn called(definition: FunctionDefinition, arg: &Vector) -> (Vec<Value>, Vec<usize>) {
     let function = Arc::new(Doubling::default());
     let external = External::new(definition, Callee::Scalar(Arc::<Doubling>::clone(&function) as _));
-    let values = external.call(std::slice::from_ref(arg), &[false], arg.len()).unwrap();
+    let values = external.call(std::slice::from_ref(arg), &CallSite::new(vec![false]), arg.len()).unwrap();
     let calls = function.0.lock().unwrap().clone();
     ((0..values.len()).map(|row| values.get(row)).collect(), calls)
 }
@@ -84,7 +84,7 @@ fn nothing_is_called_for_no_rows_and_a_wrong_result_is_refused() {
     assert_eq!(called(own.clone(), &integers(&[])), (vec![], vec![]));
     let wrong = FunctionDefinition { returns: LogicalType::Double, ..own };
     let external = External::new(wrong, Callee::Scalar(Arc::new(Doubling::default())));
-    let error = external.call(&[integers(&[Some(1)])], &[false], 1).unwrap_err();
+    let error = external.call(&[integers(&[Some(1)])], &CallSite::new(vec![false]), 1).unwrap_err();
     assert_eq!(error.to_string(), "function \"double\" gave 1 rows of INTEGER, not 1 rows of DOUBLE");
 }
 

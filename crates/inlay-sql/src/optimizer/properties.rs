@@ -270,7 +270,7 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
 /// among them says: at most one row.
 pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
     match plan {
-        Plan::Scan { table, columns, row_id, .. } => {
+        Plan::Scan { table, columns, row_id, filters } => {
             let schema = table.table.schema();
             let id_of = |index: usize| columns.iter().find(|c| c.index == index).map(|c| c.id);
             let usable = |key: &Vec<usize>| key.iter().all(|i| schema.columns[*i].not_null);
@@ -280,7 +280,7 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
                 .filter_map(|key| key.iter().map(|i| id_of(*i)).collect::<Option<ColumnSet>>())
                 .collect();
             keys.extend(row_id.map(|id| ColumnSet::from_iter([id])));
-            keys
+            without_fixed(keys, filters)
         }
         Plan::Values { rows, .. } if rows.len() <= 1 => vec![ColumnSet::new()],
         Plan::Source { .. } | Plan::Values { .. } | Plan::SharedScan { .. } => Vec::new(),
@@ -296,10 +296,10 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
             };
             keys(input).iter().filter_map(renamed).collect()
         }
-        Plan::Filter { input, .. }
-        | Plan::Sort { input, limit: None, .. }
-        | Plan::LimitBy { input, .. }
-        | Plan::Sample { input, .. } => keys(input),
+        Plan::Filter { input, predicates } => without_fixed(keys(input), predicates),
+        Plan::Sort { input, limit: None, .. } | Plan::LimitBy { input, .. } | Plan::Sample { input, .. } => {
+            keys(input)
+        }
         Plan::Window { input, windows } => {
             let mut all = keys(input);
             all.extend(windows.iter().filter_map(|(id, window)| numbered_key(*id, window)));
@@ -387,6 +387,20 @@ pub fn is_matched_once(one: &Plan, many: &Plan, keys_of_many: &[ColumnSet], cond
         }
     }
     keys_of_many.iter().any(|key| key.is_subset(&fixed))
+}
+
+/// Keys of rows in which the predicates hold: a column that equals a literal does not tell rows apart.
+fn without_fixed(keys: Vec<ColumnSet>, predicates: &[Expr]) -> Vec<ColumnSet> {
+    let fixed_by = |predicate: &Expr| match predicate {
+        Expr::Compare { op: CompareOp::Eq, left, right } => match (&**left, &**right) {
+            (Expr::Column { id, .. }, Expr::Literal { .. })
+            | (Expr::Literal { .. }, Expr::Column { id, .. }) => Some(*id),
+            _ => None,
+        },
+        _ => None,
+    };
+    let fixed: ColumnSet = predicates.iter().filter_map(fixed_by).collect();
+    keys.iter().map(|key| key.difference(&fixed)).collect()
 }
 
 /// Whether the plan has one row, always.

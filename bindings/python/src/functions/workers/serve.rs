@@ -9,6 +9,7 @@ use crate::functions::results::Failure;
 use crate::functions::style::Options;
 use crate::functions::turns::Turns;
 use crate::functions::{PythonFunction, message_of, watch};
+use inlay::external::Kept;
 use inlay::types::{Error, Interrupt, LogicalType, Result, Vector};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -183,7 +184,7 @@ impl Server {
         let outcome = match self.function(py, number) {
             Ok(()) => {
                 let function = self.functions.get(&number).ok_or_else(not_understood)?;
-                watch::watched(py, &interrupt, || function.called(py, &args, len))
+                watch::watched(py, &interrupt, || function.called(py, &args, len, &Kept::new()))
             }
             Err(failure) => Ok((Err(failure), false)),
         };

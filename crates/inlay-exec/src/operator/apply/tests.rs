@@ -1,7 +1,7 @@
 use super::*;
 use crate::concat::concat_batches;
 use inlay_kernels::external::{
-    Callee, ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Parameter,
+    Callee, ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Kept, Parameter,
 };
 use inlay_kernels::{NullHandling, Volatility};
 use inlay_sql::plan::{ColumnId, CompareOp};
@@ -13,7 +13,7 @@ use std::sync::Mutex;
 struct AddOne(Mutex<Vec<usize>>);
 
 impl ExternalFunction for AddOne {
-    fn call(&self, args: &[Vector], len: usize) -> Result<Vector> {
+    fn call(&self, args: &[Vector], len: usize, _kept: &Kept) -> Result<Vector> {
         self.0.lock().unwrap().push(len);
         let values: Vec<i64> = args[0].values::<i64>().iter().map(|value| value + 1).collect();
         Ok(Vector::from_values(LogicalType::BigInt, &values))
@@ -52,7 +52,7 @@ fn slices(len: i64, step: usize) -> Vec<Batch> {
 fn batches_are_called_as_one_chunk() {
     let (external, function) = external();
     let (column, layout) = input();
-    let call = Call::new(&external, &[column], None, &layout).unwrap();
+    let call = Call::new(&external, &[column], vec![false], None, &layout).unwrap();
     let batches = slices(6000, 2000);
     let applied = apply(std::slice::from_ref(&call), &mut [call.state()], batches).unwrap();
     assert_eq!(*function.0.lock().unwrap(), [6000]);
@@ -66,7 +66,7 @@ fn a_guarded_call_sees_the_rows_that_reach_it() {
     let (column, layout) = input();
     let limit = Expr::literal(Value::BigInt(3998));
     let guard = Expr::compare(CompareOp::GtEq, column.clone(), limit);
-    let call = Call::new(&external, &[column], Some(&guard), &layout).unwrap();
+    let call = Call::new(&external, &[column], vec![false], Some(&guard), &layout).unwrap();
     let applied = apply(std::slice::from_ref(&call), &mut [call.state()], slices(6000, 2000)).unwrap();
     assert_eq!(function.0.lock().unwrap()[0], 2002);
     assert!((0..2000).all(|row| applied[0].column(1).is_null(row)));
