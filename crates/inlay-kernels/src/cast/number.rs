@@ -77,6 +77,15 @@ pub(super) fn cast_numbers(
             }
             with_carrier!(from.physical(), convert!())
         }
+        (from, LogicalType::Real) if from.is_integer() || from == LogicalType::Boolean => {
+            macro_rules! convert {
+                ($from:ty,) => {
+                    // Rounded twice, as single values are.
+                    run(input, to, or_null, out, |v: $from| ((v as f64) as f32, false))
+                };
+            }
+            with_carrier!(from.physical(), convert!())
+        }
         (LogicalType::Real, LogicalType::Double) => {
             Some(run(input, to, or_null, out, |v: f32| (f64::from(v), false)))
         }
@@ -84,7 +93,8 @@ pub(super) fn cast_numbers(
             let real = v as f32;
             (real, real.is_infinite() && v.is_finite())
         })),
-        (LogicalType::Double, to) if to.is_integer() => double_to_integer(input, &to, or_null, out),
+        (LogicalType::Double, to) if to.is_integer() => float_to_integer::<f64>(input, &to, or_null, out),
+        (LogicalType::Real, to) if to.is_integer() => float_to_integer::<f32>(input, &to, or_null, out),
         _ => None,
     }
 }
@@ -113,7 +123,7 @@ fn integer_to_integer(
     with_carrier!(input.physical_type(), from!())?
 }
 
-fn double_to_integer(
+fn float_to_integer<F: Native + Into<f64>>(
     input: &Vector,
     to: &LogicalType,
     or_null: bool,
@@ -123,8 +133,8 @@ fn double_to_integer(
         ($to:ty,) => {{
             // Both bounds are powers of two, exact in a double; NaN is between none.
             let (low, high) = (<$to>::MIN as f64, 2f64.powi((<$to>::MAX as f64).log2().ceil() as i32));
-            run(input, to, or_null, out, move |v: f64| {
-                let rounded = v.round_ties_even();
+            run(input, to, or_null, out, move |v: F| {
+                let rounded = v.into().round_ties_even();
                 (rounded as $to, !(rounded >= low && rounded < high))
             })
         }};
