@@ -362,3 +362,17 @@ def test_groups_that_do_not_fit_into_memory_at_once(tmp_path: Path) -> None:
         query = "SELECT count(*), sum(s) FROM (SELECT sums(i) AS s FROM range(4000000) t(i) GROUP BY i % 1000000)"
         count, total = con.execute(query).fetchall()[0]
         assert (count, total) == (1_000_000, sum(range(4_000_000)))
+
+
+def test_pivot(con: inlay.Connection) -> None:
+    con.execute("SET allow_python = true")
+    con.execute("CREATE AGGREGATE total(x BIGINT) RETURNS BIGINT LANGUAGE PYTHON { return x.sum() }")
+    con.execute("CREATE TABLE p AS SELECT i % 3 AS k, 'c' || (i % 2) AS c, i AS x FROM range(100) t(i)")
+    for query in (
+        "PIVOT p ON c USING {f}(x) GROUP BY k ORDER BY k",
+        "PIVOT p ON c USING {f}(x) + 1 AS y, count(*) AS n GROUP BY k ORDER BY k",
+        "SELECT * FROM (SELECT k, c, x FROM p) PIVOT ({f}(x) FOR c IN ('c0', 'c1')) ORDER BY k",
+    ):
+        expected = con.execute(query.format(f="sum")).fetchall()
+        assert con.execute(query.format(f="total")).fetchall() == expected
+        assert con.execute(query.format(f="main.total")).fetchall() == expected

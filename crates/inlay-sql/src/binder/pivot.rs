@@ -8,10 +8,11 @@ use super::build::Build;
 use super::scope::{Relation, Scope, same_name};
 use super::{Binder, Output, name};
 use crate::parser::ast::{
-    BinaryOp, Distinct, Expr, ExprKind, GroupBy, OrderBy, OrderItem, Pivot, PivotColumn, Pos, QueryBody,
-    Select, SelectItem, SortOrder, TableAlias, TableRef, Unpivot,
+    BinaryOp, Distinct, Expr, ExprKind, FunctionCall, GroupBy, OrderBy, OrderItem, Pivot, PivotColumn, Pos,
+    QueryBody, Select, SelectItem, SortOrder, TableAlias, TableRef, Unpivot,
 };
 use crate::plan::{Plan, statement::Query};
+use inlay_kernels::external::FunctionKind;
 use inlay_kernels::registry::is_aggregate;
 use inlay_types::{Error, LogicalType, Result, Value};
 
@@ -130,7 +131,7 @@ impl Binder<'_> {
 
     /// `aggregate FILTER (value) AS name`.
     fn pivot_item(
-        &self,
+        &mut self,
         build: Build,
         value: &Value1,
         item: &SelectItem,
@@ -144,7 +145,7 @@ impl Binder<'_> {
         }
         let mut filtered = expr.clone();
         let mut count = 0;
-        add_filter(&mut filtered, build.and(value.conditions.clone()).as_ref(), &mut count);
+        self.add_filter(&mut filtered, build.and(value.conditions.clone()).as_ref(), &mut count)?;
         if count != 1 {
             let message =
                 format!("an expression behind USING of PIVOT has one aggregate, this one has {count}");
@@ -156,6 +157,37 @@ impl Binder<'_> {
             None => value.name.clone(),
         };
         Ok(build.item(filtered, name))
+    }
+
+    /// Adds a filter to the aggregates of an expression and counts them.
+    fn add_filter(&mut self, expr: &mut Expr, condition: Option<&Expr>, count: &mut usize) -> Result<()> {
+        let pos = expr.pos;
+        if let ExprKind::Function(call) = &mut expr.kind
+            && self.calls_aggregate(call, pos)?
+        {
+            *count += 1;
+            if let Some(condition) = condition {
+                let condition = condition.clone();
+                let pos = condition.pos;
+                let combined = match call.filter.take() {
+                    Some(known) => Expr { kind: ExprKind::And(vec![*known, condition]), pos },
+                    None => condition,
+                };
+                call.filter = Some(Box::new(combined));
+            }
+            return Ok(());
+        }
+        expr.children_mut()
+            .into_iter()
+            .try_for_each(|child| super::with_stack(|| self.add_filter(child, condition, count)))
+    }
+
+    /// Whether a call is one of an aggregate, of ours or of the host.
+    fn calls_aggregate(&mut self, call: &FunctionCall, pos: Pos) -> Result<bool> {
+        if is_aggregate(&call.name.value.to_lowercase()) {
+            return Ok(true);
+        }
+        Ok(self.host_functions(call, pos)?.is_some_and(|host| host.kind == FunctionKind::Aggregate))
     }
 
     /// What one ON of a PIVOT makes columns of.
@@ -353,26 +385,4 @@ fn both(left: &Value1, right: &Value1) -> Value1 {
         format!("{}_{}", left.name, right.name)
     };
     Value1 { conditions, name }
-}
-
-/// Adds a filter to the aggregates of an expression and counts them.
-fn add_filter(expr: &mut Expr, condition: Option<&Expr>, count: &mut usize) {
-    if let ExprKind::Function(call) = &mut expr.kind
-        && is_aggregate(&call.name.value.to_lowercase())
-    {
-        *count += 1;
-        if let Some(condition) = condition {
-            let condition = condition.clone();
-            let pos = condition.pos;
-            let combined = match call.filter.take() {
-                Some(known) => Expr { kind: ExprKind::And(vec![*known, condition]), pos },
-                None => condition,
-            };
-            call.filter = Some(Box::new(combined));
-        }
-        return;
-    }
-    expr.children_mut()
-        .into_iter()
-        .for_each(|child| super::with_stack(|| add_filter(child, condition, count)));
 }
