@@ -1,4 +1,4 @@
-"""Every kind of function in Python against what goes wrong or is missing: NULL, no rows, wrong results, exceptions, no end."""
+"""Every kind of function in Python with NULLs, no rows, wrong results, exceptions, and without an end."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ KINDS = {
     ),
     "pandas": Kind("arguments = 'pandas'"),
     "polars": Kind("arguments = 'polars'"),
-    "rows": Kind(
-        "arguments = 'rows'", body="return None if x is None else x + 1", short="", wrong="return 'a text'"
-    ),
+    "rows": Kind("arguments = 'rows'", body="return None if x is None else x + 1", short="", wrong="return 'a text'"),
     "processes": Kind("parallel = 'processes'"),
     "blocking": Kind(language="PYTHON"),
     "groups": Kind(
@@ -137,7 +135,7 @@ def test_results_of_a_wrong_length(con: inlay.Connection, name: str) -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_results_of_a_wrong_type(con: inlay.Connection, name: str) -> None:
     ask = made(con, name, KINDS[name].wrong)
-    with pytest.raises(inlay.FunctionException, match='"f" gave .*BIGINT'):
+    with pytest.raises(inlay.FunctionException, match=r'"f" gave .*BIGINT'):
         ask("SELECT 1 AS id, 2 AS x")
 
 
@@ -192,7 +190,7 @@ def test_classes(con: inlay.Connection, name: str) -> None:
     with pytest.raises(inlay.FunctionException, match="LookupError: not this one"):
         con.execute(asked)
     create("pass", "'a text'")
-    with pytest.raises(inlay.FunctionException, match='"f" gave .*BIGINT'):
+    with pytest.raises(inlay.FunctionException, match=r'"f" gave .*BIGINT'):
         con.execute(asked)
     create("while True: pass", "1")
     con.execute("SET statement_timeout = 300")
@@ -305,7 +303,7 @@ def test_rows_with_unusual_values(con: inlay.Connection) -> None:
         found = [row[0] for row in con.execute(query).fetchall()]
         assert expected is None or (found, list(map(type, found))) == (expected, list(map(type, expected)))
     for returns, values, message in [
-        ("TINYINT", [1, 2, 128, 3], r'gave 128 for f\(2\), row 3 of 4; that is no TINYINT'),
+        ("TINYINT", [1, 2, 128, 3], r"gave 128 for f\(2\), row 3 of 4; that is no TINYINT"),
         ("INTEGER", [1, 2.5, 0, 0], r"gave 2.5 for f\(1\)"),
         ("VARCHAR", ["\ud800", "a", "a", "a"], "surrogates"),
     ]:

@@ -146,7 +146,6 @@ def test_input_under_a_password(
     assert udf("debug", database, project, query, "--no-run", "--encrypt") == 0
     path = project / "input" / "doubled.gz"
     assert path.stat().st_mode & 0o77 == 0
-    sealed = path.read_bytes()
     ((column,),) = _capture.read(path)
     assert sorted(column) == list(range(50_000))
     run = subprocess.run([sys.executable, project / "run.py", "doubled"], capture_output=True, text=True, check=True)
@@ -170,7 +169,7 @@ def test_input_under_a_password(
         b"",
     ):
         path.write_bytes(changed)
-        with pytest.raises(ValueError, match="password is another one|no encrypted input"):
+        with pytest.raises(ValueError, match=r"password is another one|no encrypted input"):
             _sealed.read(path, "password")
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
     capsys.readouterr()

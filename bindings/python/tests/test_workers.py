@@ -492,3 +492,69 @@ def test_queries_at_the_same_time_share_the_workers(allowed: inlay.Connection) -
         thread.join()
     assert found == [200_000 * 200_001 // 2] * 20
     assert np.array(column(allowed, "SELECT DISTINCT pid(i) FROM t")).size <= 2
+
+
+# Aggregates.
+
+
+AGGREGATES = {
+    "numbered": """
+import os
+assert os.getpid() != {host}
+return np.bincount(aggr_group, weights=np.ma.filled(x, 0)).astype('i8')
+""",
+    "group": "import os\nassert os.getpid() != {host}\nreturn None if np.ma.is_masked(x.sum()) else x.sum()",
+    "class": """
+class summed:
+    def __init__(self):
+        self.value = 0
+    def update(self, x):
+        import os
+        assert os.getpid() != {host}
+        self.value += int(x.sum())
+    def merge(self, other):
+        raise NotImplementedError
+    def finish(self):
+        return self.value
+""",
+}
+
+
+@pytest.mark.parametrize("name", AGGREGATES)
+@pytest.mark.parametrize("groups", [1, 3, 5000])
+def test_aggregates(allowed: inlay.Connection, name: str, groups: int) -> None:
+    allowed.execute(
+        "CREATE AGGREGATE summed(x BIGINT) RETURNS BIGINT LANGUAGE PYTHON WITH (parallel = 'processes') "
+        f"AS $${AGGREGATES[name].format(host=os.getpid())}$$"
+    )
+    rows = f"(SELECT i % {groups} AS k, CASE WHEN i % 3 <> 1 OR i < 5000 THEN i END AS x FROM t)"
+    wrong = f"SELECT k FROM {rows} GROUP BY k HAVING summed(x) IS DISTINCT FROM sum(x)"
+    assert allowed.execute(wrong).fetchall() == []
+    assert one(allowed, f"SELECT summed(x) FROM {rows} WHERE k < 0") is None
+    assert one(allowed, f"SELECT sum(s) FROM (SELECT summed(x) AS s FROM {rows} GROUP BY k)") == one(
+        allowed, f"SELECT sum(x) FROM {rows}"
+    )
+
+
+def test_aggregates_divide_groups_among_workers_and_fail_as_here(allowed: inlay.Connection, functions: Any) -> None:
+    allowed.execute(
+        "CREATE AGGREGATE who(x BIGINT) RETURNS BIGINT LANGUAGE PYTHON WITH (parallel = 'processes') "
+        "{ import os, time\n time.sleep(0.05)\n return os.getpid() }"
+    )
+    assert len(set(column(allowed, "SELECT who(i) FROM t GROUP BY i % 8"))) == 2
+    allowed.create_aggregate("raising", functions.raises, ["BIGINT"], "BIGINT", parallel="processes")
+    with pytest.raises(inlay.FunctionException, match=r'"raising" raised .*Named: strange'):
+        allowed.execute("SELECT raising(i) FROM t GROUP BY i % 8")
+    allowed.create_aggregate("texts", functions.pid, ["BIGINT"], "TINYINT", parallel="processes")
+    with pytest.raises(inlay.FunctionException, match=r'"texts" gave .*TINYINT'):
+        allowed.execute("SELECT texts(i) FROM t GROUP BY i % 8")
+    allowed.execute(
+        "CREATE AGGREGATE endless(x BIGINT) RETURNS BIGINT LANGUAGE PYTHON WITH (parallel = 'processes') "
+        "{ while True: pass\n return 1 }"
+    )
+    allowed.execute("SET statement_timeout = 500")
+    with pytest.raises(inlay.InterruptException):
+        allowed.execute("SELECT endless(i) FROM t GROUP BY i % 8")
+    allowed.execute("RESET statement_timeout")
+    with pytest.raises(inlay.Error, match="parallel = 'auto'; that is for scalar functions"):
+        allowed.create_aggregate("measured", functions.pid, ["BIGINT"], "BIGINT", parallel="auto")

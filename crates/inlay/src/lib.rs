@@ -60,7 +60,7 @@ pub use inlay_kernels::coercion::common_type;
 pub use inlay_kernels::external;
 pub use inlay_kernels::host::HostForm;
 pub use inlay_kernels::host::write as write_host_values;
-pub use inlay_kernels::limits::current as current_limits;
+pub use inlay_kernels::limits::{current as current_limits, with as with_limits};
 pub use inlay_kernels::{NullHandling, Volatility};
 pub use inlay_kernels::{cast, cast_value};
 pub use inlay_sql::parser::{end_of_body, expects_body};

@@ -24,9 +24,8 @@ PASSWORD = "INLAY_UDF_PASSWORD"
 
 
 def _is_column(value: Any, style: str) -> bool:
-    return (
-        style != "rows" and getattr(value, "ndim", 1) == 1 and hasattr(value, "__len__") and not isinstance(value, (str, bytes))
-    )
+    is_one = style == "rows" or isinstance(value, (str, bytes))
+    return not is_one and getattr(value, "ndim", 1) == 1 and hasattr(value, "__len__")
 
 
 def _taken(value: Any, rows: list[int]) -> Any:

@@ -414,6 +414,7 @@ class Connection(_Fetch):
         null_handling: Any = "special",
         strings: str = "object",
         decimal: str = "decimal",
+        parallel: str = "threads",
     ) -> Connection:
         """
         Make a function or a class an aggregate of SQL, on all connections of the database, until it is removed.
@@ -435,6 +436,8 @@ class Connection(_Fetch):
             ``"default"``: rows with a NULL are passed over. ``"special"``: they are there, masked.
         strings, decimal
             With ``"numpy"``, as in `fetchnumpy`.
+        parallel
+            ``"processes"``: groups are worked on in worker processes, which see all rows of a group at once.
 
         Raises
         ------

@@ -3,8 +3,8 @@ Files under a password: AES-256-GCM in segments, with a key that scrypt makes of
 
     magic (10) | salt (16) | prefix (7) | segments of up to 1 MiB, each with a tag of 16 bytes
 
-A segment's nonce is the prefix, its number (4 bytes, big-endian) and 1 for the last one: segments that are missing, out of
-order or changed are noticed (the STREAM construction; Hoang, Reyhanitabar, Rogaway, Vizar, CRYPTO 2015).
+A segment's nonce is the prefix, its number (4 bytes, big-endian) and 1 for the last one: segments that are missing, out
+of order or changed are noticed (the STREAM construction; Hoang, Reyhanitabar, Rogaway, Vizar, CRYPTO 2015).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def write(path: Path, data: bytes, password: str) -> None:
     salt, prefix = os.urandom(_SALT), os.urandom(_PREFIX)
     aes = _aes(password.encode(), salt)
     starts = range(0, max(len(data), 1), _SEGMENT)
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(MAGIC + salt + prefix)
         for start, nonce in zip(starts, _nonces(prefix, len(starts)), strict=True):
             file.write(aes.encrypt(nonce, data[start : start + _SEGMENT], MAGIC))

@@ -468,11 +468,15 @@ def create_aggregate(
     null_handling: Any = FunctionNullHandling.SPECIAL,
     strings: str = "object",
     decimal: str = "decimal",
+    parallel: str = "threads",
 ) -> Connection:
     """Make a function or a class an aggregate of SQL; see the stubs."""
     style = _word(type, _STYLES[1:], "type")
     special = _word(null_handling, ("default", "special"), "null_handling") == "special"
     form, made = aggregate(name, function)
+    options = _array_options(style, strings, decimal)
+    if parallel != "threads":
+        options.append(("parallel", parallel))
     types_of, takes_any, returns = _parameters(name, _signature_of_aggregate(made), parameters, return_type)
     self._create_function(
         _Declared(
@@ -480,7 +484,7 @@ def create_aggregate(
             parameters=types_of,
             is_variadic=takes_any,
             returns=returns,
-            options=_array_options(style, strings, decimal),
+            options=options,
             is_strict=not special,
             form=form,
         ),

@@ -4,9 +4,11 @@
 //! another one for each group. A class is made once for each group; one with `merge` is given rows in parts, on all workers.
 
 use super::results::{Failure, Given, Per};
+use super::workers::{Request, Spec, Workers};
 use super::{PythonFunction, guarded};
 use inlay::external::{ExternalAggregate, ExternalStates, GroupedRows, Kept};
-use inlay::types::{Error, Interrupt, LogicalType, Result, Vector};
+use inlay::types::{Error, Interrupt, LogicalType, Result, Vector, VectorBuilder};
+use inlay::{current_limits, with_limits};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::any::Any;
@@ -14,6 +16,8 @@ use std::sync::Arc;
 
 /// Calls between two looks at the interrupt flag.
 const CALLS_BETWEEN_LOOKS: usize = 256;
+/// Rows that another worker process is asked about at least.
+const PART_ROWS_MIN: usize = 1 << 10;
 /// What a state is taken to hold, of which Python tells nothing.
 const STATE_BYTES: usize = 256;
 
@@ -31,6 +35,16 @@ pub enum Form {
 }
 
 impl Form {
+    /// The word for it in `inlay._udf.aggregate`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Group => "group",
+            Self::Numbered => "numbered",
+            Self::Class => "class",
+            Self::Merging => "merging",
+        }
+    }
+
     /// By the words of `inlay._udf.aggregate`.
     pub fn of(word: &str) -> Result<Self> {
         match word {
@@ -54,19 +68,63 @@ type Outcome<T> = std::result::Result<T, Failure>;
 
 impl ExternalAggregate for PythonAggregate {
     fn call(&self, rows: GroupedRows<'_>) -> Result<Vector> {
-        guarded(&self.function.name, |py, interrupt| match self.form {
-            Form::Numbered => self.called_for_all(py, rows),
-            Form::Group | Form::Class | Form::Merging => self.called_by_group(py, rows, interrupt),
-        })
+        if let Some(remote) = &self.function.remote
+            && let Some(workers) = remote.takes(&self.function)
+        {
+            return self.called_there(remote.spec(&self.function)?, workers, rows);
+        }
+        guarded(&self.function.name, |py, interrupt| self.called(py, rows, interrupt))
     }
 
     fn states(&self) -> Option<Box<dyn ExternalStates>> {
         let states = || States { function: Arc::clone(&self.function), states: Vec::new(), count: 0 };
-        (self.form == Form::Merging).then(|| Box::new(states()) as Box<dyn ExternalStates>)
+        // States live where they are told rows: those of worker processes see all rows of a group at once.
+        let merges = self.form == Form::Merging && self.function.remote.is_none();
+        merges.then(|| Box::new(states()) as Box<dyn ExternalStates>)
     }
 }
 
 impl PythonAggregate {
+    /// The values of groups, on this thread.
+    pub fn called(&self, py: Python<'_>, rows: GroupedRows<'_>, interrupt: &Interrupt) -> Outcome<Vector> {
+        match self.form {
+            Form::Numbered => self.called_for_all(py, rows),
+            Form::Group | Form::Class | Form::Merging => self.called_by_group(py, rows, interrupt),
+        }
+    }
+
+    /// The values of groups from worker processes, which have some of them each.
+    fn called_there(&self, spec: &Spec, workers: &Workers, rows: GroupedRows<'_>) -> Result<Vector> {
+        let parts = parts_of(rows, workers.count());
+        let limits = current_limits();
+        let call = |(args, ends): &(Vec<Vector>, Vec<u32>)| {
+            let interrupt = limits.as_ref().map_or_else(Interrupt::new, |limits| limits.interrupt.clone());
+            let len = ends.last().map_or(0, |&end| end as usize);
+            let work = || workers.call(spec, Request { args, len, ends: Some(ends) }, &interrupt);
+            match limits.clone() {
+                Some(limits) => with_limits(limits, work),
+                None => work(),
+            }
+        };
+        let values = std::thread::scope(|scope| {
+            // Threads that wait for their workers; the first part is this thread's.
+            let others: Vec<_> = parts
+                .iter()
+                .skip(1)
+                .map(|part| std::thread::Builder::new().spawn_scoped(scope, || call(part)))
+                .collect();
+            let first = parts.first().map(&call);
+            let joined = others.into_iter().map(|other| {
+                let other = other.map_err(|error| Error::external(error.to_string()))?;
+                other.join().unwrap_or_else(|_| Err(Error::internal("a call in a worker process panicked")))
+            });
+            first.into_iter().chain(joined).collect::<Result<Vec<_>>>()
+        })?;
+        let mut all = VectorBuilder::new(self.function.returns.clone(), rows.groups());
+        values.iter().for_each(|part| all.append(&part.flatten()));
+        Ok(all.finish())
+    }
+
     fn called_for_all(&self, py: Python<'_>, rows: GroupedRows<'_>) -> Outcome<Vector> {
         let mut numbers: Vec<i64> = Vec::with_capacity(rows.rows());
         for group in 0..rows.groups() {
@@ -106,6 +164,24 @@ impl PythonAggregate {
         }
         self.function.values_of_groups(py, values)
     }
+}
+
+/// Rows and ends of up to `count` parts, of whole groups and about as many rows.
+fn parts_of(rows: GroupedRows<'_>, count: usize) -> Vec<(Vec<Vector>, Vec<u32>)> {
+    let share = rows.rows().div_ceil(count.max(1)).max(PART_ROWS_MIN);
+    let mut parts = Vec::with_capacity(count);
+    let (mut from, mut group) = (0, 0);
+    while group < rows.groups() {
+        let first = group;
+        while group < rows.groups() && (group == first || rows.rows_of(group).start < from + share) {
+            group += 1;
+        }
+        let to = rows.rows_of(group - 1).end;
+        let args = rows.args.iter().map(|arg| arg.slice(from, to - from)).collect();
+        parts.push((args, rows.ends[first..group].iter().map(|end| end - from as u32).collect()));
+        from = to;
+    }
+    parts
 }
 
 fn look(interrupt: &Interrupt, calls: usize) -> Result<()> {

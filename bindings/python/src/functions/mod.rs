@@ -42,7 +42,7 @@ use std::sync::Arc;
 use style::{Options, Parallel, Style};
 use table::PythonTable;
 use turns::Turns;
-use workers::{Source, Workers};
+use workers::{Request, Source, Workers};
 
 /// A function of Python.
 pub struct PythonFunction {
@@ -117,6 +117,7 @@ impl Language for Python3 {
         });
         let (form, callable) = compiled.map_err(|error: PyErr| raised(&definition.name, error))?;
         let (_, parameters, is_variadic, body) = text_arguments(definition);
+        let form = (definition.kind == FunctionKind::Aggregate).then(|| Form::of(&form)).transpose()?;
         let source = Source::Text {
             parameters: parameters.into_iter().map(str::to_string).collect(),
             is_variadic,
@@ -129,10 +130,10 @@ impl Language for Python3 {
             returns: definition.returns.clone(),
             forgives: false,
             refuses_null: false,
-            remote: Remote::new(options.parallel, &self.workers, definition, Some(source)),
+            remote: Remote::new(options.parallel, &self.workers, definition, Some(source), form),
             turns: Turns::default(),
         };
-        callee(definition, function, &form)
+        callee(definition, function, form)
     }
 }
 
@@ -147,15 +148,17 @@ fn check_options(definition: &FunctionDefinition) -> Result<Options> {
         if options.style == Style::Rows {
             return refuse("arguments = 'rows'");
         }
-        if options.parallel != Parallel::Threads {
-            return refuse("parallel = 'processes' or 'auto'");
+        match (definition.kind, options.parallel) {
+            (_, Parallel::Threads) | (FunctionKind::Aggregate, Parallel::Processes) => {}
+            (FunctionKind::Aggregate, _) => return refuse("parallel = 'auto'"),
+            _ => return refuse("parallel = 'processes' or 'auto'"),
         }
     }
     Ok(options)
 }
 
-/// What the engine calls; `form` is a word of `inlay._udf`.
-fn callee(definition: &FunctionDefinition, function: PythonFunction, form: &str) -> Result<Callee> {
+/// What the engine calls; `form` is that of an aggregate.
+fn callee(definition: &FunctionDefinition, function: PythonFunction, form: Option<Form>) -> Result<Callee> {
     Ok(match definition.kind {
         FunctionKind::Scalar => Callee::Scalar(Arc::new(function)),
         FunctionKind::Table => {
@@ -178,7 +181,7 @@ fn callee(definition: &FunctionDefinition, function: PythonFunction, form: &str)
         }
         FunctionKind::Aggregate => Callee::Aggregate(Arc::new(PythonAggregate {
             function: Arc::new(function),
-            form: Form::of(form)?,
+            form: form.ok_or_else(|| Error::internal("an aggregate without a form"))?,
         })),
     })
 }
@@ -219,7 +222,8 @@ impl ExternalFunction for PythonFunction {
         if let Some(remote) = &self.remote
             && let Some(workers) = remote.takes(self)
         {
-            return remote.timed(len, || workers.call(remote.spec(self)?, args, len, &interrupt));
+            let request = Request { args, len, ends: None };
+            return remote.timed(len, || workers.call(remote.spec(self)?, request, &interrupt));
         }
         self.turns.taken(len, || guarded(&self.name, |py, _| self.called(py, args, len, kept)))
     }
@@ -423,6 +427,10 @@ pub fn create(
         body: String::new(),
     };
     let options = unwrapped(py, check_options(&definition))?;
+    let form = match (definition.kind, &declared.form) {
+        (FunctionKind::Aggregate, Some(word)) => Some(unwrapped(py, Form::of(word))?),
+        _ => None,
+    };
     let function = PythonFunction {
         name: declared.name,
         callable: callable.clone().unbind(),
@@ -430,13 +438,13 @@ pub fn create(
         returns: definition.returns.clone(),
         forgives: declared.forgives,
         refuses_null: declared.refuses_null,
-        remote: Remote::new(options.parallel, &Workers::of(database), &definition, None),
+        remote: Remote::new(options.parallel, &Workers::of(database), &definition, None, form),
         turns: Turns::default(),
     };
     if let (Parallel::Processes, Some(remote)) = (options.parallel, &function.remote) {
         // What cannot be sent is told now.
         unwrapped(py, remote.spec(&function))?;
     }
-    let callee = unwrapped(py, callee(&definition, function, &declared.form.unwrap_or_default()))?;
+    let callee = unwrapped(py, callee(&definition, function, form))?;
     unwrapped(py, database.create_function(definition, callee))
 }

@@ -1,5 +1,6 @@
 //! Functions whose calls may run in worker processes, and which of them do.
 
+use super::aggregate::Form;
 use super::style::Parallel;
 use super::workers::{Source, Spec, Workers};
 use super::{PythonFunction, raised};
@@ -45,6 +46,8 @@ pub struct Remote {
     options: Vec<(String, String)>,
     /// The text, if it is one; a callable is packed when it is first called.
     text: OnceLock<Source>,
+    /// Of an aggregate.
+    form: Option<Form>,
     /// What workers are sent, or why it cannot be.
     spec: OnceLock<std::result::Result<Spec, String>>,
 }
@@ -56,6 +59,7 @@ impl Remote {
         workers: &Arc<Workers>,
         definition: &FunctionDefinition,
         text: Option<Source>,
+        form: Option<Form>,
     ) -> Option<Self> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         // What a function changes, it changes where it runs: nobody but its author can say that this may be elsewhere.
@@ -69,6 +73,7 @@ impl Remote {
             number: LAST.fetch_add(1, Ordering::Relaxed) + 1,
             options: definition.options.clone(),
             text: text.map_or_else(OnceLock::new, OnceLock::from),
+            form,
             spec: OnceLock::new(),
         })
     }
@@ -137,6 +142,7 @@ impl Remote {
             returns: function.returns.clone(),
             forgives: function.forgives,
             refuses_null: function.refuses_null,
+            form: self.form,
         })
     }
 }

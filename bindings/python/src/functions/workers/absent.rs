@@ -1,6 +1,6 @@
 //! For systems without memfd: there are no worker processes, and functions run on threads.
 
-use super::Spec;
+use super::{Request, Spec};
 use inlay::types::{Error, Interrupt, Result, Vector};
 use inlay::{Database, HostLimits};
 use pyo3::exceptions::PyNotImplementedError;
@@ -31,13 +31,7 @@ impl Workers {
         1
     }
 
-    pub fn call(
-        &self,
-        _spec: &Spec,
-        _args: &[Vector],
-        _len: usize,
-        _interrupt: &Interrupt,
-    ) -> Result<Vector> {
+    pub fn call(&self, _spec: &Spec, _request: Request<'_>, _interrupt: &Interrupt) -> Result<Vector> {
         Err(self.is_possible().err().unwrap_or(Error::Interrupted))
     }
 }

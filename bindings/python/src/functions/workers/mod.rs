@@ -40,7 +40,8 @@ pub use pool::Workers;
 #[cfg(target_os = "linux")]
 pub use serve::WorkerServer;
 
-use inlay::types::LogicalType;
+use super::aggregate::Form;
+use inlay::types::{LogicalType, Vector};
 
 /// What a worker must know of a function.
 pub struct Spec {
@@ -53,6 +54,24 @@ pub struct Spec {
     pub returns: LogicalType,
     pub forgives: bool,
     pub refuses_null: bool,
+    /// Of an aggregate.
+    pub form: Option<Form>,
+}
+
+/// What a worker is asked for: a value for each row, or for each group of rows.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub args: &'a [Vector],
+    pub len: usize,
+    /// Where the rows of each group end, of an aggregate.
+    pub ends: Option<&'a [u32]>,
+}
+
+impl Request<'_> {
+    /// How many values are to come.
+    pub fn values(&self) -> usize {
+        self.ends.map_or(self.len, <[u32]>::len)
+    }
 }
 
 /// Where a worker gets the callable from.

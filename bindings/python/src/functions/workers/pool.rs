@@ -1,7 +1,7 @@
 //! The worker processes of a database: started when a call wants one, as many as queries have threads, and ended with it.
 
-use super::Spec;
 use super::process::{Failed, Worker};
+use super::{Request, Spec};
 use crate::functions::failed;
 use inlay::types::{Error, Interrupt, Result, Vector};
 use inlay::{Database, HostLimits};
@@ -55,9 +55,9 @@ impl Workers {
     }
 
     /// Has a worker call a function.
-    pub fn call(&self, spec: &Spec, args: &[Vector], len: usize, interrupt: &Interrupt) -> Result<Vector> {
+    pub fn call(&self, spec: &Spec, request: Request<'_>, interrupt: &Interrupt) -> Result<Vector> {
         let mut worker = self.take(interrupt)?;
-        let outcome = worker.call(spec, args, len, interrupt);
+        let outcome = worker.call(spec, request, interrupt);
         self.give_back(worker, outcome.as_ref().err());
         outcome.map_err(|failure| match failure {
             Failed::Call(error) => error,

@@ -3,7 +3,8 @@
 use super::channel::Channel;
 use super::memory::Region;
 use super::wire::{self, Packer, Reader, Taking, Unpacker, Writer, not_understood};
-use super::{Source, Spec};
+use super::{Request, Source, Spec};
+use crate::functions::aggregate::Form;
 use inlay::current_limits;
 use inlay::types::process::process_id;
 use inlay::types::{Error, Interrupt, LogicalType, Reservation, Result, Vector};
@@ -147,22 +148,23 @@ impl Worker {
     pub fn call(
         &mut self,
         spec: &Spec,
-        args: &[Vector],
-        len: usize,
+        request: Request<'_>,
         interrupt: &Interrupt,
     ) -> std::result::Result<Vector, Failed> {
         if self.known.insert(spec.number) {
             self.channel.send(&definition(spec), None).map_err(|_| self.gone())?;
         }
-        let args: Vec<Vector> = args.iter().map(wire::prepared).collect();
+        let mut args: Vec<Vector> = request.args.iter().map(wire::prepared).collect();
+        args.extend(request.ends.map(|ends| Vector::from_values(LogicalType::UInteger, ends)));
         let is_new = self.make_room(wire::size_of(&args))?;
         self.calls += 1;
         let mut message = Writer::default();
         message.byte(kind::CALL);
         message.number(self.calls);
         message.number(spec.number);
-        message.number(len as u64);
-        message.number(args.len() as u64);
+        message.number(request.len as u64);
+        message.number(request.args.len() as u64);
+        message.number(request.ends.map_or(0, <[u32]>::len) as u64);
         if let Err(error) = self.pack(&args, &mut message) {
             // The worker does not know of memory that was not sent.
             self.arguments = None;
@@ -177,7 +179,7 @@ impl Worker {
             let region = Region::open(descriptor).map_err(|error| Error::external(error.to_string()))?;
             self.answers = Some(Arc::new(region));
         }
-        let answer = self.answer(&message, spec, len);
+        let answer = self.answer(&message, spec, request.values());
         if self.arguments.as_ref().is_some_and(|held| held.region.size() > REGION_KEPT_MAX) {
             self.arguments = None;
         }
@@ -321,6 +323,7 @@ fn definition(spec: &Spec) -> Vec<u8> {
     message.text(&spec.returns.to_string());
     message.flag(spec.forgives);
     message.flag(spec.refuses_null);
+    message.text(spec.form.map_or("", Form::word));
     match &spec.source {
         Source::Text { parameters, is_variadic, body } => {
             message.byte(b't');

@@ -5,11 +5,12 @@ use super::memory::Region;
 use super::process::kind;
 use super::wire::{self, Packer, Reader, Taking, Unpacker, Writer, not_understood};
 use super::{Source, Spec};
+use crate::functions::aggregate::{Form, PythonAggregate};
 use crate::functions::results::Failure;
 use crate::functions::style::Options;
 use crate::functions::turns::Turns;
 use crate::functions::{PythonFunction, message_of, watch};
-use inlay::external::Kept;
+use inlay::external::{GroupedRows, Kept};
 use inlay::types::{Error, Interrupt, LogicalType, Result, Vector};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -110,7 +111,7 @@ fn wrong(error: &Error, keeps: bool) -> Vec<u8> {
 struct Server {
     /// What was sent of functions, until they are called, and then they.
     specs: HashMap<u64, Spec>,
-    functions: HashMap<u64, PythonFunction>,
+    functions: HashMap<u64, Served>,
     types: HashMap<String, LogicalType>,
     arguments: Option<Arc<Region>>,
     answers: Option<Region>,
@@ -160,10 +161,10 @@ impl Server {
 
     fn call(&mut self, py: Python<'_>, message: &mut Reader<'_>) -> Result<(Vec<u8>, bool)> {
         let (call, number) = (message.number()?, message.number()?);
-        let (len, count) = (message.size()?, message.size()?);
+        let (len, count, groups) = (message.size()?, message.size()?, message.size()?);
         let memory = self.arguments.clone().ok_or_else(not_understood)?;
         let name = match (self.functions.get(&number), self.specs.get(&number)) {
-            (Some(function), _) => function.name.clone(),
+            (Some(function), _) => function.name().to_string(),
             (None, Some(spec)) => spec.name.clone(),
             (None, None) => return Err(not_understood()),
         };
@@ -177,14 +178,18 @@ impl Server {
                 Ok(ty)
             }
         };
-        let args: Vec<Vector> =
+        let mut args: Vec<Vector> =
             (0..count).map(|_| unpacker.column(message, len, &mut known)).collect::<Result<_>>()?;
+        if groups > 0 {
+            // Where groups end comes last.
+            args.push(unpacker.column(message, groups, &mut known)?);
+        }
         let interrupt = Interrupt::new();
         *self.running.lock() = Some((call, interrupt.clone()));
         let outcome = match self.function(py, number) {
             Ok(()) => {
                 let function = self.functions.get(&number).ok_or_else(not_understood)?;
-                watch::watched(py, &interrupt, || function.called(py, &args, len, &Kept::new()))
+                watch::watched(py, &interrupt, || function.called(py, &args, len, &interrupt))
             }
             Err(failure) => Ok((Err(failure), false)),
         };
@@ -284,12 +289,53 @@ impl Server {
     }
 }
 
+/// What is called.
+enum Served {
+    Scalar(PythonFunction),
+    Aggregate(PythonAggregate),
+}
+
+impl Served {
+    fn name(&self) -> &str {
+        match self {
+            Self::Scalar(function) => &function.name,
+            Self::Aggregate(aggregate) => &aggregate.function.name,
+        }
+    }
+
+    /// The values of rows, or of groups whose ends are the last argument.
+    fn called(
+        &self,
+        py: Python<'_>,
+        args: &[Vector],
+        len: usize,
+        interrupt: &Interrupt,
+    ) -> std::result::Result<Vector, Failure> {
+        match self {
+            Self::Scalar(function) => function.called(py, args, len, &Kept::new()),
+            Self::Aggregate(aggregate) => {
+                let (ends, args) = args.split_last().ok_or_else(not_understood)?;
+                let ends = ends.values::<u32>();
+                let is_sound = ends.is_sorted() && ends.last().is_some_and(|&end| end as usize == len);
+                if !is_sound {
+                    return Err(not_understood().into());
+                }
+                aggregate.called(py, GroupedRows { args, ends }, interrupt)
+            }
+        }
+    }
+}
+
 fn read_spec(message: &mut Reader<'_>) -> Result<Spec> {
     let (number, name) = (message.number()?, message.text()?);
     let count = message.size()?;
     let options = (0..count).map(|_| Ok((message.text()?, message.text()?))).collect::<Result<Vec<_>>>()?;
     let returns = inlay::type_of(&message.text()?)?;
     let (forgives, refuses_null) = (message.flag()?, message.flag()?);
+    let form = match message.text()?.as_str() {
+        "" => None,
+        word => Some(Form::of(word)?),
+    };
     let source = match message.byte()? {
         b't' => {
             let count = message.size()?;
@@ -299,20 +345,24 @@ fn read_spec(message: &mut Reader<'_>) -> Result<Spec> {
         b'c' => Source::Callable { kind: message.text()?, data: message.bytes()?.to_vec() },
         _ => return Err(not_understood()),
     };
-    Ok(Spec { number, name, source, options, returns, forgives, refuses_null })
+    Ok(Spec { number, name, source, options, returns, forgives, refuses_null, form })
 }
 
-fn made(py: Python<'_>, spec: &Spec) -> std::result::Result<PythonFunction, Failure> {
+fn made(py: Python<'_>, spec: &Spec) -> std::result::Result<Served, Failure> {
     let callable = match &spec.source {
         Source::Text { parameters, is_variadic, body } => {
-            let compile = py.import("inlay._udf")?.getattr("compiled")?;
-            compile.call1((&spec.name, parameters.clone(), *is_variadic, body))?
+            let module = py.import("inlay._udf")?;
+            let text = (&spec.name, parameters.clone(), *is_variadic, body);
+            match spec.form {
+                None => module.getattr("compiled")?.call1(text)?,
+                Some(_) => module.getattr("compiled_aggregate")?.call1(text)?.get_item(1)?,
+            }
         }
         Source::Callable { kind, data } => {
             py.import("inlay._worker")?.getattr("unpacked")?.call1((kind, data.as_slice()))?
         }
     };
-    Ok(PythonFunction {
+    let function = PythonFunction {
         name: spec.name.clone(),
         callable: callable.unbind(),
         style: Options::of(&spec.name, &spec.options)?.style,
@@ -321,5 +371,9 @@ fn made(py: Python<'_>, spec: &Spec) -> std::result::Result<PythonFunction, Fail
         refuses_null: spec.refuses_null,
         remote: None,
         turns: Turns::default(),
+    };
+    Ok(match spec.form {
+        None => Served::Scalar(function),
+        Some(form) => Served::Aggregate(PythonAggregate { function: Arc::new(function), form }),
     })
 }
