@@ -97,7 +97,9 @@ def conclusions(rows: int, suite: Suite, results: Mapping[str, Measured]) -> lis
     few = max(rows // SHARE, 1)
     lines = []
     for query in TWO:
-        one, two = (named(f"{query} on {threads}", max(rows // SHARE_OF_TWO, 1)) for threads in ("1 thread", "2 threads"))
+        one, two = (
+            named(f"{query} on {threads}", max(rows // SHARE_OF_TWO, 1)) for threads in ("1 thread", "2 threads")
+        )
         times = values.get("inlay", {})
         if one in times and two in times:
             lines.append(f"- inlay, {query}: two threads are {times[one] / times[two]:.2f} times as fast as one.")

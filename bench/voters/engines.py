@@ -18,10 +18,11 @@ from bench.voters.generate import FEATURES
 TRAINED = 10
 PARAMETERS = {"n_estimators": 8, "max_depth": 10, "random_state": 1, "n_jobs": 2}
 LABEL = "CAST(draw * (first_party + second_party) < first_party AS INTEGER)"
-WRANGLED = (
-    f"SELECT id, voters.precinct AS precinct, {LABEL} AS label, {', '.join(FEATURES)} "
-    "FROM voters JOIN precincts ON voters.precinct = precincts.precinct"
-)
+JOINED = "FROM voters JOIN precincts ON voters.precinct = precincts.precinct"
+WRANGLED = f"SELECT id, voters.precinct AS precinct, {LABEL} AS label, {', '.join(FEATURES)} {JOINED}"
+# Engines with 32-bit floats convert features, on all their threads.
+FLOATS = ", ".join(f"CAST({name} AS REAL) AS {name}" for name in FEATURES)
+WRANGLED_FLOATS = f"SELECT id, voters.precinct AS precinct, {LABEL} AS label, {FLOATS} {JOINED}"
 Wrangled = tuple[Any, Any, Any, Any]
 Answer = tuple[Any, Any]
 
@@ -208,7 +209,7 @@ class DuckDB(Beside):
 
     def wrangled(self) -> Wrangled:
         with self.connect() as connection:
-            columns = connection.execute(WRANGLED).fetchnumpy()
+            columns = connection.execute(WRANGLED_FLOATS).fetchnumpy()
         return columns["id"], columns["precinct"], columns["label"], matrix_of(columns)
 
 
@@ -228,13 +229,13 @@ class Inlay(DuckDB):
 
     def store(self, files: Mapping[str, Path]) -> None:
         super().store(files)
-        features = ", ".join(f"{name} INTEGER" for name in FEATURES)
+        features = ", ".join(f"{name} REAL" for name in FEATURES)
         with self.connect() as connection:
             connection.execute(f"""
                 CREATE AGGREGATE trained(label INTEGER, {features}) RETURNS BLOB LANGUAGE PYTHON {{
                     import pickle
                     from sklearn.ensemble import RandomForestClassifier
-                    matrix = np.column_stack([np.asarray(one, dtype="f4") for one in ({", ".join(FEATURES)},)])
+                    matrix = np.column_stack([{", ".join(FEATURES)}])
                     return pickle.dumps(RandomForestClassifier(**{PARAMETERS}).fit(matrix, label))
                 }};
                 CREATE FUNCTION classified(model BLOB, {features}) RETURNS INTEGER LANGUAGE PYTHON_MAP {{
@@ -245,7 +246,7 @@ class Inlay(DuckDB):
                         forest.n_jobs = 1
                         return forest
                     load = globals().setdefault("load", functools.lru_cache(1)(loaded))
-                    matrix = np.column_stack([np.asarray(one, dtype="f4") for one in ({", ".join(FEATURES)},)])
+                    matrix = np.column_stack([{", ".join(FEATURES)}])
                     return load(model).predict(matrix).astype("i4")
                 }}
             """)
@@ -255,7 +256,8 @@ class Inlay(DuckDB):
         with self.connect() as connection:
             found = connection.execute(f"""
                 WITH model AS (
-                    SELECT trained(label, {features}) AS model FROM ({WRANGLED}) AS all_voters WHERE id % {TRAINED} = 0
+                    SELECT trained(label, {features}) AS model
+                    FROM ({WRANGLED_FLOATS}) AS all_voters WHERE id % {TRAINED} = 0
                 )
                 SELECT precinct, sum(classified((SELECT model FROM model), {features})) AS votes
                 FROM voters WHERE id % {TRAINED} <> 0 GROUP BY precinct ORDER BY precinct

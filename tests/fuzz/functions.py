@@ -2,9 +2,10 @@
 
 python -m tests.fuzz.functions --minutes 60 --seed 7
 
-Functions of every kind (arrays, rows, Arrow, whole columns, worker processes, aggregates, tables) stand in for expressions
-of SQL; both spellings of a query must give the same rows. In between functions raise exceptions, give what does not fit, are
-replaced, and are interrupted. The memory of this process and its workers is printed; it must not grow once it is warm.
+Functions of every kind (arrays, rows, Arrow, whole columns, worker processes, aggregates, tables) stand in for
+expressions of SQL; both spellings of a query must give the same rows. In between functions raise exceptions, give what
+does not fit, are replaced, and are interrupted. The memory of this process and its workers is printed; it must not grow
+once it is warm.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ TABLE = f"""
 """
 
 MAPS = """
-    CREATE OR REPLACE FUNCTION twice(x INTEGER) RETURNS BIGINT LANGUAGE PYTHON_MAP {{ return x.astype('i8') * 2 + {number} }};
+    CREATE OR REPLACE FUNCTION twice(x INTEGER) RETURNS BIGINT LANGUAGE PYTHON_MAP {{
+        return x.astype('i8') * 2 + {number}
+    }};
     CREATE OR REPLACE FUNCTION halved(x DOUBLE) RETURNS DOUBLE LANGUAGE PYTHON_MAP IMMUTABLE STRICT {{ return x / 2 }};
     CREATE OR REPLACE FUNCTION louder(x VARCHAR) RETURNS VARCHAR LANGUAGE PYTHON_MAP IMMUTABLE STRICT {{
         return [each.upper() for each in x]
@@ -81,7 +84,8 @@ MAPS = """
             x = x + 1
         return x
     }};
-    CREATE OR REPLACE FUNCTION far_endless(x INTEGER) RETURNS INTEGER LANGUAGE PYTHON_MAP WITH (parallel = 'processes') {{
+    CREATE OR REPLACE FUNCTION far_endless(x INTEGER) RETURNS INTEGER LANGUAGE PYTHON_MAP
+    WITH (parallel = 'processes') {{
         while True:
             x = x + 1
         return x
@@ -175,7 +179,7 @@ class Soak:
         ):
             if self.is_defined:
                 self.con.remove_function(name)
-            self.con.create_function(name, function, parameters, returns, **more)  # type: ignore[arg-type]
+            self.con.create_function(name, function, parameters, returns, **more)
         self.is_defined = True
 
     def expression(self, kind: str, depth: int) -> tuple[str, str]:
@@ -218,7 +222,8 @@ class Soak:
                     shape.format(g=built_in.format(**names), w=plain_where),
                 )
             case 6:
-                shape = "SELECT id, b - (SELECT min(b) FROM t WHERE b IS NOT NULL AND {c}) AS v FROM t WHERE {c} ORDER BY id"
+                least = "(SELECT min(b) FROM t WHERE b IS NOT NULL AND {c})"
+                shape = f"SELECT id, b - {least} AS v FROM t WHERE {{c}} ORDER BY id"
                 left = f"SELECT id, centred(b) AS v FROM t WHERE {condition} ORDER BY id"
                 return left, shape.format(c=condition)
             case _:
@@ -238,7 +243,8 @@ class Soak:
         if not same(found, expected):
             where = next((pair for pair in zip(found, expected, strict=False) if not same([pair[0]], [pair[1]])), None)
             raise AssertionError(
-                f"seed {self.seed}: {len(found)} and {len(expected)} rows, first difference {where}\n{with_calls}\n{without}"
+                f"seed {self.seed}: {len(found)} and {len(expected)} rows, first difference {where}\n"
+                f"{with_calls}\n{without}"
             )
         self.counts["same"] += 1
 
@@ -257,15 +263,23 @@ class Soak:
     def interrupt(self) -> None:
         """A call without an end, which is ended."""
         name = self.random.choice(["endless", "far_endless"])
-        timer = threading.Timer(0.05, self.con.interrupt)
+        ended = threading.Event()
+
+        def interrupt() -> None:
+            # Before the statement begins it is for nobody.
+            while not ended.wait(0.05):
+                self.con.interrupt()
+
+        thread = threading.Thread(target=interrupt)
         started = time.monotonic()
-        timer.start()
+        thread.start()
         try:
             self.con.execute(f"SELECT sum({name}(a)) FROM t").fetchall()
         except (inlay.InterruptException, KeyboardInterrupt):
             self.counts["interrupts"] += 1
         finally:
-            timer.cancel()
+            ended.set()
+            thread.join()
         if time.monotonic() - started > 20:
             raise AssertionError(f"seed {self.seed}: {name} took 20 seconds to end")
 
