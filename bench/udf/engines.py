@@ -119,6 +119,8 @@ class NumPy:
         self.x = np.concatenate(list(parts))
 
     def answer(self, query: str) -> int:
+        import numpy as np
+
         match query:
             case "built-in":
                 found = self.x % 100
@@ -126,8 +128,14 @@ class NumPy:
                 found = self.x.copy()
             case "lock held on 1 thread" | "lock held on 2 threads":
                 return sum(holding(self.x))
-            case "lock released on 1 thread" | "lock released on 2 threads":
+            case "lock released on 1 thread":
                 found = releasing(self.x)
+            case "lock released on 2 threads":
+                # What two threads are worth on the machine at this moment.
+                from concurrent.futures import ThreadPoolExecutor
+
+                with ThreadPoolExecutor(2) as pool:
+                    return sum(int(found.sum(dtype="i8")) for found in pool.map(releasing, np.array_split(self.x, 2)))
             case _:
                 found = self.x
         return int(found.sum(dtype="i8"))

@@ -291,7 +291,7 @@ impl Server {
 
 /// What is called.
 enum Served {
-    Scalar(PythonFunction),
+    Scalar(Box<PythonFunction>),
     Aggregate(PythonAggregate),
 }
 
@@ -373,7 +373,7 @@ fn made(py: Python<'_>, spec: &Spec) -> std::result::Result<Served, Failure> {
         turns: Turns::default(),
     };
     Ok(match spec.form {
-        None => Served::Scalar(function),
+        None => Served::Scalar(Box::new(function)),
         Some(form) => Served::Aggregate(PythonAggregate { function: Arc::new(function), form }),
     })
 }
