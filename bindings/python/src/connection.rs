@@ -69,7 +69,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    fn new(engine: inlay::Connection, last: Option<Arc<Cursor>>) -> Self {
+    /// A handle of a session, with an answer of it.
+    pub fn new(engine: inlay::Connection, last: Option<Arc<Cursor>>) -> Self {
         Self { engine, last: Mutex::new(last) }
     }
 
@@ -645,10 +646,6 @@ impl Transaction {
 
 impl Connection {
     fn check_open(&self, py: Python<'_>) -> PyResult<()> {
-        if self.engine.is_closed() {
-            let message = "the connection is closed; open another with inlay.connect()".to_string();
-            return Err(exception(py, &inlay::Error::Closed { message }));
-        }
-        Ok(())
+        unwrapped(py, self.engine.check_closed())
     }
 }

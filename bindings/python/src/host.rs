@@ -214,7 +214,11 @@ fn variable<'py>(py: Python<'py>, name: &str, everywhere: bool) -> PyResult<Opti
     while !frame.is_none() && (is_first || everywhere) {
         let globals = frame.getattr("f_globals")?;
         let module: Option<String> = globals.get_item("__name__").and_then(|name| name.extract()).ok();
-        let ours = module.is_some_and(|module| module == "inlay" || module.starts_with("inlay."));
+        // Stored functions are nobody's module: see `inlay._udf`.
+        let ours = |module: String| {
+            (module == "inlay" || module.starts_with("inlay.")) && !module.starts_with("inlay.functions.")
+        };
+        let ours = module.is_some_and(ours);
         if !ours {
             is_first = false;
             for scope in [frame.getattr("f_locals")?, globals] {

@@ -50,6 +50,7 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<functions::workers::WorkerServer>()?;
     module.add_function(wrap_pyfunction!(connection::connect, module)?)?;
     module.add_function(wrap_pyfunction!(connection::_checkpoint_all, module)?)?;
+    module.add_function(wrap_pyfunction!(functions::calls::_calling, module)?)?;
     module.add_function(wrap_pyfunction!(shell::shell, module)?)?;
     Ok(())
 }

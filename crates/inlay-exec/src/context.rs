@@ -5,6 +5,7 @@ use crate::spill::TempSpace;
 use crate::team::Workers;
 use inlay_kernels::limits::{self, Limits};
 use inlay_types::{Interrupt, MemoryBudget, Result};
+use std::any::Any;
 use std::sync::Arc;
 
 /// Workers, limits and the interrupt flag of one query.
@@ -22,6 +23,8 @@ pub struct ExecContext {
     pub batch_rows: usize,
     /// How far the query is.
     pub progress: Arc<QueryProgress>,
+    /// See [`Limits::statement`].
+    pub statement: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl ExecContext {
@@ -41,7 +44,7 @@ impl ExecContext {
 
     /// Runs `work` on this thread; kernels below it know what they may use.
     pub(crate) fn limited<R>(&self, work: impl FnOnce() -> R) -> R {
-        let limits = Limits { budget: self.budget.clone(), interrupt: self.interrupt.clone() };
-        limits::with(limits, work)
+        let statement = self.statement.clone();
+        limits::with(Limits { budget: self.budget.clone(), interrupt: self.interrupt.clone(), statement }, work)
     }
 }

@@ -194,6 +194,11 @@ pub trait ExternalFunction: Send + Sync + fmt::Debug {
     /// values of the statement, of which `kept` may hold what the function made of them. May be called by several threads
     /// at once.
     fn call(&self, args: &[Vector], len: usize, kept: &Kept) -> Result<Vector>;
+
+    /// Whether it reads the database, which has to happen while the statement runs.
+    fn queries(&self) -> bool {
+        false
+    }
 }
 
 /// Makes functions of texts.
@@ -214,6 +219,17 @@ pub enum Callee {
     Aggregate(Arc<dyn ExternalAggregate>),
     /// See [`FunctionKind::Table`].
     Table(Arc<dyn ExternalTable>),
+}
+
+impl Callee {
+    /// Whether calls read the database, which has to happen while the statement runs.
+    pub fn queries(&self) -> bool {
+        match self {
+            Self::Scalar(function) => function.queries(),
+            Self::Aggregate(aggregate) => aggregate.queries(),
+            Self::Table(table) => table.queries(),
+        }
+    }
 }
 
 /// A function with its definition.

@@ -6,7 +6,9 @@
 //! while a query is planned, constants are small or not computed yet, and where nobody said anything, they are, too.
 
 use inlay_types::{Error, Interrupt, MemoryBudget, Reservation, Result};
+use std::any::Any;
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// The limits of one statement.
 #[derive(Clone, Debug)]
@@ -15,6 +17,15 @@ pub struct Limits {
     pub budget: MemoryBudget,
     /// Looked at by long loops.
     pub interrupt: Interrupt,
+    /// What functions of the host may ask of the statement. Only who made it knows what it is.
+    pub statement: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Limits {
+    /// Limits of work that is no statement's.
+    pub fn new(budget: MemoryBudget, interrupt: Interrupt) -> Self {
+        Self { budget, interrupt, statement: None }
+    }
 }
 
 thread_local! {
@@ -111,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_meter_refuses_at_the_budget_and_stops_at_the_flag() {
-        let limits = Limits { budget: MemoryBudget::new(1 << 22), interrupt: Interrupt::new() };
+        let limits = Limits::new(MemoryBudget::new(1 << 22), Interrupt::new());
         let interrupt = limits.interrupt.clone();
         let budget = limits.budget.clone();
         with(limits, || {
@@ -128,9 +139,9 @@ mod tests {
 
     #[test]
     fn the_host_may_run_a_statement_while_it_is_asked() {
-        let own = || Limits { budget: MemoryBudget::new(1), interrupt: Interrupt::new() };
+        let own = || Limits::new(MemoryBudget::new(1), Interrupt::new());
         let runs_one: InterruptPoll = std::sync::Arc::new(move || with(own(), || check().is_err()));
-        let limits = Limits { budget: MemoryBudget::new(1), interrupt: Interrupt::new().with_poll(runs_one) };
+        let limits = Limits::new(MemoryBudget::new(1), Interrupt::new().with_poll(runs_one));
         assert!(with(limits, check).is_ok());
     }
 }

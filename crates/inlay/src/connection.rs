@@ -7,6 +7,7 @@
 mod described;
 mod prepared;
 
+use crate::calling::Nested;
 use crate::change::deferred::Deferrals;
 use crate::database::Database;
 use crate::define::Dump;
@@ -98,7 +99,7 @@ pub(crate) struct Session {
     /// The random numbers of its statements.
     pub random: Arc<Randomness>,
     /// SET VARIABLE, by lower-case name.
-    pub variables: HashMap<String, Value>,
+    pub variables: Arc<HashMap<String, Value>>,
     /// How far its statement is.
     pub progress: Arc<QueryProgress>,
     /// What was measured of its last query, if queries are.
@@ -109,13 +110,15 @@ pub(crate) struct Session {
     pub generation: u64,
     /// Statements that kept plans carried out.
     pub kept_runs: AtomicU64,
+    /// The call that it reads for, if it is one inside of a function.
+    pub nested: Option<Arc<Nested>>,
 }
 
 impl Session {
-    fn new(settings: SessionSettings, team: Team) -> Self {
+    pub(crate) fn new(settings: SessionSettings, team: Arc<Team>) -> Self {
         Self {
             settings,
-            team: Arc::new(team),
+            team,
             names: SessionNames::default(),
             modes: TransactionModes::default(),
             transaction: None,
@@ -123,19 +126,20 @@ impl Session {
             id: 0,
             query: 0,
             random: Arc::default(),
-            variables: HashMap::new(),
+            variables: Arc::default(),
             progress: Arc::default(),
             profile: Mutex::default(),
             texts: Texts::default(),
             generation: 0,
             kept_runs: AtomicU64::new(0),
+            nested: None,
         }
     }
 
     /// What is left of one that was closed.
     fn closed() -> Self {
         let nobody = Team::new(Arc::new(WorkerPool::new(1)), PriorityCell::default());
-        Self::new(SessionSettings::default(), nobody)
+        Self::new(SessionSettings::default(), Arc::new(nobody))
     }
 }
 
@@ -167,6 +171,7 @@ struct Shared {
     interrupt: Interrupt,
     progress: Arc<QueryProgress>,
     closed: AtomicBool,
+    nested: Option<Arc<Nested>>,
 }
 
 /// A session. Cloning makes another handle of the same session; [`Connection::cursor`] makes a new session.
@@ -180,15 +185,21 @@ impl Connection {
         let mut settings = settings;
         settings.priority = settings.priority.apart();
         let priority = settings.priority.clone();
-        let team = Team::new(Arc::clone(database.pool()), priority.clone());
-        let session = Session { id, progress: Arc::clone(&progress), ..Session::new(settings, team) };
+        let team = Arc::new(Team::new(Arc::clone(database.pool()), priority));
+        let session = Session { id, progress, ..Session::new(settings, team) };
+        Self::of_session(database, session)
+    }
+
+    /// A connection of a session that was made for it.
+    pub(crate) fn of_session(database: Database, session: Session) -> Self {
         Self(Arc::new(Shared {
-            priority,
+            priority: session.settings.priority.clone(),
             database: RwLock::new(Some(database)),
-            session: Mutex::new(session),
             interrupt: Interrupt::new(),
-            progress,
+            progress: Arc::clone(&session.progress),
             closed: AtomicBool::new(false),
+            nested: session.nested.clone(),
+            session: Mutex::new(session),
         }))
     }
 
@@ -200,7 +211,7 @@ impl Connection {
 
     /// The database, unless the session is closed.
     pub fn database(&self) -> Result<Database> {
-        self.0.database.read().clone().ok_or_else(closed)
+        self.0.database.read().clone().ok_or_else(|| self.closed())
     }
 
     /// Runs the statements of `sql` and returns the last one's answer.
@@ -228,8 +239,9 @@ impl Connection {
         first_bytes: usize,
     ) -> Result<(QueryResult, Option<Rest>)> {
         let rest = Mutex::new(None);
-        let streaming = Streaming { first_bytes, rest: &rest };
-        let first = self.execute_streaming(sql, parameters, host, Some(streaming))?;
+        // Rows for a function are there when it has them: what they are read from may end with its call.
+        let streaming = self.0.nested.is_none().then_some(Streaming { first_bytes, rest: &rest });
+        let first = self.execute_streaming(sql, parameters, host, streaming)?;
         Ok((first, rest.into_inner()))
     }
 
@@ -344,10 +356,13 @@ impl Connection {
         // Closed while this waited for another statement.
         self.check_open()?;
         self.0.interrupt.clear();
-        let interrupt = match host {
-            Some(host) => self.0.interrupt.with_poll(poll_of(Arc::clone(host))),
-            None => self.0.interrupt.clone(),
+        let poll = host.map(|host| poll_of(Arc::clone(host)));
+        let poll = match &self.0.nested {
+            Some(nested) => Some(nested.poll(poll)),
+            None => poll,
         };
+        let interrupt =
+            poll.map_or_else(|| self.0.interrupt.clone(), |poll| self.0.interrupt.with_poll(poll));
         let in_transaction = session.transaction.is_some();
         let outcome = caught(|| with_statement_stack(|| work(&mut session, &interrupt)));
         if matches!(outcome, Err(Error::Internal { .. })) && !in_transaction {
@@ -424,11 +439,22 @@ impl Connection {
         self.0.closed.load(Ordering::Acquire)
     }
 
+    /// Fails if the session was closed.
+    pub fn check_closed(&self) -> Result<()> {
+        if self.is_closed() { Err(self.closed()) } else { Ok(()) }
+    }
+
     fn check_open(&self) -> Result<()> {
-        if self.is_closed() {
-            return Err(closed());
-        }
+        self.check_closed()?;
         self.database()?.check_process()
+    }
+
+    fn closed(&self) -> Error {
+        let message = match &self.0.nested {
+            Some(nested) => nested.closed(),
+            None => "the connection is closed; open another with inlay.connect()".to_string(),
+        };
+        Error::Closed { message }
     }
 }
 
@@ -444,10 +470,6 @@ impl std::fmt::Debug for Connection {
 /// What `work` gives; a panic is an error.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Error::internal(panic_message(&*panic))))
-}
-
-fn closed() -> Error {
-    Error::Closed { message: "the connection is closed; open another with inlay.connect()".to_string() }
 }
 
 fn takes_parameters(statement: &ast::Statement) -> bool {

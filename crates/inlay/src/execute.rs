@@ -76,8 +76,11 @@ pub(crate) fn statement(
     statement: &ast::Statement,
     given: Given<'_>,
 ) -> Result<QueryResult> {
+    if let Some(nested) = &session.nested {
+        nested.check(statement)?;
+    }
     session.query = database.next_id();
-    let limits = Limits { budget: MemoryBudget::new(FOLDED_BYTES_MAX), interrupt: given.interrupt.clone() };
+    let limits = Limits::new(MemoryBudget::new(FOLDED_BYTES_MAX), given.interrupt.clone());
     limits::with(limits, || retried(database, session, statement, given))
 }
 
@@ -92,16 +95,18 @@ pub(crate) fn described(
         return Ok(None);
     }
     session.query = database.next_id();
-    let limits = Limits { budget: MemoryBudget::new(FOLDED_BYTES_MAX), interrupt: given.interrupt.clone() };
+    let limits = Limits::new(MemoryBudget::new(FOLDED_BYTES_MAX), given.interrupt.clone());
     limits::with(limits, || {
         let transactions = match &session.transaction {
             Some(open) => Arc::clone(&open.transactions),
             None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
         };
-        let run = Run { database, session, given, transactions, notes_reads: false };
-        let Statement::Query(query) = run.bind(statement)? else { return Ok(None) };
-        let types = output_types(&query);
-        Ok(Some(query.output.into_iter().map(|(_, name)| name).zip(types).collect()))
+        let mut run = Run { database, session, given, transactions, notes_reads: false };
+        run.calling(|run| {
+            let Statement::Query(query) = run.bind(statement)? else { return Ok(None) };
+            let types = output_types(&query);
+            Ok(Some(query.output.into_iter().map(|(_, name)| name).zip(types).collect()))
+        })
     })
 }
 
@@ -170,12 +175,15 @@ impl Run<'_> {
         {
             return Ok(answer);
         }
-        let bound = match self.bind(statement) {
-            // Notes of lines that readers left out are no stored tables.
-            Err(_) if self.drops_rejects(statement) => return Ok(QueryResult::done()),
-            bound => bound?,
-        };
-        let answer = self.bound(bound).map_err(|error| error.in_text(&statement.sql))?;
+        let outcome = self.calling(|run| {
+            let bound = match run.bind(statement) {
+                // Notes of lines that readers left out are no stored tables.
+                Err(_) if run.drops_rejects(statement) => return Ok(QueryResult::done()),
+                bound => bound?,
+            };
+            run.bound(bound).map_err(|error| error.in_text(&statement.sql))
+        });
+        let answer = outcome?;
         if let Some(streaming) = self.given.streaming {
             streaming.name_text(&statement.sql);
         }
@@ -280,14 +288,14 @@ impl Run<'_> {
         })
     }
 
-    fn ids(&self) -> Ids {
+    pub(crate) fn ids(&self) -> Ids {
         let Session { id, query, transaction, .. } = &*self.session;
         let transaction = transaction.as_ref().map_or(*query, |open| open.id);
         Ids { connection: *id, transaction, query: *query }
     }
 
     /// When the transaction began, or the statement if it is one of its own.
-    fn now(&self) -> i64 {
+    pub(crate) fn now(&self) -> i64 {
         let open = self.session.transaction.as_ref().map(|open| open.began);
         open.unwrap_or_else(inlay_kernels::zone::system_micros)
     }
@@ -433,6 +441,7 @@ impl Run<'_> {
             temp: self.database.settings().temp(),
             batch_rows: self.session.settings.batch_rows(),
             progress: Arc::clone(&self.session.progress),
+            statement: limits::current().and_then(|limits| limits.statement),
         }
     }
 

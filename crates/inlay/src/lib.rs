@@ -15,11 +15,13 @@
 //! - [`database`], [`connection`]: handles. [`settings`]: what SET sets.
 //! - `names`, `transactions`: what a statement sees. `execute`, `profile`, `change`, `define`, `maintain`, `load`, `procedure`: one
 //!   statement carried out; `reads`: what commit checks.
+//! - `calling`: the statement that calls a function of the host, as that may read with it.
 //! - `statements`: what a text says, without carrying it out.
 //! - `kept`: plans of statements that are repeated.
 //! - [`result`], [`columns`], `table_rows`, `rest`, `delivery`: what comes back, batch by batch or as whole columns, copied, mapped or
 //!   computed when it is asked for.
 
+mod calling;
 mod change;
 mod columns;
 pub mod connection;
@@ -45,6 +47,7 @@ mod system;
 mod table_rows;
 mod transactions;
 
+pub use calling::calling;
 pub use connection::{
     Connection, Described, Host, HostScope, HostTable, Parameters, PreparedStatement, interrupt_of,
 };

@@ -7,6 +7,8 @@ use crate::connection::{Host, caught, poll_of};
 use crate::database::Lent;
 use crate::result::QueryResult;
 use inlay_exec::{ExecContext, RowStream};
+use inlay_kernels::AggregateFunction;
+use inlay_kernels::external::External;
 use inlay_sql::plan::statement::Query;
 use inlay_sql::plan::{Expr, Plan};
 use inlay_sql::with_statement_stack;
@@ -168,11 +170,27 @@ pub(crate) fn may_wait(query: &Query) -> bool {
     may_plan_wait(&query.plan)
 }
 
+/// Whether an operator calls functions that read what the statement reads, which they can while it runs.
+fn queries(plan: &Plan) -> bool {
+    let aggregates: Vec<&AggregateFunction> = match plan {
+        Plan::Aggregate { aggregates, .. } => {
+            aggregates.iter().map(|(_, aggregate)| &*aggregate.function).collect()
+        }
+        Plan::Window { windows, .. } => {
+            windows.iter().filter_map(|(_, window)| window.function.aggregate()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let queries = |external: &External| external.callee().queries();
+    aggregates.into_iter().filter_map(|aggregate| aggregate.external.as_deref()).any(queries)
+        || plan.expressions().into_iter().any(|expr| expr.calls(&queries))
+}
+
 fn may_plan_wait(plan: &Plan) -> bool {
     let own = match plan {
         Plan::Source { source, .. } => source.may_wait(),
         _ => true,
-    };
+    } && !queries(plan);
     own && plan.expressions().into_iter().all(Expr::is_deterministic)
         && plan.inputs().into_iter().all(may_plan_wait)
 }

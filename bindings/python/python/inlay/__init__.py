@@ -19,6 +19,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from inlay import exceptions, sqltypes
+from inlay._calling import calling
 from inlay._expression import (
     CaseExpression,
     CoalesceOperator,

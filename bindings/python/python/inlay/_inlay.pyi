@@ -42,6 +42,7 @@ def connect(
     """
 
 def _checkpoint_all() -> None: ...
+def _calling() -> Connection: ...
 
 class _WorkerServer:
     """Serves the requests of the process that started this one; see `inlay._worker`."""

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from inlay import sqltypes
+from inlay._calling import CONNECTION, NAME, with_connection
 from inlay._inlay import Connection
 from inlay._kinds import FunctionNullHandling, PythonExceptionHandling, PythonUDFType
 from inlay.exceptions import InvalidInputException
@@ -132,7 +133,7 @@ def _register(name: str, body: str) -> str:
 
 
 def _run(name: str, code: types.CodeType) -> dict[str, Any]:
-    known: dict[str, Any] = {"__name__": f"inlay.functions.{name}"}
+    known: dict[str, Any] = {"__name__": f"inlay.functions.{name}", NAME: CONNECTION}
     try:
         import numpy
 
@@ -336,12 +337,17 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
         return inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
 
 
+def _without_connection(signature: inspect.Signature) -> inspect.Signature:
+    """Leave out the parameter that SQL gives nothing for."""
+    return signature.replace(parameters=[each for each in signature.parameters.values() if each.name != NAME])
+
+
 def _signature_of_aggregate(made: Any) -> inspect.Signature:
     """Describe what an aggregate takes, and what it gives."""
     if not isinstance(made, type):
         signature = _signature(made)
         own = [each for each in signature.parameters.values() if each.name != "aggr_group"]
-        return signature.replace(parameters=own)
+        return _without_connection(signature.replace(parameters=own))
     update = _signature(made.update)  # type: ignore[attr-defined]
     own = list(update.parameters.values())
     if own and own[0].kind is not inspect.Parameter.VAR_POSITIONAL:
@@ -431,7 +437,8 @@ def create_function(
         raise InvalidInputException(message)
     if side_effects and deterministic:
         raise InvalidInputException("a function with side_effects is not deterministic")
-    types_of, takes_any, returns = _parameters(name, _signature(function), parameters, return_type)
+    signature = _without_connection(_signature(function))
+    types_of, takes_any, returns = _parameters(name, signature, parameters, return_type)
     # DuckDB's kinds see no NULL unless they say so; arrays show which rows are NULL.
     is_duckdbs = style in ("native", "arrow")
     options = _array_options("rows" if style == "native" else style, strings, decimal)
@@ -452,7 +459,7 @@ def create_function(
             forgives=forgives,
             is_blocking=blocking,
         ),
-        function,
+        with_connection(function),
     )
     return self
 
@@ -488,7 +495,7 @@ def create_aggregate(
             is_strict=not special,
             form=form,
         ),
-        made,
+        with_connection(made),
     )
     return self
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from inlay import _udf
+from inlay._calling import with_connection
 from inlay._inlay import Connection
 from inlay.exceptions import InvalidInputException
 
@@ -122,7 +123,8 @@ def create_table_function(
     quoted = [str(column).replace('"', '""') for column, _ in named]
     kinds = [_udf._type_of(kind, name, "columns") for _, kind in named]
     written = ", ".join(f'"{column}" {kind}' for column, kind in zip(quoted, kinds, strict=True))
-    types_of, takes_any, _ = _udf._parameters(name, _udf._signature(function), parameters, "BOOLEAN")
+    signature = _udf._without_connection(_udf._signature(function))
+    types_of, takes_any, _ = _udf._parameters(name, signature, parameters, "BOOLEAN")
     if takes_any:
         raise InvalidInputException(f'function "{name}" needs parameters with names, not *args')
     self._create_function(
@@ -133,7 +135,7 @@ def create_table_function(
             options=_udf._array_options(style, strings, decimal),
             form="table",
         ),
-        function,
+        with_connection(function),
     )
     return self
 

@@ -82,6 +82,10 @@ impl ExternalAggregate for PythonAggregate {
         let merges = self.form == Form::Merging && self.function.remote.is_none();
         merges.then(|| Box::new(states()) as Box<dyn ExternalStates>)
     }
+
+    fn queries(&self) -> bool {
+        self.function.queries
+    }
 }
 
 impl PythonAggregate {

@@ -1,8 +1,9 @@
 //! Functions of Python in SQL: the language `python`, and callables that the host registers.
 //!
 //! - [`aggregate`]: functions and classes that are given groups.
-//! - [`arguments`]: vectors in. [`results`]: what a call gives, as a vector; [`owned`], [`items`]: without
-//!   looking twice where it is a fresh array or a list of plain objects. [`watch`]: calls that are interrupted.
+//! - [`calls`]: what runs on a thread, and its queries. [`arguments`]: vectors in. [`results`]: what a call gives, as a
+//!   vector; [`owned`], [`items`]: without looking twice where it is a fresh array or a list of plain objects. [`watch`]:
+//!   calls that are interrupted.
 //! - [`table`]: functions that give rows.
 //! - [`style`]: what options say. [`turns`]: who calls when the lock is wanted by several. [`workers`], [`remote`]: calls in other processes.
 //! - `inlay._udf` makes callables of texts, says what a result is, and tells of exceptions.
@@ -12,6 +13,7 @@
 
 mod aggregate;
 pub mod arguments;
+pub mod calls;
 mod items;
 mod owned;
 mod remote;
@@ -25,6 +27,7 @@ pub mod workers;
 use crate::errors::unwrapped;
 use aggregate::{Form, PythonAggregate};
 use arguments::ArgumentStream;
+use calls::Call;
 use inlay::external::{
     Callee, ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Kept, Language, Parameter,
 };
@@ -54,6 +57,8 @@ pub struct PythonFunction {
     forgives: bool,
     /// None is no value: the function must give one.
     refuses_null: bool,
+    /// Its calls read the database.
+    queries: bool,
     /// Calls may run in other processes.
     remote: Option<Remote>,
     turns: Turns,
@@ -125,14 +130,17 @@ impl Language for Python3 {
         };
         let function = PythonFunction {
             name: definition.name.clone(),
+            queries: queries(&callable, definition, &options)?,
             callable,
             style: options.style,
             returns: definition.returns.clone(),
             forgives: false,
             refuses_null: false,
-            remote: Remote::new(options.parallel, &self.workers, definition, Some(source), form),
+            remote: None,
             turns: Turns::default(),
         };
+        let remote = function.remote(&options, &self.workers, definition, Some(source), form);
+        let function = PythonFunction { remote, ..function };
         callee(definition, function, form)
     }
 }
@@ -157,6 +165,21 @@ fn check_options(definition: &FunctionDefinition) -> Result<Options> {
     Ok(options)
 }
 
+/// Whether a callable reads the database; fails if its calls are to run where they cannot.
+fn queries(callable: &Py<PyAny>, definition: &FunctionDefinition, options: &Options) -> Result<bool> {
+    let name = &definition.name;
+    let asked = Python::attach(|py| -> PyResult<bool> {
+        py.import("inlay._calling")?.getattr("queries")?.call1((callable,))?.extract()
+    });
+    let queries = asked.map_err(|error| raised(name, error))?;
+    if queries && options.parallel == Parallel::Processes {
+        return Err(Error::invalid_argument(format!(
+            "function \"{name}\" uses _conn, which is in this process only; parallel = 'threads' runs its calls here"
+        )));
+    }
+    Ok(queries)
+}
+
 /// What the engine calls; `form` is that of an aggregate.
 fn callee(definition: &FunctionDefinition, function: PythonFunction, form: Option<Form>) -> Result<Callee> {
     Ok(match definition.kind {
@@ -170,6 +193,7 @@ fn callee(definition: &FunctionDefinition, function: PythonFunction, form: Optio
                 returns: ty.clone(),
                 forgives: false,
                 refuses_null: false,
+                queries: false,
                 remote: None,
                 turns: Turns::default(),
             };
@@ -227,10 +251,22 @@ impl ExternalFunction for PythonFunction {
         }
         self.turns.taken(len, || guarded(&self.name, |py, _| self.called(py, args, len, kept)))
     }
+
+    fn queries(&self) -> bool {
+        self.queries
+    }
 }
 
 /// What `work` gives, which calls the function `name`; it ends when the statement is interrupted.
 fn guarded<T>(
+    name: &str,
+    work: impl FnOnce(Python<'_>, &Interrupt) -> std::result::Result<T, Failure>,
+) -> Result<T> {
+    calls::within(&Call::new(name), || guarded_alone(name, work))
+}
+
+/// The same within a call that goes on.
+fn guarded_alone<T>(
     name: &str,
     work: impl FnOnce(Python<'_>, &Interrupt) -> std::result::Result<T, Failure>,
 ) -> Result<T> {
@@ -241,7 +277,8 @@ fn guarded<T>(
         let (outcome, is_told) = called.map_err(|error| raised(name, error))?;
         match outcome {
             Ok(value) => Ok(value),
-            Err(_) if is_told => Err(interrupt.check().err().unwrap_or(Error::Interrupted)),
+            // A query of the function may have looked before anybody told it.
+            Err(_) if is_told || interrupt.is_set() => Err(interrupt.check().err().unwrap_or(Error::Interrupted)),
             Err(Failure::Wrong(error)) => Err(error),
             Err(Failure::Raised(error)) => {
                 if !error.is_instance_of::<PyException>(py) {
@@ -255,6 +292,18 @@ fn guarded<T>(
 }
 
 impl PythonFunction {
+    /// Where else its calls may run; `form` is that of an aggregate.
+    fn remote(
+        &self,
+        options: &Options,
+        workers: &Arc<Workers>,
+        definition: &FunctionDefinition,
+        text: Option<Source>,
+        form: Option<Form>,
+    ) -> Option<Remote> {
+        if self.queries { None } else { Remote::new(options.parallel, workers, definition, text, form) }
+    }
+
     fn called(
         &self,
         py: Python<'_>,
@@ -431,16 +480,20 @@ pub fn create(
         (FunctionKind::Aggregate, Some(word)) => Some(unwrapped(py, Form::of(word))?),
         _ => None,
     };
+    let callable = callable.clone().unbind();
     let function = PythonFunction {
         name: declared.name,
-        callable: callable.clone().unbind(),
+        queries: unwrapped(py, queries(&callable, &definition, &options))?,
+        callable,
         style: options.style,
         returns: definition.returns.clone(),
         forgives: declared.forgives,
         refuses_null: declared.refuses_null,
-        remote: Remote::new(options.parallel, &Workers::of(database), &definition, None, form),
+        remote: None,
         turns: Turns::default(),
     };
+    let remote = function.remote(&options, &Workers::of(database), &definition, None, form);
+    let function = PythonFunction { remote, ..function };
     if let (Parallel::Processes, Some(remote)) = (options.parallel, &function.remote) {
         // What cannot be sent is told now.
         unwrapped(py, remote.spec(&function))?;

@@ -31,6 +31,10 @@ impl ExternalTable for PythonTable {
             arguments,
         }))
     }
+
+    fn queries(&self) -> bool {
+        self.function.queries
+    }
 }
 
 /// Rows that calls gave, counted as memory of the statement: a generator may have no end.
@@ -93,6 +97,10 @@ impl ExternalAggregate for Call {
 
     fn states(&self) -> Option<Box<dyn ExternalStates>> {
         None
+    }
+
+    fn queries(&self) -> bool {
+        self.function.queries
     }
 }
 

@@ -4,10 +4,12 @@
 //! first calls of a function are made alone, the next ones beside each other; where that was no faster, whoever calls
 //! waits for its turn, which costs less, and works on something else before and after. From time to time it is measured again.
 //!
-//! Nobody waits long: a function may run a statement on other threads, whose calls then must not wait for its own.
+//! Nobody waits long: a function may run a statement on other threads, whose calls then must not wait for its own. Where
+//! that is known ([`let_go`]), nobody waits at all.
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use pyo3::prelude::*;
+use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -71,6 +73,36 @@ pub struct Cost {
     pub spent: Duration,
 }
 
+thread_local! {
+    /// The turn that this thread has.
+    static HELD: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+}
+
+/// A turn, until it is dropped or let go of; calls inside of the call have none of their own.
+struct Turn;
+
+impl Turn {
+    fn taken(is_wanted: bool) -> Option<Self> {
+        if !is_wanted || HELD.with_borrow(Option::is_some) {
+            return None;
+        }
+        let guard = TURN.try_lock_for(WAIT)?;
+        HELD.set(Some(guard));
+        Some(Self)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let_go();
+    }
+}
+
+/// Gives the turn of this thread's call to others: it waits for their calls.
+pub fn let_go() {
+    HELD.take();
+}
+
 struct Running;
 
 impl Drop for Running {
@@ -82,7 +114,7 @@ impl Drop for Running {
 impl Turns {
     /// Makes a call of so many rows when it is its turn.
     pub fn taken<T>(&self, rows: usize, call: impl FnOnce() -> T) -> T {
-        let _turn = if self.is_one_at_a_time() { TURN.try_lock_for(WAIT) } else { None };
+        let _turn = Turn::taken(self.is_one_at_a_time());
         let before = RUNNING.fetch_add(1, Ordering::Relaxed);
         let running = Running;
         let started = Instant::now();

@@ -52,6 +52,11 @@ pub trait ExternalAggregate: Send + Sync + fmt::Debug {
 
     /// No states yet, if the aggregate need not see all rows of a group at once.
     fn states(&self) -> Option<Box<dyn ExternalStates>>;
+
+    /// See [`Callee::queries`].
+    fn queries(&self) -> bool {
+        false
+    }
 }
 
 /// States that an aggregate keeps of groups, by number.

@@ -27,6 +27,11 @@ pub enum TableArgument {
 pub trait ExternalTable: Send + Sync + fmt::Debug {
     /// The function with these arguments: for each group of rows of the table the list of what it gives.
     fn bind(&self, arguments: Vec<TableArgument>) -> Result<Arc<dyn ExternalAggregate>>;
+
+    /// See [`Callee::queries`].
+    fn queries(&self) -> bool {
+        false
+    }
 }
 
 impl FunctionDefinition {

@@ -1,6 +1,7 @@
 //! Bound expressions: every name resolved, every type known, every implicit cast explicit.
 
 use super::{ColumnId, ConstantList, Lambda, LambdaKind};
+use inlay_kernels::external::External;
 use inlay_kernels::function::{AggregateFunction, ScalarFunction, Volatility};
 use inlay_types::{LogicalType, Value};
 use std::collections::HashMap;
@@ -302,12 +303,17 @@ impl Expr {
 
     /// Whether it calls a function of the host.
     pub fn calls_external(&self) -> bool {
+        self.calls(&|_| true)
+    }
+
+    /// Whether it calls such a function of the host.
+    pub fn calls(&self, wanted: &dyn Fn(&External) -> bool) -> bool {
         let own = match self {
-            Self::Call { function, .. } => function.external.is_some(),
-            Self::Lambda(lambda) => lambda.body.calls_external(),
+            Self::Call { function, .. } => function.external.as_ref().is_some_and(|external| wanted(external)),
+            Self::Lambda(lambda) => lambda.body.calls(wanted),
             _ => false,
         };
-        own || self.children().into_iter().any(Expr::calls_external)
+        own || self.children().into_iter().any(|child| child.calls(wanted))
     }
 
     /// Whether evaluating it on some row may end the query with an error.

@@ -97,6 +97,16 @@ pub enum WindowCallee {
     Aggregate(Arc<AggregateFunction>),
 }
 
+impl WindowCallee {
+    /// The aggregate, if it is one.
+    pub fn aggregate(&self) -> Option<&AggregateFunction> {
+        match self {
+            Self::Aggregate(function) => Some(function),
+            Self::Window(_) => None,
+        }
+    }
+}
+
 /// A window function's value for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowExpr {

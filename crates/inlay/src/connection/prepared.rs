@@ -74,7 +74,8 @@ impl PreparedStatement {
         first_bytes: usize,
     ) -> Result<(QueryResult, Option<Rest>)> {
         let rest = Mutex::new(None);
-        let first = self.run(parameters, host, Some(Streaming { first_bytes, rest: &rest }))?;
+        let streaming = self.connection.0.nested.is_none().then_some(Streaming { first_bytes, rest: &rest });
+        let first = self.run(parameters, host, streaming)?;
         Ok((first, rest.into_inner()))
     }
 

@@ -73,9 +73,10 @@ impl Run<'_> {
                     Some(query) => Some(self.one_value(*query)?),
                     None => value,
                 };
+                let variables = Arc::make_mut(&mut self.session.variables);
                 match value {
-                    Some(value) => drop(self.session.variables.insert(name, value)),
-                    None => drop(self.session.variables.remove(&name)),
+                    Some(value) => drop(variables.insert(name, value)),
+                    None => drop(variables.remove(&name)),
                 }
                 Ok(QueryResult::done())
             }

@@ -368,6 +368,7 @@ fn made(py: Python<'_>, spec: &Spec) -> std::result::Result<Served, Failure> {
         style: Options::of(&spec.name, &spec.options)?.style,
         returns: spec.returns.clone(),
         forgives: spec.forgives,
+        queries: false,
         refuses_null: spec.refuses_null,
         remote: None,
         turns: Turns::default(),

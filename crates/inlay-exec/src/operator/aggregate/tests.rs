@@ -174,6 +174,7 @@ fn context() -> ExecContext {
     ExecContext {
         batch_rows: inlay_types::VECTOR_SIZE,
         progress: Arc::default(),
+        statement: None,
         workers: Workers::new(2),
         interrupt: Interrupt::new(),
         budget: MemoryBudget::unlimited(),

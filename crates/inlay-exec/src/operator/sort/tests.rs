@@ -14,6 +14,7 @@ fn context(threads: usize) -> ExecContext {
     ExecContext {
         batch_rows: inlay_types::VECTOR_SIZE,
         progress: Arc::default(),
+        statement: None,
         workers: Workers::new(threads),
         interrupt: Interrupt::new(),
         budget: MemoryBudget::unlimited(),

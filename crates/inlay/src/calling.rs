@@ -1,0 +1,196 @@
+//! Queries inside of functions of the host: a function may read what the statement that calls it reads.
+//!
+//! ```text
+//! Run --calling--> Calling, in the limits of every thread that works for it --> calling("f") --> Connection
+//! ```
+//! A [`Calling`] is what a nested session needs of the statement's own: its transactions, names, settings and workers. It is
+//! there while the statement runs; what is called later, as for rows that are computed when they are fetched, is told that
+//! it has ended. Nothing is waited for: the nested session has a lock of its own, works on the calling thread at least, and
+//! ends when the statement is interrupted.
+//!
+//! What a nested session may do is to read. Anything else would change what the statement sees while it runs.
+
+use crate::connection::{Connection, OpenTransaction, Session};
+use crate::database::Database;
+use crate::execute::Run;
+use crate::settings::SessionSettings;
+use crate::transactions::{SessionNames, Transactions};
+use inlay_exec::Team;
+use inlay_kernels::limits;
+use inlay_kernels::registry::Randomness;
+use inlay_sql::parser::ast::{Statement, StatementKind};
+use inlay_types::interrupt::InterruptPoll;
+use inlay_types::{Error, Interrupt, Result, Value};
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// So many queries may run inside of each other: those of functions that queries of functions call.
+const DEPTH_MAX: usize = 16;
+/// Characters of a refused statement that an error shows.
+const SHOWN_MAX: usize = 60;
+
+/// See the module documentation. Empty once the statement has ended.
+struct Calling(RwLock<Option<Seen>>);
+
+/// What the statement sees, and who works for it.
+struct Seen {
+    database: Database,
+    settings: SessionSettings,
+    team: Arc<Team>,
+    names: SessionNames,
+    variables: Arc<HashMap<String, Value>>,
+    transactions: Arc<Transactions>,
+    random: Arc<Randomness>,
+    began: i64,
+    connection: u64,
+    transaction: u64,
+    depth: usize,
+}
+
+/// Whom a nested session reads for.
+#[derive(Debug)]
+pub(crate) struct Nested {
+    function: String,
+    /// Of the statement that calls the function.
+    interrupt: Interrupt,
+    depth: usize,
+}
+
+/// Ends what functions may ask when the statement does.
+struct End<'a>(&'a Calling);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        let seen = self.0.0.write().take();
+        drop(seen);
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Runs `work`; functions of the host that it calls may read what it reads.
+    pub(crate) fn calling<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let Some(mut limits) = limits::current() else { return work(self) };
+        let session = &*self.session;
+        let ids = self.ids();
+        let mut settings = session.settings.clone();
+        (settings.timeout, settings.profiles) = (None, false);
+        let seen = Seen {
+            database: self.database.clone(),
+            settings,
+            team: Arc::clone(&session.team),
+            names: session.names.clone(),
+            variables: Arc::clone(&session.variables),
+            transactions: Arc::clone(&self.transactions),
+            random: Arc::clone(&session.random),
+            began: self.now(),
+            connection: ids.connection,
+            transaction: ids.transaction,
+            depth: session.nested.as_ref().map_or(0, |nested| nested.depth),
+        };
+        let calling = Arc::new(Calling(RwLock::new(Some(seen))));
+        limits.statement = Some(Arc::<Calling>::clone(&calling));
+        let _end = End(&calling);
+        limits::with(limits, || work(self))
+    }
+}
+
+/// A connection that reads what the statement reads that calls `function` on this thread. To be closed when the call
+/// returns.
+pub fn calling(function: &str) -> Result<Connection> {
+    let Some(limits) = limits::current() else { return Err(outside(function)) };
+    let statement = limits.statement.and_then(|statement| statement.downcast::<Calling>().ok());
+    let Some(statement) = statement else { return Err(outside(function)) };
+    let seen = statement.0.read();
+    let Some(seen) = &*seen else {
+        return Err(Error::TransactionState {
+            message: format!(
+                "function \"{function}\" is called for rows that are computed when they are fetched, and the statement \
+                 has ended; a function that is seen to read is called before"
+            ),
+        });
+    };
+    let depth = seen.depth + 1;
+    if depth > DEPTH_MAX {
+        return Err(Error::external(format!(
+            "function \"{function}\" is called by a query inside of a function, {DEPTH_MAX} of which run inside of each \
+             other already; a function that calls itself by a query has to end"
+        )));
+    }
+    let nested = Arc::new(Nested { function: function.to_string(), interrupt: limits.interrupt, depth });
+    let transaction = OpenTransaction {
+        transactions: Arc::clone(&seen.transactions),
+        began: seen.began,
+        id: seen.transaction,
+        doomed: None,
+        deferrals: None,
+    };
+    let session = Session {
+        names: seen.names.clone(),
+        transaction: Some(transaction),
+        id: seen.connection,
+        random: Arc::clone(&seen.random),
+        variables: Arc::clone(&seen.variables),
+        nested: Some(nested),
+        ..Session::new(seen.settings.clone(), Arc::clone(&seen.team))
+    };
+    Ok(Connection::of_session(seen.database.clone(), session))
+}
+
+fn outside(function: &str) -> Error {
+    Error::TransactionState {
+        message: format!(
+            "no statement calls function \"{function}\" on this thread; queries inside of functions run on the thread of \
+             the call"
+        ),
+    }
+}
+
+impl Nested {
+    /// Fails unless the statement only reads.
+    pub fn check(&self, statement: &Statement) -> Result<()> {
+        if reads(&statement.kind) {
+            return Ok(());
+        }
+        let text = statement.text().trim();
+        let mut shown: String = text.chars().take(SHOWN_MAX).collect();
+        if shown.len() < text.len() {
+            shown.push_str("...");
+        }
+        let function = &self.function;
+        Err(Error::ReadOnly {
+            message: format!(
+                "function \"{function}\" may only read while a statement calls it, and cannot run: {shown}"
+            ),
+        })
+    }
+
+    /// Whether the statement that calls the function is to end, or `own` says so.
+    pub fn poll(self: &Arc<Self>, own: Option<InterruptPoll>) -> InterruptPoll {
+        let nested = Arc::clone(self);
+        Arc::new(move || nested.interrupt.is_set() || own.as_ref().is_some_and(|own| own()))
+    }
+
+    /// Why nothing is read any more.
+    pub fn closed(&self) -> String {
+        format!(
+            "the call of function \"{}\" has ended; what its queries give has to be fetched before",
+            self.function
+        )
+    }
+}
+
+fn reads(kind: &StatementKind) -> bool {
+    use StatementKind as Kind;
+    match kind {
+        Kind::Query(_)
+        | Kind::ShowTables { .. }
+        | Kind::ShowDatabases
+        | Kind::ShowAllTables
+        | Kind::Show { .. }
+        | Kind::Describe(_)
+        | Kind::Summarize(_) => true,
+        Kind::With { statement, .. } | Kind::Explain { statement, .. } => reads(&statement.kind),
+        _ => false,
+    }
+}
