@@ -3,7 +3,7 @@
 use crate::appender::Appender;
 use crate::arrow;
 use crate::cursor::{self, Cursor, Remainder, Unread};
-use crate::errors::{exception, misuse, unwrapped};
+use crate::errors::{misuse, unwrapped};
 use crate::filesystem;
 use crate::functions;
 use crate::host::{self, PythonHost, hosted};

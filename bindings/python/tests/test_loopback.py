@@ -79,8 +79,12 @@ def test_a_registered_function_has_a_parameter_or_asks(con: inlay.Connection) ->
 
     con.create_function("asked", asked, type="numpy")
     con.create_function("by_row", asked, ["BIGINT"], "BIGINT")
-    con.create_aggregate("total", lambda x, _conn: int(x.sum()) + _conn.execute("SELECT 1").fetchone()[0], ["BIGINT"], int)
-    con.create_table_function("numbers", lambda n, _conn: _conn.execute("FROM range(?)", [n]).df(), [int], {"range": int})
+    con.create_aggregate(
+        "total", lambda x, _conn: int(x.sum()) + _conn.execute("SELECT 1").fetchone()[0], ["BIGINT"], int
+    )
+    con.create_table_function(
+        "numbers", lambda n, _conn: _conn.execute("FROM range(?)", [n]).df(), [int], {"range": int}
+    )
     assert rows(con, "SELECT asked(1), by_row(2), calls(3)") == [(3, 4, 5)]
     assert rows(con, "SELECT total(x) FROM range(4) t(x)") == [(7,)]
     assert rows(con, "SELECT sum(range) FROM numbers(5)") == [(10,)]
@@ -174,7 +178,9 @@ def test_what_the_connection_lacks(con: inlay.Connection) -> None:
 def test_queries_may_be_explained_and_described(con: inlay.Connection) -> None:
     con.create_function(
         "plans",
-        lambda x, _conn: len(_conn.execute("EXPLAIN SELECT 1").fetchall()) + len(_conn.execute("SHOW TABLES").fetchall()),
+        lambda x, _conn: (
+            len(_conn.execute("EXPLAIN SELECT 1").fetchall()) + len(_conn.execute("SHOW TABLES").fetchall())
+        ),
         [int],
         int,
     )
@@ -227,7 +233,9 @@ def test_interrupts_and_timeouts_reach_queries(con: inlay.Connection) -> None:
     @con.udf()
     def waits(x: int, _conn: Any) -> int:
         started.set()
-        return _conn.execute("SELECT count(*) FROM range(100000) a, range(100000) b WHERE a.range * b.range = 3").fetchone()[0]
+        return _conn.execute(
+            "SELECT count(*) FROM range(100000) a, range(100000) b WHERE a.range * b.range = 3"
+        ).fetchone()[0]
 
     ended = []
 
@@ -332,7 +340,8 @@ def test_local_tables_of_the_function(con: inlay.Connection) -> None:
             weights = {'w': np.arange(3)}
             import pyarrow
             table = pyarrow.table(weights)
-            return x + _conn.execute("SELECT sum(w) FROM table_ JOIN rates ON true".replace("table_", '"table"')).fetchone()[0]
+            query = 'SELECT sum(w) FROM "table" JOIN rates ON true'
+            return x + _conn.execute(query).fetchone()[0]
         }
     """)
     assert rows(con, "SELECT framed(1)") == [(7,)]

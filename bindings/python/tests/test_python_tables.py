@@ -159,13 +159,12 @@ def test_exceptions_have_their_lines(con: inlay.Connection) -> None:
         ("SELECT numbers(3)", "stands in FROM"),
         ("SELECT * FROM numbers(TABLE t)", r"no function numbers\(TABLE\)"),
         ("SELECT * FROM largest(3, 3)", r"no function largest\(INTEGER, INTEGER\)"),
-        ("SELECT * FROM t, numbers(t.x)", "must be constant"),
+        ("SELECT * FROM t, numbers(t.x)", r"no function numbers\(BIGINT\)"),
         ("SELECT * FROM largest(TABLE t PARTITION BY nothing, 1)", 'no column "nothing"'),
         ("SELECT * FROM numbers(1, partition_by := x)", "given no table"),
         ("SELECT * FROM largest((SELECT 1 AS x, 2 AS x), 1)", 'two columns called "x"'),
         ("CREATE FUNCTION f(t TABLE) RETURNS INTEGER LANGUAGE PYTHON { return 1 }", "a parameter that is a TABLE"),
         ("CREATE FUNCTION f() RETURNS TABLE (x INT, X INT) LANGUAGE PYTHON { return 1 }", "different names"),
-        ("CREATE FUNCTION f() RETURNS TABLE (x INT) LANGUAGE PYTHON_MAP { return 1 }", "PYTHON_MAP"),
         ("CREATE FUNCTION f() RETURNS TABLE (x INT) LANGUAGE PYTHON { 1 }", "return"),
         ("CREATE FUNCTION numbers() RETURNS INT LANGUAGE PYTHON { return 1 }", "table already"),
     ],
@@ -208,7 +207,7 @@ def test_a_generator_without_end_meets_the_memory_limit(tmp_path: Path) -> None:
     with inlay.connect(tmp_path / "small.db", config={"memory_limit": "100MB"}) as con:
         con.create_table_function("endless", endless, [], {"x": "BIGINT"})
         with pytest.raises(inlay.Error, match="memory"):
-            rows(con, "SELECT count(*) FROM endless()")
+            rows(con, "SELECT list(x) FROM endless()")
         assert rows(con, "SELECT 1") == [(1,)]
 
 

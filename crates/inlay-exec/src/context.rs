@@ -45,6 +45,9 @@ impl ExecContext {
     /// Runs `work` on this thread; kernels below it know what they may use.
     pub(crate) fn limited<R>(&self, work: impl FnOnce() -> R) -> R {
         let statement = self.statement.clone();
-        limits::with(Limits { budget: self.budget.clone(), interrupt: self.interrupt.clone(), statement }, work)
+        limits::with(
+            Limits { budget: self.budget.clone(), interrupt: self.interrupt.clone(), statement },
+            work,
+        )
     }
 }

@@ -26,7 +26,7 @@ mod aggregate;
 mod table;
 
 pub use aggregate::{ExternalAggregate, ExternalStates, GroupedRows};
-pub use table::{ExternalTable, TableArgument};
+pub use table::{ExternalStream, ExternalTable, StreamState, TableArgument, TableCall, Takes};
 
 use crate::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
 use inlay_types::logical_type::Field;
@@ -140,6 +140,9 @@ impl FunctionDefinition {
 
     /// The columns of a table function as they are declared: `TABLE ("x" INTEGER)`.
     pub fn table_text(&self) -> String {
+        if self.table_columns().is_empty() {
+            return "TABLE".to_string();
+        }
         let column = |field: &Field| format!("\"{}\" {}", field.name.replace('"', "\"\""), field.ty);
         format!("TABLE ({})", self.table_columns().iter().map(column).collect::<Vec<_>>().join(", "))
     }
@@ -148,6 +151,12 @@ impl FunctionDefinition {
     pub fn declared_cost(&self) -> Option<f64> {
         let (_, value) = self.options.iter().find(|(name, _)| name == "cost")?;
         value.parse().ok().filter(|cost: &f64| cost.is_finite() && *cost >= 0.0)
+    }
+
+    /// What a table function says of the rows that a call gives (option `rows`).
+    pub fn declared_rows(&self) -> Option<f64> {
+        let (_, value) = self.options.iter().find(|(name, _)| name == "rows")?;
+        value.parse().ok().filter(|rows: &f64| rows.is_finite() && *rows >= 0.0)
     }
 
     /// Whether both take the same types of arguments.

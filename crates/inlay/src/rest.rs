@@ -182,6 +182,9 @@ fn queries(plan: &Plan) -> bool {
         _ => Vec::new(),
     };
     let queries = |external: &External| external.callee().queries();
+    if let Plan::TableCall { call, .. } = plan {
+        return queries(&call.external);
+    }
     aggregates.into_iter().filter_map(|aggregate| aggregate.external.as_deref()).any(queries)
         || plan.expressions().into_iter().any(|expr| expr.calls(&queries))
 }

@@ -482,6 +482,7 @@ __all__ = [
     "arrow",
     "begin",
     "build_info",
+    "calling",
     "checkpoint",
     "close",
     "coalesce",

@@ -27,8 +27,8 @@ def calling() -> Connection:
     """
     Give the connection of the statement that calls this function: it reads what the statement reads.
 
-    For the body of a function while SQL calls it, and on the thread of the call. It sees the transaction's own changes and
-    temporary tables, and changes nothing. What its queries give has to be fetched before the call ends.
+    For the body of a function while SQL calls it, and on the thread of the call. It sees the transaction's own changes
+    and temporary tables, and changes nothing. What its queries give has to be fetched before the call ends.
 
     Raises
     ------
@@ -93,8 +93,7 @@ def queries(function: Any) -> bool:
         return any(map(queries, _members(function)))
     code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
     if code is None:
-        call = getattr(type(function), "__call__", None)
-        code = getattr(call, "__code__", None)
+        code = getattr(getattr(type(function), "__call__", None), "__code__", None)  # noqa: B004 - its code is wanted
     return code is not None and any({NAME, "calling"} & set(names) for names in _names_in(code))
 
 

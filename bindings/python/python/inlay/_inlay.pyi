@@ -462,6 +462,9 @@ class Connection(_Fetch):
         parameters: Any = None,
         columns: Any = None,
         *,
+        schema: Callable[..., Any] | None = None,
+        blocking: bool = True,
+        rows: float | None = None,
         type: Any = "numpy",
         strings: str = "object",
         decimal: str = "decimal",
@@ -474,12 +477,21 @@ class Connection(_Fetch):
         name
             What SQL calls it, in FROM.
         function
-            Gives a dictionary of columns, a data frame, an Arrow table, a list of rows, or is a generator of those.
+            Gives a dictionary of columns, a data frame, an Arrow table, a list of rows, or is a generator of those. A
+            class is made with the values, is given the table in parts by ``process``, in order, and is told the end by
+            ``finish``, if it has that; both give rows.
         parameters
             Types as SQL writes them, or Python's; ``"TABLE"`` for a table, which comes as ``type`` says. Annotations
             are used where they are not given.
         columns
             Names and types of what it gives, as a dictionary or as pairs.
+        schema
+            Instead of `columns` a function that gives them. It has the arguments of a call, for a table a dictionary
+            of its columns' names and types, and is called when a statement is prepared.
+        blocking
+            False: each part of the table is a call by itself, on all workers.
+        rows
+            How many rows a call is expected to give, for the optimizer.
         type
             What a table comes as: ``"numpy"``, a dictionary of arrays; ``"arrow"``, ``"pandas"`` or ``"polars"``.
         strings, decimal

@@ -99,8 +99,24 @@ def _code(
     *keywords: str,
     gives: _Gives = (),
 ) -> types.CodeType:
+    return _code_of(name, parameters, variadic, _statements(name, body, filename), filename, *keywords, gives=gives)
+
+
+def name_of(name: str) -> str:
+    """Name a function in Python as it is named in SQL, if that is possible."""
+    return name if name.isidentifier() and not keyword.iskeyword(name) else "function"
+
+
+def _code_of(
+    name: str,
+    parameters: list[str],
+    variadic: bool,
+    statements: list[ast.stmt],
+    filename: str,
+    *keywords: str,
+    gives: _Gives = (),
+) -> types.CodeType:
     _check_parameters(name, parameters)
-    statements = _statements(name, body, filename)
     if not _returns(statements, gives):
         raise SyntaxError(f'the body of function "{name}" gives nothing; it needs a return with a value')
     own = [ast.arg(parameter, lineno=1, col_offset=0) for parameter in parameters]
@@ -108,7 +124,7 @@ def _code(
     named = [ast.arg(keyword, lineno=1, col_offset=0) for keyword in keywords]
     nothing: list[ast.expr | None] = [None for _ in named]
     arguments = ast.arguments(posonlyargs=[], args=own, vararg=rest, kwonlyargs=named, kw_defaults=nothing, defaults=[])
-    called = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
+    called = name_of(name)
     made = next(node for node in ast.parse("def function(): pass").body if isinstance(node, ast.FunctionDef))
     made.name, made.args, made.body = called, arguments, statements
     module = ast.fix_missing_locations(ast.Module([made], []))
@@ -155,8 +171,7 @@ def compiled(
     """Make the function of a text. It sees `numpy` and `np`."""
     filename = _register(name, body)
     known = _run(name, _code(name, parameters, variadic, body, filename, *keywords, gives=gives))
-    called = name if name.isidentifier() and not keyword.iskeyword(name) else "function"
-    function: Callable[..., Any] = known[called]
+    function: Callable[..., Any] = known[name_of(name)]
     return function
 
 
@@ -403,8 +418,10 @@ class _Declared:
 
     is_variadic = is_strict = refuses_null = forgives = False
     is_blocking = True
+    is_table = False
     volatility = "stable"
     form: str | None = None
+    schema: Any = None
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)

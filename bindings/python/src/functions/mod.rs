@@ -88,41 +88,46 @@ fn text_arguments(definition: &FunctionDefinition) -> (&str, Vec<&str>, bool, &s
 impl Language for Python3 {
     fn check(&self, definition: &FunctionDefinition) -> Result<()> {
         check_options(definition)?;
-        Python::attach(|py| {
+        let (is_class, has_schema) = Python::attach(|py| {
             let (module, check) = match definition.kind {
                 FunctionKind::Scalar => ("inlay._udf", "check"),
                 FunctionKind::Aggregate => ("inlay._udf", "check_aggregate"),
                 FunctionKind::Table => ("inlay._udtf", "check"),
             };
-            let check = py.import(module)?.getattr(check)?;
-            check.call1(text_arguments(definition)).map(drop)
+            let checked = py.import(module)?.getattr(check)?.call1(text_arguments(definition))?;
+            if definition.kind == FunctionKind::Table { checked.extract() } else { Ok((false, false)) }
         })
-        .map_err(|error: PyErr| Error::Syntax { message: message_of(&definition.name, &error) })
+        .map_err(|error: PyErr| Error::Syntax { message: message_of(&definition.name, &error) })?;
+        if definition.kind == FunctionKind::Table {
+            table::fits(definition, is_class, has_schema)?;
+        }
+        Ok(())
     }
 
     fn prepare(&self, definition: &FunctionDefinition) -> Result<Callee> {
         let options = check_options(definition)?;
         let compiled = Python::attach(|py| {
             let module = py.import("inlay._udf")?;
-            let (form, callable): (String, Py<PyAny>) = match definition.kind {
+            let (form, callable, schema): (String, Py<PyAny>, Option<Py<PyAny>>) = match definition.kind {
                 FunctionKind::Scalar => {
                     let callable = module.getattr("compiled")?.call1(text_arguments(definition))?;
-                    (String::new(), callable.unbind())
+                    (String::new(), callable.unbind(), None)
                 }
                 FunctionKind::Table => {
                     let module = py.import("inlay._udtf")?;
-                    let callable = module.getattr("compiled")?.call1(text_arguments(definition))?;
-                    (String::new(), callable.unbind())
+                    module.getattr("compiled")?.call1(text_arguments(definition))?.extract()?
                 }
                 FunctionKind::Aggregate => {
-                    module.getattr("compiled_aggregate")?.call1(text_arguments(definition))?.extract()?
+                    let module = module.getattr("compiled_aggregate")?;
+                    let (form, callable) = module.call1(text_arguments(definition))?.extract()?;
+                    (form, callable, None)
                 }
             };
-            Ok((form, callable))
+            Ok((form, callable, schema))
         });
-        let (form, callable) = compiled.map_err(|error: PyErr| raised(&definition.name, error))?;
+        let (form, callable, schema) = compiled.map_err(|error: PyErr| raised(&definition.name, error))?;
         let (_, parameters, is_variadic, body) = text_arguments(definition);
-        let form = (definition.kind == FunctionKind::Aggregate).then(|| Form::of(&form)).transpose()?;
+        let shape = Shape::of(definition.kind, &form, schema)?;
         let source = Source::Text {
             parameters: parameters.into_iter().map(str::to_string).collect(),
             is_variadic,
@@ -139,15 +144,19 @@ impl Language for Python3 {
             remote: None,
             turns: Turns::default(),
         };
-        let remote = function.remote(&options, &self.workers, definition, Some(source), form);
+        let remote = function.remote(&options, &self.workers, definition, Some(source), shape.form());
         let function = PythonFunction { remote, ..function };
-        callee(definition, function, form)
+        callee(definition, function, shape)
     }
 }
 
 /// What the options say, if they go with the kind of the function.
 fn check_options(definition: &FunctionDefinition) -> Result<Options> {
     let options = Options::of(&definition.name, &definition.options)?;
+    if definition.kind != FunctionKind::Table && definition.declared_rows().is_some() {
+        let message = format!("function \"{}\": rows = ... is for table functions", definition.name);
+        return Err(Error::invalid_argument(message));
+    }
     if definition.kind != FunctionKind::Scalar {
         let refuse = |what: &str| {
             let message = format!("function \"{}\": {what}; that is for scalar functions", definition.name);
@@ -180,33 +189,49 @@ fn queries(callable: &Py<PyAny>, definition: &FunctionDefinition, options: &Opti
     Ok(queries)
 }
 
-/// What the engine calls; `form` is that of an aggregate.
-fn callee(definition: &FunctionDefinition, function: PythonFunction, form: Option<Form>) -> Result<Callee> {
-    Ok(match definition.kind {
-        FunctionKind::Scalar => Callee::Scalar(Arc::new(function)),
-        FunctionKind::Table => {
-            let columns = definition.table_columns();
-            let column = |ty: &LogicalType| PythonFunction {
-                name: function.name.clone(),
-                callable: Python::attach(|py| function.callable.clone_ref(py)),
-                style: function.style,
-                returns: ty.clone(),
-                forgives: false,
-                refuses_null: false,
-                queries: false,
-                remote: None,
-                turns: Turns::default(),
-            };
-            Callee::Table(Arc::new(PythonTable {
-                names: columns.iter().map(|field| field.name.to_string()).collect(),
-                columns: Arc::new(columns.iter().map(|field| column(&field.ty)).collect()),
-                function: Arc::new(function),
-            }))
+/// What a callable is, besides what is declared of it.
+enum Shape {
+    Scalar,
+    Aggregate(Form),
+    /// A class or a function, and what says which columns it gives, if they are not declared.
+    Table {
+        is_class: bool,
+        schema: Option<Py<PyAny>>,
+    },
+}
+
+impl Shape {
+    /// By the words of `inlay._udf` and `inlay._udtf`.
+    fn of(kind: FunctionKind, word: &str, schema: Option<Py<PyAny>>) -> Result<Self> {
+        Ok(match kind {
+            FunctionKind::Scalar => Self::Scalar,
+            FunctionKind::Aggregate => Self::Aggregate(Form::of(word)?),
+            FunctionKind::Table => Self::Table { is_class: word == "class", schema },
+        })
+    }
+
+    fn form(&self) -> Option<Form> {
+        match self {
+            Self::Aggregate(form) => Some(*form),
+            Self::Scalar | Self::Table { .. } => None,
         }
-        FunctionKind::Aggregate => Callee::Aggregate(Arc::new(PythonAggregate {
-            function: Arc::new(function),
-            form: form.ok_or_else(|| Error::internal("an aggregate without a form"))?,
-        })),
+    }
+}
+
+/// What the engine calls.
+fn callee(definition: &FunctionDefinition, function: PythonFunction, shape: Shape) -> Result<Callee> {
+    Ok(match shape {
+        Shape::Scalar => Callee::Scalar(Arc::new(function)),
+        Shape::Aggregate(form) => {
+            Callee::Aggregate(Arc::new(PythonAggregate { function: Arc::new(function), form }))
+        }
+        Shape::Table { is_class, schema } => {
+            let fields = definition.table_columns().iter();
+            let columns: Vec<(String, LogicalType)> =
+                fields.map(|field| (field.name.to_string(), field.ty.clone())).collect();
+            table::fits(definition, is_class, schema.is_some())?;
+            Callee::Table(Arc::new(PythonTable::new(function, &columns, definition, is_class, schema)))
+        }
     })
 }
 
@@ -278,7 +303,9 @@ fn guarded_alone<T>(
         match outcome {
             Ok(value) => Ok(value),
             // A query of the function may have looked before anybody told it.
-            Err(_) if is_told || interrupt.is_set() => Err(interrupt.check().err().unwrap_or(Error::Interrupted)),
+            Err(_) if is_told || interrupt.is_set() => {
+                Err(interrupt.check().err().unwrap_or(Error::Interrupted))
+            }
             Err(Failure::Wrong(error)) => Err(error),
             Err(Failure::Raised(error)) => {
                 if !error.is_instance_of::<PyException>(py) {
@@ -439,8 +466,12 @@ pub struct Declared {
     refuses_null: bool,
     forgives: bool,
     is_blocking: bool,
-    /// Of an aggregate, what is called, see [`Form`]; `table` of a table function.
+    /// Of an aggregate, what is called, see [`Form`]; of a table function, `table` or `class`.
     form: Option<String>,
+    /// It gives rows.
+    is_table: bool,
+    /// Says what columns a table function gives, if that is not declared.
+    schema: Option<Py<PyAny>>,
 }
 
 /// Makes a callable a function of the database.
@@ -458,13 +489,16 @@ pub fn create(
         name: declared.name.clone(),
         kind: match declared.form.as_deref() {
             None => FunctionKind::Scalar,
-            Some("table") => FunctionKind::Table,
+            Some(_) if declared.is_table => FunctionKind::Table,
             Some(_) => FunctionKind::Aggregate,
         },
         language: "python".to_string(),
         parameters: declared.parameters.into_iter().map(parameter).collect::<PyResult<_>>()?,
         is_variadic: declared.is_variadic,
-        returns: unwrapped(py, inlay::type_of(&declared.returns))?,
+        returns: match &declared.schema {
+            Some(_) => LogicalType::list(LogicalType::structure(Vec::<(String, LogicalType)>::new())),
+            None => unwrapped(py, inlay::type_of(&declared.returns))?,
+        },
         granularity: if declared.is_blocking { Granularity::Column } else { Granularity::Chunk },
         volatility: match declared.volatility.as_str() {
             "immutable" => Volatility::Immutable,
@@ -476,10 +510,8 @@ pub fn create(
         body: String::new(),
     };
     let options = unwrapped(py, check_options(&definition))?;
-    let form = match (definition.kind, &declared.form) {
-        (FunctionKind::Aggregate, Some(word)) => Some(unwrapped(py, Form::of(word))?),
-        _ => None,
-    };
+    let word = declared.form.as_deref().unwrap_or_default();
+    let shape = unwrapped(py, Shape::of(definition.kind, word, declared.schema))?;
     let callable = callable.clone().unbind();
     let function = PythonFunction {
         name: declared.name,
@@ -492,12 +524,12 @@ pub fn create(
         remote: None,
         turns: Turns::default(),
     };
-    let remote = function.remote(&options, &Workers::of(database), &definition, None, form);
+    let remote = function.remote(&options, &Workers::of(database), &definition, None, shape.form());
     let function = PythonFunction { remote, ..function };
     if let (Parallel::Processes, Some(remote)) = (options.parallel, &function.remote) {
         // What cannot be sent is told now.
         unwrapped(py, remote.spec(&function))?;
     }
-    let callee = unwrapped(py, callee(&definition, function, form))?;
+    let callee = unwrapped(py, callee(&definition, function, shape))?;
     unwrapped(py, database.create_function(definition, callee))
 }

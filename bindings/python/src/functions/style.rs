@@ -57,10 +57,12 @@ impl Options {
                 ("parallel", _) => return refuse("'threads', 'processes' or 'auto'"),
                 ("cost", cost) if cost.parse().is_ok_and(|cost: f64| cost.is_finite() && cost >= 0.0) => {}
                 ("cost", _) => return refuse("nanoseconds a row"),
+                ("rows", rows) if rows.parse().is_ok_and(|rows: f64| rows.is_finite() && rows >= 0.0) => {}
+                ("rows", _) => return refuse("how many rows a call gives"),
                 _ => {
                     return Err(Error::invalid_argument(format!(
-                        "function \"{function}\": there is no option {name}; there are arguments, cost, decimal, parallel \
-                         and strings"
+                        "function \"{function}\": there is no option {name}; there are arguments, cost, decimal, parallel, \
+                         rows and strings"
                     )));
                 }
             }

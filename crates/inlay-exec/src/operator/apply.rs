@@ -183,7 +183,7 @@ impl Apply {
         }
         let started = Instant::now();
         let applied = apply(&self.calls, &mut local.calls, batches)?;
-        local.adapt(rows, started.elapsed());
+        local.target.adapt(rows, started.elapsed());
         local.reservation = None;
         for batch in applied {
             if push(batch)? == Flow::Done {
@@ -215,8 +215,7 @@ struct Local {
     batches: Vec<Batch>,
     rows: usize,
     bytes: u64,
-    /// Rows of a chunk.
-    target: usize,
+    target: ChunkRows,
     reservation: Option<Reservation>,
 }
 
@@ -231,12 +230,27 @@ impl Local {
         };
         granted.is_ok()
     }
+}
 
-    fn adapt(&mut self, rows: usize, took: Duration) {
-        if took < CALL_TIME_MIN && rows >= self.target {
-            self.target = (self.target * 2).min(CHUNK_ROWS_MAX);
+/// How many rows a chunk is to have, by what calls took.
+pub(super) struct ChunkRows(usize);
+
+impl Default for ChunkRows {
+    fn default() -> Self {
+        Self(CHUNK_ROWS)
+    }
+}
+
+impl ChunkRows {
+    pub fn rows(&self) -> usize {
+        self.0
+    }
+
+    pub fn adapt(&mut self, rows: usize, took: Duration) {
+        if took < CALL_TIME_MIN && rows >= self.0 {
+            self.0 = (self.0 * 2).min(CHUNK_ROWS_MAX);
         } else if took > CALL_TIME_MAX {
-            self.target = (self.target / 2).max(CHUNK_ROWS_MIN);
+            self.0 = (self.0 / 2).max(CHUNK_ROWS_MIN);
         }
     }
 }
@@ -252,7 +266,7 @@ impl Operator for Apply {
             batches: Vec::new(),
             rows: 0,
             bytes: 0,
-            target: CHUNK_ROWS,
+            target: ChunkRows::default(),
             reservation: None,
         })
     }
@@ -262,7 +276,7 @@ impl Operator for Apply {
         let is_granted = local.reserve(&input, &self.budget);
         local.rows += input.len();
         local.batches.push(input);
-        if is_granted && local.rows < local.target { Ok(Flow::More) } else { self.emit(local, push) }
+        if is_granted && local.rows < local.target.rows() { Ok(Flow::More) } else { self.emit(local, push) }
     }
 
     fn flush(&self, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {

@@ -20,6 +20,7 @@ pub mod set_operation;
 pub mod sort;
 pub mod sorted_join;
 pub mod source_scan;
+pub mod table_call;
 pub mod table_scan;
 pub mod unnest;
 pub mod values;

@@ -12,6 +12,7 @@ mod leaf;
 mod ordered;
 mod recursive;
 mod set_operation;
+mod table_call;
 mod unnest;
 mod window;
 
@@ -244,6 +245,7 @@ impl<'a> Planner<'a> {
             }
             Plan::Window { input, windows } => self.lower_window(node, input, windows, needed, &[]),
             Plan::Unnest { .. } => self.lower_unnest(node, plan, needed, incoming),
+            Plan::TableCall { .. } => self.lower_table_call(node, plan, needed),
             Plan::Sort { input, keys, limit, offset } => {
                 let incoming = if limit.is_none() && *offset == 0 { incoming } else { &[] };
                 self.lower_sort(node, input, keys.clone(), 0, (*limit, *offset), needed, incoming)

@@ -59,6 +59,9 @@ fn collect(plan: &Plan, made: &mut HashSet<ColumnId>, read: &mut HashSet<ColumnI
         Plan::Aggregate { groups, aggregates, .. } => {
             made.extend(groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)));
         }
+        Plan::TableCall { columns, ordinality, .. } => {
+            made.extend(columns.iter().copied().chain(*ordinality))
+        }
         Plan::Unnest { lists, ordinality, .. } => {
             made.extend(lists.iter().map(|(id, _)| *id).chain(*ordinality));
         }

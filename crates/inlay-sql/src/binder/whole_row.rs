@@ -33,17 +33,24 @@ impl Binder<'_> {
         let Some((scope, columns)) = found.filter(|(_, columns)| !columns.is_empty()) else {
             return Ok(None);
         };
+        for (_, id) in &columns {
+            self.note_use(scope, *id, name.pos);
+        }
+        self.struct_of(&columns, name.pos).map(Some)
+    }
+
+    /// A struct of columns.
+    pub(super) fn struct_of(&self, columns: &[(String, ColumnId)], pos: Pos) -> Result<Expr> {
         let mut args = Vec::with_capacity(columns.len());
         let mut types = Vec::with_capacity(columns.len());
         for (column, id) in columns {
-            self.note_use(scope, id, name.pos);
-            let value = self.column(id);
+            let value = self.column(*id);
             types.push(ArgType { name: Some(Arc::from(column.as_str())), ..arg_type(&value) });
             args.push(value);
         }
-        let function = self.placed(resolve_scalar("struct_pack", &types, &self.context.options), name.pos)?;
+        let function = self.placed(resolve_scalar("struct_pack", &types, &self.context.options), pos)?;
         let args = args.into_iter().zip(&function.arg_types);
         let args = args.map(|(arg, ty)| self.cast_to(arg, ty.clone(), Pos::default()));
-        Ok(Some(Expr::Call { args: args.collect::<Result<_>>()?, function, place: self.place(name.pos) }))
+        Ok(Expr::Call { args: args.collect::<Result<_>>()?, function, place: self.place(pos) })
     }
 }

@@ -176,6 +176,7 @@ impl PushDown<'_> {
             | Plan::OrderedJoin { .. }
             | Plan::Recursive { .. }
             | Plan::LimitBy { .. }
+            | Plan::TableCall { .. }
             | Plan::Sample { .. } => {
                 let plan = map_inputs(plan, &mut |input| self.push(input, Vec::new()))?;
                 Ok(plan.filter(predicates))

@@ -138,6 +138,7 @@ fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
         }
         Plan::With { body, .. } => dependencies(body, found),
         Plan::Source { .. }
+        | Plan::TableCall { .. }
         | Plan::Values { .. }
         | Plan::DependentJoin { .. }
         | Plan::OrderedJoin { .. }

@@ -33,8 +33,8 @@ fn rewrite_operator(plan: &mut Plan, order_matters: bool) {
             rewrite(input, false);
         }
         Plan::Unnest { input, .. } => rewrite(input, order_matters),
-        // Rows that tie in a window's order are in the order of the input.
-        Plan::Window { input, .. } => rewrite(input, true),
+        // Rows that tie in a window's order are in the order of the input; functions may look at the order of theirs.
+        Plan::Window { input, .. } | Plan::TableCall { input, .. } => rewrite(input, true),
         Plan::Aggregate { input, aggregates, .. } => {
             let ordered = aggregates.iter().any(|(_, a)| depends_on_order(a));
             rewrite(input, ordered);

@@ -31,6 +31,9 @@ fn collect_made(plan: &Plan, made: &mut ColumnSet) {
         Plan::Aggregate { groups, aggregates, .. } => {
             groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)).for_each(&mut add);
         }
+        Plan::TableCall { columns, ordinality, .. } => {
+            columns.iter().copied().chain(*ordinality).for_each(&mut add);
+        }
         Plan::Unnest { lists, ordinality, .. } => {
             lists.iter().map(|(id, _)| *id).chain(*ordinality).for_each(&mut add);
         }
@@ -227,6 +230,7 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
                 aggregates.iter().filter(|(_, a)| a.function.kind.is_zero_of_nothing()).map(|(id, _)| *id);
             groups.iter().filter(|(_, e)| is_never_null(e, &below)).map(|(id, _)| *id).chain(counts).collect()
         }
+        Plan::TableCall { ordinality, .. } => ordinality.iter().copied().collect(),
         Plan::Unnest { input, ordinality, keep_empty, .. } => {
             let numbered = ordinality.filter(|_| !keep_empty);
             not_null_columns(input).union(&numbered.into_iter().collect())
@@ -284,7 +288,7 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
         }
         Plan::Values { rows, .. } if rows.len() <= 1 => vec![ColumnSet::new()],
         Plan::Source { .. } | Plan::Values { .. } | Plan::SharedScan { .. } => Vec::new(),
-        Plan::OrderedJoin { .. } => Vec::new(),
+        Plan::OrderedJoin { .. } | Plan::TableCall { .. } => Vec::new(),
         Plan::Unnest { input, ordinality, .. } => {
             let numbered = |key: &ColumnSet| Some(key.union(&ColumnSet::from_iter([(*ordinality)?])));
             keys(input).iter().filter_map(numbered).collect()

@@ -70,6 +70,11 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
             let needed = with_expressions(plan, &ColumnSet::new());
             plan.inputs_mut().into_iter().for_each(|input| prune(input, &needed, shared));
         }
+        Plan::TableCall { ordinality, .. } => {
+            *ordinality = ordinality.filter(|id| required.contains(*id));
+            let needed = with_expressions(plan, &ColumnSet::new());
+            plan.inputs_mut().into_iter().for_each(|input| prune(input, &needed, shared));
+        }
         Plan::Unnest { ordinality, .. } => {
             *ordinality = ordinality.filter(|id| required.contains(*id));
             let needed = with_expressions(plan, required);

@@ -94,6 +94,9 @@ pub fn rename_columns(plan: &mut Plan, map: &HashMap<ColumnId, ColumnId>) {
             groups.iter_mut().for_each(|(id, _)| new(id));
             aggregates.iter_mut().for_each(|(id, _)| new(id));
         }
+        Plan::TableCall { columns, ordinality, .. } => {
+            columns.iter_mut().chain(ordinality).for_each(new);
+        }
         Plan::Unnest { lists, ordinality, .. } => {
             lists.iter_mut().map(|(id, _)| id).chain(ordinality).for_each(new);
         }

@@ -28,6 +28,8 @@ const RECURSION_ROUNDS: f64 = 10.0;
 const UNSEEN_ROWS: f64 = 0.7;
 /// How many elements a list is believed to have.
 const UNNEST_FACTOR: f64 = 5.0;
+/// Rows of a table function of the host that is given no table and says nothing.
+const CALL_ROWS: f64 = 1000.0;
 
 /// Nothing is known but the number of rows.
 fn unknown(rows: f64) -> ColumnEstimate {
@@ -155,9 +157,22 @@ impl Estimator {
                 }
                 below
             }
-            Plan::Unnest { lists, ordinality, .. } => {
+            Plan::TableCall { call, columns, ordinality, .. } => {
                 let mut below = next();
-                below.rows *= UNNEST_FACTOR;
+                below.rows = match (call.external.definition.declared_rows(), call.has_table) {
+                    (Some(rows), _) => rows,
+                    (None, true) => below.rows,
+                    (None, false) => CALL_ROWS,
+                };
+                below.columns.clear();
+                for id in columns.iter().copied().chain(*ordinality) {
+                    below.columns.insert(id, unknown(below.rows));
+                }
+                below
+            }
+            Plan::Unnest { input, lists, ordinality, .. } => {
+                let mut below = next();
+                below.rows *= rows_of_call(input, lists).unwrap_or(UNNEST_FACTOR);
                 for id in lists.iter().map(|(id, _)| *id).chain(*ordinality) {
                     below.columns.insert(id, unknown(below.rows));
                 }
@@ -605,4 +620,16 @@ fn matched_share(left: &Relation, right: &Relation, conditions: &[Expr]) -> f64 
         }
     }
     if found { share.clamp(0.0, 1.0) } else { 0.5 }
+}
+
+/// Rows that a table function of the host says a call gives, where lists are what it gives.
+fn rows_of_call(input: &Plan, lists: &[(ColumnId, Expr)]) -> Option<f64> {
+    lists.iter().find_map(|(_, list)| match (list, input) {
+        (Expr::Call { function, .. }, _) => function.external.as_ref()?.definition.declared_rows(),
+        (Expr::Column { id, .. }, Plan::Aggregate { aggregates, .. }) => {
+            let (_, aggregate) = aggregates.iter().find(|(made, _)| made == id)?;
+            aggregate.function.external.as_ref()?.definition.declared_rows()
+        }
+        _ => None,
+    })
 }

@@ -61,8 +61,8 @@ fn declaration_text(definition: &FunctionDefinition) -> String {
     };
     let mut text = format!("({}) RETURNS {returns}", parameters.join(", "));
     let suffix = match (definition.kind, definition.granularity) {
-        (FunctionKind::Scalar, Granularity::Chunk) => "_MAP",
-        (FunctionKind::Scalar, Granularity::Column) | (FunctionKind::Aggregate | FunctionKind::Table, _) => {
+        (FunctionKind::Scalar | FunctionKind::Table, Granularity::Chunk) => "_MAP",
+        (FunctionKind::Scalar | FunctionKind::Table, Granularity::Column) | (FunctionKind::Aggregate, _) => {
             ""
         }
     };
@@ -177,9 +177,6 @@ impl Reader<'_> {
             Some(own) => (own.to_string(), Granularity::Chunk),
             None => (language, Granularity::Column),
         };
-        if kind == FunctionKind::Table && granularity == Granularity::Chunk {
-            return self.refuse("functions that RETURN TABLE and are LANGUAGE PYTHON_MAP", "LANGUAGE PYTHON");
-        }
         if kind == FunctionKind::Aggregate && granularity == Granularity::Chunk {
             return self.refuse(
                 "aggregates that are LANGUAGE PYTHON_MAP",
@@ -243,8 +240,11 @@ impl Reader<'_> {
         Ok((parameters, is_variadic))
     }
 
-    /// `(x INTEGER, y VARCHAR)` behind RETURNS TABLE: a list of structs.
+    /// `(x INTEGER, y VARCHAR)` behind RETURNS TABLE: a list of structs; nothing if the function says by itself.
     fn rows_type(&mut self) -> Result<LogicalType> {
+        if self.parser.peek_token_ref().token != Token::LParen {
+            return Ok(LogicalType::list(LogicalType::structure(Vec::<(String, LogicalType)>::new())));
+        }
         self.expect(&Token::LParen)?;
         let columns: Vec<(String, LogicalType)> =
             self.until_closed(|reader| Ok((reader.identifier()?.value, reader.written_type()?.0)))?;

@@ -182,6 +182,7 @@ impl<'a> Printer<'a> {
             | Plan::Aggregate { .. }
             | Plan::Window { .. }
             | Plan::Unnest { .. }
+            | Plan::TableCall { .. }
             | Plan::Sample { .. } => self.describe_rows(plan, &mut details),
         };
         details.retain(|(_, text)| !text.is_empty());
@@ -241,6 +242,12 @@ impl<'a> Printer<'a> {
                 details.push(("lists", self.items(lists)));
                 details.extend(ordinality.map(|id| ("ordinality", self.name(id))));
                 if *keep_empty { "Left Unnest" } else { "Unnest" }.to_string()
+            }
+            Plan::TableCall { call, args, keys, columns, ordinality, .. } => {
+                details.push(("columns", self.names(columns.iter().copied().chain(*ordinality))));
+                self.push_list(details, "arguments", args);
+                self.push_list(details, "partition by", keys);
+                format!("Call {}", call.external.definition.name)
             }
             Plan::Sample { sample, .. } => {
                 let size = match sample.size {

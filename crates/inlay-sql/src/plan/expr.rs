@@ -309,7 +309,9 @@ impl Expr {
     /// Whether it calls such a function of the host.
     pub fn calls(&self, wanted: &dyn Fn(&External) -> bool) -> bool {
         let own = match self {
-            Self::Call { function, .. } => function.external.as_ref().is_some_and(|external| wanted(external)),
+            Self::Call { function, .. } => {
+                function.external.as_ref().is_some_and(|external| wanted(external))
+            }
             Self::Lambda(lambda) => lambda.body.calls(wanted),
             _ => false,
         };

@@ -32,6 +32,7 @@ pub use statement::Statement;
 pub use window::WindowExpr;
 
 use inlay_catalog::{TableEntry, TableSource};
+use inlay_kernels::external::TableCall;
 use inlay_types::LogicalType;
 use std::fmt;
 use std::sync::Arc;
@@ -373,6 +374,22 @@ pub enum Plan {
         /// A row whose lists have no elements stays, with NULLs.
         keep_empty: bool,
     },
+    /// What a function of the host makes of the rows of the input, which it is given in parts, and nothing else. Rows with
+    /// equal `keys` lie behind each other and are a table of their own.
+    TableCall {
+        /// Input; one row without columns for a function that is given no table.
+        input: Box<Plan>,
+        /// The function with its constants.
+        call: Arc<TableCall>,
+        /// What it is given.
+        args: Vec<Expr>,
+        /// Where they differ, another table begins.
+        keys: Vec<Expr>,
+        /// The columns that it makes.
+        columns: Vec<ColumnId>,
+        /// If wanted, a BIGINT column that numbers the rows of a table from 1.
+        ordinality: Option<ColumnId>,
+    },
     /// Rows in order; with `limit`, the first rows behind `offset` only (top-N).
     Sort {
         /// Input.
@@ -543,6 +560,9 @@ impl Plan {
                 let made = lists.iter().map(|(id, _)| *id).chain(*ordinality);
                 input.output().into_iter().chain(made).collect()
             }
+            Self::TableCall { columns, ordinality, .. } => {
+                columns.iter().copied().chain(*ordinality).collect()
+            }
             Self::With { body, .. } => body.output(),
             Self::SharedScan { columns, .. } => columns.iter().map(|(id, _)| *id).collect(),
         }
@@ -559,6 +579,7 @@ impl Plan {
             | Self::Aggregate { input, .. }
             | Self::Window { input, .. }
             | Self::Unnest { input, .. }
+            | Self::TableCall { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Sample { input, .. }
@@ -584,6 +605,7 @@ impl Plan {
             | Self::Aggregate { input, .. }
             | Self::Window { input, .. }
             | Self::Unnest { input, .. }
+            | Self::TableCall { input, .. }
             | Self::Sort { input, .. }
             | Self::Limit { input, .. }
             | Self::Sample { input, .. }
@@ -606,6 +628,7 @@ impl Plan {
             Self::Project { items, .. } | Self::Unnest { lists: items, .. } => {
                 items.iter().map(|(_, e)| e).collect()
             }
+            Self::TableCall { args, keys, .. } => args.iter().chain(keys).collect(),
             Self::Filter { predicates, .. } => predicates.iter().collect(),
             Self::Join { conditions, .. }
             | Self::DependentJoin { conditions, .. }
@@ -638,6 +661,7 @@ impl Plan {
             Self::Project { items, .. } | Self::Unnest { lists: items, .. } => {
                 items.iter_mut().map(|(_, e)| e).collect()
             }
+            Self::TableCall { args, keys, .. } => args.iter_mut().chain(keys).collect(),
             Self::Filter { predicates, .. } => predicates.iter_mut().collect(),
             Self::Join { conditions, .. }
             | Self::DependentJoin { conditions, .. }

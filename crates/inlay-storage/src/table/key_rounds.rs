@@ -5,8 +5,8 @@
 //! ```
 //! Keys that are equal lie in one range, so uniqueness is decided range by range. The pieces are gone through once for each range.
 
-use super::append::{Piece, pieces_column};
 use super::Table;
+use super::append::{Piece, pieces_column};
 use super::keys::PendingRows;
 use crate::index::encode_rows;
 use crate::interrupted::check_interrupt;
@@ -64,7 +64,9 @@ impl Table {
             let _room = self.budget.reserve(positions.len() as u64 * self.entering_size(key))?;
             let column = |index: usize| {
                 let place = key.iter().position(|column| *column == index);
-                place.map(|place| columns[place].clone()).ok_or_else(|| Error::internal("a column that is in no key"))
+                place
+                    .map(|place| columns[place].clone())
+                    .ok_or_else(|| Error::internal("a column that is in no key"))
             };
             enter(&PendingRows {
                 count: positions.len(),

@@ -194,6 +194,10 @@ impl PushDown<'_> {
                 }
                 Ok((Plan::Window { input: Box::new(input), windows }, repr))
             }
+            Plan::TableCall { call, .. } => Err(Error::unsupported(format!(
+                "{} is given a table that reads columns from outside of it",
+                call.external.definition.name
+            ))),
             Plan::Unnest { input, mut lists, ordinality, keep_empty } => {
                 let (input, repr) = self.push_if(*input)?;
                 let wanted = self.wanted(lists.iter().map(|(_, e)| e));

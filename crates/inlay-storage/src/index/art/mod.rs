@@ -356,7 +356,9 @@ impl Art {
                 if freed >= wanted {
                     break;
                 }
-                let Some(tree) = slot.tree.get().filter(|tree| slot.dirty && tree.len() > 0) else { continue };
+                let Some(tree) = slot.tree.get().filter(|tree| slot.dirty && tree.len() > 0) else {
+                    continue;
+                };
                 let page = store.write_loose(&page::write_entries(tree))?;
                 self.loose.insert(page);
                 replaced.extend(slot.page.replace(page));
