@@ -26,7 +26,7 @@ mod aggregate;
 mod table;
 
 pub use aggregate::{ExternalAggregate, ExternalStates, GroupedRows};
-pub use table::{ExternalStream, ExternalTable, StreamState, TableArgument, TableCall, Takes};
+pub use table::{ExternalStream, ExternalTable, NamedTypes, StreamState, TableArgument, TableCall, Takes};
 
 use crate::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
 use inlay_types::logical_type::Field;

@@ -19,13 +19,16 @@ use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
 use std::fmt;
 use std::sync::Arc;
 
+/// Names and types of columns.
+pub type NamedTypes = Vec<(String, LogicalType)>;
+
 /// An argument of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableArgument {
     /// A constant of the parameter's type.
     Value(Value),
     /// Names and types of the columns of a table.
-    Table(Vec<(String, LogicalType)>),
+    Table(NamedTypes),
 }
 
 /// What a table function sees of its table at once.
@@ -64,10 +67,7 @@ pub trait ExternalTable: Send + Sync + fmt::Debug {
 
     /// The columns that it gives for these arguments, and the function that gives them, where they are not declared. May run
     /// the function's code.
-    fn columns(
-        &self,
-        arguments: &[TableArgument],
-    ) -> Result<(Vec<(String, LogicalType)>, Arc<dyn ExternalTable>)>;
+    fn columns(&self, arguments: &[TableArgument]) -> Result<(NamedTypes, Arc<dyn ExternalTable>)>;
 
     /// The function with these arguments, which gets its table in parts, if it has one.
     fn stream(&self, arguments: Vec<TableArgument>) -> Result<Arc<dyn ExternalStream>>;
