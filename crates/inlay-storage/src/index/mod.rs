@@ -349,6 +349,11 @@ impl Index {
         self.art.write().evict(wanted)
     }
 
+    /// As [`Index::evict`], and writes what cannot be read again yet if it has somewhere to write to.
+    pub fn write_away(&self, wanted: u64) -> Result<u64> {
+        self.art.write().write_away(wanted)
+    }
+
     /// As [`Index::evict`], but does nothing while anybody uses the index.
     pub fn try_evict(&self, wanted: u64) -> u64 {
         self.art.try_write().map_or(0, |mut art| art.evict(wanted))

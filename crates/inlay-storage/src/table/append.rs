@@ -36,7 +36,7 @@ pub(super) fn pieces_column(pieces: &[Piece], index: usize, ty: LogicalType) -> 
     let whole = |piece: &Piece| {
         Ok(match piece {
             Piece::Raw(batch) => batch.column(index).clone(),
-            Piece::Sealed(columns, len) => columns[index].segment()?.scan(0, *len),
+            Piece::Sealed(columns, len) => columns[index].segment_to_scan()?.scan(0, *len),
         })
     };
     if let [one] = pieces {

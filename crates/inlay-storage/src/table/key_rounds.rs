@@ -8,7 +8,7 @@
 use super::Table;
 use super::append::{Piece, pieces_column};
 use super::keys::PendingRows;
-use crate::index::encode_rows;
+use crate::index::{Index, encode_rows};
 use crate::interrupted::check_interrupt;
 use crate::schema::TableSchema;
 use inlay_types::{Error, PhysicalType, Result, Vector, VectorBuilder};
@@ -16,7 +16,7 @@ use inlay_types::{Error, PhysicalType, Result, Vector, VectorBuilder};
 /// The part of the memory limit that the keys of a range may take.
 const LIMIT_PART: u64 = 4;
 /// Rows of a range, however small the limit.
-const ROWS_MIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 16 };
+const ROWS_MIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 14 };
 /// Bytes beside values and keys that entering a row takes: row number and id, order, offset and candidate.
 const ROW_OVERHEAD: u64 = 64;
 /// Bytes that a text is thought to have.
@@ -41,14 +41,15 @@ impl Table {
 
     /// Whether rows are too many to be entered at once, and can be looked at piece by piece.
     pub(super) fn is_for_rounds(&self, pending: &PendingRows<'_>, key: &[usize]) -> bool {
-        !pending.pieces.is_empty() && pending.count > self.rows_at_once(key)
+        pending.pieces.len() > 1 && pending.count > self.rows_at_once(key)
     }
 
-    /// Calls `enter` with all rows, or with those of each range of keys in turn.
+    /// Calls `enter` with all rows, or with those of each range of keys in turn, which it enters in `index`.
     pub(super) fn in_rounds(
         &self,
         pending: &PendingRows<'_>,
         key: &[usize],
+        index: &Index,
         enter: &dyn Fn(&PendingRows<'_>) -> Result<()>,
     ) -> Result<()> {
         if !self.is_for_rounds(pending, key) {
@@ -61,7 +62,14 @@ impl Table {
             if positions.is_empty() {
                 continue;
             }
-            let _room = self.budget.reserve(positions.len() as u64 * self.entering_size(key))?;
+            let size = positions.len() as u64 * self.entering_size(key);
+            let _room = match self.budget.reserve(size) {
+                Err(Error::OutOfMemory { .. }) => {
+                    index.write_away(size)?;
+                    self.budget.reserve(size)?
+                }
+                room => room?,
+            };
             let column = |index: usize| {
                 let place = key.iter().position(|column| *column == index);
                 place

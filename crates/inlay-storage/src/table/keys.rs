@@ -70,7 +70,7 @@ impl Table {
             let is_entered = self.keys.iter().any(|key| key == columns && is_checked(key));
             if pending.concerns(columns) && !is_entered {
                 let index = handle.index()?;
-                self.in_rounds(pending, columns, &|round| {
+                self.in_rounds(pending, columns, &index, &|round| {
                     index.insert_rows(&round.columns(columns)?, round.row_ids)
                 })?;
             }
@@ -104,7 +104,7 @@ impl Table {
                 .index(key, &wanting, true)?
                 .ok_or_else(|| Error::internal("a key without an index"))?,
         };
-        self.in_rounds(pending, key, &|round| {
+        self.in_rounds(pending, key, &index, &|round| {
             enter_unique(&index, snapshot, &self.schema, round, key, &round.columns(key)?)
         })
     }

@@ -347,7 +347,7 @@ impl Art {
 
     /// Frees about `wanted` bytes: subtrees that can be read again go, and then others when they are written. Returns the
     /// bytes freed.
-    fn write_away(&mut self, wanted: u64) -> Result<u64> {
+    pub fn write_away(&mut self, wanted: u64) -> Result<u64> {
         let mut freed = self.evict(wanted);
         let Some(store) = self.store.clone() else { return Ok(freed) };
         let mut replaced = Vec::new();
