@@ -13,6 +13,7 @@ fn context(threads: usize) -> ExecContext {
         interrupt: Interrupt::new(),
         budget: MemoryBudget::unlimited(),
         temp: Arc::default(),
+        statement: None,
     }
 }
 
@@ -47,7 +48,7 @@ fn column(random: &mut Random, kind: usize, len: usize, nulls: bool) -> Vector {
     let values: Vec<Value> = (0..len)
         .map(|row| match kind {
             _ if nulls && random.below(9) == 0 => Value::Null,
-            0..=5 => Value::Varchar(text(random, kind, row).into()),
+            0..=5 => Value::Varchar(text(random, kind, row)),
             6 => Value::Integer(random.below(700) as i32 - 350),
             7 => Value::Double([f64::NAN, -0.0, 0.0, 1.5, -1.5, f64::INFINITY][random.below(6) as usize]),
             _ => Value::HugeInt(i128::from(random.below(50) as i64 - 25) << 80),
