@@ -85,8 +85,11 @@ fn name_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             break;
         };
         // CREATE ... TABLE [IF NOT EXISTS] name (
-        let behind = tokens[at..open].iter().filter(|token| !is_blank(token));
-        if behind.clone().any(|token| !matches!(token.token, Token::Word(_) | Token::Period)) {
+        let mut behind = tokens[at..open].iter().filter(|token| !is_blank(token));
+        let is_of_name = |token: &TokenWithSpan| {
+            matches!(token.token, Token::Word(_) | Token::Period) && !is_keyword(token, Keyword::AS)
+        };
+        if !behind.all(is_of_name) {
             continue;
         }
         let Some((names, end)) = names_in_parentheses(&tokens, open) else { continue };

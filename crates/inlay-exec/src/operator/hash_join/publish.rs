@@ -18,6 +18,8 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Filters of at most so many bytes are made whether or not memory is refused.
+const FILTER_SIZE_FREE: u64 = 64 << 10;
 /// Largest bitmap in bytes that is always made.
 const BITMAP_SIZE_FREE: u64 = 4 << 20;
 /// Larger bitmaps may have this many bytes per row.
@@ -149,9 +151,14 @@ fn is_integer(join: &HashJoin, key: usize) -> bool {
 }
 
 impl HashJoin {
-    /// Reserves what a filter takes as long as the join is there; `None` if there is no memory for one, which nobody needs.
+    /// Reserves what a filter takes as long as the join is there; `None` if there is no memory for one, which nobody needs. A
+    /// small one saves a spilled join more than it takes.
     fn reserve_filter(&self, context: &ExecContext, size: u64) -> Option<()> {
-        self.filter_memory.lock().push(context.budget.yielding().reserve(size).ok()?);
+        match context.budget.yielding().reserve(size) {
+            Ok(memory) => self.filter_memory.lock().push(memory),
+            Err(_) if size <= FILTER_SIZE_FREE => {}
+            Err(_) => return None,
+        }
         Some(())
     }
 }
