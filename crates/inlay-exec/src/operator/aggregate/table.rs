@@ -380,6 +380,10 @@ impl GroupTable {
             let encoded = Encoded::new(digits, u128::from(u64::MAX))?;
             return Some(Resolver::Packed64(encoded, PackedTable::new()));
         }
+        // Slots of 32 bytes and numbers of texts cost more than hashes of the keys.
+        if keys.iter().any(|key| key.logical_type().is_view()) {
+            return None;
+        }
         let encoded = Encoded { digits, strides: Vec::new() };
         Some(Resolver::Packed128(encoded, PackedTable::new()))
     }
