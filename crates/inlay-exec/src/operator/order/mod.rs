@@ -12,7 +12,7 @@ mod normal;
 use crate::context::ExecContext;
 use codes::{Encoded, encode};
 use inlay_types::{Interval, PhysicalType, Result, Vector, nested};
-pub(super) use normal::{Normal, normalise, rank_words};
+pub(super) use normal::{Normal, normalise, order_f64, rank_words};
 use parking_lot::Mutex;
 use std::cmp::Ordering;
 
@@ -105,8 +105,8 @@ pub(super) fn compare_across(left: &Vector, row: usize, right: &Vector, other: u
         PhysicalType::U64 => by!(u64),
         PhysicalType::I128 => by!(i128),
         PhysicalType::U128 => by!(u128),
-        PhysicalType::F32 => by!(f32, |v: f32| normal::order_f64(f64::from(v))),
-        PhysicalType::F64 => by!(f64, normal::order_f64),
+        PhysicalType::F32 => by!(f32, |v: f32| order_f64(f64::from(v))),
+        PhysicalType::F64 => by!(f64, order_f64),
         PhysicalType::Interval => by!(Interval, |v: Interval| v.order_key()),
     }
 }

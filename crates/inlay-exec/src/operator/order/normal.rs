@@ -87,7 +87,7 @@ pub(in crate::operator) fn rank_words(context: &ExecContext, vector: &Vector) ->
 }
 
 /// NaN above everything, -0.0 as 0.0.
-pub(super) fn order_f64(value: f64) -> u64 {
+pub(in crate::operator) fn order_f64(value: f64) -> u64 {
     let value = if value.is_nan() {
         f64::NAN.abs()
     } else if value == 0.0 {

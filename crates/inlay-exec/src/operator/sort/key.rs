@@ -4,7 +4,7 @@
 //! the 128 bits of a row's prefix, most significant first. Most keys fit completely; where they do not (long strings, many
 //! columns) equal prefixes are settled by comparing the values.
 
-use crate::operator::order::{KeyColumn, compare_across};
+use crate::operator::order::{KeyColumn, compare_across, order_f64};
 use inlay_sql::plan::SortKey;
 use inlay_types::{Batch, Interval, Native, PhysicalType, Vector, View};
 use std::cmp::Ordering;
@@ -258,19 +258,7 @@ impl Bits {
     }
 }
 
-/// NaN above everything, -0.0 as 0.0.
-fn order_f64(value: f64) -> u64 {
-    let value = if value.is_nan() {
-        f64::NAN.abs()
-    } else if value == 0.0 {
-        0.0
-    } else {
-        value
-    };
-    let bits = value.to_bits();
-    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
-}
-
+/// As [`order_f64`].
 fn order_f32(value: f32) -> u32 {
     let value = if value.is_nan() {
         f32::NAN.abs()
