@@ -21,6 +21,8 @@ const ROWS_WORTH_BUILDING: usize = 10_000;
 const INDEX_BYTES_PER_ROW: u64 = 40;
 /// Combinations of values that are looked up one by one.
 const POINTS_MAX: usize = 1_000;
+/// Of several values that are looked for at their places, those that may lie elsewhere or nowhere.
+const MISSED_MAX: usize = 16;
 /// Rows that an index may give whatever the size of the table.
 const ROWS_FEW: usize = 2_048;
 /// Part of a table's rows that an index may give.
@@ -81,13 +83,14 @@ impl Table {
         columns: &[usize],
         values: &[Value],
     ) -> Result<Option<Vec<i64>>> {
-        if let Some(index) = self.key_index(snapshot, columns, false)? {
-            return rows_among(index.candidates(values)?, snapshot, columns, values).map(Some);
-        }
+        // Even where there is an index, which is a walk through memory.
         if self.is_unique_column(columns)
             && let Some(id) = at_its_place(snapshot, columns[0], &values[0])?
         {
             return Ok(Some(vec![id]));
+        }
+        if let Some(index) = self.key_index(snapshot, columns, false)? {
+            return rows_among(index.candidates(values)?, snapshot, columns, values).map(Some);
         }
         let candidates = match few_with(snapshot, columns[0], &values[0])? {
             Some(few) => few,
@@ -137,9 +140,10 @@ impl Table {
         Ok(Some(found))
     }
 
-    /// Whether a key is one column, in which no two live rows of a version have one value, not even until COMMIT.
-    fn is_unique_column(&self, key: &[usize]) -> bool {
-        key.len() == 1 && self.schema.deferral(key) == Deferral::Never
+    /// Whether columns are one that is a key, in which no two live rows of a version have one value, not even until COMMIT.
+    fn is_unique_column(&self, columns: &[usize]) -> bool {
+        let is_key = columns.len() == 1 && self.keys.iter().any(|key| **key == *columns);
+        is_key && self.schema.deferral(columns) == Deferral::Never
     }
 
     /// The index of a key, if there is one or it is made; `None` without memory for it.
@@ -193,7 +197,7 @@ impl Table {
                 let is_whole = plan.points.len() == plan.columns.len();
                 let mut index = self.index_for(snapshot, &plan.columns, false)?;
                 if index.is_none() && may_build && (is_whole || !self.keys.contains(&plan.columns)) {
-                    if let Some(ids) = few_by_zones(snapshot, &plan)? {
+                    if let Some(ids) = self.few_by_zones(snapshot, &plan)? {
                         return Ok(Some(ids));
                     }
                     index = self.index_for(snapshot, &plan.columns, true)?;
@@ -238,6 +242,31 @@ impl Table {
         all
     }
 
+    /// What zone maps find of the first column's only value, or of several of a key of numbers that count rows; `None` if
+    /// that is more than a few vectors.
+    fn few_by_zones(&self, snapshot: &TableSnapshot, plan: &Plan<'_>) -> Result<Option<Vec<i64>>> {
+        let values = match plan.points.first() {
+            Some([value]) if !value.is_null() => return few_with(snapshot, plan.columns[0], value),
+            Some(values) if self.is_unique_column(&plan.columns) => *values,
+            _ => return Ok(None),
+        };
+        let (mut found, mut missed) = (Vec::with_capacity(values.len()), 0);
+        for value in values.iter().filter(|value| !value.is_null()) {
+            if let Some(id) = at_its_place(snapshot, plan.columns[0], value)? {
+                found.push(id);
+                continue;
+            }
+            missed += 1;
+            match few_with(snapshot, plan.columns[0], value)? {
+                Some(few) if missed <= MISSED_MAX => found.extend(few),
+                _ => return Ok(None),
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok(Some(found))
+    }
+
     fn index_for(
         &self,
         snapshot: &TableSnapshot,
@@ -257,15 +286,7 @@ impl Table {
     }
 }
 
-/// What zone maps find of the first column's only value; `None` if that is more than a few vectors.
-fn few_by_zones(snapshot: &TableSnapshot, plan: &Plan<'_>) -> Result<Option<Vec<i64>>> {
-    match plan.points.first() {
-        Some([value]) if !value.is_null() => few_with(snapshot, plan.columns[0], value),
-        _ => Ok(None),
-    }
-}
-
-/// The same for several values of one column, by their positions.
+/// What zone maps find of several values of a column, by their positions; `None` if that is more than a few vectors each.
 fn few_with_each(
     snapshot: &TableSnapshot,
     column: usize,

@@ -3,8 +3,8 @@
 
 use super::TableSnapshot;
 use super::keys::same;
-use crate::ZoneMap;
 use crate::predicate::{Cmp, Prune, SegmentPredicate};
+use crate::{RowGroup, ZoneMap};
 use inlay_types::{Result, VECTOR_SIZE, Value};
 use std::cmp::Ordering;
 
@@ -47,26 +47,27 @@ pub(super) fn few_with(snapshot: &TableSnapshot, column: usize, value: &Value) -
 }
 
 /// The live row that has a value in a column in which no two live rows have one value: at the place where it lies if values
-/// grow evenly, as numbers that count rows do. `None` if it is not there.
+/// grow evenly and row groups ascend, as numbers that count rows do. `None` if it is not there, which says nothing else.
 pub(super) fn at_its_place(snapshot: &TableSnapshot, column: usize, value: &Value) -> Result<Option<i64>> {
     let Some(wanted) = value.as_stored_i128() else { return Ok(None) };
-    for group in snapshot.row_groups() {
-        let zone = group.column(column).zone_map();
-        let ends = [&zone.min, &zone.max].map(|end| end.as_ref().and_then(Value::as_stored_i128));
-        let [Some(min), Some(max)] = ends else { return Ok(None) };
-        if !(min..=max).contains(&wanted) {
-            continue;
-        }
-        // Of keys as far apart as 128 bits go, no place is known.
-        let rows = (wanted - min).checked_mul(group.len() as i128 - 1);
-        let Some(row) = rows.map(|rows| (rows / (max - min).max(1)) as usize) else { return Ok(None) };
-        let is_here =
-            row < group.len() && !group.is_deleted(row) && same(&group.segment(column)?.get(row), value);
-        if is_here {
-            return Ok(Some(group.row_id_start() + row as i64));
-        }
+    let groups = snapshot.row_groups();
+    let end_of = |group: &RowGroup, end: fn(&ZoneMap) -> &Option<Value>| {
+        end(group.column(column).zone_map()).as_ref().and_then(Value::as_stored_i128)
+    };
+    let before =
+        groups.partition_point(|group| end_of(group, |zone| &zone.max).is_some_and(|max| max < wanted));
+    let Some(group) = groups.get(before) else { return Ok(None) };
+    let ends = (end_of(group, |zone| &zone.min), end_of(group, |zone| &zone.max));
+    let (Some(min), Some(max)) = ends else { return Ok(None) };
+    if !(min..=max).contains(&wanted) {
+        return Ok(None);
     }
-    Ok(None)
+    // Of keys as far apart as 128 bits go, no place is known.
+    let rows = (wanted - min).checked_mul(group.len() as i128 - 1);
+    let Some(row) = rows.map(|rows| (rows / (max - min).max(1)) as usize) else { return Ok(None) };
+    let is_here =
+        row < group.len() && !group.is_deleted(row) && same(&group.segment(column)?.get(row), value);
+    Ok(is_here.then(|| group.row_id_start() + row as i64))
 }
 
 /// Whether all values of a column are below one.

@@ -584,6 +584,34 @@ fn keys_that_ascend_need_no_index() {
     assert_eq!((find(41), find(5), find(8)), (Some(20), Some(300_003), Some(300_000)));
 }
 
+/// Values that grow evenly are at their places, where others with the same value may lie beside: only a key has one of each.
+#[test]
+fn several_values_are_found_at_their_places_if_they_are_keys() {
+    use crate::predicate::SegmentPredicate;
+    let wanted = |values: &[i64]| {
+        let values = values.iter().map(|value| Value::BigInt(*value)).chain([Value::Null]);
+        [(0, SegmentPredicate::In(values.collect()))]
+    };
+    let filled = |keys: Vec<Vec<usize>>, step: i64| {
+        let table = Table::new(schema(keys), MemoryBudget::unlimited());
+        let rows: Vec<Row> = (0..300_000).map(|i| row(i / step, i as u64)).collect();
+        table.append(&[batch(table.schema(), &rows)]).unwrap();
+        table
+    };
+    let unique = filled(vec![vec![0]], 1);
+    unique.delete(&[7]).unwrap();
+    let find = |table: &Table, values: &[i64]| {
+        table.few_candidates(&table.snapshot(), &wanted(values), &[]).unwrap()
+    };
+    assert_eq!(find(&unique, &[299_999, 5, 5, 7, -1, 131_072]), Some(vec![5, 131_072, 299_999]));
+    assert!(!unique.indexes.is_known(&[0]));
+    let absent: Vec<i64> = (300_000..300_040).collect();
+    assert_eq!(find(&unique, &absent), Some(vec![]));
+    let twice = filled(vec![], 2);
+    twice.add_secondary_index(&[0]);
+    assert_eq!(find(&twice, &[3, 140_000]), Some(vec![6, 7, 280_000, 280_001]));
+}
+
 #[test]
 fn small_tables_get_no_index_for_a_lookup() {
     let table = Table::new(schema(vec![vec![0]]), MemoryBudget::unlimited());
