@@ -15,8 +15,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const PURGE_DELAY: sys::mi_option_t = 15;
 /// Milliseconds after which freed pages go back: longer than between two statements of a busy host ...
 const PURGE_LATE: c_long = 1000;
-/// ... and, where memory is short, only longer than between two batches.
-const PURGE_SOON: c_long = 10;
+/// ... and, where memory is short, hardly longer than it takes to use them again.
+const PURGE_SOON: c_long = 1;
 
 /// To be called once, when the module is loaded. The environment's `MIMALLOC_PURGE_DELAY` stays in force for good.
 pub fn configure() {

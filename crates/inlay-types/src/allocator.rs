@@ -4,6 +4,7 @@
 //! fifth of a query's processor time. It is kept while there is plenty, and given back when memory is short or the
 //! engine has nothing to do. A process whose allocator needs no telling installs nothing.
 
+use crate::overhead;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -30,8 +31,12 @@ pub fn install(allocator: Allocator) {
 
 /// Gives the calling thread's free memory back, if an allocator is installed.
 pub fn give_back() {
-    if let Some(allocator) = ALLOCATOR.get() {
-        (allocator.give_back)();
+    let Some(allocator) = ALLOCATOR.get() else { return };
+    (allocator.give_back)();
+    // Unless much is in use, of which some may be free and kept by other threads.
+    let reasons = *REASONS.lock().unwrap_or_else(PoisonError::into_inner);
+    if reasons == 0 {
+        overhead::settle();
     }
 }
 

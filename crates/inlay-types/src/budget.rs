@@ -1,10 +1,11 @@
 //! The memory limit of a database. Whatever grows with data asks here first and may be refused.
 //!
 //! What can do with less asks a budget that yields ([`MemoryBudget::yielding`]): it is refused a little before the limit, so
-//! that those that cannot go on without memory, such as scans below it, find some.
+//! that those that cannot go on without memory, such as scans below it, find some. While the process holds more than is counted
+//! ([`crate::overhead`]), it is refused as much earlier, within bounds, and caches give way, so that the process stays near the limit.
 
 use crate::allocator::Hurry;
-use crate::{Error, Result};
+use crate::{Error, Result, overhead};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -29,6 +30,10 @@ struct Counters {
     cap: AtomicU64,
     /// The lesser of the two.
     limit: AtomicU64,
+    /// What the process holds beyond what is counted and beyond what is tolerated, as far as that lowers the limit.
+    slack: AtomicU64,
+    /// Bytes that were reserved since that was looked at.
+    unseen: AtomicU64,
     reclaim: RwLock<Vec<Weak<dyn Reclaim>>>,
 }
 
@@ -54,6 +59,12 @@ const UNCACHED_MAX: u64 = 128 << 20;
 /// While less than this is left, what is freed goes back to the system soon: an allocator that keeps it for a second may hold as
 /// much again, which counts where the limit is small.
 const LITTLE: u64 = 512 << 20;
+/// What the process may hold beyond what is counted before that lowers a limit; by which share of it at most, and by how much.
+const TOLERATED: u64 = 32 << 20;
+const SLACK_SHARE: u64 = 4;
+const SLACK_MAX: u64 = 96 << 20;
+/// It is looked at after so many more bytes were reserved, once half of the limit is in use.
+const LOOK_BYTES: u64 = 2 << 20;
 
 impl MemoryBudget {
     /// A budget of `limit` bytes.
@@ -66,8 +77,15 @@ impl MemoryBudget {
             set_limit: limit.into(),
             cap: u64::MAX.into(),
             limit: limit.into(),
+            slack: 0.into(),
+            unseen: 0.into(),
             reclaim: RwLock::default(),
         });
+        overhead::begin();
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|other| other.strong_count() > 0);
+        all.push(Arc::downgrade(&counters));
+        drop(all);
         Self { counters, yields: false }
     }
 
@@ -146,6 +164,17 @@ impl MemoryBudget {
     }
 }
 
+/// Counters of all budgets of the process.
+static ALL: Mutex<Vec<Weak<Counters>>> = Mutex::new(Vec::new());
+
+/// Bytes that all budgets of the process count.
+pub(crate) fn used_by_all() -> u64 {
+    // Let go of after the lock: the last of a budget may end somebody's hurry.
+    let all: Vec<Arc<Counters>> =
+        ALL.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
+    all.iter().map(|counters| counters.used.load(Ordering::Relaxed)).sum()
+}
+
 /// Whether so much is in use that freed memory should go back to the system soon ...
 fn is_short(used: u64, limit: u64) -> bool {
     used > limit / 2 || limit.saturating_sub(used) < LITTLE
@@ -164,6 +193,7 @@ impl Counters {
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
             Ok(before) => {
                 self.peak.fetch_max(before + more, Ordering::Relaxed);
+                self.unseen.fetch_add(more, Ordering::Relaxed);
                 if is_short(before + more, limit) && !self.short.load(Ordering::Relaxed) {
                     self.set_short(true);
                 }
@@ -179,6 +209,20 @@ impl Counters {
         {
             self.set_short(false);
         }
+    }
+
+    /// By how much the limit is lowered for those that can do with less.
+    fn slack(&self, limit: u64) -> u64 {
+        if self.used.load(Ordering::Relaxed) < limit / 2 {
+            return 0;
+        }
+        if self.unseen.load(Ordering::Relaxed) > LOOK_BYTES {
+            self.unseen.store(0, Ordering::Relaxed);
+            let most = (limit / SLACK_SHARE).min(SLACK_MAX);
+            let slack = overhead::beyond().saturating_sub(TOLERATED).min(most);
+            self.slack.store(slack, Ordering::Relaxed);
+        }
+        self.slack.load(Ordering::Relaxed)
     }
 
     fn set_short(&self, short: bool) {
@@ -220,16 +264,18 @@ impl Reservation {
     /// Takes `more` bytes, or refuses and changes nothing.
     pub fn grow(&mut self, more: u64) -> Result<()> {
         let counters = &self.budget.counters;
-        let mut limit = counters.limit.load(Ordering::Relaxed);
-        if self.budget.yields {
-            limit -= (limit / LEFT_SHARE).min(LEFT_MAX);
-        }
-        let mut outcome = counters.take(more, limit);
+        let limit = counters.limit.load(Ordering::Relaxed);
+        let left = if self.budget.yields { (limit / LEFT_SHARE).min(LEFT_MAX) } else { 0 };
+        let low = limit - left - counters.slack(limit);
+        let mut outcome = counters.take(more, low);
         while let Err(Error::OutOfMemory { used, .. }) = &outcome {
-            let short = used.saturating_add(more).saturating_sub(limit);
+            let short = used.saturating_add(more).saturating_sub(low);
             if counters.reclaim(short) == 0 {
                 break;
             }
+            outcome = counters.take(more, low);
+        }
+        if outcome.is_err() && low < limit && !self.budget.yields {
             outcome = counters.take(more, limit);
         }
         outcome?;

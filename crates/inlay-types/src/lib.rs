@@ -27,6 +27,7 @@ pub mod error;
 pub mod interrupt;
 pub mod logical_type;
 pub mod nested;
+mod overhead;
 pub mod pages;
 pub mod process;
 pub mod time_tz;

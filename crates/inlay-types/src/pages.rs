@@ -16,7 +16,7 @@
 //!
 //! Source: Schuhknecht, Dittrich, Linden, "RUMA has it: rewired user-space memory access is possible!", PVLDB 2016.
 
-use crate::{Buffer, Native, buffer};
+use crate::{Buffer, Native, buffer, overhead};
 use std::any::Any;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -25,6 +25,7 @@ use system::PoolFile;
 
 mod growing;
 pub use growing::Growing;
+pub(crate) use system::page_size;
 
 /// Where pages come from; clones share it. Takes a file descriptor with the first pages, until pool and pages are gone.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +73,7 @@ impl PagePool {
         let mut pieces = Vec::with_capacity(sizes.len());
         for &size in sizes {
             let pages = Pages { file: Arc::clone(&file), offset, size, _with: None };
+            overhead::add_pages(size);
             let window = system::Window::writable(&file, offset, size)?;
             pieces.push(NewPages { pages, window });
             offset += size.next_multiple_of(page) as u64;
@@ -134,6 +136,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
+        overhead::remove_pages(self.size);
         self.file.release(self.offset, self.size);
     }
 }
