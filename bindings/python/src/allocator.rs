@@ -24,7 +24,8 @@ pub fn configure() {
     unsafe { sys::mi_option_set_default(PURGE_DELAY, PURGE_LATE) }
     let is_set = std::env::var_os("MIMALLOC_PURGE_DELAY").is_some();
     let give_back_soon = if is_set { |_| () } else { give_back_soon };
-    inlay::types::allocator::install(Allocator { give_back_soon, give_back: release_free_memory });
+    let give_back = release_free_memory;
+    inlay::types::allocator::install(Allocator { give_back_soon, give_back_due, give_back });
 }
 
 fn give_back_soon(soon: bool) {
@@ -34,6 +35,11 @@ fn give_back_soon(soon: bool) {
         // What was freed before would still be kept for its second.
         release_free_memory();
     }
+}
+
+fn give_back_due() {
+    // SAFETY: as below; purges what is due only.
+    unsafe { sys::mi_collect(false) }
 }
 
 /// Gives free memory back to the system, as when a database is closed and nobody may allocate for long.

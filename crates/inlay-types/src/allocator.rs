@@ -16,6 +16,8 @@ pub const IDLE: Duration = Duration::from_secs(1);
 pub struct Allocator {
     /// Freed memory goes back soon (`true`), or may be kept a while.
     pub give_back_soon: fn(bool),
+    /// Gives what was free for long enough back to the system, which may else wait until somebody allocates often.
+    pub give_back_due: fn(),
     /// Gives the free memory of the calling thread, and what no thread owns, back to the system.
     pub give_back: fn(),
 }
@@ -38,6 +40,11 @@ pub fn give_back() {
     if reasons == 0 {
         overhead::settle();
     }
+}
+
+/// Gives back what was free for long enough; whether there is an allocator that does.
+pub(crate) fn give_back_due() -> bool {
+    ALLOCATOR.get().map(|allocator| (allocator.give_back_due)()).is_some()
 }
 
 /// While one lives, freed memory goes back soon: more than half of a memory limit is in use, or much is being freed that is

@@ -4,7 +4,7 @@
 //! that those that cannot go on without memory, such as scans below it, find some. While the process holds more than is counted
 //! ([`crate::overhead`]), it is refused as much earlier, within bounds, and caches give way, so that the process stays near the limit.
 
-use crate::allocator::Hurry;
+use crate::allocator::{Hurry, give_back_due};
 use crate::{Error, Result, overhead};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -63,7 +63,7 @@ const LITTLE: u64 = 512 << 20;
 const TOLERATED: u64 = 32 << 20;
 const SLACK_SHARE: u64 = 4;
 const SLACK_MAX: u64 = 96 << 20;
-/// It is looked at after so many more bytes were reserved, once half of the limit is in use.
+/// It is looked at after so many more bytes were reserved.
 const LOOK_BYTES: u64 = 2 << 20;
 
 impl MemoryBudget {
@@ -213,14 +213,17 @@ impl Counters {
 
     /// By how much the limit is lowered for those that can do with less.
     fn slack(&self, limit: u64) -> u64 {
-        if self.used.load(Ordering::Relaxed) < limit / 2 {
+        if !is_short(self.used.load(Ordering::Relaxed), limit) {
             return 0;
         }
         if self.unseen.load(Ordering::Relaxed) > LOOK_BYTES {
             self.unseen.store(0, Ordering::Relaxed);
+            let mut beyond = overhead::beyond();
+            if beyond > TOLERATED && give_back_due() {
+                beyond = overhead::beyond();
+            }
             let most = (limit / SLACK_SHARE).min(SLACK_MAX);
-            let slack = overhead::beyond().saturating_sub(TOLERATED).min(most);
-            self.slack.store(slack, Ordering::Relaxed);
+            self.slack.store(beyond.saturating_sub(TOLERATED).min(most), Ordering::Relaxed);
         }
         self.slack.load(Ordering::Relaxed)
     }

@@ -5,7 +5,7 @@ use super::change::written_ids;
 use super::indexes::{IndexHandle, Wanting};
 use super::key_rounds::piece_columns;
 use super::narrow::{all_below, few_with};
-use super::rows::gather_ids;
+use super::rows::{LiveRows, gather_ids};
 use super::{Table, TableSnapshot, Writer};
 use crate::index::{Index, PendingKeys};
 use crate::interrupted::check_interrupt;
@@ -223,14 +223,16 @@ impl Table {
         keys: &[Vec<usize>],
         rows: &TableSnapshot,
     ) -> Result<Vec<Arc<IndexHandle>>> {
-        let ids: Vec<i64> =
-            rows.groups.iter().flat_map(|g| g.row_ids().filter(|id| rows.is_live(*id))).collect();
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let live = LiveRows::of(rows);
         let empty = TableSnapshot::new(rows.version, Vec::new());
         let pending = PendingRows {
-            count: ids.len(),
-            row_ids: &|position| ids[position],
-            position: &|id| ids.binary_search(&id).ok(),
-            column: &|index| gather_ids(rows, &ids, index, self.schema.columns[index].ty.clone()),
+            count: live.count,
+            row_ids: &|position| live.id(position),
+            position: &|id| live.position(id),
+            column: &|index| live.gather(rows, index, self.schema.columns[index].ty.clone()),
             changed: None,
             pieces: &[],
         };

@@ -43,6 +43,68 @@ pub(super) fn gather_ids(
     Ok(builder.finish())
 }
 
+/// All live rows of a version by position, as runs of row ids without gaps.
+pub(super) struct LiveRows {
+    /// First position and first id of each run.
+    runs: Vec<(usize, i64)>,
+    pub count: usize,
+}
+
+impl LiveRows {
+    pub(super) fn of(snapshot: &TableSnapshot) -> Self {
+        let mut live = Self { runs: Vec::new(), count: 0 };
+        let mut rows = Vec::new();
+        for group in snapshot.row_groups() {
+            let first_id = group.row_id_start();
+            if group.deleted().is_none() {
+                live.add(first_id, group.len());
+                continue;
+            }
+            rows.clear();
+            group.live_rows(0..group.len(), &mut rows);
+            rows.iter().for_each(|row| live.add(first_id + i64::from(*row), 1));
+        }
+        live
+    }
+
+    /// Adds ids behind all others.
+    fn add(&mut self, id: i64, count: usize) {
+        let goes_on =
+            self.runs.last().is_some_and(|(first, first_id)| first_id + (self.count - first) as i64 == id);
+        if !goes_on && count > 0 {
+            self.runs.push((self.count, id));
+        }
+        self.count += count;
+    }
+
+    /// The row id at a position below `count`.
+    pub(super) fn id(&self, position: usize) -> i64 {
+        let run = self.runs.partition_point(|(first, _)| *first <= position).saturating_sub(1);
+        let (first, id) = self.runs[run];
+        id + (position - first) as i64
+    }
+
+    /// The position of a row id, if it is live.
+    pub(super) fn position(&self, id: i64) -> Option<usize> {
+        let run = self.runs.partition_point(|(_, first)| *first <= id).checked_sub(1)?;
+        let (first, first_id) = self.runs[run];
+        let end = self.runs.get(run + 1).map_or(self.count, |(first, _)| *first);
+        Some(first + (id - first_id) as usize).filter(|position| *position < end)
+    }
+
+    /// A column of them.
+    pub(super) fn gather(&self, snapshot: &TableSnapshot, column: usize, ty: LogicalType) -> Result<Vector> {
+        let mut builder = VectorBuilder::new(ty, self.count);
+        let mut rows = Vec::new();
+        for group in snapshot.row_groups() {
+            rows.clear();
+            group.live_rows(0..group.len(), &mut rows);
+            builder.append(&group.segment(column)?.gather(&rows));
+        }
+        Ok(builder.finish())
+    }
+}
+
 impl TableSnapshot {
     /// Those of `ids` whose rows are live.
     pub fn live(&self, ids: &RowSet) -> RowSet {

@@ -613,6 +613,27 @@ fn several_values_are_found_at_their_places_if_they_are_keys() {
 }
 
 #[test]
+fn live_rows_are_known_by_position_and_by_id() {
+    let table = Table::new(schema(vec![]), MemoryBudget::unlimited());
+    let rows: Vec<Row> = (0..300_000).map(|i| row(i, i as u64)).collect();
+    table.append(&[batch(table.schema(), &rows)]).unwrap();
+    let gone: Vec<i64> = (0..3).chain([131_071, 131_072, 200_000, 299_999]).collect();
+    for deleted in [&[][..], &gone] {
+        table.delete(deleted).unwrap();
+        let snapshot = table.snapshot();
+        let live = super::rows::LiveRows::of(&snapshot);
+        let ids: Vec<i64> = (0..300_000).filter(|id| !deleted.contains(id)).collect();
+        assert_eq!(live.count, ids.len());
+        assert!(ids.iter().enumerate().all(|(at, id)| live.id(at) == *id && live.position(*id) == Some(at)));
+        let absent = deleted.iter().chain(&[-1, 300_000]);
+        assert!(absent.copied().all(|id| live.position(id).is_none()));
+        let column = live.gather(&snapshot, 0, LogicalType::BigInt).unwrap();
+        assert_eq!(column.len(), ids.len());
+        assert!((0..ids.len()).step_by(997).all(|at| column.get(at) == Value::BigInt(ids[at])));
+    }
+}
+
+#[test]
 fn small_tables_get_no_index_for_a_lookup() {
     let table = Table::new(schema(vec![vec![0]]), MemoryBudget::unlimited());
     table.add_secondary_index(&[1]);
