@@ -137,21 +137,31 @@ fn finish_exact(
         LogicalType::Decimal { precision, .. } => 10i128.pow(u32::from(precision)) - 1,
         _ => i128::MAX,
     };
-    let checked = |group: usize| {
+    let mut fits = true;
+    let mut checked = |group: usize| {
         let sum = sum(group);
-        if sum > limit || sum < -limit { Err(overflow(&ty)) } else { Ok(sum) }
+        fits &= (-limit..=limit).contains(&sum);
+        sum
     };
     let data = match ty.physical() {
-        PhysicalType::I128 => Buffer::from_vec((0..len).map(checked).collect::<Result<Vec<i128>>>()?),
+        PhysicalType::I128 => Buffer::from_vec((0..len).map(checked).collect()),
         PhysicalType::I64 => {
-            let narrow = |group| i64::try_from(checked(group)?).map_err(|_| overflow(&ty));
-            Buffer::from_vec((0..len).map(narrow).collect::<Result<Vec<i64>>>()?)
+            let mut is_narrow = true;
+            let mut narrow = |group| {
+                let sum = checked(group);
+                is_narrow &= i64::try_from(sum).is_ok();
+                sum as i64
+            };
+            let values = Buffer::from_vec((0..len).map(&mut narrow).collect());
+            fits &= is_narrow;
+            values
         }
-        PhysicalType::F64 => {
-            Buffer::from_vec((0..len).map(|g| Ok(checked(g)? as f64)).collect::<Result<Vec<f64>>>()?)
-        }
+        PhysicalType::F64 => Buffer::from_vec((0..len).map(|group| checked(group) as f64).collect()),
         _ => return Err(Error::internal(format!("a sum of type {ty}"))),
     };
+    if !fits {
+        return Err(overflow(&ty));
+    }
     let mut result = Vector::flat(ty, len, data, validity, Heap::default());
     if result.validity().is_some() {
         result.normalize_nulls();

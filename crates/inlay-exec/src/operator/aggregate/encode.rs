@@ -18,6 +18,8 @@ pub(super) enum Misfit {
     Range,
     /// There are more distinct strings than digits.
     Strings,
+    /// Keys do not ascend.
+    Order,
 }
 
 /// How a column becomes digits.

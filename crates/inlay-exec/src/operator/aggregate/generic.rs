@@ -20,6 +20,8 @@ pub(super) struct GenericTable {
     /// Hashes of the values of the dictionary that each key column used last.
     dictionaries: Vec<(u64, Vec<u64>)>,
     hashes: Vec<u64>,
+    /// Hashes of the keys of all groups.
+    of_groups: Vec<u64>,
     /// Where each row is in its walk.
     places: Vec<usize>,
     pending: Vec<u32>,
@@ -40,6 +42,7 @@ impl GenericTable {
             count: 0,
             dictionaries: vec![(0, Vec::new()); columns],
             hashes: Vec::new(),
+            of_groups: Vec::new(),
             places: Vec::new(),
             pending: Vec::new(),
             candidates: Vec::new(),
@@ -48,7 +51,12 @@ impl GenericTable {
     }
 
     pub(super) fn memory_size(&self) -> usize {
-        self.slots.capacity() * 8
+        (self.slots.capacity() + self.of_groups.capacity()) * 8
+    }
+
+    /// Hashes of the keys of all groups; no rows are added afterwards.
+    pub(super) fn take_hashes(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.of_groups)
     }
 
     fn hash(&mut self, keys: &[Vector], len: usize) {
@@ -96,18 +104,24 @@ impl GenericTable {
     }
 
     /// Finds the group of each row. New keys get groups `groups_before`, `groups_before + 1`, ... and, if `append`, are
-    /// appended to `columns`, which otherwise hold them already.
+    /// appended to `columns`, which otherwise hold them already. Keys need not be hashed if `known` has their hashes.
     pub(super) fn find_or_create(
         &mut self,
         keys: &[Vector],
-        len: usize,
+        (len, known): (usize, Option<&[u64]>),
         columns: &mut [Column],
         append: bool,
         groups_before: usize,
         groups: &mut [u32],
     ) -> usize {
         self.reserve(len);
-        self.hash(keys, len);
+        match known {
+            Some(known) => {
+                self.hashes.clear();
+                self.hashes.extend_from_slice(known);
+            }
+            None => self.hash(keys, len),
+        }
         let mask = self.slots.len() - 1;
         let mut next = groups_before as u32;
         self.places.clear();
@@ -127,6 +141,7 @@ impl GenericTable {
                         groups[row as usize] = next;
                         next += 1;
                         self.slots[index] = tag | u64::from(next);
+                        self.of_groups.push(self.hashes[row as usize]);
                         new_rows.push(row);
                         break;
                     }

@@ -12,6 +12,7 @@ use crate::spill::{SpillFile, SpillPartitions, SpilledRows, is_refusal, resize_o
 use inlay_kernels::aggregate::GroupedAccumulator;
 use inlay_types::{Batch, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// What the workers hand in.
@@ -60,6 +61,8 @@ pub(super) struct Partitions {
 const SMALL: usize = 1 << 13;
 /// Groups per partition, about what fits into a core's cache.
 const PARTITION_GROUPS: usize = 1 << 14;
+/// Values of a key, for each group, up to which parts of a range are worth an array.
+const SPARSE_MAX: u64 = 16;
 /// Groups of a single state that a worker outputs at once.
 const MORSEL_GROUPS: usize = 1 << 14;
 /// More distinct rows than this are merged in parallel.
@@ -107,16 +110,36 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     Ok(Merged::Partitions(Box::new(Partitions { runs, rows, spilled, count, spread })))
 }
 
-/// If all states index arrays by the same integer range: equal parts of that range.
+/// If the groups of all states have one integer key that ascends or indexes an array: equal parts of the range of all.
 fn range_spread(states: &[State], groups: usize) -> Option<(Spread, usize)> {
-    let (min, range) = states.first()?.table.direct_range()?;
-    if states.iter().any(|state| state.table.direct_range() != Some((min, range))) {
-        return None;
+    let ranges: Vec<(u64, u64)> =
+        states.iter().map(|state| state.table.direct_range()).collect::<Option<_>>()?;
+    let any_ascends = states.iter().any(|state| state.table.is_ascending());
+    let mut whole = *ranges.first()?;
+    if any_ascends || ranges.iter().any(|range| *range != whole) {
+        whole =
+            range_of_all(&ranges).filter(|(_, range)| any_ascends && range / SPARSE_MAX <= groups as u64)?;
     }
-    let wanted = (groups / PARTITION_GROUPS).next_power_of_two().clamp(2, 1024) as u64;
+    let (min, range) = whole;
+    // Where keys ascend, small parts are more often those of one worker, which need no merging.
+    let part = if any_ascends { PARTITION_GROUPS / 4 } else { PARTITION_GROUPS };
+    let wanted = (groups / part).next_power_of_two().clamp(2, 1024) as u64;
     // `range + 1` values in parts of `2^shift`.
     let shift = (range / wanted).checked_add(1)?.next_power_of_two().trailing_zeros();
     Some((Spread::Range { min, shift }, (range >> shift) as usize + 1))
+}
+
+/// The least word and the range of all ranges of ordered words.
+fn range_of_all(ranges: &[(u64, u64)]) -> Option<(u64, u64)> {
+    let (mut low, mut high) = (i64::MAX, i64::MIN);
+    for &(min, range) in ranges {
+        let (first, last) = (min as i64, min.wrapping_add(range) as i64);
+        if last < first {
+            return None;
+        }
+        (low, high) = (low.min(first), high.max(last));
+    }
+    Some((low as u64, (high as u64).wrapping_sub(low as u64)))
 }
 
 fn merge_small(spec: &SharedSpec, states: Vec<State>, context: &ExecContext) -> Result<State> {
@@ -125,7 +148,7 @@ fn merge_small(spec: &SharedSpec, states: Vec<State>, context: &ExecContext) -> 
     for state in &states {
         context.interrupt.check()?;
         let all: Vec<u32> = (0..state.len() as u32).collect();
-        maps.push(target.merge(state, &all)?);
+        maps.push(target.merge(state, &all, &[])?);
     }
     for index in 0..spec.distincts.len() {
         let rows: usize = states.iter().map(|state| state.distincts[index].len()).sum();
@@ -197,7 +220,7 @@ fn merge_distinct_files(
 ) -> Result<State> {
     let mut whole = State::new(spec, spec.hints.clone())?;
     for state in states {
-        whole.merge(state, &[0])?;
+        whole.merge(state, &[0], &[])?;
     }
     let memory = Mutex::new(context.budget.reserve(0)?);
     let target = Mutex::new(whole);
@@ -324,6 +347,9 @@ impl Part<'_> {
         scratch: &mut Scratch,
         push: &mut dyn FnMut(Batch) -> Result<bool>,
     ) -> Result<bool> {
+        if let Some((state, groups)) = self.only_groups() {
+            return output_groups(state, groups.start, groups.end, push);
+        }
         let mut state = State::new(spec, self.hints(spec))?;
         let splits = self.path.depth < Path::DEPTH_MAX;
         let budget = if splits { context.budget.yielding() } else { context.budget.clone() };
@@ -339,10 +365,22 @@ impl Part<'_> {
         }
     }
 
+    /// The groups, if they are those of one state, one behind the other, and complete.
+    fn only_groups(&self) -> Option<(&State, Range<usize>)> {
+        if self.path.depth > 0 || !self.of.rows.is_empty() || self.spilled.is_some() {
+            return None;
+        }
+        let mut runs = self.of.runs.iter().filter(|run| !run.groups_of(self.number).is_empty());
+        let run = runs.next().filter(|run| run.state.distincts.is_empty())?;
+        let groups = run.groups_of(self.number);
+        let (first, end) = (*groups.first()? as usize, *groups.last()? as usize + 1);
+        (runs.next().is_none() && end - first == groups.len()).then_some((&run.state, first..end))
+    }
+
     fn hints(&self, spec: &SharedSpec) -> TableHints {
         let small = self.path.depth > 0;
         let (ranges, strings) = (spec.hints.ranges.clone(), spec.hints.strings.clone());
-        let mut hints = TableHints { ranges, strings, small, ..TableHints::default() };
+        let mut hints = TableHints { ranges, strings, small, unordered: true, ..TableHints::default() };
         match self.of.spread {
             Spread::Range { min, shift } => {
                 let part = 1u64 << shift;

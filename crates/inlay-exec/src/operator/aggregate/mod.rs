@@ -14,12 +14,13 @@
 //!                          partition that does not fit into memory when it is merged is split again
 //! ```
 //! - `spec`: expressions compiled, accumulators shared between aggregates.
-//! - `table`, `encode`, `packed`, `generic`: from keys to dense group numbers.
+//! - `table`, `ascending`, `encode`, `packed`, `generic`: from keys to dense group numbers.
 //! - `state`: groups with accumulators and distinct rows. `partition`, `merge`: from the workers' states to the result.
 //!
 //! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014, section 4.4; it departs from it in the array and
 //! packed tables, and in partitioning rows instead of groups when pre-aggregation does not pay.
 
+mod ascending;
 mod encode;
 mod generic;
 mod merge;
@@ -201,7 +202,7 @@ impl Worker {
         aggregate.context.interrupt.check()?;
         if self.rows.is_none()
             && self.state.table.len() > aggregate.groups_max
-            && !self.state.table.is_direct()
+            && !self.state.table.needs_no_hashes()
         {
             let pays = self.state.rows / self.state.table.len() as u64 >= REDUCTION_MIN;
             self.seal(aggregate, true)?;

@@ -96,16 +96,24 @@ pub(super) enum Spread {
 pub(super) struct Run {
     pub(super) state: State,
     groups: Partitioned,
+    /// Hashes of the keys of all groups, if they were dear.
+    hashes: Vec<u64>,
     /// Where each group is in the order; empty without distinct rows.
     ranks: Vec<u32>,
     distincts: Vec<Partitioned>,
 }
 
 impl Run {
-    pub(super) fn new(state: State, spread: Spread, count: usize) -> Self {
+    pub(super) fn new(mut state: State, spread: Spread, count: usize) -> Self {
+        let mut hashes = Vec::new();
         let partitions: Vec<u16> = match spread {
             Spread::Hash => {
-                state.table.hashes().into_iter().map(|hash| partition_of(hash, count) as u16).collect()
+                let all = state.table.take_hashes();
+                let partitions = all.iter().map(|&hash| partition_of(hash, count) as u16).collect();
+                if state.table.is_hashed() {
+                    hashes = all;
+                }
+                partitions
             }
             Spread::Range { min, shift } => range_partitions(&state.table.columns()[0], min, shift),
         };
@@ -127,7 +135,12 @@ impl Run {
             Partitioned::new(&rows, count)
         };
         let distincts = state.distincts.iter().map(by_group).collect();
-        Self { groups, ranks, distincts, state }
+        Self { groups, hashes, ranks, distincts, state }
+    }
+
+    /// The groups of a partition, ascending.
+    pub(super) fn groups_of(&self, partition: usize) -> &[u32] {
+        self.groups.items(partition)
     }
 
     /// Adds this run's groups of a part of a partition to `target`.
@@ -135,7 +148,7 @@ impl Run {
         if path.depth > 0 {
             return self.merge_part(target, partition, path);
         }
-        let targets = target.merge(&self.state, self.groups.items(partition))?;
+        let targets = target.merge(&self.state, self.groups.items(partition), &self.hashes)?;
         let first = self.groups.offsets[partition];
         for (index, distinct) in self.distincts.iter().enumerate() {
             let renamed = |group: u32| targets[(self.ranks[group as usize] - first) as usize];
@@ -159,7 +172,7 @@ impl Run {
                 }
             }
         }
-        let targets = target.merge(&self.state, &kept)?;
+        let targets = target.merge(&self.state, &kept, &self.hashes)?;
         let first = self.groups.offsets[partition];
         let place_of = |group: u32| places[(self.ranks[group as usize] - first) as usize];
         for (index, distinct) in self.distincts.iter().enumerate() {

@@ -196,6 +196,7 @@ impl Spec {
             rows: options.estimated_rows,
             groups: options.estimated_groups,
             small: false,
+            unordered: false,
         };
         Ok(Self {
             inputs: input_columns(&sets),

@@ -180,17 +180,23 @@ impl State {
         Ok(())
     }
 
-    /// Adds the groups `source` of another state; returns which groups here they are.
-    pub(super) fn merge(&mut self, other: &State, source: &[u32]) -> Result<Vec<u32>> {
+    /// Adds the groups `source` of another state; returns which groups here they are. `hashes` has those of all of the
+    /// other's keys, or is empty.
+    pub(super) fn merge(&mut self, other: &State, source: &[u32], hashes: &[u64]) -> Result<Vec<u32>> {
         let mut targets = Vec::with_capacity(source.len());
-        let mut groups = Vec::new();
+        let (mut groups, mut known) = (Vec::new(), Vec::new());
         for part in source.chunks(VECTOR_SIZE) {
             if self.spec.group_types.is_empty() {
                 groups.clear();
                 groups.resize(part.len(), 0);
             } else {
                 let keys = other.table.columns().iter().map(|column| column.gather(part)).collect();
-                self.table.find_or_create(keys, part.len(), &mut groups)?;
+                known.clear();
+                if !hashes.is_empty() {
+                    known.extend(part.iter().map(|group| hashes[*group as usize]));
+                }
+                let known = (!hashes.is_empty()).then_some(&known[..]);
+                self.table.find_or_create_hashed(keys, (part.len(), known), &mut groups)?;
                 let count = self.table.len();
                 self.resize(count);
             }

@@ -3,7 +3,8 @@
 //! A table begins with the fastest method that its keys allow and falls back when a batch does not fit:
 //!
 //! ```text
-//! level 0   direct    code of the keys indexes an array of group numbers
+//! level 0   ascending one integer key that ascends: the group of the row before, or the next one
+//!           direct    code of the keys indexes an array of group numbers
 //! level 1   packed    code of the keys (64 or 128 bits), with ranges from statistics or guessed from the first batch;
 //!                     texts that come with dictionaries are numbered
 //! level 2   packed    the same with the ranges of the types
@@ -11,6 +12,7 @@
 //! ```
 //! Group numbers are dense and in the order of first appearance, whatever the method; a fallback keeps them.
 
+use super::ascending;
 use super::encode::{Digits, Misfit, add_digits, is_word, observed_range, type_range};
 use super::generic::{GenericTable, hash_groups};
 use super::packed::PackedTable;
@@ -31,6 +33,8 @@ pub(in crate::operator) struct TableHints {
     pub(super) groups: Option<u64>,
     /// Memory is short: no large arrays, however fast.
     pub(super) small: bool,
+    /// Keys do not ascend.
+    pub(super) unordered: bool,
 }
 
 /// Codes below this may index an array, whatever is expected.
@@ -44,6 +48,8 @@ const INTERNED_MAX: u64 = 1024;
 /// Integers of unknown range index an array if the first batch spans at most this.
 const OBSERVED_RANGE_MAX: u64 = 4096;
 
+/// As many groups have to be expected for keys that ascend to be looked for: arrays of fewer stay in the cache.
+const ASCENDING_MIN: u64 = 1 << 13;
 /// A key of which more strings are expected does not index an array.
 const STRINGS_MAX: u64 = 1 << 17;
 /// A key of which more strings are found is no packed one.
@@ -56,6 +62,7 @@ struct Encoded {
 
 enum Resolver {
     Unchosen,
+    Ascending(ascending::Last),
     Direct(Encoded, Vec<u32>),
     Packed64(Encoded, PackedTable<u64>),
     Packed128(Encoded, PackedTable<u128>),
@@ -107,7 +114,7 @@ impl GroupTable {
     /// Bytes held.
     pub(in crate::operator) fn memory_size(&self) -> usize {
         let resolver = match &self.resolver {
-            Resolver::Unchosen => 0,
+            Resolver::Unchosen | Resolver::Ascending(_) => 0,
             Resolver::Direct(encoded, slots) => encoded.memory_size() + slots.capacity() * 4,
             Resolver::Packed64(encoded, table) => encoded.memory_size() + table.memory_size(),
             Resolver::Packed128(encoded, table) => encoded.memory_size() + table.memory_size(),
@@ -120,19 +127,28 @@ impl GroupTable {
     /// Gives back what finding groups takes, which is about half of all; no rows are added afterwards. With `keep_array`
     /// an array stays, as it says how to split the groups.
     pub(super) fn seal(&mut self, keep_array: bool) {
-        if !(keep_array && self.is_direct()) {
+        if !(keep_array && self.needs_no_hashes()) {
             self.resolver = Resolver::Unchosen;
         }
     }
 
-    /// Whether groups are found by indexing an array, so that many groups cost no more than few.
-    pub(super) fn is_direct(&self) -> bool {
-        matches!(self.resolver, Resolver::Direct(..))
+    /// Whether groups are found without a hash table, so that many groups cost no more than few.
+    pub(super) fn needs_no_hashes(&self) -> bool {
+        matches!(self.resolver, Resolver::Direct(..) | Resolver::Ascending(_))
     }
 
-    /// For a table of one integer key in an array: its least word and range.
+    /// Whether the keys of all groups ascend, as ordered words.
+    pub(super) fn is_ascending(&self) -> bool {
+        matches!(self.resolver, Resolver::Ascending(_))
+    }
+
+    /// For a table of one integer key that ascends or indexes an array: a word that is at most the least, and the range from there.
     pub(super) fn direct_range(&self) -> Option<(u64, u64)> {
         match &self.resolver {
+            Resolver::Ascending(Some(last)) => {
+                let (first, _) = observed_range(&self.columns[0].to_vector(0, 1))?;
+                Some((first, (*last as u64).wrapping_sub(first)))
+            }
             Resolver::Direct(Encoded { digits, .. }, _) => match digits[..] {
                 [Digits::Int { min, range }] => Some((min, range)),
                 _ => None,
@@ -141,16 +157,37 @@ impl GroupTable {
         }
     }
 
-    /// Hashes of the keys of all groups.
-    pub(super) fn hashes(&self) -> Vec<u64> {
+    /// Hashes of the keys of all groups; no rows are added afterwards.
+    pub(super) fn take_hashes(&mut self) -> Vec<u64> {
+        if let Resolver::Generic(table) = &mut self.resolver {
+            let hashes = table.take_hashes();
+            if hashes.len() == self.resolved {
+                return hashes;
+            }
+        }
         hash_groups(&self.columns, 0, self.resolved)
+    }
+
+    /// Whether groups are found by hashes of whole keys.
+    pub(super) fn is_hashed(&self) -> bool {
+        matches!(self.resolver, Resolver::Generic(_))
     }
 
     /// Finds the group of each of `len` rows, or makes it. Without keys all rows are of group 0.
     pub(in crate::operator) fn find_or_create(
         &mut self,
-        mut keys: Vec<Vector>,
+        keys: Vec<Vector>,
         len: usize,
+        groups: &mut Vec<u32>,
+    ) -> Result<()> {
+        self.find_or_create_hashed(keys, (len, None), groups)
+    }
+
+    /// The same of keys whose hashes may be known.
+    pub(super) fn find_or_create_hashed(
+        &mut self,
+        mut keys: Vec<Vector>,
+        (len, known): (usize, Option<&[u64]>),
         groups: &mut Vec<u32>,
     ) -> Result<()> {
         groups.clear();
@@ -162,7 +199,7 @@ impl GroupTable {
         if let Resolver::Unchosen = self.resolver {
             self.choose(&keys);
         }
-        while let Err(misfit) = self.resolve(&keys, len, groups, true) {
+        while let Err(misfit) = self.resolve(&keys, (len, known), groups, true) {
             self.fall_back(misfit, &keys)?;
         }
         if self.resolved > u32::MAX as usize - VECTOR_SIZE {
@@ -175,7 +212,7 @@ impl GroupTable {
     fn resolve(
         &mut self,
         keys: &[Vector],
-        len: usize,
+        (len, known): (usize, Option<&[u64]>),
         groups: &mut [u32],
         append: bool,
     ) -> std::result::Result<(), Misfit> {
@@ -183,6 +220,12 @@ impl GroupTable {
         let next = self.resolved as u32;
         match &mut self.resolver {
             Resolver::Unchosen => {}
+            Resolver::Ascending(last) => {
+                if !ascending::ascends(&keys[0], *last) {
+                    return Err(Misfit::Order);
+                }
+                ascending::number(&keys[0], last, next, groups, &mut self.new_rows);
+            }
             Resolver::Direct(encoded, slots) => {
                 encoded.encode(keys, len, &mut self.codes)?;
                 index_groups(&self.codes, slots, next, groups, &mut self.new_rows);
@@ -206,8 +249,14 @@ impl GroupTable {
                 table.find_or_create(&self.codes, next, groups, &mut self.new_rows);
             }
             Resolver::Generic(table) => {
-                self.resolved =
-                    table.find_or_create(keys, len, &mut self.columns, append, self.resolved, groups);
+                self.resolved = table.find_or_create(
+                    keys,
+                    (len, known),
+                    &mut self.columns,
+                    append,
+                    self.resolved,
+                    groups,
+                );
                 return Ok(());
             }
         }
@@ -225,6 +274,7 @@ impl GroupTable {
         let mut misfit = misfit;
         'methods: loop {
             match misfit {
+                Misfit::Order => self.hints.unordered = true,
                 Misfit::Strings if self.level == 0 => self.growth *= 8,
                 // So many strings are not worth numbers of their own.
                 Misfit::Strings => self.level = 3,
@@ -240,7 +290,7 @@ impl GroupTable {
                 let from = self.resolved;
                 let stored: Vec<Vector> =
                     self.columns.iter().map(|column| column.to_vector(from, len)).collect();
-                if let Err(next) = self.resolve(&stored, len, &mut groups[..len], false) {
+                if let Err(next) = self.resolve(&stored, (len, None), &mut groups[..len], false) {
                     misfit = next;
                     continue 'methods;
                 }
@@ -255,6 +305,10 @@ impl GroupTable {
     /// Sets the fastest method, from the current level on, that these keys allow.
     fn choose(&mut self, keys: &[Vector]) {
         if self.level == 0 {
+            if self.seems_ascending(keys) {
+                self.resolver = Resolver::Ascending(None);
+                return;
+            }
             if let Some(direct) = self.direct(keys) {
                 self.resolver = direct;
                 return;
@@ -269,6 +323,14 @@ impl GroupTable {
             self.level += 1;
         }
         self.resolver = Resolver::Generic(Box::new(GenericTable::new(keys.len())));
+    }
+
+    fn seems_ascending(&self, keys: &[Vector]) -> bool {
+        let [key] = keys else { return false };
+        !self.hints.unordered
+            && self.hints.groups.is_none_or(|groups| groups >= ASCENDING_MIN)
+            && ascending::is_ordered(&key.logical_type())
+            && ascending::ascends(key, None)
     }
 
     fn hint(&self, index: usize) -> Option<(u64, u64)> {

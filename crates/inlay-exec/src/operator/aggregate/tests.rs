@@ -168,6 +168,14 @@ struct Case {
     groups_max: usize,
     domains: Vec<Option<KeyDomain>>,
     dictionary: bool,
+    disorder: Option<Disorder>,
+}
+
+/// One row that has another key in column 8.
+#[derive(Clone, Copy)]
+struct Disorder {
+    at: usize,
+    key: Option<i64>,
 }
 
 fn context() -> ExecContext {
@@ -209,7 +217,11 @@ fn run(aggregate: &Arc<HashAggregate>, batches: &[Batch], workers: usize) -> Vec
 
 fn check(case: &Case) {
     let mut random = Random(0x1234_5678_9ABC_DEF1 ^ case.rows ^ case.wide << 20);
-    let rows: Vec<Vec<Value>> = (0..case.rows).map(|number| row(&mut random, number, case.wide)).collect();
+    let mut rows: Vec<Vec<Value>> =
+        (0..case.rows).map(|number| row(&mut random, number, case.wide)).collect();
+    if let Some(Disorder { at, key }) = case.disorder {
+        rows[at][8] = key.map_or(Value::Null, Value::BigInt);
+    }
     let batches: Vec<Batch> = rows.chunks(700).map(|part| batch_of(part, case.dictionary)).collect();
     let options = AggregateOptions {
         layout: Layout((0..TYPES.len() as u32).map(ColumnId).collect()),
@@ -261,7 +273,16 @@ const KEYS: [&[usize]; 14] = [
 ];
 
 fn case(keys: &[usize], rows: u64, wide: u64, workers: usize, groups_max: usize) -> Case {
-    Case { keys: keys.to_vec(), rows, wide, workers, groups_max, domains: Vec::new(), dictionary: true }
+    Case {
+        keys: keys.to_vec(),
+        rows,
+        wide,
+        workers,
+        groups_max,
+        domains: Vec::new(),
+        dictionary: true,
+        disorder: None,
+    }
 }
 
 fn range(low: i128, high: i128) -> Option<KeyDomain> {
@@ -308,6 +329,23 @@ fn ranges_are_hints_only() {
     check(&flat);
 }
 
+/// Column 8 ascends. Workers take turns, so that their groups overlap at the ends of batches; a late row that does not
+/// ascend, or is NULL, leaves all groups as they are.
+#[test]
+fn keys_that_ascend_are_not_looked_up() {
+    let last = |value: Option<i64>| Disorder { at: 30_000, key: value };
+    for workers in 1..4 {
+        for (rows, groups_max) in [(3_000, GROUPS_MAX), (60_000, GROUPS_MAX), (60_000, 500)] {
+            check(&case(&[8], rows, 10, workers, groups_max));
+        }
+        for disorder in
+            [last(None), last(Some(7)), last(Some(1 << 40)), last(Some(i64::MIN)), last(Some(i64::MAX))]
+        {
+            check(&Case { disorder: Some(disorder), ..case(&[8], 60_000, 10, workers, GROUPS_MAX) });
+        }
+    }
+}
+
 #[test]
 fn numbers_of_strings_are_hints_only() {
     for count in [0, 3, 20, 5000, 1 << 40] {
@@ -323,21 +361,26 @@ fn numbers_of_strings_are_hints_only() {
 
 #[test]
 fn distinct_without_aggregates() {
-    let options = |budget: MemoryBudget| AggregateOptions {
+    let options = |key: usize| AggregateOptions {
         layout: Layout((0..TYPES.len() as u32).map(ColumnId).collect()),
-        groups: vec![column(3)],
+        groups: vec![column(key)],
         aggregates: Vec::new(),
         key_domains: Vec::new(),
         estimated_rows: None,
         estimated_groups: None,
-        context: ExecContext { budget, ..context() },
+        context: context(),
     };
     let mut random = Random(77);
-    let rows: Vec<Vec<Value>> = (0..20_000).map(|number| row(&mut random, number, 1_000_000)).collect();
+    let rows: Vec<Vec<Value>> = (0..60_000).map(|number| row(&mut random, number, 1_000_000)).collect();
     let batches: Vec<Batch> = rows.chunks(2048).map(|part| batch_of(part, true)).collect();
-    let distinct: BTreeSet<String> = rows.iter().map(|row| row[3].to_string()).collect();
-    let aggregate = HashAggregate::new(options(MemoryBudget::unlimited())).unwrap();
-    assert_eq!(run(&aggregate, &batches, 2).len(), distinct.len());
+    // The second one ascends.
+    for key in [3, 8] {
+        let distinct: BTreeSet<String> = rows.iter().map(|row| row[key].to_string()).collect();
+        let aggregate = HashAggregate::new(options(key)).unwrap();
+        let found = run(&aggregate, &batches, 2);
+        assert_eq!(found.len(), distinct.len());
+        assert_eq!(found.iter().map(|row| row[0].to_string()).collect::<BTreeSet<_>>(), distinct);
+    }
 }
 
 fn options_in(keys: &[usize], aggregates: Vec<AggregateExpr>, context: &ExecContext) -> AggregateOptions {
