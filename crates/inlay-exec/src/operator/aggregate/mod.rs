@@ -8,6 +8,7 @@
 //!
 //! few groups               merged by one thread when the input ends
 //! many groups              each worker's groups are spread over partitions, which are merged and output in parallel
+//! keys that ascend         groups need no table, however many; parts of the keys' range that one worker has alone are not merged
 //! more than fit a cache    the worker starts again with an empty table (rows fell into groups: a run is kept), or from
 //!                          then on only partitions its rows (most rows were groups of their own)
 //! no memory left           the worker keeps its groups and writes rows to files from then on, by the same partitions; a
@@ -147,6 +148,8 @@ struct Worker {
     full_size: usize,
     /// Rows that are partitioned instead of aggregated.
     rows: Option<Rows>,
+    /// Keys do not ascend.
+    unordered: bool,
     /// Rows are written to files.
     spills: bool,
     row_spill: RowSpill,
@@ -170,6 +173,7 @@ impl Worker {
             full: Vec::new(),
             full_size: 0,
             rows: None,
+            unordered: false,
             spills: false,
             row_spill: RowSpill::default(),
             reservation: aggregate.worker_budget().reserve(0)?,
@@ -189,7 +193,18 @@ impl Worker {
         }
         match (&mut self.rows, &aggregate.spec.inputs) {
             (Some(rows), Some(inputs)) => rows.append(&aggregate.spec, inputs, batch, &mut self.scratch)?,
-            _ => self.state.consume(batch, &mut self.scratch)?,
+            _ => {
+                // Many groups are not entered into a table because some come late.
+                let table = &self.state.table;
+                if table.is_ascending()
+                    && table.len() > aggregate.groups_max
+                    && self.state.breaks_order(batch, &mut self.scratch)?
+                {
+                    self.unordered = true;
+                    self.seal(aggregate, true)?;
+                }
+                self.state.consume(batch, &mut self.scratch)?;
+            }
         }
         self.batches += 1;
         if self.batches.is_multiple_of(CHECK_INTERVAL) {
@@ -229,7 +244,8 @@ impl Worker {
 
     /// Starts again with an empty table.
     fn seal(&mut self, aggregate: &HashAggregate, keep_array: bool) -> Result<()> {
-        let next = State::new(&aggregate.spec, aggregate.spec.hints.clone())?;
+        let hints = TableHints { unordered: self.unordered, ..aggregate.spec.hints.clone() };
+        let next = State::new(&aggregate.spec, hints)?;
         let mut full = std::mem::replace(&mut self.state, next);
         self.state.start_morsel(self.morsel);
         full.seal(keep_array);

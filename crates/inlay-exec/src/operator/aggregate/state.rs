@@ -96,6 +96,12 @@ impl State {
         self.accumulators.iter_mut().for_each(|accumulator| accumulator.start_morsel(number));
     }
 
+    /// Whether the keys of a batch do not ascend, as those before did.
+    pub(super) fn breaks_order(&self, batch: &Batch, scratch: &mut Scratch) -> Result<bool> {
+        let keys = self.spec.group_program.eval_all(&mut scratch.group_program, batch)?;
+        Ok(!self.table.goes_on(keys))
+    }
+
     /// Adds the rows of a batch.
     pub(super) fn consume(&mut self, batch: &Batch, scratch: &mut Scratch) -> Result<()> {
         let spec = SharedSpec::clone(&self.spec);

@@ -142,6 +142,13 @@ impl GroupTable {
         matches!(self.resolver, Resolver::Ascending(_))
     }
 
+    /// Whether keys that ascended so far go on doing so, or never did.
+    pub(super) fn goes_on(&self, mut keys: Vec<Vector>) -> bool {
+        let (Resolver::Ascending(last), [key]) = (&self.resolver, &mut keys[..]) else { return true };
+        normalize(key);
+        ascending::ascends(key, *last)
+    }
+
     /// For a table of one integer key that ascends or indexes an array: a word that is at most the least, and the range from there.
     pub(super) fn direct_range(&self) -> Option<(u64, u64)> {
         match &self.resolver {
