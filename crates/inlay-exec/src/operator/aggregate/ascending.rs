@@ -1,28 +1,9 @@
 //! Groups of one integer key that ascends, as the key of a table that was written in its order does: a row's group is that
 //! of the row before or the next one, and nothing is looked up.
 
-use super::encode::Word;
+use super::encode::{Word, with_words};
 use inlay_types::{LogicalType, PhysicalType, Vector};
 
-/// Runs `$body` with `$values` bound to the carriers of a vector of an ordered type.
-macro_rules! with_ordered {
-    ($vector:expr, $values:ident, $body:expr, $otherwise:expr) => {
-        match $vector.physical_type() {
-            PhysicalType::I8 => with_ordered!(@ i8, $vector, $values, $body),
-            PhysicalType::I16 => with_ordered!(@ i16, $vector, $values, $body),
-            PhysicalType::I32 => with_ordered!(@ i32, $vector, $values, $body),
-            PhysicalType::I64 => with_ordered!(@ i64, $vector, $values, $body),
-            PhysicalType::U8 => with_ordered!(@ u8, $vector, $values, $body),
-            PhysicalType::U16 => with_ordered!(@ u16, $vector, $values, $body),
-            PhysicalType::U32 => with_ordered!(@ u32, $vector, $values, $body),
-            _ => $otherwise,
-        }
-    };
-    (@ $t:ty, $vector:expr, $values:ident, $body:expr) => {{
-        let $values = $vector.values::<$t>();
-        $body
-    }};
-}
 /// Whether words of a type are in the order of its values.
 pub(super) fn is_ordered(ty: &LogicalType) -> bool {
     use PhysicalType::{I8, I16, I32, I64, U8, U16, U32};
@@ -40,7 +21,7 @@ pub(super) fn ascends(key: &Vector, last: Last) -> bool {
             values.windows(2).map(|pair| usize::from((pair[0].word() as i64) > pair[1].word() as i64));
         last.is_none_or(|last| last <= first.word() as i64) && descents.sum::<usize>() == 0
     }
-    key.null_count() == 0 && with_ordered!(key, values, of(values, last), false)
+    key.null_count() == 0 && with_words!(key, values, of(values, last), false)
 }
 
 /// Numbers the groups of keys that ascend: those of new keys are `next`, `next + 1`, ...; their rows are appended to `new_rows`.
@@ -64,7 +45,7 @@ pub(super) fn number(key: &Vector, last: &mut Last, next: u32, groups: &mut [u32
         new_rows.truncate(start + count);
         *last = Some(end.word() as i64);
     }
-    with_ordered!(key, values, of(values, last, next, groups, new_rows), ());
+    with_words!(key, values, of(values, last, next, groups, new_rows), ());
 }
 
 #[cfg(test)]

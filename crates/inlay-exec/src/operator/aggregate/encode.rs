@@ -125,6 +125,8 @@ macro_rules! with_words {
     }};
 }
 
+pub(super) use with_words;
+
 /// Least word and range of the values of a flat vector; `None` if there are none. Signed values are ordered as such.
 pub(super) fn observed_range(vector: &Vector) -> Option<(u64, u64)> {
     fn bounds<T: Word>(values: &[T], vector: &Vector) -> Option<(i64, i64)> {
