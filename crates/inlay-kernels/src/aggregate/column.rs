@@ -73,6 +73,11 @@ impl Column {
         self.ty.clone()
     }
 
+    /// How the values are stored.
+    pub fn physical_type(&self) -> PhysicalType {
+        self.ty.physical()
+    }
+
     /// Rows.
     pub fn len(&self) -> usize {
         self.len

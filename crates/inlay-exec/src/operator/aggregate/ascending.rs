@@ -2,12 +2,24 @@
 //! of the row before or the next one, and nothing is looked up.
 
 use super::encode::{Word, with_words};
+use inlay_kernels::aggregate::Column;
 use inlay_types::{LogicalType, PhysicalType, Vector};
 
 /// Whether words of a type are in the order of its values.
 pub(super) fn is_ordered(ty: &LogicalType) -> bool {
     use PhysicalType::{I8, I16, I32, I64, U8, U16, U32};
     matches!(ty.physical(), I8 | I16 | I32 | I64 | U8 | U16 | U32)
+}
+
+/// The key of a group, as an ordered word.
+pub(super) fn word_at(keys: &Column, group: usize) -> i64 {
+    let (bits, _) = keys.words(group);
+    match keys.physical_type() {
+        PhysicalType::I8 => i64::from(bits as i8),
+        PhysicalType::I16 => i64::from(bits as i16),
+        PhysicalType::I32 => i64::from(bits as i32),
+        _ => bits as i64,
+    }
 }
 
 /// The last key, as an ordered word, once there is one.

@@ -4,6 +4,7 @@
 use super::partition::{
     Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, input_batch,
 };
+use super::spans::{self, Span};
 use super::spec::SharedSpec;
 use super::state::{Scratch, State, feed_distinct, merge_distinct_rows};
 use super::table::{GroupTable, TableHints};
@@ -12,7 +13,6 @@ use crate::spill::{SpillFile, SpillPartitions, SpilledRows, is_refusal, resize_o
 use inlay_kernels::aggregate::GroupedAccumulator;
 use inlay_types::{Batch, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
-use std::ops::Range;
 use std::sync::OnceLock;
 
 /// What the workers hand in.
@@ -44,6 +44,8 @@ impl Collected {
 pub(super) enum Merged {
     /// One state has all groups.
     Single(Box<State>),
+    /// These groups of these states.
+    Spans(Vec<State>, Vec<Span>),
     /// Groups are merged partition by partition.
     Partitions(Box<Partitions>),
 }
@@ -91,6 +93,10 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     if no_rows && (total <= SMALL || spec.group_types.is_empty()) {
         return Ok(Merged::Single(Box::new(merge_small(spec, states, context)?)));
     }
+    if no_rows && let Some(spans) = spans::interleave(&mut states)? {
+        let morsels = spans.into_iter().flat_map(|span| span.cut(MORSEL_GROUPS)).collect();
+        return Ok(Merged::Spans(states, morsels));
+    }
     let spread = if no_rows { range_spread(&states, total) } else { None };
     let (spread, count) = match spread {
         Some((spread, count)) => (spread, count),
@@ -121,9 +127,7 @@ fn range_spread(states: &[State], groups: usize) -> Option<(Spread, usize)> {
             range_of_all(&ranges).filter(|(_, range)| any_ascends && range / SPARSE_MAX <= groups as u64)?;
     }
     let (min, range) = whole;
-    // Where keys ascend, small parts are more often those of one worker, which need no merging.
-    let part = if any_ascends { PARTITION_GROUPS / 4 } else { PARTITION_GROUPS };
-    let wanted = (groups / part).next_power_of_two().clamp(2, 1024) as u64;
+    let wanted = (groups / PARTITION_GROUPS).next_power_of_two().clamp(2, 1024) as u64;
     // `range + 1` values in parts of `2^shift`.
     let shift = (range / wanted).checked_add(1)?.next_power_of_two().trailing_zeros();
     Some((Spread::Range { min, shift }, (range >> shift) as usize + 1))
@@ -293,6 +297,7 @@ impl Merged {
     pub(super) fn morsels(&self) -> usize {
         match self {
             Self::Single(state) => state.len().div_ceil(MORSEL_GROUPS).max(1),
+            Self::Spans(_, spans) => spans.len(),
             Self::Partitions(partitions) => partitions.count,
         }
     }
@@ -310,6 +315,10 @@ impl Merged {
             Self::Single(state) => {
                 let from = morsel * MORSEL_GROUPS;
                 output_groups(state, from, state.len().min(from + MORSEL_GROUPS), push).map(|_| ())
+            }
+            Self::Spans(states, spans) => {
+                let Span { state, groups } = &spans[morsel];
+                output_groups(&states[*state], groups.start, groups.end, push).map(|_| ())
             }
             Self::Partitions(partitions) => {
                 let spilled = partitions.spilled.get(morsel);
@@ -347,9 +356,6 @@ impl Part<'_> {
         scratch: &mut Scratch,
         push: &mut dyn FnMut(Batch) -> Result<bool>,
     ) -> Result<bool> {
-        if let Some((state, groups)) = self.only_groups() {
-            return output_groups(state, groups.start, groups.end, push);
-        }
         let mut state = State::new(spec, self.hints(spec))?;
         let splits = self.path.depth < Path::DEPTH_MAX;
         let budget = if splits { context.budget.yielding() } else { context.budget.clone() };
@@ -363,18 +369,6 @@ impl Part<'_> {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// The groups, if they are those of one state, one behind the other, and complete.
-    fn only_groups(&self) -> Option<(&State, Range<usize>)> {
-        if self.path.depth > 0 || !self.of.rows.is_empty() || self.spilled.is_some() {
-            return None;
-        }
-        let mut runs = self.of.runs.iter().filter(|run| !run.groups_of(self.number).is_empty());
-        let run = runs.next().filter(|run| run.state.distincts.is_empty())?;
-        let groups = run.groups_of(self.number);
-        let (first, end) = (*groups.first()? as usize, *groups.last()? as usize + 1);
-        (runs.next().is_none() && end - first == groups.len()).then_some((&run.state, first..end))
     }
 
     fn hints(&self, spec: &SharedSpec) -> TableHints {

@@ -8,7 +8,7 @@
 //!
 //! few groups               merged by one thread when the input ends
 //! many groups              each worker's groups are spread over partitions, which are merged and output in parallel
-//! keys that ascend         groups need no table, however many; parts of the keys' range that one worker has alone are not merged
+//! keys that ascend         groups need no table, however many, and are merged only where two workers' stretches of keys meet
 //! more than fit a cache    the worker starts again with an empty table (rows fell into groups: a run is kept), or from
 //!                          then on only partitions its rows (most rows were groups of their own)
 //! no memory left           the worker keeps its groups and writes rows to files from then on, by the same partitions; a
@@ -16,7 +16,7 @@
 //! ```
 //! - `spec`: expressions compiled, accumulators shared between aggregates.
 //! - `table`, `ascending`, `encode`, `packed`, `generic`: from keys to dense group numbers.
-//! - `state`: groups with accumulators and distinct rows. `partition`, `merge`: from the workers' states to the result.
+//! - `state`: groups with accumulators and distinct rows. `spans`, `partition`, `merge`: from the workers' states to the result.
 //!
 //! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014, section 4.4; it departs from it in the array and
 //! packed tables, and in partitioning rows instead of groups when pre-aggregation does not pay.
@@ -28,6 +28,7 @@ mod merge;
 mod packed;
 mod partition;
 mod row_set;
+mod spans;
 mod spec;
 mod state;
 mod table;

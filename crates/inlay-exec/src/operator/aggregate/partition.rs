@@ -138,11 +138,6 @@ impl Run {
         Self { groups, hashes, ranks, distincts, state }
     }
 
-    /// The groups of a partition, ascending.
-    pub(super) fn groups_of(&self, partition: usize) -> &[u32] {
-        self.groups.items(partition)
-    }
-
     /// Adds this run's groups of a part of a partition to `target`.
     pub(super) fn merge_into(&self, target: &mut State, partition: usize, path: Path) -> Result<()> {
         if path.depth > 0 {

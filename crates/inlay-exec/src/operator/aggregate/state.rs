@@ -217,6 +217,14 @@ impl State {
         Ok(targets)
     }
 
+    /// Adds one group of another state without distinct rows to one of this state.
+    pub(super) fn merge_group(&mut self, group: usize, other: &State, source: usize) -> Result<()> {
+        for (accumulator, theirs) in self.accumulators.iter_mut().zip(&other.accumulators) {
+            accumulator.merge(&**theirs, &[source as u32], &[group as u32])?;
+        }
+        Ok(())
+    }
+
     /// Adds rows `rows` of another state's distinct table; `target` says which group here one of theirs is.
     pub(super) fn merge_distinct(
         &mut self,
