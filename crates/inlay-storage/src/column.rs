@@ -37,6 +37,8 @@ pub struct Column {
     in_statistics: AtomicBool,
     /// Kept when the segment is dropped.
     sketch: OnceLock<Arc<HyperLogLog>>,
+    /// Whether values ascend strictly, once that was asked for.
+    ascends: OnceLock<bool>,
     /// The values as hosts were given them; see [`crate::resident`].
     forms: Mutex<KeptForms>,
 }
@@ -57,6 +59,7 @@ impl Column {
             used: AtomicBool::new(true),
             in_statistics: AtomicBool::new(false),
             sketch: OnceLock::new(),
+            ascends: OnceLock::new(),
             forms: Mutex::default(),
         })
     }
@@ -71,6 +74,7 @@ impl Column {
             used: AtomicBool::new(false),
             in_statistics: AtomicBool::new(in_statistics),
             sketch: OnceLock::new(),
+            ascends: OnceLock::new(),
             forms: Mutex::default(),
         })
     }
@@ -207,6 +211,20 @@ impl Column {
         }
         let sketch = Arc::new(self.segment()?.sketch().clone());
         Ok(Arc::clone(self.sketch.get_or_init(|| sketch)))
+    }
+
+    /// Whether integers, or what is stored as such, ascend strictly; reads the segment if it is not known yet.
+    pub(crate) fn ascends(&self) -> Result<bool> {
+        if let Some(known) = self.ascends.get() {
+            return Ok(*known);
+        }
+        let found = self.segment()?.ascends();
+        Ok(*self.ascends.get_or_init(|| found))
+    }
+
+    /// The same as far as it is known.
+    pub(crate) fn known_to_ascend(&self) -> Option<bool> {
+        self.ascends.get().copied()
     }
 
     /// Writes the segment of a row group that is being loaded to the file. From then on the cache may drop it.

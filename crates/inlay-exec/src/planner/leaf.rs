@@ -29,6 +29,18 @@ impl Planner<'_> {
             found.map(|c| c.index).ok_or_else(|| Error::internal(format!("column {id} is not of this scan")))
         };
         let snapshot = table.table.snapshot();
+        for column in columns {
+            let holds = match column.key_at {
+                Some(version) if version != snapshot.version() => snapshot.ascends(column.index)?,
+                _ => true,
+            };
+            if !holds {
+                return Err(Error::internal(format!(
+                    "table {} changed after its query was planned",
+                    table.name
+                )));
+            }
+        }
         let statistics = table.table.statistics()?;
         for column in columns {
             let known = &statistics.columns[column.index];

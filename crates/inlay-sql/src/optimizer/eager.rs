@@ -15,7 +15,9 @@
 //! Partial groups are also made of rows that have no partner, so what is computed below must not be able to fail.
 
 use super::column_set::ColumnSet;
+use super::early_groups;
 use super::properties::{as_column, as_column_equality, can_fail, output_set};
+use super::ranges::Ranges;
 use super::rewrite::{take, with_stack};
 use super::statistics::{Estimator, Relation, group_count};
 use crate::plan::partial::{Aggregates, can_merge, join_averages, merge_of, split_averages};
@@ -32,12 +34,13 @@ const CHEAP_GROUPS_MAX: f64 = 4_096.0;
 /// So few final groups are made nearly for nothing.
 const FINAL_GROUPS_MIN: f64 = 512.0;
 /// Most of the rows must have a partner: a join that drops rows does so before they are aggregated.
-const KEPT_MIN: f64 = 0.5;
+pub(super) const KEPT_MIN: f64 = 0.5;
 /// Digits of a DECIMAL whose sums cannot leave 38 digits, whatever rows are added to them.
 const DIGITS_MAX: u8 = 26;
 
 /// Aggregates early wherever that is believed to pay.
 pub fn run(plan: &mut Plan, columns: &mut Columns, estimator: &mut Estimator) -> Result<()> {
+    early_groups::run(plan, columns, estimator);
     if let Some(choice) = choose(plan, estimator) {
         push(plan, choice, columns)?;
     }
@@ -69,8 +72,8 @@ fn choose(plan: &Plan, estimator: &mut Estimator) -> Option<Choice> {
         return None;
     }
     let is_possible = |side: &Plan| {
-        let own = output_set(side);
-        aggregates.iter().all(|(_, aggregate)| is_partial(aggregate, &own))
+        let (own, ranges) = (output_set(side), Ranges::of(side));
+        aggregates.iter().all(|(_, aggregate)| is_partial(aggregate, &own, &ranges))
     };
     let sides = [(Side::Left, left, right), (Side::Right, right, left)];
     let (side, own, other) = sides.into_iter().find(|(_, own, _)| is_possible(own))?;
@@ -101,16 +104,23 @@ fn are_read_alike(keys: &[Expr], groups: &[(ColumnId, Expr)], conditions: &[Expr
 }
 
 /// Whether an aggregate can be made of partial results of an input with these columns, without errors that it would not have.
-fn is_partial(aggregate: &AggregateExpr, own: &ColumnSet) -> bool {
+fn is_partial(aggregate: &AggregateExpr, own: &ColumnSet, ranges: &Ranges) -> bool {
+    can_merge(aggregate) && aggregate.order_by.is_empty() && adds_early(aggregate, own, ranges)
+}
+
+/// Whether an aggregate reads these columns alone, and cannot fail if rows are added to it that have no partner.
+pub(super) fn adds_early(aggregate: &AggregateExpr, own: &ColumnSet, ranges: &Ranges) -> bool {
     let is_narrow = |expr: &Expr| match expr.ty() {
         LogicalType::HugeInt | LogicalType::UHugeInt => false,
         LogicalType::Decimal { precision, .. } => precision <= DIGITS_MAX,
         _ => true,
     };
-    let sums = can_merge(aggregate) && aggregate.order_by.is_empty() && aggregate.args.iter().all(is_narrow);
-    let reads =
-        |expr: &&Expr| ColumnSet::of(expr).is_subset(own) && !can_fail(expr) && expr.is_deterministic();
-    sums && aggregate.expressions().iter().all(reads)
+    let reads = |expr: &&Expr| {
+        ColumnSet::of(expr).is_subset(own) && !ranges.can_fail(expr) && expr.is_deterministic()
+    };
+    aggregate.function.external.is_none()
+        && aggregate.args.iter().all(is_narrow)
+        && aggregate.expressions().iter().all(reads)
 }
 
 fn pays(own: &Relation, joined: &Relation, partial: f64, groups: &[(ColumnId, Expr)]) -> bool {
@@ -153,7 +163,8 @@ fn is_own_group(group: &Expr, own: &ColumnSet) -> bool {
     !matches!(group, Expr::Column { .. }) && reads.count() > 0 && reads.is_subset(own) && !can_fail(group)
 }
 
-fn each_column(expr: &Expr, visit: &mut impl FnMut(&Expr)) {
+/// Calls `visit` with each column that an expression reads, as often as it does.
+pub(super) fn each_column(expr: &Expr, visit: &mut impl FnMut(&Expr)) {
     if let Expr::Column { .. } = expr {
         visit(expr);
     }

@@ -1,7 +1,7 @@
 //! Functional dependencies in grouping: columns that other grouping columns determine need not be compared.
 //!
 //! `GROUP BY c_custkey, c_name, c_phone` groups by `c_custkey` alone when that is a key: the others have one value
-//! per group and become `first` aggregates. Dependencies come from declared keys (which hold behind joins too: a key value
+//! per group and become `first` aggregates. Dependencies come from declared and found keys (which hold behind joins too: a key value
 //! still belongs to one row of its table), from equalities, and from grouping below. What is computed of grouping columns
 //! alone, as `GROUP BY x, x - 1`, and constants are computed once per group, behind the aggregation.
 
@@ -64,18 +64,19 @@ fn take_derived(groups: &mut Vec<(ColumnId, Expr)>) -> Vec<(ColumnId, Expr)> {
 
 /// Whether values that group together are the same, so that what is computed of them is, too: not 0.0 and -0.0, nor a month and
 /// 30 days.
-fn equal_is_same(ty: &LogicalType) -> bool {
+pub(super) fn equal_is_same(ty: &LogicalType) -> bool {
     let differs = matches!(ty.physical(), PhysicalType::F32 | PhysicalType::F64 | PhysicalType::Interval);
     !differs && !ty.is_nested()
 }
 
 /// `determines` fixes `determined`.
-struct Dependency {
+pub(super) struct Dependency {
     determines: ColumnSet,
     determined: ColumnSet,
 }
 
-fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
+/// The dependencies among the columns of a plan.
+pub(super) fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
     let mut equal = |conditions: &[Expr]| {
         for (a, b) in conditions.iter().filter_map(as_column_equality) {
             let (a, b) = (ColumnSet::from_iter([a]), ColumnSet::from_iter([b]));
@@ -148,7 +149,8 @@ fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
     }
 }
 
-fn closure(mut set: ColumnSet, dependencies: &[Dependency]) -> ColumnSet {
+/// All columns that are determined by these.
+pub(super) fn closure(mut set: ColumnSet, dependencies: &[Dependency]) -> ColumnSet {
     loop {
         let before = set.count();
         for dependency in dependencies {

@@ -6,16 +6,18 @@
 //!
 //! ```text
 //! simplify -> inline shared plans -> push filters -> unnest -> push filters -> share equal subplans -> prune
-//!          -> group by keys -> order joins -> aggregate early -> limits -> prune -> estimate
+//!          -> find keys -> group by keys -> order joins -> aggregate early -> limits -> prune -> estimate
 //! ```
 //! The optimizer reads no rows but those of the tables' samples. Called by the facade between binder and executor.
 
 mod column_set;
 mod eager;
+mod early_groups;
 mod equality;
 mod estimate;
 mod evaluate;
 mod filter_pushdown;
+mod found_keys;
 mod group_keys;
 pub(crate) mod indexed;
 mod join_order;
@@ -23,6 +25,7 @@ mod limits;
 mod outer_joins;
 pub mod properties;
 mod prune_columns;
+mod ranges;
 mod reach;
 mod renames;
 mod rewrite;
@@ -107,6 +110,7 @@ pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result
     }
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
     trace("prune", &plan, &columns);
+    found_keys::run(&mut plan);
     group_keys::run(&mut plan, &columns);
     trace("group keys", &plan, &columns);
     if rewrite::any_node(&plan, &mut |p| matches!(p, Plan::Join { .. })) {

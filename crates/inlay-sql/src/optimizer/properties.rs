@@ -1,7 +1,7 @@
 //! What holds for the rows of a plan: which columns it makes and reads, which are never NULL, which are keys.
 //!
-//! Everything here is a proof from the plan and the declared constraints of tables; statistics are never used, so
-//! that passes may change plans by it. What cannot be proven is left out of the answer. Called by most passes.
+//! Everything here is a proof from the plan, the declared constraints of tables and the keys that were found in them
+//! ([`super::found_keys`]); statistics are never used, so that passes may change plans by it. What cannot be proven is left out of the answer. Called by most passes.
 
 use super::column_set::ColumnSet;
 use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, OrderedJoinKind, Plan, SetOpKind};
@@ -284,6 +284,8 @@ pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
                 .filter_map(|key| key.iter().map(|i| id_of(*i)).collect::<Option<ColumnSet>>())
                 .collect();
             keys.extend(row_id.map(|id| ColumnSet::from_iter([id])));
+            let found = columns.iter().filter(|column| column.key_at.is_some());
+            keys.extend(found.map(|column| ColumnSet::from_iter([column.id])));
             without_fixed(keys, filters)
         }
         Plan::Values { rows, .. } if rows.len() <= 1 => vec![ColumnSet::new()],

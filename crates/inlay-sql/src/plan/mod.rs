@@ -208,6 +208,8 @@ pub struct ScanColumn {
     pub id: ColumnId,
     /// Its position in the table.
     pub index: usize,
+    /// The version of the table in which all its values were found to be different, and none NULL.
+    pub key_at: Option<u64>,
 }
 
 /// Which set operation.

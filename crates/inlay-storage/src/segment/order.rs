@@ -3,6 +3,46 @@
 //! Ranges, zone maps of vectors and float bounds are all worked out on keys. The key of a row is its dictionary
 //! code, its offset, its integer (u64: with the top bit flipped), or the bits of its float made monotonic.
 
+use super::Segment;
+use inlay_types::{Native, PhysicalType, VECTOR_SIZE, Vector};
+
+impl Segment {
+    /// Whether values that are stored as integers of up to 64 bits ascend strictly, and none is NULL.
+    pub(crate) fn ascends(&self) -> bool {
+        if self.null_count > 0 {
+            return false;
+        }
+        // Each vector begins with the last value of the one before.
+        (0..self.len).step_by(VECTOR_SIZE - 1).all(|start| {
+            let values = self.scan(start, VECTOR_SIZE.min(self.len - start)).flatten();
+            ascend(&values)
+        })
+    }
+}
+
+fn ascend(values: &Vector) -> bool {
+    fn of<T: Native + PartialOrd>(values: &[T]) -> bool {
+        values.windows(2).all(|pair| pair[0] < pair[1])
+    }
+    match values.physical_type() {
+        PhysicalType::I8 => of(values.values::<i8>()),
+        PhysicalType::I16 => of(values.values::<i16>()),
+        PhysicalType::I32 => of(values.values::<i32>()),
+        PhysicalType::I64 => of(values.values::<i64>()),
+        PhysicalType::U8 => of(values.values::<u8>()),
+        PhysicalType::U16 => of(values.values::<u16>()),
+        PhysicalType::U32 => of(values.values::<u32>()),
+        PhysicalType::U64 => of(values.values::<u64>()),
+        PhysicalType::Bool
+        | PhysicalType::I128
+        | PhysicalType::U128
+        | PhysicalType::F32
+        | PhysicalType::F64
+        | PhysicalType::View
+        | PhysicalType::Interval => false,
+    }
+}
+
 /// Keys from `low` to `high`; none when `low > high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeyRange {

@@ -13,6 +13,7 @@
 mod append;
 mod change;
 mod compact;
+mod found_keys;
 pub(crate) mod indexes;
 mod key_rounds;
 mod keys;

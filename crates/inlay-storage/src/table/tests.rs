@@ -4,7 +4,7 @@ use super::*;
 use crate::bulk::BulkLoad;
 use crate::row_group::ROW_GROUP_SIZE;
 use crate::schema::ColumnSchema;
-use inlay_types::{Bitmap, Buffer, Dictionary, Value};
+use inlay_types::{Bitmap, Buffer, Dictionary, VECTOR_SIZE, Value};
 use std::collections::BTreeMap;
 
 fn schema(keys: Vec<Vec<usize>>) -> TableSchema {
@@ -641,4 +641,41 @@ fn small_tables_get_no_index_for_a_lookup() {
     assert_eq!(table.find_rows(&[1], &[Value::Varchar("n1".into())]).unwrap(), None);
     assert_eq!(table.find_rows(&[2], &[row(0, 1)[2].clone()]).unwrap(), None, "nobody wants an index on it");
     assert_eq!(table.find_by_key(0, &[Value::BigInt(2)]).unwrap(), Some(1));
+}
+
+/// Keys that nobody declared are those that ascend through all row groups, whatever was deleted; other columns are not.
+#[test]
+fn columns_that_ascend_are_found() {
+    let ascends = |table: &Table| -> Vec<bool> {
+        let snapshot = table.snapshot();
+        (0..table.schema().columns.len()).map(|column| snapshot.ascends(column).unwrap()).collect()
+    };
+    let types = [LogicalType::BigInt, LogicalType::Date, LogicalType::BigInt, LogicalType::Double];
+    let columns = types.iter().enumerate().map(|(i, ty)| ColumnSchema::new(format!("c{i}"), ty.clone()));
+    let table = Table::new(TableSchema::new("t", columns.collect()), MemoryBudget::unlimited());
+    let add = |from: i64, rows: i64| {
+        for start in (from..from + rows).step_by(VECTOR_SIZE) {
+            let numbers = start..(from + rows).min(start + VECTOR_SIZE as i64);
+            let column = |ty: &LogicalType, value: &dyn Fn(i64) -> Value| {
+                let values: Vec<Value> = numbers.clone().map(value).collect();
+                Vector::from_sql_values(ty.clone(), &values).unwrap()
+            };
+            let vectors = vec![
+                column(&types[0], &|i| Value::BigInt(3 * i - 50_000)),
+                column(&types[1], &|i| Value::Date(i as i32)),
+                column(&types[2], &|i| Value::BigInt(if i == 150_000 { 149_999 } else { i })),
+                column(&types[3], &|i| Value::Double(i as f64)),
+            ];
+            let len = vectors[0].len();
+            table.append(&[Batch::new(vectors, len)]).unwrap();
+        }
+    };
+    assert_eq!(ascends(&table), [true, true, true, true], "no row, no duplicate");
+    add(0, 300_000);
+    assert!(table.snapshot().row_groups().len() > 2);
+    assert_eq!(ascends(&table), [true, true, false, false]);
+    table.delete(&[7, 150_000]).unwrap();
+    assert_eq!(ascends(&table), [true, true, false, false]);
+    add(299_999, 1);
+    assert_eq!(ascends(&table), [false, false, false, false], "the last row once more");
 }

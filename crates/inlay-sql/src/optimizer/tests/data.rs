@@ -249,7 +249,7 @@ pub fn zoo() -> Catalog {
     catalog
 }
 
-/// A star: rows with few keys, and what the keys are called. The calendar has years of which the rows know a few.
+/// A star: rows with few keys, and what the keys are called; the items also in a table that declares no key. The calendar has years of which the rows know a few.
 pub fn star() -> Catalog {
     let catalog = Catalog::new(Vec::new(), MemoryBudget::unlimited());
     let facts: &[Column] = &[
@@ -263,5 +263,8 @@ pub fn star() -> Catalog {
     fill(&catalog, "items", 1_000, items, true);
     let days: &[Column] = &[("day_id", INT, int), ("year", INT, |i| int(i / 365))];
     fill(&catalog, "days", 70_000, days, true);
+    let found: &[Column] =
+        &[("id", INT, int), ("title", TEXT, |i| text(&format!("title {}", below(i, 5, 900))))];
+    fill(&catalog, "found", 1_000, found, false);
     catalog
 }
