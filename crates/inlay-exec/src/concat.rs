@@ -9,7 +9,7 @@ use inlay_types::{
 };
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Rows that one task copies.
 const TASK_ROWS: usize = 1 << 16;
@@ -113,8 +113,13 @@ pub(crate) fn concat_columns(
     }
     let mut plans: Vec<(Shape, Vec<Piece<'_>>)> =
         columns.iter().zip(types).map(|(pieces, ty)| plan(ty.clone(), pieces, total)).collect();
-    let mut buffers: Vec<Buffer> =
-        plans.iter().map(|(shape, _)| Buffer::zeroed(total * shape.width)).collect();
+    // Fresh pages of large buffers take as long as copying into them.
+    let fresh: Vec<OnceLock<Buffer>> = plans.iter().map(|_| OnceLock::new()).collect();
+    context.parallel(plans.len(), |column| {
+        fresh[column].get_or_init(|| Buffer::zeroed(total * plans[column].0.width));
+        Ok(())
+    })?;
+    let mut buffers: Vec<Buffer> = fresh.into_iter().filter_map(OnceLock::into_inner).collect();
     let mut tasks = Vec::new();
     for ((shape, parts), buffer) in plans.iter().zip(&mut buffers) {
         match shape.width {

@@ -15,6 +15,7 @@ use inlay_types::process::process_id;
 use inlay_types::{Error, Result, allocator};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -26,6 +27,10 @@ const GOVERNED_EVERY: Duration = Duration::from_millis(60);
 /// The thread of a query that gives way rests so many times as long as it worked, and at most so long at once.
 const REST_SHARE: u32 = 3;
 const REST_MAX: Duration = Duration::from_millis(20);
+
+/// So long a thread that waits for the next pipeline of a query, or for the last morsel of one, looks out before it sleeps:
+/// about what it takes to be woken.
+const LOOKOUT: Duration = Duration::from_micros(50);
 
 /// Decides how many workers are allowed while queries run.
 pub trait Governor: Send + Sync {
@@ -230,6 +235,10 @@ const WEIGHT_SCALE: usize = 1 << 20;
 struct Shared {
     queue: Mutex<Queue>,
     wake: Condvar,
+    /// Counts arrangements of jobs.
+    arranged: AtomicU64,
+    /// Processors that the process may use.
+    processors: usize,
     /// Workers that are set, callers among them.
     threads: AtomicUsize,
     /// Workers that are allowed now: as many as are set, or what the governor said.
@@ -268,11 +277,29 @@ impl Shared {
         let is_crowded = queue.jobs.len() > 1 && queue.jobs.len() + shares > allowed;
         let highest = queue.jobs.iter().map(|job| job.priority.load(Ordering::Relaxed)).max();
         self.served.store(highest.filter(|_| is_crowded).unwrap_or(0), Ordering::Relaxed);
+        self.arranged.fetch_add(1, Ordering::Relaxed);
         let missing = |job: &Arc<Job>| {
             job.share.load(Ordering::Relaxed).saturating_sub(job.helpers.load(Ordering::Relaxed))
         };
         for _ in 0..queue.jobs.iter().map(missing).sum() {
             self.wake.notify_one();
+        }
+    }
+
+    /// Looks out for a little while until something is there; whether it is. Not where threads wait for each other's processors.
+    fn look_out(&self, is_there: impl Fn() -> bool) -> bool {
+        if self.threads.load(Ordering::Relaxed) > self.processors {
+            return false;
+        }
+        let started = Instant::now();
+        loop {
+            if is_there() {
+                return true;
+            }
+            if started.elapsed() >= LOOKOUT {
+                return false;
+            }
+            (0..32).for_each(|_| std::hint::spin_loop());
         }
     }
 
@@ -329,6 +356,8 @@ impl WorkerPool {
             shared: Arc::new(Shared {
                 queue: Mutex::default(),
                 wake: Condvar::new(),
+                arranged: 0.into(),
+                processors: std::thread::available_parallelism().map_or(1, NonZero::get),
                 threads: threads.into(),
                 allowed: threads.into(),
                 served: 0.into(),
@@ -443,6 +472,9 @@ impl WorkerPool {
                 self.shared.arrange(&mut queue);
             }
         }
+        if job.helpers_max > 0 && job.state.lock().inside > 0 {
+            self.shared.look_out(|| job.state.lock().inside == 0);
+        }
         let mut state = job.state.lock();
         // After a fork there is nobody to wait for.
         while state.inside > 0 && self.shared.process == process_id() {
@@ -455,7 +487,7 @@ impl WorkerPool {
 fn work_loop(shared: &Arc<Shared>) {
     shared.clocks.lock().extend(clock::of_this_thread());
     let mut queue = shared.queue.lock();
-    let mut worked = false;
+    let (mut worked, mut looks_out) = (false, false);
     let mut give_backs = queue.give_backs;
     loop {
         if queue.closed {
@@ -467,6 +499,13 @@ fn work_loop(shared: &Arc<Shared>) {
             continue;
         }
         let Some(job) = next_job(shared, &queue) else {
+            if std::mem::take(&mut looks_out) {
+                let seen = shared.arranged.load(Ordering::Relaxed);
+                MutexGuard::unlocked(&mut queue, || {
+                    shared.look_out(|| shared.arranged.load(Ordering::Relaxed) != seen)
+                });
+                continue;
+            }
             // After a while without work the thread's free memory goes back; then it sleeps until it is woken.
             if !worked {
                 shared.wake.wait(&mut queue);
@@ -476,7 +515,7 @@ fn work_loop(shared: &Arc<Shared>) {
             }
             continue;
         };
-        worked = true;
+        (worked, looks_out) = (true, true);
         // Helpers are counted under the queue's lock, so `wait` sees every one that joined.
         job.helpers.fetch_add(1, Ordering::Relaxed);
         job.state.lock().inside += 1;

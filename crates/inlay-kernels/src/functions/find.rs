@@ -70,7 +70,8 @@ unsafe fn find_avx512(haystack: &[u8], needle: &[u8]) -> Option<usize> {
         found = _mm512_mask_cmpeq_epi8_mask(found, tails, last);
         while found != 0 {
             let place = at + found.trailing_zeros() as usize;
-            if haystack[place + 1..place + span] == needle[1..span] {
+            // SAFETY: the needle fits behind every place.
+            if unsafe { equal_avx512(start.add(place + 1), needle.as_ptr().add(1), span - 1) } {
                 return Some(place);
             }
             found &= found - 1;
@@ -78,6 +79,32 @@ unsafe fn find_avx512(haystack: &[u8], needle: &[u8]) -> Option<usize> {
         at += 64;
     }
     None
+}
+
+/// Whether two ranges are equal. A call of `memcmp` would cost more than the few bytes: all of [`find_avx512`]'s registers would
+/// lie on the stack meanwhile, across cache lines, depending on the thread's stack.
+///
+/// # Safety
+/// Both ranges of `len` bytes can be read.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2")]
+#[inline]
+unsafe fn equal_avx512(one: *const u8, other: *const u8, len: usize) -> bool {
+    use std::arch::x86_64::{_mm512_cmpneq_epi8_mask, _mm512_maskz_loadu_epi8};
+    let mut at = 0;
+    while at < len {
+        let lanes = if len - at >= 64 { u64::MAX } else { (1 << (len - at)) - 1 };
+        // SAFETY: lanes of the mask are inside of both ranges; others are not read.
+        let differ = unsafe {
+            let one = _mm512_maskz_loadu_epi8(lanes, one.add(at).cast());
+            _mm512_cmpneq_epi8_mask(one, _mm512_maskz_loadu_epi8(lanes, other.add(at).cast()))
+        };
+        if differ != 0 {
+            return false;
+        }
+        at += 64;
+    }
+    true
 }
 
 /// 32 places at a time; the last 32 may overlap those before.
@@ -132,8 +159,8 @@ mod tests {
     #[test]
     fn finds_what_a_plain_search_finds() {
         let haystack: Vec<u8> = (0..300u32).map(|i| b'a' + (i * i % 7) as u8).collect();
-        for length in [0, 1, 2, 3, 5, 12, 40] {
-            for start in [0, 1, 30, 31, 32, 33, 100, 250] {
+        for length in [0, 1, 2, 3, 5, 12, 40, 65, 66, 67, 140] {
+            for start in [0, 1, 30, 31, 32, 33, 100, 150] {
                 let mut needle = haystack[start..start + length].to_vec();
                 for end in [length, 10, 64, 255, 256, 300] {
                     let hay = &haystack[..end.min(300)];

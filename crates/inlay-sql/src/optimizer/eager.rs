@@ -16,6 +16,7 @@
 
 use super::column_set::ColumnSet;
 use super::early_groups;
+use super::outer_groups;
 use super::properties::{as_column, as_column_equality, can_fail, output_set};
 use super::ranges::Ranges;
 use super::rewrite::{take, with_stack};
@@ -41,6 +42,7 @@ const DIGITS_MAX: u8 = 26;
 /// Aggregates early wherever that is believed to pay.
 pub fn run(plan: &mut Plan, columns: &mut Columns, estimator: &mut Estimator) -> Result<()> {
     early_groups::run(plan, columns, estimator);
+    outer_groups::run(plan, columns, estimator);
     if let Some(choice) = choose(plan, estimator) {
         push(plan, choice, columns)?;
     }

@@ -102,7 +102,7 @@ fn choose(plan: &Plan, estimator: &mut Estimator) -> Option<Choice> {
 
 /// Whether an aggregate is a value that all rows of a group have, if they have the same partners: only asked of what does not
 /// read the rows that are aggregated alone.
-fn is_copied(aggregate: &AggregateExpr) -> bool {
+pub(super) fn is_copied(aggregate: &AggregateExpr) -> bool {
     let is_plain = !aggregate.distinct && aggregate.filter.is_none() && aggregate.order_by.is_empty();
     is_plain
         && matches!(aggregate.function.kind, AggregateKind::First | AggregateKind::AnyValue)
@@ -110,7 +110,7 @@ fn is_copied(aggregate: &AggregateExpr) -> bool {
 }
 
 /// The columns of `own` that expressions read, each once.
-fn columns_of<'a>(read: impl Iterator<Item = &'a Expr>, own: &ColumnSet) -> Vec<Expr> {
+pub(super) fn columns_of<'a>(read: impl Iterator<Item = &'a Expr>, own: &ColumnSet) -> Vec<Expr> {
     let mut found: Vec<Expr> = Vec::new();
     read.for_each(|expr| {
         each_column(expr, &mut |column| {

@@ -11,9 +11,15 @@ use super::properties::{as_column, as_column_equality};
 use super::rewrite::{any_node, with_stack};
 use crate::plan::Plan;
 
-/// Notes keys wherever a plan groups by several columns.
+/// Notes keys wherever a plan groups by several columns, or over joins.
 pub fn run(plan: &mut Plan) {
-    if any_node(plan, &mut |node| matches!(node, Plan::Aggregate { groups, .. } if groups.len() > 1)) {
+    let may_gain = |node: &Plan| match node {
+        Plan::Aggregate { input, groups, .. } => {
+            groups.len() > 1 || groups.len() == 1 && matches!(**input, Plan::Join { .. })
+        }
+        _ => false,
+    };
+    if any_node(plan, &mut |node| may_gain(node)) {
         let mut wanted = ColumnSet::new();
         collect(plan, &mut wanted);
         note(plan, &wanted);

@@ -22,6 +22,7 @@ mod group_keys;
 pub(crate) mod indexed;
 mod join_order;
 mod limits;
+mod outer_groups;
 mod outer_joins;
 pub mod properties;
 mod prune_columns;

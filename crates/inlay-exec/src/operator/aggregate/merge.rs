@@ -147,7 +147,10 @@ fn range_of_all(ranges: &[(u64, u64)]) -> Option<(u64, u64)> {
 }
 
 fn merge_small(spec: &SharedSpec, states: Vec<State>, context: &ExecContext) -> Result<State> {
-    let mut target = State::new(spec, spec.hints.clone())?;
+    // There are as many groups as there are, whatever was expected of the input.
+    let groups: u64 = states.iter().map(|state| state.len() as u64).sum();
+    let hints = TableHints { rows: Some(groups), groups: Some(groups), ..spec.hints.clone() };
+    let mut target = State::new(spec, hints)?;
     let mut maps = Vec::with_capacity(states.len());
     for state in &states {
         context.interrupt.check()?;

@@ -233,7 +233,7 @@ fn integers(
         }
     };
     let bitmap = KeyBitmap::from_words(span.min, span.max, words);
-    if bitmap.count() as u64 == span.span() + 1 {
+    if chunks.found as u64 > span.span() && bitmap.count() as u64 == span.span() + 1 {
         // Every value of the range occurs.
         return range(join.key_types[key].clone(), span).map(|range| vec![range]);
     }

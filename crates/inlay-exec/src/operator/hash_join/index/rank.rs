@@ -14,6 +14,7 @@ use super::{PairWriter, RowWriter, Runs};
 use crate::ExecContext;
 use inlay_types::Result;
 use parking_lot::Mutex;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// See the module documentation.
@@ -27,6 +28,8 @@ pub(crate) struct RankIndex {
 
 /// Below this many rows nothing is done in parallel.
 const PARALLEL_ROWS: usize = 1 << 16;
+/// Each worker that owns slots looks at all rows, so there are no more of them than this.
+const SHARES_MAX: usize = 16;
 
 impl RankIndex {
     /// Indexes rows by their slots, each below `domain`. With `members`, only membership will be asked for.
@@ -38,8 +41,11 @@ impl RankIndex {
         ascending: bool,
     ) -> Result<Self> {
         let mut words = vec![[0u64; 2]; domain.div_ceil(64) + 1];
-        if ascending && slots.len() > PARALLEL_ROWS {
+        let many = slots.len() > PARALLEL_ROWS;
+        if ascending && many {
             set_bits_ascending(context, slots, &mut words)?;
+        } else if many && context.workers.count() > 1 {
+            set_bits(context, slots, &mut words)?;
         } else {
             for &slot in slots {
                 words[slot as usize / 64][0] |= 1 << (slot % 64);
@@ -59,6 +65,11 @@ impl RankIndex {
             if !ascending {
                 index.rows = Some(index.rows_by_rank(context, slots)?);
             }
+            return Ok(index);
+        }
+        if many && !ascending && context.workers.count() > 1 {
+            let (starts, rows) = index.group_by_rank(context, slots, distinct)?;
+            (index.starts, index.rows) = (Some(starts), Some(rows));
             return Ok(index);
         }
         let ranks = slots.iter().map(|slot| index.rank(*slot) as u32);
@@ -83,6 +94,63 @@ impl RankIndex {
             Ok(())
         })?;
         Ok(rows.into_iter().map(AtomicU32::into_inner).collect())
+    }
+
+    /// As [`super::group_by_slot`] by the slots' ranks, of which each task owns a range.
+    fn group_by_rank(
+        &self,
+        context: &ExecContext,
+        slots: &[u32],
+        distinct: usize,
+    ) -> Result<(Vec<u32>, Vec<u32>)> {
+        let bounds = shares(self.words.len(), context.workers.count());
+        let rank_of_word = |word: usize| self.words.get(word).map_or(distinct, |word| word[1] as usize);
+        let mut starts = vec![0u32; distinct + 2];
+        let (mut tasks, mut rest) = (Vec::with_capacity(bounds.len()), &mut starts[1..=distinct]);
+        for words in &bounds {
+            let (first, end) = (rank_of_word(words.start), rank_of_word(words.end));
+            let (own, behind) = rest.split_at_mut(end - first);
+            tasks.push(Mutex::new((own, first)));
+            rest = behind;
+        }
+        let totals: Vec<AtomicU32> = bounds.iter().map(|_| AtomicU32::new(0)).collect();
+        context.parallel(tasks.len(), |task| {
+            let mut own = tasks[task].lock();
+            let (counts, first) = &mut *own;
+            let mut total = 0;
+            each_inside(slots, &bounds[task], |_, slot| {
+                counts[self.rank(slot) - *first] += 1;
+                total += 1;
+            });
+            totals[task].store(total, Ordering::Relaxed);
+            Ok(())
+        })?;
+        let mut rows = vec![0u32; slots.len()];
+        let (mut places, mut rest, mut base) = (Vec::with_capacity(tasks.len()), &mut rows[..], 0);
+        for total in totals {
+            let total = total.into_inner();
+            let (own, behind) = rest.split_at_mut(total as usize);
+            places.push(Mutex::new((own, base)));
+            (rest, base) = (behind, base + total);
+        }
+        context.parallel(tasks.len(), |task| {
+            let (mut own, mut place) = (tasks[task].lock(), places[task].lock());
+            let ((counts, first), (rows, base)) = (&mut *own, &mut *place);
+            let mut next = *base;
+            for count in counts.iter_mut() {
+                next += std::mem::replace(count, next);
+            }
+            // A start moves to its slot's end, which is where the next slot starts.
+            each_inside(slots, &bounds[task], |row, slot| {
+                let next = &mut counts[self.rank(slot) - *first];
+                rows[(*next - *base) as usize] = row;
+                *next += 1;
+            });
+            Ok(())
+        })?;
+        drop((tasks, places));
+        starts[distinct + 1] = slots.len() as u32;
+        Ok((starts, rows))
     }
 
     #[inline(always)]
@@ -139,6 +207,42 @@ impl RankIndex {
 #[inline(always)]
 fn rank_in(bits: u64, before: u64, slot: u32) -> u32 {
     before as u32 + (bits & ((1u64 << (slot % 64)) - 1)).count_ones()
+}
+
+/// `words` in as many ranges as there are workers, but not too many.
+fn shares(words: usize, workers: usize) -> Vec<Range<usize>> {
+    let share = words.div_ceil(workers.clamp(1, SHARES_MAX)).max(1);
+    (0..words).step_by(share).map(|from| from..words.min(from + share)).collect()
+}
+
+/// Calls `each` with the rows whose slots are in a range of words, and with their slots. All are looked at, which is
+/// cheap beside touching the words.
+#[inline(always)]
+fn each_inside(slots: &[u32], words: &Range<usize>, mut each: impl FnMut(u32, u32)) {
+    for (row, &slot) in slots.iter().enumerate() {
+        if words.contains(&(slot as usize / 64)) {
+            each(row as u32, slot);
+        }
+    }
+}
+
+/// Sets bits for slots in any order: each task owns a range of words.
+fn set_bits(context: &ExecContext, slots: &[u32], words: &mut [[u64; 2]]) -> Result<()> {
+    let bounds = shares(words.len(), context.workers.count());
+    let mut tasks = Vec::with_capacity(bounds.len());
+    let mut rest = words;
+    for range in &bounds {
+        let (own, behind) = rest.split_at_mut(range.len());
+        tasks.push(Mutex::new(own));
+        rest = behind;
+    }
+    context.parallel(tasks.len(), |task| {
+        let mut words = tasks[task].lock();
+        each_inside(slots, &bounds[task], |_, slot| {
+            words[slot as usize / 64 - bounds[task].start][0] |= 1 << (slot % 64);
+        });
+        Ok(())
+    })
 }
 
 /// Sets bits for ascending slots: each task owns a range of words and the rows that fall into it.
@@ -198,5 +302,52 @@ multiversion! {
             found.put(row as u32, bits >> (slot % 64) & 1 == 1);
         }
         found.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Workers;
+    use inlay_types::{Interrupt, MemoryBudget, VECTOR_SIZE};
+
+    fn context(workers: usize) -> ExecContext {
+        ExecContext {
+            batch_rows: VECTOR_SIZE,
+            progress: std::sync::Arc::default(),
+            statement: None,
+            workers: Workers::new(workers),
+            interrupt: Interrupt::new(),
+            budget: MemoryBudget::unlimited(),
+            temp: std::sync::Arc::default(),
+        }
+    }
+
+    /// However many workers build it, an index has the rows of each slot in their order.
+    #[test]
+    fn workers_build_the_index_of_one() {
+        const DOMAIN: usize = 300_000;
+        let len = 3 * PARALLEL_ROWS as u64;
+        let spread = |row: u64| (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize;
+        let twice: Vec<u32> = (0..len).map(|row| (spread(row) % DOMAIN) as u32).collect();
+        let one: Vec<u32> = (0..len).map(|row| 7 * row as u32 % DOMAIN as u32).collect();
+        let ends: Vec<u32> = (0..len).map(|row| if row % 2 == 0 { DOMAIN as u32 - 1 } else { 0 }).collect();
+        for slots in [twice, one, ends] {
+            let mut expected: Vec<Vec<u32>> = vec![Vec::new(); DOMAIN];
+            slots.iter().enumerate().for_each(|(row, &slot)| expected[slot as usize].push(row as u32));
+            for workers in [1, 2, 3, 7] {
+                let index = RankIndex::build(&context(workers), &slots, DOMAIN, false, false).unwrap();
+                assert_eq!(index.is_unique(), expected.iter().all(|rows| rows.len() <= 1));
+                let (probes, mut runs): (Vec<u32>, _) = ((0..DOMAIN as u32).collect(), Runs::default());
+                index.find_runs(&probes, &mut runs);
+                let mut found: Vec<Vec<u32>> = vec![Vec::new(); DOMAIN];
+                for ((slot, start), count) in runs.rows.iter().zip(&runs.starts).zip(&runs.counts) {
+                    let mut places: Vec<u32> = (*start..start + count).collect();
+                    index.resolve(&mut places);
+                    found[*slot as usize] = places;
+                }
+                assert_eq!(found, expected, "{workers} workers");
+            }
+        }
     }
 }
