@@ -8,11 +8,12 @@
 //! A batch is resolved in passes: each row walks to an empty slot (a new group) or to one with its tag; the latter
 //! rows are compared with the stored keys, all at once per column, and those that differ walk on in the next pass.
 
+use super::packed::{AHEAD, CACHED_SLOTS, prefetch};
 use inlay_kernels::aggregate::Column;
 use inlay_kernels::hash;
 use inlay_types::Vector;
 
-/// Tagged slots. Their number is a power of two, at least twice that of keys.
+/// Tagged slots. Their number is a power of two, at least one and a half times that of keys.
 #[derive(Debug)]
 pub(super) struct GenericTable {
     slots: Vec<u64>,
@@ -29,6 +30,11 @@ pub(super) struct GenericTable {
     different: Vec<u32>,
 }
 
+/// Slots for so many keys.
+fn slots_for(keys: usize) -> usize {
+    (keys + keys / 2).next_power_of_two().max(4096)
+}
+
 const TAG: u64 = 0xFFFF_FFFF_0000_0000;
 /// Bits of a slot that are not the tag's.
 const TAG_SHIFT: u32 = 32;
@@ -36,9 +42,10 @@ const TAG_SHIFT: u32 = 32;
 const DICTIONARY_MAX: usize = 1 << 16;
 
 impl GenericTable {
-    pub(super) fn new(columns: usize) -> Self {
+    /// A table that needs not grow before it has so many keys.
+    pub(super) fn new(columns: usize, keys: usize) -> Self {
         Self {
-            slots: vec![0; 4096],
+            slots: vec![0; slots_for(keys)],
             count: 0,
             dictionaries: vec![(0, Vec::new()); columns],
             hashes: Vec::new(),
@@ -57,6 +64,11 @@ impl GenericTable {
     /// Hashes of the keys of all groups; no rows are added afterwards.
     pub(super) fn take_hashes(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.of_groups)
+    }
+
+    /// Gives back what finding groups takes; no rows are added afterwards.
+    pub(super) fn forget_slots(&mut self) {
+        self.slots = Vec::new();
     }
 
     fn hash(&mut self, keys: &[Vector], len: usize) {
@@ -88,18 +100,20 @@ impl GenericTable {
     }
 
     fn reserve(&mut self, more: usize) {
-        if (self.count + more) * 2 <= self.slots.len() {
+        let size = slots_for(self.count + more);
+        if size <= self.slots.len() {
             return;
         }
-        let size = ((self.count + more) * 2).next_power_of_two().max(self.slots.len() * 2);
         let mask = size - 1;
         let before = std::mem::replace(&mut self.slots, vec![0; size]);
-        for slot in before.into_iter().filter(|slot| *slot != 0) {
-            let mut index = (slot >> TAG_SHIFT) as usize & mask;
-            while self.slots[index] != 0 {
-                index = (index + 1) & mask;
+        for slot in before {
+            if slot != 0 {
+                let mut index = (slot >> TAG_SHIFT) as usize & mask;
+                while self.slots[index] != 0 {
+                    index = (index + 1) & mask;
+                }
+                self.slots[index] = slot;
             }
-            self.slots[index] = slot;
         }
     }
 
@@ -129,10 +143,14 @@ impl GenericTable {
         self.pending.clear();
         self.pending.extend(0..len as u32);
         let mut new_rows = Vec::new();
+        let prefetched = self.slots.len() > CACHED_SLOTS;
         while !self.pending.is_empty() {
             new_rows.clear();
             self.candidates.clear();
-            for &row in &self.pending {
+            for (number, &row) in self.pending.iter().enumerate() {
+                if prefetched && let Some(ahead) = self.pending.get(number + AHEAD) {
+                    prefetch(&self.slots[self.places[*ahead as usize]]);
+                }
                 let tag = self.hashes[row as usize] << TAG_SHIFT;
                 let mut index = self.places[row as usize];
                 loop {

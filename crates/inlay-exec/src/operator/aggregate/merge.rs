@@ -90,7 +90,10 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
         state.finish_distinct()?;
         return Ok(Merged::Single(Box::new(state)));
     }
-    if no_rows && (total <= SMALL || spec.group_types.is_empty()) {
+    // Distinct rows are merged by their own hash there, by that of groups below, of which one may have most.
+    let distinct: usize = states.iter().flat_map(|state| &state.distincts).map(GroupTable::len).sum();
+    let are_few = total <= SMALL || total <= SMALL_DISTINCT && distinct / 4 > total;
+    if no_rows && (are_few || spec.group_types.is_empty()) {
         return Ok(Merged::Single(Box::new(merge_small(spec, states, context)?)));
     }
     if no_rows && let Some(spans) = spans::interleave(&mut states)? {
@@ -194,8 +197,10 @@ fn merge_distinct_parallel(
     let parts: Mutex<Vec<Vec<Box<dyn GroupedAccumulator>>>> = Mutex::default();
     context.parallel(DISTINCT_PARTITIONS, |task| {
         let types: Vec<_> = states[0].distincts[index].columns().iter().map(|c| c.logical_type()).collect();
-        let ranges = vec![Some((0, groups as u64))];
-        let mut table = GroupTable::new(&types, TableHints { ranges, ..TableHints::default() });
+        let ranges = vec![Some((0, groups.saturating_sub(1) as u64))];
+        let rows = orders.iter().map(|order| order.items(task).len() as u64).sum();
+        let hints = TableHints { ranges, rows: Some(rows), groups: Some(rows), ..TableHints::default() };
+        let mut table = GroupTable::new(&types, hints);
         for ((state, map), order) in states.iter().zip(maps).zip(&orders) {
             let rename = |group: u32| map[group as usize];
             merge_distinct_rows(&mut table, &state.distincts[index], order.items(task), rename)?;
@@ -384,7 +389,12 @@ impl Part<'_> {
                 hints.ranges = vec![Some((min.wrapping_add(part * self.number as u64), part - 1))];
                 hints.rows = Some(part);
             }
-            Spread::Hash => hints.rows = Some(PARTITION_GROUPS as u64),
+            Spread::Hash => {
+                let groups: usize = self.of.runs.iter().map(|run| run.groups_in(self.number)).sum();
+                let rows: usize = self.of.rows.iter().map(|rows| rows.rows_in(self.number)).sum();
+                hints.groups = Some((groups + rows) as u64);
+                hints.rows = Some((groups + rows).max(PARTITION_GROUPS) as u64);
+            }
         }
         hints
     }
@@ -404,8 +414,8 @@ impl Part<'_> {
         }
         if let Some(inputs) = &spec.inputs {
             let mut count = 0;
-            self.for_rows(context, |columns, len| {
-                state.consume(&input_batch(spec, inputs, columns, len), scratch)?;
+            self.for_rows(context, |columns, len, hashes| {
+                state.consume_hashed(&input_batch(spec, inputs, columns, len), hashes, scratch)?;
                 count += 1;
                 if !usize::is_multiple_of(count, CHECK_INTERVAL) {
                     return Ok(());
@@ -418,11 +428,11 @@ impl Part<'_> {
         resize_or_work(reservation, state.memory_size() as u64)
     }
 
-    /// Calls `each` with the needed columns of rows that are not aggregated yet.
+    /// Calls `each` with the needed columns of rows that are not aggregated yet, and the hashes of their keys, if they are known.
     fn for_rows(
         &self,
         context: &ExecContext,
-        mut each: impl FnMut(Vec<Vector>, usize) -> Result<()>,
+        mut each: impl FnMut(Vec<Vector>, usize, Option<&[u64]>) -> Result<()>,
     ) -> Result<()> {
         // Parts have all their rows in files.
         let in_memory = if self.path.depth == 0 { &self.of.rows[..] } else { &[] };
@@ -434,7 +444,7 @@ impl Part<'_> {
             let mut reader = spilled.reader();
             while let Some(batch) = reader.next()? {
                 let len = batch.len();
-                each(batch.into_columns(), len)?;
+                each(batch.into_columns(), len, None)?;
             }
         }
         Ok(())
@@ -451,7 +461,7 @@ impl Part<'_> {
         if let Some(inputs) = &spec.inputs {
             let file = SpillFile::new(context);
             let (mut target, mut spill) = (None, RowSpill::default());
-            self.for_rows(context, |columns, len| {
+            self.for_rows(context, |columns, len, _| {
                 let target = target.get_or_insert_with(|| {
                     let types: Vec<_> = columns.iter().map(Vector::logical_type).collect();
                     SpillPartitions::new(&file, &types, SPLIT_PARTS)

@@ -221,10 +221,11 @@ impl Worker {
             && !self.state.table.needs_no_hashes()
         {
             let pays = self.state.rows / self.state.table.len() as u64 >= REDUCTION_MIN;
+            let is_hashed = self.state.table.is_hashed();
             self.seal(aggregate, true)?;
             let ordered = aggregate.spec.is_order_sensitive();
             if let (false, false, Some(inputs)) = (pays, ordered, &aggregate.spec.inputs) {
-                self.rows = Some(Rows::new(&input_types(inputs, batch)));
+                self.rows = Some(Rows::new(&input_types(inputs, batch), is_hashed));
             }
         }
         let size = self.memory_size();

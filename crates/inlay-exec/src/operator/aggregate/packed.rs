@@ -21,6 +21,14 @@ impl PackedKey for u128 {
     }
 }
 
+/// Two words.
+impl PackedKey for [u64; 2] {
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        hash_u128(u128::from(self[0]) << 64 | u128::from(self[1]))
+    }
+}
+
 /// A key and its group number plus one; 0: empty.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot<K> {
@@ -36,13 +44,14 @@ pub(super) struct PackedTable<K> {
 }
 
 /// Tables with more slots than this are prefetched.
-const CACHED_SLOTS: usize = 1 << 14;
+pub(super) const CACHED_SLOTS: usize = 1 << 14;
 /// Rows that a prefetch is ahead.
-const AHEAD: usize = 16;
+pub(super) const AHEAD: usize = 16;
 
 impl<K: PackedKey> PackedTable<K> {
-    pub(super) fn new() -> Self {
-        Self { slots: vec![Slot::default(); 4096], count: 0 }
+    /// A table that needs not grow before it has so many keys.
+    pub(super) fn new(keys: usize) -> Self {
+        Self { slots: vec![Slot::default(); (2 * keys).next_power_of_two().max(4096)], count: 0 }
     }
 
     pub(super) fn memory_size(&self) -> usize {
@@ -57,12 +66,14 @@ impl<K: PackedKey> PackedTable<K> {
         let size = ((self.count + more) * 2).next_power_of_two().max(self.slots.len() * 2);
         let old = std::mem::replace(&mut self.slots, vec![Slot::default(); size]);
         let mask = size - 1;
-        for slot in old.into_iter().filter(|slot| slot.group != 0) {
-            let mut index = slot.key.hash() as usize & mask;
-            while self.slots[index].group != 0 {
-                index = (index + 1) & mask;
+        for slot in old {
+            if slot.group != 0 {
+                let mut index = slot.key.hash() as usize & mask;
+                while self.slots[index].group != 0 {
+                    index = (index + 1) & mask;
+                }
+                self.slots[index] = slot;
             }
-            self.slots[index] = slot;
         }
     }
 
@@ -111,8 +122,9 @@ impl<K: PackedKey> PackedTable<K> {
     }
 }
 
+/// Asks for the cache line of a place.
 #[inline(always)]
-fn prefetch<T>(place: &T) {
+pub(super) fn prefetch<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: prefetching any address is sound; SSE is part of x86-64.
     unsafe {

@@ -138,6 +138,11 @@ impl Run {
         Self { groups, hashes, ranks, distincts, state }
     }
 
+    /// How many groups a partition has.
+    pub(super) fn groups_in(&self, partition: usize) -> usize {
+        self.groups.items(partition).len()
+    }
+
     /// Adds this run's groups of a part of a partition to `target`.
     pub(super) fn merge_into(&self, target: &mut State, partition: usize, path: Path) -> Result<()> {
         if path.depth > 0 {
@@ -268,15 +273,21 @@ fn range_partitions(keys: &Column, min: u64, shift: u32) -> Vec<u16> {
 /// Input rows of one worker that were not aggregated, by the hash of their keys: only the columns that are needed.
 pub(super) struct Rows {
     partitions: Vec<Vec<Column>>,
+    /// Hashes of the keys by partition, if they are dear; else empty lists.
+    kept: Vec<Vec<u64>>,
+    keeps: bool,
     hashes: Vec<u64>,
     rows: Vec<Vec<u32>>,
 }
 
 impl Rows {
-    pub(super) fn new(types: &[LogicalType]) -> Self {
+    /// No rows; `keeps` hashes of keys to find groups by them.
+    pub(super) fn new(types: &[LogicalType], keeps: bool) -> Self {
         let columns = || types.iter().map(|ty| Column::new(ty.clone())).collect();
         Self {
             partitions: (0..ROW_PARTITIONS).map(|_| columns()).collect(),
+            kept: vec![Vec::new(); ROW_PARTITIONS],
+            keeps,
             hashes: Vec::new(),
             rows: vec![Vec::new(); ROW_PARTITIONS],
         }
@@ -296,6 +307,11 @@ impl Rows {
         for (row, &hash) in self.hashes.iter().enumerate() {
             self.rows[partition_of(hash, ROW_PARTITIONS)].push(row as u32);
         }
+        if self.keeps {
+            for (kept, rows) in self.kept.iter_mut().zip(&self.rows) {
+                kept.extend(rows.iter().map(|&row| self.hashes[row as usize]));
+            }
+        }
         for (index, &input) in inputs.iter().enumerate() {
             let column = batch.column(input);
             for (partition, rows) in self.partitions.iter_mut().zip(&self.rows) {
@@ -309,7 +325,13 @@ impl Rows {
 
     /// Bytes held.
     pub(super) fn memory_size(&self) -> usize {
-        self.partitions.iter().flatten().map(Column::memory_size).sum()
+        let kept: usize = self.kept.iter().map(|hashes| hashes.capacity() * 8).sum();
+        kept + self.partitions.iter().flatten().map(Column::memory_size).sum::<usize>()
+    }
+
+    /// How many rows a partition has.
+    pub(super) fn rows_in(&self, partition: usize) -> usize {
+        self.partitions[partition].first().map_or(0, Column::len)
     }
 
     /// Writes all rows to the file with the same partitions.
@@ -323,13 +345,19 @@ impl Rows {
         Ok(())
     }
 
-    /// Calls `each` with the needed columns of the rows of a partition, some rows at a time.
+    /// Calls `each` with the needed columns of the rows of a partition, some rows at a time, their number and their hashes, if
+    /// these were kept.
     pub(super) fn for_partition(
         &self,
         partition: usize,
-        each: impl FnMut(Vec<Vector>, usize) -> Result<()>,
+        mut each: impl FnMut(Vec<Vector>, usize, Option<&[u64]>) -> Result<()>,
     ) -> Result<()> {
-        for_chunks(&self.partitions[partition], each)
+        let mut from = 0;
+        for_chunks(&self.partitions[partition], |columns, len| {
+            let hashes = self.kept[partition].get(from..from + len);
+            from += len;
+            each(columns, len, hashes)
+        })
     }
 }
 

@@ -104,6 +104,16 @@ impl State {
 
     /// Adds the rows of a batch.
     pub(super) fn consume(&mut self, batch: &Batch, scratch: &mut Scratch) -> Result<()> {
+        self.consume_hashed(batch, None, scratch)
+    }
+
+    /// The same where hashes of the keys may be known.
+    pub(super) fn consume_hashed(
+        &mut self,
+        batch: &Batch,
+        hashes: Option<&[u64]>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
         let spec = SharedSpec::clone(&self.spec);
         self.rows += batch.len() as u64;
         for (index, set) in spec.sets.iter().enumerate() {
@@ -111,7 +121,7 @@ impl State {
                 let mut values = set.program.eval_all(&mut scratch.programs[index], batch)?;
                 let keys: Vec<Vector> = values.iter().take(spec.group_types.len()).cloned().collect();
                 if !keys.is_empty() {
-                    self.table.find_or_create(keys, batch.len(), &mut scratch.groups)?;
+                    self.table.find_or_create_hashed(keys, (batch.len(), hashes), &mut scratch.groups)?;
                     let groups = self.table.len();
                     self.resize(groups);
                 }

@@ -7,13 +7,14 @@
 //!           direct    code of the keys indexes an array of group numbers
 //! level 1   packed    code of the keys (64 or 128 bits), with ranges from statistics or guessed from the first batch;
 //!                     texts that come with dictionaries are numbered
+//!           words     one or two words of which no range is known
 //! level 2   packed    the same with the ranges of the types
 //! level 3   generic   hash of the keys; keys are compared column by column
 //! ```
 //! Group numbers are dense and in the order of first appearance, whatever the method; a fallback keeps them.
 
 use super::ascending;
-use super::encode::{Digits, Misfit, add_digits, is_word, observed_range, type_range};
+use super::encode::{Digits, Misfit, add_digits, for_words, is_word, observed_range, type_range};
 use super::generic::{GenericTable, hash_groups};
 use super::packed::PackedTable;
 use crate::operator::interner::Interner;
@@ -50,8 +51,12 @@ const OBSERVED_RANGE_MAX: u64 = 4096;
 
 /// As many groups have to be expected for keys that ascend to be looked for: arrays of fewer stay in the cache.
 const ASCENDING_MIN: u64 = 1 << 13;
+/// Hash tables have room for at most this many groups before they have to grow, about as many as a worker has when it starts again.
+const EXPECTED_MAX: u64 = 1 << 17;
 /// A key of which more strings are expected does not index an array.
 const STRINGS_MAX: u64 = 1 << 17;
+/// More groups of two words than this are looked up by hashes, which takes a third of the memory.
+const WORDS_MAX: usize = 1 << 19;
 /// A key of which more strings are found is no packed one.
 const STRINGS_PACKED_MAX: usize = (1 << 24) - 1;
 
@@ -66,8 +71,10 @@ enum Resolver {
     Direct(Encoded, Vec<u32>),
     Packed64(Encoded, PackedTable<u64>),
     Packed128(Encoded, PackedTable<u128>),
-    /// One key of 64 bits without NULLs.
+    /// The last key, of 64 bits and without NULLs; a key before it is always 0.
     Word(PackedTable<u64>),
+    /// Two keys of up to 64 bits without NULLs.
+    Words(PackedTable<[u64; 2]>),
     Generic(Box<GenericTable>),
 }
 
@@ -83,6 +90,7 @@ pub(in crate::operator) struct GroupTable {
     resolved: usize,
     codes: Vec<u64>,
     wide_codes: Vec<u128>,
+    pairs: Vec<[u64; 2]>,
     new_rows: Vec<u32>,
 }
 
@@ -97,6 +105,7 @@ impl GroupTable {
             resolved: 0,
             codes: Vec::new(),
             wide_codes: Vec::new(),
+            pairs: Vec::new(),
             new_rows: Vec::new(),
         }
     }
@@ -119,16 +128,19 @@ impl GroupTable {
             Resolver::Packed64(encoded, table) => encoded.memory_size() + table.memory_size(),
             Resolver::Packed128(encoded, table) => encoded.memory_size() + table.memory_size(),
             Resolver::Word(table) => table.memory_size(),
+            Resolver::Words(table) => table.memory_size(),
             Resolver::Generic(table) => table.memory_size(),
         };
         resolver + self.columns.iter().map(Column::memory_size).sum::<usize>()
     }
 
-    /// Gives back what finding groups takes, which is about half of all; no rows are added afterwards. With `keep_array`
-    /// an array stays, as it says how to split the groups.
+    /// Gives back what finding groups takes, which is about half of all; no rows are added afterwards. With `keep_array` what says
+    /// how to split the groups stays: an array, or hashes.
     pub(super) fn seal(&mut self, keep_array: bool) {
-        if !(keep_array && self.needs_no_hashes()) {
-            self.resolver = Resolver::Unchosen;
+        match &mut self.resolver {
+            Resolver::Direct(..) | Resolver::Ascending(_) if keep_array => {}
+            Resolver::Generic(table) if keep_array => table.forget_slots(),
+            resolver => *resolver = Resolver::Unchosen,
         }
     }
 
@@ -246,14 +258,25 @@ impl GroupTable {
                 table.find_or_create(&self.wide_codes, next, groups, &mut self.new_rows);
             }
             Resolver::Word(table) => {
-                if keys[0].null_count() > 0 {
+                let (before, key) = (&keys[..keys.len() - 1], &keys[keys.len() - 1]);
+                if key.null_count() > 0 || !before.iter().all(is_zero) {
                     return Err(Misfit::Range);
                 }
                 self.codes.resize(len, 0);
                 // With the full range every code is one more than the word, wrapping: as good as the word.
                 let mut digits = Digits::Int { min: 0, range: u64::MAX };
-                add_digits(&mut digits, 1, &keys[0], true, &mut self.codes)?;
+                add_digits(&mut digits, 1, key, true, &mut self.codes)?;
                 table.find_or_create(&self.codes, next, groups, &mut self.new_rows);
+            }
+            Resolver::Words(table) => {
+                if keys.iter().any(|key| key.null_count() > 0) || self.resolved > WORDS_MAX {
+                    return Err(Misfit::Range);
+                }
+                self.pairs.resize(len, [0; 2]);
+                for (index, key) in keys.iter().enumerate() {
+                    for_words(key, |row, word| self.pairs[row][index] = word);
+                }
+                table.find_or_create(&self.pairs, next, groups, &mut self.new_rows);
             }
             Resolver::Generic(table) => {
                 self.resolved = table.find_or_create(
@@ -329,7 +352,7 @@ impl GroupTable {
             }
             self.level += 1;
         }
-        self.resolver = Resolver::Generic(Box::new(GenericTable::new(keys.len())));
+        self.resolver = Resolver::Generic(Box::new(GenericTable::new(keys.len(), self.expected_groups())));
     }
 
     fn seems_ascending(&self, keys: &[Vector]) -> bool {
@@ -381,6 +404,12 @@ impl GroupTable {
         Some(Resolver::Direct(encoded, vec![0; size]))
     }
 
+    /// How many groups a hash table has room for from the start: it is zeroed and maybe for nothing, but not made again and again.
+    fn expected_groups(&self) -> usize {
+        let (groups, rows) = (self.hints.groups.unwrap_or(0), self.hints.rows.unwrap_or(0));
+        if self.hints.small { 0 } else { groups.min(rows).min(EXPECTED_MAX) as usize }
+    }
+
     /// How many strings a key is expected to have: no more than groups.
     fn expected_strings(&self, index: usize) -> Option<u64> {
         let known = self.hints.strings.get(index).copied().flatten();
@@ -413,6 +442,21 @@ impl GroupTable {
         u128::from(expected).clamp(DIRECT_ALWAYS, most)
     }
 
+    /// Words as they are, where they are too many to be numbered.
+    fn words(&self, keys: &[Vector]) -> Option<Resolver> {
+        let plain = keys.iter().all(|key| is_word(&key.logical_type()) && key.null_count() == 0);
+        match keys {
+            [_] if plain => Some(Resolver::Word(PackedTable::new(self.expected_groups()))),
+            [first, _] if plain && self.hint(0) == Some((0, 0)) && is_zero(first) => {
+                Some(Resolver::Word(PackedTable::new(self.expected_groups())))
+            }
+            [_, _] if plain && !self.hints.small && self.resolved <= WORDS_MAX => {
+                Some(Resolver::Words(PackedTable::new(self.expected_groups())))
+            }
+            _ => None,
+        }
+    }
+
     fn packed(&self, keys: &[Vector]) -> Option<Resolver> {
         let mut digits = Vec::with_capacity(keys.len());
         for (index, key) in keys.iter().enumerate() {
@@ -437,24 +481,24 @@ impl GroupTable {
             };
             match known.filter(|(_, range)| *range < u64::MAX - 1) {
                 Some((min, range)) => digits.push(Digits::Int { min, range }),
-                None if keys.len() == 1 && key.null_count() == 0 => {
-                    return Some(Resolver::Word(PackedTable::new()));
-                }
-                None => return None,
+                None => return self.words(keys),
             }
         }
         let radices: Option<u128> =
             digits.iter().try_fold(1u128, |product, d| product.checked_mul(d.radix()));
         if radices? <= u128::from(u64::MAX) {
             let encoded = Encoded::new(digits, u128::from(u64::MAX))?;
-            return Some(Resolver::Packed64(encoded, PackedTable::new()));
+            return Some(Resolver::Packed64(encoded, PackedTable::new(self.expected_groups())));
         }
         // Slots of 32 bytes and numbers of texts cost more than hashes of the keys.
         if keys.iter().any(|key| key.logical_type().is_view()) {
             return None;
         }
+        if let Some(words) = self.words(keys) {
+            return Some(words);
+        }
         let encoded = Encoded { digits, strides: Vec::new() };
-        Some(Resolver::Packed128(encoded, PackedTable::new()))
+        Some(Resolver::Packed128(encoded, PackedTable::new(self.expected_groups())))
     }
 }
 
@@ -522,6 +566,13 @@ fn index_groups(codes: &[u64], slots: &mut [u32], next: u32, groups: &mut [u32],
         }
         *group = *slot - 1;
     }
+}
+
+/// Whether all words of a flat vector are 0.
+fn is_zero(key: &Vector) -> bool {
+    let mut any = 0;
+    for_words(key, |_, word| any |= word);
+    any == 0 && key.null_count() == 0
 }
 
 /// Gives equal keys equal bits: -0.0 becomes 0.0, every NaN the same. Only strings keep dictionaries and constants.

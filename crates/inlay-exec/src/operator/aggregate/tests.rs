@@ -329,6 +329,18 @@ fn ranges_are_hints_only() {
     check(&flat);
 }
 
+/// Two numbers of which no range is known are looked up as they are, until one is NULL.
+#[test]
+fn two_words_are_keys_without_ranges() {
+    for keys in [&[3, 8][..], &[8, 3], &[3, 4], &[4, 3], &[5, 3], &[6, 3], &[3, 7]] {
+        for (rows, groups_max) in [(2_500, GROUPS_MAX), (20_000, GROUPS_MAX), (20_000, 500)] {
+            for workers in [1, 3] {
+                check(&case(keys, rows, 3_000, workers, groups_max));
+            }
+        }
+    }
+}
+
 /// Column 8 ascends. Workers take turns, so that their groups overlap at the ends of batches; a late row that does not
 /// ascend, or is NULL, leaves all groups as they are.
 #[test]
