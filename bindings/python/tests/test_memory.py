@@ -107,6 +107,19 @@ def test_memory_stays_near_the_limit(tmp_path: Path, four_million_rows: Path, sq
     assert float(done.stdout) < 150e6 / 2**20 + BEYOND_MAX_MIB
 
 
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="reads /proc")
+def test_a_few_rows_keep_no_texts_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "texts.inlay"
+    with inlay.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT i, sha256(i::VARCHAR) AS s, random() AS x FROM range(6000000) r(i)"
+        )
+    sql = "CREATE TABLE a AS SELECT s, x FROM t ORDER BY x LIMIT 200"
+    command = [sys.executable, "-c", RESIDENT + LIMITED, str(path), sql]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 150e6 / 2**20 + BEYOND_MAX_MIB
+
+
 SPILLING = """
 import inlay, os, sys, threading, time
 

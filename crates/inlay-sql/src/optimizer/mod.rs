@@ -32,6 +32,7 @@ mod renames;
 mod rewrite;
 mod shared_filters;
 mod shared_plans;
+mod shifted_sums;
 mod simplify;
 mod statistics;
 mod unnest;
@@ -111,6 +112,7 @@ pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result
     }
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
     trace("prune", &plan, &columns);
+    shifted_sums::run(&mut plan, &mut columns)?;
     found_keys::run(&mut plan);
     group_keys::run(&mut plan, &columns);
     trace("group keys", &plan, &columns);

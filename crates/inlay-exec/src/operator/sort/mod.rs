@@ -440,6 +440,7 @@ impl Sink for Sort {
         local.row_in_morsel += input.len() as u64;
         let (mut input, mut key_batch) = (input, key_batch);
         let collected = &mut local.collected;
+        let mut chosen = false;
         match &local.bound {
             None => collected.places.extend((0..input.len() as u64).map(|row| first + row)),
             Some(bound) => {
@@ -452,9 +453,13 @@ impl Sink for Sort {
                 let is_all = rows.len() == input.len();
                 key_batch = if is_all { keys.into_batch() } else { keys.batch().take(&rows) };
                 input = if is_all { input } else { input.take(&rows) };
+                chosen = !is_all;
             }
         }
-        if self.keeps_few() {
+        if self.keeps_few() && chosen {
+            // The few rows that get here would keep all texts of their row groups in memory.
+            (input, key_batch) = (copied(&input), copied(&key_batch));
+        } else if self.keeps_few() {
             (input, key_batch) = (flat(&input), flat(&key_batch));
         }
         collected.bytes += sort_size(&input, &key_batch);
