@@ -2,7 +2,7 @@
 //! parallel and only when the result is read.
 
 use super::partition::{
-    Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, input_batch,
+    By, Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, input_batch,
 };
 use super::spans::{self, Span};
 use super::spec::SharedSpec;
@@ -261,12 +261,7 @@ fn merge_distinct_files(
             }
             state.finish_distinct()?;
             let mut target = target.lock();
-            let accumulators = target.accumulators.iter_mut().zip(&state.accumulators);
-            for (slot, (whole, part)) in spec.slots.iter().zip(accumulators) {
-                if slot.distinct.unwrap_or(0) == turn {
-                    whole.merge(&**part, &[0], &[0])?;
-                }
-            }
+            target.merge_turn(&state, turn)?;
             // Counts and sums are small, but not what an ordered aggregate collects.
             resize_or_work(&mut memory.lock(), target.memory_size() as u64)
         })?;
@@ -293,7 +288,7 @@ fn spread_again(
             let target = target.get_or_init(|| SpillPartitions::new(&file, &types, spilled.len()));
             let len = batch.len();
             let batch = input_batch(spec, inputs, batch.into_columns(), len);
-            spill.append(target, None, turn, spec, &batch, &mut scratch)?;
+            spill.append(target, None, By::Distinct(turn), spec, &batch, &mut scratch)?;
         }
         Ok(())
     })?;
@@ -375,8 +370,81 @@ impl Part<'_> {
                 drop((state, reservation));
                 self.split(spec, context, scratch, push)
             }
+            // But its distinct rows can.
+            Err(error) if is_refusal(&error) && self.path.depth > 0 && has_shares(spec) => {
+                drop((state, reservation));
+                self.output_by_shares(spec, context, scratch, push)
+            }
             Err(error) => Err(error),
         }
+    }
+
+    /// As [`Part::output`], for few groups with many distinct rows: for each list of distinct arguments, rows are split by their
+    /// hash, each share is aggregated by itself, and the accumulators are merged.
+    fn output_by_shares(
+        &self,
+        spec: &SharedSpec,
+        context: &ExecContext,
+        scratch: &mut Scratch,
+        push: &mut dyn FnMut(Batch) -> Result<bool>,
+    ) -> Result<bool> {
+        let small = || TableHints { small: true, ..TableHints::default() };
+        let mut whole = State::new(spec, small())?;
+        let mut memory = context.budget.reserve(0)?;
+        for run in &self.of.runs {
+            run.merge_plain(&mut whole, self.number, self.path)?;
+        }
+        for turn in 0..spec.distincts.len() {
+            let files = self.spread(spec, By::Distinct(turn), None, context, scratch)?;
+            for share in 0..ROW_PARTITIONS {
+                context.interrupt.check()?;
+                let mut state = State::new(spec, small())?;
+                state.turn = Some(turn);
+                let mut reservation = context.budget.reserve(0)?;
+                for run in &self.of.runs {
+                    let part = (self.number, self.path);
+                    run.merge_share(&mut state, part, turn, (share, ROW_PARTITIONS))?;
+                    resize_or_work(&mut reservation, state.memory_size() as u64)?;
+                }
+                if let (Some(file), Some(inputs)) = (files.get(share), &spec.inputs) {
+                    let mut reader = file.reader();
+                    while let Some(batch) = reader.next()? {
+                        let len = batch.len();
+                        state.consume(&input_batch(spec, inputs, batch.into_columns(), len), scratch)?;
+                        resize_or_work(&mut reservation, state.memory_size() as u64)?;
+                    }
+                }
+                state.finish_distinct()?;
+                whole.merge_turn(&state, turn)?;
+                resize_or_work(&mut memory, whole.memory_size() as u64)?;
+            }
+        }
+        whole.finish_distinct()?;
+        output_groups(&whole, 0, whole.len(), push)
+    }
+
+    /// Writes the rows that are not aggregated yet to files of their own.
+    fn spread(
+        &self,
+        spec: &SharedSpec,
+        by: By,
+        path: Option<Path>,
+        context: &ExecContext,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<SpilledRows>> {
+        let Some(inputs) = &spec.inputs else { return Ok(Vec::new()) };
+        let file = SpillFile::new(context);
+        let (mut target, mut spill) = (None, RowSpill::default());
+        let parts = if path.is_some() { SPLIT_PARTS } else { ROW_PARTITIONS };
+        self.for_rows(context, |columns, len, _| {
+            let target = target.get_or_insert_with(|| {
+                let types: Vec<_> = columns.iter().map(Vector::logical_type).collect();
+                SpillPartitions::new(&file, &types, parts)
+            });
+            let batch = input_batch(spec, inputs, columns, len);
+            spill.append(target, path, by, spec, &batch, scratch)
+        })?;
+        target.map_or_else(|| Ok(Vec::new()), |target| target.finish())
     }
 
     fn hints(&self, spec: &SharedSpec) -> TableHints {
@@ -457,22 +525,7 @@ impl Part<'_> {
         scratch: &mut Scratch,
         push: &mut dyn FnMut(Batch) -> Result<bool>,
     ) -> Result<bool> {
-        let mut parts: Vec<SpilledRows> = Vec::new();
-        if let Some(inputs) = &spec.inputs {
-            let file = SpillFile::new(context);
-            let (mut target, mut spill) = (None, RowSpill::default());
-            self.for_rows(context, |columns, len, _| {
-                let target = target.get_or_insert_with(|| {
-                    let types: Vec<_> = columns.iter().map(Vector::logical_type).collect();
-                    SpillPartitions::new(&file, &types, SPLIT_PARTS)
-                });
-                let batch = input_batch(spec, inputs, columns, len);
-                spill.append(target, Some(self.path), 0, spec, &batch, scratch)
-            })?;
-            if let Some(target) = target {
-                parts = target.finish()?;
-            }
-        }
+        let parts = self.spread(spec, By::Groups, Some(self.path), context, scratch)?;
         for number in 0..SPLIT_PARTS {
             let (path, spilled) = (self.path.part(number), parts.get(number));
             let part = Part { of: self.of, number: self.number, path, spilled };
@@ -482,6 +535,11 @@ impl Part<'_> {
         }
         Ok(true)
     }
+}
+
+/// Whether distinct rows can be split by their arguments: those of a filter may fail for the rows that it leaves out.
+fn has_shares(spec: &SharedSpec) -> bool {
+    !spec.distincts.is_empty() && spec.distincts.iter().all(|distinct| distinct.set == 0)
 }
 
 /// Outputs groups; `false` if `push` has enough.

@@ -12,7 +12,8 @@
 //! more than fit a cache    the worker starts again with an empty table (rows fell into groups: a run is kept), or from
 //!                          then on only partitions its rows (most rows were groups of their own)
 //! no memory left           the worker keeps its groups and writes rows to files from then on, by the same partitions; a
-//!                          partition that does not fit into memory when it is merged is split again
+//!                          partition that does not fit into memory when it is merged is split again, and a group whose distinct
+//!                          values do not fit by these
 //! ```
 //! - `spec`: expressions compiled, accumulators shared between aggregates.
 //! - `table`, `ascending`, `encode`, `packed`, `generic`: from keys to dense group numbers.
@@ -43,7 +44,7 @@ use inlay_sql::plan::{AggregateExpr, Expr};
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result};
 use merge::{Collected, Merged};
 use parking_lot::Mutex;
-use partition::{ROW_PARTITIONS, RowSpill, Rows};
+use partition::{By, ROW_PARTITIONS, RowSpill, Rows};
 pub use row_set::RowSet;
 use spec::{SharedSpec, Spec};
 use state::{Scratch, State};
@@ -190,7 +191,8 @@ impl Worker {
 
     fn consume(&mut self, batch: &Batch, aggregate: &HashAggregate) -> Result<()> {
         if let (true, Some(target)) = (self.spills, aggregate.spill.get()) {
-            return self.row_spill.append(target, None, 0, &aggregate.spec, batch, &mut self.scratch);
+            let by = By::of(&aggregate.spec);
+            return self.row_spill.append(target, None, by, &aggregate.spec, batch, &mut self.scratch);
         }
         match (&mut self.rows, &aggregate.spec.inputs) {
             (Some(rows), Some(inputs)) => rows.append(&aggregate.spec, inputs, batch, &mut self.scratch)?,

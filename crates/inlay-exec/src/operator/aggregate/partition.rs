@@ -157,9 +157,9 @@ impl Run {
         Ok(())
     }
 
-    fn merge_part(&self, target: &mut State, partition: usize, path: Path) -> Result<()> {
+    /// The groups of a part of a partition, and where each group of the partition is among them.
+    fn part_of(&self, partition: usize, path: Path) -> (Vec<u32>, Vec<u32>) {
         let (items, columns) = (self.groups.items(partition), self.state.table.columns());
-        // Where each of the items will be among those that stay.
         let (mut kept, mut places) = (Vec::new(), vec![u32::MAX; items.len()]);
         let mut hashes = Vec::new();
         for (chunk, places) in items.chunks(VECTOR_SIZE).zip(places.chunks_mut(VECTOR_SIZE)) {
@@ -172,23 +172,58 @@ impl Run {
                 }
             }
         }
+        (kept, places)
+    }
+
+    fn merge_part(&self, target: &mut State, partition: usize, path: Path) -> Result<()> {
+        let (kept, places) = self.part_of(partition, path);
         let targets = target.merge(&self.state, &kept, &self.hashes)?;
-        let first = self.groups.offsets[partition];
-        let place_of = |group: u32| places[(self.ranks[group as usize] - first) as usize];
-        for (index, distinct) in self.distincts.iter().enumerate() {
-            let owners = &self.state.distincts[index].columns()[0];
-            let mut rows = Vec::new();
-            for chunk in distinct.items(partition).chunks(VECTOR_SIZE) {
-                let groups = owners.gather(chunk);
-                let stays = chunk
-                    .iter()
-                    .zip(groups.values::<u32>())
-                    .filter(|(_, group)| place_of(**group) != u32::MAX);
-                rows.extend(stays.map(|(row, _)| *row));
-            }
-            target.merge_distinct(index, &self.state, &rows, |group| targets[place_of(group) as usize])?;
+        for index in 0..self.distincts.len() {
+            self.merge_distinct(target, (partition, index), &places, &targets, |_| true)?;
         }
         Ok(())
+    }
+
+    /// Adds the distinct rows of a part's groups for which `wanted` holds of the hash of their arguments.
+    fn merge_distinct(
+        &self,
+        target: &mut State,
+        (partition, index): (usize, usize),
+        places: &[u32],
+        targets: &[u32],
+        wanted: impl Fn(u64) -> bool,
+    ) -> Result<()> {
+        let (first, table) = (self.groups.offsets[partition], &self.state.distincts[index]);
+        let place_of = |group: u32| places[(self.ranks[group as usize] - first) as usize];
+        let (mut rows, mut hashes) = (Vec::new(), Vec::new());
+        for chunk in self.distincts[index].items(partition).chunks(VECTOR_SIZE) {
+            let groups = table.columns()[0].gather(chunk);
+            let args: Vec<Vector> = table.columns()[1..].iter().map(|column| column.gather(chunk)).collect();
+            hash_keys(&args, chunk.len(), &mut hashes);
+            let all = chunk.iter().zip(groups.values::<u32>()).zip(&hashes);
+            let stays = all.filter(|((_, group), hash)| place_of(**group) != u32::MAX && wanted(**hash));
+            rows.extend(stays.map(|((row, _), _)| *row));
+        }
+        target.merge_distinct(index, &self.state, &rows, |group| targets[place_of(group) as usize])
+    }
+
+    /// Adds the groups of a part of a partition, without their distinct rows.
+    pub(super) fn merge_plain(&self, target: &mut State, partition: usize, path: Path) -> Result<()> {
+        target.merge(&self.state, &self.part_of(partition, path).0, &self.hashes).map(|_| ())
+    }
+
+    /// Adds the distinct rows of a part's groups whose arguments are in share `share.0` of `share.1`, and nothing else of them.
+    pub(super) fn merge_share(
+        &self,
+        target: &mut State,
+        (partition, path): (usize, Path),
+        index: usize,
+        share: (usize, usize),
+    ) -> Result<()> {
+        let (kept, places) = self.part_of(partition, path);
+        let targets = target.add_groups(&self.state, &kept)?;
+        let wanted = |hash| partition_of(hash, share.1) == share.0;
+        self.merge_distinct(target, (partition, index), &places, &targets, wanted)
     }
 }
 
@@ -203,6 +238,22 @@ fn hash_keys(keys: &[Vector], len: usize, hashes: &mut Vec<u64>) {
     }
 }
 
+/// What rows are spread by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// Their groups.
+    Groups,
+    /// The list of distinct arguments with this number.
+    Distinct(usize),
+}
+
+impl By {
+    /// What keeps rows together that have to be: without groups, distinct arguments.
+    pub(super) fn of(spec: &Spec) -> Self {
+        if spec.group_types.is_empty() { Self::Distinct(0) } else { Self::Groups }
+    }
+}
+
 /// Scratch for spreading the rows of batches over files: those that are aggregated later.
 #[derive(Default)]
 pub(super) struct RowSpill {
@@ -211,13 +262,12 @@ pub(super) struct RowSpill {
 }
 
 impl RowSpill {
-    /// Adds the rows of a batch of the input to their partitions, or to the parts below `path`. Without groups, rows are
-    /// spread by the distinct arguments with the number `turn`.
+    /// Adds the rows of a batch of the input to their partitions, or to the parts below `path`.
     pub(super) fn append(
         &mut self,
         target: &SpillPartitions,
         path: Option<Path>,
-        turn: usize,
+        by: By,
         spec: &Spec,
         batch: &Batch,
         scratch: &mut Scratch,
@@ -225,8 +275,9 @@ impl RowSpill {
         let Some(inputs) = &spec.inputs else {
             return Err(Error::internal("rows were spilled without inputs"));
         };
-        let keys = match spec.distincts.get(turn) {
-            Some(distinct) if spec.group_types.is_empty() => {
+        let keys = match by {
+            By::Distinct(turn) if turn < spec.distincts.len() => {
+                let distinct = &spec.distincts[turn];
                 let values =
                     spec.sets[distinct.set].program.eval_all(&mut scratch.programs[distinct.set], batch)?;
                 distinct.args.iter().map(|&arg| values[arg].clone()).collect()

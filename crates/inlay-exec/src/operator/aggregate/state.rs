@@ -227,6 +227,33 @@ impl State {
         Ok(targets)
     }
 
+    /// The groups `source` of another state, of which nothing but the keys is added; returns which groups here they are.
+    pub(super) fn add_groups(&mut self, other: &State, source: &[u32]) -> Result<Vec<u32>> {
+        let (mut targets, mut groups) = (Vec::with_capacity(source.len()), Vec::new());
+        for part in source.chunks(VECTOR_SIZE) {
+            let keys = other.table.columns().iter().map(|column| column.gather(part)).collect();
+            self.table.find_or_create(keys, part.len(), &mut groups)?;
+            targets.extend_from_slice(&groups);
+        }
+        let count = self.table.len();
+        self.resize(count);
+        Ok(targets)
+    }
+
+    /// Adds what another state made of rows in the turn of a list of distinct arguments.
+    pub(super) fn merge_turn(&mut self, other: &State, turn: usize) -> Result<()> {
+        let spec = SharedSpec::clone(&self.spec);
+        let all: Vec<u32> = (0..other.len() as u32).collect();
+        let targets = if spec.group_types.is_empty() { vec![0] } else { self.add_groups(other, &all)? };
+        let accumulators = self.accumulators.iter_mut().zip(&other.accumulators);
+        for (slot, (whole, part)) in spec.slots.iter().zip(accumulators) {
+            if slot.distinct.unwrap_or(0) == turn {
+                whole.merge(&**part, &all, &targets)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Adds one group of another state without distinct rows to one of this state.
     pub(super) fn merge_group(&mut self, group: usize, other: &State, source: usize) -> Result<()> {
         for (accumulator, theirs) in self.accumulators.iter_mut().zip(&other.accumulators) {
