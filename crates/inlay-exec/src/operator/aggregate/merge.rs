@@ -253,12 +253,7 @@ fn merge_distinct_files(
                 state.merge_distinct(turn, other, order.items(part), |_| 0)?;
                 resize_or_work(&mut reservation, state.memory_size() as u64)?;
             }
-            let (mut reader, inputs) = (spilled[part].reader(), spec.inputs.as_deref().unwrap_or_default());
-            while let Some(batch) = reader.next()? {
-                let len = batch.len();
-                state.consume(&input_batch(spec, inputs, batch.into_columns(), len), &mut scratch)?;
-                resize_or_work(&mut reservation, state.memory_size() as u64)?;
-            }
+            consume_file(&spilled[part], &mut state, spec, &mut scratch, &mut reservation)?;
             state.finish_distinct()?;
             let mut target = target.lock();
             target.merge_turn(&state, turn)?;
@@ -269,6 +264,23 @@ fn merge_distinct_files(
     let mut whole = target.into_inner();
     whole.finish_distinct()?;
     Ok(whole)
+}
+
+/// Adds rows in a file to a state that has so much memory.
+fn consume_file(
+    file: &SpilledRows,
+    state: &mut State,
+    spec: &SharedSpec,
+    scratch: &mut Scratch,
+    reservation: &mut Reservation,
+) -> Result<()> {
+    let (mut reader, inputs) = (file.reader(), spec.inputs.as_deref().unwrap_or_default());
+    while let Some(batch) = reader.next()? {
+        let len = batch.len();
+        state.consume(&input_batch(spec, inputs, batch.into_columns(), len), scratch)?;
+        resize_or_work(reservation, state.memory_size() as u64)?;
+    }
+    Ok(())
 }
 
 /// The same rows by the hash of other distinct arguments.
@@ -406,13 +418,8 @@ impl Part<'_> {
                     run.merge_share(&mut state, part, turn, (share, ROW_PARTITIONS))?;
                     resize_or_work(&mut reservation, state.memory_size() as u64)?;
                 }
-                if let (Some(file), Some(inputs)) = (files.get(share), &spec.inputs) {
-                    let mut reader = file.reader();
-                    while let Some(batch) = reader.next()? {
-                        let len = batch.len();
-                        state.consume(&input_batch(spec, inputs, batch.into_columns(), len), scratch)?;
-                        resize_or_work(&mut reservation, state.memory_size() as u64)?;
-                    }
+                if let Some(file) = files.get(share) {
+                    consume_file(file, &mut state, spec, scratch, &mut reservation)?;
                 }
                 state.finish_distinct()?;
                 whole.merge_turn(&state, turn)?;

@@ -179,30 +179,35 @@ impl Run {
         let (kept, places) = self.part_of(partition, path);
         let targets = target.merge(&self.state, &kept, &self.hashes)?;
         for index in 0..self.distincts.len() {
-            self.merge_distinct(target, (partition, index), &places, &targets, |_| true)?;
+            self.merge_distinct(target, (partition, index), &places, &targets, None)?;
         }
         Ok(())
     }
 
-    /// Adds the distinct rows of a part's groups for which `wanted` holds of the hash of their arguments.
+    /// Adds the distinct rows of a part's groups; of a share, those whose arguments are in share `.0` of `.1`.
     fn merge_distinct(
         &self,
         target: &mut State,
         (partition, index): (usize, usize),
         places: &[u32],
         targets: &[u32],
-        wanted: impl Fn(u64) -> bool,
+        share: Option<(usize, usize)>,
     ) -> Result<()> {
         let (first, table) = (self.groups.offsets[partition], &self.state.distincts[index]);
         let place_of = |group: u32| places[(self.ranks[group as usize] - first) as usize];
         let (mut rows, mut hashes) = (Vec::new(), Vec::new());
         for chunk in self.distincts[index].items(partition).chunks(VECTOR_SIZE) {
             let groups = table.columns()[0].gather(chunk);
-            let args: Vec<Vector> = table.columns()[1..].iter().map(|column| column.gather(chunk)).collect();
-            hash_keys(&args, chunk.len(), &mut hashes);
-            let all = chunk.iter().zip(groups.values::<u32>()).zip(&hashes);
-            let stays = all.filter(|((_, group), hash)| place_of(**group) != u32::MAX && wanted(**hash));
-            rows.extend(stays.map(|((row, _), _)| *row));
+            if share.is_some() {
+                let args: Vec<Vector> =
+                    table.columns()[1..].iter().map(|column| column.gather(chunk)).collect();
+                hash_keys(&args, chunk.len(), &mut hashes);
+            }
+            let is_wanted =
+                |row: usize| share.is_none_or(|(number, count)| partition_of(hashes[row], count) == number);
+            let all = chunk.iter().zip(groups.values::<u32>()).enumerate();
+            let stays = all.filter(|(row, (_, group))| place_of(**group) != u32::MAX && is_wanted(*row));
+            rows.extend(stays.map(|(_, (row, _))| *row));
         }
         target.merge_distinct(index, &self.state, &rows, |group| targets[place_of(group) as usize])
     }
@@ -222,8 +227,7 @@ impl Run {
     ) -> Result<()> {
         let (kept, places) = self.part_of(partition, path);
         let targets = target.add_groups(&self.state, &kept)?;
-        let wanted = |hash| partition_of(hash, share.1) == share.0;
-        self.merge_distinct(target, (partition, index), &places, &targets, wanted)
+        self.merge_distinct(target, (partition, index), &places, &targets, Some(share))
     }
 }
 
