@@ -10,6 +10,7 @@
 use super::SEAL_COPIES;
 use super::open::OpenColumn;
 use crate::column::Column;
+use crate::interrupted::check_interrupt;
 use crate::row_set::{RowSet, RowSetBuilder};
 use crate::segment::Segment;
 use crate::table::{REWRITTEN_MIN, Rewritten, Table, TableSnapshot};
@@ -190,6 +191,7 @@ impl BulkUpdate {
         let mut columns = Vec::with_capacity(self.columns.len());
         let mut rest = if is_whole { (Vec::new(), Vec::new()) } else { waiting.take() };
         for (position, &column) in self.columns.iter().enumerate() {
+            check_interrupt()?;
             // What encoding and compressing take meanwhile. If it is refused, caches gave what they had.
             let size = waiting.reservation.as_ref().map_or(0, Reservation::bytes) / self.columns.len() as u64;
             let _scratch = budget.reserve(SEAL_COPIES * size).ok();

@@ -28,19 +28,21 @@ const ZSTD_EXPANSION_MAX: usize = 1024;
 /// Bytes that [`decompress`] may write behind the last.
 pub const SLACK: usize = 8;
 
-/// The kind that is smallest, judged by a sample.
-fn analyze(bytes: &[u8]) -> u8 {
+/// The kind that is smallest, judged by a sample, and the table for FSST that it gave.
+fn analyze(bytes: &[u8]) -> (u8, fsst::Table) {
     let sample = sample(bytes);
-    let fsst = fsst::Table::train(&sample).size_of(&sample) as f64;
+    let table = fsst::Table::train(&sample);
+    let fsst = table.size_of(&sample) as f64;
     let zstd = zstd::bulk::compress(&sample, ZSTD_LEVEL).map_or(f64::INFINITY, |z| z.len() as f64);
     let plain = sample.len() as f64 * PLAIN_PART;
-    if zstd < fsst.min(plain) * ZSTD_PART {
+    let kind = if zstd < fsst.min(plain) * ZSTD_PART {
         ZSTD
     } else if fsst < plain {
         FSST
     } else {
         PLAIN
-    }
+    };
+    (kind, table)
 }
 
 fn sample(bytes: &[u8]) -> Vec<u8> {
@@ -54,7 +56,7 @@ fn sample(bytes: &[u8]) -> Vec<u8> {
 
 /// Appends a stream of `bytes`.
 pub fn compress(bytes: &[u8], out: &mut ByteWriter) -> Result<()> {
-    let mut kind = analyze(bytes);
+    let (mut kind, table) = analyze(bytes);
     let mut compressed = Vec::new();
     if kind == ZSTD {
         compressed = zstd::bulk::compress(bytes, ZSTD_LEVEL)
@@ -64,7 +66,7 @@ pub fn compress(bytes: &[u8], out: &mut ByteWriter) -> Result<()> {
         }
     }
     if kind == FSST {
-        compressed = fsst::compress(bytes, &fsst::Table::train(&sample(bytes)));
+        compressed = fsst::compress(bytes, &table);
     }
     if kind != PLAIN && compressed.len() >= bytes.len() {
         kind = PLAIN;

@@ -13,6 +13,8 @@
 //!
 //! Source: Leis et al., "The Adaptive Radix Tree", ICDE 2013, section IV.
 
+mod sort;
+
 use inlay_types::{Error, Interval, LogicalType, PhysicalType, Result, Value, Vector};
 
 /// Longest key in bytes.
@@ -55,26 +57,10 @@ impl KeyRows {
         self.nulls.as_ref().is_some_and(|nulls| nulls[row])
     }
 
-    /// The rows in ascending order of their keys; `None` if they are so already.
-    pub fn sorted(&self) -> Option<Vec<u32>> {
-        if (1..self.len()).all(|row| self.key(row - 1) <= self.key(row)) {
-            return None;
-        }
-        let mut rows: Vec<(u64, u32)> = (0..self.len() as u32).map(|r| (self.head(r as usize), r)).collect();
-        rows.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| self.key(a.1 as usize).cmp(self.key(b.1 as usize))));
-        Some(rows.into_iter().map(|(_, row)| row).collect())
-    }
-
-    /// Bytes 1 to 8 as a number behind the first: decides most comparisons without touching the key.
-    fn head(&self, row: usize) -> u64 {
-        let key = self.key(row);
-        let mut head = [0; 9];
-        let count = key.len().min(9);
-        head[..count].copy_from_slice(&key[..count]);
-        // The first byte is 0 or 1; only one bit of it matters, and the lowest bit of the ninth may go.
-        let rest =
-            u64::from_be_bytes([head[1], head[2], head[3], head[4], head[5], head[6], head[7], head[8]]);
-        u64::from(head[0]) << 63 | rest >> 1
+    /// The rows in ascending order of their keys, equal ones as they came; `None` if they are so already. Fails if the
+    /// statement is cancelled.
+    pub fn sorted(&self) -> Result<Option<Vec<u32>>> {
+        sort::sorted(self)
     }
 }
 

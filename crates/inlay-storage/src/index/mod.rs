@@ -146,17 +146,23 @@ impl Index {
 
     /// Enters rows under their keys. After an error some may be entered, which harms nothing.
     pub fn insert_rows(&self, columns: &[Vector], row_ids: &dyn Fn(usize) -> i64) -> Result<()> {
-        self.insert_keys(&self.encode(columns)?, row_ids)
+        let keys = self.encode(columns)?;
+        self.insert_keys(&keys, keys.sorted()?.as_deref(), row_ids)
     }
 
-    fn insert_keys(&self, keys: &KeyRows, row_ids: &dyn Fn(usize) -> i64) -> Result<()> {
-        let order = keys.sorted();
+    /// Enters keys in their order, which is that of the rows if there is none.
+    fn insert_keys(
+        &self,
+        keys: &KeyRows,
+        order: Option<&[u32]>,
+        row_ids: &dyn Fn(usize) -> i64,
+    ) -> Result<()> {
         let mut entry = Vec::new();
         for from in (0..keys.len()).step_by(KEYS_AT_ONCE) {
             check_interrupt()?;
             let mut art = self.art.write();
             for position in from..keys.len().min(from + KEYS_AT_ONCE) {
-                let row = order.as_ref().map_or(position, |order| order[position] as usize);
+                let row = order.map_or(position, |order| order[position] as usize);
                 entry.clear();
                 entry.extend_from_slice(keys.key(row));
                 entry.extend_from_slice(&row_ids(row).to_be_bytes());
@@ -175,8 +181,9 @@ impl Index {
         live_key_equals: &mut dyn FnMut(i64, usize) -> Result<bool>,
     ) -> Result<Option<Clash>> {
         let keys = self.encode(pending.columns)?;
-        self.insert_keys(&keys, pending.row_ids)?;
-        self.first_clash_of(&keys, pending, live_key_equals)
+        let order = keys.sorted()?;
+        self.insert_keys(&keys, order.as_deref(), pending.row_ids)?;
+        self.first_clash_of(&keys, order.as_deref(), pending, live_key_equals)
     }
 
     /// As [`Index::enter`], but enters nothing.
@@ -185,16 +192,18 @@ impl Index {
         pending: &PendingKeys<'_>,
         live_key_equals: &mut dyn FnMut(i64, usize) -> Result<bool>,
     ) -> Result<Option<Clash>> {
-        self.first_clash_of(&self.encode(pending.columns)?, pending, live_key_equals)
+        let keys = self.encode(pending.columns)?;
+        self.first_clash_of(&keys, lookup_order(&keys)?.as_deref(), pending, live_key_equals)
     }
 
     fn first_clash_of(
         &self,
         keys: &KeyRows,
+        order: Option<&[u32]>,
         pending: &PendingKeys<'_>,
         live_key_equals: &mut dyn FnMut(i64, usize) -> Result<bool>,
     ) -> Result<Option<Clash>> {
-        for (number, (row, row_id)) in self.candidates_of(keys)?.into_iter().enumerate() {
+        for (number, (row, row_id)) in self.candidates_of(keys, order)?.into_iter().enumerate() {
             if number % KEYS_AT_ONCE == KEYS_AT_ONCE - 1 {
                 check_interrupt()?;
             }
@@ -226,12 +235,11 @@ impl Index {
     /// For each row of `columns` (all of the key's columns): its position, and the row ids that may have its key. Ascends by
     /// position. Rows with a NULL have none.
     pub fn candidates_many(&self, columns: &[Vector]) -> Result<Vec<(u32, i64)>> {
-        self.candidates_of(&self.encode(columns)?)
+        let keys = self.encode(columns)?;
+        self.candidates_of(&keys, lookup_order(&keys)?.as_deref())
     }
 
-    fn candidates_of(&self, keys: &KeyRows) -> Result<Vec<(u32, i64)>> {
-        // Many are looked up in the order of their keys, so that each page is read once.
-        let order = if keys.len() > KEYS_AT_ONCE { keys.sorted() } else { None };
+    fn candidates_of(&self, keys: &KeyRows, order: Option<&[u32]>) -> Result<Vec<(u32, i64)>> {
         let mut found = Vec::with_capacity(keys.len());
         let mut ids = Vec::new();
         for from in (0..keys.len()).step_by(KEYS_AT_ONCE) {
@@ -240,7 +248,7 @@ impl Index {
             }
             let art = self.art.read();
             for position in from..keys.len().min(from + KEYS_AT_ONCE) {
-                let row = order.as_ref().map_or(position, |order| order[position] as usize);
+                let row = order.map_or(position, |order| order[position] as usize);
                 if !keys.has_null(row) {
                     ids.clear();
                     art.collect_prefix(keys.key(row), &mut ids)?;
@@ -248,10 +256,7 @@ impl Index {
                 }
             }
         }
-        if order.is_some() {
-            found.sort_by_key(|(row, _)| *row);
-        }
-        Ok(found)
+        Ok(if order.is_some() { by_row(&found, keys.len()) } else { found })
     }
 
     /// Up to `limit` row ids whose key may lie between bounds, in ascending order of keys. Bounds are values of the first
@@ -395,4 +400,25 @@ enum Edge {
 /// Key and row id of an entry, as [`Index::vacuum`] shows them.
 pub fn split_entry(entry: &[u8]) -> (&[u8], i64) {
     key_and_row_id(entry)
+}
+
+/// The order in which many keys are looked up, so that each page is read once; `None` for that of the rows.
+fn lookup_order(keys: &KeyRows) -> Result<Option<Vec<u32>>> {
+    if keys.len() > KEYS_AT_ONCE { keys.sorted() } else { Ok(None) }
+}
+
+/// Candidates in the order of their rows, those of a row as they came.
+fn by_row(found: &[(u32, i64)], rows: usize) -> Vec<(u32, i64)> {
+    let mut places = vec![0u32; rows + 1];
+    found.iter().for_each(|(row, _)| places[*row as usize + 1] += 1);
+    for row in 1..rows {
+        places[row] += places[row - 1];
+    }
+    let mut sorted = vec![(0, 0); found.len()];
+    for candidate in found {
+        let place = &mut places[candidate.0 as usize];
+        sorted[*place as usize] = *candidate;
+        *place += 1;
+    }
+    sorted
 }

@@ -159,9 +159,41 @@ fn order_of_rows_is_that_of_their_keys() {
     let mut random = Random(55);
     for _ in 0..50 {
         let (_, _, keys) = random_rows(&mut random, 60);
-        let order = keys.sorted().unwrap_or_else(|| (0..60).collect());
-        assert!(order.windows(2).all(|pair| keys.key(pair[0] as usize) <= keys.key(pair[1] as usize)));
+        check_order(&keys);
     }
+}
+
+#[test]
+fn many_rows_are_in_order_whatever_their_keys_have_in_common() {
+    let mut random = Random(7);
+    let count = 20_000usize;
+    let spread = (0..count).map(|_| Some(random.below(u64::MAX) as i64));
+    let keys_of = |values: Vec<Option<i64>>| {
+        let values: Vec<Value> = values.into_iter().map(|v| v.map_or(Value::Null, Value::BigInt)).collect();
+        encode_rows(&[Vector::from_sql_values(LogicalType::BigInt, &values).unwrap()]).unwrap()
+    };
+    check_order(&keys_of(spread.collect()));
+    check_order(&keys_of((0..count).map(|row| Some((row * 7919 % count) as i64)).collect()));
+    check_order(&keys_of((0..count).map(|row| (row % 3 > 0).then_some(-((row % 100) as i64))).collect()));
+    // Nearly all in one bucket.
+    check_order(&keys_of(
+        (0..count).map(|row| Some(if row == 9 { i64::MAX } else { -((row % 9000) as i64) })).collect(),
+    ));
+    let texts = |text: &dyn Fn(usize) -> String| {
+        let values: Vec<Value> = (0..count).map(|row| Value::Varchar(text(row).into())).collect();
+        encode_rows(&[Vector::from_sql_values(LogicalType::Varchar, &values).unwrap()]).unwrap()
+    };
+    check_order(&texts(&|row| format!("Customer#{:09}", row * 7919 % count)));
+    check_order(&texts(&|row| "ab\0".repeat(row * 7919 % 50)));
+    check_order(&texts(&|row| format!("{}{}", "same ".repeat(row % 7), row * 31 % 5000)));
+    check_order(&texts(&|row| if row == 5 { "a".into() } else { "one text that all have in common".into() }));
+}
+
+fn check_order(keys: &KeyRows) {
+    let order = keys.sorted().unwrap().unwrap_or_else(|| (0..keys.len() as u32).collect());
+    let mut expected: Vec<u32> = (0..keys.len() as u32).collect();
+    expected.sort_by_key(|row| keys.key(*row as usize));
+    assert_eq!(order, expected);
 }
 
 #[test]
