@@ -40,6 +40,9 @@ class Columnar:
     def pandas(self, columns: tuple[str, ...]) -> Any:
         return self.connection.execute(selection(columns)).df(**self.as_float)
 
+    def file(self, path: Path) -> None:
+        self.connection.execute(f"COPY lineitem TO '{path}'")
+
     def close(self) -> None:
         self.connection.close()
 
@@ -110,6 +113,14 @@ class Polars:
 
     def polars(self, columns: tuple[str, ...]) -> Any:
         return self.chosen(columns).clone()
+
+    def file(self, path: Path) -> None:
+        if path.suffix == ".json":
+            self.frame.write_ndjson(path)
+        elif path.suffix == ".csv":
+            self.frame.write_csv(path)
+        else:
+            self.frame.write_parquet(path, compression="snappy")
 
     def close(self) -> None:
         del self.frame

@@ -1,4 +1,4 @@
-"""Times and peak memory of handing lineitem out."""
+"""Times and peak memory of handing lineitem out, to the host or to a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import functools
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from bench.cases import Suite, timed
 from bench.data import tpch_files
@@ -18,7 +19,11 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "all to arrow": ("arrow", ()),
     "all to pandas": ("pandas", ()),
     "all to polars": ("polars", ()),
+    "all to a CSV file": ("csv", ()),
+    "all to a JSON file": ("json", ()),
+    "all to a Parquet file": ("parquet", ()),
 }
+FILES = ("csv", "json", "parquet")
 
 
 class ExportSession:
@@ -36,15 +41,28 @@ class ExportSession:
         """Nothing: lineitem is loaded."""
 
     def run(self, case: str) -> tuple[float, float]:
+        return timed(lambda: self.delivered(case))
+
+    def delivered(self, case: str) -> Any:
+        """What the engine hands out; the path of the file that it writes."""
         method, columns = CASES[case]
-        return timed(lambda: getattr(self.engine, method)(columns))
+        if method not in FILES:
+            return getattr(self.engine, method)(columns)
+        path = Path(self.folder.name) / f"lineitem.{method}"
+        self.engine.file(path)
+        return path
 
     def summary(self, case: str) -> dict[str, float]:
         """What the delivered columns add up to."""
         import numpy as np
 
-        method, columns = CASES[case]
-        delivered = getattr(self.engine, method)(columns)
+        _, columns = CASES[case]
+        delivered = self.delivered(case)
+        if isinstance(delivered, Path):
+            import polars
+
+            read = {".csv": polars.read_csv, ".json": polars.read_ndjson, ".parquet": polars.read_parquet}
+            delivered = read[delivered.suffix](delivered)
         names = columns or NUMBERS
         sums = {}
         for name in names:
@@ -72,8 +90,9 @@ def suite(scale: float) -> Suite:
     """The suite at a TPC-H scale."""
     return Suite(
         name=f"export-sf{scale:g}",
-        title=f"lineitem to the host, scale {scale:g}, hot",
-        remarks="Decimals are doubles but for Arrow and Polars. Polars holds a frame, the others a file.",
+        title=f"lineitem to the host and to files, scale {scale:g}, hot",
+        remarks="Decimals are doubles but for Arrow and Polars. Polars holds a frame, the others a file. "
+        "Parquet files are packed by Snappy.",
         engines=list(ENGINES),
         cases=list(CASES),
         shows_memory=True,

@@ -35,5 +35,5 @@ pub use function::{
     WindowKind,
 };
 pub use functions::collation::{LOCALES, locale_of};
-pub use functions::json::table as documents;
+pub use functions::json::{objects, table as documents};
 pub use registry::{ArgType, ResolveOptions, resolve_aggregate, resolve_scalar};

@@ -1,5 +1,6 @@
 //! The proleptic Gregorian calendar: days and microseconds to fields and back, and their text.
 
+use crate::digits::write_padded;
 use std::fmt::Write;
 
 /// Microseconds in a day.
@@ -120,7 +121,12 @@ pub fn write_date(out: &mut String, days: i32) {
     }
     let (year, month, day) = civil_from_days(days);
     let (shown, suffix) = if year <= 0 { (1 - year, " (BC)") } else { (year, "") };
-    let _ = write!(out, "{shown:04}-{month:02}-{day:02}{suffix}");
+    write_padded(out, u64::from(shown.unsigned_abs()), 4);
+    out.push('-');
+    write_padded(out, u64::from(month), 2);
+    out.push('-');
+    write_padded(out, u64::from(day), 2);
+    out.push_str(suffix);
 }
 
 /// Writes `23:59:59.5`; trailing zeros of the fraction are left out.
@@ -129,10 +135,14 @@ pub fn write_time(out: &mut String, micros: i64) {
 }
 
 fn write_clock(out: &mut String, seconds: i64, fraction: i64, digits: usize) {
-    let _ = write!(out, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    for (part, before) in [(seconds / 3600, ""), (seconds / 60 % 60, ":"), (seconds % 60, ":")] {
+        out.push_str(before);
+        write_padded(out, part.unsigned_abs(), 2);
+    }
     if fraction != 0 {
         let start = out.len();
-        let _ = write!(out, ".{fraction:0digits$}");
+        out.push('.');
+        write_padded(out, fraction.unsigned_abs(), digits);
         let kept = out[start..].trim_end_matches('0').len();
         out.truncate(start + kept);
     }

@@ -9,10 +9,10 @@
 //! - [`buffer`], [`bitmap`], [`view`]: memory, NULLs, strings; [`pages`]: memory that hosts map.
 //! - [`vector`], [`batch`], [`builder`]: columns in flight.
 //! - [`nested`]: lists, structs, maps and unions as packed bytes; [`bit`], [`time_tz`]: carriers of BIT and TIMETZ.
-//! - [`datetime`]: the calendar.
+//! - [`datetime`]: the calendar; [`digits`]: numbers as text.
 //! - [`arrow`]: columns to and from a host through the Arrow C data interface.
 //! - [`budget`], [`interrupt`]: the memory limit and cancellation that every query passes along.
-//! - [`process`]: whether this is a forked child.
+//! - [`process`]: whether this is a forked child; [`discard`]: closing large files without waiting.
 
 pub mod allocator;
 pub mod arrow;
@@ -23,6 +23,8 @@ pub mod budget;
 pub mod buffer;
 pub mod builder;
 pub mod datetime;
+pub mod digits;
+pub mod discard;
 pub mod error;
 pub mod interrupt;
 pub mod logical_type;

@@ -3,6 +3,7 @@
 use crate::datetime::{
     MICROS_PER_SECOND, write_date, write_moment, write_time, write_timestamp, write_timestamp_tz,
 };
+use crate::digits::write_padded;
 use crate::logical_type::{EnumType, Field};
 use crate::time_tz::TimeTz;
 use crate::{LogicalType, bit};
@@ -376,6 +377,15 @@ pub fn write_decimal(out: &mut String, unscaled: i128, scale: u8) {
         return;
     }
     let magnitude = unscaled.unsigned_abs();
+    if let (Ok(magnitude), 1..=18) = (u64::try_from(magnitude), scale) {
+        let power = 10u64.pow(u32::from(scale));
+        if unscaled < 0 {
+            out.push('-');
+        }
+        write_padded(out, magnitude / power, 1);
+        out.push('.');
+        return write_padded(out, magnitude % power, usize::from(scale));
+    }
     let power = 10u128.pow(u32::from(scale.min(38)));
     let sign = if unscaled < 0 { "-" } else { "" };
     let _ = write!(out, "{sign}{}.{:0width$}", magnitude / power, magnitude % power, width = scale as usize);
@@ -385,19 +395,20 @@ pub fn write_decimal(out: &mut String, unscaled: i128, scale: u8) {
 const PLAIN_FLOATS: std::ops::Range<f64> = 1e-4..1e16;
 
 /// Writes a float as SQL shows it: shortest digits that read back the same, `1.0`, `nan`, `inf`, `1e+20`.
-pub fn write_float(out: &mut String, shortest: &str, value: f64) {
+/// `scientific` gives them with an exponent, if it is needed.
+pub fn write_float(out: &mut String, value: f64, scientific: impl FnOnce() -> String) {
     if value.is_nan() {
         out.push_str("nan");
     } else if value.is_infinite() {
         out.push_str(if value > 0.0 { "inf" } else { "-inf" });
     } else if value != 0.0 && !PLAIN_FLOATS.contains(&value.abs()) {
-        let scientific = shortest;
+        let scientific = scientific();
         match scientific.split_once('e') {
             Some((mantissa, exponent)) => {
                 let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |d| ('-', d));
                 let _ = write!(out, "{mantissa}e{sign}{digits:0>2}");
             }
-            None => out.push_str(scientific),
+            None => out.push_str(&scientific),
         }
     } else {
         let _ = write!(out, "{value}");
@@ -433,10 +444,10 @@ impl fmt::Display for Value {
                         text.push_str(".0");
                     }
                 } else {
-                    write_float(&mut text, &format!("{v:e}"), f64::from(*v));
+                    write_float(&mut text, f64::from(*v), || format!("{v:e}"));
                 }
             }
-            Self::Double(v) => write_float(&mut text, &format!("{v:e}"), *v),
+            Self::Double(v) => write_float(&mut text, *v, || format!("{v:e}")),
             Self::Decimal { unscaled, scale, .. } => write_decimal(&mut text, *unscaled, *scale),
             Self::Varchar(v) => return f.write_str(v),
             Self::Blob(v) => {

@@ -18,9 +18,9 @@ use crate::settings;
 use crate::table_rows::TableRows;
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::{DefinitionKind, MAIN};
-use inlay_exec::{Analysis, ExecContext, Workers};
-use inlay_formats::Destination;
+use inlay_exec::{Analysis, ExecContext, Workers, rows_size};
 use inlay_formats::remote::secrets::Secret;
+use inlay_formats::{Crew, Destination};
 use inlay_kernels::limits::{self, Limits};
 use inlay_kernels::registry::{Ids, ResolveOptions};
 use inlay_sql::binder::{self, BindContext, Slots};
@@ -565,12 +565,23 @@ impl Run<'_> {
         let (files, types) = (self.database.settings().files(), output_types(&query));
         let to = Destination { files, path, names, types: &types };
         let mut writer = inlay_formats::open_writer(&to, options)?;
-        let mut rows = inlay_exec::stream(&query, &self.context())?;
+        let context = self.context();
+        let crew = Writers(&context);
+        let most = (context.budget.limit() / WRITTEN_PART).min(WRITTEN_AT_ONCE) as usize;
+        let mut rows = inlay_exec::stream(&query, &context)?;
+        let (mut batches, mut size) = (Vec::new(), 0);
         while let Some(batch) = rows.next_batch()? {
             self.given.interrupt.check()?;
-            writer.write(&batch)?;
+            size += rows_size(batch.columns(), batch.len());
+            batches.push(batch);
+            if size >= most {
+                writer.write(&std::mem::take(&mut batches), &crew)?;
+                size = 0;
+            }
         }
-        writer.finish()
+        writer.write(&batches, &crew)?;
+        drop(batches);
+        writer.finish(&crew)
     }
 
     fn explain(&mut self, statement: Statement, analyze: bool, format: ExplainFormat) -> Result<QueryResult> {
@@ -671,6 +682,20 @@ impl Run<'_> {
             Some(open) => work(&open.transactions).map(|()| QueryResult::done()),
             None => Err(transaction_state("savepoints are for an open transaction; BEGIN opens one")),
         }
+    }
+}
+
+/// Bytes of rows that are written to a file at once, by all workers...
+const WRITTEN_AT_ONCE: u64 = 8 << 20;
+/// ... and the part of the memory limit that they may take: the bytes of the file come to several times as many.
+const WRITTEN_PART: u64 = 32;
+
+/// The workers of a statement, as writers of files take them.
+struct Writers<'a>(&'a ExecContext);
+
+impl Crew for Writers<'_> {
+    fn run(&self, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+        self.0.parallel(count, work)
     }
 }
 

@@ -8,6 +8,7 @@
 use super::TempSpace;
 use crate::context::ExecContext;
 use inlay_kernels::hash::{hash_bytes, hash_u64};
+use inlay_types::discard::discard;
 use inlay_types::{Error, Interrupt, Result};
 use parking_lot::Mutex;
 use std::fs::File;
@@ -148,10 +149,14 @@ impl SpillFile {
 impl Drop for SpillFile {
     fn drop(&mut self) {
         self.space.give_back(*self.end.get_mut());
-        if let Some((file, Some(path))) = self.open.take() {
-            drop(file);
-            // Best effort: a file that cannot be removed is the system's to clean.
-            let _ = std::fs::remove_file(path);
+        match self.open.take() {
+            Some((file, None)) => discard(file),
+            Some((file, Some(path))) => {
+                drop(file);
+                // Best effort: a file that cannot be removed is the system's to clean.
+                let _ = std::fs::remove_file(path);
+            }
+            None => {}
         }
     }
 }

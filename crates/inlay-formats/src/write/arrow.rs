@@ -1,6 +1,6 @@
 //! Files of Arrow's own format from batches: with a footer (`.arrow`, `.feather`), or streams (`.arrows`).
 
-use super::{Destination, FileWriter, Target};
+use super::{Crew, Destination, FileWriter, Target};
 use crate::option_text::{integer, text, unknown_option};
 use crate::parquet::bridge;
 use arrow_array::RecordBatch;
@@ -129,14 +129,19 @@ fn failure(target: &Target, error: &ArrowError) -> Error {
 }
 
 impl FileWriter for ArrowWriter {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
-        self.rows += batch.len() as u64;
-        self.open_rows += batch.len();
-        self.open.iter_mut().zip(batch.columns()).for_each(|(open, column)| open.append(column));
-        if self.open_rows >= self.batch_rows { self.write_open() } else { Ok(()) }
+    fn write(&mut self, batches: &[Batch], _: &dyn Crew) -> Result<()> {
+        for batch in batches {
+            self.rows += batch.len() as u64;
+            self.open_rows += batch.len();
+            self.open.iter_mut().zip(batch.columns()).for_each(|(open, column)| open.append(column));
+            if self.open_rows >= self.batch_rows {
+                self.write_open()?;
+            }
+        }
+        Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<u64> {
+    fn finish(mut self: Box<Self>, _: &dyn Crew) -> Result<u64> {
         self.write_open()?;
         let Self { target, writer, rows, .. } = *self;
         writer.finish().map_err(|error| failure(&target, &error))?;

@@ -1,24 +1,19 @@
 //! CSV files from batches. Fields are quoted when they hold a delimiter, a quote, a line break, or the NULL text.
 
-use super::packed::{Output, Packing};
-use super::{Destination, FileWriter, Target};
+use super::packed::{Packing, TextFile};
+use super::{Crew, Destination, FileWriter, Target};
 use crate::option_text::{boolean, list, text, unknown_option};
 use inlay_catalog::near_names;
+use inlay_kernels::cast::shown;
 use inlay_kernels::registry::{ArgType, ResolveOptions, resolve_scalar};
-use inlay_types::datetime::{write_date, write_timestamp};
-use inlay_types::value::write_decimal;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
-
-/// Bytes collected before they are written.
-const FLUSH_SIZE: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct CsvWriter {
     target: Target,
-    file: Output,
+    file: TextFile,
     types: Vec<LogicalType>,
     rules: Rules,
-    text: String,
     rows: u64,
 }
 
@@ -123,21 +118,64 @@ impl Rules {
         Ok(())
     }
 
-    fn push(&self, out: &mut String, field: &str, column: usize) {
-        let special = |c: char| c == self.delimiter || c == self.quote || c == '\n' || c == '\r';
+    /// Appends a field of a column, quoted where it has to be.
+    fn push(&self, out: &mut Vec<u8>, field: &[u8], column: usize) {
         let is_forced = self.force_quote.get(column).copied().unwrap_or(false);
-        if !is_forced && field != self.null && !field.contains(special) {
-            out.push_str(field);
-            return;
+        let quote = self.quote as u8;
+        let special = |b: &u8| *b == self.delimiter as u8 || *b == quote || *b == b'\n' || *b == b'\r';
+        let is_special = |part: &[u8]| part.iter().fold(false, |found, byte| found | special(byte));
+        if !is_forced && field != self.null.as_bytes() && !field.chunks(16).any(is_special) {
+            return out.extend_from_slice(field);
         }
-        out.push(self.quote);
-        for c in field.chars() {
-            if c == self.quote || c == self.escape {
-                out.push(self.escape);
+        out.push(quote);
+        for &byte in field {
+            if byte == quote || byte == self.escape as u8 {
+                out.push(self.escape as u8);
             }
-            out.push(c);
+            out.push(byte);
         }
-        out.push(self.quote);
+        out.push(quote);
+    }
+
+    /// Whether no value of a column that is not NULL is ever quoted: digits, signs and words have nothing special in them.
+    fn is_bare(&self, ty: &LogicalType, column: usize) -> bool {
+        let is_free = |c: char| c.is_ascii_punctuation() && !"+-.:()".contains(c) || c == '\t';
+        let of_type =
+            ty.is_numeric() || ty.is_timestamp() || matches!(ty, LogicalType::Date | LogicalType::Boolean);
+        let is_forced = self.force_quote.get(column).copied().unwrap_or(false);
+        of_type && !is_forced && self.null.is_empty() && is_free(self.delimiter) && is_free(self.quote)
+    }
+
+    /// The lines of a batch.
+    fn lines(&self, batch: &Batch, types: &[LogicalType]) -> Result<Vec<u8>> {
+        let mut columns = batch.columns().to_vec();
+        for (column, ty) in columns.iter().zip(types) {
+            column.expect_type(ty)?;
+        }
+        self.format_dates(&mut columns)?;
+        let bare = |(index, column): (usize, &Vector)| self.is_bare(column.ty(), index);
+        let bare: Vec<bool> = columns.iter().enumerate().map(bare).collect();
+        let columns = columns.iter().map(shown).collect::<Result<Vec<Vector>>>()?;
+        let mut out = Vec::new();
+        for row in 0..batch.len() {
+            for (index, column) in columns.iter().enumerate() {
+                if index > 0 {
+                    out.push(self.delimiter as u8);
+                }
+                if column.is_null(row) {
+                    out.extend_from_slice(self.null.as_bytes());
+                    continue;
+                }
+                let field = column.views()[row].bytes(column.heap().buffers());
+                if bare[index] {
+                    out.extend_from_slice(field);
+                } else {
+                    self.push(&mut out, field, index);
+                }
+            }
+            out.extend_from_slice(self.newline.as_bytes());
+        }
+        Ok(out)
     }
 }
 
@@ -196,83 +234,36 @@ impl CsvWriter {
         let mut packing = Packing::of_path(to.path);
         let rules = Rules::read(options, to.names, &mut packing)?;
         let (target, file) = Target::create(to)?;
-        let file = packing.output(file, &target)?;
-        let mut text = rules.prefix.clone();
+        let mut file = packing.output(file, &target)?;
+        let mut text = rules.prefix.clone().into_bytes();
         if rules.header {
             for (index, name) in to.names.iter().enumerate() {
                 if index > 0 {
-                    text.push(rules.delimiter);
+                    text.push(rules.delimiter as u8);
                 }
-                rules.push(&mut text, name, index);
+                rules.push(&mut text, name.as_bytes(), index);
             }
-            text.push_str(rules.newline);
+            text.extend_from_slice(rules.newline.as_bytes());
         }
-        Ok(Self { target, file, types: to.types.to_vec(), rules, text, rows: 0 })
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.file.write(self.text.as_bytes()).map_err(|e| self.target.error(&e))?;
-        self.text.clear();
-        Ok(())
+        file.push(text);
+        Ok(Self { target, file, types: to.types.to_vec(), rules, rows: 0 })
     }
 }
 
 impl FileWriter for CsvWriter {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
-        let mut columns: Vec<Vector> = batch.columns().iter().map(Vector::flatten).collect();
-        for (column, ty) in columns.iter().zip(&self.types) {
-            column.expect_type(ty)?;
-        }
-        self.rules.format_dates(&mut columns)?;
-        let mut field = String::new();
-        for row in 0..batch.len() {
-            for (index, column) in columns.iter().enumerate() {
-                if index > 0 {
-                    self.text.push(self.rules.delimiter);
-                }
-                if column.is_null(row) {
-                    self.text.push_str(&self.rules.null);
-                    continue;
-                }
-                if column.logical_type() == LogicalType::Varchar {
-                    let bytes = column.views()[row].bytes(column.heap().buffers());
-                    self.rules.push(&mut self.text, &String::from_utf8_lossy(bytes), index);
-                    continue;
-                }
-                field.clear();
-                write_value(&mut field, column, row);
-                self.rules.push(&mut self.text, &field, index);
-            }
-            self.text.push_str(self.rules.newline);
-            if self.text.len() >= FLUSH_SIZE {
-                self.flush()?;
-            }
-        }
-        self.rows += batch.len() as u64;
+    fn write(&mut self, batches: &[Batch], crew: &dyn Crew) -> Result<()> {
+        let Self { target, file, rules, types, .. } = self;
+        file.push_made((crew, target), batches.len(), |index| rules.lines(&batches[index], types))?;
+        self.rows += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<u64> {
-        self.text.push_str(&self.rules.suffix);
-        self.flush()?;
+    fn finish(mut self: Box<Self>, _: &dyn Crew) -> Result<u64> {
+        self.file.push(std::mem::take(&mut self.rules.suffix).into_bytes());
         let Self { target, file, rows, .. } = *self;
-        file.finish().map_err(|e| target.error(&e))?;
+        file.finish().map_err(|error| target.error(&error))?;
         target.publish()?;
         Ok(rows)
-    }
-}
-
-fn write_value(out: &mut String, column: &Vector, row: usize) {
-    use std::fmt::Write;
-    match column.logical_type() {
-        LogicalType::Integer | LogicalType::BigInt | LogicalType::SmallInt | LogicalType::TinyInt => {
-            // Writing to a String does not fail.
-            let _ = write!(out, "{}", column.stored_i128(row) as i64);
-        }
-        LogicalType::Decimal { scale, .. } => write_decimal(out, column.stored_i128(row), scale),
-        LogicalType::Date => write_date(out, column.values::<i32>()[row]),
-        LogicalType::Timestamp => write_timestamp(out, column.values::<i64>()[row]),
-        _ => out.push_str(&column.get(row).to_string()),
     }
 }
 

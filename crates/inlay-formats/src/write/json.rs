@@ -1,23 +1,22 @@
 //! JSON files from batches: an object per line, or one array of them.
 
-use super::packed::{Output, Packing};
-use super::{Destination, FileWriter, Target};
+use super::packed::{Packing, TextFile};
+use super::{Crew, Destination, FileWriter, Target};
 use crate::option_text::{boolean, unknown_option};
-use inlay_kernels::documents::write_object;
+use inlay_kernels::objects::ObjectWriter;
 use inlay_types::{Batch, LogicalType, Result, Value};
 
-/// Bytes collected before they are written.
-const FLUSH_SIZE: usize = 1 << 20;
+/// What comes between the objects of an array.
+const BETWEEN: &str = ",\n\t";
 
 #[derive(Debug)]
 pub(super) struct JsonWriter {
     target: Target,
-    file: Output,
-    names: Vec<String>,
+    file: TextFile,
+    objects: ObjectWriter,
     types: Vec<LogicalType>,
     /// One array, not a line per row.
     array: bool,
-    text: String,
     rows: u64,
 }
 
@@ -35,46 +34,39 @@ impl JsonWriter {
             }
         }
         let (target, file) = Target::create(to)?;
-        let file = packing.output(file, &target)?;
-        let text = if array { "[\n\t".to_string() } else { String::new() };
-        let (names, types) = (to.names.to_vec(), to.types.to_vec());
-        Ok(Self { target, file, names, types, array, text, rows: 0 })
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.file.write(self.text.as_bytes()).map_err(|error| self.target.error(&error))?;
-        self.text.clear();
-        Ok(())
+        let mut file = packing.output(file, &target)?;
+        if array {
+            file.push(b"[\n\t".to_vec());
+        }
+        let (objects, types) = (ObjectWriter::new(to.names), to.types.to_vec());
+        Ok(Self { target, file, objects, types, array, rows: 0 })
     }
 }
 
 impl FileWriter for JsonWriter {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
-        for (column, ty) in batch.columns().iter().zip(&self.types) {
-            column.expect_type(ty)?;
-        }
-        for row in 0..batch.len() {
-            if self.array && self.rows > 0 {
-                self.text.push_str(",\n\t");
+    fn write(&mut self, batches: &[Batch], crew: &dyn Crew) -> Result<()> {
+        let around = if self.array { (BETWEEN, "") } else { ("", "\n") };
+        let Self { target, file, objects, types, .. } = self;
+        let is_first = self.array && self.rows == 0;
+        file.push_made((crew, target), batches.len(), |index| {
+            let (batch, mut text) = (&batches[index], Vec::new());
+            for (column, ty) in batch.columns().iter().zip(&*types) {
+                column.expect_type(ty)?;
             }
-            let values = batch.columns().iter().map(|column| column.get(row));
-            write_object(self.names.iter().map(String::as_str).zip(values), &mut self.text);
-            if !self.array {
-                self.text.push('\n');
+            objects.write(batch, around, &mut text)?;
+            if is_first && batches[..index].iter().all(|before| before.is_empty()) {
+                text.drain(..BETWEEN.len().min(text.len()));
             }
-            self.rows += 1;
-            if self.text.len() >= FLUSH_SIZE {
-                self.flush()?;
-            }
-        }
+            Ok(text)
+        })?;
+        self.rows += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<u64> {
+    fn finish(mut self: Box<Self>, _: &dyn Crew) -> Result<u64> {
         if self.array {
-            self.text.push_str("\n]\n");
+            self.file.push(b"\n]\n".to_vec());
         }
-        self.flush()?;
         let Self { target, file, rows, .. } = *self;
         file.finish().map_err(|error| target.error(&error))?;
         target.publish()?;

@@ -13,17 +13,37 @@ mod xlsx;
 
 use crate::files::Files;
 use crate::input::unpacked_name;
+use inlay_types::discard::discard;
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
+use parking_lot::Mutex;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Takes the rows of a result, in order.
 pub trait FileWriter: Send {
-    /// Writes a batch of the columns that the writer was opened for.
-    fn write(&mut self, batch: &Batch) -> Result<()>;
+    /// Writes batches of the columns that the writer was opened for.
+    fn write(&mut self, batches: &[Batch], crew: &dyn Crew) -> Result<()>;
     /// Completes the file and puts it in its place; returns the number of rows.
-    fn finish(self: Box<Self>) -> Result<u64>;
+    fn finish(self: Box<Self>, crew: &dyn Crew) -> Result<u64>;
+}
+
+/// Threads that work for a writer.
+pub trait Crew {
+    /// Runs `work(task)` for each task below `count`, in any order and at once; returns the first error.
+    fn run(&self, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()>;
+}
+
+/// What `make` gives for each number below `count`, in order; all of a crew make them.
+fn made<T: Send>(crew: &dyn Crew, count: usize, make: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
+    let slots: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::default()).collect();
+    crew.run(count, &|index| {
+        let made = make(index)?;
+        *slots[index].lock() = Some(made);
+        Ok(())
+    })?;
+    let taken = slots.into_iter().map(|slot| slot.into_inner());
+    taken.map(|made| made.ok_or_else(|| Error::internal("a part of a file was not made"))).collect()
 }
 
 /// What a writer is opened for: a file, and the names and types of its columns.
@@ -98,12 +118,19 @@ enum Place {
 
 /// A file that is removed, unless it was renamed.
 #[derive(Debug)]
-struct Temporary(PathBuf);
+struct Temporary {
+    path: PathBuf,
+    /// Keeps the file until its name is gone; see [`discard`].
+    file: Option<File>,
+}
 
 impl Drop for Temporary {
     fn drop(&mut self) {
         // The file is of no use; that it stays behind is all that can go wrong.
-        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_file(&self.path);
+        if let Some(file) = self.file.take() {
+            discard(file);
+        }
     }
 }
 
@@ -130,7 +157,8 @@ impl Target {
         let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
         let temporary = path.with_file_name(format!(".{name}.{}.{thread}.part", std::process::id()));
         let file = File::create(&temporary).map_err(|e| Error::io("cannot write", &*shown, &e))?;
-        Ok((Self { path: shown, place: Place::Beside(Temporary(temporary)) }, file))
+        let temporary = Temporary { path: temporary, file: file.try_clone().ok() };
+        Ok((Self { path: shown, place: Place::Beside(temporary) }, file))
     }
 
     fn remote(to: &Destination<'_>) -> Result<(Self, File)> {
@@ -171,11 +199,12 @@ impl Target {
     }
 
     /// Puts the file, which is complete and closed, in its place.
-    fn publish(self) -> Result<()> {
-        match &self.place {
+    fn publish(mut self) -> Result<()> {
+        match &mut self.place {
             Place::Stream => Ok(()),
             Place::Beside(temporary) => {
-                std::fs::rename(&temporary.0, &self.path).map_err(|error| self.error(&error))
+                temporary.file = None;
+                std::fs::rename(&temporary.path, &self.path).map_err(|error| self.error(&error))
             }
             Place::Bucket(files, file) => files.upload(&self.path, file),
         }
@@ -196,6 +225,15 @@ pub(crate) mod tests {
         open_writer(&Destination { files: &Arc::default(), path, names, types }, options)
     }
 
+    /// The calling thread.
+    pub(crate) struct Alone;
+
+    impl Crew for Alone {
+        fn run(&self, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+            (0..count).try_for_each(work)
+        }
+    }
+
     /// Writes all batches; returns the number of rows.
     pub(crate) fn written(
         path: &str,
@@ -206,8 +244,8 @@ pub(crate) mod tests {
     ) -> Result<u64> {
         let mut writer = opened(path, names, types, options)?;
         for batch in batches {
-            writer.write(&batch?)?;
+            writer.write(&[batch?], &Alone)?;
         }
-        writer.finish()
+        writer.finish(&Alone)
     }
 }

@@ -1,9 +1,11 @@
 //! A text file that is written, packed if the option `compression` or the ending of its path says so.
 
-use super::Target;
+use super::{Crew, Target, made};
 use crate::input::Compression;
 use crate::option_text::{integer, text};
+use inlay_kernels::limits;
 use inlay_types::{Error, Result, Value};
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
@@ -15,7 +17,7 @@ pub(super) struct Packing {
 }
 
 /// Where a writer's text goes.
-pub(super) enum Output {
+enum Output {
     Plain(BufWriter<File>),
     Gzip(flate2::write::GzEncoder<BufWriter<File>>),
     Zstd(zstd::Encoder<'static, BufWriter<File>>),
@@ -59,9 +61,9 @@ impl Packing {
     }
 
     /// A file that packs what is written to it.
-    pub fn output(self, file: File, target: &Target) -> Result<Output> {
+    pub fn output(self, file: File, target: &Target) -> Result<TextFile> {
         let file = BufWriter::new(file);
-        Ok(match self.compression {
+        Ok(TextFile::new(match self.compression {
             Compression::Auto | Compression::None => Output::Plain(file),
             Compression::Gzip => {
                 let level = u32::try_from(self.level(0..=9, 6)?).unwrap_or(6);
@@ -71,12 +73,61 @@ impl Packing {
                 let encoder = zstd::Encoder::new(file, self.level(1..=22, 3)?);
                 Output::Zstd(encoder.map_err(|error| target.error(&error))?)
             }
-        })
+        }))
+    }
+}
+
+/// A file of texts that a crew makes: while it makes some, one of it writes those before.
+#[derive(Debug)]
+pub(super) struct TextFile {
+    output: Mutex<Output>,
+    waiting: Vec<Vec<u8>>,
+}
+
+impl TextFile {
+    fn new(output: Output) -> Self {
+        Self { output: Mutex::new(output), waiting: Vec::new() }
+    }
+
+    /// Appends a text.
+    pub fn push(&mut self, text: Vec<u8>) {
+        self.waiting.push(text);
+    }
+
+    /// Appends the texts that `make` gives for the numbers below `count`.
+    pub fn push_made(
+        &mut self,
+        (crew, target): (&dyn Crew, &Target),
+        count: usize,
+        make: impl Fn(usize) -> Result<Vec<u8>> + Sync,
+    ) -> Result<()> {
+        let before = std::mem::take(&mut self.waiting);
+        let output = &self.output;
+        let mut texts = made(crew, 1 + count, |index| match index.checked_sub(1) {
+            Some(index) => make(index),
+            None => {
+                // The system may let writers wait for the disk.
+                before.iter().try_for_each(|text| {
+                    limits::check()?;
+                    output.lock().write(text).map_err(|error| target.error(&error))
+                })?;
+                Ok(Vec::new())
+            }
+        })?;
+        self.waiting = texts.split_off(1);
+        Ok(())
+    }
+
+    /// Completes the file.
+    pub fn finish(self) -> std::io::Result<()> {
+        let mut output = self.output.into_inner();
+        self.waiting.iter().try_for_each(|text| output.write(text))?;
+        output.finish()
     }
 }
 
 impl Output {
-    pub fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         match self {
             Self::Plain(file) => file.write_all(bytes),
             Self::Gzip(file) => file.write_all(bytes),
@@ -85,7 +136,7 @@ impl Output {
     }
 
     /// Writes what ends a packed file.
-    pub fn finish(self) -> std::io::Result<()> {
+    fn finish(self) -> std::io::Result<()> {
         match self {
             Self::Plain(mut file) => file.flush(),
             Self::Gzip(file) => file.finish()?.flush(),

@@ -3,7 +3,7 @@
 //! UUID and JSON columns are written with their logical types, and statistics with every page and row group; Bloom filters
 //! are asked for.
 
-use super::{Destination, FileWriter, Target};
+use super::{Crew, Destination, FileWriter, Target, made};
 use crate::option_text::{boolean, integer, text, unknown_option};
 use crate::parquet::bridge;
 use arrow_array::builder::FixedSizeBinaryBuilder;
@@ -12,16 +12,25 @@ use arrow_schema::extension::{Json, Uuid};
 use arrow_schema::{DataType, Field, Schema};
 use inlay_types::arrow::Exporter;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
+use parking_lot::Mutex;
+use parquet::arrow::arrow_writer::{
+    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
+};
 use parquet::arrow::{ArrowWriter, PARQUET_FIELD_ID_META_KEY};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
+use parquet::file::writer::SerializedFileWriter;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Rows of a row group unless `row_group_size` says otherwise; DuckDB's number.
 const ROW_GROUP_SIZE: usize = 122_880;
+/// Rows that a row group of a limited size takes before the size of its rows is known.
+const ROWS_UNSEEN: usize = 2048;
 /// How often a Bloom filter says that a value may be there which is not.
 const FALSE_POSITIVES: f64 = 0.01;
 
@@ -41,10 +50,20 @@ const OPTIONS: [&str; 11] = [
 
 pub(super) struct ParquetWriter {
     target: Target,
-    writer: ArrowWriter<File>,
+    writer: SerializedFileWriter<File>,
+    columns: ArrowRowGroupWriterFactory,
+    open: OpenGroup,
     exporter: Exporter,
     schema: Arc<Schema>,
     rows: u64,
+}
+
+/// The row group that is being written.
+#[derive(Default)]
+struct OpenGroup {
+    /// By field of the schema: the writers of its leaves. Empty before the first row.
+    fields: Vec<Mutex<Vec<ArrowColumnWriter>>>,
+    rows: usize,
 }
 
 fn properties(options: &[(String, Value)]) -> Result<WriterProperties> {
@@ -254,13 +273,13 @@ impl ParquetWriter {
         let schema = Arc::new(schema);
         let (target, file) = Target::create(to)?;
         let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties));
-        let writer = writer.map_err(|e| target.failure(&e))?;
-        Ok(Self { target, writer, exporter, schema, rows: 0 })
+        let parts = writer.and_then(ArrowWriter::into_serialized_writer);
+        let (writer, columns) = parts.map_err(|e| target.failure(&e))?;
+        Ok(Self { target, writer, columns, open: OpenGroup::default(), exporter, schema, rows: 0 })
     }
-}
 
-impl FileWriter for ParquetWriter {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
+    /// A batch as Arrow's arrays.
+    fn records(&self, batch: &Batch) -> Result<RecordBatch> {
         let records = bridge::record_batch_of(self.exporter.batch(batch)?, self.exporter.schema())?;
         let mut columns = records.columns().to_vec();
         for (array, vector) in columns.iter_mut().zip(batch.columns()) {
@@ -269,16 +288,126 @@ impl FileWriter for ParquetWriter {
             }
         }
         let records = RecordBatch::try_new(Arc::clone(&self.schema), columns);
-        let records =
-            records.map_err(|e| Error::internal(format!("columns do not fit their schema: {e}")))?;
-        let write = AssertUnwindSafe(|| self.writer.write(&records).map_err(|e| self.target.failure(&e)));
-        catch_unwind(write)
-            .unwrap_or_else(|_| Err(Error::internal("a panic while a Parquet file was written")))?;
-        self.rows += batch.len() as u64;
+        records.map_err(|e| Error::internal(format!("columns do not fit their schema: {e}")))
+    }
+
+    /// Rows that the open row group still takes; none if it is full.
+    fn room(&self) -> usize {
+        let properties = self.writer.properties();
+        let rows = properties
+            .max_row_group_row_count()
+            .map_or(usize::MAX, |most| most.saturating_sub(self.open.rows));
+        let Some(most) = properties.max_row_group_bytes() else { return rows };
+        let sizes = self.open.fields.iter().flat_map(|field| {
+            field.lock().iter().map(ArrowColumnWriter::get_estimated_total_bytes).collect::<Vec<usize>>()
+        });
+        let bytes: usize = sizes.sum();
+        match bytes.checked_div(self.open.rows) {
+            // Nothing is known of the size of rows.
+            None => rows.min(ROWS_UNSEEN),
+            Some(row) => rows.min(most.saturating_sub(bytes) / row.max(1)),
+        }
+    }
+
+    /// Writes rows to the open row group, of which it takes so many. All of a crew write columns.
+    fn add(&mut self, records: &[RecordBatch], crew: &dyn Crew) -> Result<()> {
+        if self.open.fields.is_empty() {
+            self.open = self.opened_group()?;
+        }
+        let (open, schema, target) = (&self.open, &self.schema, &self.target);
+        // What takes longest is begun first: texts, lists and structs.
+        let mut order: Vec<usize> = (0..schema.fields().len()).collect();
+        order.sort_by_key(|index| schema.field(*index).data_type().primitive_width().is_some());
+        crew.run(order.len(), &|place| {
+            let index = order[place];
+            let field = schema.field(index);
+            let mut writers = open.fields[index].lock();
+            let write = AssertUnwindSafe(|| -> std::result::Result<(), ParquetError> {
+                for records in records {
+                    let leaves = compute_leaves(field, records.column(index))?;
+                    writers.iter_mut().zip(&leaves).try_for_each(|(writer, leaf)| writer.write(leaf))?;
+                }
+                Ok(())
+            });
+            guarded(write, target)
+        })?;
+        self.open.rows += records.iter().map(RecordBatch::num_rows).sum::<usize>();
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<u64> {
+    fn opened_group(&self) -> Result<OpenGroup> {
+        let writers = self.columns.create_column_writers(self.writer.flushed_row_groups().len());
+        let writers = writers.map_err(|e| self.target.failure(&e))?;
+        let mut fields: Vec<Mutex<Vec<ArrowColumnWriter>>> =
+            self.schema.fields().iter().map(|_| Mutex::default()).collect();
+        for (leaf, writer) in writers.into_iter().enumerate() {
+            fields[self.writer.schema_descr().get_column_root_idx(leaf)].get_mut().push(writer);
+        }
+        Ok(OpenGroup { fields, rows: 0 })
+    }
+
+    /// Completes the open row group.
+    fn flush(&mut self, crew: &dyn Crew) -> Result<()> {
+        let OpenGroup { fields, rows } = std::mem::take(&mut self.open);
+        if rows == 0 {
+            return Ok(());
+        }
+        let target = &self.target;
+        let chunks = made(crew, fields.len(), |index| {
+            let writers = std::mem::take(&mut *fields[index].lock());
+            let close = AssertUnwindSafe(|| writers.into_iter().map(ArrowColumnWriter::close).collect());
+            guarded::<Vec<ArrowColumnChunk>>(close, target)
+        })?;
+        let writer = &mut self.writer;
+        let append = AssertUnwindSafe(|| {
+            let mut group = writer.next_row_group()?;
+            chunks.into_iter().flatten().try_for_each(|chunk| chunk.append_to_row_group(&mut group))?;
+            group.close().map(|_| ())
+        });
+        guarded(append, target)
+    }
+}
+
+/// What a crate gives; a panic inside of it is an error.
+fn guarded<T>(
+    work: AssertUnwindSafe<impl FnOnce() -> std::result::Result<T, ParquetError>>,
+    target: &Target,
+) -> Result<T> {
+    match catch_unwind(work) {
+        Ok(outcome) => outcome.map_err(|error| target.failure(&error)),
+        Err(_) => Err(Error::internal("a panic while a Parquet file was written")),
+    }
+}
+
+impl FileWriter for ParquetWriter {
+    fn write(&mut self, batches: &[Batch], crew: &dyn Crew) -> Result<()> {
+        let mut waiting: VecDeque<RecordBatch> =
+            made(crew, batches.len(), |index| self.records(&batches[index]))?.into();
+        while !waiting.is_empty() {
+            let mut room = self.room();
+            if room == 0 {
+                self.flush(crew)?;
+                continue;
+            }
+            let mut taken = Vec::new();
+            while room > 0
+                && let Some(records) = waiting.pop_front()
+            {
+                let len = records.num_rows().min(room);
+                if len < records.num_rows() {
+                    waiting.push_front(records.slice(len, records.num_rows() - len));
+                }
+                taken.push(records.slice(0, len));
+                room -= len;
+            }
+            self.add(&taken, crew)?;
+        }
+        self.rows += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, crew: &dyn Crew) -> Result<u64> {
+        self.flush(crew)?;
         let Self { target, writer, rows, .. } = *self;
         writer.close().map_err(|e| target.failure(&e))?;
         target.publish()?;

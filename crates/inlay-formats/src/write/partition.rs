@@ -2,7 +2,7 @@
 //!
 //! Rows are kept until the last one came; then one partition after the other is written, so that only one file is open.
 
-use super::{Destination, FileWriter, open_writer};
+use super::{Crew, Destination, FileWriter, open_writer};
 use crate::files::Files;
 use crate::option_text::{boolean, text, texts_of};
 use inlay_catalog::near_names;
@@ -12,6 +12,8 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Parts of batches that are written at once.
+const PARTS_AT_ONCE: usize = 64;
 /// What stands for NULL in the name of a folder.
 const NULL_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
 
@@ -120,7 +122,12 @@ impl PartitionWriter {
         Ok(())
     }
 
-    fn write_partition(&self, key: &[Option<String>], parts: &[(usize, Vec<u32>)]) -> Result<u64> {
+    fn write_partition(
+        &self,
+        key: &[Option<String>],
+        parts: &[(usize, Vec<u32>)],
+        crew: &dyn Crew,
+    ) -> Result<u64> {
         let mut folder = self.folder.clone();
         for (&column, value) in self.by.iter().zip(key) {
             folder.push('/');
@@ -148,22 +155,25 @@ impl PartitionWriter {
         let path = format!("{folder}/{file}.{}", self.format);
         let to = Destination { files: &self.files, path: &path, names: &names, types: &types };
         let mut writer = open_writer(&to, &options)?;
-        for (batch, rows) in parts {
-            let taken = self.batches[*batch].take(rows);
-            let columns = kept.iter().map(|&column| taken.column(column).clone()).collect();
-            writer.write(&Batch::new(columns, taken.len()))?;
+        for parts in parts.chunks(PARTS_AT_ONCE) {
+            let batches = parts.iter().map(|(batch, rows)| {
+                let taken = self.batches[*batch].take(rows);
+                let columns = kept.iter().map(|&column| taken.column(column).clone()).collect();
+                Batch::new(columns, taken.len())
+            });
+            writer.write(&batches.collect::<Vec<Batch>>(), crew)?;
         }
-        writer.finish()
+        writer.finish(crew)
     }
 }
 
 impl FileWriter for PartitionWriter {
-    fn write(&mut self, batch: &Batch) -> Result<()> {
-        self.batches.push(batch.clone());
+    fn write(&mut self, batches: &[Batch], _: &dyn Crew) -> Result<()> {
+        self.batches.extend_from_slice(batches);
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<u64> {
+    fn finish(self: Box<Self>, crew: &dyn Crew) -> Result<u64> {
         type Parts = Vec<(usize, Vec<u32>)>;
         let mut partitions: BTreeMap<Vec<Option<String>>, Parts> = BTreeMap::new();
         for (index, batch) in self.batches.iter().enumerate() {
@@ -179,7 +189,7 @@ impl FileWriter for PartitionWriter {
                 }
             }
         }
-        partitions.iter().map(|(key, parts)| self.write_partition(key, parts)).sum()
+        partitions.iter().map(|(key, parts)| self.write_partition(key, parts, crew)).sum()
     }
 }
 

@@ -100,6 +100,17 @@ fn cast_with(
     }
 }
 
+/// The rows of `input` as [`Value`]s are displayed, as a flat VARCHAR vector; moments in UTC.
+pub fn shown(input: &Vector) -> Result<Vector> {
+    let flat = input.flatten();
+    if *flat.ty() == LogicalType::Varchar {
+        return Ok(flat);
+    }
+    let mut out = Vector::empty(LogicalType::Varchar);
+    text::to_text(&flat, &mut out)?;
+    Ok(out)
+}
+
 /// Neither type is that of a bare NULL, and the cast exists.
 fn cast_flat(
     input: &Vector,

@@ -4,7 +4,8 @@ use super::settle;
 use super::value::blob;
 use crate::parse;
 use inlay_types::datetime::{write_date, write_timestamp};
-use inlay_types::value::write_decimal;
+use inlay_types::digits::write_integer;
+use inlay_types::value::{write_decimal, write_float};
 use inlay_types::view::HeapBuilder;
 use inlay_types::{LogicalType, Native, PhysicalType, Result, Vector, View};
 use std::fmt::Write;
@@ -86,33 +87,41 @@ fn parsed<T: Native>(
 
 /// `input` is a flat vector of any type but VARCHAR.
 pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
-    let mut heap = HeapBuilder::new();
-    let mut text = String::new();
-    let mut views = Vec::with_capacity(input.len());
-    for row in 0..input.len() {
-        text.clear();
-        if !input.is_null(row) {
-            write_row(input, row, &mut text);
+    let integers = || shown(input, |row, text| write_integer(text, input.stored_i128(row) as i64));
+    let (views, heap) = match input.ty() {
+        LogicalType::TinyInt | LogicalType::SmallInt | LogicalType::Integer | LogicalType::BigInt => {
+            integers()
         }
-        views.push(heap.push(text.as_bytes()));
-    }
+        LogicalType::UTinyInt | LogicalType::USmallInt | LogicalType::UInteger => integers(),
+        LogicalType::Decimal { scale, .. } => {
+            shown(input, |row, text| write_decimal(text, input.stored_i128(row), *scale))
+        }
+        LogicalType::Double => {
+            let values = input.values::<f64>();
+            shown(input, |row, text| write_float(text, values[row], || format!("{:e}", values[row])))
+        }
+        LogicalType::Date => shown(input, |row, text| write_date(text, input.values::<i32>()[row])),
+        LogicalType::Timestamp => shown(input, |row, text| write_timestamp(text, input.values::<i64>()[row])),
+        _ => shown(input, |row, text| {
+            // Writing to a String does not fail.
+            let _ = write!(text, "{}", input.get(row));
+        }),
+    };
     out.reset_flat(&LogicalType::Varchar, input.len());
     out.values_mut::<View>().copy_from_slice(&views);
     out.set_heap(heap.finish());
     settle(input, &[], false, out)
 }
 
-fn write_row(input: &Vector, row: usize, text: &mut String) {
-    match input.logical_type() {
-        LogicalType::Date => write_date(text, input.values::<i32>()[row]),
-        LogicalType::Timestamp => write_timestamp(text, input.values::<i64>()[row]),
-        LogicalType::Decimal { scale, .. } => write_decimal(text, input.stored_i128(row), scale),
-        LogicalType::Integer | LogicalType::BigInt | LogicalType::SmallInt => {
-            // Writing to a String does not fail.
-            let _ = write!(text, "{}", input.stored_i128(row) as i64);
+/// The text that `write` appends for each row that is not NULL.
+fn shown(input: &Vector, write: impl Fn(usize, &mut String)) -> (Vec<View>, HeapBuilder) {
+    let (mut heap, mut text) = (HeapBuilder::new(), String::new());
+    let views = (0..input.len()).map(|row| {
+        text.clear();
+        if !input.is_null(row) {
+            write(row, &mut text);
         }
-        _ => {
-            let _ = write!(text, "{}", input.get(row));
-        }
-    }
+        heap.push(text.as_bytes())
+    });
+    (views.collect(), heap)
 }

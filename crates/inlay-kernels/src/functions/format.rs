@@ -446,7 +446,7 @@ fn float(value: f64, kind: Option<char>, spec: &Spec, out: &mut String) {
             (_, None) if magnitude >= 1e16 || (magnitude < 1e-4 && magnitude != 0.0) => {
                 digits = with_exponent(&format!("{magnitude:e}"));
             }
-            (_, None) => write_float(&mut digits, &format!("{magnitude:e}"), magnitude),
+            (_, None) => write_float(&mut digits, magnitude, || format!("{magnitude:e}")),
         }
         if let Some(separator) = spec.separator {
             let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());

@@ -5,6 +5,7 @@
 pub(super) mod jsonpath;
 pub(super) mod modify;
 pub(crate) mod nested;
+pub mod objects;
 pub(super) mod parts;
 pub(super) mod postgres;
 pub(super) mod rows;
@@ -17,7 +18,7 @@ use crate::arithmetic::kernel;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved, Signature};
 use inlay_types::LogicalType::{BigInt, Boolean, Json as JsonType, UBigInt, Varchar};
 use inlay_types::{Error, LogicalType, Result, Vector};
-use value::{Json, Path, quote};
+use value::{Json, Path, quote_bytes};
 
 /// See the module documentation.
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -393,8 +394,8 @@ fn push_value(value: &str, plain: bool, text: &mut Vec<u8>) {
     };
     if plain {
         // Numbers have exponents where documents have them, as where they are read and written again.
-        match special.parse::<f64>() {
-            Ok(number) if number.is_finite() && special.contains('e') => {
+        match special.contains('e').then(|| special.parse::<f64>()) {
+            Some(Ok(number)) if number.is_finite() => {
                 let mut written = String::new();
                 value::write_real(number, &mut written);
                 text.extend_from_slice(written.as_bytes());
@@ -402,9 +403,7 @@ fn push_value(value: &str, plain: bool, text: &mut Vec<u8>) {
             _ => text.extend_from_slice(special.as_bytes()),
         }
     } else {
-        let mut quoted = String::new();
-        quote(value, &mut quoted);
-        text.extend_from_slice(quoted.as_bytes());
+        quote_bytes(value.as_bytes(), text);
     }
 }
 

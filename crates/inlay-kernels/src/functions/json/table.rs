@@ -5,7 +5,7 @@
 //! MAP where it has none, very many, or mostly others than the next one ([`MapRules`]). Values of kinds that do not go together are JSON.
 
 use super::nested::{as_type, text_of};
-use super::value::{Json, quote};
+use super::value::Json;
 use crate::cast::cast_value;
 use inlay_types::logical_type::Field;
 use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder};
@@ -273,16 +273,4 @@ impl RowReader {
         }
         Ok(())
     }
-}
-
-/// Appends a row as an object.
-pub fn write_object<'a>(row: impl Iterator<Item = (&'a str, Value)>, out: &mut String) {
-    out.push('{');
-    for (index, (name, value)) in row.enumerate() {
-        out.push_str(if index > 0 { "," } else { "" });
-        quote(name, out);
-        out.push(':');
-        super::nested::write(&value, out);
-    }
-    out.push('}');
 }

@@ -310,6 +310,19 @@ pub(super) fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
+/// A text as a JSON string; most have nothing to be escaped.
+pub(super) fn quote_bytes(text: &[u8], out: &mut Vec<u8>) {
+    let is_special = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
+    if text.chunks(16).any(|chunk| chunk.iter().fold(false, |found, byte| found | is_special(byte))) {
+        let mut quoted = String::new();
+        quote(&String::from_utf8_lossy(text), &mut quoted);
+        return out.extend_from_slice(quoted.as_bytes());
+    }
+    out.push(b'"');
+    out.extend_from_slice(text);
+    out.push(b'"');
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,

@@ -180,7 +180,7 @@ fn many_rows_are_in_order_whatever_their_keys_have_in_common() {
         (0..count).map(|row| Some(if row == 9 { i64::MAX } else { -((row % 9000) as i64) })).collect(),
     ));
     let texts = |text: &dyn Fn(usize) -> String| {
-        let values: Vec<Value> = (0..count).map(|row| Value::Varchar(text(row).into())).collect();
+        let values: Vec<Value> = (0..count).map(|row| Value::Varchar(text(row))).collect();
         encode_rows(&[Vector::from_sql_values(LogicalType::Varchar, &values).unwrap()]).unwrap()
     };
     check_order(&texts(&|row| format!("Customer#{:09}", row * 7919 % count)));

@@ -1,0 +1,63 @@
+//! Numbers as digits, without the formatting machinery: exports and casts write millions of them.
+
+/// 00 to 99.
+const PAIRS: &[u8; 200] =
+    b"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
+5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+/// Digits of the largest number.
+const DIGITS_MAX: usize = 20;
+
+/// Appends an integer.
+pub fn write_integer(out: &mut String, value: i64) {
+    if value < 0 {
+        out.push('-');
+    }
+    write_padded(out, value.unsigned_abs(), 1);
+}
+
+/// Appends a number with zeros before it up to `width` digits, at most 20.
+pub fn write_padded(out: &mut String, mut value: u64, width: usize) {
+    let mut digits = [b'0'; DIGITS_MAX];
+    let mut at = DIGITS_MAX;
+    while value >= 100 {
+        let pair = (value % 100) as usize * 2;
+        value /= 100;
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+    }
+    if value >= 10 {
+        let pair = value as usize * 2;
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+    } else {
+        at -= 1;
+        digits[at] = b'0' + value as u8;
+    }
+    let start = at.min(DIGITS_MAX - width.min(DIGITS_MAX));
+    // SAFETY: all of `digits` are ASCII digits: so it begins, and what is written to it is.
+    out.push_str(unsafe { std::str::from_utf8_unchecked(&digits[start..]) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_those_of_the_formatter() {
+        let mut numbers = vec![0, 1, 9, 10, 99, 100, 101, 999, 12_345, i64::MAX, i64::MIN, -1, -10, -100];
+        numbers.extend((0..60).map(|bit| (1i64 << bit) + 7));
+        for number in numbers {
+            let mut text = String::from("x");
+            write_integer(&mut text, number);
+            assert_eq!(text, format!("x{number}"));
+            for width in [0, 1, 2, 4, 9, 20] {
+                let mut text = String::new();
+                write_padded(&mut text, number.unsigned_abs(), width);
+                assert_eq!(text, format!("{:0width$}", number.unsigned_abs()));
+            }
+        }
+        let mut text = String::new();
+        write_padded(&mut text, u64::MAX, 3);
+        assert_eq!(text, u64::MAX.to_string());
+    }
+}
