@@ -4,12 +4,14 @@
 //! dictionary if the distinct dictionaries are small. Strings are not copied: heaps are lined up, and views rebased.
 
 use crate::ExecContext;
+use inlay_types::buffer::NewBuffer;
 use inlay_types::{
     Batch, Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, Result, Vector, VectorKind, View,
 };
 use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 /// Rows that one task copies.
 const TASK_ROWS: usize = 1 << 16;
@@ -49,8 +51,10 @@ pub(crate) fn concat(ty: LogicalType, pieces: &[Vector]) -> Vector {
     }
     let total = pieces.iter().map(Vector::len).sum();
     let (shape, parts) = plan(ty.clone(), pieces, total);
-    let mut data = Buffer::zeroed(total * shape.width);
+    let mut data = NewBuffer::new(total * shape.width);
     copy_range(&parts, &shape, &mut data);
+    // SAFETY: `copy_range` writes all of it.
+    let data = unsafe { data.written() };
     assemble(ty, shape, pieces, total, data)
 }
 
@@ -113,13 +117,8 @@ pub(crate) fn concat_columns(
     }
     let mut plans: Vec<(Shape, Vec<Piece<'_>>)> =
         columns.iter().zip(types).map(|(pieces, ty)| plan(ty.clone(), pieces, total)).collect();
-    // Fresh pages of large buffers take as long as copying into them.
-    let fresh: Vec<OnceLock<Buffer>> = plans.iter().map(|_| OnceLock::new()).collect();
-    context.parallel(plans.len(), |column| {
-        fresh[column].get_or_init(|| Buffer::zeroed(total * plans[column].0.width));
-        Ok(())
-    })?;
-    let mut buffers: Vec<Buffer> = fresh.into_iter().filter_map(OnceLock::into_inner).collect();
+    let mut buffers: Vec<NewBuffer> =
+        plans.iter().map(|(shape, _)| NewBuffer::new(total * shape.width)).collect();
     let mut tasks = Vec::new();
     for ((shape, parts), buffer) in plans.iter().zip(&mut buffers) {
         match shape.width {
@@ -137,10 +136,15 @@ pub(crate) fn concat_columns(
         }
         Ok(())
     })?;
+    if tasks.iter().any(|task| task.lock().is_some()) {
+        return Err(Error::internal("a part of a column was not copied"));
+    }
     drop(tasks);
     let mut whole = Vec::with_capacity(columns.len());
     for (index, buffer) in buffers.into_iter().enumerate().rev() {
         let Some((shape, _)) = plans.pop() else { return Err(Error::internal("a column was lost")) };
+        // SAFETY: all tasks ran, which together write all rows of each column; see `split`.
+        let buffer = unsafe { buffer.written() };
         whole.push(assemble(types[index].clone(), shape, &columns[index], total, buffer));
     }
     whole.reverse();
@@ -149,15 +153,14 @@ pub(crate) fn concat_columns(
 
 type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
 
-/// Cuts the copying of one column into tasks.
+/// Cuts the copying of one column into tasks. Each writes all of its places, and together they have all of them.
 fn split<'a, T: Carrier>(
     parts: &'a [Piece<'a>],
     shape: &'a Shape,
-    buffer: &'a mut Buffer,
+    buffer: &'a mut NewBuffer,
     tasks: &mut Vec<Task<'a>>,
 ) {
-    let Some(mut rest) = buffer.typed_mut::<T>() else { return };
-    let mut from = 0;
+    let (mut rest, mut from) = (buffer.places::<T>(), 0);
     while from < parts.len() {
         let (mut to, mut rows) = (from, 0);
         while to < parts.len() && rows < TASK_ROWS {
@@ -170,15 +173,17 @@ fn split<'a, T: Carrier>(
         tasks.push(Box::new(move || copy_pieces(group, shape, target)));
         from = to;
     }
+    assert!(rest.is_empty(), "a column longer than its pieces");
 }
 
-fn copy_range(parts: &[Piece<'_>], shape: &Shape, data: &mut Buffer) {
+/// Writes all of `data`.
+fn copy_range(parts: &[Piece<'_>], shape: &Shape, data: &mut NewBuffer) {
     match shape.width {
-        1 => data.typed_mut::<u8>().into_iter().for_each(|target| copy_pieces(parts, shape, target)),
-        2 => data.typed_mut::<u16>().into_iter().for_each(|target| copy_pieces(parts, shape, target)),
-        4 => data.typed_mut::<u32>().into_iter().for_each(|target| copy_pieces(parts, shape, target)),
-        8 => data.typed_mut::<u64>().into_iter().for_each(|target| copy_pieces(parts, shape, target)),
-        _ => data.typed_mut::<View>().into_iter().for_each(|target| copy_pieces(parts, shape, target)),
+        1 => copy_pieces::<u8>(parts, shape, data.places()),
+        2 => copy_pieces::<u16>(parts, shape, data.places()),
+        4 => copy_pieces::<u32>(parts, shape, data.places()),
+        8 => copy_pieces::<u64>(parts, shape, data.places()),
+        _ => copy_pieces::<View>(parts, shape, data.places()),
     }
 }
 
@@ -215,7 +220,8 @@ impl Carrier for View {
     }
 }
 
-fn copy_pieces<T: Carrier>(parts: &[Piece<'_>], shape: &Shape, mut target: &mut [T]) {
+/// Writes all of `target`, which is as long as the pieces.
+fn copy_pieces<T: Carrier>(parts: &[Piece<'_>], shape: &Shape, mut target: &mut [MaybeUninit<T>]) {
     for part in parts {
         let (own, behind) = target.split_at_mut(part.vector.len());
         target = behind;
@@ -224,39 +230,39 @@ fn copy_pieces<T: Carrier>(parts: &[Piece<'_>], shape: &Shape, mut target: &mut 
         }
         if shape.dictionary.is_some() { copy_codes(part, own) } else { copy_values(part, own) }
     }
+    assert!(target.is_empty(), "more room than rows");
 }
 
-fn copy_codes<T: Carrier>(part: &Piece<'_>, target: &mut [T]) {
+fn copy_codes<T: Carrier>(part: &Piece<'_>, target: &mut [MaybeUninit<T>]) {
     match &part.change {
-        Change::Code(code) => target.fill(T::from_code(*code)),
+        Change::Code(code) => target.fill(MaybeUninit::new(T::from_code(*code))),
         Change::Recode(map) => {
-            for (value, &code) in target.iter_mut().zip(part.vector.codes()) {
-                *value = T::from_code(map[code as usize]);
-            }
+            write_each(target, part.vector.codes(), |code| T::from_code(map[code as usize]))
         }
-        Change::None | Change::Rebase(_) => {
-            target.copy_from_slice(&part.vector.data().typed::<T>()[..part.vector.len()]);
+        Change::None | Change::Rebase(_) => write_each(target, part.vector.data().typed::<T>(), |code| code),
+    }
+}
+
+fn copy_values<T: Carrier>(part: &Piece<'_>, target: &mut [MaybeUninit<T>]) {
+    let as_is = matches!(part.change, Change::None | Change::Rebase(0));
+    let data = part.vector.data();
+    match part.vector.kind() {
+        VectorKind::Flat if as_is => write_each(target, data.typed::<T>(), |value| value),
+        VectorKind::Flat => write_each(target, data.typed::<T>(), |value| value.change(&part.change)),
+        VectorKind::Constant => target.fill(MaybeUninit::new(data.typed::<T>()[0].change(&part.change))),
+        VectorKind::Dictionary(dictionary) => {
+            let values = dictionary.values().data().typed::<T>();
+            write_each(target, part.vector.codes(), |code| values[code as usize].change(&part.change));
         }
     }
 }
 
-fn copy_values<T: Carrier>(part: &Piece<'_>, target: &mut [T]) {
-    let as_is = matches!(part.change, Change::None | Change::Rebase(0));
-    let data = part.vector.data();
-    match part.vector.kind() {
-        VectorKind::Flat if as_is => target.copy_from_slice(&data.typed::<T>()[..target.len()]),
-        VectorKind::Flat => {
-            for (value, source) in target.iter_mut().zip(data.typed::<T>()) {
-                *value = source.change(&part.change);
-            }
-        }
-        VectorKind::Constant => target.fill(data.typed::<T>()[0].change(&part.change)),
-        VectorKind::Dictionary(dictionary) => {
-            let values = dictionary.values().data().typed::<T>();
-            for (value, &code) in target.iter_mut().zip(part.vector.codes()) {
-                *value = values[code as usize].change(&part.change);
-            }
-        }
+/// Writes all of `target`: what the first sources become. Panics if there are fewer.
+#[inline(always)]
+fn write_each<S: Copy, T: Copy>(target: &mut [MaybeUninit<T>], sources: &[S], value: impl Fn(S) -> T) {
+    let sources = &sources[..target.len()];
+    for (place, source) in target.iter_mut().zip(sources) {
+        place.write(value(*source));
     }
 }
 

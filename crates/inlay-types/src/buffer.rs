@@ -11,6 +11,7 @@ use crate::value::Interval;
 use crate::view::View;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::any::Any;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -71,6 +72,42 @@ impl Allocation {
             handle_alloc_error(Layout::new::<u8>());
         };
         layout
+    }
+}
+
+/// Memory that is not written yet, to become a [`Buffer`].
+pub struct NewBuffer {
+    allocation: Allocation,
+    size: usize,
+}
+
+impl NewBuffer {
+    /// Memory of `size_bytes`.
+    pub fn new(size_bytes: usize) -> Self {
+        let layout = Allocation::layout(size_bytes);
+        // SAFETY: the size is not zero.
+        let start = unsafe { alloc(layout) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        Self { allocation: Allocation { start, layout }, size: size_bytes }
+    }
+
+    /// The places of its values; bytes beyond the last whole value are left out.
+    pub fn places<T: Native>(&mut self) -> &mut [MaybeUninit<T>] {
+        // SAFETY: in bounds (rounded down), aligned to 64 bytes, and borrowed as long as the slice is.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.allocation.start.as_ptr().cast(), self.size / size_of::<T>())
+        }
+    }
+
+    /// The buffer.
+    ///
+    /// # Safety
+    /// All of its bytes were written.
+    pub unsafe fn written(self) -> Buffer {
+        let Self { allocation, size } = self;
+        // SAFETY: what the last cache line has behind the values is inside of the allocation.
+        unsafe { allocation.start.as_ptr().add(size).write_bytes(0, allocation.layout.size() - size) };
+        Buffer { start: allocation.start, size, owner: Arc::new(Owner::Ours(allocation)) }
     }
 }
 

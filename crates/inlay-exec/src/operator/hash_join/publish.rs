@@ -220,8 +220,8 @@ fn integers(
             rank.bits().collect()
         }
         (KeyForm::Narrow(encoding), Index::Direct(direct)) if encoding.single_min() == Some(span.min) => {
-            let mut words = vec![0u64; size as usize / 8 + 1];
-            direct.for_each_slot(|slot| words[slot / 64] |= 1 << (slot % 64));
+            let mut words = direct.bits();
+            words.truncate(size as usize / 8 + 1);
             words
         }
         _ => {

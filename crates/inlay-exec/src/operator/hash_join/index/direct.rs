@@ -64,17 +64,17 @@ impl DirectIndex {
         }
     }
 
-    /// Calls `each` with every slot that has rows, ascending.
-    pub fn for_each_slot(&self, mut each: impl FnMut(usize)) {
+    /// The bits of the slots that have rows, 64 per word.
+    pub fn bits(&self) -> Vec<u64> {
+        let mut words = Vec::new();
         match self {
             Self::Unique { heads } => {
-                heads.iter().enumerate().filter(|(_, head)| **head != 0).for_each(|(slot, _)| each(slot));
+                let slots = &heads[..heads.len() - 1];
+                set_words((slots, &vec![0; slots.len()]), &mut words);
             }
-            Self::Runs { starts, .. } => {
-                let pairs = starts.windows(2).enumerate();
-                pairs.filter(|(_, pair)| pair[0] != pair[1]).for_each(|(slot, _)| each(slot));
-            }
+            Self::Runs { starts, .. } => set_words((&starts[..starts.len() - 1], &starts[1..]), &mut words),
         }
+        words
     }
 
     pub fn find_unique(&self, slots: &[u32], probe_rows: &mut Vec<u32>, build_rows: &mut Vec<u32>) {
@@ -102,6 +102,17 @@ impl DirectIndex {
             }
             Self::Runs { starts, .. } => find_runs(starts, slots, runs),
         }
+    }
+}
+
+multiversion! {
+    /// A bit for each pair of numbers that differ.
+    fn set_words[](pairs: (&[u32], &[u32]), words: &mut Vec<u64>) {
+        let word = |(left, right): (&[u32], &[u32])| {
+            let differ = left.iter().zip(right).enumerate();
+            differ.fold(0, |word, (bit, (left, right))| word | u64::from(left != right) << bit)
+        };
+        words.extend(pairs.0.chunks(64).zip(pairs.1.chunks(64)).map(word));
     }
 }
 

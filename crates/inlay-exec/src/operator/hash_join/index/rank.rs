@@ -51,13 +51,8 @@ impl RankIndex {
                 words[slot as usize / 64][0] |= 1 << (slot % 64);
             }
         }
-        let mut rank = 0;
-        for word in &mut words {
-            word[1] = rank;
-            rank += u64::from(word[0].count_ones());
-        }
+        let distinct = count_before(&mut words) as usize;
         let mut index = Self { words, starts: None, rows: None };
-        let distinct = rank as usize;
         if members {
             return Ok(index);
         }
@@ -67,13 +62,17 @@ impl RankIndex {
             }
             return Ok(index);
         }
-        if many && !ascending && context.workers.count() > 1 {
+        if ascending {
+            index.starts = Some(starts_of_ascending(slots, distinct));
+            return Ok(index);
+        }
+        if many && context.workers.count() > 1 {
             let (starts, rows) = index.group_by_rank(context, slots, distinct)?;
             (index.starts, index.rows) = (Some(starts), Some(rows));
             return Ok(index);
         }
         let ranks = slots.iter().map(|slot| index.rank(*slot) as u32);
-        let (starts, rows) = super::group_by_slot(ranks, slots.len(), distinct, ascending);
+        let (starts, rows) = super::group_by_slot(ranks, slots.len(), distinct, false);
         (index.starts, index.rows) = (Some(starts), rows);
         Ok(index)
     }
@@ -226,6 +225,22 @@ fn each_inside(slots: &[u32], words: &Range<usize>, mut each: impl FnMut(u32, u3
     }
 }
 
+/// First places by rank of ascending slots, of which so many are distinct; behind them the number of rows.
+fn starts_of_ascending(slots: &[u32], distinct: usize) -> Vec<u32> {
+    let mut starts = Vec::new();
+    let mut firsts = RowWriter::new(&mut starts, slots.len());
+    let mut before = None;
+    for (row, &slot) in slots.iter().enumerate() {
+        firsts.put(row as u32, before != Some(slot));
+        before = Some(slot);
+    }
+    firsts.finish();
+    starts.truncate(distinct);
+    starts.push(slots.len() as u32);
+    starts.shrink_to_fit();
+    starts
+}
+
 /// Sets bits for slots in any order: each task owns a range of words.
 fn set_bits(context: &ExecContext, slots: &[u32], words: &mut [[u64; 2]]) -> Result<()> {
     let bounds = shares(words.len(), context.workers.count());
@@ -267,6 +282,18 @@ fn set_bits_ascending(context: &ExecContext, slots: &[u32], words: &mut [[u64; 2
         }
         Ok(())
     })
+}
+
+multiversion! {
+    /// Notes the number of set bits before each word; returns that of all.
+    fn count_before[](words: &mut [[u64; 2]]) -> u64 {
+        let mut rank = 0;
+        for word in words {
+            word[1] = rank;
+            rank += u64::from(word[0].count_ones());
+        }
+        rank
+    }
 }
 
 multiversion! {
