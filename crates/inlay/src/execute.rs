@@ -19,8 +19,8 @@ use crate::table_rows::TableRows;
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::{DefinitionKind, MAIN};
 use inlay_exec::{Analysis, ExecContext, Workers, rows_size};
+use inlay_formats::Destination;
 use inlay_formats::remote::secrets::Secret;
-use inlay_formats::{Crew, Destination};
 use inlay_kernels::limits::{self, Limits};
 use inlay_kernels::registry::{Ids, ResolveOptions};
 use inlay_sql::binder::{self, BindContext, Slots};
@@ -566,7 +566,8 @@ impl Run<'_> {
         let to = Destination { files, path, names, types: &types };
         let mut writer = inlay_formats::open_writer(&to, options)?;
         let context = self.context();
-        let crew = Writers(&context);
+        let parallel =
+            |count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)| context.parallel(count, work);
         let most = (context.budget.limit() / WRITTEN_PART).min(WRITTEN_AT_ONCE) as usize;
         let mut rows = inlay_exec::stream(&query, &context)?;
         let (mut batches, mut size) = (Vec::new(), 0);
@@ -575,13 +576,13 @@ impl Run<'_> {
             size += rows_size(batch.columns(), batch.len());
             batches.push(batch);
             if size >= most {
-                writer.write(&std::mem::take(&mut batches), &crew)?;
+                writer.write(&std::mem::take(&mut batches), &parallel)?;
                 size = 0;
             }
         }
-        writer.write(&batches, &crew)?;
+        writer.write(&batches, &parallel)?;
         drop(batches);
-        writer.finish(&crew)
+        writer.finish(&parallel)
     }
 
     fn explain(&mut self, statement: Statement, analyze: bool, format: ExplainFormat) -> Result<QueryResult> {
@@ -689,15 +690,6 @@ impl Run<'_> {
 const WRITTEN_AT_ONCE: u64 = 8 << 20;
 /// ... and the part of the memory limit that they may take: the bytes of the file come to several times as many.
 const WRITTEN_PART: u64 = 32;
-
-/// The workers of a statement, as writers of files take them.
-struct Writers<'a>(&'a ExecContext);
-
-impl Crew for Writers<'_> {
-    fn run(&self, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
-        self.0.parallel(count, work)
-    }
-}
 
 /// What EXPLAIN ANALYZE shows of one node: its rows and time, and by what factor the estimate of the rows was wrong.
 pub(crate) fn measures(

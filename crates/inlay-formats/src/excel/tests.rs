@@ -1,7 +1,7 @@
 //! What is written reads back; tables are found in sheets.
 
 use super::*;
-use crate::write::tests::{Alone, opened};
+use crate::write::tests::{alone, opened};
 use inlay_types::{Interrupt, MemoryBudget, Vector};
 use rust_xlsxwriter::{Format, Workbook as Book};
 
@@ -139,8 +139,8 @@ fn what_is_written_reads_back() {
     let names: Vec<String> = (0..types.len()).map(|i| format!("c{i}")).collect();
     let options = [("header".to_string(), Value::Boolean(true)), ("sheet".to_string(), text("One"))];
     let mut writer = opened(&path, &names, &types, &options).unwrap();
-    writer.write(&[batch], &Alone).unwrap();
-    assert_eq!(writer.finish(&Alone), Ok(2));
+    writer.write(&[batch], &alone).unwrap();
+    assert_eq!(writer.finish(&alone), Ok(2));
     let (columns, rows) =
         read(&path, &[("sheet", text("One")), ("stop_at_empty", Value::Boolean(false))]).unwrap();
     assert_eq!(columns[4..], ["c4 VARCHAR", "c5 DATE", "c6 TIME", "c7 TIMESTAMP"]);

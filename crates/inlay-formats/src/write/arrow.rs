@@ -1,6 +1,7 @@
 //! Files of Arrow's own format from batches: with a footer (`.arrow`, `.feather`), or streams (`.arrows`).
 
-use super::{Crew, Destination, FileWriter, Target};
+use super::{Destination, FileWriter, Target};
+use crate::Parallel;
 use crate::option_text::{integer, text, unknown_option};
 use crate::parquet::bridge;
 use arrow_array::RecordBatch;
@@ -129,7 +130,7 @@ fn failure(target: &Target, error: &ArrowError) -> Error {
 }
 
 impl FileWriter for ArrowWriter {
-    fn write(&mut self, batches: &[Batch], _: &dyn Crew) -> Result<()> {
+    fn write(&mut self, batches: &[Batch], _: Parallel<'_>) -> Result<()> {
         for batch in batches {
             self.rows += batch.len() as u64;
             self.open_rows += batch.len();
@@ -141,7 +142,7 @@ impl FileWriter for ArrowWriter {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, _: &dyn Crew) -> Result<u64> {
+    fn finish(mut self: Box<Self>, _: Parallel<'_>) -> Result<u64> {
         self.write_open()?;
         let Self { target, writer, rows, .. } = *self;
         writer.finish().map_err(|error| failure(&target, &error))?;

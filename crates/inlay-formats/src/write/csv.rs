@@ -1,7 +1,8 @@
 //! CSV files from batches. Fields are quoted when they hold a delimiter, a quote, a line break, or the NULL text.
 
 use super::packed::{Packing, TextFile};
-use super::{Crew, Destination, FileWriter, Target};
+use super::{Destination, FileWriter, Target};
+use crate::Parallel;
 use crate::option_text::{boolean, list, text, unknown_option};
 use inlay_catalog::near_names;
 use inlay_kernels::cast::shown;
@@ -251,14 +252,14 @@ impl CsvWriter {
 }
 
 impl FileWriter for CsvWriter {
-    fn write(&mut self, batches: &[Batch], crew: &dyn Crew) -> Result<()> {
+    fn write(&mut self, batches: &[Batch], parallel: Parallel<'_>) -> Result<()> {
         let Self { target, file, rules, types, .. } = self;
-        file.push_made((crew, target), batches.len(), |index| rules.lines(&batches[index], types))?;
+        file.push_made((parallel, target), batches.len(), |index| rules.lines(&batches[index], types))?;
         self.rows += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, _: &dyn Crew) -> Result<u64> {
+    fn finish(mut self: Box<Self>, _: Parallel<'_>) -> Result<u64> {
         self.file.push(std::mem::take(&mut self.rules.suffix).into_bytes());
         let Self { target, file, rows, .. } = *self;
         file.finish().map_err(|error| target.error(&error))?;

@@ -1,7 +1,8 @@
 //! JSON files from batches: an object per line, or one array of them.
 
 use super::packed::{Packing, TextFile};
-use super::{Crew, Destination, FileWriter, Target};
+use super::{Destination, FileWriter, Target};
+use crate::Parallel;
 use crate::option_text::{boolean, unknown_option};
 use inlay_kernels::objects::ObjectWriter;
 use inlay_types::{Batch, LogicalType, Result, Value};
@@ -44,11 +45,11 @@ impl JsonWriter {
 }
 
 impl FileWriter for JsonWriter {
-    fn write(&mut self, batches: &[Batch], crew: &dyn Crew) -> Result<()> {
+    fn write(&mut self, batches: &[Batch], parallel: Parallel<'_>) -> Result<()> {
         let around = if self.array { (BETWEEN, "") } else { ("", "\n") };
         let Self { target, file, objects, types, .. } = self;
         let is_first = self.array && self.rows == 0;
-        file.push_made((crew, target), batches.len(), |index| {
+        file.push_made((parallel, target), batches.len(), |index| {
             let (batch, mut text) = (&batches[index], Vec::new());
             for (column, ty) in batch.columns().iter().zip(&*types) {
                 column.expect_type(ty)?;
@@ -63,7 +64,7 @@ impl FileWriter for JsonWriter {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, _: &dyn Crew) -> Result<u64> {
+    fn finish(mut self: Box<Self>, _: Parallel<'_>) -> Result<u64> {
         if self.array {
             self.file.push(b"\n]\n".to_vec());
         }

@@ -11,6 +11,7 @@ mod parquet;
 mod partition;
 mod xlsx;
 
+use crate::Parallel;
 use crate::files::Files;
 use crate::input::unpacked_name;
 use inlay_types::discard::discard;
@@ -22,22 +23,20 @@ use std::sync::Arc;
 
 /// Takes the rows of a result, in order.
 pub trait FileWriter: Send {
-    /// Writes batches of the columns that the writer was opened for.
-    fn write(&mut self, batches: &[Batch], crew: &dyn Crew) -> Result<()>;
+    /// Writes batches of the columns that the writer was opened for; threads share the work.
+    fn write(&mut self, batches: &[Batch], parallel: Parallel<'_>) -> Result<()>;
     /// Completes the file and puts it in its place; returns the number of rows.
-    fn finish(self: Box<Self>, crew: &dyn Crew) -> Result<u64>;
+    fn finish(self: Box<Self>, parallel: Parallel<'_>) -> Result<u64>;
 }
 
-/// Threads that work for a writer.
-pub trait Crew {
-    /// Runs `work(task)` for each task below `count`, in any order and at once; returns the first error.
-    fn run(&self, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()>;
-}
-
-/// What `make` gives for each number below `count`, in order; all of a crew make them.
-fn made<T: Send>(crew: &dyn Crew, count: usize, make: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
+/// What `make` gives for each number below `count`, in order.
+fn made<T: Send>(
+    parallel: Parallel<'_>,
+    count: usize,
+    make: impl Fn(usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let slots: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::default()).collect();
-    crew.run(count, &|index| {
+    parallel(count, &|index| {
         let made = make(index)?;
         *slots[index].lock() = Some(made);
         Ok(())
@@ -225,13 +224,9 @@ pub(crate) mod tests {
         open_writer(&Destination { files: &Arc::default(), path, names, types }, options)
     }
 
-    /// The calling thread.
-    pub(crate) struct Alone;
-
-    impl Crew for Alone {
-        fn run(&self, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
-            (0..count).try_for_each(work)
-        }
+    /// Runs tasks on the calling thread.
+    pub(crate) fn alone(count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+        (0..count).try_for_each(work)
     }
 
     /// Writes all batches; returns the number of rows.
@@ -244,8 +239,8 @@ pub(crate) mod tests {
     ) -> Result<u64> {
         let mut writer = opened(path, names, types, options)?;
         for batch in batches {
-            writer.write(&[batch?], &Alone)?;
+            writer.write(&[batch?], &alone)?;
         }
-        writer.finish(&Alone)
+        writer.finish(&alone)
     }
 }

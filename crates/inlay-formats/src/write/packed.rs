@@ -1,6 +1,7 @@
 //! A text file that is written, packed if the option `compression` or the ending of its path says so.
 
-use super::{Crew, Target, made};
+use super::{Target, made};
+use crate::Parallel;
 use crate::input::Compression;
 use crate::option_text::{integer, text};
 use inlay_kernels::limits;
@@ -77,7 +78,7 @@ impl Packing {
     }
 }
 
-/// A file of texts that a crew makes: while it makes some, one of it writes those before.
+/// A file of texts that several threads make: while they make some, one of them writes those before.
 #[derive(Debug)]
 pub(super) struct TextFile {
     output: Mutex<Output>,
@@ -97,13 +98,13 @@ impl TextFile {
     /// Appends the texts that `make` gives for the numbers below `count`.
     pub fn push_made(
         &mut self,
-        (crew, target): (&dyn Crew, &Target),
+        (parallel, target): (Parallel<'_>, &Target),
         count: usize,
         make: impl Fn(usize) -> Result<Vec<u8>> + Sync,
     ) -> Result<()> {
         let before = std::mem::take(&mut self.waiting);
         let output = &self.output;
-        let mut texts = made(crew, 1 + count, |index| match index.checked_sub(1) {
+        let mut texts = made(parallel, 1 + count, |index| match index.checked_sub(1) {
             Some(index) => make(index),
             None => {
                 // The system may let writers wait for the disk.

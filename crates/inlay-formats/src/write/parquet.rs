@@ -3,7 +3,8 @@
 //! UUID and JSON columns are written with their logical types, and statistics with every page and row group; Bloom filters
 //! are asked for.
 
-use super::{Crew, Destination, FileWriter, Target, made};
+use super::{Destination, FileWriter, Target, made};
+use crate::Parallel;
 use crate::option_text::{boolean, integer, text, unknown_option};
 use crate::parquet::bridge;
 use arrow_array::builder::FixedSizeBinaryBuilder;
@@ -309,8 +310,8 @@ impl ParquetWriter {
         }
     }
 
-    /// Writes rows to the open row group, of which it takes so many. All of a crew write columns.
-    fn add(&mut self, records: &[RecordBatch], crew: &dyn Crew) -> Result<()> {
+    /// Writes rows to the open row group, of which it takes so many. Threads share the columns.
+    fn add(&mut self, records: &[RecordBatch], parallel: Parallel<'_>) -> Result<()> {
         if self.open.fields.is_empty() {
             self.open = self.opened_group()?;
         }
@@ -318,7 +319,7 @@ impl ParquetWriter {
         // What takes longest is begun first: texts, lists and structs.
         let mut order: Vec<usize> = (0..schema.fields().len()).collect();
         order.sort_by_key(|index| schema.field(*index).data_type().primitive_width().is_some());
-        crew.run(order.len(), &|place| {
+        parallel(order.len(), &|place| {
             let index = order[place];
             let field = schema.field(index);
             let mut writers = open.fields[index].lock();
@@ -347,13 +348,13 @@ impl ParquetWriter {
     }
 
     /// Completes the open row group.
-    fn flush(&mut self, crew: &dyn Crew) -> Result<()> {
+    fn flush(&mut self, parallel: Parallel<'_>) -> Result<()> {
         let OpenGroup { fields, rows } = std::mem::take(&mut self.open);
         if rows == 0 {
             return Ok(());
         }
         let target = &self.target;
-        let chunks = made(crew, fields.len(), |index| {
+        let chunks = made(parallel, fields.len(), |index| {
             let writers = std::mem::take(&mut *fields[index].lock());
             let close = AssertUnwindSafe(|| writers.into_iter().map(ArrowColumnWriter::close).collect());
             guarded::<Vec<ArrowColumnChunk>>(close, target)
@@ -380,13 +381,13 @@ fn guarded<T>(
 }
 
 impl FileWriter for ParquetWriter {
-    fn write(&mut self, batches: &[Batch], crew: &dyn Crew) -> Result<()> {
+    fn write(&mut self, batches: &[Batch], parallel: Parallel<'_>) -> Result<()> {
         let mut waiting: VecDeque<RecordBatch> =
-            made(crew, batches.len(), |index| self.records(&batches[index]))?.into();
+            made(parallel, batches.len(), |index| self.records(&batches[index]))?.into();
         while !waiting.is_empty() {
             let mut room = self.room();
             if room == 0 {
-                self.flush(crew)?;
+                self.flush(parallel)?;
                 continue;
             }
             let mut taken = Vec::new();
@@ -400,14 +401,14 @@ impl FileWriter for ParquetWriter {
                 taken.push(records.slice(0, len));
                 room -= len;
             }
-            self.add(&taken, crew)?;
+            self.add(&taken, parallel)?;
         }
         self.rows += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, crew: &dyn Crew) -> Result<u64> {
-        self.flush(crew)?;
+    fn finish(mut self: Box<Self>, parallel: Parallel<'_>) -> Result<u64> {
+        self.flush(parallel)?;
         let Self { target, writer, rows, .. } = *self;
         writer.close().map_err(|e| target.failure(&e))?;
         target.publish()?;

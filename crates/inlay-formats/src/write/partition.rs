@@ -2,7 +2,8 @@
 //!
 //! Rows are kept until the last one came; then one partition after the other is written, so that only one file is open.
 
-use super::{Crew, Destination, FileWriter, open_writer};
+use super::{Destination, FileWriter, open_writer};
+use crate::Parallel;
 use crate::files::Files;
 use crate::option_text::{boolean, text, texts_of};
 use inlay_catalog::near_names;
@@ -126,7 +127,7 @@ impl PartitionWriter {
         &self,
         key: &[Option<String>],
         parts: &[(usize, Vec<u32>)],
-        crew: &dyn Crew,
+        parallel: Parallel<'_>,
     ) -> Result<u64> {
         let mut folder = self.folder.clone();
         for (&column, value) in self.by.iter().zip(key) {
@@ -161,19 +162,19 @@ impl PartitionWriter {
                 let columns = kept.iter().map(|&column| taken.column(column).clone()).collect();
                 Batch::new(columns, taken.len())
             });
-            writer.write(&batches.collect::<Vec<Batch>>(), crew)?;
+            writer.write(&batches.collect::<Vec<Batch>>(), parallel)?;
         }
-        writer.finish(crew)
+        writer.finish(parallel)
     }
 }
 
 impl FileWriter for PartitionWriter {
-    fn write(&mut self, batches: &[Batch], _: &dyn Crew) -> Result<()> {
+    fn write(&mut self, batches: &[Batch], _: Parallel<'_>) -> Result<()> {
         self.batches.extend_from_slice(batches);
         Ok(())
     }
 
-    fn finish(self: Box<Self>, crew: &dyn Crew) -> Result<u64> {
+    fn finish(self: Box<Self>, parallel: Parallel<'_>) -> Result<u64> {
         type Parts = Vec<(usize, Vec<u32>)>;
         let mut partitions: BTreeMap<Vec<Option<String>>, Parts> = BTreeMap::new();
         for (index, batch) in self.batches.iter().enumerate() {
@@ -189,7 +190,7 @@ impl FileWriter for PartitionWriter {
                 }
             }
         }
-        partitions.iter().map(|(key, parts)| self.write_partition(key, parts, crew)).sum()
+        partitions.iter().map(|(key, parts)| self.write_partition(key, parts, parallel)).sum()
     }
 }
 

@@ -3,7 +3,8 @@
 //! A workbook is made in memory and written when its last row came: Excel's files name their parts first. Numbers that an
 //! Excel number does not hold exactly are written as text, so that no digit is lost, and so are times before 1900.
 
-use super::{Crew, Destination, FileWriter, Target};
+use super::{Destination, FileWriter, Target};
+use crate::Parallel;
 use crate::option_text::{boolean, integer, text, unknown_option};
 use inlay_types::{Batch, Error, Result, Value};
 use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
@@ -136,7 +137,7 @@ fn write_cell(
 }
 
 impl FileWriter for ExcelWriter {
-    fn write(&mut self, batches: &[Batch], _: &dyn Crew) -> Result<()> {
+    fn write(&mut self, batches: &[Batch], _: Parallel<'_>) -> Result<()> {
         for (batch, row) in batches.iter().flat_map(|batch| (0..batch.len()).map(move |row| (batch, row))) {
             if self.row >= self.row_limit {
                 let message = format!(
@@ -154,7 +155,7 @@ impl FileWriter for ExcelWriter {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, _: &dyn Crew) -> Result<u64> {
+    fn finish(mut self: Box<Self>, _: Parallel<'_>) -> Result<u64> {
         let saved = catch_unwind(AssertUnwindSafe(|| self.book.save_to_writer(&mut self.file)));
         match saved {
             Ok(Ok(())) => {}
