@@ -1,5 +1,5 @@
 //! Closing files that nobody wants any more. What a large one has in the system's cache takes the system long to give back:
-//! about 50 ms for a gigabyte.
+//! 60 to 80 ms for a gigabyte.
 
 use std::fs::File;
 
