@@ -53,15 +53,21 @@ impl Allocation {
 
     /// A copy of `bytes`; what the last cache line has behind them is zero.
     fn copy_of(bytes: &[u8]) -> Self {
-        let layout = Self::layout(bytes.len());
+        let new = Self::unwritten(bytes.len());
+        // SAFETY: the allocation is at least as long as `bytes`, new, and initialised to its end by both writes.
+        unsafe {
+            new.start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            new.start.as_ptr().add(bytes.len()).write_bytes(0, new.layout.size() - bytes.len());
+        }
+        new
+    }
+
+    /// Memory that has to be written before it is read.
+    fn unwritten(size_bytes: usize) -> Self {
+        let layout = Self::layout(size_bytes);
         // SAFETY: the size is not zero.
         let start = unsafe { alloc(layout) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        // SAFETY: the allocation is at least as long as `bytes`, new, and initialised to its end by both writes.
-        unsafe {
-            start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-            start.as_ptr().add(bytes.len()).write_bytes(0, layout.size() - bytes.len());
-        }
         Self { start, layout }
     }
 
@@ -84,11 +90,7 @@ pub struct NewBuffer {
 impl NewBuffer {
     /// Memory of `size_bytes`.
     pub fn new(size_bytes: usize) -> Self {
-        let layout = Allocation::layout(size_bytes);
-        // SAFETY: the size is not zero.
-        let start = unsafe { alloc(layout) };
-        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        Self { allocation: Allocation { start, layout }, size: size_bytes }
+        Self { allocation: Allocation::unwritten(size_bytes), size: size_bytes }
     }
 
     /// The places of its values; bytes beyond the last whole value are left out.
