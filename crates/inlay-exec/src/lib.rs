@@ -17,6 +17,7 @@
 
 mod concat;
 pub mod context;
+mod dispatch;
 mod driver;
 pub mod dynamic_filter;
 pub mod expression;

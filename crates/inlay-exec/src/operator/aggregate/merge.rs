@@ -1,6 +1,7 @@
 //! From the workers' states to the result: small states are merged at once, large ones partition by partition, in
 //! parallel and only when the result is read.
 
+use super::domain;
 use super::partition::{
     By, Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, input_batch,
 };
@@ -44,6 +45,8 @@ impl Collected {
 pub(super) enum Merged {
     /// One state has all groups.
     Single(Box<State>),
+    /// The groups of all states are places of one domain, of so many.
+    Domain(Vec<State>, usize),
     /// These groups of these states.
     Spans(Vec<State>, Vec<Span>),
     /// Groups are merged partition by partition.
@@ -78,9 +81,14 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     let rows = std::mem::take(&mut collected.rows);
     let spilled = std::mem::take(&mut collected.spilled);
     let no_rows = rows.is_empty() && spilled.is_empty();
-    let total: usize = states.iter().map(State::len).sum();
     if spec.group_types.is_empty() && !spilled.is_empty() {
         return Ok(Merged::Single(Box::new(merge_distinct_files(spec, &states, &spilled, context)?)));
+    }
+    if no_rows && let Some(places) = domain::places_of(&states) {
+        return Ok(Merged::Domain(states, places));
+    }
+    for state in &mut states {
+        state.leave_domain()?;
     }
     if no_rows && states.len() <= 1 {
         let mut state = match states.pop() {
@@ -90,6 +98,7 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
         state.finish_distinct()?;
         return Ok(Merged::Single(Box::new(state)));
     }
+    let total: usize = states.iter().map(State::len).sum();
     // Distinct rows are merged by their own hash there, by that of groups below, of which one may have most.
     let distinct: usize = states.iter().flat_map(|state| &state.distincts).map(GroupTable::len).sum();
     let are_few = total <= SMALL || total <= SMALL_DISTINCT && distinct / 4 > total;
@@ -312,6 +321,7 @@ impl Merged {
     pub(super) fn morsels(&self) -> usize {
         match self {
             Self::Single(state) => state.len().div_ceil(MORSEL_GROUPS).max(1),
+            Self::Domain(_, places) => places.div_ceil(MORSEL_GROUPS),
             Self::Spans(_, spans) => spans.len(),
             Self::Partitions(partitions) => partitions.count,
         }
@@ -330,6 +340,10 @@ impl Merged {
             Self::Single(state) => {
                 let from = morsel * MORSEL_GROUPS;
                 output_groups(state, from, state.len().min(from + MORSEL_GROUPS), push).map(|_| ())
+            }
+            Self::Domain(states, places) => {
+                let from = morsel * MORSEL_GROUPS;
+                domain::output(spec, states, from..(from + MORSEL_GROUPS).min(*places), push)
             }
             Self::Spans(states, spans) => {
                 let Span { state, groups } = &spans[morsel];

@@ -6,6 +6,7 @@
 //! ```text
 //! batch --programs--> keys, arguments --table--> group numbers --accumulators--> states      (each worker by itself)
 //!
+//! most values of a key     a value's place in their range is its group; output in parallel, merged place by place
 //! few groups               merged by one thread when the input ends
 //! many groups              each worker's groups are spread over partitions, which are merged and output in parallel
 //! keys that ascend         groups need no table, however many, and are merged only where two workers' stretches of keys meet
@@ -16,13 +17,14 @@
 //!                          values do not fit by these
 //! ```
 //! - `spec`: expressions compiled, accumulators shared between aggregates.
-//! - `table`, `ascending`, `encode`, `packed`, `generic`: from keys to dense group numbers.
+//! - `table`, `domain`, `ascending`, `encode`, `packed`, `generic`: from keys to dense group numbers.
 //! - `state`: groups with accumulators and distinct rows. `spans`, `partition`, `merge`: from the workers' states to the result.
 //!
 //! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014, section 4.4; it departs from it in the array and
 //! packed tables, and in partitioning rows instead of groups when pre-aggregation does not pay.
 
 mod ascending;
+mod domain;
 mod encode;
 mod generic;
 mod merge;
@@ -171,7 +173,10 @@ impl Worker {
     fn new(aggregate: &HashAggregate) -> Result<Self> {
         Ok(Self {
             scratch: Scratch::new(&aggregate.spec),
-            state: State::new(&aggregate.spec, aggregate.spec.hints.clone())?,
+            state: State::new(
+                &aggregate.spec,
+                TableHints { domain: aggregate.spec.has_domain, ..aggregate.spec.hints.clone() },
+            )?,
             full: Vec::new(),
             full_size: 0,
             rows: None,
@@ -252,6 +257,7 @@ impl Worker {
         let next = State::new(&aggregate.spec, hints)?;
         let mut full = std::mem::replace(&mut self.state, next);
         self.state.start_morsel(self.morsel);
+        full.leave_domain()?;
         full.seal(keep_array);
         self.full_size += full.memory_size();
         self.full.push(full);

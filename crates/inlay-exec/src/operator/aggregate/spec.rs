@@ -7,7 +7,7 @@
 //! through, whose arguments are computed on those rows alone.
 
 use super::table::TableHints;
-use super::{AggregateOptions, KeyDomain};
+use super::{AggregateOptions, KeyDomain, domain};
 use crate::expression::{Filter, Layout, Program};
 use inlay_kernels::aggregate::{self, GroupedAccumulator, NullCount, OrderKey, Ordered};
 use inlay_kernels::function::{AggregateFunction, AggregateKind};
@@ -38,6 +38,19 @@ pub(super) struct Slot {
     pub(super) args: Vec<usize>,
     /// Fed by distinct rows instead of the set.
     pub(super) distinct: Option<usize>,
+}
+
+impl Slot {
+    /// Whether groups may be added long before their first row, while no argument is NULL.
+    fn allows_empty_groups(&self) -> bool {
+        match &self.kind {
+            SlotKind::Rows | SlotKind::Nulls => true,
+            SlotKind::Function(function) => {
+                matches!(function.kind, AggregateKind::Sum | AggregateKind::Min | AggregateKind::Max)
+            }
+            SlotKind::Ordered(..) => false,
+        }
+    }
 }
 
 /// The distinct argument rows of some aggregates.
@@ -85,6 +98,8 @@ pub(super) struct Spec {
     pub(super) distincts: Vec<DistinctSet>,
     pub(super) outputs: Vec<Output>,
     pub(super) hints: TableHints,
+    /// Groups of the workers may be places of a domain.
+    pub(super) has_domain: bool,
     /// Positions of all columns read, ascending; `None` if expressions must not be computed twice.
     pub(super) inputs: Option<Vec<usize>>,
     /// Number of columns of the input.
@@ -197,16 +212,26 @@ impl Spec {
             groups: options.estimated_groups,
             small: false,
             unordered: false,
+            domain: false,
+        };
+        let group_types: Vec<LogicalType> = options.groups.iter().map(Expr::ty).collect();
+        let are_plain = builder.distincts.is_empty() && builder.slots.iter().all(Slot::allows_empty_groups);
+        let has_domain = match (&group_types[..], &hints.ranges[..]) {
+            ([ty], [Some((_, range))]) if are_plain && domain::fits(ty) => {
+                domain::pays(*range, hints.rows, hints.groups, options.context.workers.count())
+            }
+            _ => false,
         };
         Ok(Self {
             inputs: input_columns(&sets),
             sets,
-            group_types: options.groups.iter().map(Expr::ty).collect(),
+            group_types,
             group_program: Program::compile_many(&options.groups, &options.layout)?,
             slots: builder.slots,
             distincts: builder.distincts,
             outputs,
             hints,
+            has_domain,
             input_columns: options.layout.0.len(),
         })
     }

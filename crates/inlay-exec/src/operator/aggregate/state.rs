@@ -121,9 +121,7 @@ impl State {
                 let mut values = set.program.eval_all(&mut scratch.programs[index], batch)?;
                 let keys: Vec<Vector> = values.iter().take(spec.group_types.len()).cloned().collect();
                 if !keys.is_empty() {
-                    self.table.find_or_create_hashed(keys, (batch.len(), hashes), &mut scratch.groups)?;
-                    let groups = self.table.len();
-                    self.resize(groups);
+                    self.find_groups(keys, (batch.len(), hashes), &values, &mut scratch.groups)?;
                 }
                 let groups = std::mem::take(&mut scratch.groups);
                 let outcome = self.update(&spec, index, &values, &groups, batch.len(), scratch);
@@ -157,6 +155,50 @@ impl State {
             let outcome = self.update(&spec, index, &values, &groups, len, scratch);
             scratch.selected_groups = groups;
             outcome?;
+        }
+        Ok(())
+    }
+
+    /// The group of each row of set 0, whose expressions have these values; accumulators get room for all.
+    fn find_groups(
+        &mut self,
+        keys: Vec<Vector>,
+        (len, hashes): (usize, Option<&[u64]>),
+        values: &[Vector],
+        groups: &mut Vec<u32>,
+    ) -> Result<()> {
+        let mut found = false;
+        if self.table.has_domain() {
+            // Which groups are without a value could not be told from those without a row.
+            let functions =
+                self.spec.slots.iter().filter(|slot| slot.set == 0 && slot.kind != SlotKind::Nulls);
+            let has_nulls = functions.flat_map(|slot| &slot.args).any(|&arg| values[arg].null_count() > 0);
+            found = !has_nulls && self.table.find_in_domain(&keys, len, groups);
+            if !found {
+                self.leave_domain()?;
+            }
+        }
+        if !found {
+            self.table.find_or_create_hashed(keys, (len, hashes), groups)?;
+        }
+        let count = self.table.len();
+        self.resize(count);
+        Ok(())
+    }
+
+    /// Numbers the groups without those that have no row, if they are places of a domain.
+    pub(super) fn leave_domain(&mut self) -> Result<()> {
+        if self.table.domain().is_none() {
+            self.table.leave_domain();
+            return Ok(());
+        }
+        let places = self.table.leave_domain();
+        let targets: Vec<u32> = (0..places.len() as u32).collect();
+        let numbered = self.spec.accumulators()?;
+        let before = std::mem::replace(&mut self.accumulators, numbered);
+        for (accumulator, before) in self.accumulators.iter_mut().zip(&before) {
+            accumulator.resize(places.len());
+            accumulator.merge(&**before, &places, &targets)?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! A table begins with the fastest method that its keys allow and falls back when a batch does not fit:
 //!
 //! ```text
+//!           domain    one integer key most of whose values occur: its place in their range is the group
 //! level 0   ascending one integer key that ascends: the group of the row before, or the next one
 //!           direct    code of the keys indexes an array of group numbers
 //! level 1   packed    code of the keys (64 or 128 bits), with ranges from statistics or guessed from the first batch;
@@ -11,9 +12,11 @@
 //! level 2   packed    the same with the ranges of the types
 //! level 3   generic   hash of the keys; keys are compared column by column
 //! ```
-//! Group numbers are dense and in the order of first appearance, whatever the method; a fallback keeps them.
+//! Group numbers are dense and in the order of first appearance, whatever the method, and a fallback keeps them; only a domain
+//! has its own, until it is left.
 
 use super::ascending;
+use super::domain::Domain;
 use super::encode::{Digits, Misfit, add_digits, for_words, is_word, observed_range, type_range};
 use super::generic::{GenericTable, hash_groups};
 use super::packed::PackedTable;
@@ -36,6 +39,8 @@ pub(in crate::operator) struct TableHints {
     pub(super) small: bool,
     /// Keys do not ascend.
     pub(super) unordered: bool,
+    /// The range of the only key pays as a [`Domain`].
+    pub(super) domain: bool,
 }
 
 /// Codes below this may index an array, whatever is expected.
@@ -67,6 +72,7 @@ struct Encoded {
 
 enum Resolver {
     Unchosen,
+    Domain(Domain),
     Ascending(ascending::Last),
     Direct(Encoded, Vec<u32>),
     Packed64(Encoded, PackedTable<u64>),
@@ -124,6 +130,7 @@ impl GroupTable {
     pub(in crate::operator) fn memory_size(&self) -> usize {
         let resolver = match &self.resolver {
             Resolver::Unchosen | Resolver::Ascending(_) => 0,
+            Resolver::Domain(domain) => domain.memory_size(),
             Resolver::Direct(encoded, slots) => encoded.memory_size() + slots.capacity() * 4,
             Resolver::Packed64(encoded, table) => encoded.memory_size() + table.memory_size(),
             Resolver::Packed128(encoded, table) => encoded.memory_size() + table.memory_size(),
@@ -146,7 +153,61 @@ impl GroupTable {
 
     /// Whether groups are found without a hash table, so that many groups cost no more than few.
     pub(super) fn needs_no_hashes(&self) -> bool {
-        matches!(self.resolver, Resolver::Direct(..) | Resolver::Ascending(_))
+        matches!(self.resolver, Resolver::Direct(..) | Resolver::Ascending(_) | Resolver::Domain(_))
+    }
+
+    /// The domain that groups are places of.
+    pub(super) fn domain(&self) -> Option<&Domain> {
+        match &self.resolver {
+            Resolver::Domain(domain) => Some(domain),
+            _ => None,
+        }
+    }
+
+    /// Whether rows are to be found by [`GroupTable::find_in_domain`].
+    pub(super) fn has_domain(&self) -> bool {
+        self.hints.domain
+    }
+
+    /// Finds the group of each of `len` rows in the domain; `false`, and nothing is changed, if there is none or a key is out of it.
+    pub(super) fn find_in_domain(&mut self, keys: &[Vector], len: usize, groups: &mut Vec<u32>) -> bool {
+        let [key] = keys else { return false };
+        let mut key = std::borrow::Cow::Borrowed(key);
+        if !key.is_flat() {
+            normalize(key.to_mut());
+        }
+        if let (Resolver::Unchosen, Some(range)) = (&self.resolver, self.hint(0)) {
+            if self.seems_ascending(std::slice::from_ref(&*key)) {
+                return false;
+            }
+            self.resolver = Resolver::Domain(Domain::new(range));
+        }
+        let Resolver::Domain(domain) = &mut self.resolver else { return false };
+        groups.resize(len, 0);
+        let found = domain.find(&key, groups);
+        self.resolved = domain.len();
+        found
+    }
+
+    /// Numbers the groups as any other table does; returns which places they had, by which they are ordered.
+    pub(super) fn leave_domain(&mut self) -> Vec<u32> {
+        self.hints.domain = false;
+        let Resolver::Domain(domain) = &self.resolver else { return Vec::new() };
+        let places = domain.all_seen();
+        let rows: Vec<u32> = (0..VECTOR_SIZE as u32).collect();
+        let column = &mut self.columns[0];
+        for part in places.chunks(VECTOR_SIZE) {
+            column.append(&domain.keys(&column.logical_type(), part), &rows[..part.len()]);
+        }
+        self.resolved = places.len();
+        let ascends = places.first().is_some_and(|place| *place > 0);
+        self.resolver = match places.len().checked_sub(1) {
+            Some(last) if ascends && ascending::is_ordered(&column.logical_type()) => {
+                Resolver::Ascending(Some(ascending::word_at(column, last)))
+            }
+            _ => Resolver::Unchosen,
+        };
+        places
     }
 
     /// Whether the keys of all groups ascend, as ordered words.
@@ -216,10 +277,10 @@ impl GroupTable {
         }
         keys.iter_mut().for_each(normalize);
         if let Resolver::Unchosen = self.resolver {
-            self.choose(&keys);
+            self.fall_back(None, &keys)?;
         }
         while let Err(misfit) = self.resolve(&keys, (len, known), groups, true) {
-            self.fall_back(misfit, &keys)?;
+            self.fall_back(Some(misfit), &keys)?;
         }
         if self.resolved > u32::MAX as usize - VECTOR_SIZE {
             return Err(Error::unsupported("a GROUP BY with more than 4294965247 groups"));
@@ -238,7 +299,7 @@ impl GroupTable {
         self.new_rows.clear();
         let next = self.resolved as u32;
         match &mut self.resolver {
-            Resolver::Unchosen => {}
+            Resolver::Unchosen | Resolver::Domain(_) => {}
             Resolver::Ascending(last) => {
                 if !ascending::ascends(&keys[0], *last) {
                     return Err(Misfit::Order);
@@ -299,29 +360,30 @@ impl GroupTable {
         Ok(())
     }
 
-    /// Chooses another method after a misfit, and makes it know all groups.
-    fn fall_back(&mut self, misfit: Misfit, keys: &[Vector]) -> Result<()> {
+    /// Chooses a method, another one after a misfit, and makes it know all groups.
+    fn fall_back(&mut self, misfit: Option<Misfit>, keys: &[Vector]) -> Result<()> {
         let mut misfit = misfit;
         'methods: loop {
             match misfit {
-                Misfit::Order => self.hints.unordered = true,
-                Misfit::Strings if self.level == 0 => self.growth *= 8,
+                None => {}
+                Some(Misfit::Order) => self.hints.unordered = true,
+                Some(Misfit::Strings) if self.level == 0 => self.growth *= 8,
                 // So many strings are not worth numbers of their own.
-                Misfit::Strings => self.level = 3,
-                Misfit::Range if self.level < 3 => self.level += 1,
-                Misfit::Range => return Err(Error::internal("group keys fit no hash table")),
+                Some(Misfit::Strings) => self.level = 3,
+                Some(Misfit::Range) if self.level < 3 => self.level += 1,
+                Some(Misfit::Range) => return Err(Error::internal("group keys fit no hash table")),
             }
             self.choose(keys);
             let known = self.columns.first().map_or(0, Column::len);
             self.resolved = 0;
-            let mut groups = vec![0; VECTOR_SIZE];
+            let mut groups = vec![0; known.min(VECTOR_SIZE)];
             while self.resolved < known {
                 let len = (known - self.resolved).min(VECTOR_SIZE);
                 let from = self.resolved;
                 let stored: Vec<Vector> =
                     self.columns.iter().map(|column| column.to_vector(from, len)).collect();
                 if let Err(next) = self.resolve(&stored, (len, None), &mut groups[..len], false) {
-                    misfit = next;
+                    misfit = Some(next);
                     continue 'methods;
                 }
                 if self.resolved != from + len {

@@ -169,6 +169,9 @@ struct Case {
     domains: Vec<Option<KeyDomain>>,
     dictionary: bool,
     disorder: Option<Disorder>,
+    /// Which of [`aggregates`], and the rows and groups that the planner expects.
+    picked: Vec<usize>,
+    expected: Option<(u64, u64)>,
 }
 
 /// One row that has another key in column 8.
@@ -226,13 +229,14 @@ fn check(case: &Case) {
     let options = AggregateOptions {
         layout: Layout((0..TYPES.len() as u32).map(ColumnId).collect()),
         groups: case.keys.iter().map(|&key| column(key)).collect(),
-        aggregates: aggregates(),
+        aggregates: case.picked.iter().map(|&index| aggregates()[index].clone()).collect(),
         key_domains: case.domains.clone(),
-        estimated_rows: None,
-        estimated_groups: None,
+        estimated_rows: case.expected.map(|(rows, _)| rows),
+        estimated_groups: case.expected.map(|(_, groups)| groups),
         context: context(),
     };
     let aggregate = HashAggregate::with_groups_max(options, case.groups_max).unwrap();
+    assert_eq!(aggregate.spec.has_domain, case.expected.is_some());
     let found = run(&aggregate, &batches, case.workers);
 
     let mut groups: BTreeMap<Vec<String>, Vec<&Vec<Value>>> = BTreeMap::new();
@@ -251,7 +255,9 @@ fn check(case: &Case) {
         let key: Vec<String> = result[..case.keys.len()].iter().map(shown).collect();
         let rows = groups.remove(&key).unwrap_or_else(|| panic!("unexpected key {key:?} of {name}"));
         let values: Vec<String> = result[case.keys.len()..].iter().map(text).collect();
-        assert_eq!(values, expected(&rows), "key {key:?} of {name}");
+        let all = expected(&rows);
+        let expected: Vec<&String> = case.picked.iter().map(|&index| &all[index]).collect();
+        assert_eq!(values.iter().collect::<Vec<_>>(), expected, "key {key:?} of {name}");
     }
 }
 
@@ -282,6 +288,8 @@ fn case(keys: &[usize], rows: u64, wide: u64, workers: usize, groups_max: usize)
         domains: Vec::new(),
         dictionary: true,
         disorder: None,
+        picked: (0..aggregates().len()).collect(),
+        expected: None,
     }
 }
 
@@ -330,6 +338,30 @@ fn ranges_are_hints_only() {
 }
 
 /// Two numbers of which no range is known are looked up as they are, until one is NULL.
+#[test]
+fn keys_of_a_domain_are_places() {
+    // Keys are -500 to 499, and NULL.
+    let base = |workers, picked: &[usize]| Case {
+        picked: picked.to_vec(),
+        expected: Some((1 << 20, 5000)),
+        ..case(&[4], 30_000, 50, workers, GROUPS_MAX)
+    };
+    for workers in [1, 3] {
+        // Sums without NULLs, counts, FILTER with NULLs; then NULLs among arguments, and texts.
+        for picked in [&[0, 1, 6, 7, 10, 11][..], &[0, 2, 4], &[0, 5, 6]] {
+            // The last three do not have all keys.
+            for domain in [(-500, 4000), (-4600, 499), (-499, 4000), (-4600, 498), (400, 5000)] {
+                check(&Case { domains: vec![range(domain.0, domain.1)], ..base(workers, picked) });
+            }
+        }
+    }
+    // One worker has keys that ascend, another has not.
+    let disorder = Some(Disorder { at: 700 * 2 + 1, key: Some(3) });
+    let mixed =
+        Case { domains: vec![range(0, 7499)], disorder, expected: Some((1 << 20, 7500)), ..base(2, &[0, 6]) };
+    check(&Case { keys: vec![8], ..mixed });
+}
+
 #[test]
 fn two_words_are_keys_without_ranges() {
     for keys in [&[3, 8][..], &[8, 3], &[3, 4], &[4, 3], &[5, 3], &[6, 3], &[3, 7]] {

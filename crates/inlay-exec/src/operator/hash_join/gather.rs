@@ -2,7 +2,7 @@
 //!
 //! Row numbers are checked against the source once per call, by their maximum; the loops then run without checks.
 
-use super::dispatch::multiversion;
+use crate::dispatch::multiversion;
 use inlay_types::{Bitmap, Buffer, Native, Vector, VectorKind, View};
 
 /// Stands for "no row" where rows may be missing: the gathered value is NULL.

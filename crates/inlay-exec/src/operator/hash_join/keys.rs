@@ -11,7 +11,7 @@
 //!
 //! Invariant: two rows with slots have the same slot exactly if their keys are equal.
 
-use super::dispatch::multiversion;
+use crate::dispatch::multiversion;
 use crate::expression::{Layout, Program, ProgramState};
 use inlay_sql::plan::Expr;
 use inlay_types::{Batch, Native, PhysicalType, Result, Vector, VectorKind};

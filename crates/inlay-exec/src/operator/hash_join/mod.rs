@@ -15,7 +15,6 @@
 
 mod build;
 pub(crate) mod core;
-mod dispatch;
 mod gather;
 mod index;
 mod keys;

@@ -6,9 +6,9 @@
 //! ```
 //! Behind the last slot stands one that is empty; slots outside of the range (and [`NO_SLOT_32`]) read that one.
 
-use super::super::dispatch::multiversion;
 use super::super::keys::NO_SLOT_32;
 use super::{PairWriter, RowWriter, Runs};
+use crate::dispatch::multiversion;
 
 /// See the module documentation.
 pub(crate) enum DirectIndex {

@@ -10,10 +10,10 @@
 //!
 //! Source: Birler, Schmidt, Fent, Neumann: Simple, Efficient, and Robust Hash Tables for Join Processing (DaMoN 2024).
 
-use super::super::dispatch::{multiversion, prefetch};
 use super::super::keys::NO_SLOT;
 use super::{PairWriter, Runs};
 use crate::ExecContext;
+use crate::dispatch::{multiversion, prefetch};
 use inlay_kernels::hash::hash_u64;
 use inlay_types::Result;
 use parking_lot::Mutex;

@@ -9,9 +9,9 @@
 //! A million keys of a range of six millions take 1.5 MB and stay in the second-level cache, where an array of rows
 //! would take 24 MB. Behind the last word stands an empty one; slots outside of the range read that one.
 
-use super::super::dispatch::multiversion;
 use super::{PairWriter, RowWriter, Runs};
 use crate::ExecContext;
+use crate::dispatch::multiversion;
 use inlay_types::Result;
 use parking_lot::Mutex;
 use std::ops::Range;

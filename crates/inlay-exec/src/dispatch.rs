@@ -41,11 +41,11 @@ macro_rules! multiversion {
                 fn avx2<$($generics)*>($($arg: $ty),*) $(-> $ret)? {
                     body($($arg),*)
                 }
-                if $crate::operator::hash_join::dispatch::has_avx512() {
+                if $crate::dispatch::has_avx512() {
                     // SAFETY: the features were found on this CPU.
                     return unsafe { avx512($($arg),*) };
                 }
-                if $crate::operator::hash_join::dispatch::has_avx2() {
+                if $crate::dispatch::has_avx2() {
                     // SAFETY: as above.
                     return unsafe { avx2($($arg),*) };
                 }
