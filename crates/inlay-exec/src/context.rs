@@ -37,6 +37,20 @@ impl ExecContext {
         })
     }
 
+    /// So many workers, and no limit of memory.
+    #[cfg(test)]
+    pub(crate) fn for_tests(threads: usize) -> Self {
+        Self {
+            workers: Workers::new(threads),
+            interrupt: Interrupt::new(),
+            budget: MemoryBudget::unlimited(),
+            temp: Arc::default(),
+            batch_rows: inlay_types::VECTOR_SIZE,
+            progress: Arc::default(),
+            statement: None,
+        }
+    }
+
     /// The same, for the calling thread alone.
     pub(crate) fn alone(&self) -> Self {
         Self { workers: self.workers.alone(), ..self.clone() }

@@ -382,18 +382,14 @@ impl<'a> Planner<'a> {
         let mut computed: Vec<AggregateExpr> = aggregates.iter().map(|(_, a)| a.clone()).collect();
         let of_groups = keys.iter_mut().map(|key| (key, None));
         let fragment = self.hoist(fragment, of_groups.chain(computed.iter_mut().flat_map(guarded)), node)?;
-        let domain = |expr: &Expr| match expr {
-            Expr::Column { id, .. } => self.domains.get(id).copied(),
-            _ => None,
-        };
-        let count = |rows: f64| rows.clamp(0.0, u64::MAX as f64) as u64;
+        let domain = |expr: &Expr| self.domain(expr);
         let options = AggregateOptions {
             layout: fragment.layout(),
             groups: keys,
             aggregates: computed,
             key_domains: groups.iter().map(|(_, e)| domain(e)).collect(),
-            estimated_rows: (self.estimate)(input_node).map(count),
-            estimated_groups: (self.estimate)(node).map(count),
+            estimated_rows: self.expected_rows(input_node),
+            estimated_groups: self.expected_rows(node),
             context: self.context.clone(),
         };
         let known: Vec<_> = groups.iter().filter_map(|(id, expr)| Some((*id, domain(expr)?))).collect();
@@ -402,6 +398,33 @@ impl<'a> Planner<'a> {
         self.close(fragment, aggregate.sink(), node);
         let columns = groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)).collect();
         Ok(Fragment::new(aggregate.source(), columns, node))
+    }
+
+    /// What statistics know of an expression's values.
+    fn domain(&self, expr: &Expr) -> Option<KeyDomain> {
+        match expr {
+            Expr::Column { id, .. } => self.domains.get(id).copied(),
+            _ => None,
+        }
+    }
+
+    /// How many rows a node is expected to have.
+    fn expected_rows(&self, node: NodeNumber) -> Option<u64> {
+        (self.estimate)(node).map(|rows| rows.clamp(0.0, u64::MAX as f64) as u64)
+    }
+
+    /// What drops rows that cannot be among the first `rows` of their group; their node is `input_node`.
+    fn leaders(
+        &self,
+        fragment: &Fragment,
+        input_node: NodeNumber,
+        groups: &[Expr],
+        key: &SortKey,
+        rows: u64,
+    ) -> Result<Option<Leaders>> {
+        let domains: Vec<_> = groups.iter().map(|group| self.domain(group)).collect();
+        let known = (&domains[..], self.expected_rows(input_node));
+        Leaders::new(&fragment.layout(), groups, key, rows, known, self.context)
     }
 
     #[expect(clippy::too_many_arguments, reason = "one caller each for ORDER BY and limits per group")]
@@ -416,13 +439,14 @@ impl<'a> Planner<'a> {
         incoming: &[Incoming],
     ) -> Result<Fragment> {
         let below = with_expressions(needed, keys.iter().map(|k| &k.expr));
+        let input_node = self.next_node;
         let fragment = self.lower(input, &below, incoming)?;
         let exprs = keys.iter_mut().map(|key| (&mut key.expr, None));
         let mut fragment = self.hoist(fragment, exprs, node)?;
         if let (Some(limit), Some(key)) = (limit, keys.get(group_keys).filter(|_| group_keys > 0)) {
             let groups: Vec<Expr> = keys[..group_keys].iter().map(|key| key.expr.clone()).collect();
             let rows = limit.saturating_add(offset);
-            if let Some(leaders) = Leaders::new(&fragment.layout(), &groups, key, rows, self.context)? {
+            if let Some(leaders) = self.leaders(&fragment, input_node, &groups, key, rows)? {
                 fragment.push(leaders, node);
             }
         }

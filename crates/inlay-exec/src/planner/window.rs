@@ -101,24 +101,27 @@ impl Planner<'_> {
             needed.iter().copied().filter(|id| !windows.iter().any(|(made, _)| made == id)).collect();
         let below = with_expressions(&passed, windows.iter().flat_map(|(_, window)| window.expressions()));
         let mut windows = windows;
+        let input_node = self.next_node;
         let fragment = self.lower(input, &below, &[])?;
         let exprs = windows.iter_mut().flat_map(|(_, window)| window.expressions_mut());
         let mut fragment = self.hoist(fragment, exprs.map(|expr| (expr, None)), node)?;
         let stages = stages(&windows);
+        let mut shared_leaders = None;
         if let [stage] = &stages[..]
             && let Some(rows) = wanted_rows(stage, predicates)
             && let Some((_, window)) = stage.first()
             && let Some(key) = window.order.first()
-            && let Some(leaders) =
-                Leaders::new(&fragment.layout(), &window.partition, key, rows, self.context)?
+            && let Some(leaders) = self.leaders(&fragment, input_node, &window.partition, key, rows)?
         {
-            fragment.push(leaders, node);
+            let leaders = shared_leaders.insert(Arc::new(leaders));
+            fragment.push_shared(Arc::<Leaders>::clone(leaders), node);
         }
         for stage in stages {
             let options = WindowOptions {
                 layout: fragment.layout(),
                 types: self.types(&fragment.columns),
                 windows: stage.iter().map(|(_, window)| (*window).clone()).collect(),
+                leaders: shared_leaders.take(),
             };
             let mut columns = fragment.columns.clone();
             columns.extend(stage.iter().map(|(id, _)| *id));

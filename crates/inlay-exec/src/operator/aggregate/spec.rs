@@ -6,8 +6,8 @@
 //! Rows come in input sets: set 0 has all rows, and every distinct FILTER has a set of its own with the rows it lets
 //! through, whose arguments are computed on those rows alone.
 
+use super::AggregateOptions;
 use super::table::TableHints;
-use super::{AggregateOptions, KeyDomain, domain};
 use crate::expression::{Filter, Layout, Program};
 use inlay_kernels::aggregate::{self, GroupedAccumulator, NullCount, OrderKey, Ordered};
 use inlay_kernels::function::{AggregateFunction, AggregateKind};
@@ -195,33 +195,12 @@ impl Spec {
         let compile =
             |(filter, exprs): (Option<Expr>, Vec<Expr>)| compile_set(filter, exprs, &options.layout);
         let sets = builder.sets.into_iter().map(compile).collect::<Result<Vec<_>>>()?;
-        let range = |domain: &Option<KeyDomain>| match *domain {
-            Some(KeyDomain::Range(low, high)) if low <= high => {
-                Some((low as u64, u64::try_from(high - low).ok()?))
-            }
-            _ => None,
-        };
-        let strings = |domain: &Option<KeyDomain>| match *domain {
-            Some(KeyDomain::Strings(count)) => Some(count),
-            _ => None,
-        };
-        let hints = TableHints {
-            ranges: options.key_domains.iter().map(range).collect(),
-            strings: options.key_domains.iter().map(strings).collect(),
-            rows: options.estimated_rows,
-            groups: options.estimated_groups,
-            small: false,
-            unordered: false,
-            domain: false,
-        };
         let group_types: Vec<LogicalType> = options.groups.iter().map(Expr::ty).collect();
+        let expected = (options.estimated_rows, options.estimated_groups);
+        let workers = options.context.workers.count();
+        let mut hints = TableHints::of(&group_types, &options.key_domains, expected, workers);
         let are_plain = builder.distincts.is_empty() && builder.slots.iter().all(Slot::allows_empty_groups);
-        let has_domain = match (&group_types[..], &hints.ranges[..]) {
-            ([ty], [Some((_, range))]) if are_plain && domain::fits(ty) => {
-                domain::pays(*range, hints.rows, hints.groups, options.context.workers.count())
-            }
-            _ => false,
-        };
+        let has_domain = std::mem::take(&mut hints.domain) && are_plain;
         Ok(Self {
             inputs: input_columns(&sets),
             sets,

@@ -15,8 +15,9 @@
 //! Group numbers are dense and in the order of first appearance, whatever the method, and a fallback keeps them; only a domain
 //! has its own, until it is left.
 
+use super::KeyDomain;
 use super::ascending;
-use super::domain::Domain;
+use super::domain::{self, Domain};
 use super::encode::{Digits, Misfit, add_digits, for_words, is_word, observed_range, type_range};
 use super::generic::{GenericTable, hash_groups};
 use super::packed::PackedTable;
@@ -40,7 +41,35 @@ pub(in crate::operator) struct TableHints {
     /// Keys do not ascend.
     pub(super) unordered: bool,
     /// The range of the only key pays as a [`Domain`].
-    pub(super) domain: bool,
+    pub(in crate::operator) domain: bool,
+}
+
+impl TableHints {
+    /// What statistics know of keys and of the rows with them.
+    pub(in crate::operator) fn of(
+        types: &[LogicalType],
+        domains: &[Option<KeyDomain>],
+        (rows, groups): (Option<u64>, Option<u64>),
+        workers: usize,
+    ) -> Self {
+        let range = |domain: &Option<KeyDomain>| match *domain {
+            Some(KeyDomain::Range(low, high)) if low <= high => {
+                Some((low as u64, u64::try_from(high - low).ok()?))
+            }
+            _ => None,
+        };
+        let strings = |domain: &Option<KeyDomain>| match *domain {
+            Some(KeyDomain::Strings(count)) => Some(count),
+            _ => None,
+        };
+        let ranges: Vec<_> = domains.iter().map(range).collect();
+        let domain = match (types, &ranges[..]) {
+            ([ty], [Some((_, range))]) => domain::fits(ty) && domain::pays(*range, rows, groups, workers),
+            _ => false,
+        };
+        let strings = domains.iter().map(strings).collect();
+        Self { ranges, strings, rows, groups, small: false, unordered: false, domain }
+    }
 }
 
 /// Codes below this may index an array, whatever is expected.
@@ -165,12 +194,17 @@ impl GroupTable {
     }
 
     /// Whether rows are to be found by [`GroupTable::find_in_domain`].
-    pub(super) fn has_domain(&self) -> bool {
+    pub(in crate::operator) fn has_domain(&self) -> bool {
         self.hints.domain
     }
 
     /// Finds the group of each of `len` rows in the domain; `false`, and nothing is changed, if there is none or a key is out of it.
-    pub(super) fn find_in_domain(&mut self, keys: &[Vector], len: usize, groups: &mut Vec<u32>) -> bool {
+    pub(in crate::operator) fn find_in_domain(
+        &mut self,
+        keys: &[Vector],
+        len: usize,
+        groups: &mut Vec<u32>,
+    ) -> bool {
         let [key] = keys else { return false };
         let mut key = std::borrow::Cow::Borrowed(key);
         if !key.is_flat() {
@@ -190,7 +224,7 @@ impl GroupTable {
     }
 
     /// Numbers the groups as any other table does; returns which places they had, by which they are ordered.
-    pub(super) fn leave_domain(&mut self) -> Vec<u32> {
+    pub(in crate::operator) fn leave_domain(&mut self) -> Vec<u32> {
         self.hints.domain = false;
         let Resolver::Domain(domain) = &self.resolver else { return Vec::new() };
         let places = domain.all_seen();

@@ -1,10 +1,9 @@
 //! The operator against a map from keys to values, over key types, workers, table sizes and hints.
 
 use super::*;
-use crate::team::Workers;
 use inlay_kernels::{ArgType, resolve_aggregate};
 use inlay_sql::plan::{ColumnId, SortKey};
-use inlay_types::{Dictionary, Interrupt, MemoryBudget, Value, Vector};
+use inlay_types::{Dictionary, Value, Vector};
 use std::collections::{BTreeMap, BTreeSet};
 
 const TYPES: [LogicalType; 9] = [
@@ -181,18 +180,6 @@ struct Disorder {
     key: Option<i64>,
 }
 
-fn context() -> ExecContext {
-    ExecContext {
-        batch_rows: inlay_types::VECTOR_SIZE,
-        progress: Arc::default(),
-        statement: None,
-        workers: Workers::new(2),
-        interrupt: Interrupt::new(),
-        budget: MemoryBudget::unlimited(),
-        temp: Arc::default(),
-    }
-}
-
 fn run(aggregate: &Arc<HashAggregate>, batches: &[Batch], workers: usize) -> Vec<Vec<Value>> {
     let sink = aggregate.sink();
     for worker in 0..workers {
@@ -233,7 +220,7 @@ fn check(case: &Case) {
         key_domains: case.domains.clone(),
         estimated_rows: case.expected.map(|(rows, _)| rows),
         estimated_groups: case.expected.map(|(_, groups)| groups),
-        context: context(),
+        context: ExecContext::for_tests(2),
     };
     let aggregate = HashAggregate::with_groups_max(options, case.groups_max).unwrap();
     assert_eq!(aggregate.spec.has_domain, case.expected.is_some());
@@ -414,7 +401,7 @@ fn distinct_without_aggregates() {
         key_domains: Vec::new(),
         estimated_rows: None,
         estimated_groups: None,
-        context: context(),
+        context: ExecContext::for_tests(2),
     };
     let mut random = Random(77);
     let rows: Vec<Vec<Value>> = (0..60_000).map(|number| row(&mut random, number, 1_000_000)).collect();
@@ -456,7 +443,8 @@ fn spilled_aggregations_give_the_same_groups() {
     let rows: Vec<Vec<Value>> = (0..40_000).map(|number| row(&mut random, number, 25_000)).collect();
     let batches: Vec<Batch> = rows.chunks(2048).map(|part| batch_of(part, true)).collect();
     for keys in [&[3][..], &[2], &[8], &[2, 0], &[1, 2]] {
-        let unlimited = HashAggregate::new(options_in(keys, aggregates(), &context())).unwrap();
+        let unlimited =
+            HashAggregate::new(options_in(keys, aggregates(), &ExecContext::for_tests(2))).unwrap();
         let expected = sorted_rows(run(&unlimited, &batches, 1));
         for (workers, budget, groups_max) in
             [(1, 0, GROUPS_MAX), (2, 4_000_000, GROUPS_MAX), (3, 12_000_000, 500), (2, 2_000_000, 3_000)]
@@ -495,7 +483,11 @@ fn distinct_rows_of_everything_spill() {
             aggregate("sum", &[4], true, false),
         ]
     };
-    let expected = run(&HashAggregate::new(options_in(&[], aggregates(), &context())).unwrap(), &batches, 1);
+    let expected = run(
+        &HashAggregate::new(options_in(&[], aggregates(), &ExecContext::for_tests(2))).unwrap(),
+        &batches,
+        1,
+    );
     let directory = TestDirectory::new();
     for (workers, budget) in [(1, 0), (3, 3_000_000)] {
         let context = context_with(budget, workers, &directory.space(None));

@@ -1,9 +1,9 @@
 //! Every kind of join, on either side, against nested loops over single values.
 
 use super::*;
+use crate::ExecContext;
 use crate::pipeline::{Flow, Morsel};
-use crate::{ExecContext, Workers};
-use inlay_types::{Batch, Buffer, Dictionary, Interrupt, MemoryBudget, Value, Vector};
+use inlay_types::{Batch, Buffer, Dictionary, Value, Vector};
 
 struct Random(u64);
 
@@ -11,18 +11,6 @@ impl Random {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
-    }
-}
-
-fn context() -> ExecContext {
-    ExecContext {
-        batch_rows: inlay_types::VECTOR_SIZE,
-        progress: Arc::default(),
-        statement: None,
-        workers: Workers::new(2),
-        interrupt: Interrupt::new(),
-        budget: MemoryBudget::unlimited(),
-        temp: Arc::default(),
     }
 }
 
@@ -107,7 +95,7 @@ fn coded(flat: &Vector) -> Vector {
 
 /// Runs a join on two workers.
 fn run(options: JoinOptions, left: &[Batch], right: &[Batch]) -> Result<Vec<Row>> {
-    run_in(&context(), options, left, right)
+    run_in(&ExecContext::for_tests(2), options, left, right)
 }
 
 fn run_in(context: &ExecContext, options: JoinOptions, left: &[Batch], right: &[Batch]) -> Result<Vec<Row>> {

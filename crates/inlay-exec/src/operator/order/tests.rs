@@ -1,21 +1,7 @@
 //! The order of rows against a plain sort that compares values.
 
 use super::*;
-use crate::team::Workers;
-use inlay_types::{Buffer, Dictionary, Interrupt, LogicalType, MemoryBudget, Value};
-use std::sync::Arc;
-
-fn context(threads: usize) -> ExecContext {
-    ExecContext {
-        batch_rows: inlay_types::VECTOR_SIZE,
-        progress: Arc::default(),
-        workers: Workers::new(threads),
-        interrupt: Interrupt::new(),
-        budget: MemoryBudget::unlimited(),
-        temp: Arc::default(),
-        statement: None,
-    }
-}
+use inlay_types::{Buffer, Dictionary, LogicalType, Value};
 
 struct Random(u64);
 
@@ -64,7 +50,7 @@ fn check(vectors: &[Vector], directions: &[(bool, bool)], threads: usize) {
         .map(|(vector, &(descending, nulls_first))| KeyColumn { vector, descending, nulls_first })
         .collect();
     let len = vectors[0].len();
-    let order = sort(&context(threads), &keys, 1, len).unwrap();
+    let order = sort(&ExecContext::for_tests(threads), &keys, 1, len).unwrap();
     let compare = |keys: &[KeyColumn<'_>], a: u32, b: u32| {
         let orders = keys.iter().map(|key| key.compare(a, b));
         orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)

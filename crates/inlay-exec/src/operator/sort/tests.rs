@@ -5,22 +5,9 @@ use crate::driver;
 use crate::operator::materialize::{BufferScan, Materialize};
 use crate::operator::values::Values;
 use crate::pipeline::Pipeline;
-use crate::team::Workers;
 use inlay_sql::plan::{ColumnId, Expr};
-use inlay_types::{Interrupt, Value, Vector};
+use inlay_types::{Value, Vector};
 use std::cmp::Ordering as Order;
-
-fn context(threads: usize) -> ExecContext {
-    ExecContext {
-        batch_rows: inlay_types::VECTOR_SIZE,
-        progress: Arc::default(),
-        statement: None,
-        workers: Workers::new(threads),
-        interrupt: Interrupt::new(),
-        budget: MemoryBudget::unlimited(),
-        temp: Arc::default(),
-    }
-}
 
 struct Random(u64);
 
@@ -92,7 +79,7 @@ fn sorted(
     group_keys: usize,
     threads: usize,
 ) -> Vec<Vec<Value>> {
-    sorted_in(&context(threads), rows, keys, limit, offset, group_keys).unwrap()
+    sorted_in(&ExecContext::for_tests(threads), rows, keys, limit, offset, group_keys).unwrap()
 }
 
 fn sorted_in(

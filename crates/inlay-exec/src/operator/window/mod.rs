@@ -26,6 +26,7 @@ pub(crate) use spec::{fits_any_order, same_stage};
 use crate::concat::concat_columns;
 use crate::context::ExecContext;
 use crate::expression::{Layout, ProgramState};
+use crate::operator::leaders::{Collected, Leaders};
 use crate::operator::order::{self, BLOCK_ROWS, KeyColumn, Order};
 use crate::operator::sort::{Sort, SortOptions};
 use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
@@ -46,9 +47,13 @@ use std::sync::{Arc, OnceLock};
 const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
 /// Rows that are read from a sort at once, at least.
 const STREAM_ROWS: usize = 1 << 16;
+/// Fewer rows than this are sorted with those that no one wants.
+const REDUCED_ROWS: u64 = 1 << 15;
 /// Bytes per row for sorting, and per row and function for what is prepared.
 const ORDER_BYTES: u64 = 72;
 const FUNCTION_BYTES: u64 = 32;
+/// Bytes per column of a batch besides its values.
+const COLUMN_BYTES: usize = 128;
 
 /// A stage in memory: whole partitions, in order, with what is prepared for their functions.
 pub(super) struct Part {
@@ -131,6 +136,8 @@ pub struct WindowOptions {
     pub types: Vec<LogicalType>,
     /// Functions of one stage.
     pub windows: Vec<WindowExpr>,
+    /// What drops rows that no one wants on their way here.
+    pub leaders: Option<Arc<Leaders>>,
 }
 
 /// The shared state of one stage: sink below, source above. The batches of the source have the input's columns and then
@@ -138,7 +145,8 @@ pub struct WindowOptions {
 pub struct Window {
     spec: Spec,
     context: ExecContext,
-    collected: Mutex<BTreeMap<usize, Vec<Batch>>>,
+    leaders: Option<Arc<Leaders>>,
+    collected: Mutex<Collected>,
     reservations: Mutex<Vec<Reservation>>,
     /// Takes the rows when memory is refused.
     sort: Arc<Sort>,
@@ -168,11 +176,25 @@ enum Streamed {
 struct Local {
     state: ProgramState,
     morsel: usize,
-    batches: BTreeMap<usize, Vec<Batch>>,
+    batches: Collected,
+    /// Of the batches.
     bytes: u64,
+    rows: u64,
     memory: Option<Reservation>,
     /// The sort's state, once rows go there.
     sort: Option<LocalState>,
+}
+
+impl Local {
+    fn add(&mut self, batch: &Batch) {
+        self.rows += batch.len() as u64;
+        self.bytes += batch_size(batch);
+    }
+}
+
+/// Bytes of a batch, with what each column takes besides its values.
+fn batch_size(batch: &Batch) -> u64 {
+    (rows_size(batch.columns(), batch.len()) + batch.columns().len() * COLUMN_BYTES) as u64
 }
 
 impl Window {
@@ -205,6 +227,7 @@ impl Window {
         Ok(Arc::new(Self {
             spec,
             context: context.clone(),
+            leaders: options.leaders,
             collected: Mutex::default(),
             reservations: Mutex::default(),
             sort,
@@ -215,8 +238,31 @@ impl Window {
         }))
     }
 
+    /// Bytes that so many rows of so many bytes take until the end.
     fn needed(&self, bytes: u64, rows: u64) -> u64 {
         2 * bytes + rows * (ORDER_BYTES + FUNCTION_BYTES * self.spec.functions.len() as u64)
+    }
+
+    /// Reserves what the rows take while they are collected: where most of them go again, just that, else all that they will.
+    fn reserve(&self, local: &mut Local, all: bool) -> Result<()> {
+        let few = self.leaders.is_some() && !all;
+        let bytes = if few { local.bytes } else { self.needed(local.bytes, local.rows) };
+        match &mut local.memory {
+            Some(memory) => memory.resize(bytes),
+            None => self.context.budget.yielding().reserve(bytes).map(|memory| local.memory = Some(memory)),
+        }
+    }
+
+    /// Removes rows that no one will want; whether that was worth it.
+    fn reduce(&self, local: &mut Local) -> Result<bool> {
+        let Some(leaders) = &self.leaders else { return Ok(false) };
+        leaders.reduce(&mut local.batches)?;
+        let before = local.rows;
+        (local.rows, local.bytes) = (0, 0);
+        let batches = std::mem::take(&mut local.batches);
+        batches.values().flatten().for_each(|batch| local.add(batch));
+        local.batches = batches;
+        Ok(local.rows < before / 4 * 3)
     }
 
     /// Gives the rows collected so far to the sort.
@@ -226,15 +272,18 @@ impl Window {
         for (morsel, batches) in std::mem::take(&mut local.batches) {
             self.sort.start_morsel(morsel, sort);
             for batch in batches {
+                local.bytes = local.bytes.saturating_sub(batch_size(&batch));
                 self.sort.consume(batch, sort)?;
             }
+            // The sort needs what these rows had.
+            local.memory.as_mut().map_or(Ok(()), |memory| memory.resize(local.bytes))?;
         }
-        (local.bytes, local.memory) = (0, None);
+        (local.bytes, local.rows, local.memory) = (0, 0, None);
         Ok(())
     }
 
     /// Gives all rows that are not there yet to the sort, which then begins to hand them out.
-    fn sort_all(&self, collected: BTreeMap<usize, Vec<Batch>>, context: &ExecContext) -> Result<()> {
+    fn sort_all(&self, collected: Collected, context: &ExecContext) -> Result<()> {
         let mut sort = Sink::local(&*self.sort);
         for (morsel, batches) in collected {
             self.sort.start_morsel(morsel, &mut sort);
@@ -561,6 +610,7 @@ impl Sink for Window {
             morsel: 0,
             batches: BTreeMap::new(),
             bytes: 0,
+            rows: 0,
             memory: None,
             sort: None,
         })
@@ -585,16 +635,14 @@ impl Sink for Window {
         if let Some(sort) = &mut local.sort {
             return self.sort.consume(batch, sort);
         }
-        local.bytes += self.needed(rows_size(batch.columns(), len) as u64, len as u64);
+        local.add(&batch);
         local.batches.entry(local.morsel).or_default().push(batch);
-        let outcome = match &mut local.memory {
-            Some(memory) => memory.resize(local.bytes),
-            None => {
-                self.context.budget.yielding().reserve(local.bytes).map(|memory| local.memory = Some(memory))
+        match self.reserve(local, false) {
+            Err(error) if is_refusal(&error) => {
+                if !self.reduce(local)? || self.reserve(local, false).is_err() {
+                    self.hand_over(local)?;
+                }
             }
-        };
-        match outcome {
-            Err(error) if is_refusal(&error) => self.hand_over(local)?,
             other => other?,
         }
         Ok(Flow::More)
@@ -602,6 +650,15 @@ impl Sink for Window {
 
     fn combine(&self, mut local: LocalState) -> Result<()> {
         let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+        if local.sort.is_none() && self.leaders.is_some() {
+            if local.rows >= REDUCED_ROWS {
+                self.reduce(local)?;
+            }
+            match self.reserve(local, true) {
+                Err(error) if is_refusal(&error) => self.hand_over(local)?,
+                other => other?,
+            }
+        }
         if let Some(sort) = local.sort.take() {
             return self.sort.combine(sort);
         }

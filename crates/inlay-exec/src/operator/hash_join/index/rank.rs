@@ -335,20 +335,6 @@ multiversion! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Workers;
-    use inlay_types::{Interrupt, MemoryBudget, VECTOR_SIZE};
-
-    fn context(workers: usize) -> ExecContext {
-        ExecContext {
-            batch_rows: VECTOR_SIZE,
-            progress: std::sync::Arc::default(),
-            statement: None,
-            workers: Workers::new(workers),
-            interrupt: Interrupt::new(),
-            budget: MemoryBudget::unlimited(),
-            temp: std::sync::Arc::default(),
-        }
-    }
 
     /// However many workers build it, an index has the rows of each slot in their order.
     #[test]
@@ -363,7 +349,8 @@ mod tests {
             let mut expected: Vec<Vec<u32>> = vec![Vec::new(); DOMAIN];
             slots.iter().enumerate().for_each(|(row, &slot)| expected[slot as usize].push(row as u32));
             for workers in [1, 2, 3, 7] {
-                let index = RankIndex::build(&context(workers), &slots, DOMAIN, false, false).unwrap();
+                let index =
+                    RankIndex::build(&ExecContext::for_tests(workers), &slots, DOMAIN, false, false).unwrap();
                 assert_eq!(index.is_unique(), expected.iter().all(|rows| rows.len() <= 1));
                 let (probes, mut runs): (Vec<u32>, _) = ((0..DOMAIN as u32).collect(), Runs::default());
                 index.find_runs(&probes, &mut runs);
