@@ -36,6 +36,8 @@ pub struct Leaders {
     program: Program,
     types: Vec<LogicalType>,
     hints: TableHints,
+    /// Bytes of the words of all places of a domain.
+    places_size: u64,
     descending: bool,
     nulls_first: bool,
     rows: usize,
@@ -63,9 +65,11 @@ struct Local {
 }
 
 impl Best {
-    fn new(leaders: &Leaders) -> Self {
-        let table = GroupTable::new(&leaders.types, leaders.hints.clone());
-        Self { table, rows: leaders.rows, words: Vec::new() }
+    /// No words; where places are reserved, all at once, if there is memory for them.
+    fn new(leaders: &Leaders, memory: &mut Reservation) -> Self {
+        let mut hints = leaders.hints.clone();
+        hints.domain &= memory.resize(leaders.places_size).is_ok();
+        Self { table: GroupTable::new(&leaders.types, hints), rows: leaders.rows, words: Vec::new() }
     }
 
     /// Enters words of rows with these keys; `groups` is where they are, `selection` gets those that may be wanted. `false` if
@@ -135,17 +139,20 @@ impl Leaders {
         let types: Vec<LogicalType> = groups.iter().map(Expr::ty).collect();
         // As many groups as values is what a domain is best at.
         let values = match domains {
-            [Some(KeyDomain::Range(low, high))] => u64::try_from(high - low).ok(),
+            [Some(KeyDomain::Range(low, high))] => {
+                high.checked_sub(*low).and_then(|range| u64::try_from(range).ok())
+            }
             _ => None,
         };
         let mut hints = TableHints::of(&types, domains, (input_rows, values), 1);
-        hints.domain &=
-            values.is_some_and(|values| values.saturating_mul(rows.max(1)) < BYTES_MAX as u64 / 8);
+        let places_size = values.map_or(u64::MAX, |values| values.saturating_mul(8 * rows.max(1) + 1));
+        hints.domain &= places_size < BYTES_MAX as u64;
         let exprs: Vec<Expr> = groups.iter().chain([&key.expr]).cloned().collect();
         Ok(Some(Self {
             program: Program::compile_many(&exprs, layout)?,
             types,
             hints,
+            places_size,
             descending: key.descending,
             nulls_first: key.nulls_first,
             rows: rows.max(1) as usize,
@@ -154,10 +161,11 @@ impl Leaders {
     }
 
     fn new_local(&self) -> Result<Local> {
+        let mut memory = self.context.budget.yielding().reserve(0)?;
         Ok(Local {
             state: self.program.state(),
-            best: Best::new(self),
-            memory: self.context.budget.yielding().reserve(0)?,
+            best: Best::new(self, &mut memory),
+            memory,
             groups: Vec::new(),
             selection: Vec::new(),
             seen: 0,
@@ -229,7 +237,7 @@ impl Leaders {
     /// Nothing is removed if memory is refused, or there are more groups than are worth it.
     pub(super) fn reduce(&self, collected: &mut Collected) -> Result<()> {
         let mut memory = self.context.budget.yielding().reserve(0)?;
-        let (mut state, mut best) = (self.program.state(), Best::new(self));
+        let (mut state, mut best) = (self.program.state(), Best::new(self, &mut memory));
         // Where each row's group is in the table: it is looked up once.
         let (mut places, mut groups, mut selection) = (Vec::new(), Vec::new(), Vec::new());
         for batch in collected.values().flatten() {

@@ -23,6 +23,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,14 +50,34 @@ const OPTIONS: [&str; 11] = [
     "field_ids",
 ];
 
+/// Columns whose values hardly repeat have no dictionary: so many rows per value, at least, or as many values as
+/// `dictionary_size_limit` says. Judged by at most so many rows of the first that are written.
+const ROWS_PER_VALUE: usize = 3;
+const JUDGED_ROWS: usize = 1 << 15;
+
 pub(super) struct ParquetWriter {
     target: Target,
-    writer: SerializedFileWriter<File>,
-    columns: ArrowRowGroupWriterFactory,
-    open: OpenGroup,
     exporter: Exporter,
     schema: Arc<Schema>,
+    /// The file before the first row.
+    fresh: Option<(File, Properties)>,
+    open: Option<OpenFile>,
     rows: u64,
+}
+
+/// What options say.
+struct Properties {
+    builder: WriterPropertiesBuilder,
+    /// Most values of a dictionary.
+    dictionary_limit: Option<usize>,
+}
+
+/// The file once its first rows are known.
+struct OpenFile {
+    schema: Arc<Schema>,
+    writer: SerializedFileWriter<File>,
+    columns: ArrowRowGroupWriterFactory,
+    group: OpenGroup,
 }
 
 /// The row group that is being written.
@@ -67,11 +88,12 @@ struct OpenGroup {
     rows: usize,
 }
 
-fn properties(options: &[(String, Value)]) -> Result<WriterProperties> {
+fn properties(options: &[(String, Value)]) -> Result<Properties> {
     let mut builder = WriterProperties::builder().set_created_by("inlay".to_string());
     let (mut codec, mut level) = ("snappy".to_string(), None);
     let (mut rows, mut bytes) = (ROW_GROUP_SIZE, None);
     let (mut filters, mut false_positives) = (false, FALSE_POSITIVES);
+    let mut dictionary_limit = None;
     for (name, value) in options {
         let positive = || {
             let number = usize::try_from(integer(name, value)?).ok().filter(|&number| number > 0);
@@ -91,8 +113,7 @@ fn properties(options: &[(String, Value)]) -> Result<WriterProperties> {
                 })?;
             }
             "dictionary_size_limit" => {
-                let limit = integer(name, value)?;
-                builder = builder.set_dictionary_enabled(limit > 0);
+                dictionary_limit = Some(usize::try_from(integer(name, value)?).unwrap_or(0));
             }
             "string_dictionary_page_size_limit" => {
                 builder = builder.set_dictionary_page_size_limit(positive()?);
@@ -118,7 +139,8 @@ fn properties(options: &[(String, Value)]) -> Result<WriterProperties> {
         .set_compression(compression(&codec, level)?)
         .set_max_row_group_row_count(Some(rows))
         .set_max_row_group_bytes(bytes);
-    Ok(if filters { with_filters(builder, rows, false_positives) } else { builder }.build())
+    let builder = if filters { with_filters(builder, rows, false_positives) } else { builder };
+    Ok(Properties { builder, dictionary_limit })
 }
 
 /// Bloom filters for all columns; those of few values shrink when they are written.
@@ -273,10 +295,28 @@ impl ParquetWriter {
         }
         let schema = Arc::new(schema);
         let (target, file) = Target::create(to)?;
-        let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties));
-        let parts = writer.and_then(ArrowWriter::into_serialized_writer);
-        let (writer, columns) = parts.map_err(|e| target.failure(&e))?;
-        Ok(Self { target, writer, columns, open: OpenGroup::default(), exporter, schema, rows: 0 })
+        Ok(Self { target, exporter, schema, fresh: Some((file, properties)), open: None, rows: 0 })
+    }
+
+    /// Begins the file as suits its first rows, unless that is done.
+    fn begin(&mut self, first: &[Batch]) -> Result<()> {
+        if let Some((file, Properties { mut builder, dictionary_limit })) = self.fresh.take() {
+            for (index, field) in self.schema.fields().iter().enumerate() {
+                if !has_dictionary(first, index, dictionary_limit) {
+                    let path = ColumnPath::new(vec![field.name().clone()]);
+                    builder = builder.set_column_dictionary_enabled(path, false);
+                }
+            }
+            if dictionary_limit == Some(0) {
+                builder = builder.set_dictionary_enabled(false);
+            }
+            let writer = ArrowWriter::try_new(file, Arc::clone(&self.schema), Some(builder.build()));
+            let parts = writer.and_then(ArrowWriter::into_serialized_writer);
+            let (writer, columns) = parts.map_err(|e| self.target.failure(&e))?;
+            let schema = Arc::clone(&self.schema);
+            self.open = Some(OpenFile { schema, writer, columns, group: OpenGroup::default() });
+        }
+        Ok(())
     }
 
     /// A batch as Arrow's arrays.
@@ -291,19 +331,41 @@ impl ParquetWriter {
         let records = RecordBatch::try_new(Arc::clone(&self.schema), columns);
         records.map_err(|e| Error::internal(format!("columns do not fit their schema: {e}")))
     }
+}
 
+/// Whether a column's values repeat so often that a dictionary of them is worth it.
+fn has_dictionary(batches: &[Batch], column: usize, limit: Option<usize>) -> bool {
+    let (mut hashes, mut rows): (Vec<u64>, usize) = (Vec::new(), 0);
+    if batches.first().is_none_or(|batch| batch.column(column).logical_type().is_nested()) {
+        return true;
+    }
+    // Some from everywhere, as they may be sorted.
+    let total: usize = batches.iter().map(Batch::len).sum();
+    for batch in batches.iter().step_by(total.div_ceil(JUDGED_ROWS).max(1)) {
+        let vector = batch.column(column);
+        let from = hashes.len();
+        hashes.resize(from + batch.len(), 0);
+        inlay_kernels::hash::hash(vector, batch.len(), &mut hashes[from..]);
+        rows += batch.len() - vector.null_count();
+    }
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.len() <= limit.unwrap_or(rows / ROWS_PER_VALUE + 1)
+}
+
+impl OpenFile {
     /// Rows that the open row group still takes; none if it is full.
     fn room(&self) -> usize {
         let properties = self.writer.properties();
         let rows = properties
             .max_row_group_row_count()
-            .map_or(usize::MAX, |most| most.saturating_sub(self.open.rows));
+            .map_or(usize::MAX, |most| most.saturating_sub(self.group.rows));
         let Some(most) = properties.max_row_group_bytes() else { return rows };
-        let sizes = self.open.fields.iter().flat_map(|field| {
+        let sizes = self.group.fields.iter().flat_map(|field| {
             field.lock().iter().map(ArrowColumnWriter::get_estimated_total_bytes).collect::<Vec<usize>>()
         });
         let bytes: usize = sizes.sum();
-        match bytes.checked_div(self.open.rows) {
+        match bytes.checked_div(self.group.rows) {
             // Nothing is known of the size of rows.
             None => rows.min(ROWS_UNSEEN),
             Some(row) => rows.min(most.saturating_sub(bytes) / row.max(1)),
@@ -311,11 +373,11 @@ impl ParquetWriter {
     }
 
     /// Writes rows to the open row group, of which it takes so many. Threads share the columns.
-    fn add(&mut self, records: &[RecordBatch], parallel: Parallel<'_>) -> Result<()> {
-        if self.open.fields.is_empty() {
-            self.open = self.opened_group()?;
+    fn add(&mut self, records: &[RecordBatch], target: &Target, parallel: Parallel<'_>) -> Result<()> {
+        if self.group.fields.is_empty() {
+            self.group = self.opened_group(target)?;
         }
-        let (open, schema, target) = (&self.open, &self.schema, &self.target);
+        let (open, schema) = (&self.group, &self.schema);
         // What takes longest is begun first: texts, lists and structs.
         let mut order: Vec<usize> = (0..schema.fields().len()).collect();
         order.sort_by_key(|index| schema.field(*index).data_type().primitive_width().is_some());
@@ -332,13 +394,13 @@ impl ParquetWriter {
             });
             guarded(write, target)
         })?;
-        self.open.rows += records.iter().map(RecordBatch::num_rows).sum::<usize>();
+        self.group.rows += records.iter().map(RecordBatch::num_rows).sum::<usize>();
         Ok(())
     }
 
-    fn opened_group(&self) -> Result<OpenGroup> {
+    fn opened_group(&self, target: &Target) -> Result<OpenGroup> {
         let writers = self.columns.create_column_writers(self.writer.flushed_row_groups().len());
-        let writers = writers.map_err(|e| self.target.failure(&e))?;
+        let writers = writers.map_err(|e| target.failure(&e))?;
         let mut fields: Vec<Mutex<Vec<ArrowColumnWriter>>> =
             self.schema.fields().iter().map(|_| Mutex::default()).collect();
         for (leaf, writer) in writers.into_iter().enumerate() {
@@ -348,12 +410,11 @@ impl ParquetWriter {
     }
 
     /// Completes the open row group.
-    fn flush(&mut self, parallel: Parallel<'_>) -> Result<()> {
-        let OpenGroup { fields, rows } = std::mem::take(&mut self.open);
+    fn flush(&mut self, target: &Target, parallel: Parallel<'_>) -> Result<()> {
+        let OpenGroup { fields, rows } = std::mem::take(&mut self.group);
         if rows == 0 {
             return Ok(());
         }
-        let target = &self.target;
         let chunks = made(parallel, fields.len(), |index| {
             let writers = std::mem::take(&mut *fields[index].lock());
             let close = AssertUnwindSafe(|| writers.into_iter().map(ArrowColumnWriter::close).collect());
@@ -367,6 +428,11 @@ impl ParquetWriter {
         });
         guarded(append, target)
     }
+}
+
+/// Writing goes on after an error.
+fn not_begun() -> Error {
+    Error::internal("a Parquet file that could not be begun")
 }
 
 /// What a crate gives; a panic inside of it is an error.
@@ -384,10 +450,12 @@ impl FileWriter for ParquetWriter {
     fn write(&mut self, batches: &[Batch], parallel: Parallel<'_>) -> Result<()> {
         let mut waiting: VecDeque<RecordBatch> =
             made(parallel, batches.len(), |index| self.records(&batches[index]))?.into();
+        self.begin(batches)?;
+        let Some(file) = &mut self.open else { return Err(not_begun()) };
         while !waiting.is_empty() {
-            let mut room = self.room();
+            let mut room = file.room();
             if room == 0 {
-                self.flush(parallel)?;
+                file.flush(&self.target, parallel)?;
                 continue;
             }
             let mut taken = Vec::new();
@@ -401,16 +469,18 @@ impl FileWriter for ParquetWriter {
                 taken.push(records.slice(0, len));
                 room -= len;
             }
-            self.add(&taken, parallel)?;
+            file.add(&taken, &self.target, parallel)?;
         }
         self.rows += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
         Ok(())
     }
 
     fn finish(mut self: Box<Self>, parallel: Parallel<'_>) -> Result<u64> {
-        self.flush(parallel)?;
-        let Self { target, writer, rows, .. } = *self;
-        writer.close().map_err(|e| target.failure(&e))?;
+        self.begin(&[])?;
+        let Self { target, open, rows, .. } = *self;
+        let Some(mut file) = open else { return Err(not_begun()) };
+        file.flush(&target, parallel)?;
+        file.writer.close().map_err(|e| target.failure(&e))?;
         target.publish()?;
         Ok(rows)
     }

@@ -397,7 +397,7 @@ impl Part<'_> {
                 self.split(spec, context, scratch, push)
             }
             // But its distinct rows can.
-            Err(error) if is_refusal(&error) && self.path.depth > 0 && has_shares(spec) => {
+            Err(error) if is_refusal(&error) && self.path.depth > 0 && !spec.distincts.is_empty() => {
                 drop((state, reservation));
                 self.output_by_shares(spec, context, scratch, push)
             }
@@ -556,11 +556,6 @@ impl Part<'_> {
         }
         Ok(true)
     }
-}
-
-/// Whether distinct rows can be split by their arguments: those of a filter may fail for the rows that it leaves out.
-fn has_shares(spec: &SharedSpec) -> bool {
-    !spec.distincts.is_empty() && spec.distincts.iter().all(|distinct| distinct.set == 0)
 }
 
 /// Outputs groups; `false` if `push` has enough.

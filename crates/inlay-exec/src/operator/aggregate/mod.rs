@@ -171,19 +171,20 @@ struct Local {
 
 impl Worker {
     fn new(aggregate: &HashAggregate) -> Result<Self> {
+        let spec = &aggregate.spec;
+        let mut reservation = aggregate.worker_budget().reserve(0)?;
+        // Places are there from the first row on.
+        let domain = spec.places_size.is_some_and(|size| reservation.resize(size).is_ok());
         Ok(Self {
-            scratch: Scratch::new(&aggregate.spec),
-            state: State::new(
-                &aggregate.spec,
-                TableHints { domain: aggregate.spec.has_domain, ..aggregate.spec.hints.clone() },
-            )?,
+            scratch: Scratch::new(spec),
+            state: State::new(spec, TableHints { domain, ..spec.hints.clone() })?,
             full: Vec::new(),
             full_size: 0,
             rows: None,
             unordered: false,
             spills: false,
             row_spill: RowSpill::default(),
-            reservation: aggregate.worker_budget().reserve(0)?,
+            reservation,
             batches: 0,
             morsel: 0,
         })
@@ -287,8 +288,7 @@ impl Worker {
 /// The columns that are written if rows go to files. Without groups they do only if distinct arguments are what takes
 /// memory, by which they can be partitioned.
 fn spilled_inputs(spec: &Spec) -> Option<&Vec<usize>> {
-    let of_all_rows = spec.distincts.iter().all(|distinct| distinct.set == 0);
-    let partitioned = !spec.group_types.is_empty() || !spec.distincts.is_empty() && of_all_rows;
+    let partitioned = !spec.group_types.is_empty() || !spec.distincts.is_empty();
     spec.inputs.as_ref().filter(|inputs| !inputs.is_empty() && partitioned)
 }
 

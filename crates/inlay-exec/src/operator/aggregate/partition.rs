@@ -263,6 +263,8 @@ impl By {
 pub(super) struct RowSpill {
     selection: Option<Selection>,
     hashes: Vec<u64>,
+    /// Of the rows that a FILTER let through.
+    kept: Vec<u64>,
 }
 
 impl RowSpill {
@@ -279,16 +281,15 @@ impl RowSpill {
         let Some(inputs) = &spec.inputs else {
             return Err(Error::internal("rows were spilled without inputs"));
         };
-        let keys = match by {
+        match by {
             By::Distinct(turn) if turn < spec.distincts.len() => {
-                let distinct = &spec.distincts[turn];
-                let values =
-                    spec.sets[distinct.set].program.eval_all(&mut scratch.programs[distinct.set], batch)?;
-                distinct.args.iter().map(|&arg| values[arg].clone()).collect()
+                self.hash_distinct(turn, spec, batch, scratch)?
             }
-            _ => spec.group_program.eval_all(&mut scratch.group_program, batch)?,
-        };
-        hash_keys(&keys, batch.len(), &mut self.hashes);
+            _ => {
+                let keys = spec.group_program.eval_all(&mut scratch.group_program, batch)?;
+                hash_keys(&keys, batch.len(), &mut self.hashes);
+            }
+        }
         let (hashes, count) = (&self.hashes, target.count());
         let selection = self.selection.get_or_insert_with(|| Selection::new(count));
         match path {
@@ -297,6 +298,39 @@ impl RowSpill {
         }
         let columns: Vec<Vector> = inputs.iter().map(|&input| batch.column(input).clone()).collect();
         target.append(&columns, selection)
+    }
+}
+
+impl RowSpill {
+    /// Hashes of a list of distinct arguments. What a FILTER leaves out, whose arguments may not be computed, goes anywhere.
+    fn hash_distinct(
+        &mut self,
+        turn: usize,
+        spec: &Spec,
+        batch: &Batch,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let distinct = &spec.distincts[turn];
+        let arguments =
+            |values: &[Vector]| distinct.args.iter().map(|&arg| values[arg].clone()).collect::<Vec<_>>();
+        if spec.sets[distinct.set].filter.is_none() {
+            let program = &spec.sets[distinct.set].program;
+            let values = program.eval_all(&mut scratch.programs[distinct.set], batch)?;
+            hash_keys(&arguments(&values), batch.len(), &mut self.hashes);
+            return Ok(());
+        }
+        let values = scratch.eval_filtered(spec, distinct.set, batch)?;
+        self.hashes.clear();
+        self.hashes.extend((0..batch.len() as u64).map(hash::hash_u64));
+        if !scratch.selection.is_empty() {
+            hash_keys(&arguments(&values), scratch.selection.len(), &mut self.kept);
+            scratch
+                .selection
+                .iter()
+                .zip(&self.kept)
+                .for_each(|(&row, &hash)| self.hashes[row as usize] = hash);
+        }
+        Ok(())
     }
 }
 

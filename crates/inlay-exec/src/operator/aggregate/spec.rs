@@ -15,6 +15,9 @@ use inlay_sql::plan::{AggregateExpr, Expr};
 use inlay_types::{LogicalType, Result, Vector};
 use std::sync::Arc;
 
+/// Bytes of an accumulator's group, about.
+const PLACE_BYTES: u64 = 12;
+
 /// What a slot accumulates.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SlotKind {
@@ -98,8 +101,8 @@ pub(super) struct Spec {
     pub(super) distincts: Vec<DistinctSet>,
     pub(super) outputs: Vec<Output>,
     pub(super) hints: TableHints,
-    /// Groups of the workers may be places of a domain.
-    pub(super) has_domain: bool,
+    /// Bytes of a worker's groups if they are places of a domain, as they may be.
+    pub(super) places_size: Option<u64>,
     /// Positions of all columns read, ascending; `None` if expressions must not be computed twice.
     pub(super) inputs: Option<Vec<usize>>,
     /// Number of columns of the input.
@@ -201,6 +204,9 @@ impl Spec {
         let mut hints = TableHints::of(&group_types, &options.key_domains, expected, workers);
         let are_plain = builder.distincts.is_empty() && builder.slots.iter().all(Slot::allows_empty_groups);
         let has_domain = std::mem::take(&mut hints.domain) && are_plain;
+        let place_size = 1 + PLACE_BYTES * builder.slots.len() as u64;
+        let places_size = hints.ranges.first().copied().flatten().filter(|_| has_domain);
+        let places_size = places_size.map(|(_, range)| range.saturating_mul(place_size));
         Ok(Self {
             inputs: input_columns(&sets),
             sets,
@@ -210,7 +216,7 @@ impl Spec {
             distincts: builder.distincts,
             outputs,
             hints,
-            has_domain,
+            places_size,
             input_columns: options.layout.0.len(),
         })
     }

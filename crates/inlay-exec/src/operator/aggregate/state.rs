@@ -1,6 +1,6 @@
 //! Groups with their accumulators, and how rows and other groups get into them.
 
-use super::spec::{SharedSpec, Slot, SlotKind, Spec};
+use super::spec::{InputSet, SharedSpec, Slot, SlotKind, Spec};
 use super::table::{GroupTable, TableHints};
 use crate::expression::{FilterState, ProgramState};
 use inlay_kernels::aggregate::{GroupIds, GroupedAccumulator};
@@ -12,7 +12,8 @@ pub(super) struct Scratch {
     filters: Vec<Option<FilterState>>,
     pub(super) group_program: ProgramState,
     groups: Vec<u32>,
-    selection: Vec<u32>,
+    /// The rows that a FILTER let through.
+    pub(super) selection: Vec<u32>,
     selected_groups: Vec<u32>,
     distinct_groups: Vec<u32>,
 }
@@ -28,6 +29,25 @@ impl Scratch {
             selected_groups: Vec::new(),
             distinct_groups: Vec::new(),
         }
+    }
+
+    /// The expressions of a set with a FILTER on the rows that it lets through, which `selection` has then.
+    pub(super) fn eval_filtered(&mut self, spec: &Spec, set: usize, batch: &Batch) -> Result<Vec<Vector>> {
+        let InputSet { filter: Some(filter), program, .. } = &spec.sets[set] else { return Ok(Vec::new()) };
+        self.selection.clear();
+        if let Some(state) = &mut self.filters[set] {
+            filter.select(state, batch, &mut self.selection)?;
+        }
+        let len = self.selection.len();
+        if len == 0 {
+            return Ok(Vec::new());
+        }
+        let all = len == batch.len();
+        let needed = program.inputs().iter().map(|&input| batch.column(input));
+        let taken: Vec<Vector> =
+            needed.map(|column| if all { column.clone() } else { column.take(&self.selection) }).collect();
+        let columns: Vec<&Vector> = taken.iter().collect();
+        program.eval_all_on(&mut self.programs[set], &columns, len)
     }
 }
 
@@ -117,7 +137,7 @@ impl State {
         let spec = SharedSpec::clone(&self.spec);
         self.rows += batch.len() as u64;
         for (index, set) in spec.sets.iter().enumerate() {
-            let Some(filter) = &set.filter else {
+            if set.filter.is_none() {
                 let mut values = set.program.eval_all(&mut scratch.programs[index], batch)?;
                 let keys: Vec<Vector> = values.iter().take(spec.group_types.len()).cloned().collect();
                 if !keys.is_empty() {
@@ -129,24 +149,12 @@ impl State {
                 scratch.groups = groups;
                 outcome?;
                 continue;
-            };
-            let Some(filter_state) = &mut scratch.filters[index] else { continue };
-            filter.select(filter_state, batch, &mut scratch.selection)?;
+            }
+            let values = scratch.eval_filtered(&spec, index, batch)?;
             let len = scratch.selection.len();
             if len == 0 {
                 continue;
             }
-            let all = len == batch.len();
-            let taken: Vec<Vector> = set
-                .program
-                .inputs()
-                .iter()
-                .map(
-                    |&i| if all { batch.column(i).clone() } else { batch.column(i).take(&scratch.selection) },
-                )
-                .collect();
-            let columns: Vec<&Vector> = taken.iter().collect();
-            let values = set.program.eval_all_on(&mut scratch.programs[index], &columns, len)?;
             let mut groups = std::mem::take(&mut scratch.selected_groups);
             groups.clear();
             if !spec.group_types.is_empty() {

@@ -54,7 +54,7 @@ impl TableHints {
     ) -> Self {
         let range = |domain: &Option<KeyDomain>| match *domain {
             Some(KeyDomain::Range(low, high)) if low <= high => {
-                Some((low as u64, u64::try_from(high - low).ok()?))
+                Some((low as u64, u64::try_from(high.checked_sub(low)?).ok()?))
             }
             _ => None,
         };

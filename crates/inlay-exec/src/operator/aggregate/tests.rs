@@ -223,7 +223,7 @@ fn check(case: &Case) {
         context: ExecContext::for_tests(2),
     };
     let aggregate = HashAggregate::with_groups_max(options, case.groups_max).unwrap();
-    assert_eq!(aggregate.spec.has_domain, case.expected.is_some());
+    assert_eq!(aggregate.spec.places_size.is_some(), case.expected.is_some());
     let found = run(&aggregate, &batches, case.workers);
 
     let mut groups: BTreeMap<Vec<String>, Vec<&Vec<Value>>> = BTreeMap::new();

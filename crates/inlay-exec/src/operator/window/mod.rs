@@ -275,8 +275,8 @@ impl Window {
                 local.bytes = local.bytes.saturating_sub(batch_size(&batch));
                 self.sort.consume(batch, sort)?;
             }
-            // The sort needs what these rows had.
-            local.memory.as_mut().map_or(Ok(()), |memory| memory.resize(local.bytes))?;
+            // The sort needs what these rows had; what was refused a moment ago is among the rest.
+            let _ = local.memory.as_mut().map(|memory| memory.resize(local.bytes.min(memory.bytes())));
         }
         (local.bytes, local.rows, local.memory) = (0, 0, None);
         Ok(())
