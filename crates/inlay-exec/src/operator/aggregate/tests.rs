@@ -481,6 +481,7 @@ fn distinct_rows_of_everything_spill() {
             aggregate("sum", &[4], false, true),
             aggregate("count", &[1], true, false),
             aggregate("sum", &[4], true, false),
+            aggregate("count", &[2], true, true),
         ]
     };
     let expected = run(
@@ -531,7 +532,7 @@ fn large_partitions_are_split() {
 }
 
 #[test]
-fn aggregations_that_cannot_spill_fail_cleanly() {
+fn aggregations_without_room_for_files_fail_cleanly() {
     use crate::spill::tests::{TestDirectory, context_with};
     let mut random = Random(5);
     let rows: Vec<Vec<Value>> = (0..60_000).map(|number| row(&mut random, number, 1_000_000)).collect();
@@ -547,7 +548,7 @@ fn aggregations_that_cannot_spill_fail_cleanly() {
         sink.finalize(&context)
     };
     let distinct = vec![aggregate("count", &[3], true, true), aggregate("count", &[2], true, true)];
-    assert!(matches!(outcome(&[], distinct), Err(Error::OutOfMemory { .. })));
+    assert!(matches!(outcome(&[], distinct), Err(Error::DiskFull { .. })));
     assert!(matches!(outcome(&[3], Vec::new()), Err(Error::DiskFull { .. })));
     space.set_limit(None);
     space.broken_at.store(50_000, Ordering::Relaxed);

@@ -25,6 +25,10 @@ const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
 /// Where long morsels are preferred, one is a row group if each worker then has this many.
 const LONG_MORSELS_MIN: usize = 4;
 
+/// So many morsels per worker at the end are cut into so many pieces.
+const LAST_CUT: usize = 2;
+const LAST_PIECES: usize = 4;
+
 /// What the planner says of a scan.
 pub struct TableScanOptions {
     /// The table, for its indexes.
@@ -126,6 +130,18 @@ impl Local {
 const JUDGED_ROWS: u64 = 1 << 16;
 const PASSING_MAX: f64 = 0.9;
 
+/// Cuts the last `count` morsels, so that no worker waits long for another's last one.
+fn cut_last(morsels: &mut Vec<Span>, count: usize) {
+    let last = morsels.split_off(morsels.len().saturating_sub(count));
+    for span in last {
+        let rows = if span.is_absent { span.end - span.start } else { MORSEL_ROWS / LAST_PIECES };
+        let Span { group, end, is_absent, .. } = span;
+        for start in (span.start..end).step_by(rows.max(1)) {
+            morsels.push(Span { group, start, end: (start + rows).min(end), listed: None, is_absent });
+        }
+    }
+}
+
 impl TableScan {
     /// A scan that has not started.
     pub fn new(options: TableScanOptions) -> Self {
@@ -191,13 +207,16 @@ impl TableScan {
         let are_long =
             self.long_morsels.load(Ordering::Relaxed) && groups.len() >= threads * LONG_MORSELS_MIN;
         let has_enough = groups.len() >= threads;
-        let mut morsels = Vec::new();
+        let mut morsels: Vec<Span> = Vec::new();
         for (group, len) in groups {
             let is_absent = self.is_absent(filters, &self.options.snapshot.row_groups()[group]);
             let rows = if are_long || has_enough && is_absent { len } else { MORSEL_ROWS };
             for start in (0..len).step_by(rows) {
                 morsels.push(Span { group, start, end: (start + rows).min(len), listed: None, is_absent });
             }
+        }
+        if threads > 1 && !are_long {
+            cut_last(&mut morsels, threads * LAST_CUT);
         }
         morsels
     }
