@@ -65,10 +65,11 @@ struct Local {
 }
 
 impl Best {
-    /// No words; where places are reserved, all at once, if there is memory for them.
+    /// No words. Places of a domain are reserved all at once; without memory for them, or a domain, nothing is known of keys,
+    /// as an array for a wide range would be larger than what is remembered.
     fn new(leaders: &Leaders, memory: &mut Reservation) -> Self {
-        let mut hints = leaders.hints.clone();
-        hints.domain &= memory.resize(leaders.places_size).is_ok();
+        let has_places = leaders.hints.domain && memory.resize(leaders.places_size).is_ok();
+        let hints = if has_places { leaders.hints.clone() } else { TableHints::default() };
         Self { table: GroupTable::new(&leaders.types, hints), rows: leaders.rows, words: Vec::new() }
     }
 

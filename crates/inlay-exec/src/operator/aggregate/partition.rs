@@ -299,9 +299,7 @@ impl RowSpill {
         let columns: Vec<Vector> = inputs.iter().map(|&input| batch.column(input).clone()).collect();
         target.append(&columns, selection)
     }
-}
 
-impl RowSpill {
     /// Hashes of a list of distinct arguments. What a FILTER leaves out, whose arguments may not be computed, goes anywhere.
     fn hash_distinct(
         &mut self,

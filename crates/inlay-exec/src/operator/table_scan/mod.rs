@@ -215,7 +215,8 @@ impl TableScan {
                 morsels.push(Span { group, start, end: (start + rows).min(len), listed: None, is_absent });
             }
         }
-        if threads > 1 && !are_long {
+        // Few morsels stay as they are: they are not worth waking a worker.
+        if threads > 1 && morsels.len() > threads && !are_long {
             cut_last(&mut morsels, threads * LAST_CUT);
         }
         morsels
