@@ -95,9 +95,7 @@ impl Drive {
     }
 
     fn start_source(&mut self, context: &ExecContext, counter: Option<&QueryProgress>) -> Result<()> {
-        if self.pipeline.sink.prefers_long_morsels() {
-            self.source.prefer_long_morsels();
-        }
+        self.source.prefer(self.pipeline.sink.handout());
         let morsels = self.source.start(context)?;
         if let Some(counter) = counter {
             counter.expect_morsels(morsels);

@@ -38,11 +38,22 @@ pub enum Morsel {
     Exhausted,
 }
 
+/// How a sink would have its morsels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Handout {
+    /// Begun in the order of rows, because it may have enough before the end, or hands rows on meanwhile.
+    #[default]
+    InOrder,
+    /// In any order: a worker may keep what lies together.
+    Apart,
+    /// In order, and few long ones, as far as they keep all workers busy: rows of a morsel are joined at some cost.
+    Long,
+}
+
 /// Makes rows.
 pub trait Source: Send + Sync {
-    /// The sink joins rows of a morsel at some cost: fewer and longer ones are better, as far as they keep all workers
-    /// busy. Called before `start`.
-    fn prefer_long_morsels(&self) {}
+    /// How the sink would have its morsels. Called before `start`.
+    fn prefer(&self, _handout: Handout) {}
 
     /// Called once, when the pipelines before are final. Returns how many morsels there are at most, which bounds the
     /// number of workers; 1 keeps the query on the calling thread.
@@ -108,9 +119,9 @@ pub trait Sink: Send + Sync {
     /// A worker's state.
     fn local(&self) -> LocalState;
 
-    /// Whether sources should cut long morsels.
-    fn prefers_long_morsels(&self) -> bool {
-        false
+    /// How sources should hand out morsels.
+    fn handout(&self) -> Handout {
+        Handout::InOrder
     }
 
     /// The batches that follow belong to this morsel.

@@ -111,7 +111,9 @@ impl Column {
 
     /// The segment; read from the file if it is not in memory.
     pub fn segment(&self) -> Result<Arc<Segment>> {
-        self.used.store(true, Ordering::Relaxed);
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
         let mut slot = self.segment.lock();
         if let Some(segment) = &*slot {
             return Ok(Arc::clone(segment));

@@ -145,32 +145,29 @@ impl View {
 #[cfg(target_endian = "big")]
 compile_error!("views are laid out for little-endian machines");
 
-/// The buffers that the views of a vector point into; shared, read-only.
-#[derive(Clone, Debug)]
-pub struct Heap(Arc<[Buffer]>);
-
-impl Default for Heap {
-    fn default() -> Self {
-        static EMPTY: std::sync::OnceLock<Arc<[Buffer]>> = std::sync::OnceLock::new();
-        Self(Arc::clone(EMPTY.get_or_init(|| Arc::from([]))))
-    }
-}
+/// The buffers that the views of a vector point into; shared, read-only. Numbers have one, too: none is shared where there are
+/// no buffers, for all workers would count on it.
+#[derive(Clone, Debug, Default)]
+pub struct Heap(Option<Arc<[Buffer]>>);
 
 impl Heap {
     /// A heap of these buffers.
     pub fn new(buffers: Vec<Buffer>) -> Self {
-        if buffers.is_empty() { Self::default() } else { Self(Arc::from(buffers)) }
+        Self((!buffers.is_empty()).then(|| Arc::from(buffers)))
     }
 
     /// The buffers in order.
     #[inline]
     pub fn buffers(&self) -> &[Buffer] {
-        &self.0
+        self.0.as_deref().unwrap_or_default()
     }
 
     /// Whether both are the same list, so that views can be copied between them as they are.
     pub fn same(&self, other: &Heap) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        match (&self.0, &other.0) {
+            (Some(left), Some(right)) => Arc::ptr_eq(left, right),
+            (left, right) => left.is_none() && right.is_none(),
+        }
     }
 }
 

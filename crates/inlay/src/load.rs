@@ -6,7 +6,7 @@
 use crate::change::checks::Checks;
 use inlay_exec::ExecContext;
 use inlay_exec::expression::ProgramState;
-use inlay_exec::pipeline::{Flow, LocalState, Sink};
+use inlay_exec::pipeline::{Flow, Handout, LocalState, Sink};
 use inlay_sql::plan::Plan;
 use inlay_sql::plan::statement::Query;
 use inlay_storage::{BulkAppender, BulkLoad, Table};
@@ -62,8 +62,8 @@ impl Sink for LoadSink {
     }
 
     /// Rows of short morsels are copied once more, to be joined into row groups.
-    fn prefers_long_morsels(&self) -> bool {
-        true
+    fn handout(&self) -> Handout {
+        Handout::Long
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {

@@ -2,7 +2,7 @@
 //! and the inputs of set operations. Rows that are read again go to files when memory is refused.
 
 use crate::context::ExecContext;
-use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
+use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, string_size};
 use inlay_types::{Batch, Error, MemoryBudget, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
@@ -210,6 +210,10 @@ impl Materialize {
 impl Sink for Materialize {
     fn local(&self) -> LocalState {
         Box::new(Local::default())
+    }
+
+    fn handout(&self) -> Handout {
+        if self.limit.is_none() { Handout::Apart } else { Handout::InOrder }
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {

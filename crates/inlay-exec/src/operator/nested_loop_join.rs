@@ -12,7 +12,7 @@ use super::hash_join::pairs::{PairFilter, PairFilterState, PairTruth, PairTruthS
 use super::hash_join::rows::{BuildRows, Collected, Collection};
 use super::hash_join::{JoinOptions, JoinOuterScan, JoinParts};
 use crate::ExecContext;
-use crate::pipeline::{Flow, LocalState, Operator, Push, Sink};
+use crate::pipeline::{Flow, Handout, LocalState, Operator, Push, Sink};
 use crate::spill::{SpillFile, SpilledRows, is_refusal};
 use inlay_sql::plan::JoinKind;
 use inlay_types::{Batch, Error, Result, VECTOR_SIZE, Vector};
@@ -75,6 +75,10 @@ fn wrong_state() -> Error {
 impl Sink for NestedLoopBuild {
     fn local(&self) -> LocalState {
         Box::new(BuildLocal { collected: Collected::new(&self.0.context.budget), written: None })
+    }
+
+    fn handout(&self) -> Handout {
+        Handout::Apart
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {

@@ -16,7 +16,7 @@ use super::hash_join::{JoinOptions, JoinOuterScan, JoinParts};
 use super::sort::key::{KeyColumns, KeyOrder};
 use crate::ExecContext;
 use crate::expression::{Program, ProgramState};
-use crate::pipeline::{Flow, LocalState, Operator, Push, Sink};
+use crate::pipeline::{Flow, Handout, LocalState, Operator, Push, Sink};
 use inlay_sql::plan::{CompareOp, Expr, JoinKind, SortKey};
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE, Vector};
 use std::cmp::Ordering;
@@ -203,6 +203,10 @@ impl Sink for SortedBuild {
     fn local(&self) -> LocalState {
         let programs = self.0.build_keys.iter().map(Program::state).collect();
         Box::new(BuildLocal { collected: Collected::new(&self.0.budget), programs })
+    }
+
+    fn handout(&self) -> Handout {
+        Handout::Apart
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {

@@ -15,7 +15,7 @@ use super::apply::ChunkRows;
 use crate::concat::concat_shared;
 use crate::context::ExecContext;
 use crate::expression::{Program, ProgramState};
-use crate::pipeline::{CallMeasure, Flow, LocalState, Morsel, Operator, Push, Source};
+use crate::pipeline::{CallMeasure, Flow, Handout, LocalState, Morsel, Operator, Push, Source};
 use inlay_kernels::external::{StreamState, TableCall};
 use inlay_types::{
     Batch, Error, Interrupt, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE, Value, Vector,
@@ -450,8 +450,8 @@ impl Source for Made {
 pub struct Alone(pub Arc<dyn Source>);
 
 impl Source for Alone {
-    fn prefer_long_morsels(&self) {
-        self.0.prefer_long_morsels();
+    fn prefer(&self, handout: Handout) {
+        self.0.prefer(handout);
     }
 
     fn start(&self, context: &ExecContext) -> Result<usize> {

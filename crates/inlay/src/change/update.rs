@@ -7,7 +7,7 @@ use crate::execute::{Run, output_types};
 use crate::result::QueryResult;
 use inlay_exec::ExecContext;
 use inlay_exec::expression::ProgramState;
-use inlay_exec::pipeline::{Flow, LocalState, Sink};
+use inlay_exec::pipeline::{Flow, Handout, LocalState, Sink};
 use inlay_sql::plan::statement::Update;
 use inlay_storage::BulkUpdate;
 use inlay_types::{Batch, Error, Result, Vector};
@@ -80,8 +80,8 @@ impl Sink for UpdateSink {
     }
 
     /// The rows of a row group that come together are encoded together.
-    fn prefers_long_morsels(&self) -> bool {
-        true
+    fn handout(&self) -> Handout {
+        Handout::Long
     }
 
     fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {

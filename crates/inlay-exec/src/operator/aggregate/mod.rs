@@ -40,7 +40,7 @@ mod tests;
 
 use crate::context::ExecContext;
 use crate::expression::Layout;
-use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
+use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpillPartitions, WORKING_MEMORY, is_refusal};
 use inlay_sql::plan::{AggregateExpr, Expr};
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result};
@@ -299,6 +299,10 @@ fn input_types(inputs: &[usize], batch: &Batch) -> Vec<LogicalType> {
 impl Sink for HashAggregate {
     fn local(&self) -> LocalState {
         Box::new(Local::default())
+    }
+
+    fn handout(&self) -> Handout {
+        Handout::Apart
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {

@@ -14,7 +14,7 @@ use super::publish::{Published, publish, publish_spilled};
 use super::rows::{BuildRows, Chunk, Chunks, Collected};
 use super::spill::SMALL_BUILD;
 use crate::ExecContext;
-use crate::pipeline::{Flow, LocalState, Sink};
+use crate::pipeline::{Flow, Handout, LocalState, Sink};
 use crate::spill::is_refusal;
 use inlay_kernels::hash::{hash, hash_combine};
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Native, Result, Vector};
@@ -75,6 +75,10 @@ impl Sink for JoinBuild {
             ranges: vec![KeyRange::EMPTY; join.null_equal.len()],
             collected: Collected::new(&join.collecting_budget()),
         })
+    }
+
+    fn handout(&self) -> Handout {
+        Handout::Apart
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {

@@ -15,7 +15,7 @@ use crate::concat::{concat_batches, concat_columns};
 use crate::context::ExecContext;
 use crate::expression::{Layout, Program, ProgramState};
 use crate::operator::order::{self, KeyColumn, Order};
-use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
+use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, rows_size};
 use inlay_sql::plan::SortKey;
 use inlay_types::{
@@ -422,6 +422,10 @@ impl Sink for Sort {
             }),
             Err(error) => Box::new(error), // Reported by the first `consume`.
         }
+    }
+
+    fn handout(&self) -> Handout {
+        Handout::Apart
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {

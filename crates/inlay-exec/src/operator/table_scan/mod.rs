@@ -5,6 +5,7 @@
 //! surviving positions; then conditions over several columns run on gathered values; then the wanted columns are
 //! gathered, in full batches.
 
+mod morsels;
 mod pushdown;
 mod read_ahead;
 
@@ -13,21 +14,16 @@ pub use pushdown::{ScanFilters, column_predicate, split_filters};
 use crate::context::ExecContext;
 use crate::dynamic_filter::DynamicFilter;
 use crate::expression::{Filter, FilterState};
-use crate::pipeline::{Flow, LocalState, Morsel, Source};
+use crate::pipeline::{Flow, Handout, LocalState, Morsel, Source};
 use inlay_storage::{PreparedPredicate, Prune, RowGroup, Segment, SegmentPredicate, Table, TableSnapshot};
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Vector};
+use morsels::{MORSEL_ROWS, Morsels, Span};
+use parking_lot::Mutex;
 use read_ahead::ReadAhead;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Rows per morsel: small enough to balance workers, large enough to fill batches behind selective filters.
-const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
 /// Where long morsels are preferred, one is a row group if each worker then has this many.
 const LONG_MORSELS_MIN: usize = 4;
-
-/// So many morsels per worker at the end are cut into so many pieces.
-const LAST_CUT: usize = 2;
-const LAST_PIECES: usize = 4;
 
 /// What the planner says of a scan.
 pub struct TableScanOptions {
@@ -64,26 +60,14 @@ pub struct ScanSlot {
 pub struct TableScan {
     options: TableScanOptions,
     started: OnceLock<Started>,
-    next: AtomicUsize,
-    long_morsels: AtomicBool,
+    handout: Mutex<Handout>,
 }
 
 struct Started {
     filters: Vec<ScanFilter>,
-    morsels: Vec<Span>,
+    morsels: Morsels,
     /// For a scan of which something is not in memory yet.
     read_ahead: Option<ReadAhead>,
-}
-
-/// The rows that a morsel looks at.
-struct Span {
-    group: usize,
-    start: usize,
-    end: usize,
-    /// Only these of them, none of which is deleted.
-    listed: Option<Vec<u32>>,
-    /// Something of the row group has to be read from the file first.
-    is_absent: bool,
 }
 
 struct ScanFilter {
@@ -96,6 +80,8 @@ struct ScanFilter {
 }
 
 struct Local {
+    /// See [`Morsels::take`].
+    kept: Option<usize>,
     /// Row group that `prepared` and `segments` are for.
     group: Option<usize>,
     /// Segments of the row group by column, as far as they were needed.
@@ -130,27 +116,10 @@ impl Local {
 const JUDGED_ROWS: u64 = 1 << 16;
 const PASSING_MAX: f64 = 0.9;
 
-/// Cuts the last `count` morsels, so that no worker waits long for another's last one.
-fn cut_last(morsels: &mut Vec<Span>, count: usize) {
-    let last = morsels.split_off(morsels.len().saturating_sub(count));
-    for span in last {
-        let rows = if span.is_absent { span.end - span.start } else { MORSEL_ROWS / LAST_PIECES };
-        let Span { group, end, is_absent, .. } = span;
-        for start in (span.start..end).step_by(rows.max(1)) {
-            morsels.push(Span { group, start, end: (start + rows).min(end), listed: None, is_absent });
-        }
-    }
-}
-
 impl TableScan {
     /// A scan that has not started.
     pub fn new(options: TableScanOptions) -> Self {
-        Self {
-            options,
-            started: OnceLock::new(),
-            next: AtomicUsize::new(0),
-            long_morsels: AtomicBool::new(false),
-        }
+        Self { options, started: OnceLock::new(), handout: Mutex::default() }
     }
 
     /// The rows that an index gives, if they are few.
@@ -196,7 +165,7 @@ impl TableScan {
     }
 
     /// Row groups that are not in memory are morsels as a whole: two workers in one would wait for each other's columns.
-    fn plan_morsels(&self, filters: &[ScanFilter], threads: usize) -> Vec<Span> {
+    fn plan_morsels(&self, filters: &[ScanFilter], threads: usize) -> Morsels {
         let read = |group: &RowGroup| {
             let excluded = |f: &ScanFilter| group.column(f.column).prune(&f.predicate) == Prune::None;
             group.live_count() > 0 && !filters.iter().any(excluded)
@@ -204,22 +173,21 @@ impl TableScan {
         let groups = self.options.snapshot.row_groups().iter().enumerate();
         let groups: Vec<(usize, usize)> =
             groups.filter(|(_, group)| read(group)).map(|(index, group)| (index, group.len())).collect();
-        let are_long =
-            self.long_morsels.load(Ordering::Relaxed) && groups.len() >= threads * LONG_MORSELS_MIN;
+        let mut handout = *self.handout.lock();
+        if handout == Handout::Long && groups.len() < threads * LONG_MORSELS_MIN {
+            handout = Handout::InOrder;
+        }
         let has_enough = groups.len() >= threads;
-        let mut morsels: Vec<Span> = Vec::new();
+        let mut spans: Vec<Span> = Vec::new();
         for (group, len) in groups {
             let is_absent = self.is_absent(filters, &self.options.snapshot.row_groups()[group]);
-            let rows = if are_long || has_enough && is_absent { len } else { MORSEL_ROWS };
+            let is_whole = handout == Handout::Long || has_enough && is_absent;
+            let rows = if is_whole { len } else { MORSEL_ROWS };
             for start in (0..len).step_by(rows) {
-                morsels.push(Span { group, start, end: (start + rows).min(len), listed: None, is_absent });
+                spans.push(Span { group, start, end: (start + rows).min(len), listed: None, is_absent });
             }
         }
-        // Few morsels stay as they are: they are not worth waking a worker.
-        if threads > 1 && morsels.len() > threads && !are_long {
-            cut_last(&mut morsels, threads * LAST_CUT);
-        }
-        morsels
+        Morsels::new(spans, handout, threads)
     }
 
     fn read_ahead(&self, filters: &[ScanFilter], morsels: &[Span], workers: usize) -> Option<ReadAhead> {
@@ -402,8 +370,8 @@ fn cost(predicate: &SegmentPredicate, ty: LogicalType) -> u32 {
 }
 
 impl Source for TableScan {
-    fn prefer_long_morsels(&self) {
-        self.long_morsels.store(true, Ordering::Relaxed);
+    fn prefer(&self, handout: Handout) {
+        *self.handout.lock() = handout;
     }
 
     fn start(&self, context: &ExecContext) -> Result<usize> {
@@ -424,12 +392,11 @@ impl Source for TableScan {
             filters.sort_by_key(|filter| filter.cost);
         }
         let morsels = match self.plan_lookup(&filters)? {
-            Some(spans) => spans,
+            Some(spans) => Morsels::new(spans, Handout::InOrder, 1),
             None => self.plan_morsels(&filters, context.workers.count()),
         };
-        let count = morsels.len();
-        let read_ahead = self.read_ahead(&filters, &morsels, context.workers.count());
-        self.next.store(0, Ordering::Relaxed);
+        let count = morsels.spans().len();
+        let read_ahead = self.read_ahead(&filters, morsels.spans(), context.workers.count());
         self.started
             .set(Started { filters, morsels, read_ahead })
             .map_err(|_| Error::internal("a table scan was started twice"))?;
@@ -439,6 +406,7 @@ impl Source for TableScan {
     fn local(&self) -> LocalState {
         let filters = self.started.get().map_or(0, |s| s.filters.len());
         Box::new(Local {
+            kept: None,
             group: None,
             segments: Vec::new(),
             prepared: Vec::new(),
@@ -459,13 +427,13 @@ impl Source for TableScan {
     ) -> Result<Morsel> {
         let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("scan state"))?;
         let Some(started) = self.started.get() else { return Ok(Morsel::Exhausted) };
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let Some(span) = started.morsels.get(number) else { return Ok(Morsel::Exhausted) };
+        let Some(number) = started.morsels.take(&mut local.kept) else { return Ok(Morsel::Exhausted) };
+        let span = &started.morsels.spans()[number];
         begin(number);
         let groups = self.options.snapshot.row_groups();
         if let Some(read_ahead) = &started.read_ahead {
             let will_read = |group: usize, column: usize| groups[group].column(column).will_read();
-            read_ahead.begins(&started.morsels, number, &will_read);
+            read_ahead.begins(started.morsels.spans(), number, &will_read);
         }
         self.prepare(started, local, span.group)?;
         let group = &groups[span.group];

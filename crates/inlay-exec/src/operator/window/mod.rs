@@ -29,7 +29,7 @@ use crate::expression::{Layout, ProgramState};
 use crate::operator::leaders::{Collected, Leaders};
 use crate::operator::order::{self, BLOCK_ROWS, KeyColumn, Order};
 use crate::operator::sort::{Sort, SortOptions};
-use crate::pipeline::{Flow, LocalState, Morsel, Sink, Source};
+use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, rows_size};
 use frames::{Chunk, RangeKeys};
 use inlay_kernels::WindowKind;
@@ -614,6 +614,10 @@ impl Sink for Window {
             memory: None,
             sort: None,
         })
+    }
+
+    fn handout(&self) -> Handout {
+        Handout::Apart
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {
