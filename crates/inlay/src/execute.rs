@@ -240,6 +240,7 @@ impl Run<'_> {
             settings: self.session.settings.clone(),
             binds_view: AtomicBool::new(false),
             asked: AtomicBool::new(false),
+            listed: AtomicBool::new(false),
             failure: Mutex::new(None),
         }
     }
@@ -445,61 +446,74 @@ impl Run<'_> {
         }
     }
 
+    /// Optimises a query.
+    pub(crate) fn planned(&self, query: Query) -> Result<Query> {
+        let enabled = !self.session.settings.optimizer_off;
+        optimizer::optimize_with(query, &mut OptimizerContext { enabled, trace: None })
+    }
+
     /// Optimises a query and notes what it is going to read.
     pub(crate) fn optimized(&self, query: Query) -> Result<Query> {
-        let enabled = !self.session.settings.optimizer_off;
-        let query = optimizer::optimize_with(query, &mut OptimizerContext { enabled, trace: None })?;
-        if self.notes_reads {
-            reads::note(&query, &self.transactions.all())?;
-        }
+        let query = self.planned(query)?;
+        self.note(&query)?;
         Ok(query)
+    }
+
+    /// Notes what an optimised query is going to read.
+    fn note(&self, query: &Query) -> Result<()> {
+        if self.notes_reads { reads::note(query, &self.transactions.all()) } else { Ok(()) }
     }
 
     /// Runs a query.
     pub(crate) fn batches(&self, query: Query) -> Result<(Query, Vec<Batch>)> {
-        self.executed(self.optimized(query)?)
-    }
-
-    fn executed(&self, query: Query) -> Result<(Query, Vec<Batch>)> {
+        let query = self.optimized(query)?;
         let batches = inlay_exec::execute(&query, &self.context())?;
         Ok((query, batches))
     }
 
-    /// Carries out a statement that is a query. Rows of a large table as they are stay there until they are asked for.
+    /// Carries out a statement that is a query.
     fn answer(&self, query: Query) -> Result<QueryResult> {
         let query = self.optimized(query)?;
-        if self.session.settings.profiles {
-            return self.profiled(query);
+        if self.session.settings.profiles { self.profiled(query) } else { self.answer_optimized(&query) }
+    }
+
+    /// Carries out an optimised query that was kept.
+    pub(crate) fn answer_kept(&self, query: &Query, sql: &str) -> Result<QueryResult> {
+        self.note(query)?;
+        let answer = self.answer_optimized(query)?;
+        if let Some(streaming) = self.given.streaming {
+            streaming.name_text(sql);
         }
-        let Some((table, rows)) = TableRows::of(&query, || self.database.lender(self.workers())) else {
+        Ok(answer)
+    }
+
+    /// Runs an optimised query. Rows of a large table as they are stay there until they are asked for.
+    fn answer_optimized(&self, query: &Query) -> Result<QueryResult> {
+        let Some((table, rows)) = TableRows::of(query, || self.database.lender(self.workers())) else {
             return match self.given.streaming {
                 // A query that waits for its reader must not run out of time.
                 Some(streaming) if self.session.settings.timeout.is_none() => self.begun(query, streaming),
-                _ => {
-                    let (query, batches) = self.executed(query)?;
-                    Ok(self.of_query(query, batches))
-                }
+                _ => Ok(self.of_query(query, inlay_exec::execute(query, &self.context())?)),
             };
         };
         let table = Arc::new(table);
         let lent = Arc::downgrade(&table);
         self.database.lend(lent);
-        let types = output_types(&query);
-        let names = query.output.into_iter().map(|(_, name)| name).collect();
+        let (names, types) = (output_names(query), output_types(query));
         Ok(QueryResult::of_table(names, types, table, rows, self.workers()))
     }
 
     /// Runs a query until its first rows are there; what is left may wait.
-    fn begun(&self, query: Query, streaming: Streaming<'_>) -> Result<QueryResult> {
+    fn begun(&self, query: &Query, streaming: Streaming<'_>) -> Result<QueryResult> {
         let context = self.context();
-        let mut stream = inlay_exec::stream(&query, &context)?;
+        let mut stream = inlay_exec::stream(query, &context)?;
         // The first rows are not counted; they must not take the memory that others are denied.
         let first_bytes = (streaming.first_bytes as u64).min(context.budget.limit() / 4).max(1);
         let (batches, bytes) = stream.next_part(first_bytes as usize)?;
         if bytes < first_bytes {
             return Ok(self.of_query(query, batches));
         }
-        let waits = may_wait(&query);
+        let waits = may_wait(query);
         let first = self.of_query(query, batches);
         let rest = Rest::new(stream, first.without_rows(), &context);
         if !waits {
@@ -523,13 +537,11 @@ impl Run<'_> {
     /// Runs a query, whose rows are in memory then.
     pub(crate) fn query(&self, query: Query) -> Result<QueryResult> {
         let (query, batches) = self.batches(query)?;
-        Ok(self.of_query(query, batches))
+        Ok(self.of_query(&query, batches))
     }
 
-    pub(crate) fn of_query(&self, query: Query, batches: Vec<Batch>) -> QueryResult {
-        let types = output_types(&query);
-        let names = query.output.into_iter().map(|(_, name)| name).collect();
-        self.rows(names, types, batches)
+    pub(crate) fn of_query(&self, query: &Query, batches: Vec<Batch>) -> QueryResult {
+        self.rows(output_names(query), output_types(query), batches)
     }
 
     /// An answer of rows.
@@ -548,7 +560,7 @@ impl Run<'_> {
     }
 
     fn copy_to(&self, query: Query, path: &str, options: &[(String, Value)]) -> Result<QueryResult> {
-        let names: Vec<String> = query.output.iter().map(|(_, name)| name.clone()).collect();
+        let names = output_names(&query);
         self.may_touch(path)?;
         Ok(QueryResult::changed(self.write_file(query, path, &names, options)?))
     }
@@ -729,6 +741,10 @@ pub(crate) fn duration_text(duration: Duration) -> String {
 
 fn transaction_state(message: &str) -> Error {
     Error::TransactionState { message: message.to_string() }
+}
+
+fn output_names(query: &Query) -> Vec<String> {
+    query.output.iter().map(|(_, name)| name.clone()).collect()
 }
 
 pub(crate) fn output_types(query: &Query) -> Vec<LogicalType> {

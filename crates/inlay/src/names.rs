@@ -34,14 +34,21 @@ pub(crate) struct Names<'a> {
     pub settings: SessionSettings,
     /// Whether a view is bound for its columns: then those of views are not asked for.
     pub binds_view: AtomicBool,
-    /// Whether the value of a setting or variable was asked for.
+    /// Whether something was asked for that no change of the current database's state tells of: the value of a setting or variable,
+    /// a file, another database, what the host registered.
     pub asked: AtomicBool,
+    /// Whether all names were asked for, those that the host registered among them.
+    pub listed: AtomicBool,
     /// The first thing that went wrong while looking: reading a damaged file, for one.
     pub failure: Mutex<Option<Error>>,
 }
 
 impl Names<'_> {
     pub fn transaction(&self, database: &str) -> Option<Arc<Transaction>> {
+        if !same_name(database, TEMPORARY) && !same_name(database, &self.transactions.current(self.database))
+        {
+            self.note_asked();
+        }
         if !self.transactions.is_there(self.database, database) {
             return None;
         }
@@ -71,9 +78,13 @@ impl Names<'_> {
         })
     }
 
+    fn note_asked(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+
     /// The value of a setting.
     pub fn setting(&self, name: &str) -> Option<Value> {
-        self.asked.store(true, Ordering::Relaxed);
+        self.note_asked();
         setting(self.database, self.transactions, &self.settings, name)
     }
 
@@ -149,11 +160,12 @@ impl Databases for Names<'_> {
     }
 
     fn names(&self) -> Vec<String> {
+        self.listed.store(true, Ordering::Relaxed);
         self.database.database_names()
     }
 
     fn variable(&self, name: &str) -> Option<Value> {
-        self.asked.store(true, Ordering::Relaxed);
+        self.note_asked();
         self.variables.get(&name.to_lowercase()).cloned()
     }
 
@@ -215,6 +227,7 @@ impl Databases for Names<'_> {
         if stored.is_some() {
             return stored;
         }
+        self.note_asked();
         if database.is_some_and(|database| same_name(database, SYSTEM)) {
             return system::entry(self, name);
         }
@@ -233,6 +246,7 @@ impl Databases for Names<'_> {
     }
 
     fn entries(&self, database: &str) -> Vec<(String, CatalogEntry)> {
+        self.listed.store(true, Ordering::Relaxed);
         let Some(transaction) = self.transaction(database) else { return Vec::new() };
         let state = transaction.state();
         let mut all: Vec<(String, CatalogEntry)> = state
@@ -286,6 +300,7 @@ impl Databases for Names<'_> {
     }
 
     fn table_function(&self, name: &str) -> Option<Arc<dyn TableFunction>> {
+        self.note_asked();
         let lower = name.to_lowercase();
         // Readers of text files remember something for their session.
         let files = self.transactions.files();

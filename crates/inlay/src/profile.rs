@@ -49,7 +49,7 @@ impl Run<'_> {
             tree: display::text(&query, &annotate),
             json: display::json(&query, &annotate),
         });
-        Ok(self.of_query(query, batches))
+        Ok(self.of_query(&query, batches))
     }
 
     /// Says which text it was, once.

@@ -4,13 +4,35 @@ use super::definition::{Definition, DefinitionKind};
 use super::object::{IndexDefinition, Object, ObjectId, TableSlot};
 use crate::table::Table;
 use inlay_types::{Error, Result};
-use std::collections::HashMap;
+use parking_lot::Mutex;
+use std::any::Any;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Stands for what a state defines. As long as two states have the same one, the same names mean the same objects, with the
 /// same columns and constraints; rows and statistics may differ.
 #[derive(Debug, Default)]
 pub struct CatalogMark(());
+
+/// What is kept with a state, by numbers that its users gave: what they found out about exactly these objects and rows, such as
+/// plans of queries. It holds nothing longer than the state does, and a copy of the state, to be changed, begins without.
+#[derive(Default)]
+struct Kept(Mutex<VecDeque<(u64, Arc<dyn Any + Send + Sync>)>>);
+
+/// So much is kept; then the oldest goes.
+const KEPT_MAX: usize = 256;
+
+impl Clone for Kept {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Kept").field(&self.0.lock().len()).finish()
+    }
+}
 
 /// The objects of a database. Cloning copies a pointer per object and shares the names.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +50,7 @@ pub struct State {
     indexes_of: Arc<HashMap<ObjectId, Vec<ObjectId>>>,
     /// A new one after each change of anything but rows.
     catalog: Arc<CatalogMark>,
+    kept: Kept,
 }
 
 /// What names compare by.
@@ -119,6 +142,22 @@ impl State {
         }
     }
 
+    /// Keeps something as long as the state is what it is.
+    pub fn keep(&self, number: u64, kept: Arc<dyn Any + Send + Sync>) {
+        let mut all = self.kept.0.lock();
+        all.retain(|(known, _)| *known != number);
+        if all.len() == KEPT_MAX {
+            all.pop_front();
+        }
+        all.push_back((number, kept));
+    }
+
+    /// What is kept under a number.
+    pub fn kept(&self, number: u64) -> Option<Arc<dyn Any + Send + Sync>> {
+        let all = self.kept.0.lock();
+        all.iter().find(|(known, _)| *known == number).map(|(_, kept)| Arc::clone(kept))
+    }
+
     fn enter_name(&mut self, object: &Object) {
         let (id, key) = (object.id(), name_key(object.name()));
         match object {
@@ -150,6 +189,7 @@ impl State {
 
     /// Enters an object under its number and name, in the place of an earlier version of it.
     pub(crate) fn put(&mut self, object: Object) {
+        self.kept = Kept::default();
         let id = object.id();
         if !self.objects.get(&id).is_some_and(|old| has_same_schema(old, &object)) {
             self.catalog = Arc::default();
@@ -178,6 +218,7 @@ impl State {
     /// Removes an object.
     pub(crate) fn remove(&mut self, id: ObjectId) -> Option<Object> {
         let object = self.objects.get(&id)?.clone();
+        self.kept = Kept::default();
         self.catalog = Arc::default();
         self.forget_name(&object);
         self.objects.remove(&id);

@@ -64,10 +64,10 @@ struct Compiler<'a> {
 impl Run<'_> {
     /// The point that a statement is, and the database that it is about.
     pub(super) fn make_point(&self, statement: &ast::Statement) -> Option<(String, Point)> {
-        let bound = self.bind_lasting(statement, None)?;
+        let (bound, _) = self.bind_lasting(statement, None)?;
         let shape = Shape::of(&bound)?;
         let slots = Slots::default();
-        let template = self.bind_lasting(statement, Some(&slots))?;
+        let (template, _) = self.bind_lasting(statement, Some(&slots))?;
         let slots = slots.into_slots();
         let general = Shape::of(&template)?;
         if !general.is_filled(&slots, &shape) || !general.exprs().all(is_lasting) {
@@ -79,13 +79,18 @@ impl Run<'_> {
         Some((database, point))
     }
 
-    /// Binds, unless the statement asks for something that may be another thing the next time.
-    fn bind_lasting(&self, statement: &ast::Statement, slots: Option<&Slots>) -> Option<Statement> {
+    /// Binds, unless the statement asks for something that may be another thing the next time. Says, too, whether it asked for
+    /// all names there are.
+    pub(super) fn bind_lasting(
+        &self,
+        statement: &ast::Statement,
+        slots: Option<&Slots>,
+    ) -> Option<(Statement, bool)> {
         let names = self.names(&[]);
         let bound =
             self.with_slots(&names, slots, |context| inlay_sql::binder::bind(statement, context)).ok()?;
         let asked = names.asked.load(Ordering::Relaxed) || names.failure.into_inner().is_some();
-        (!asked).then_some(bound)
+        (!asked).then(|| (bound, names.listed.into_inner()))
     }
 
     /// The database of the statement's table, if names without one are looked up there.

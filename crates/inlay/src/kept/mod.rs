@@ -1,29 +1,34 @@
-//! Kept plans: statements that are repeated are parsed once, and those that an index answers are bound once, too.
+//! Kept plans: statements that are repeated are parsed once. Those that an index answers are bound once for all their parameters,
+//! queries without parameters are planned once for as long as nothing changes.
 //!
 //! ```text
 //! text -> Text (statements, plans)  --types of parameters, place-->  Plan -> Point: access, conditions, outputs, action
+//!                                                                         -> QueryNumber --state--> optimised query
 //! ```
 //! A connection keeps the texts it ran last, a prepared statement its own. When a text comes again, the statement is bound
 //! once more with slots in the place of its parameters ([`inlay_sql::binder::Slots`]). If that gives a statement about
 //! rows of one table that an index finds, an INSERT of one row, or a SELECT without a table, it becomes a [`Point`]: which index, which values, which
 //! programs. From then on it is carried out on the calling thread, without binder, optimizer, pipelines or workers.
+//! The optimised plan of any other query ([`query`]) is kept with the state of the database that it was made for, and run as it is.
 //!
 //! What always holds
 //! - A plan is used only where binding would give it again: for parameters of the same types, in a session whose
-//!   settings, names and variables are untouched since ([`Place::generation`]), over a catalog that is the same
+//!   settings, names and variables are untouched since (`Plan::generation`), over a catalog that is the same
 //!   ([`CatalogMark`], also of the temporary tables), and only if each value adapts to its place as the first did.
-//! - A plan holds nothing of the moment: no rows, no versions of tables, no statistics, no clock, no random number. What
+//! - A point holds nothing of the moment: no rows, no versions of tables, no statistics. A query's plan does, and is used only
+//!   for that very state. Neither holds a clock or a random number: what
 //!   asked for a setting, a variable or another query while it was bound, or calls anything but immutable functions, is
 //!   not kept.
 //! - What a plan does not do is left to the general way: whatever it cannot find, evaluate or convert. Rows are changed by
 //!   the general way's `RowWriter` alone, behind everything here that may give up.
 //!
-//! Statements of other shapes are bound and optimised each time, because values decide their plans: see
+//! Queries with parameters that are no points are bound and optimised each time, because values decide their plans: see
 //! `docs/decisions/0016-kept-plans.md`. `SET plan_cache` is `on`, `off`, or `eager`: from the first time on, for tests.
 
 mod access;
 mod make;
 mod point;
+mod query;
 mod shape;
 
 use crate::connection::Parameters;
@@ -31,11 +36,14 @@ use crate::execute::Run;
 use crate::result::QueryResult;
 use crate::transactions::TEMPORARY;
 use inlay_sql::parser::ast;
+use inlay_sql::plan::statement::Query;
 use inlay_storage::store::{CatalogMark, State};
 use inlay_types::{LogicalType, Result, Value};
 use parking_lot::Mutex;
 use point::Point;
+use query::QueryNumber;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Texts that a connection keeps, and the bytes of all of them.
 const TEXTS_MAX: usize = 64;
@@ -80,7 +88,7 @@ struct Plan {
 
 #[derive(Clone)]
 enum Kind {
-    Point(Arc<Placed>),
+    Placed(Arc<Placed>),
     /// To be looked at again at this run.
     General(u64),
 }
@@ -88,12 +96,18 @@ enum Kind {
 /// A plan, and the objects that its names mean.
 struct Placed {
     /// Where the table is.
-    database: String,
+    database: Arc<str>,
     /// The database that names without one mean, and what it defines.
     current: String,
     catalog: Arc<CatalogMark>,
     temporary: Option<Arc<CatalogMark>>,
-    point: Arc<Point>,
+    what: What,
+}
+
+enum What {
+    Point(Arc<Point>),
+    /// The plan lies with the state.
+    Query(QueryNumber),
 }
 
 impl Text {
@@ -133,7 +147,22 @@ impl Texts {
     }
 }
 
+/// A plan that can be carried out now.
+enum Ready {
+    Point(Arc<Point>, Arc<str>, Arc<State>),
+    Query(Arc<Query>),
+}
+
 impl Placed {
+    /// The plan, if it is still what the statement means.
+    fn ready(&self, run: &Run<'_>) -> Option<Ready> {
+        let state = self.state(run)?;
+        match &self.what {
+            What::Point(point) => Some(Ready::Point(Arc::clone(point), Arc::clone(&self.database), state)),
+            What::Query(number) => number.plan(&state).map(Ready::Query),
+        }
+    }
+
     /// What the transactions see, if the plan's names mean the same there.
     fn state(&self, run: &Run<'_>) -> Option<Arc<State>> {
         let temporary = temporary_mark(run);
@@ -146,7 +175,7 @@ impl Placed {
         if !same_temporary || !Arc::ptr_eq(&self.catalog, state.catalog()) {
             return None;
         }
-        match self.database == self.current {
+        match *self.database == *self.current {
             true => Some(state),
             false => Some(run.transactions.of(run.database, &self.database).ok()?.state()),
         }
@@ -197,42 +226,73 @@ impl Run<'_> {
         let runs = plans.runs;
         let fits = |plan: &Plan| plan.generation == generation && types_are(&plan.types, parameters);
         let found = plans.kept.iter().position(fits);
-        let stale = match found.map(|position| (position, plans.kept[position].kind.clone())) {
-            Some((_, Kind::General(retried))) if runs < retried => return Ok(None),
-            Some((position, Kind::Point(placed))) => match placed.state(self) {
-                Some(state) => {
-                    plans.kept[..=position].rotate_right(1);
-                    drop(plans);
-                    return placed.point.run(self, &placed.database, &state);
+        let mut is_query = false;
+        if let Some(position) = found {
+            match plans.kept[position].kind.clone() {
+                Kind::General(retried) if runs < retried => return Ok(None),
+                Kind::General(_) => {}
+                Kind::Placed(placed) => {
+                    if let Some(ready) = placed.ready(self) {
+                        plans.kept[..=position].rotate_right(1);
+                        drop(plans);
+                        return self.run_ready(ready, statement);
+                    }
+                    // Where nothing but rows changed, it is not looked for an index again.
+                    is_query = matches!(placed.what, What::Query(_)) && placed.state(self).is_some();
                 }
-                None => Some(position),
-            },
-            Some((position, Kind::General(_))) => Some(position),
-            None => None,
-        };
-        if let Some(position) = stale {
+            }
             plans.kept.remove(position);
         }
-        if runs == 1 && mode != PlanCache::Eager || !make::may_be_point(&statement.kind) {
+        if runs == 1 && mode != PlanCache::Eager {
             return Ok(None);
         }
-        let made = self.placed_point(statement);
-        let kind = made.clone().map_or(Kind::General(runs + RETRIED_AFTER), Kind::Point);
+        let point = if is_query { None } else { self.placed_point(statement) };
+        let placed = point.or_else(|| self.placed_query(text, statement));
+        let kind = placed.clone().map_or(Kind::General(runs + RETRIED_AFTER), Kind::Placed);
         let types = values_of(parameters).map(Value::logical_type).collect();
         plans.kept.insert(0, Plan { types, generation, kind });
         plans.kept.truncate(PLANS_MAX);
         drop(plans);
-        match made.and_then(|placed| Some((placed.state(self)?, placed))) {
-            Some((state, placed)) => placed.point.run(self, &placed.database, &state),
-            None => Ok(None),
+        let ready = placed.and_then(|placed| placed.ready(self));
+        ready.map_or(Ok(None), |ready| self.run_ready(ready, statement))
+    }
+
+    fn run_ready(&self, ready: Ready, statement: &ast::Statement) -> Result<Option<QueryResult>> {
+        match ready {
+            Ready::Point(point, database, state) => point.run(self, &database, &state),
+            Ready::Query(query) => {
+                self.session.kept_runs.fetch_add(1, Ordering::Relaxed);
+                self.answer_kept(&query, &statement.sql).map(Some)
+            }
         }
     }
 
     fn placed_point(&self, statement: &ast::Statement) -> Option<Arc<Placed>> {
+        if !make::may_be_point(&statement.kind) {
+            return None;
+        }
         let (database, point) = self.make_point(statement)?;
+        self.place(database, What::Point(Arc::new(point))).map(|(placed, _)| placed)
+    }
+
+    /// A query without parameters, whose plan is kept with the state that it is about.
+    fn placed_query(&self, text: &Text, statement: &ast::Statement) -> Option<Arc<Placed>> {
+        let Parameters { positional, named } = self.given.parameters;
+        let is_query = matches!(statement.kind, ast::StatementKind::Query(_));
+        if !is_query || !positional.is_empty() || !named.is_empty() || text.sql.len() > TEXT_BYTES_MAX / 4 {
+            return None;
+        }
+        let number = QueryNumber::new();
+        let (placed, state) = self.place(self.transactions.current(self.database), What::Query(number))?;
+        number.keep(&state, &self.lasting_query(statement, &state)?);
+        Some(placed)
+    }
+
+    /// A plan, placed where names mean what they mean now.
+    fn place(&self, database: String, what: What) -> Option<(Arc<Placed>, Arc<State>)> {
         let current = self.transactions.current(self.database);
-        let catalog = Arc::clone(self.transactions.of(self.database, &current).ok()?.state().catalog());
-        let temporary = temporary_mark(self);
-        Some(Arc::new(Placed { database, current, catalog, temporary, point: Arc::new(point) }))
+        let state = self.transactions.of(self.database, &current).ok()?.state();
+        let (catalog, temporary) = (Arc::clone(state.catalog()), temporary_mark(self));
+        Some((Arc::new(Placed { database: database.into(), current, catalog, temporary, what }), state))
     }
 }

@@ -114,7 +114,8 @@ pub(super) fn is_lasting(expr: &Expr) -> bool {
     Slots::number(expr).is_some() || lasts(expr)
 }
 
-fn lasts(expr: &Expr) -> bool {
+/// [`is_lasting`], of an expression that is no slot.
+pub(super) fn lasts(expr: &Expr) -> bool {
     let own = match expr {
         Expr::Call { function, args, .. } => {
             function.volatility == Volatility::Immutable
