@@ -156,7 +156,7 @@ impl BulkAppender {
 
     fn seal(&mut self) -> Result<()> {
         let len = std::mem::take(&mut self.open_rows);
-        self.sealed.push((seal(&self.shared.table, &mut self.open)?, len));
+        self.sealed.push((seal(&self.shared.table, &mut self.open, &mut self.reservation)?, len));
         Ok(())
     }
 
@@ -256,7 +256,8 @@ impl Shared {
                     }
                     (from, open_rows) = (from + len, open_rows + len);
                     if open_rows == ROW_GROUP_SIZE {
-                        sealed.push((seal(&self.table, &mut open)?, std::mem::take(&mut open_rows)));
+                        let columns = seal(&self.table, &mut open, &mut reservation)?;
+                        sealed.push((columns, std::mem::take(&mut open_rows)));
                     }
                 }
             }
@@ -272,9 +273,17 @@ fn is_refusal(error: &Error) -> bool {
     matches!(error.root(), Error::OutOfMemory { .. })
 }
 
-/// Encodes a row group, and writes it to the file of the table's database if it has one.
-fn seal(table: &Table, columns: &mut [OpenColumn]) -> Result<Vec<Arc<Column>>> {
+/// Encodes a row group, and writes it to the file of the table's database if it has one. What is reserved for the columns is
+/// given back as they become segments, which are counted by themselves.
+fn seal(
+    table: &Table,
+    columns: &mut [OpenColumn],
+    reservation: &mut Option<Reservation>,
+) -> Result<Vec<Arc<Column>>> {
     let one = |column: &mut OpenColumn| {
+        if let Some(reserved) = reservation {
+            reserved.resize(reserved.bytes().saturating_sub(column.memory_size() as u64))?;
+        }
         // What encoding and compressing take meanwhile. If it is refused, caches gave what they had.
         let _scratch = table.budget().reserve(SEAL_COPIES * column.memory_size() as u64).ok();
         let column = Column::new(column.seal(table.budget())?);

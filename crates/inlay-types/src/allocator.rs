@@ -47,6 +47,13 @@ pub(crate) fn give_back_due() -> bool {
     ALLOCATOR.get().map(|allocator| (allocator.give_back_due)()).is_some()
 }
 
+/// Gives back what is free at the calling thread and at nobody, due or not.
+pub(crate) fn give_back_all() {
+    if let Some(allocator) = ALLOCATOR.get() {
+        (allocator.give_back)();
+    }
+}
+
 /// While one lives, freed memory goes back soon: more than half of a memory limit is in use, or much is being freed that is
 /// not asked for again.
 #[derive(Debug)]

@@ -4,10 +4,10 @@
 //! that those that cannot go on without memory, such as scans below it, find some. While the process holds more than is counted
 //! ([`crate::overhead`]), it is refused as much earlier, within bounds, and caches give way, so that the process stays near the limit.
 
-use crate::allocator::{Hurry, give_back_due};
+use crate::allocator::{Hurry, give_back_all, give_back_due};
 use crate::{Error, Result, overhead};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 /// Something that holds memory it can do without, such as a cache.
@@ -34,6 +34,8 @@ struct Counters {
     slack: AtomicU64,
     /// Bytes that were reserved since that was looked at.
     unseen: AtomicU64,
+    /// Looks until freed memory is asked for again that is not due.
+    patience: AtomicU32,
     reclaim: RwLock<Vec<Weak<dyn Reclaim>>>,
 }
 
@@ -61,6 +63,11 @@ const UNCACHED_MAX: u64 = 128 << 20;
 const LITTLE: u64 = 512 << 20;
 /// What the process may hold beyond what is counted before that lowers a limit; by which share of it at most, and by how much.
 const TOLERATED: u64 = 32 << 20;
+/// So much more, although what is due went back: then all that is free has to. An allocator may hold what is due all the same (mimalloc,
+/// when several threads free pages while one gives them back).
+const STUCK: u64 = 16 << 20;
+/// Where that did not help it is tried again after so many more looks.
+const PATIENCE: u32 = 16;
 const SLACK_SHARE: u64 = 4;
 const SLACK_MAX: u64 = 96 << 20;
 /// It is looked at after so many more bytes were reserved.
@@ -79,6 +86,7 @@ impl MemoryBudget {
             limit: limit.into(),
             slack: 0.into(),
             unseen: 0.into(),
+            patience: 0.into(),
             reclaim: RwLock::default(),
         });
         overhead::begin();
@@ -218,14 +226,32 @@ impl Counters {
         }
         if self.unseen.load(Ordering::Relaxed) > LOOK_BYTES {
             self.unseen.store(0, Ordering::Relaxed);
-            let mut beyond = overhead::beyond();
-            if beyond > TOLERATED && give_back_due() {
-                beyond = overhead::beyond();
-            }
+            let beyond = self.given_back();
             let most = (limit / SLACK_SHARE).min(SLACK_MAX);
             self.slack.store(beyond.saturating_sub(TOLERATED).min(most), Ordering::Relaxed);
         }
         self.slack.load(Ordering::Relaxed)
+    }
+
+    /// What is beyond what is counted, after freed memory went back if that was too much.
+    fn given_back(&self) -> u64 {
+        let beyond = overhead::beyond();
+        if beyond <= TOLERATED || !give_back_due() {
+            return beyond;
+        }
+        let beyond = overhead::beyond();
+        let waits = |looks: u32| looks.checked_sub(1);
+        if beyond <= TOLERATED + STUCK
+            || self.patience.fetch_update(Ordering::Relaxed, Ordering::Relaxed, waits).is_ok()
+        {
+            return beyond;
+        }
+        give_back_all();
+        let left = overhead::beyond();
+        if left > TOLERATED + STUCK {
+            self.patience.store(PATIENCE, Ordering::Relaxed);
+        }
+        left
     }
 
     fn set_short(&self, short: bool) {

@@ -171,3 +171,36 @@ fn changes_of_all_rows_need_little_memory() {
     drop((connection, database));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// Workers that read build rows of a join into memory leave some to those whose joined rows go into a table, and what becomes a
+/// segment is not counted twice.
+#[test]
+fn a_large_join_goes_into_a_table() {
+    let folder = std::env::temp_dir().join(format!("inlay-memory-join-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("join.inlay");
+    let database = Database::open(path.to_str().unwrap(), &[]).unwrap();
+    let connection = database.connect();
+    let table = |name: &str, factor: u32| {
+        format!(
+            "CREATE TABLE {name} AS SELECT i * {factor} % 2000000 AS k, '{name}' || i AS t, i AS x, i * 2 AS y, \
+             'text number ' || i AS u FROM range(2000000) r(i)"
+        )
+    };
+    for sql in [
+        table("a", 7919).as_str(),
+        table("b", 104_729).as_str(),
+        "SET threads = 3",
+        "SET memory_limit = '35MB'",
+        "CREATE TABLE c AS SELECT a.*, b.t AS bt, b.x AS bx, b.y AS by, b.u AS bu FROM a JOIN b ON a.k = b.k",
+    ] {
+        connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    let sums = "SELECT count(*), sum(x), sum(bx), sum(length(bu)), count(*) FILTER (u <> 'text number ' || x) FROM c";
+    let sum = Value::HugeInt(1_999_999_000_000);
+    let wanted =
+        vec![Value::BigInt(2_000_000), sum.clone(), sum, Value::HugeInt(36_888_890), Value::BigInt(0)];
+    assert_eq!(answer(&connection, sums), [wanted]);
+    drop((connection, database));
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -176,6 +176,11 @@ impl HashJoin {
         let mut context = self.context.alone();
         if always || build.memory_size() <= SMALL_BUILD {
             context.budget = MemoryBudget::unlimited();
+        } else {
+            // The partners of other workers' rows need memory, too, and can do with nothing else.
+            context.budget = context.budget.yielding();
+            // Rows are laid out while they are still there as they came. What cannot fit is not read first.
+            drop(context.budget.reserve(2 * build.memory_size())?);
         }
         let join = HashJoin::new(self.options.clone(), &context)?;
         let mut collected = Collected::new(&context.budget);
