@@ -20,7 +20,7 @@ pub struct CatalogMark(());
 struct Kept(Mutex<VecDeque<(u64, Arc<dyn Any + Send + Sync>)>>);
 
 /// So much is kept; then the oldest goes.
-const KEPT_MAX: usize = 256;
+const KEPT_MAX: usize = 64;
 
 impl Clone for Kept {
     fn clone(&self) -> Self {
