@@ -13,6 +13,7 @@ import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby, product
 from statistics import median
 from typing import Any
 
@@ -46,6 +47,8 @@ class Suite:
     engines: Sequence[str]
     cases: Sequence[str]
     session: Callable[[str, int], Any]
+    # Of a case: the group that it belongs to. Cases of one group that follow each other take turns.
+    group: Callable[[str], str] = lambda case: case
     # Of an engine, a case and the repetition: whether it takes part.
     takes_part: Callable[[str, str, int], bool] = lambda _engine, _case, _repetition: True
     # Of an engine and a case: why it is left out, empty when it is not.
@@ -146,17 +149,21 @@ def run(suite: Suite, engines: Sequence[str] | None, threads: int, repetitions: 
     started = Engines(suite, engines or suite.engines, threads)
     results = {name: Measured(worker.version) for name, worker in started.workers.items()}
     try:
-        for case in suite.cases:
-            measure(suite, case, started, results, repetitions)
-            shown = {name: page.shown(suite, result, case) for name, result in results.items()}
-            print(case, {name: text for name, text in shown.items() if text}, flush=True)
+        for _, together in groupby(suite.cases, suite.group):
+            group = list(together)
+            taking_part = {case: compare(suite, case, started, results) for case in group}
+            for repetition, case in product(range(repetitions), group):
+                measure(suite, case, started, {name: results[name] for name in taking_part[case]}, repetition)
+            for case in group:
+                shown = {name: page.shown(suite, result, case) for name, result in results.items()}
+                print(case, {name: text for name, text in shown.items() if text}, flush=True)
     finally:
         started.close()
     return results
 
 
-def measure(suite: Suite, case: str, engines: Engines, results: Mapping[str, Measured], repetitions: int) -> None:
-    """Run one case on all engines, in turns."""
+def compare(suite: Suite, case: str, engines: Engines, results: Mapping[str, Measured]) -> list[str]:
+    """Prepare one case on all engines and compare their answers; the engines that gave one."""
     sums: dict[str, Any] = {}
     for name, result in results.items():
         if reason := suite.left_out(name, case):
@@ -174,20 +181,23 @@ def measure(suite: Suite, case: str, engines: Engines, results: Mapping[str, Mea
         differs = suite.difference(name, case, found, sums[reference]) if reference and name != reference else None
         if differs:
             results[name].problems[case] = f"differs: {differs}"
-    for repetition in range(repetitions):
-        for name in sums:
-            result = results[name]
-            if case in result.problems or not suite.takes_part(name, case, repetition):
-                continue
-            if sum(result.seconds.get(case, [])) > suite.patience:
-                continue
-            try:
-                seconds, peak = engines.ask(name, "run", case)
-            except EngineFailed as problem:
-                result.problems[case] = str(problem)
-                continue
-            result.seconds.setdefault(case, []).append(seconds)
-            result.peaks.setdefault(case, []).append(peak)
+    return list(sums)
+
+
+def measure(suite: Suite, case: str, engines: Engines, results: Mapping[str, Measured], repetition: int) -> None:
+    """Run one case once on each engine."""
+    for name, result in results.items():
+        if case in result.problems or not suite.takes_part(name, case, repetition):
+            continue
+        if sum(result.seconds.get(case, [])) > suite.patience:
+            continue
+        try:
+            seconds, peak = engines.ask(name, "run", case)
+        except EngineFailed as problem:
+            result.problems[case] = str(problem)
+            continue
+        result.seconds.setdefault(case, []).append(seconds)
+        result.peaks.setdefault(case, []).append(peak)
 
 
 def main(

@@ -1,7 +1,8 @@
 """TPC-H with one and with two threads, and under memory limits, at several scales.
 
-Cases with threads run on tables in memory; those with a limit in a new process on a file, with the most that its memory
-grew by. Below the table stand the speed-up from one thread to two and the memory beyond the limit.
+Cases with threads run on tables in memory, one thread and two in turns, each after a run that is not timed; those with
+a limit in a new process on a file, with the most that its memory grew by. Below the table stand the speed-up from one
+thread to two and the memory beyond the limit.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class ScaleSession:
         return str(__import__(self.engine).__version__)
 
     def prepare(self, case: str) -> None:
-        """Load tables or write the file of the case's scale, and set the number of threads."""
+        """Load tables or write the file of the case's scale."""
         scale, _, threads, limit = parts(case)
         if limit:
             self.drop()
@@ -54,7 +55,6 @@ class ScaleSession:
             self.adapter = adapter_module(self.engine).Adapter(threads)
             self.adapter.load(self.files[scale])
             self.loaded = scale
-        self.adapter.connection.execute(f"SET threads = {threads}")
 
     def path(self) -> Path:
         """The database file."""
@@ -69,6 +69,7 @@ class ScaleSession:
     def run(self, case: str) -> tuple[float, float]:
         _, number, threads, limit = parts(case)
         if not limit:
+            self.summary(case)
             return timed(lambda: self.adapter.query(query_text(number)))
         found = run_fresh(self.engine, self.path(), query_text(number), threads, memory_limit=f"{limit}MB")
         return found["seconds"], found["peak"]
@@ -76,6 +77,7 @@ class ScaleSession:
     def summary(self, case: str) -> Any:
         _, number, threads, limit = parts(case)
         if not limit:
+            self.adapter.connection.execute(f"SET threads = {threads}")
             return digest(self.adapter.query(query_text(number)))
         found = run_fresh(self.engine, self.path(), query_text(number), threads, memory_limit=f"{limit}MB")
         return digest([(found["rows"],)])
@@ -97,6 +99,12 @@ def parts(case: str) -> tuple[float, int, int, int]:
     _, scale, query, amount, unit = case.split()
     limit = int(amount) if unit == "MB" else 0
     return float(scale), int(query[1:]), 2 if limit else int(amount), limit
+
+
+def group(case: str) -> str:
+    """Cases that differ in their threads alone."""
+    scale, number, _, limit = parts(case)
+    return named(scale, number, 0, limit)
 
 
 def conclusions(suite: Suite, results: Mapping[str, Measured]) -> list[str]:
@@ -151,6 +159,7 @@ def suite(scales: Sequence[float] | None, limits: Sequence[int] | None) -> Suite
         engines=ENGINES,
         cases=cases,
         session=functools.partial(ScaleSession, files={scale: tpch_files(scale) for scale in scales}),
+        group=group,
         difference=functools.partial(differs, {case: Query("") for case in cases}),
         conclusions=conclusions,
         shows_memory=True,
