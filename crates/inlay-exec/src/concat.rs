@@ -4,6 +4,7 @@
 //! dictionary if the distinct dictionaries are small. Strings are not copied: heaps are lined up, and views rebased.
 
 use crate::ExecContext;
+use crate::context::TASK_ROWS_MIN;
 use inlay_types::buffer::NewBuffer;
 use inlay_types::{
     Batch, Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, Result, Vector, VectorKind, View,
@@ -13,8 +14,6 @@ use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-/// Rows that one task copies.
-const TASK_ROWS: usize = 1 << 16;
 /// Merged dictionaries have at most this many values before equal ones are dropped.
 const MERGED_VALUES_MAX: usize = 1 << 15;
 
@@ -112,21 +111,21 @@ pub(crate) fn concat_columns(
     columns: &[Vec<Vector>],
 ) -> Result<Vec<Vector>> {
     let total: usize = columns.first().map_or(0, |pieces| pieces.iter().map(Vector::len).sum());
-    if total <= TASK_ROWS {
+    if total <= TASK_ROWS_MIN {
         return Ok(columns.iter().zip(types).map(|(pieces, ty)| concat(ty.clone(), pieces)).collect());
     }
     let mut plans: Vec<(Shape, Vec<Piece<'_>>)> =
         columns.iter().zip(types).map(|(pieces, ty)| plan(ty.clone(), pieces, total)).collect();
     let mut buffers: Vec<NewBuffer> =
         plans.iter().map(|(shape, _)| NewBuffer::new(total * shape.width)).collect();
-    let mut tasks = Vec::new();
+    let (task_rows, mut tasks) = (context.task_rows(total), Vec::new());
     for ((shape, parts), buffer) in plans.iter().zip(&mut buffers) {
         match shape.width {
-            1 => split::<u8>(parts, shape, buffer, &mut tasks),
-            2 => split::<u16>(parts, shape, buffer, &mut tasks),
-            4 => split::<u32>(parts, shape, buffer, &mut tasks),
-            8 => split::<u64>(parts, shape, buffer, &mut tasks),
-            _ => split::<View>(parts, shape, buffer, &mut tasks),
+            1 => split::<u8>(parts, shape, buffer, task_rows, &mut tasks),
+            2 => split::<u16>(parts, shape, buffer, task_rows, &mut tasks),
+            4 => split::<u32>(parts, shape, buffer, task_rows, &mut tasks),
+            8 => split::<u64>(parts, shape, buffer, task_rows, &mut tasks),
+            _ => split::<View>(parts, shape, buffer, task_rows, &mut tasks),
         }
     }
     let tasks: Vec<Mutex<Option<Task<'_>>>> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
@@ -158,12 +157,13 @@ fn split<'a, T: Carrier>(
     parts: &'a [Piece<'a>],
     shape: &'a Shape,
     buffer: &'a mut NewBuffer,
+    task_rows: usize,
     tasks: &mut Vec<Task<'a>>,
 ) {
     let (mut rest, mut from) = (buffer.places::<T>(), 0);
     while from < parts.len() {
         let (mut to, mut rows) = (from, 0);
-        while to < parts.len() && rows < TASK_ROWS {
+        while to < parts.len() && rows < task_rows {
             rows += parts[to].vector.len();
             to += 1;
         }

@@ -27,6 +27,10 @@ pub struct ExecContext {
     pub statement: Option<Arc<dyn Any + Send + Sync>>,
 }
 
+/// Fewer rows are not worth waking a worker.
+pub(crate) const TASK_ROWS_MIN: usize = 1 << 14;
+const TASK_ROWS_MAX: usize = 1 << 16;
+
 impl ExecContext {
     /// Runs `work(task)` for each task below `count` on the workers and the calling thread, and returns the first error.
     /// Checks the interrupt flag before each task.
@@ -35,6 +39,11 @@ impl ExecContext {
             self.interrupt.check()?;
             self.limited(|| work(task))
         })
+    }
+
+    /// Into tasks of how many rows work on `rows` rows is cut: a few for each worker, but none that is small.
+    pub(crate) fn task_rows(&self, rows: usize) -> usize {
+        rows.div_ceil(self.workers.count() * 2).clamp(TASK_ROWS_MIN, TASK_ROWS_MAX)
     }
 
     /// So many workers, and no limit of memory.

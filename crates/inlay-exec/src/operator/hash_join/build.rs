@@ -21,8 +21,6 @@ use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Native, Result, Vecto
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Rows that one task encodes.
-const TASK_ROWS: usize = 1 << 16;
 /// Largest number of slots of a direct array: a megabyte.
 const DIRECT_SLOTS_MAX: u64 = 1 << 18;
 /// As [`DIRECT_SLOTS_MAX`] where membership is all that matters; a bitmap is denser.
@@ -292,10 +290,11 @@ impl HashJoin {
     ) -> Result<Vec<T>> {
         let mut all = vec![T::default(); chunks.found];
         let mut tasks: Vec<Mutex<(&[Chunk], &mut [T])>> = Vec::new();
+        let task_rows = context.task_rows(chunks.found);
         let (mut rest, mut chunks) = (&mut all[..], &chunks.chunks[..]);
         while !chunks.is_empty() {
             let (mut count, mut rows) = (0, 0);
-            while count < chunks.len() && rows < TASK_ROWS {
+            while count < chunks.len() && rows < task_rows {
                 rows += chunks[count].len;
                 count += 1;
             }

@@ -31,8 +31,6 @@ pub(crate) struct HashIndex {
     unique: bool,
 }
 
-/// Rows that one task partitions.
-const TASK_ROWS: usize = 1 << 16;
 /// Directory bits that one partition covers, so that its part of the table stays in the second-level cache.
 const PARTITION_BITS: u32 = 15;
 
@@ -209,11 +207,12 @@ fn partition<const HASHED: bool>(
     keys: &[u64],
     bits: u32,
 ) -> Result<Vec<Vec<Vec<Entry>>>> {
+    let task_rows = context.task_rows(keys.len());
     let tasks: Vec<Mutex<Vec<Vec<Entry>>>> =
-        (0..keys.len().div_ceil(TASK_ROWS)).map(|_| Mutex::default()).collect();
+        (0..keys.len().div_ceil(task_rows)).map(|_| Mutex::default()).collect();
     context.parallel(tasks.len(), |task| {
-        let from = task * TASK_ROWS;
-        let part = &keys[from..keys.len().min(from + TASK_ROWS)];
+        let from = task * task_rows;
+        let part = &keys[from..keys.len().min(from + task_rows)];
         let number = |key: u64| (hash_of::<HASHED>(key) >> (64 - bits)) as usize;
         let mut counts = vec![0usize; 1 << bits];
         part.iter().for_each(|key| counts[number(*key)] += 1);

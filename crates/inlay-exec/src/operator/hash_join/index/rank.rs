@@ -11,6 +11,7 @@
 
 use super::{PairWriter, RowWriter, Runs};
 use crate::ExecContext;
+use crate::context::TASK_ROWS_MIN;
 use crate::dispatch::multiversion;
 use inlay_types::Result;
 use parking_lot::Mutex;
@@ -26,8 +27,6 @@ pub(crate) struct RankIndex {
     rows: Option<Vec<u32>>,
 }
 
-/// Below this many rows nothing is done in parallel.
-const PARALLEL_ROWS: usize = 1 << 16;
 /// Each worker that owns slots looks at all rows, so there are no more of them than this.
 const SHARES_MAX: usize = 16;
 
@@ -41,7 +40,7 @@ impl RankIndex {
         ascending: bool,
     ) -> Result<Self> {
         let mut words = vec![[0u64; 2]; domain.div_ceil(64) + 1];
-        let many = slots.len() > PARALLEL_ROWS;
+        let many = slots.len() > TASK_ROWS_MIN;
         if ascending && many {
             set_bits_ascending(context, slots, &mut words)?;
         } else if many && context.workers.count() > 1 {
@@ -78,7 +77,7 @@ impl RankIndex {
     }
 
     fn rows_by_rank(&self, context: &ExecContext, slots: &[u32]) -> Result<Vec<u32>> {
-        if slots.len() <= PARALLEL_ROWS {
+        if slots.len() <= TASK_ROWS_MIN {
             let mut rows = vec![0u32; slots.len()];
             for (row, &slot) in slots.iter().enumerate() {
                 rows[self.rank(slot)] = row as u32;
@@ -86,9 +85,10 @@ impl RankIndex {
             return Ok(rows);
         }
         let rows: Vec<AtomicU32> = std::iter::repeat_with(|| AtomicU32::new(0)).take(slots.len()).collect();
-        context.parallel(slots.len().div_ceil(PARALLEL_ROWS), |task| {
-            let from = task * PARALLEL_ROWS;
-            let part = &slots[from..slots.len().min(from + PARALLEL_ROWS)];
+        let task_rows = context.task_rows(slots.len());
+        context.parallel(slots.len().div_ceil(task_rows), |task| {
+            let from = task * task_rows;
+            let part = &slots[from..slots.len().min(from + task_rows)];
             place_rows(&self.words, part, from as u32, &rows);
             Ok(())
         })?;
@@ -262,13 +262,13 @@ fn set_bits(context: &ExecContext, slots: &[u32], words: &mut [[u64; 2]]) -> Res
 
 /// Sets bits for ascending slots: each task owns a range of words and the rows that fall into it.
 fn set_bits_ascending(context: &ExecContext, slots: &[u32], words: &mut [[u64; 2]]) -> Result<()> {
-    let count = slots.len().div_ceil(PARALLEL_ROWS);
+    let task_rows = context.task_rows(slots.len());
+    let count = slots.len().div_ceil(task_rows);
     let mut tasks = Vec::with_capacity(count);
     let (mut rest, mut word_from, mut row_from) = (words, 0usize, 0usize);
     for task in 1..=count {
         // The task ends before the word of the row at its nominal end.
-        let word_to =
-            slots.get(task * PARALLEL_ROWS).map_or(word_from + rest.len(), |slot| *slot as usize / 64);
+        let word_to = slots.get(task * task_rows).map_or(word_from + rest.len(), |slot| *slot as usize / 64);
         let row_to = row_from + slots[row_from..].partition_point(|slot| (*slot as usize / 64) < word_to);
         let (own, behind) = rest.split_at_mut(word_to - word_from);
         tasks.push(Mutex::new((own, word_from, &slots[row_from..row_to])));
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn workers_build_the_index_of_one() {
         const DOMAIN: usize = 300_000;
-        let len = 3 * PARALLEL_ROWS as u64;
+        let len = 3 << 16;
         let spread = |row: u64| (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize;
         let twice: Vec<u32> = (0..len).map(|row| (spread(row) % DOMAIN) as u32).collect();
         let one: Vec<u32> = (0..len).map(|row| 7 * row as u32 % DOMAIN as u32).collect();
