@@ -12,6 +12,7 @@
 
 use crate::Buffer;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 /// Longest string that lies in the view itself.
 pub const INLINE_LIMIT: usize = 12;
@@ -148,18 +149,58 @@ compile_error!("views are laid out for little-endian machines");
 /// The buffers that the views of a vector point into; shared, read-only. Numbers have one, too: none is shared where there are
 /// no buffers, for all workers would count on it.
 #[derive(Clone, Debug, Default)]
-pub struct Heap(Option<Arc<[Buffer]>>);
+pub struct Heap(Option<Arc<Shared>>);
+
+#[derive(Debug)]
+struct Shared {
+    buffers: Box<[Buffer]>,
+    /// Whether all bytes are ASCII: [`UNKNOWN`], [`NO`] or [`YES`].
+    ascii: AtomicU8,
+    /// Bytes that were looked at by those who did not know it.
+    looked_at: AtomicUsize,
+}
+
+const UNKNOWN: u8 = 0;
+const NO: u8 = 1;
+const YES: u8 = 2;
+
+/// A heap is looked through when those who would have known better looked at this share of it.
+const LOOKED_AT_SHARE: usize = 8;
 
 impl Heap {
     /// A heap of these buffers.
     pub fn new(buffers: Vec<Buffer>) -> Self {
-        Self((!buffers.is_empty()).then(|| Arc::from(buffers)))
+        let shared = |buffers: Vec<Buffer>| Shared {
+            buffers: buffers.into(),
+            ascii: AtomicU8::new(UNKNOWN),
+            looked_at: AtomicUsize::new(0),
+        };
+        Self((!buffers.is_empty()).then(|| Arc::new(shared(buffers))))
     }
 
     /// The buffers in order.
     #[inline]
     pub fn buffers(&self) -> &[Buffer] {
-        self.0.as_deref().unwrap_or_default()
+        self.0.as_ref().map_or(&[], |shared| &shared.buffers)
+    }
+
+    /// Whether all bytes are known to be ASCII, so that those who want to know it of `bytes` bytes need not look at them. Found
+    /// out, once, when enough was asked: a heap may be far larger than what is looked at.
+    pub fn is_ascii(&self, bytes: usize) -> bool {
+        let Some(shared) = &self.0 else { return true };
+        let known = shared.ascii.load(Ordering::Relaxed);
+        if known != UNKNOWN {
+            return known == YES;
+        }
+        let before = shared.looked_at.fetch_add(bytes, Ordering::Relaxed);
+        let enough = shared.buffers.iter().map(Buffer::size).sum::<usize>() / LOOKED_AT_SHARE;
+        // One of those who ask at the same time looks.
+        if before > enough || before + bytes < enough {
+            return false;
+        }
+        let is_ascii = shared.buffers.iter().all(|buffer| buffer.bytes().is_ascii());
+        shared.ascii.store(if is_ascii { YES } else { NO }, Ordering::Relaxed);
+        is_ascii
     }
 
     /// Whether both are the same list, so that views can be copied between them as they are.

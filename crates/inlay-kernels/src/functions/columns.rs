@@ -202,7 +202,7 @@ pub(crate) fn slice_text(
     args: &[&Vector],
     len: usize,
     out: &mut Vector,
-    bounds: impl Fn(usize, &[u8]) -> (usize, usize),
+    mut bounds: impl FnMut(usize, &[u8]) -> (usize, usize),
 ) -> Result<()> {
     per_distinct(args, LogicalType::Varchar, len, out, |args, len, out| {
         if null_argument(args, &LogicalType::Varchar, len, out) {
@@ -239,7 +239,7 @@ pub(crate) fn per_distinct(
     ty: LogicalType,
     len: usize,
     out: &mut Vector,
-    compute: impl Fn(&[&Vector], usize, &mut Vector) -> Result<()>,
+    mut compute: impl FnMut(&[&Vector], usize, &mut Vector) -> Result<()>,
 ) -> Result<()> {
     let [first, others @ ..] = args else { return compute(args, len, out) };
     let Some(dictionary) = first.as_dictionary().filter(|d| d.values().len() <= len) else {

@@ -3,7 +3,7 @@
 //! Syntax is that of the regex crate, which is RE2's with few differences; matching takes time linear in the text, and what
 //! a pattern may compile to is bounded.
 
-use super::columns::{Column, TextColumn, write_text};
+use super::columns::{Column, TextColumn, slice_text, write_text};
 use super::simple_regex::{Outcome, Places, SimpleRegex};
 use crate::apply::{per_row, predicate};
 use crate::function::ScalarKernel;
@@ -12,6 +12,7 @@ use crate::registry::{Function, Overloads, Signature};
 use inlay_types::LogicalType::{BigInt, Boolean, Varchar};
 use inlay_types::{Error, Result, Value, Vector};
 use regex::bytes::{Regex, RegexBuilder};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// See the module documentation.
@@ -265,26 +266,9 @@ impl ConstantRegex {
         Some((Self { regex, simple }, options))
     }
 
-    /// For each text of the first argument, what `write` makes of it and of its first match as far as that is known without
-    /// a search.
-    fn write_each(
-        &self,
-        args: &[&Vector],
-        len: usize,
-        out: &mut Vector,
-        write: impl Fn(&[u8], Outcome, &Places, &mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
-        if crate::apply::null_argument(args, &Varchar, len, out) {
-            return Ok(());
-        }
-        let texts = TextColumn::of(args[0]);
-        let mut places = Places::default();
-        write_text(args, len, out, |row, text| {
-            let source = texts.get(row);
-            let outcome =
-                self.simple.as_ref().map_or(Outcome::Unknown, |simple| simple.find(source, &mut places));
-            write(source, outcome, &places, text)
-        })
+    /// The first match in a text as far as that is known without a search.
+    fn find(&self, source: &[u8], places: &mut Places) -> Outcome {
+        self.simple.as_ref().map_or(Outcome::Unknown, |simple| simple.find(source, places))
     }
 }
 
@@ -296,9 +280,21 @@ fn specialize_replace(constants: &[Option<Value>]) -> Result<Option<Arc<dyn Scal
         return Ok(None);
     };
     let count = if is_global(options.as_bytes()) { usize::MAX } else { 1 };
+    let takes_all = constant.simple.as_ref().is_some_and(SimpleRegex::takes_all);
+    let kept = only_group(&parts).filter(|_| takes_all);
     Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
-        constant.write_each(args, len, out, |source, outcome, places, text| {
-            match outcome {
+        if let Some(group) = kept
+            && keep_group(&constant, group, args, len, out)?
+        {
+            return Ok(());
+        }
+        if crate::apply::null_argument(args, &Varchar, len, out) {
+            return Ok(());
+        }
+        let (texts, mut places) = (TextColumn::of(args[0]), Places::default());
+        write_text(args, len, out, |row, text| {
+            let source = texts.get(row);
+            match constant.find(source, &mut places) {
                 Outcome::Unknown => return replace(&constant.regex, source, &parts, count, text),
                 Outcome::Absent => text.extend_from_slice(source),
                 // A match that begins with the text is the only one.
@@ -312,6 +308,38 @@ fn specialize_replace(constants: &[Option<Value>]) -> Result<Option<Arc<dyn Scal
             Ok(())
         })
     })))
+}
+
+/// The group that a replacement consists of.
+fn only_group(parts: &[Replacement]) -> Option<usize> {
+    match parts {
+        [Replacement::Text(before), Replacement::Group(group), Replacement::Text(behind)]
+            if before.is_empty() && behind.is_empty() =>
+        {
+            Some(*group)
+        }
+        _ => None,
+    }
+}
+
+/// Replaces whole texts by a group of their match, which is a part of them: nothing is copied. Whether no search was needed.
+fn keep_group(
+    constant: &ConstantRegex,
+    group: usize,
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+) -> Result<bool> {
+    let (mut places, mut is_known) = (Places::default(), true);
+    slice_text(args, len, out, |_, source| match constant.find(source, &mut places) {
+        Outcome::Found => places.range(group).map_or((0, 0), |range| (range.start, range.end)),
+        Outcome::Absent => (0, source.len()),
+        Outcome::Unknown => {
+            is_known = false;
+            (0, 0)
+        }
+    })?;
+    Ok(is_known)
 }
 
 /// A part of what a match is replaced with.
@@ -379,18 +407,18 @@ fn regexp_extract(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> 
             return Ok(());
         };
         let source = texts.get(row);
-        text.extend_from_slice(extract(regex, source, index));
+        text.extend_from_slice(&source[extract(regex, source, index)]);
         Ok(())
     })
 }
 
 /// A group of the first match, or the match itself.
-fn extract<'t>(regex: &Regex, source: &'t [u8], group: usize) -> &'t [u8] {
+fn extract(regex: &Regex, source: &[u8], group: usize) -> Range<usize> {
     let found = match group {
         0 => regex.find(source),
         group => regex.captures(source).and_then(|captures| captures.get(group)),
     };
-    found.map_or(&[], |found| found.as_bytes())
+    found.map_or(0..0, |found| found.range())
 }
 
 /// As [`specialize_replace`].
@@ -403,14 +431,14 @@ fn specialize_extract(constants: &[Option<Value>]) -> Result<Option<Arc<dyn Scal
     let Some((constant, _)) = ConstantRegex::of(constants, false) else { return Ok(None) };
     let group = usize::try_from(group).ok().filter(|group| *group < constant.regex.captures_len());
     Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
-        constant.write_each(args, len, out, |source, outcome, places, text| {
-            let Some(group) = group else { return Ok(()) };
-            text.extend_from_slice(match outcome {
-                Outcome::Unknown => extract(&constant.regex, source, group),
-                Outcome::Absent => &[],
-                Outcome::Found => places.group(group, source).unwrap_or_default(),
+        let mut places = Places::default();
+        slice_text(args, len, out, |_, source| {
+            let found = group.and_then(|group| match constant.find(source, &mut places) {
+                Outcome::Unknown => Some(extract(&constant.regex, source, group)),
+                Outcome::Absent => None,
+                Outcome::Found => places.range(group),
             });
-            Ok(())
+            found.map_or((0, 0), |range| (range.start, range.end))
         })
     })))
 }

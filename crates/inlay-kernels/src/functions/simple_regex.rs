@@ -8,6 +8,7 @@
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Dot, Hir, HirKind, Look, Repetition};
+use std::ops::Range;
 
 /// An expression with more optional parts takes too long when none fits.
 const OPTIONAL_MAX: usize = 4;
@@ -17,18 +18,75 @@ type Bytes = Box<[bool; 256]>;
 
 #[derive(Debug)]
 enum Item {
-    Text(Vec<u8>),
+    Text(Text),
     One(Bytes),
     Loop {
         bytes: Bytes,
         min: usize,
         max: usize,
     },
+    /// At least so many characters up to this one, or the end.
+    Until {
+        stop: u8,
+        min: usize,
+    },
     /// The place of a group's start (2 * group) or end.
     Save(usize),
     /// So many items behind it may be left out.
     Optional(usize),
+    /// May be left out, but is there if the text goes on with it: nothing behind it begins alike.
+    OptionalText(Text),
     End,
+}
+
+/// A text to be compared, up to eight bytes of it at once.
+#[derive(Debug)]
+struct Text {
+    bytes: Vec<u8>,
+    /// The first bytes, and which bits of eight bytes they are.
+    first: u64,
+    mask: u64,
+}
+
+impl Text {
+    fn new(bytes: &[u8]) -> Self {
+        let (mut first, mut mask) = ([0; 8], [0; 8]);
+        for (index, byte) in bytes.iter().take(8).enumerate() {
+            (first[index], mask[index]) = (*byte, u8::MAX);
+        }
+        Self { bytes: bytes.to_vec(), first: u64::from_le_bytes(first), mask: u64::from_le_bytes(mask) }
+    }
+
+    #[inline]
+    fn begins(&self, text: &[u8]) -> bool {
+        match text.first_chunk() {
+            Some(word) if self.bytes.len() <= 8 => u64::from_le_bytes(*word) & self.mask == self.first,
+            _ => text.starts_with(&self.bytes),
+        }
+    }
+}
+
+/// How many bytes there are before `byte`, or all. A few are mostly few: those are looked at here, eight at once.
+#[inline]
+fn bytes_before(byte: u8, text: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let wanted = ONES * u64::from(byte);
+    let mut at = 0;
+    while at < 64
+        && let Some(word) = text[at..].first_chunk()
+    {
+        let differing = u64::from_le_bytes(*word) ^ wanted;
+        // The lowest bit that is set is in the first byte that does not differ.
+        let equal = differing.wrapping_sub(ONES) & !differing & ONES << 7;
+        if equal != 0 {
+            return at + equal.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    match at {
+        64.. => at + memchr::memchr(byte, &text[at..]).unwrap_or(text.len() - at),
+        _ => at + text[at..].iter().take_while(|other| **other != byte).count(),
+    }
 }
 
 /// What may stand behind the items.
@@ -49,6 +107,13 @@ pub(super) struct SimpleRegex {
     groups: usize,
 }
 
+impl SimpleRegex {
+    /// Whether a match goes on to the end of the text.
+    pub fn takes_all(&self) -> bool {
+        self.tail != Tail::Anything
+    }
+}
+
 /// Where the groups of a match are; the whole match is group 0.
 #[derive(Debug, Default)]
 pub(super) struct Places(Vec<Option<usize>>);
@@ -56,10 +121,12 @@ pub(super) struct Places(Vec<Option<usize>>);
 impl Places {
     /// The part of `text` that a group matched.
     pub fn group<'t>(&self, group: usize, text: &'t [u8]) -> Option<&'t [u8]> {
-        match (self.0.get(2 * group)?, self.0.get(2 * group + 1)?) {
-            (Some(start), Some(end)) => text.get(*start..*end),
-            _ => None,
-        }
+        text.get(self.range(group)?)
+    }
+
+    /// Where a group is, if it is in the match.
+    pub fn range(&self, group: usize) -> Option<Range<usize>> {
+        Some((*self.0.get(2 * group)?)?..(*self.0.get(2 * group + 1)?)?)
     }
 
     /// Where the whole match ends.
@@ -97,7 +164,7 @@ impl SimpleRegex {
         let mut items = Vec::new();
         parts.iter().try_for_each(|part| emit(part, &mut items))?;
         let simple = Self { items, tail, groups };
-        simple.is_simple().then_some(simple)
+        simple.is_simple().then(|| simple.with_clear_options())
     }
 
     /// Finds the match, which begins where the text does.
@@ -105,7 +172,7 @@ impl SimpleRegex {
         places.0.clear();
         places.0.resize(2 * self.groups, None);
         let Some(end) = self.run(text, 0, 0, &mut places.0) else { return Outcome::Absent };
-        if self.tail == Tail::Line && memchr::memchr(b'\n', &text[end..]).is_some() {
+        if self.tail == Tail::Line && end + bytes_before(b'\n', &text[end..]) < text.len() {
             // A shorter match of the items might leave other lines.
             return Outcome::Unknown;
         }
@@ -126,10 +193,10 @@ impl SimpleRegex {
             item += 1;
             match next {
                 Item::Text(wanted) => {
-                    if !text[at..].starts_with(wanted) {
+                    if !wanted.begins(&text[at..]) {
                         return None;
                     }
-                    at += wanted.len();
+                    at += wanted.bytes.len();
                 }
                 Item::One(bytes) => {
                     if !bytes[usize::from(*text.get(at)?)] {
@@ -145,7 +212,19 @@ impl SimpleRegex {
                     }
                     at += count;
                 }
+                Item::Until { stop, min } => {
+                    let count = bytes_before(*stop, &text[at..]);
+                    if count < *min {
+                        return None;
+                    }
+                    at += count;
+                }
                 Item::Save(place) => places[*place] = Some(at),
+                Item::OptionalText(wanted) => {
+                    if wanted.begins(&text[at..]) {
+                        at += wanted.bytes.len();
+                    }
+                }
                 Item::Optional(count) => {
                     if let Some(end) = self.run(text, item, at, places) {
                         return Some(end);
@@ -169,13 +248,40 @@ impl SimpleRegex {
         let optional = self.items.iter().filter(|item| matches!(item, Item::Optional(_))).count();
         optional <= OPTIONAL_MAX
             && self.items.iter().enumerate().all(|(position, item)| match item {
-                Item::Loop { bytes, .. } => {
-                    let mut behind = [false; 256];
-                    self.add_first(position + 1, &mut behind);
-                    !bytes.iter().zip(behind).any(|(inside, behind)| *inside && behind)
-                }
+                Item::Loop { bytes, .. } => !self.may_go_on(position, |byte| bytes[byte]),
+                Item::Until { stop, .. } => !self.may_go_on(position, |byte| byte != usize::from(*stop)),
                 _ => true,
             })
+    }
+
+    /// Optional texts that need not be tried with and without are known as such.
+    fn with_clear_options(mut self) -> Self {
+        for position in (0..self.items.len()).rev() {
+            let [Item::Optional(1), Item::Text(text), ..] = &self.items[position..] else { continue };
+            let first = text.bytes.first().copied();
+            // What ends here, or may be empty, fits with and without: the longer is the match.
+            if !self.may_go_on(position + 1, |byte| Some(byte) == first.map(usize::from)) {
+                self.items.remove(position);
+                let text = std::mem::replace(&mut self.items[position], Item::End);
+                if let Item::Text(text) = text {
+                    self.items[position] = Item::OptionalText(text);
+                }
+                for (before, item) in self.items[..position].iter_mut().enumerate() {
+                    match item {
+                        Item::Optional(count) if before + *count > position => *count -= 1,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        self
+    }
+
+    /// Whether what stands behind a repetition may begin with a byte that is repeated.
+    fn may_go_on(&self, position: usize, is_repeated: impl Fn(usize) -> bool) -> bool {
+        let mut behind = [false; 256];
+        self.add_first(position + 1, &mut behind);
+        (0..256).any(|byte| behind[byte] && is_repeated(byte))
     }
 
     /// Adds the bytes that the items from a position on may begin with.
@@ -185,13 +291,27 @@ impl SimpleRegex {
         match self.items.get(position) {
             None | Some(Item::End) => {}
             Some(Item::Text(text)) => {
-                if let Some(byte) = text.first() {
+                if let Some(byte) = text.bytes.first() {
                     first[usize::from(*byte)] = true;
                 }
+            }
+            Some(Item::OptionalText(text)) => {
+                if let Some(byte) = text.bytes.first() {
+                    first[usize::from(*byte)] = true;
+                }
+                self.add_first(position + 1, first);
             }
             Some(Item::One(bytes)) => add(bytes),
             Some(Item::Loop { bytes, min, .. }) => {
                 add(bytes);
+                if *min == 0 {
+                    self.add_first(position + 1, first);
+                }
+            }
+            Some(Item::Until { stop, min }) => {
+                let behind = first[usize::from(*stop)];
+                first.fill(true);
+                first[usize::from(*stop)] = behind;
                 if *min == 0 {
                     self.add_first(position + 1, first);
                 }
@@ -213,7 +333,7 @@ fn repeats(part: &Hir, dot: Dot) -> bool {
 fn emit(part: &Hir, items: &mut Vec<Item>) -> Option<()> {
     match part.kind() {
         HirKind::Empty => {}
-        HirKind::Literal(literal) => items.push(Item::Text(literal.0.to_vec())),
+        HirKind::Literal(literal) => items.push(Item::Text(Text::new(&literal.0))),
         HirKind::Class(class) => items.push(Item::One(ascii(class)?)),
         HirKind::Look(Look::End) => items.push(Item::End),
         HirKind::Capture(capture) => {
@@ -243,8 +363,12 @@ fn emit_repetition(repetition: &Repetition, items: &mut Vec<Item>) -> Option<()>
         None if repetition.min < 2 => bytes_of(class)?,
         _ => ascii(class)?,
     };
-    let max = repetition.max.map_or(usize::MAX, |max| max as usize);
-    items.push(Item::Loop { bytes, min: repetition.min as usize, max });
+    let (min, max) = (repetition.min as usize, repetition.max.map_or(usize::MAX, |max| max as usize));
+    let mut stops = (0..=u8::MAX).filter(|byte| !bytes[usize::from(*byte)]);
+    items.push(match (stops.next(), stops.next()) {
+        (Some(stop), None) if max == usize::MAX => Item::Until { stop, min },
+        _ => Item::Loop { bytes, min, max },
+    });
     Some(())
 }
 
@@ -286,6 +410,9 @@ mod tests {
             r"^(é+|x)?(ü)$",
             r"^[wh]?w",
             r"^(w(w)?)?([^w]*)",
+            r"^(http(?:s)?(?:://)?)?(?:www\.)?([^/:]*)(?::8)?0?/?$",
+            r"^(?:a(?:b)?(?:=)?;?)?([^;a]*);?$",
+            r"^https?:?(?://www\.w?)?",
         ];
         let words = [
             "http", "https", "://", "www.", "w", "ww", "/", "a", "b", "é", "ü", ":80", "=", ";", "\n", "?",

@@ -8,7 +8,7 @@ use crate::apply::per_row;
 use crate::limits::Meter;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved, Signature};
 use inlay_types::LogicalType::{BigInt, Blob, Boolean, Integer, Varchar};
-use inlay_types::{Error, LogicalType, Result, Vector};
+use inlay_types::{Error, LogicalType, Result, Vector, View};
 use memchr::memmem;
 use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
@@ -263,7 +263,31 @@ fn offset_of(bytes: &[u8], index: usize) -> usize {
 }
 
 fn length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    map_text(args, BigInt, len, out, |bytes| count_characters(bytes) as i64)
+    per_distinct(args, BigInt, len, out, |args, len, out| {
+        let Some(texts) = args.first().filter(|texts| texts.is_flat() && has_ascii_heap(texts)) else {
+            return map_text(args, BigInt, len, out, |bytes| count_characters(bytes) as i64);
+        };
+        crate::apply::map(texts, &BigInt, len, out, |view: View| {
+            // Only the bytes in the view may continue a character.
+            let own = if view.is_inline() { u64::MAX } else { 0 };
+            let continued = continuations(view.head & own & PREFIX) + continuations(view.tail & own);
+            (view.len() as u64 - continued) as i64
+        })
+    })
+}
+
+/// Whether the heap of a flat vector has only ASCII.
+fn has_ascii_heap(texts: &Vector) -> bool {
+    texts.heap().is_ascii(texts.views().iter().map(View::len).sum())
+}
+
+/// The part of a view's head that holds bytes of the text.
+const PREFIX: u64 = 0xFFFF_FFFF_0000_0000;
+
+/// How many of eight bytes continue a character.
+#[inline]
+fn continuations(word: u64) -> u64 {
+    u64::from((word >> 7 & !word >> 6 & 0x0101_0101_0101_0101).count_ones())
 }
 
 fn byte_length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {

@@ -682,6 +682,30 @@ fn lists_of_numbers_answer_by_rows_as_alone() {
     }
 }
 
+/// Texts in the view and in the heap, of an ASCII heap or not, asked often enough that the heap is looked through.
+#[test]
+fn lengths_do_not_depend_on_what_is_known_of_a_heap() {
+    let long = "a text that does not fit into its view".to_string();
+    let cases = [
+        vec!["short".to_string(), long.clone(), "é€𝄞".to_string(), String::new(), "ééé".to_string()],
+        vec![long.clone(), format!("{long}é€𝄞"), "жизнь".to_string()],
+        vec!["no heap".to_string(), "ü".to_string()],
+    ];
+    for texts in cases {
+        let values: Vec<Value> = texts.iter().map(|words| text(words)).collect();
+        let column = Vector::from_sql_values(LogicalType::Varchar, &values).unwrap();
+        let function = resolved("length", &values[..1]).unwrap();
+        let expected: Vec<Value> =
+            texts.iter().map(|words| Value::BigInt(words.chars().count() as i64)).collect();
+        for _ in 0..20 {
+            let mut out = Vector::empty(function.return_type.clone());
+            function.kernel.eval(&[&column], column.len(), &mut out).unwrap();
+            let found: Vec<Value> = (0..column.len()).map(|row| out.get(row)).collect();
+            assert_eq!(found, expected);
+        }
+    }
+}
+
 #[test]
 fn lengths_count_characters_whatever_the_bytes() {
     let pieces = ["a", "é", "€", "𝄞", "0123456789", "жизнь"];
