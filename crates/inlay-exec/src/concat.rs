@@ -4,7 +4,7 @@
 //! dictionary if the distinct dictionaries are small. Strings are not copied: heaps are lined up, and views rebased.
 
 use crate::ExecContext;
-use crate::context::TASK_ROWS_MIN;
+use crate::context::PARALLEL_ROWS_MIN;
 use inlay_types::buffer::NewBuffer;
 use inlay_types::{
     Batch, Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, Result, Vector, VectorKind, View,
@@ -111,7 +111,7 @@ pub(crate) fn concat_columns(
     columns: &[Vec<Vector>],
 ) -> Result<Vec<Vector>> {
     let total: usize = columns.first().map_or(0, |pieces| pieces.iter().map(Vector::len).sum());
-    if total <= TASK_ROWS_MIN {
+    if total <= PARALLEL_ROWS_MIN {
         return Ok(columns.iter().zip(types).map(|(pieces, ty)| concat(ty.clone(), pieces)).collect());
     }
     let mut plans: Vec<(Shape, Vec<Piece<'_>>)> =

@@ -27,8 +27,9 @@ pub struct ExecContext {
     pub statement: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-/// Fewer rows are not worth waking a worker.
-pub(crate) const TASK_ROWS_MIN: usize = 1 << 14;
+/// So few rows are not worth waking a worker.
+pub(crate) const PARALLEL_ROWS_MIN: usize = 1 << 14;
+const TASK_ROWS_MIN: usize = 1 << 12;
 const TASK_ROWS_MAX: usize = 1 << 16;
 
 impl ExecContext {
@@ -43,7 +44,10 @@ impl ExecContext {
 
     /// Into tasks of how many rows work on `rows` rows is cut: a few for each worker, but none that is small.
     pub(crate) fn task_rows(&self, rows: usize) -> usize {
-        rows.div_ceil(self.workers.count() * 2).clamp(TASK_ROWS_MIN, TASK_ROWS_MAX)
+        if rows <= PARALLEL_ROWS_MIN {
+            return PARALLEL_ROWS_MIN;
+        }
+        rows.div_ceil(self.workers.count() * 4).clamp(TASK_ROWS_MIN, TASK_ROWS_MAX)
     }
 
     /// So many workers, and no limit of memory.

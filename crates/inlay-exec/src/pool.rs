@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -344,6 +344,12 @@ impl Shared {
 /// The governor was not asked yet.
 const NEVER: u64 = u64::MAX;
 
+/// Processors that the process may use. To ask reads files, so it is asked once.
+fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZero::get))
+}
+
 /// Threads that belong to one database.
 pub struct WorkerPool {
     shared: Arc<Shared>,
@@ -357,7 +363,7 @@ impl WorkerPool {
                 queue: Mutex::default(),
                 wake: Condvar::new(),
                 arranged: 0.into(),
-                processors: std::thread::available_parallelism().map_or(1, NonZero::get),
+                processors: processors(),
                 threads: threads.into(),
                 allowed: threads.into(),
                 served: 0.into(),

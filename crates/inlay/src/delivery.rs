@@ -7,7 +7,7 @@ use crate::columns::{self, Consumed, Crew, Growth};
 use crate::connection::{Host, interrupt_of};
 use crate::rest::Rest;
 use crate::result::{HostColumn, QueryResult};
-use inlay_exec::{Workers, rows_size};
+use inlay_exec::rows_size;
 use inlay_kernels::host::HostForm;
 use inlay_types::allocator::Hurry;
 use inlay_types::arrow::{ArrowArray, Exporter};
@@ -179,14 +179,14 @@ fn arrow_arrays(
     chunks: Vec<Vec<Batch>>,
     crew: Crew<'_>,
 ) -> Result<Vec<ArrowArray>> {
-    let interrupt = crew.interrupt;
+    let alone = &crew.workers.alone();
+    let alone = Crew { workers: alone, ..crew };
     let lens: Vec<usize> = chunks.iter().map(|chunk| chunk.iter().map(Batch::len).sum()).collect();
     columns::arrow_arrays(&lens, types.len(), crew, |chunk, index| {
         let parts: Vec<&Vector> = chunks[chunk].iter().map(|batch| batch.column(index)).collect();
         if let [part] = parts[..] {
             return exporter.column(index, part);
         }
-        let alone = Crew { workers: &Workers::new(1), interrupt };
         exporter.column(index, &columns::join(types[index].clone(), &parts, alone)?)
     })
 }

@@ -411,9 +411,10 @@ impl QueryResult {
             _ => {
                 let parts = self.vectors(index)?;
                 let parts: Vec<&Vector> = parts.iter().collect();
-                let workers = Workers::new(1);
-                let alone = Crew { workers: &workers, interrupt: &self.interrupt };
-                let joined = columns::join(self.types[index].clone(), &parts, alone)?;
+                let joined = self.with_crew(|crew| {
+                    let alone = &crew.workers.alone();
+                    columns::join(self.types[index].clone(), &parts, Crew { workers: alone, ..crew })
+                })?;
                 exporter.column(index, &joined)
             }
         }

@@ -1,6 +1,7 @@
 //! From the workers' states to the result: small states are merged at once, large ones partition by partition, in
 //! parallel and only when the result is read.
 
+use super::distinct::DistinctRows;
 use super::domain;
 use super::partition::{
     By, Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, input_batch,
@@ -31,7 +32,7 @@ impl Collected {
     pub(super) fn release(&mut self) {
         // With the order of their groups and distinct rows by partition.
         let ordered =
-            |state: &State| state.len() + state.distincts.iter().map(GroupTable::len).sum::<usize>();
+            |state: &State| state.len() + state.distincts.iter().map(DistinctRows::len).sum::<usize>();
         let size: usize = self.states.iter().map(|state| state.memory_size() + 4 * ordered(state)).sum();
         let Some(mut kept) = self.reservations.pop() else { return };
         self.reservations.clear();
@@ -72,6 +73,8 @@ const SPARSE_MAX: u64 = 16;
 const MORSEL_GROUPS: usize = 1 << 14;
 /// More distinct rows than this are merged in parallel.
 const SMALL_DISTINCT: usize = 1 << 15;
+/// The same of groups with more distinct rows each.
+const DISTINCT_MANY: usize = 8;
 /// Parallel tasks for distinct rows.
 const DISTINCT_PARTITIONS: usize = 16;
 
@@ -100,8 +103,8 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     }
     let total: usize = states.iter().map(State::len).sum();
     // Distinct rows are merged by their own hash there, by that of groups below, of which one may have most.
-    let distinct: usize = states.iter().flat_map(|state| &state.distincts).map(GroupTable::len).sum();
-    let are_few = total <= SMALL || total <= SMALL_DISTINCT && distinct / 4 > total;
+    let distinct: usize = states.iter().flat_map(|state| &state.distincts).map(DistinctRows::len).sum();
+    let are_few = total <= SMALL || total <= SMALL_DISTINCT && distinct / DISTINCT_MANY > total;
     if no_rows && (are_few || spec.group_types.is_empty()) {
         return Ok(Merged::Single(Box::new(merge_small(spec, states, context)?)));
     }
@@ -112,7 +115,9 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     let spread = if no_rows { range_spread(&states, total) } else { None };
     let (spread, count) = match spread {
         Some((spread, count)) => (spread, count),
-        None if no_rows => (Spread::Hash, (total / PARTITION_GROUPS).next_power_of_two().clamp(2, 1024)),
+        None if no_rows => {
+            (Spread::Hash, ((total + distinct) / PARTITION_GROUPS).next_power_of_two().clamp(2, 1024))
+        }
         None => (Spread::Hash, ROW_PARTITIONS),
     };
     let slots: Vec<Mutex<(Option<State>, Option<Run>)>> =
@@ -209,14 +214,16 @@ fn merge_distinct_parallel(
         let ranges = vec![Some((0, groups.saturating_sub(1) as u64))];
         let rows = orders.iter().map(|order| order.items(task).len() as u64).sum();
         let hints = TableHints { ranges, rows: Some(rows), groups: Some(rows), ..TableHints::default() };
-        let mut table = GroupTable::new(&types, hints);
+        let (mut table, mut found) = (GroupTable::new(&types, hints), Vec::new());
         for ((state, map), order) in states.iter().zip(maps).zip(&orders) {
             let rename = |group: u32| map[group as usize];
-            merge_distinct_rows(&mut table, &state.distincts[index], order.items(task), rename)?;
+            merge_distinct_rows(state.distincts[index].columns(), order.items(task), rename, |keys, len| {
+                table.find_or_create(keys, len, &mut found)
+            })?;
         }
         let mut accumulators = spec.accumulators()?;
         accumulators.iter_mut().for_each(|accumulator| accumulator.resize(groups));
-        feed_distinct(&spec.slots, &mut accumulators, index, &table, groups)?;
+        feed_distinct(&spec.slots, &mut accumulators, index, table.columns(), groups)?;
         parts.lock().push(accumulators);
         Ok(())
     })?;

@@ -18,12 +18,13 @@
 //! ```
 //! - `spec`: expressions compiled, accumulators shared between aggregates.
 //! - `table`, `domain`, `ascending`, `encode`, `packed`, `generic`: from keys to dense group numbers.
-//! - `state`: groups with accumulators and distinct rows. `spans`, `partition`, `merge`: from the workers' states to the result.
+//! - `state`, `distinct`: groups with accumulators and distinct rows. `spans`, `partition`, `merge`: from the workers' states to the result.
 //!
 //! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014, section 4.4; it departs from it in the array and
 //! packed tables, and in partitioning rows instead of groups when pre-aggregation does not pay.
 
 mod ascending;
+mod distinct;
 mod domain;
 mod encode;
 mod generic;
@@ -132,6 +133,14 @@ impl HashAggregate {
         if spilled_inputs(&self.spec).is_some() { budget.yielding() } else { budget.clone() }
     }
 
+    fn worker_state(&self, hints: TableHints) -> Result<State> {
+        let mut state = State::new(&self.spec, hints)?;
+        if self.context.workers.count() > 1 {
+            state.is_one_of_many();
+        }
+        Ok(state)
+    }
+
     /// The end of the pipeline below.
     pub fn sink(self: &Arc<Self>) -> Arc<dyn Sink> {
         Arc::clone(self) as Arc<dyn Sink>
@@ -175,9 +184,10 @@ impl Worker {
         let mut reservation = aggregate.worker_budget().reserve(0)?;
         // Places are there from the first row on.
         let domain = spec.places_size.is_some_and(|size| reservation.resize(size).is_ok());
+        let hints = TableHints { domain, ..spec.hints.clone() };
         Ok(Self {
             scratch: Scratch::new(spec),
-            state: State::new(spec, TableHints { domain, ..spec.hints.clone() })?,
+            state: aggregate.worker_state(hints)?,
             full: Vec::new(),
             full_size: 0,
             rows: None,
@@ -255,7 +265,7 @@ impl Worker {
     /// Starts again with an empty table.
     fn seal(&mut self, aggregate: &HashAggregate, keep_array: bool) -> Result<()> {
         let hints = TableHints { unordered: self.unordered, ..aggregate.spec.hints.clone() };
-        let next = State::new(&aggregate.spec, hints)?;
+        let next = aggregate.worker_state(hints)?;
         let mut full = std::mem::replace(&mut self.state, next);
         self.state.start_morsel(self.morsel);
         full.leave_domain()?;

@@ -123,7 +123,7 @@ impl Run {
             ranks = vec![0; partitions.len()];
             groups.order.iter().enumerate().for_each(|(rank, &group)| ranks[group as usize] = rank as u32);
         }
-        let by_group = |table: &super::table::GroupTable| {
+        let by_group = |table: &super::distinct::DistinctRows| {
             let mut rows = Vec::with_capacity(table.len());
             let mut from = 0;
             while from < table.len() {

@@ -1,9 +1,10 @@
 //! Groups with their accumulators, and how rows and other groups get into them.
 
+use super::distinct::DistinctRows;
 use super::spec::{InputSet, SharedSpec, Slot, SlotKind, Spec};
 use super::table::{GroupTable, TableHints};
 use crate::expression::{FilterState, ProgramState};
-use inlay_kernels::aggregate::{GroupIds, GroupedAccumulator};
+use inlay_kernels::aggregate::{Column, GroupIds, GroupedAccumulator};
 use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector};
 
 /// Scratch of one worker.
@@ -15,7 +16,6 @@ pub(super) struct Scratch {
     /// The rows that a FILTER let through.
     pub(super) selection: Vec<u32>,
     selected_groups: Vec<u32>,
-    distinct_groups: Vec<u32>,
 }
 
 impl Scratch {
@@ -27,7 +27,6 @@ impl Scratch {
             groups: Vec::new(),
             selection: Vec::new(),
             selected_groups: Vec::new(),
-            distinct_groups: Vec::new(),
         }
     }
 
@@ -56,8 +55,8 @@ pub(super) struct State {
     spec: SharedSpec,
     pub(super) table: GroupTable,
     pub(super) accumulators: Vec<Box<dyn GroupedAccumulator>>,
-    /// Keys are the group (UINTEGER), then the arguments.
-    pub(super) distincts: Vec<GroupTable>,
+    /// One for each list of arguments.
+    pub(super) distincts: Vec<DistinctRows>,
     /// Rows consumed.
     pub(super) rows: u64,
     /// Rows come once for each list of distinct arguments: this is the turn of the one with this number. What is not
@@ -72,7 +71,7 @@ impl State {
             let types: Vec<LogicalType> =
                 std::iter::once(LogicalType::UInteger).chain(set.types.iter().cloned()).collect();
             let ranges = vec![spec.group_types.is_empty().then_some((0, 0))];
-            GroupTable::new(&types, TableHints { ranges, small, ..TableHints::default() })
+            DistinctRows::new(types, TableHints { ranges, small, ..TableHints::default() })
         };
         let mut state = Self {
             spec: SharedSpec::clone(spec),
@@ -98,13 +97,18 @@ impl State {
         let accumulators: usize = self.accumulators.iter().map(|a| a.memory_size()).sum();
         accumulators
             + self.table.memory_size()
-            + self.distincts.iter().map(GroupTable::memory_size).sum::<usize>()
+            + self.distincts.iter().map(DistinctRows::memory_size).sum::<usize>()
+    }
+
+    /// Says that the state will be merged with those of other workers.
+    pub(super) fn is_one_of_many(&mut self) {
+        self.distincts.iter_mut().for_each(DistinctRows::may_list);
     }
 
     /// No rows will be added; see [`GroupTable::seal`].
     pub(super) fn seal(&mut self, keep_array: bool) {
         self.table.seal(keep_array);
-        self.distincts.iter_mut().for_each(|distinct| distinct.seal(false));
+        self.distincts.iter_mut().for_each(|distinct| distinct.seal());
     }
 
     fn resize(&mut self, groups: usize) {
@@ -144,7 +148,7 @@ impl State {
                     self.find_groups(keys, (batch.len(), hashes), &values, &mut scratch.groups)?;
                 }
                 let groups = std::mem::take(&mut scratch.groups);
-                let outcome = self.update(&spec, index, &values, &groups, batch.len(), scratch);
+                let outcome = self.update(&spec, index, &values, &groups, batch.len());
                 values.clear();
                 scratch.groups = groups;
                 outcome?;
@@ -160,7 +164,7 @@ impl State {
             if !spec.group_types.is_empty() {
                 groups.extend(scratch.selection.iter().map(|&row| scratch.groups[row as usize]));
             }
-            let outcome = self.update(&spec, index, &values, &groups, len, scratch);
+            let outcome = self.update(&spec, index, &values, &groups, len);
             scratch.selected_groups = groups;
             outcome?;
         }
@@ -219,7 +223,6 @@ impl State {
         values: &[Vector],
         groups: &[u32],
         len: usize,
-        scratch: &mut Scratch,
     ) -> Result<()> {
         let total = self.len();
         let ids = (!spec.group_types.is_empty()).then(|| GroupIds::new(groups, total));
@@ -240,7 +243,7 @@ impl State {
             if distinct.set == set && self.turn.is_none_or(|turn| turn == index) {
                 let arguments = distinct.args.iter().map(|&arg| values[arg].clone());
                 let keys = std::iter::once(group_column(groups, len)).chain(arguments).collect();
-                table.find_or_create(keys, len, &mut scratch.distinct_groups)?;
+                table.add(keys, len)?;
             }
         }
         Ok(())
@@ -320,15 +323,17 @@ impl State {
         rows: &[u32],
         target: impl Fn(u32) -> u32,
     ) -> Result<()> {
-        merge_distinct_rows(&mut self.distincts[index], &other.distincts[index], rows, target)
+        let into = &mut self.distincts[index];
+        merge_distinct_rows(other.distincts[index].columns(), rows, target, |keys, len| into.add(keys, len))
     }
 
     /// Feeds the distinct rows to their accumulators; called once, when there will be no more rows.
     pub(super) fn finish_distinct(&mut self) -> Result<()> {
         let spec = SharedSpec::clone(&self.spec);
         let total = self.len();
-        for (index, table) in self.distincts.iter().enumerate() {
-            feed_distinct(&spec.slots, &mut self.accumulators, index, table, total)?;
+        for (index, distinct) in self.distincts.iter_mut().enumerate() {
+            distinct.find_distinct()?;
+            feed_distinct(&spec.slots, &mut self.accumulators, index, distinct.columns(), total)?;
         }
         self.distincts = Vec::new();
         Ok(())
@@ -343,19 +348,18 @@ impl State {
     }
 }
 
-/// Adds rows of one distinct table to another, with their groups renamed.
+/// Adds distinct rows elsewhere, with their groups renamed.
 pub(super) fn merge_distinct_rows(
-    into: &mut GroupTable,
-    from: &GroupTable,
+    from: &[Column],
     rows: &[u32],
     target: impl Fn(u32) -> u32,
+    mut add: impl FnMut(Vec<Vector>, usize) -> Result<()>,
 ) -> Result<()> {
-    let mut groups = Vec::new();
     for part in rows.chunks(VECTOR_SIZE) {
-        let mut keys: Vec<Vector> = from.columns().iter().map(|column| column.gather(part)).collect();
+        let mut keys: Vec<Vector> = from.iter().map(|column| column.gather(part)).collect();
         let renamed: Vec<u32> = keys[0].values::<u32>().iter().map(|&group| target(group)).collect();
         keys[0] = Vector::from_values(LogicalType::UInteger, &renamed);
-        into.find_or_create(keys, part.len(), &mut groups)?;
+        add(keys, part.len())?;
     }
     Ok(())
 }
@@ -365,13 +369,13 @@ pub(super) fn feed_distinct(
     slots: &[Slot],
     accumulators: &mut [Box<dyn GroupedAccumulator>],
     index: usize,
-    table: &GroupTable,
+    rows: &[Column],
     groups: usize,
 ) -> Result<()> {
-    let mut from = 0;
-    while from < table.len() {
-        let len = (table.len() - from).min(VECTOR_SIZE);
-        let columns: Vec<Vector> = table.columns().iter().map(|column| column.to_vector(from, len)).collect();
+    let (mut from, all) = (0, rows.first().map_or(0, Column::len));
+    while from < all {
+        let len = (all - from).min(VECTOR_SIZE);
+        let columns: Vec<Vector> = rows.iter().map(|column| column.to_vector(from, len)).collect();
         let ids = GroupIds::new(columns[0].values::<u32>(), groups);
         for (slot, accumulator) in slots.iter().zip(accumulators.iter_mut()) {
             if slot.distinct != Some(index) {

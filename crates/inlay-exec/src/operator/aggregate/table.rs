@@ -155,6 +155,11 @@ impl GroupTable {
         &self.columns
     }
 
+    /// The keys, without the table.
+    pub(super) fn take_columns(&mut self) -> Vec<Column> {
+        std::mem::take(&mut self.columns)
+    }
+
     /// Bytes held.
     pub(in crate::operator) fn memory_size(&self) -> usize {
         let resolver = match &self.resolver {

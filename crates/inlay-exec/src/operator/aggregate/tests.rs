@@ -416,6 +416,35 @@ fn distinct_without_aggregates() {
     }
 }
 
+/// Workers that list what is mostly distinct agree with one that has a table; so do those whose rows repeat later.
+#[test]
+fn distinct_arguments_are_listed_or_not() {
+    let mut random = Random(19);
+    let rows: Vec<Vec<Value>> = (0..30_000).map(|number| row(&mut random, number, 1 << 40)).collect();
+    let mut batches: Vec<Batch> = rows.chunks(2048).map(|part| batch_of(part, true)).collect();
+    for _ in 0..2 {
+        let wanted = || {
+            vec![
+                aggregate("count", &[3], true, false),
+                aggregate("sum", &[3], true, true),
+                aggregate("count", &[4], true, false),
+            ]
+        };
+        for keys in [&[][..], &[7], &[4], &[8], &[3]] {
+            let answer = |context: &ExecContext, workers: usize| {
+                let aggregate = HashAggregate::new(options_in(keys, wanted(), context)).unwrap();
+                sorted_rows(run(&aggregate, &batches, workers))
+            };
+            let expected = answer(&ExecContext::for_tests(1), 1);
+            for workers in [1, 2, 3] {
+                assert!(answer(&ExecContext::for_tests(3), workers) == expected, "{keys:?}, {workers}");
+            }
+        }
+        batches.extend_from_within(..);
+        batches.extend_from_within(..);
+    }
+}
+
 fn options_in(keys: &[usize], aggregates: Vec<AggregateExpr>, context: &ExecContext) -> AggregateOptions {
     AggregateOptions {
         layout: Layout((0..TYPES.len() as u32).map(ColumnId).collect()),

@@ -2,7 +2,7 @@
 //! different ones, as the bytes behind what all begin with otherwise. A key whose bits do not decide the order completely,
 //! or do not fit, ends the number.
 
-use super::{BLOCK_ROWS, KeyColumn, Normal, compare_values, fill, normalise};
+use super::{KeyColumn, Normal, compare_values, fill, normalise};
 use crate::context::ExecContext;
 use crate::operator::interner::Interner;
 use inlay_types::{PhysicalType, Result, Vector};
@@ -108,15 +108,16 @@ pub(super) fn encode(context: &ExecContext, key: &KeyColumn<'_>, free: u32) -> R
 fn ranks(context: &ExecContext, vector: &Vector) -> Result<Option<(Vec<u64>, u64)>> {
     let (len, views, heap) = (vector.len(), vector.views(), vector.heap().buffers());
     let most = RANKED_MAX.min(len / ROWS_PER_RANK);
+    let block_rows = context.task_rows(len);
     // Each block numbers its texts, and knows a row of each.
     let blocks: Vec<Mutex<(Vec<u16>, Vec<u32>)>> =
-        (0..len.div_ceil(BLOCK_ROWS)).map(|_| Mutex::default()).collect();
+        (0..len.div_ceil(block_rows)).map(|_| Mutex::default()).collect();
     let too_many = AtomicBool::new(false);
     context.parallel(blocks.len(), |block| {
         let (mut interner, mut firsts) = (Interner::new(most), Vec::new());
-        let from = block * BLOCK_ROWS;
-        let mut numbers = Vec::with_capacity(BLOCK_ROWS.min(len - from));
-        for (row, view) in views[from..len.min(from + BLOCK_ROWS)].iter().enumerate() {
+        let from = block * block_rows;
+        let mut numbers = Vec::with_capacity(block_rows.min(len - from));
+        for (row, view) in views[from..len.min(from + block_rows)].iter().enumerate() {
             match interner.digit(view, heap) {
                 Ok(number) => {
                     if number as usize > firsts.len() {
@@ -159,8 +160,9 @@ fn ranks(context: &ExecContext, vector: &Vector) -> Result<Option<(Vec<u64>, u64
     let mut rank_of = vec![0u64; sorted.len()];
     sorted.iter().zip(0..).for_each(|(&number, rank)| rank_of[number as usize] = rank);
     let values = fill(context, len, |from, out: &mut [u64]| {
-        let block = from / BLOCK_ROWS;
-        for (out, &number) in out.iter_mut().zip(&blocks[block].0) {
+        for (row, out) in (from..).zip(out) {
+            let block = row / block_rows;
+            let number = blocks[block].0[row % block_rows];
             *out = rank_of[whole[block][usize::from(number)] as usize];
         }
     })?;
@@ -193,10 +195,11 @@ fn beginning(context: &ExecContext, vector: &Vector) -> Result<(usize, usize)> {
     let Some(first) = (0..views.len()).find(|&row| is_valid(row)) else { return Ok((0, 0)) };
     let model = views[first].bytes(heap);
     let found = Mutex::new((model.len(), 0));
-    context.parallel(views.len().div_ceil(BLOCK_ROWS), |block| {
-        let from = block * BLOCK_ROWS;
+    let block_rows = context.task_rows(views.len());
+    context.parallel(views.len().div_ceil(block_rows), |block| {
+        let from = block * block_rows;
         let (mut skip, mut longest) = (found.lock().0, 0);
-        for (row, view) in views[from..views.len().min(from + BLOCK_ROWS)].iter().enumerate() {
+        for (row, view) in views[from..views.len().min(from + block_rows)].iter().enumerate() {
             longest = longest.max(view.len());
             if skip > 0 && is_valid(from + row) {
                 let bytes = view.bytes(heap);
@@ -221,9 +224,10 @@ fn valid_range<T: Copy + Ord + Send + Sync>(
     least: T,
 ) -> Result<(T, T)> {
     let range = Mutex::new((largest, least));
-    context.parallel(values.len().div_ceil(BLOCK_ROWS), |block| {
-        let from = block * BLOCK_ROWS;
-        let part = &values[from..values.len().min(from + BLOCK_ROWS)];
+    let block_rows = context.task_rows(values.len());
+    context.parallel(values.len().div_ceil(block_rows), |block| {
+        let from = block * block_rows;
+        let part = &values[from..values.len().min(from + block_rows)];
         let (mut low, mut high) = (largest, least);
         if vector.validity().is_none() {
             part.iter().for_each(|&v| (low, high) = (low.min(v), high.max(v)));

@@ -9,7 +9,7 @@
 mod codes;
 mod normal;
 
-use crate::context::ExecContext;
+use crate::context::{ExecContext, PARALLEL_ROWS_MIN};
 use codes::{Encoded, encode};
 use inlay_types::{Interval, PhysicalType, Result, Vector, nested};
 pub(super) use normal::{Normal, normalise, order_f64, rank_words};
@@ -18,11 +18,11 @@ use std::cmp::Ordering;
 
 /// Rows that one task handles.
 pub(super) const BLOCK_ROWS: usize = 1 << 16;
-/// Fewer rows are sorted by one task.
-const PARALLEL_ROWS_MIN: usize = 1 << 15;
-/// Buckets per sort, and samples per bucket.
+/// Buckets per sort at most, rows per bucket at least, and rows per sample of a bucket's bounds.
 const BUCKETS: usize = 64;
+const BUCKET_ROWS_MIN: usize = 1 << 10;
 const SAMPLES: usize = 64;
+const ROWS_PER_SAMPLE: usize = 64;
 
 /// The order of rows, and what belongs together in it.
 #[derive(Debug, Default)]
@@ -118,9 +118,10 @@ pub(super) fn fill<T: Copy + Default + Send + Sync>(
     make: impl Fn(usize, &mut [T]) + Sync,
 ) -> Result<Vec<T>> {
     let mut values = vec![T::default(); len];
-    let parts: Vec<Mutex<&mut [T]>> = values.chunks_mut(BLOCK_ROWS).map(Mutex::new).collect();
+    let block_rows = context.task_rows(len);
+    let parts: Vec<Mutex<&mut [T]>> = values.chunks_mut(block_rows).map(Mutex::new).collect();
     context.parallel(parts.len(), |block| {
-        make(block * BLOCK_ROWS, &mut parts[block].lock());
+        make(block * block_rows, &mut parts[block].lock());
         Ok(())
     })?;
     drop(parts);
@@ -273,7 +274,7 @@ impl Sorter<'_> {
 
     fn run<P: Prefix>(&self, context: &ExecContext, prefixes: Vec<P>) -> Result<Order> {
         let len = prefixes.len();
-        let buckets = if len < PARALLEL_ROWS_MIN || context.workers.count() == 1 {
+        let buckets = if len <= PARALLEL_ROWS_MIN || context.workers.count() == 1 {
             let pairs = prefixes.iter().enumerate().map(|(row, &p)| (p, row as u32)).collect();
             vec![self.sort_pairs(pairs)]
         } else {
@@ -310,18 +311,20 @@ impl Sorter<'_> {
         prefixes: &[P],
     ) -> Result<Vec<Option<Sorted<P>>>> {
         let len = prefixes.len();
-        let count = BUCKETS * SAMPLES;
+        let per_bucket = (len / BUCKETS / ROWS_PER_SAMPLE).clamp(1, SAMPLES);
+        let count = (len / BUCKET_ROWS_MIN).clamp(1, BUCKETS) * per_bucket;
         let mut samples: Vec<P> =
             (0..count).map(|i| prefixes[(i as u64 * len as u64 / count as u64) as usize]).collect();
         samples.sort_unstable();
-        let mut splitters: Vec<P> = samples.chunks(SAMPLES).skip(1).map(|chunk| chunk[0]).collect();
+        let mut splitters: Vec<P> = samples.chunks(per_bucket).skip(1).map(|chunk| chunk[0]).collect();
         splitters.dedup();
-        let blocks = len.div_ceil(BLOCK_ROWS);
+        let block_rows = context.task_rows(len);
+        let blocks = len.div_ceil(block_rows);
         type Buckets<P> = Vec<Vec<(P, u32)>>;
         let dealt: Vec<Mutex<Buckets<P>>> = (0..blocks).map(|_| Mutex::default()).collect();
         context.parallel(blocks, |block| {
-            let from = block * BLOCK_ROWS;
-            let part = &prefixes[from..len.min(from + BLOCK_ROWS)];
+            let from = block * block_rows;
+            let part = &prefixes[from..len.min(from + block_rows)];
             let bucket_of: Vec<u8> =
                 part.iter().map(|p| splitters.partition_point(|splitter| splitter <= p) as u8).collect();
             let mut sizes = vec![0usize; splitters.len() + 1];

@@ -11,7 +11,7 @@
 
 use super::{PairWriter, RowWriter, Runs};
 use crate::ExecContext;
-use crate::context::TASK_ROWS_MIN;
+use crate::context::PARALLEL_ROWS_MIN;
 use crate::dispatch::multiversion;
 use inlay_types::Result;
 use parking_lot::Mutex;
@@ -40,7 +40,7 @@ impl RankIndex {
         ascending: bool,
     ) -> Result<Self> {
         let mut words = vec![[0u64; 2]; domain.div_ceil(64) + 1];
-        let many = slots.len() > TASK_ROWS_MIN;
+        let many = slots.len() > PARALLEL_ROWS_MIN;
         if ascending && many {
             set_bits_ascending(context, slots, &mut words)?;
         } else if many && context.workers.count() > 1 {
@@ -77,7 +77,7 @@ impl RankIndex {
     }
 
     fn rows_by_rank(&self, context: &ExecContext, slots: &[u32]) -> Result<Vec<u32>> {
-        if slots.len() <= TASK_ROWS_MIN {
+        if slots.len() <= PARALLEL_ROWS_MIN {
             let mut rows = vec![0u32; slots.len()];
             for (row, &slot) in slots.iter().enumerate() {
                 rows[self.rank(slot)] = row as u32;

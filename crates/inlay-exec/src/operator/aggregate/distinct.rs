@@ -1,0 +1,199 @@
+//! The distinct rows of a state: for each list of arguments with DISTINCT, groups with what was seen of the arguments.
+//!
+//! A worker among others finds out which of its rows are distinct only as long as most are not. Where most are, it lists
+//! them all: whoever merges the workers' rows has to look at them anyway.
+
+use super::generic::hash_groups;
+use super::table::{GroupTable, TableHints};
+use inlay_kernels::aggregate::Column;
+use inlay_types::{LogicalType, Result, VECTOR_SIZE, Vector};
+use std::collections::HashSet;
+
+/// Rows that are looked at before it is decided how to go on. Later it is whenever they have doubled.
+const DECIDED_MIN: usize = 1 << 13;
+/// Rows per four distinct ones from which it pays to find these at once.
+const ROWS_PER_FOUR_MIN: usize = 5;
+/// Of a list, the rows with hashes below this are counted to know how many are distinct: one of 16.
+const SAMPLED_BELOW: u64 = 1 << 60;
+
+/// See the module documentation. Keys are the group (UINTEGER), then the arguments.
+pub(super) struct DistinctRows {
+    rows: Rows,
+    types: Vec<LogicalType>,
+    /// Whether rows may be listed.
+    may_list: bool,
+    /// Rows that were added since there is a table, and how many it had first.
+    added: usize,
+    first: usize,
+    /// How many rows there are when it is decided again.
+    decided_at: usize,
+    found: Vec<u32>,
+}
+
+enum Rows {
+    /// Each once.
+    Table(GroupTable),
+    /// As they came.
+    List(Vec<Column>),
+}
+
+impl DistinctRows {
+    /// No rows.
+    pub(super) fn new(types: Vec<LogicalType>, hints: TableHints) -> Self {
+        Self {
+            rows: Rows::Table(GroupTable::new(&types, hints)),
+            types,
+            may_list: false,
+            added: 0,
+            first: 0,
+            decided_at: DECIDED_MIN,
+            found: Vec::new(),
+        }
+    }
+
+    /// Says that the rows will be merged with those of others. Texts are not listed: a table has each once.
+    pub(super) fn may_list(&mut self) {
+        self.may_list = self.types.iter().all(|ty| !ty.is_view() && !ty.is_nested());
+    }
+
+    /// How many rows there are.
+    pub(super) fn len(&self) -> usize {
+        match &self.rows {
+            Rows::Table(table) => table.len(),
+            Rows::List(columns) => columns.first().map_or(0, Column::len),
+        }
+    }
+
+    /// The rows.
+    pub(super) fn columns(&self) -> &[Column] {
+        match &self.rows {
+            Rows::Table(table) => table.columns(),
+            Rows::List(columns) => columns,
+        }
+    }
+
+    /// Bytes held.
+    pub(super) fn memory_size(&self) -> usize {
+        match &self.rows {
+            Rows::Table(table) => table.memory_size(),
+            Rows::List(columns) => columns.iter().map(Column::memory_size).sum(),
+        }
+    }
+
+    /// No rows will be added; see [`GroupTable::seal`].
+    pub(super) fn seal(&mut self) {
+        if let Rows::Table(table) = &mut self.rows {
+            table.seal(false);
+        }
+    }
+
+    /// Adds rows.
+    pub(super) fn add(&mut self, keys: Vec<Vector>, len: usize) -> Result<()> {
+        self.added += len;
+        match &mut self.rows {
+            Rows::Table(table) => table.find_or_create(keys, len, &mut self.found)?,
+            Rows::List(columns) => {
+                self.found.clear();
+                self.found.extend(0..len as u32);
+                columns.iter_mut().zip(&keys).for_each(|(column, key)| column.append(key, &self.found));
+            }
+        }
+        if self.may_list && self.len() >= self.decided_at { self.decide() } else { Ok(()) }
+    }
+
+    fn decide(&mut self) -> Result<()> {
+        let pays = |rows: usize, distinct: usize| rows * 4 >= distinct.max(1) * ROWS_PER_FOUR_MIN;
+        match &mut self.rows {
+            Rows::Table(table) => {
+                if !pays(self.added, table.len() - self.first) {
+                    self.rows = Rows::List(table.take_columns());
+                }
+            }
+            Rows::List(columns) => {
+                let hashes = hash_groups(columns, 0, columns.first().map_or(0, Column::len));
+                let sampled: Vec<u64> = hashes.into_iter().filter(|hash| *hash < SAMPLED_BELOW).collect();
+                let distinct: HashSet<u64> = sampled.iter().copied().collect();
+                if pays(sampled.len(), distinct.len()) {
+                    self.find_distinct()?;
+                }
+            }
+        }
+        (self.added, self.first, self.decided_at) = (0, self.len(), self.len() * 2);
+        Ok(())
+    }
+
+    /// Each row once from now on.
+    pub(super) fn find_distinct(&mut self) -> Result<()> {
+        let Rows::List(columns) = &self.rows else { return Ok(()) };
+        let mut table = GroupTable::new(&self.types, TableHints::default());
+        let (mut from, all) = (0, self.len());
+        while from < all {
+            let len = (all - from).min(VECTOR_SIZE);
+            let keys = columns.iter().map(|column| column.to_vector(from, len)).collect();
+            table.find_or_create(keys, len, &mut self.found)?;
+            from += len;
+        }
+        self.rows = Rows::Table(table);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(rows: &mut DistinctRows, numbers: impl Iterator<Item = i64>) {
+        let numbers: Vec<i64> = numbers.collect();
+        for part in numbers.chunks(VECTOR_SIZE) {
+            let groups = Vector::from_values(LogicalType::UInteger, &vec![7u32; part.len()]);
+            let keys = vec![groups, Vector::from_values(LogicalType::BigInt, part)];
+            rows.add(keys, part.len()).unwrap();
+        }
+    }
+
+    fn distinct(types: &[LogicalType], may_list: bool) -> DistinctRows {
+        let mut rows = DistinctRows::new(types.to_vec(), TableHints::default());
+        if may_list {
+            rows.may_list();
+        }
+        rows
+    }
+
+    #[test]
+    fn rows_are_listed_while_they_are_mostly_distinct() {
+        const COUNT: i64 = 40_000;
+        let types = [LogicalType::UInteger, LogicalType::BigInt];
+        let mut rows = distinct(&types, true);
+        add(&mut rows, 0..COUNT);
+        assert!(matches!(rows.rows, Rows::List(_)));
+        (0..4).for_each(|_| add(&mut rows, 0..COUNT));
+        assert!(matches!(rows.rows, Rows::Table(_)));
+        rows.find_distinct().unwrap();
+        assert_eq!(rows.len(), COUNT as usize);
+        let mut numbers = rows.columns()[1].to_vector(0, COUNT as usize).values::<i64>().to_vec();
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..COUNT));
+    }
+
+    #[test]
+    fn rows_that_repeat_or_are_alone_have_a_table() {
+        let types = [LogicalType::UInteger, LogicalType::BigInt];
+        let mut repeating = distinct(&types, true);
+        add(&mut repeating, (0..40_000).map(|number| number % 100));
+        assert!(matches!(repeating.rows, Rows::Table(_)));
+        assert_eq!(repeating.len(), 100);
+        let mut alone = distinct(&types, false);
+        add(&mut alone, 0..40_000);
+        assert!(matches!(alone.rows, Rows::Table(_)));
+        let mut texts = distinct(&[LogicalType::UInteger, LogicalType::Varchar], true);
+        for part in 0..20 {
+            let words: Vec<_> =
+                (0..1000).map(|word| inlay_types::Value::Varchar(format!("{part} {word}").into())).collect();
+            let groups = Vector::from_values(LogicalType::UInteger, &[0u32; 1000]);
+            let words = Vector::from_sql_values(LogicalType::Varchar, &words).unwrap();
+            texts.add(vec![groups, words], 1000).unwrap();
+        }
+        assert!(matches!(texts.rows, Rows::Table(_)));
+        assert_eq!(texts.len(), 20_000);
+    }
+}
