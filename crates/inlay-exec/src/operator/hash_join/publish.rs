@@ -26,6 +26,9 @@ const BITMAP_SIZE_FREE: u64 = 4 << 20;
 const BITMAP_BYTES_PER_ROW: u64 = 8;
 /// Bloom filters are made for at most this many rows.
 const BLOOM_ROWS_MAX: usize = 4 << 20;
+/// They are made by as many workers as have so many rows each, but not by more than a few.
+const BLOOM_ROWS_EACH: usize = 1 << 16;
+const BLOOM_WORKERS_MAX: usize = 4;
 /// Lists of values have at most this many.
 const LIST_MAX: usize = 16;
 
@@ -276,13 +279,32 @@ fn bloom(join: &HashJoin, context: &ExecContext, chunks: &Chunks, key: usize) ->
     if chunks.found > BLOOM_ROWS_MAX {
         return None;
     }
-    join.reserve_filter(context, BloomFilter::size_for(chunks.found) as u64)?;
-    let mut filter = BloomFilter::new(chunks.found);
-    let mut hashes = Vec::new();
-    for vector in key_vectors(join, chunks, key) {
-        hashes.resize(vector.len(), 0);
-        hash(vector, vector.len(), &mut hashes);
-        hashes.iter().for_each(|hash| filter.insert(*hash));
-    }
+    let size = BloomFilter::size_for(chunks.found) as u64;
+    join.reserve_filter(context, size)?;
+    // Each of a few workers has a filter of its own first.
+    let workers = context.workers.count().min(chunks.found / BLOOM_ROWS_EACH + 1).min(BLOOM_WORKERS_MAX);
+    let own = context.budget.reserve(size * (workers as u64 - 1));
+    let workers = if own.is_ok() { workers } else { 1 };
+    let vectors: Vec<&Vector> = key_vectors(join, chunks, key).collect();
+    let share = vectors.len().div_ceil(workers).max(1);
+    let filters: Mutex<Option<BloomFilter>> = Mutex::default();
+    let filled = context.parallel(vectors.len().div_ceil(share), |part| {
+        let mut filter = BloomFilter::new(chunks.found);
+        let mut hashes = Vec::new();
+        for vector in vectors.iter().skip(part * share).take(share) {
+            hashes.resize(vector.len(), 0);
+            hash(vector, vector.len(), &mut hashes);
+            hashes.iter().for_each(|hash| filter.insert(*hash));
+        }
+        let mut filters = filters.lock();
+        match &mut *filters {
+            Some(whole) => whole.union(&filter),
+            None => *filters = Some(filter),
+        }
+        Ok(())
+    });
+    // Who is interrupted learns so elsewhere.
+    filled.ok()?;
+    let filter = filters.into_inner().unwrap_or_else(|| BloomFilter::new(chunks.found));
     Some(SegmentPredicate::Bloom(Arc::new(filter)))
 }

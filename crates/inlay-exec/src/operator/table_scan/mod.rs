@@ -24,6 +24,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Where long morsels are preferred, one is a row group if each worker then has this many.
 const LONG_MORSELS_MIN: usize = 4;
+/// Row groups that one task asks whether they may have rows.
+const PRUNED_GROUPS: usize = 32;
 
 /// What the planner says of a scan.
 pub struct TableScanOptions {
@@ -165,14 +167,9 @@ impl TableScan {
     }
 
     /// Row groups that are not in memory are morsels as a whole: two workers in one would wait for each other's columns.
-    fn plan_morsels(&self, filters: &[ScanFilter], threads: usize) -> Morsels {
-        let read = |group: &RowGroup| {
-            let excluded = |f: &ScanFilter| group.column(f.column).prune(&f.predicate) == Prune::None;
-            group.live_count() > 0 && !filters.iter().any(excluded)
-        };
-        let groups = self.options.snapshot.row_groups().iter().enumerate();
-        let groups: Vec<(usize, usize)> =
-            groups.filter(|(_, group)| read(group)).map(|(index, group)| (index, group.len())).collect();
+    fn plan_morsels(&self, filters: &[ScanFilter], context: &ExecContext) -> Result<Morsels> {
+        let threads = context.workers.count();
+        let groups = self.read_groups(filters, context)?;
         let mut handout = *self.handout.lock();
         if handout == Handout::Long && groups.len() < threads * LONG_MORSELS_MIN {
             handout = Handout::InOrder;
@@ -187,7 +184,27 @@ impl TableScan {
                 spans.push(Span { group, start, end: (start + rows).min(len), listed: None, is_absent });
             }
         }
-        Morsels::new(spans, handout, threads)
+        Ok(Morsels::new(spans, handout, threads))
+    }
+
+    /// The row groups that may have rows, and how many rows they have. Many are looked at by all workers.
+    fn read_groups(&self, filters: &[ScanFilter], context: &ExecContext) -> Result<Vec<(usize, usize)>> {
+        let groups = self.options.snapshot.row_groups();
+        let read = |group: &RowGroup| {
+            let excluded = |f: &ScanFilter| group.column(f.column).prune(&f.predicate) == Prune::None;
+            group.live_count() > 0 && !filters.iter().any(excluded)
+        };
+        let mut is_read = vec![false; groups.len()];
+        let parts: Vec<_> = is_read.chunks_mut(PRUNED_GROUPS).zip(groups.chunks(PRUNED_GROUPS)).collect();
+        let parts: Vec<Mutex<_>> = parts.into_iter().map(Mutex::new).collect();
+        context.parallel(parts.len(), |part| {
+            let (is_read, groups) = &mut *parts[part].lock();
+            is_read.iter_mut().zip(groups.iter()).for_each(|(is_read, group)| *is_read = read(group));
+            Ok(())
+        })?;
+        drop(parts);
+        let all = groups.iter().zip(is_read).enumerate();
+        Ok(all.filter(|(_, (_, is_read))| *is_read).map(|(index, (group, _))| (index, group.len())).collect())
     }
 
     fn read_ahead(&self, filters: &[ScanFilter], morsels: &[Span], workers: usize) -> Option<ReadAhead> {
@@ -393,7 +410,7 @@ impl Source for TableScan {
         }
         let morsels = match self.plan_lookup(&filters)? {
             Some(spans) => Morsels::new(spans, Handout::InOrder, 1),
-            None => self.plan_morsels(&filters, context.workers.count()),
+            None => self.plan_morsels(&filters, context)?,
         };
         let count = morsels.spans().len();
         let read_ahead = self.read_ahead(&filters, morsels.spans(), context.workers.count());

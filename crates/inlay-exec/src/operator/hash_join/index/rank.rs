@@ -27,6 +27,8 @@ pub(crate) struct RankIndex {
     rows: Option<Vec<u32>>,
 }
 
+/// Rows that are picked at once.
+const PICKED_ROWS: usize = 1 << 11;
 /// Each worker that owns slots looks at all rows, so there are no more of them than this.
 const SHARES_MAX: usize = 16;
 
@@ -214,14 +216,27 @@ fn shares(words: usize, workers: usize) -> Vec<Range<usize>> {
     (0..words).step_by(share).map(|from| from..words.min(from + share)).collect()
 }
 
-/// Calls `each` with the rows whose slots are in a range of words, and with their slots. All are looked at, which is
-/// cheap beside touching the words.
+/// Calls `each` with the rows whose slots are in a range of words, and with their slots. All are looked at, which is cheap
+/// beside touching the words; those that are inside are picked first, by loops without branches that nobody can foresee.
 #[inline(always)]
 fn each_inside(slots: &[u32], words: &Range<usize>, mut each: impl FnMut(u32, u32)) {
-    for (row, &slot) in slots.iter().enumerate() {
-        if words.contains(&(slot as usize / 64)) {
-            each(row as u32, slot);
+    let mut inside = Vec::new();
+    for (number, part) in slots.chunks(PICKED_ROWS).enumerate() {
+        pick_inside(part, words.start as u32 * 64, (words.len() as u32).saturating_mul(64), &mut inside);
+        for &row in &inside {
+            each((number * PICKED_ROWS) as u32 + row, part[row as usize]);
         }
+    }
+}
+
+multiversion! {
+    /// Which slots are among `count` from `first` on.
+    fn pick_inside[](slots: &[u32], first: u32, count: u32, inside: &mut Vec<u32>) {
+        let mut picked = RowWriter::new(inside, slots.len());
+        for (row, &slot) in slots.iter().enumerate() {
+            picked.put(row as u32, slot.wrapping_sub(first) < count);
+        }
+        picked.finish();
     }
 }
 
