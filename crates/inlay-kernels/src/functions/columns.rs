@@ -6,7 +6,7 @@
 use crate::apply::{finish, joint_validity, null_argument};
 use crate::limits::Meter;
 use inlay_types::view::{HeapBuilder, INLINE_LIMIT};
-use inlay_types::{Bitmap, Buffer, Dictionary, LogicalType, Native, Result, Vector, VectorKind, View};
+use inlay_types::{Bitmap, Buffer, Dictionary, Heap, LogicalType, Native, Result, Vector, VectorKind, View};
 
 /// Values of a fixed-width argument by row.
 pub(crate) struct Column<'a, T> {
@@ -197,7 +197,8 @@ pub(crate) fn rewrite(
     })
 }
 
-/// A VARCHAR of parts `start .. end` of the first argument's strings, sharing their heap. Bounds are at characters.
+/// A VARCHAR of parts `start .. end` of the first argument's strings, sharing their heap unless all parts are short. Bounds are
+/// at characters.
 pub(crate) fn slice_text(
     args: &[&Vector],
     len: usize,
@@ -211,7 +212,7 @@ pub(crate) fn slice_text(
         let rows = computed_rows(args, len);
         let source = TextColumn::of(args[0]);
         out.reset_flat(&LogicalType::Varchar, rows);
-        let validity = joint_validity(args, rows);
+        let (validity, mut are_short) = (joint_validity(args, rows), true);
         for (row, target) in out.values_mut::<View>().iter_mut().enumerate() {
             *target = View::EMPTY;
             if validity.as_ref().is_some_and(|v| !v.get(row)) {
@@ -224,10 +225,11 @@ pub(crate) fn slice_text(
             *target = if part.len() <= INLINE_LIMIT {
                 View::inline(part)
             } else {
+                are_short = false;
                 View::new(part, view.buffer(), view.offset() + start as u32)
             };
         }
-        out.set_heap(args[0].heap().clone());
+        out.set_heap(if are_short { Heap::default() } else { args[0].heap().clone() });
         finish(args, rows, len, out)
     })
 }

@@ -32,7 +32,7 @@ pub(super) struct DistinctRows {
 
 enum Rows {
     /// Each once.
-    Table(GroupTable),
+    Table(Box<GroupTable>),
     /// As they came.
     List(Vec<Column>),
 }
@@ -41,7 +41,7 @@ impl DistinctRows {
     /// No rows.
     pub(super) fn new(types: Vec<LogicalType>, hints: TableHints) -> Self {
         Self {
-            rows: Rows::Table(GroupTable::new(&types, hints)),
+            rows: Rows::Table(Box::new(GroupTable::new(&types, hints))),
             types,
             may_list: false,
             added: 0,
@@ -133,7 +133,7 @@ impl DistinctRows {
             table.find_or_create(keys, len, &mut self.found)?;
             from += len;
         }
-        self.rows = Rows::Table(table);
+        self.rows = Rows::Table(Box::new(table));
         Ok(())
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         let mut texts = distinct(&[LogicalType::UInteger, LogicalType::Varchar], true);
         for part in 0..20 {
             let words: Vec<_> =
-                (0..1000).map(|word| inlay_types::Value::Varchar(format!("{part} {word}").into())).collect();
+                (0..1000).map(|word| inlay_types::Value::Varchar(format!("{part} {word}"))).collect();
             let groups = Vector::from_values(LogicalType::UInteger, &[0u32; 1000]);
             let words = Vector::from_sql_values(LogicalType::Varchar, &words).unwrap();
             texts.add(vec![groups, words], 1000).unwrap();
