@@ -110,10 +110,16 @@ impl DistinctRows {
                 }
             }
             Rows::List(columns) => {
-                let hashes = hash_groups(columns, 0, columns.first().map_or(0, Column::len));
-                let sampled: Vec<u64> = hashes.into_iter().filter(|hash| *hash < SAMPLED_BELOW).collect();
-                let distinct: HashSet<u64> = sampled.iter().copied().collect();
-                if pays(sampled.len(), distinct.len()) {
+                let (all, mut sampled, mut distinct) =
+                    (columns.first().map_or(0, Column::len), 0, HashSet::new());
+                for from in (0..all).step_by(VECTOR_SIZE) {
+                    let hashes = hash_groups(columns, from, all.min(from + VECTOR_SIZE));
+                    for hash in hashes.into_iter().filter(|hash| *hash < SAMPLED_BELOW) {
+                        sampled += 1;
+                        distinct.insert(hash);
+                    }
+                }
+                if pays(sampled, distinct.len()) {
                     self.find_distinct()?;
                 }
             }
