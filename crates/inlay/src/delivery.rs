@@ -179,8 +179,8 @@ fn arrow_arrays(
     chunks: Vec<Vec<Batch>>,
     crew: Crew<'_>,
 ) -> Result<Vec<ArrowArray>> {
-    let alone = &crew.workers.alone();
-    let alone = Crew { workers: alone, ..crew };
+    let workers = crew.workers.alone();
+    let alone = Crew { workers: &workers, ..crew };
     let lens: Vec<usize> = chunks.iter().map(|chunk| chunk.iter().map(Batch::len).sum()).collect();
     columns::arrow_arrays(&lens, types.len(), crew, |chunk, index| {
         let parts: Vec<&Vector> = chunks[chunk].iter().map(|batch| batch.column(index)).collect();

@@ -412,8 +412,8 @@ impl QueryResult {
                 let parts = self.vectors(index)?;
                 let parts: Vec<&Vector> = parts.iter().collect();
                 let joined = self.with_crew(|crew| {
-                    let alone = &crew.workers.alone();
-                    columns::join(self.types[index].clone(), &parts, Crew { workers: alone, ..crew })
+                    let workers = crew.workers.alone();
+                    columns::join(self.types[index].clone(), &parts, Crew { workers: &workers, ..crew })
                 })?;
                 exporter.column(index, &joined)
             }

@@ -107,13 +107,6 @@ pub(super) struct SimpleRegex {
     groups: usize,
 }
 
-impl SimpleRegex {
-    /// Whether a match goes on to the end of the text.
-    pub fn takes_all(&self) -> bool {
-        self.tail != Tail::Anything
-    }
-}
-
 /// Where the groups of a match are; the whole match is group 0.
 #[derive(Debug, Default)]
 pub(super) struct Places(Vec<Option<usize>>);
@@ -165,6 +158,11 @@ impl SimpleRegex {
         parts.iter().try_for_each(|part| emit(part, &mut items))?;
         let simple = Self { items, tail, groups };
         simple.is_simple().then(|| simple.with_clear_options())
+    }
+
+    /// Whether a match goes on to the end of the text.
+    pub fn takes_all(&self) -> bool {
+        self.tail != Tail::Anything
     }
 
     /// Finds the match, which begins where the text does.
@@ -261,9 +259,7 @@ impl SimpleRegex {
             let first = text.bytes.first().copied();
             // What ends here, or may be empty, fits with and without: the longer is the match.
             if !self.may_go_on(position + 1, |byte| Some(byte) == first.map(usize::from)) {
-                self.items.remove(position);
-                let text = std::mem::replace(&mut self.items[position], Item::End);
-                if let Item::Text(text) = text {
+                if let Item::Text(text) = self.items.remove(position + 1) {
                     self.items[position] = Item::OptionalText(text);
                 }
                 for (before, item) in self.items[..position].iter_mut().enumerate() {

@@ -231,10 +231,7 @@ fn too_long(function: &str, size: usize) -> Error {
 /// byte of its own.
 #[inline]
 pub(super) fn count_characters(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
     const PAIRS: u64 = 0x00FF_00FF_00FF_00FF;
-    // 1 in each byte that is 10xxxxxx.
-    let continuations = |word: u64| word >> 7 & !word >> 6 & ONES;
     let total = |counts: u64| {
         let pairs = (counts & PAIRS) + (counts >> 8 & PAIRS);
         (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as usize
@@ -270,8 +267,9 @@ fn length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         crate::apply::map(texts, &BigInt, len, out, |view: View| {
             // Only the bytes in the view may continue a character.
             let own = if view.is_inline() { u64::MAX } else { 0 };
-            let continued = continuations(view.head & own & PREFIX) + continuations(view.tail & own);
-            (view.len() as u64 - continued) as i64
+            let continued =
+                [view.head & own & PREFIX, view.tail & own].map(|word| continuations(word).count_ones());
+            view.len() as i64 - i64::from(continued[0] + continued[1])
         })
     })
 }
@@ -284,10 +282,10 @@ fn has_ascii_heap(texts: &Vector) -> bool {
 /// The part of a view's head that holds bytes of the text.
 const PREFIX: u64 = 0xFFFF_FFFF_0000_0000;
 
-/// How many of eight bytes continue a character.
+/// 1 in each of eight bytes that continues a character: 10xxxxxx.
 #[inline]
 fn continuations(word: u64) -> u64 {
-    u64::from((word >> 7 & !word >> 6 & 0x0101_0101_0101_0101).count_ones())
+    word >> 7 & !word >> 6 & 0x0101_0101_0101_0101
 }
 
 fn byte_length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {

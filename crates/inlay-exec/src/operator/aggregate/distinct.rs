@@ -22,9 +22,9 @@ pub(super) struct DistinctRows {
     types: Vec<LogicalType>,
     /// Whether rows may be listed.
     may_list: bool,
-    /// Rows that were added since there is a table, and how many it had first.
+    /// Rows that were added since it was decided last, and how many there were then.
     added: usize,
-    first: usize,
+    before: usize,
     /// How many rows there are when it is decided again.
     decided_at: usize,
     found: Vec<u32>,
@@ -45,15 +45,15 @@ impl DistinctRows {
             types,
             may_list: false,
             added: 0,
-            first: 0,
+            before: 0,
             decided_at: DECIDED_MIN,
             found: Vec::new(),
         }
     }
 
-    /// Says that the rows will be merged with those of others. Texts are not listed: a table has each once.
+    /// Says that the rows will be merged with those of others. Texts and the like are not listed: a table has each once.
     pub(super) fn may_list(&mut self) {
-        self.may_list = self.types.iter().all(|ty| !ty.is_view() && !ty.is_nested());
+        self.may_list = self.types.iter().all(|ty| !ty.is_view());
     }
 
     /// How many rows there are.
@@ -105,26 +105,18 @@ impl DistinctRows {
         let pays = |rows: usize, distinct: usize| rows * 4 >= distinct.max(1) * ROWS_PER_FOUR_MIN;
         match &mut self.rows {
             Rows::Table(table) => {
-                if !pays(self.added, table.len() - self.first) {
+                if !pays(self.added, table.len() - self.before) {
                     self.rows = Rows::List(table.take_columns());
                 }
             }
             Rows::List(columns) => {
-                let (all, mut sampled, mut distinct) =
-                    (columns.first().map_or(0, Column::len), 0, HashSet::new());
-                for from in (0..all).step_by(VECTOR_SIZE) {
-                    let hashes = hash_groups(columns, from, all.min(from + VECTOR_SIZE));
-                    for hash in hashes.into_iter().filter(|hash| *hash < SAMPLED_BELOW) {
-                        sampled += 1;
-                        distinct.insert(hash);
-                    }
-                }
-                if pays(sampled, distinct.len()) {
+                let (sampled, distinct) = sample(columns);
+                if pays(sampled, distinct) {
                     self.find_distinct()?;
                 }
             }
         }
-        (self.added, self.first, self.decided_at) = (0, self.len(), self.len() * 2);
+        (self.added, self.before, self.decided_at) = (0, self.len(), self.len() * 2);
         Ok(())
     }
 
@@ -132,29 +124,43 @@ impl DistinctRows {
     pub(super) fn find_distinct(&mut self) -> Result<()> {
         let Rows::List(columns) = &self.rows else { return Ok(()) };
         let mut table = GroupTable::new(&self.types, TableHints::default());
-        let (mut from, all) = (0, self.len());
-        while from < all {
+        let all = self.len();
+        for from in (0..all).step_by(VECTOR_SIZE) {
             let len = (all - from).min(VECTOR_SIZE);
             let keys = columns.iter().map(|column| column.to_vector(from, len)).collect();
             table.find_or_create(keys, len, &mut self.found)?;
-            from += len;
         }
         self.rows = Rows::Table(Box::new(table));
         Ok(())
     }
 }
 
+/// How many listed rows are in a sample of all that has equal rows either all or not at all, and how many of them are distinct.
+fn sample(columns: &[Column]) -> (usize, usize) {
+    let all = columns.first().map_or(0, Column::len);
+    let (mut sampled, mut distinct) = (0, HashSet::new());
+    for from in (0..all).step_by(VECTOR_SIZE) {
+        let hashes = hash_groups(columns, from, all.min(from + VECTOR_SIZE));
+        for hash in hashes.into_iter().filter(|hash| *hash < SAMPLED_BELOW) {
+            sampled += 1;
+            distinct.insert(hash);
+        }
+    }
+    (sampled, distinct.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn add(rows: &mut DistinctRows, numbers: impl Iterator<Item = i64>) {
+    fn add(rows: &mut DistinctRows, numbers: impl Iterator<Item = i64>) -> Result<()> {
         let numbers: Vec<i64> = numbers.collect();
         for part in numbers.chunks(VECTOR_SIZE) {
             let groups = Vector::from_values(LogicalType::UInteger, &vec![7u32; part.len()]);
             let keys = vec![groups, Vector::from_values(LogicalType::BigInt, part)];
-            rows.add(keys, part.len()).unwrap();
+            rows.add(keys, part.len())?;
         }
+        Ok(())
     }
 
     fn distinct(types: &[LogicalType], may_list: bool) -> DistinctRows {
@@ -166,40 +172,44 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_listed_while_they_are_mostly_distinct() {
+    fn rows_are_listed_while_they_are_mostly_distinct() -> Result<()> {
         const COUNT: i64 = 40_000;
         let types = [LogicalType::UInteger, LogicalType::BigInt];
         let mut rows = distinct(&types, true);
-        add(&mut rows, 0..COUNT);
+        add(&mut rows, 0..COUNT)?;
         assert!(matches!(rows.rows, Rows::List(_)));
-        (0..4).for_each(|_| add(&mut rows, 0..COUNT));
+        for _ in 0..4 {
+            add(&mut rows, 0..COUNT)?;
+        }
         assert!(matches!(rows.rows, Rows::Table(_)));
-        rows.find_distinct().unwrap();
+        rows.find_distinct()?;
         assert_eq!(rows.len(), COUNT as usize);
         let mut numbers = rows.columns()[1].to_vector(0, COUNT as usize).values::<i64>().to_vec();
         numbers.sort_unstable();
         assert!(numbers.into_iter().eq(0..COUNT));
+        Ok(())
     }
 
     #[test]
-    fn rows_that_repeat_or_are_alone_have_a_table() {
+    fn rows_that_repeat_or_are_alone_have_a_table() -> Result<()> {
         let types = [LogicalType::UInteger, LogicalType::BigInt];
         let mut repeating = distinct(&types, true);
-        add(&mut repeating, (0..40_000).map(|number| number % 100));
+        add(&mut repeating, (0..40_000).map(|number| number % 100))?;
         assert!(matches!(repeating.rows, Rows::Table(_)));
         assert_eq!(repeating.len(), 100);
         let mut alone = distinct(&types, false);
-        add(&mut alone, 0..40_000);
+        add(&mut alone, 0..40_000)?;
         assert!(matches!(alone.rows, Rows::Table(_)));
         let mut texts = distinct(&[LogicalType::UInteger, LogicalType::Varchar], true);
         for part in 0..20 {
             let words: Vec<_> =
                 (0..1000).map(|word| inlay_types::Value::Varchar(format!("{part} {word}"))).collect();
             let groups = Vector::from_values(LogicalType::UInteger, &[0u32; 1000]);
-            let words = Vector::from_sql_values(LogicalType::Varchar, &words).unwrap();
-            texts.add(vec![groups, words], 1000).unwrap();
+            let words = Vector::from_sql_values(LogicalType::Varchar, &words)?;
+            texts.add(vec![groups, words], 1000)?;
         }
         assert!(matches!(texts.rows, Rows::Table(_)));
         assert_eq!(texts.len(), 20_000);
+        Ok(())
     }
 }

@@ -283,8 +283,8 @@ fn bloom(join: &HashJoin, context: &ExecContext, chunks: &Chunks, key: usize) ->
     join.reserve_filter(context, size)?;
     // Each of a few workers has a filter of its own first.
     let workers = context.workers.count().min(chunks.found / BLOOM_ROWS_EACH + 1).min(BLOOM_WORKERS_MAX);
-    let own = context.budget.reserve(size * (workers as u64 - 1));
-    let workers = if own.is_ok() { workers } else { 1 };
+    let more = context.budget.reserve(size * (workers as u64 - 1));
+    let workers = if more.is_ok() { workers } else { 1 };
     let vectors: Vec<&Vector> = key_vectors(join, chunks, key).collect();
     let share = vectors.len().div_ceil(workers).max(1);
     let filters: Mutex<Option<BloomFilter>> = Mutex::default();

@@ -16,8 +16,6 @@ pub(super) use normal::{Normal, normalise, order_f64, rank_words};
 use parking_lot::Mutex;
 use std::cmp::Ordering;
 
-/// Rows that one task handles.
-pub(super) const BLOCK_ROWS: usize = 1 << 16;
 /// Buckets per sort at most, rows per bucket at least, and rows per sample of a bucket's bounds.
 const BUCKETS: usize = 64;
 const BUCKET_ROWS_MIN: usize = 1 << 10;

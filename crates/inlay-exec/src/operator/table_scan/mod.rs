@@ -194,15 +194,19 @@ impl TableScan {
             let excluded = |f: &ScanFilter| group.column(f.column).prune(&f.predicate) == Prune::None;
             group.live_count() > 0 && !filters.iter().any(excluded)
         };
+        let note = |(is_read, group): (&mut bool, &Arc<RowGroup>)| *is_read = read(group);
         let mut is_read = vec![false; groups.len()];
-        let parts: Vec<_> = is_read.chunks_mut(PRUNED_GROUPS).zip(groups.chunks(PRUNED_GROUPS)).collect();
-        let parts: Vec<Mutex<_>> = parts.into_iter().map(Mutex::new).collect();
-        context.parallel(parts.len(), |part| {
-            let (is_read, groups) = &mut *parts[part].lock();
-            is_read.iter_mut().zip(groups.iter()).for_each(|(is_read, group)| *is_read = read(group));
-            Ok(())
-        })?;
-        drop(parts);
+        if groups.len() <= PRUNED_GROUPS {
+            is_read.iter_mut().zip(groups).for_each(note);
+        } else {
+            let parts = is_read.chunks_mut(PRUNED_GROUPS).zip(groups.chunks(PRUNED_GROUPS));
+            let parts: Vec<Mutex<_>> = parts.map(Mutex::new).collect();
+            context.parallel(parts.len(), |part| {
+                let (is_read, groups) = &mut *parts[part].lock();
+                is_read.iter_mut().zip(*groups).for_each(note);
+                Ok(())
+            })?;
+        }
         let all = groups.iter().zip(is_read).enumerate();
         Ok(all.filter(|(_, (_, is_read))| *is_read).map(|(index, (group, _))| (index, group.len())).collect())
     }

@@ -7,13 +7,13 @@
 //! - Other aggregates: a segment tree of states. Those that keep their rows anyway (median, mode, ORDER BY inside), and
 //!   DISTINCT in a frame that moves: each different frame anew.
 
-use super::Part;
 use super::frames::{Chunk, Ranges};
 use super::spec::{Function, Operand};
 use super::tree::{self, BestKeys, BestTree, FloatTree, NONE, SEGMENT_ROWS, StateTree};
+use super::{BLOCK_ROWS, Part};
 use crate::concat::concat;
 use crate::context::ExecContext;
-use crate::operator::order::{BLOCK_ROWS, KeyColumn, normalise, sort};
+use crate::operator::order::{KeyColumn, normalise, sort};
 use inlay_kernels::aggregate::{GroupIds, GroupedAccumulator, OrderKey, Ordered, average, create, sum_of};
 use inlay_kernels::function::{AggregateFunction, AggregateKind};
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};

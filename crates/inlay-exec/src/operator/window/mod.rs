@@ -27,7 +27,7 @@ use crate::concat::concat_columns;
 use crate::context::ExecContext;
 use crate::expression::{Layout, ProgramState};
 use crate::operator::leaders::{Collected, Leaders};
-use crate::operator::order::{self, BLOCK_ROWS, KeyColumn, Order};
+use crate::operator::order::{self, KeyColumn, Order};
 use crate::operator::sort::{Sort, SortOptions};
 use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, rows_size};
@@ -47,6 +47,8 @@ use std::sync::{Arc, OnceLock};
 const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
 /// Rows that are read from a sort at once, at least.
 const STREAM_ROWS: usize = 1 << 16;
+/// Rows of an operand that one task computes.
+const BLOCK_ROWS: usize = 1 << 16;
 /// Fewer rows than this are sorted with those that no one wants.
 const REDUCED_ROWS: u64 = 1 << 15;
 /// Bytes per row for sorting, and per row and function for what is prepared.
