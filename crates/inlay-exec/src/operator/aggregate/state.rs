@@ -138,33 +138,34 @@ impl State {
         hashes: Option<&[u64]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let spec = SharedSpec::clone(&self.spec);
         self.rows += batch.len() as u64;
-        for (index, set) in spec.sets.iter().enumerate() {
+        // The specification is borrowed anew: a clone of what all workers share would be contended.
+        for index in 0..self.spec.sets.len() {
+            let set = &self.spec.sets[index];
             if set.filter.is_none() {
                 let mut values = set.program.eval_all(&mut scratch.programs[index], batch)?;
-                let keys: Vec<Vector> = values.iter().take(spec.group_types.len()).cloned().collect();
+                let keys: Vec<Vector> = values.iter().take(self.spec.group_types.len()).cloned().collect();
                 if !keys.is_empty() {
                     self.find_groups(keys, (batch.len(), hashes), &values, &mut scratch.groups)?;
                 }
                 let groups = std::mem::take(&mut scratch.groups);
-                let outcome = self.update(&spec, index, &values, &groups, batch.len());
+                let outcome = self.update(index, &values, &groups, batch.len());
                 values.clear();
                 scratch.groups = groups;
                 outcome?;
                 continue;
             }
-            let values = scratch.eval_filtered(&spec, index, batch)?;
+            let values = scratch.eval_filtered(&self.spec, index, batch)?;
             let len = scratch.selection.len();
             if len == 0 {
                 continue;
             }
             let mut groups = std::mem::take(&mut scratch.selected_groups);
             groups.clear();
-            if !spec.group_types.is_empty() {
+            if !self.spec.group_types.is_empty() {
                 groups.extend(scratch.selection.iter().map(|&row| scratch.groups[row as usize]));
             }
-            let outcome = self.update(&spec, index, &values, &groups, len);
+            let outcome = self.update(index, &values, &groups, len);
             scratch.selected_groups = groups;
             outcome?;
         }
@@ -216,15 +217,8 @@ impl State {
     }
 
     /// Adds `len` rows of a set: to the slots that it feeds, and to its distinct rows.
-    fn update(
-        &mut self,
-        spec: &Spec,
-        set: usize,
-        values: &[Vector],
-        groups: &[u32],
-        len: usize,
-    ) -> Result<()> {
-        let total = self.len();
+    fn update(&mut self, set: usize, values: &[Vector], groups: &[u32], len: usize) -> Result<()> {
+        let (spec, total) = (&self.spec, self.len());
         let ids = (!spec.group_types.is_empty()).then(|| GroupIds::new(groups, total));
         let mut args: Vec<&Vector> = Vec::new();
         for (slot, accumulator) in spec.slots.iter().zip(&mut self.accumulators) {

@@ -90,8 +90,8 @@ struct Local {
     segments: Vec<Option<Arc<Segment>>>,
     /// Per filter: absent when the zone map says that every row qualifies.
     prepared: Vec<Option<PreparedPredicate>>,
-    /// Rows that met each filter, and that passed.
-    seen: Vec<(u64, u64)>,
+    /// What each filter was good for so far.
+    tallies: Vec<Tally>,
     /// Which filter is applied when: of equally cheap ones, that which let the fewest rows pass so far first.
     order: Vec<usize>,
     selection: Vec<u32>,
@@ -105,18 +105,55 @@ impl Local {
         if self.order.len() < 2 {
             return;
         }
-        let passing = |index: usize| match self.seen[index] {
-            (0, _) => 0.5,
-            (seen, passed) => passed as f64 / seen as f64,
-        };
+        let passing = |index: usize| self.tallies[index].passing();
         let cost = |index: usize| started.filters[index].cost;
         self.order.sort_by(|&a, &b| cost(a).cmp(&cost(b)).then_with(|| passing(a).total_cmp(&passing(b))));
     }
 }
 
-/// An optional filter is judged after this many rows, and dropped when more than this share of them passes.
-const JUDGED_ROWS: u64 = 1 << 16;
-const PASSING_MAX: f64 = 0.9;
+/// The rows that met a filter and that passed, of which old ones count less and less.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    seen: u64,
+    passed: u64,
+    /// Morsels that do without the filter.
+    rests: u32,
+}
+
+impl Tally {
+    /// An optional filter is judged whenever this many rows met it, rests when more than this share of them passed, and
+    /// is tried again after so many morsels: values may be clustered.
+    const JUDGED_ROWS: u64 = 1 << 12;
+    const PASSING_MAX: f64 = 0.9;
+    const RESTED_MORSELS: u32 = 15;
+
+    /// The share of rows that is expected to pass.
+    fn passing(&self) -> f64 {
+        if self.seen == 0 { 0.5 } else { self.passed as f64 / self.seen as f64 }
+    }
+
+    /// Whether the next morsel is to do without the filter.
+    fn rests(&mut self) -> bool {
+        if self.rests > 0 {
+            self.rests -= 1;
+            return true;
+        }
+        false
+    }
+
+    fn count(&mut self, seen: usize, passed: usize, optional: bool) {
+        self.seen += seen as u64;
+        self.passed += passed as u64;
+        if self.seen < Self::JUDGED_ROWS {
+            return;
+        }
+        if optional && self.passing() > Self::PASSING_MAX {
+            self.rests = Self::RESTED_MORSELS;
+        }
+        self.seen /= 2;
+        self.passed /= 2;
+    }
+}
 
 impl TableScan {
     /// A scan that has not started.
@@ -256,8 +293,7 @@ impl TableScan {
             let index = local.order[place];
             let filter = &started.filters[index];
             let Some(prepared) = &local.prepared[index] else { continue };
-            let (seen, passed) = local.seen[index];
-            if filter.optional && seen >= JUDGED_ROWS && passed as f64 > PASSING_MAX * seen as f64 {
+            if local.tallies[index].rests() {
                 continue;
             }
             local.narrowed.clear();
@@ -269,7 +305,7 @@ impl TableScan {
                 selection,
                 &mut local.narrowed,
             )?;
-            local.seen[index] = (seen + before as u64, passed + local.narrowed.len() as u64);
+            local.tallies[index].count(before, local.narrowed.len(), filter.optional);
             if local.narrowed.len() == before {
                 continue;
             }
@@ -431,7 +467,7 @@ impl Source for TableScan {
             group: None,
             segments: Vec::new(),
             prepared: Vec::new(),
-            seen: vec![(0, 0); filters],
+            tallies: vec![Tally::default(); filters],
             order: (0..filters).collect(),
             selection: Vec::new(),
             narrowed: Vec::new(),

@@ -28,7 +28,8 @@ pub(super) struct Span {
     pub(super) is_absent: bool,
 }
 
-/// Morsels that one worker keeps: those of a row group.
+/// Morsels that one worker keeps: those of a row group. On a cache line of its own: the next one is another worker's.
+#[repr(align(64))]
 struct Kept {
     next: AtomicUsize,
     end: usize,
