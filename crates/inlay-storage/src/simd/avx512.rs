@@ -107,6 +107,25 @@ pub(super) fn can_gather_bits(bits: &LaneBits<'_>) -> bool {
         && bits.first_bit + bits.span <= u64::from(u32::MAX)
 }
 
+/// The numbers of the bits of 16 lanes, and which of the lanes in `active` have one.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn numbers_of_16(lanes: __m512i, active: u16, width_mask: u32, bits: &LaneBits<'_>) -> (__m512i, u16) {
+    let difference = _mm512_sub_epi32(lanes, _mm512_set1_epi32(bits.low as i32));
+    // Lanes narrower than 32 bits wrap around in their own width.
+    let relative = _mm512_and_si512(difference, _mm512_set1_epi32(width_mask as i32));
+    let inside = _mm512_mask_cmple_epu32_mask(active, relative, _mm512_set1_epi32(bits.span as i32));
+    (_mm512_add_epi32(relative, _mm512_set1_epi32(bits.first_bit as i32)), inside)
+}
+
+/// Which of the bits with these numbers, of those in `inside`, are set in the words that hold them.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn set_in_words(words: __m512i, numbers: __m512i, inside: u16) -> u16 {
+    let bit = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(numbers, _mm512_set1_epi32(31)));
+    _mm512_mask_test_epi32_mask(inside, words, bit)
+}
+
 /// Which of 16 lanes, of those in `active`, have their bit set.
 ///
 /// # Safety
@@ -114,23 +133,52 @@ pub(super) fn can_gather_bits(bits: &LaneBits<'_>) -> bool {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn bits_of_16(lanes: __m512i, active: u16, width_mask: u32, bits: &LaneBits<'_>) -> u16 {
-    let difference = _mm512_sub_epi32(lanes, _mm512_set1_epi32(bits.low as i32));
-    // Lanes narrower than 32 bits wrap around in their own width.
-    let relative = _mm512_and_si512(difference, _mm512_set1_epi32(width_mask as i32));
-    let inside = _mm512_mask_cmple_epu32_mask(active, relative, _mm512_set1_epi32(bits.span as i32));
-    let number = _mm512_add_epi32(relative, _mm512_set1_epi32(bits.first_bit as i32));
-    let word_number = _mm512_srli_epi32::<5>(number);
+    let (numbers, inside) = numbers_of_16(lanes, active, width_mask, bits);
+    let word_numbers = _mm512_srli_epi32::<5>(numbers);
+    let base = bits.words.as_ptr().cast();
     // SAFETY: only lanes inside are read, whose bits are in bounds; a 64-bit word is two little-endian 32-bit ones.
-    let words = unsafe {
-        _mm512_mask_i32gather_epi32::<4>(
-            _mm512_setzero_si512(),
-            inside,
-            word_number,
-            bits.words.as_ptr().cast(),
-        )
-    };
-    let bit = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(number, _mm512_set1_epi32(31)));
-    _mm512_mask_test_epi32_mask(inside, words, bit)
+    let words =
+        unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), inside, word_numbers, base) };
+    set_in_words(words, numbers, inside)
+}
+
+/// 512 neighbouring bits in a register: foreign keys mostly lie as their rows were inserted, so that those of 64 rows
+/// are near each other, and a register is permuted in the time of one of a gather's sixteen loads.
+#[derive(Clone, Copy)]
+struct Window {
+    words: __m512i,
+    /// Number of its first 32-bit word.
+    base: u32,
+}
+
+impl Window {
+    /// Lanes from the first to the last that a window is tried for: wherever the first one lies in its word, all fit.
+    const REACH: u32 = 480;
+
+    /// The window that begins where the lane `first` has its bit, if there is one.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn at(first: u32, width_mask: u32, bits: &LaneBits<'_>) -> Option<Self> {
+        let relative = u64::from(first.wrapping_sub(bits.low as u32) & width_mask);
+        let word = ((bits.first_bit + relative) / 32) as usize;
+        if relative > bits.span || word + 16 > bits.words.len() * 2 {
+            return None;
+        }
+        // SAFETY: 16 words of 32 bits from this one on are inside, as checked.
+        let words = unsafe { _mm512_loadu_si512(bits.words.as_ptr().cast::<i32>().add(word).cast()) };
+        Some(Self { words, base: word as u32 })
+    }
+
+    /// Which of 16 lanes, of those in `active`, have their bit set, and which have theirs elsewhere.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+    fn bits_of_16(self, lanes: __m512i, active: u16, width_mask: u32, bits: &LaneBits<'_>) -> (u16, u16) {
+        let (numbers, inside) = numbers_of_16(lanes, active, width_mask, bits);
+        let places = _mm512_sub_epi32(_mm512_srli_epi32::<5>(numbers), _mm512_set1_epi32(self.base as i32));
+        let here = _mm512_mask_cmplt_epu32_mask(inside, places, _mm512_set1_epi32(16));
+        let words = _mm512_permutexvar_epi32(places, self.words);
+        (set_in_words(words, numbers, here), inside & !here)
+    }
 }
 
 macro_rules! and_bits_of {
@@ -139,20 +187,30 @@ macro_rules! and_bits_of {
         /// All bits of `bits` are in bounds.
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
         pub(super) unsafe fn $name(values: &[$ty], bits: LaneBits<'_>, mask: &mut [u64]) {
+            let width_mask = u32::MAX >> (32 - <$ty>::BITS);
             let mut chunks = values.chunks_exact(64);
             let mut words = mask.iter_mut();
             let test = |chunk: &[$ty], word: &mut u64| {
+                let (first, last) = (u32::from(chunk[0]), u32::from(chunk[63]));
+                let is_near = last.wrapping_sub(first) < Window::REACH;
+                let window = if is_near { Window::at(first, width_mask, &bits) } else { None };
                 let mut found = 0u64;
                 for part in 0..4 {
-                    let active = (*word >> (part * 16)) as u16;
-                    if active != 0 {
-                        // SAFETY: the chunk has 64 values, of which this takes 16; bits are in bounds.
-                        let set = unsafe {
-                            let lanes = $load(chunk.as_ptr().add(part * 16));
-                            bits_of_16(lanes, active, u32::MAX >> (32 - <$ty>::BITS), &bits)
-                        };
-                        found |= u64::from(set) << (part * 16);
+                    let mut active = (*word >> (part * 16)) as u16;
+                    if active == 0 {
+                        continue;
                     }
+                    // SAFETY: the chunk has 64 values, of which this takes 16.
+                    let lanes = unsafe { $load(chunk.as_ptr().add(part * 16)) };
+                    let mut set = 0;
+                    if let Some(window) = window {
+                        (set, active) = window.bits_of_16(lanes, active, width_mask, &bits);
+                    }
+                    if active != 0 {
+                        // SAFETY: bits are in bounds.
+                        set |= unsafe { bits_of_16(lanes, active, width_mask, &bits) };
+                    }
+                    found |= u64::from(set) << (part * 16);
                 }
                 *word = found;
             };

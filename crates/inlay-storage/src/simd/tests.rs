@@ -74,6 +74,48 @@ fn lane_tests_agree_with_their_definition() {
     }
 }
 
+/// Lanes near each other, with some that are not, against bits that begin and end among them.
+fn check_near<L: Lane>(lanes: for<'a> fn(&'a [L]) -> Lanes<'a>, state: &mut u64) {
+    for rows in [64, 65, 128, 700, 2048] {
+        for step in [1, 3, 12] {
+            let mut next = random(state);
+            let values: Vec<L> = (0..rows)
+                .map(|_| {
+                    next = next.wrapping_add(random(state) % step);
+                    L::from_u64(if random(state).is_multiple_of(300) { random(state) } else { next })
+                })
+                .collect();
+            let width_mask = L::from_u64(u64::MAX).to_u64();
+            for back in [0, 5, 400] {
+                let low = values[rows / 3].to_u64().wrapping_sub(back) & width_mask;
+                let (span, first_bit) = (random(state) % 3_000 & width_mask, random(state) % 70);
+                let words: Vec<u64> = (0..=(first_bit + span) / 64).map(|_| random(state)).collect();
+                let bits = LaneBits { low, span, first_bit, words: &words };
+                let before = random_mask(state, rows);
+                let expected: Vec<u32> = (0..rows as u32)
+                    .filter(|row| bit(&before, *row as usize) && bits.contains(values[*row as usize]))
+                    .collect();
+                let mut mask = before;
+                and_bits(lanes(&values), bits, &mut mask);
+                let mut found = Vec::new();
+                push_positions(&mask, 0, &mut found);
+                assert_eq!(found, expected, "{rows} rows, step {step}, {bits:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bits_of_lanes_near_each_other_agree_with_their_definition() {
+    let mut state = 0x0FED_CBA9_8765_4321;
+    for _ in 0..20 {
+        check_near::<u8>(|v| Lanes::U8(v), &mut state);
+        check_near::<u16>(|v| Lanes::U16(v), &mut state);
+        check_near::<u32>(|v| Lanes::U32(v), &mut state);
+        check_near::<u64>(|v| Lanes::U64(v), &mut state);
+    }
+}
+
 #[test]
 fn float_tests_agree_with_their_definition() {
     let mut state = 99;
