@@ -88,7 +88,7 @@ fn check_near<L: Lane>(lanes: for<'a> fn(&'a [L]) -> Lanes<'a>, state: &mut u64)
             let width_mask = L::from_u64(u64::MAX).to_u64();
             for back in [0, 5, 400] {
                 let low = values[rows / 3].to_u64().wrapping_sub(back) & width_mask;
-                let (span, first_bit) = (random(state) % 3_000 & width_mask, random(state) % 70);
+                let (span, first_bit) = ((random(state) % 3_000) & width_mask, random(state) % 70);
                 let words: Vec<u64> = (0..=(first_bit + span) / 64).map(|_| random(state)).collect();
                 let bits = LaneBits { low, span, first_bit, words: &words };
                 let before = random_mask(state, rows);
