@@ -515,3 +515,34 @@ impl Source for TableScan {
         Ok(Morsel::Pushed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Morsels of 8,192 rows, of which `passing` says how many pass; returns in which the filter is applied.
+    fn applied(optional: bool, passing: impl Fn(usize) -> usize) -> Vec<usize> {
+        let mut tally = Tally::default();
+        let mut applied = Vec::new();
+        for morsel in 0..40 {
+            if !tally.rests() {
+                applied.push(morsel);
+                tally.count(8_192, passing(morsel), optional);
+            }
+        }
+        applied
+    }
+
+    #[test]
+    fn a_filter_that_lets_all_through_rests_and_is_tried_again() {
+        assert_eq!(applied(true, |_| 8_192), [0, 16, 32]);
+        let clustered = applied(true, |morsel| if morsel < 10 { 8_192 } else { 80 });
+        assert_eq!(clustered, std::iter::once(0).chain(16..40).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn filters_that_are_needed_or_useful_never_rest() {
+        assert_eq!(applied(false, |_| 8_192).len(), 40);
+        assert_eq!(applied(true, |_| 7_000).len(), 40);
+    }
+}
