@@ -135,10 +135,9 @@ fn set_in_words(words: __m512i, numbers: __m512i, inside: u16) -> u16 {
 unsafe fn bits_of_16(lanes: __m512i, active: u16, width_mask: u32, bits: &LaneBits<'_>) -> u16 {
     let (numbers, inside) = numbers_of_16(lanes, active, width_mask, bits);
     let word_numbers = _mm512_srli_epi32::<5>(numbers);
-    let base = bits.words.as_ptr().cast();
+    let (zero, base) = (_mm512_setzero_si512(), bits.words.as_ptr().cast());
     // SAFETY: only lanes inside are read, whose bits are in bounds; a 64-bit word is two little-endian 32-bit ones.
-    let words =
-        unsafe { _mm512_mask_i32gather_epi32::<4>(_mm512_setzero_si512(), inside, word_numbers, base) };
+    let words = unsafe { _mm512_mask_i32gather_epi32::<4>(zero, inside, word_numbers, base) };
     set_in_words(words, numbers, inside)
 }
 
