@@ -117,14 +117,29 @@ impl GenericTable {
         }
     }
 
-    /// Finds the group of each row. New keys get groups `groups_before`, `groups_before + 1`, ... and, if `append`, are
-    /// appended to `columns`, which otherwise hold them already. Keys need not be hashed if `known` has their hashes.
+    /// Adds the keys of groups `first`, `first + 1`, ..., none of which it has.
+    pub(super) fn add(&mut self, keys: &[Vector], len: usize, first: usize) {
+        self.reserve(len);
+        self.hash(keys, len);
+        let mask = self.slots.len() - 1;
+        for (&hash, number) in self.hashes.iter().zip(first as u64 + 1..) {
+            let mut index = hash as u32 as usize & mask;
+            while self.slots[index] != 0 {
+                index = (index + 1) & mask;
+            }
+            self.slots[index] = hash << TAG_SHIFT | number;
+        }
+        self.of_groups.extend_from_slice(&self.hashes);
+        self.count += len;
+    }
+
+    /// Finds the group of each row. New keys get groups `groups_before`, `groups_before + 1`, ... and are appended to `columns`.
+    /// Keys need not be hashed if `known` has their hashes.
     pub(super) fn find_or_create(
         &mut self,
         keys: &[Vector],
         (len, known): (usize, Option<&[u64]>),
         columns: &mut [Column],
-        append: bool,
         groups_before: usize,
         groups: &mut [u32],
     ) -> usize {
@@ -174,7 +189,7 @@ impl GenericTable {
             }
             self.different.clear();
             for (column, key) in columns.iter_mut().zip(keys) {
-                if append && !new_rows.is_empty() {
+                if !new_rows.is_empty() {
                     column.append(key, &new_rows);
                 }
                 column.retain_equal(groups, key, &mut self.candidates, &mut self.different);

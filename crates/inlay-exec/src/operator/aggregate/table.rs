@@ -378,15 +378,14 @@ impl GroupTable {
                 }
                 table.find_or_create(&self.pairs, next, groups, &mut self.new_rows);
             }
+            Resolver::Generic(table) if append => {
+                self.resolved =
+                    table.find_or_create(keys, (len, known), &mut self.columns, self.resolved, groups);
+                return Ok(());
+            }
             Resolver::Generic(table) => {
-                self.resolved = table.find_or_create(
-                    keys,
-                    (len, known),
-                    &mut self.columns,
-                    append,
-                    self.resolved,
-                    groups,
-                );
+                table.add(keys, len, self.resolved);
+                self.resolved += len;
                 return Ok(());
             }
         }

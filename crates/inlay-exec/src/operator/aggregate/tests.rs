@@ -3,7 +3,7 @@
 use super::*;
 use inlay_kernels::{ArgType, resolve_aggregate};
 use inlay_sql::plan::{ColumnId, SortKey};
-use inlay_types::{Dictionary, Value, Vector};
+use inlay_types::{Dictionary, VECTOR_SIZE, Value, Vector};
 use std::collections::{BTreeMap, BTreeSet};
 
 const TYPES: [LogicalType; 9] = [
@@ -582,4 +582,32 @@ fn aggregations_without_room_for_files_fail_cleanly() {
     space.set_limit(None);
     space.broken_at.store(50_000, Ordering::Relaxed);
     assert!(matches!(outcome(&[3], Vec::new()), Err(Error::Io { .. })));
+}
+
+#[test]
+fn a_table_that_falls_back_to_hashes_finds_all_keys() -> Result<()> {
+    // More pairs of wide words than are looked up as such. Among so many, the hashes of some agree in their lower halves.
+    const PAIRS: u64 = 560_000;
+    let mut table = GroupTable::new(&[LogicalType::UInteger, LogicalType::BigInt], TableHints::default());
+    let all: Vec<u64> = (0..PAIRS).collect();
+    let mut find_all = || -> Result<Vec<u32>> {
+        let (mut groups, mut found) = (Vec::new(), Vec::new());
+        for numbers in all.chunks(VECTOR_SIZE) {
+            let first: Vec<u32> = numbers.iter().map(|number| (number % 13) as u32).collect();
+            let second = |number: &u64| ((number % 100_000) as i64).wrapping_mul(92_233_720_368_540);
+            let second: Vec<i64> = numbers.iter().map(second).collect();
+            let keys = vec![
+                Vector::from_values(LogicalType::UInteger, &first),
+                Vector::from_values(LogicalType::BigInt, &second),
+            ];
+            table.find_or_create(keys, numbers.len(), &mut found)?;
+            groups.extend_from_slice(&found);
+        }
+        Ok(groups)
+    };
+    let mut groups = find_all()?;
+    assert!(find_all()? == groups);
+    groups.sort_unstable();
+    assert!(groups.into_iter().eq(0..PAIRS as u32));
+    Ok(())
 }
