@@ -1,20 +1,21 @@
 //! The distinct rows of a state: for each list of arguments with DISTINCT, groups with what was seen of the arguments.
 //!
-//! A worker among others finds out which of its rows are distinct only as long as most are not. Where most are, it lists
-//! them all: whoever merges the workers' rows has to look at them anyway.
+//! A worker finds out which of its rows are distinct only as long as most are not. Where most are, it lists them all: which
+//! are distinct is found when all are known, by codes if they are integers; and whoever merges the rows of several workers has
+//! to look at them anyway.
 
+use super::codes::{CodeSet, Fields};
 use super::generic::hash_groups;
 use super::table::{GroupTable, TableHints};
 use inlay_kernels::aggregate::Column;
 use inlay_types::{LogicalType, Result, VECTOR_SIZE, Vector};
-use std::collections::HashSet;
 
 /// Rows that are looked at before it is decided how to go on. Later it is whenever they have doubled.
 const DECIDED_MIN: usize = 1 << 13;
 /// Rows per four distinct ones from which it pays to find these at once.
 const ROWS_PER_FOUR_MIN: usize = 5;
 /// Of a list, the rows with hashes below this are counted to know how many are distinct: one of 16.
-const SAMPLED_BELOW: u64 = 1 << 60;
+const SAMPLED_BELOW: u64 = 1 << 58;
 
 /// See the module documentation. Keys are the group (UINTEGER), then the arguments.
 pub(super) struct DistinctRows {
@@ -28,6 +29,7 @@ pub(super) struct DistinctRows {
     /// How many rows there are when it is decided again.
     decided_at: usize,
     found: Vec<u32>,
+    sample: Sample,
 }
 
 enum Rows {
@@ -48,12 +50,29 @@ impl DistinctRows {
             before: 0,
             decided_at: DECIDED_MIN,
             found: Vec::new(),
+            sample: Sample::default(),
         }
     }
 
-    /// Says that the rows will be merged with those of others. Texts and the like are not listed: a table has each once.
-    pub(super) fn may_list(&mut self) {
-        self.may_list = self.types.iter().all(|ty| !ty.is_view());
+    /// Says that rows may be listed; those of a worker among others if they will be merged. Texts and the like are not
+    /// listed: a table has each once.
+    pub(super) fn may_list(&mut self, is_one_of_many: bool) {
+        let types = &self.types[1..];
+        self.may_list = Fields::fit(types) || is_one_of_many && types.iter().all(|ty| !ty.is_view());
+    }
+
+    /// The rows if they are listed as they came.
+    pub(super) fn listed(&self) -> Option<&[Column]> {
+        match &self.rows {
+            Rows::Table(_) => None,
+            Rows::List(columns) => Some(columns),
+        }
+    }
+
+    /// Forgets all rows.
+    pub(super) fn clear(&mut self) {
+        self.rows = Rows::List(self.types.iter().map(|ty| Column::new(ty.clone())).collect());
+        self.sample = Sample::default();
     }
 
     /// How many rows there are.
@@ -76,7 +95,9 @@ impl DistinctRows {
     pub(super) fn memory_size(&self) -> usize {
         match &self.rows {
             Rows::Table(table) => table.memory_size(),
-            Rows::List(columns) => columns.iter().map(Column::memory_size).sum(),
+            Rows::List(columns) => {
+                columns.iter().map(Column::memory_size).sum::<usize>() + self.sample.hashes.memory_size()
+            }
         }
     }
 
@@ -110,8 +131,8 @@ impl DistinctRows {
                 }
             }
             Rows::List(columns) => {
-                let (sampled, distinct) = sample(columns);
-                if pays(sampled, distinct) {
+                self.sample.go_on(columns);
+                if pays(self.sample.rows, self.sample.hashes.len()) {
                     self.find_distinct()?;
                 }
             }
@@ -131,22 +152,36 @@ impl DistinctRows {
             table.find_or_create(keys, len, &mut self.found)?;
         }
         self.rows = Rows::Table(Box::new(table));
+        self.sample = Sample::default();
         Ok(())
     }
 }
 
-/// How many listed rows are in a sample of all that has equal rows either all or not at all, and how many of them are distinct.
-fn sample(columns: &[Column]) -> (usize, usize) {
-    let all = columns.first().map_or(0, Column::len);
-    let (mut sampled, mut distinct) = (0, HashSet::new());
-    for from in (0..all).step_by(VECTOR_SIZE) {
-        let hashes = hash_groups(columns, from, all.min(from + VECTOR_SIZE));
-        for hash in hashes.into_iter().filter(|hash| *hash < SAMPLED_BELOW) {
-            sampled += 1;
-            distinct.insert(hash);
+/// A sample of listed rows that has equal rows either all or not at all.
+#[derive(Default)]
+struct Sample {
+    /// Rows of the list that were looked at, and those of them in the sample.
+    seen: usize,
+    rows: usize,
+    /// Hashes of the rows, each once.
+    hashes: CodeSet<u64>,
+}
+
+impl Sample {
+    /// Looks at what the list has got since.
+    fn go_on(&mut self, columns: &[Column]) {
+        let all = columns.first().map_or(0, Column::len);
+        let (mut sampled, mut new) = (Vec::new(), Vec::new());
+        for from in (self.seen..all).step_by(VECTOR_SIZE) {
+            let hashes = hash_groups(columns, from, all.min(from + VECTOR_SIZE));
+            sampled.clear();
+            // No code is 0.
+            sampled.extend(hashes.into_iter().filter(|hash| *hash < SAMPLED_BELOW).map(|hash| hash.max(1)));
+            self.rows += sampled.len();
+            self.hashes.add(&sampled, &mut new);
         }
+        self.seen = all;
     }
-    (sampled, distinct.len())
 }
 
 #[cfg(test)]
@@ -166,7 +201,7 @@ mod tests {
     fn distinct(types: &[LogicalType], may_list: bool) -> DistinctRows {
         let mut rows = DistinctRows::new(types.to_vec(), TableHints::default());
         if may_list {
-            rows.may_list();
+            rows.may_list(true);
         }
         rows
     }

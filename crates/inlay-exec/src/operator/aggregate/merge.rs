@@ -1,18 +1,19 @@
 //! From the workers' states to the result: small states are merged at once, large ones partition by partition, in
 //! parallel and only when the result is read.
 
+use super::codes::Feeder;
 use super::distinct::DistinctRows;
+use super::distinct_rows;
 use super::domain;
 use super::partition::{
     By, Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, input_batch,
 };
 use super::spans::{self, Span};
 use super::spec::SharedSpec;
-use super::state::{Scratch, State, feed_distinct, merge_distinct_rows};
-use super::table::{GroupTable, TableHints};
+use super::state::{Scratch, State};
+use super::table::TableHints;
 use crate::context::ExecContext;
 use crate::spill::{SpillFile, SpillPartitions, SpilledRows, is_refusal, resize_or_work};
-use inlay_kernels::aggregate::GroupedAccumulator;
 use inlay_types::{Batch, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 use std::sync::OnceLock;
@@ -75,8 +76,6 @@ const MORSEL_GROUPS: usize = 1 << 14;
 const SMALL_DISTINCT: usize = 1 << 15;
 /// The same of groups with more distinct rows each.
 const DISTINCT_MANY: usize = 8;
-/// Parallel tasks for distinct rows.
-const DISTINCT_PARTITIONS: usize = 16;
 
 /// Prepares the result.
 pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &ExecContext) -> Result<Merged> {
@@ -98,6 +97,7 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
             Some(state) => state,
             None => State::new(spec, spec.hints.clone())?,
         };
+        state.finish_listed(context)?;
         state.finish_distinct()?;
         return Ok(Merged::Single(Box::new(state)));
     }
@@ -120,12 +120,16 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
         }
         None => (Spread::Hash, ROW_PARTITIONS),
     };
+    let fields = match no_rows {
+        true => distinct_rows::fields_of(spec, &states, context, &mut collected.reservations)?,
+        false => vec![None; spec.distincts.len()],
+    };
     let slots: Vec<Mutex<(Option<State>, Option<Run>)>> =
         states.into_iter().map(|state| Mutex::new((Some(state), None))).collect();
     context.parallel(slots.len(), |task| {
         let mut slot = slots[task].lock();
         if let Some(state) = slot.0.take() {
-            slot.1 = Some(Run::new(state, spread, count));
+            slot.1 = Some(Run::new(state, spread, count, &fields)?);
         }
         Ok(())
     })?;
@@ -177,7 +181,7 @@ fn merge_small(spec: &SharedSpec, states: Vec<State>, context: &ExecContext) -> 
     for index in 0..spec.distincts.len() {
         let rows: usize = states.iter().map(|state| state.distincts[index].len()).sum();
         if rows > SMALL_DISTINCT {
-            merge_distinct_parallel(spec, &states, &maps, index, &mut target, context)?;
+            distinct_rows::merge(spec, &states, &maps, index, &mut target, context)?;
             continue;
         }
         for (state, map) in states.iter().zip(&maps) {
@@ -187,55 +191,6 @@ fn merge_small(spec: &SharedSpec, states: Vec<State>, context: &ExecContext) -> 
     }
     target.finish_distinct()?;
     Ok(target)
-}
-
-/// Few groups with many distinct rows: the rows are split by the hash of the arguments, each part is aggregated by itself,
-/// and the accumulators are merged.
-fn merge_distinct_parallel(
-    spec: &SharedSpec,
-    states: &[State],
-    maps: &[Vec<u32>],
-    index: usize,
-    target: &mut State,
-    context: &ExecContext,
-) -> Result<()> {
-    let orders: Vec<Mutex<Partitioned>> = states.iter().map(|_| Mutex::default()).collect();
-    context.parallel(states.len(), |task| {
-        let table = &states[task].distincts[index];
-        let hashes = super::generic::hash_groups(&table.columns()[1..], 0, table.len());
-        *orders[task].lock() = Partitioned::by_hashes(&hashes, DISTINCT_PARTITIONS);
-        Ok(())
-    })?;
-    let orders: Vec<Partitioned> = orders.into_iter().map(Mutex::into_inner).collect();
-    let groups = target.len();
-    let parts: Mutex<Vec<Vec<Box<dyn GroupedAccumulator>>>> = Mutex::default();
-    context.parallel(DISTINCT_PARTITIONS, |task| {
-        let types: Vec<_> = states[0].distincts[index].columns().iter().map(|c| c.logical_type()).collect();
-        let ranges = vec![Some((0, groups.saturating_sub(1) as u64))];
-        let rows = orders.iter().map(|order| order.items(task).len() as u64).sum();
-        let hints = TableHints { ranges, rows: Some(rows), groups: Some(rows), ..TableHints::default() };
-        let (mut table, mut found) = (GroupTable::new(&types, hints), Vec::new());
-        for ((state, map), order) in states.iter().zip(maps).zip(&orders) {
-            let rename = |group: u32| map[group as usize];
-            merge_distinct_rows(state.distincts[index].columns(), order.items(task), rename, |keys, len| {
-                table.find_or_create(keys, len, &mut found)
-            })?;
-        }
-        let mut accumulators = spec.accumulators()?;
-        accumulators.iter_mut().for_each(|accumulator| accumulator.resize(groups));
-        feed_distinct(&spec.slots, &mut accumulators, index, table.columns(), groups)?;
-        parts.lock().push(accumulators);
-        Ok(())
-    })?;
-    let all: Vec<u32> = (0..groups as u32).collect();
-    for part in parts.into_inner() {
-        for ((slot, accumulator), theirs) in spec.slots.iter().zip(&mut target.accumulators).zip(&part) {
-            if slot.distinct == Some(index) {
-                accumulator.merge(&**theirs, &all, &all)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// No groups, and distinct rows that did not fit into memory: for each list of distinct arguments, the rows in memory and in
@@ -503,10 +458,19 @@ impl Part<'_> {
         context: &ExecContext,
         scratch: &mut Scratch,
     ) -> Result<()> {
+        let mut targets = Vec::with_capacity(self.of.runs.len());
         for run in &self.of.runs {
             context.interrupt.check()?;
-            run.merge_into(state, self.number, self.path)?;
+            match self.path.depth {
+                0 => targets.push(run.merge_into(state, self.number)?),
+                _ => run.merge_part(state, self.number, self.path)?,
+            }
             resize_or_work(reservation, grown(state))?;
+        }
+        if self.path.depth == 0 {
+            for index in 0..spec.distincts.len() {
+                self.merge_codes(spec, (state, index), &targets, reservation)?;
+            }
         }
         if let Some(inputs) = &spec.inputs {
             let mut count = 0;
@@ -522,6 +486,33 @@ impl Part<'_> {
         resize_or_work(reservation, state.memory_size() as u64)?;
         state.finish_distinct()?;
         resize_or_work(reservation, state.memory_size() as u64)
+    }
+
+    /// Adds the distinct rows of a list that are codes; `targets` are the groups of each run's.
+    fn merge_codes(
+        &self,
+        spec: &SharedSpec,
+        (state, index): (&mut State, usize),
+        targets: &[Vec<u32>],
+        reservation: &mut Reservation,
+    ) -> Result<()> {
+        let held = grown(state);
+        let mut memory = |bytes: usize| resize_or_work(reservation, held + bytes as u64);
+        let groups = state.len();
+        let into = (&mut state.accumulators[..], groups);
+        let runs = || self.of.runs.iter().zip(targets);
+        let narrow: Vec<_> =
+            runs().filter_map(|(run, targets)| Some((run.narrow(index, self.number)?, targets))).collect();
+        if let Some(((fields, _), _)) = narrow.first() {
+            let lists: Vec<_> =
+                narrow.iter().map(|((_, codes), targets)| (*codes, Some(&targets[..]))).collect();
+            return Feeder::new(fields, &spec.slots, index).feed(&lists, into, &mut memory);
+        }
+        let wide: Vec<_> =
+            runs().filter_map(|(run, targets)| Some((run.wide(index, self.number)?, targets))).collect();
+        let Some(((fields, _), _)) = wide.first() else { return Ok(()) };
+        let lists: Vec<_> = wide.iter().map(|((_, codes), targets)| (*codes, Some(&targets[..]))).collect();
+        Feeder::new(fields, &spec.slots, index).feed(&lists, into, &mut memory)
     }
 
     /// Calls `each` with the needed columns of rows that are not aggregated yet, and the hashes of their keys, if they are known.

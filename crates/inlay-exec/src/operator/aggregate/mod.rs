@@ -18,13 +18,15 @@
 //! ```
 //! - `spec`: expressions compiled, accumulators shared between aggregates.
 //! - `table`, `domain`, `ascending`, `encode`, `packed`, `generic`: from keys to dense group numbers.
-//! - `state`, `distinct`: groups with accumulators and distinct rows. `spans`, `partition`, `merge`: from the workers' states to the result.
+//! - `state`, `distinct`, `codes`: groups with accumulators and distinct rows. `spans`, `partition`, `merge`, `distinct_rows`: from the workers' states to the result.
 //!
 //! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014, section 4.4; it departs from it in the array and
 //! packed tables, and in partitioning rows instead of groups when pre-aggregation does not pay.
 
 mod ascending;
+mod codes;
 mod distinct;
+mod distinct_rows;
 mod domain;
 mod encode;
 mod generic;
@@ -135,9 +137,7 @@ impl HashAggregate {
 
     fn worker_state(&self, hints: TableHints) -> Result<State> {
         let mut state = State::new(&self.spec, hints)?;
-        if self.context.workers.count() > 1 {
-            state.is_one_of_many();
-        }
+        state.is_of_worker(self.context.workers.count() > 1);
         Ok(state)
     }
 

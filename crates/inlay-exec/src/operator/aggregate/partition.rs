@@ -2,12 +2,15 @@
 //!
 //! Equal keys are always in the same partition, so partitions are merged independently of each other.
 
+use super::codes::{Fields, Scattered};
+use super::distinct::DistinctRows;
 use super::spec::Spec;
 use super::state::{Scratch, State};
 use crate::spill::{Selection, SpillPartitions};
 use inlay_kernels::aggregate::Column;
 use inlay_kernels::hash;
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Vector};
+use std::sync::Arc;
 
 /// Partitions when rows are partitioned, a power of two.
 pub(super) const ROW_PARTITIONS: usize = 64;
@@ -45,7 +48,7 @@ impl Path {
 
 /// Which partition of `count` (a power of two) a hash belongs to. Hash tables use the lower bits.
 #[inline]
-fn partition_of(hash: u64, count: usize) -> usize {
+pub(super) fn partition_of(hash: u64, count: usize) -> usize {
     ((u128::from(hash) * count as u128) >> 64) as usize
 }
 
@@ -92,19 +95,34 @@ pub(super) enum Spread {
     Range { min: u64, shift: u32 },
 }
 
+/// The distinct rows of a list by partition.
+enum DistinctParts {
+    /// Rows of the state.
+    Rows(Partitioned),
+    /// Codes, whose groups are ranks within a partition; the state has no rows any more.
+    Narrow(Arc<Fields>, Scattered<u64>),
+    Wide(Arc<Fields>, Scattered<u128>),
+}
+
 /// A state whose groups are spread over partitions.
 pub(super) struct Run {
     pub(super) state: State,
     groups: Partitioned,
     /// Hashes of the keys of all groups, if they were dear.
     hashes: Vec<u64>,
-    /// Where each group is in the order; empty without distinct rows.
+    /// The place of each group in its partition; empty without distinct rows.
     ranks: Vec<u32>,
-    distincts: Vec<Partitioned>,
+    distincts: Vec<DistinctParts>,
 }
 
 impl Run {
-    pub(super) fn new(mut state: State, spread: Spread, count: usize) -> Self {
+    /// Lists of distinct rows with fields become codes.
+    pub(super) fn new(
+        mut state: State,
+        spread: Spread,
+        count: usize,
+        fields: &[Option<Arc<Fields>>],
+    ) -> Result<Self> {
         let mut hashes = Vec::new();
         let partitions: Vec<u16> = match spread {
             Spread::Hash => {
@@ -121,21 +139,16 @@ impl Run {
         let mut ranks = Vec::new();
         if !state.distincts.is_empty() {
             ranks = vec![0; partitions.len()];
-            groups.order.iter().enumerate().for_each(|(rank, &group)| ranks[group as usize] = rank as u32);
-        }
-        let by_group = |table: &super::distinct::DistinctRows| {
-            let mut rows = Vec::with_capacity(table.len());
-            let mut from = 0;
-            while from < table.len() {
-                let len = (table.len() - from).min(VECTOR_SIZE);
-                let owners = table.columns()[0].to_vector(from, len);
-                rows.extend(owners.values::<u32>().iter().map(|&group| partitions[group as usize]));
-                from += len;
+            for partition in 0..count {
+                let places = groups.items(partition).iter().zip(0..);
+                places.for_each(|(&group, rank)| ranks[group as usize] = rank);
             }
-            Partitioned::new(&rows, count)
-        };
-        let distincts = state.distincts.iter().map(by_group).collect();
-        Self { groups, hashes, ranks, distincts, state }
+        }
+        let mut distincts = Vec::with_capacity(state.distincts.len());
+        for (rows, fields) in state.distincts.iter_mut().zip(fields) {
+            distincts.push(DistinctParts::new(rows, fields.as_ref(), (&partitions, count), &ranks)?);
+        }
+        Ok(Self { groups, hashes, ranks, distincts, state })
     }
 
     /// How many groups a partition has.
@@ -143,18 +156,61 @@ impl Run {
         self.groups.items(partition).len()
     }
 
-    /// Adds this run's groups of a part of a partition to `target`.
-    pub(super) fn merge_into(&self, target: &mut State, partition: usize, path: Path) -> Result<()> {
-        if path.depth > 0 {
-            return self.merge_part(target, partition, path);
-        }
+    /// Adds this run's groups of a part of a partition to `target`, without distinct rows that are codes; returns which groups
+    /// there they are.
+    pub(super) fn merge_into(&self, target: &mut State, partition: usize) -> Result<Vec<u32>> {
         let targets = target.merge(&self.state, self.groups.items(partition), &self.hashes)?;
-        let first = self.groups.offsets[partition];
         for (index, distinct) in self.distincts.iter().enumerate() {
-            let renamed = |group: u32| targets[(self.ranks[group as usize] - first) as usize];
-            target.merge_distinct(index, &self.state, distinct.items(partition), renamed)?;
+            if matches!(distinct, DistinctParts::Rows(_)) {
+                self.for_distinct(partition, index, |ranks, args, len| {
+                    let groups: Vec<u32> = ranks.iter().map(|&rank| targets[rank as usize]).collect();
+                    target.add_distinct(index, &groups, args, len)
+                })?;
+            }
         }
-        Ok(())
+        Ok(targets)
+    }
+
+    /// Where the codes of a list of distinct rows have what, if they are of 64 bits, and those of a partition.
+    pub(super) fn narrow(&self, index: usize, partition: usize) -> Option<(&Fields, &[u64])> {
+        match &self.distincts[index] {
+            DistinctParts::Narrow(fields, codes) => Some((fields, codes.part(partition))),
+            DistinctParts::Rows(_) | DistinctParts::Wide(..) => None,
+        }
+    }
+
+    /// The same of 128 bits.
+    pub(super) fn wide(&self, index: usize, partition: usize) -> Option<(&Fields, &[u128])> {
+        match &self.distincts[index] {
+            DistinctParts::Wide(fields, codes) => Some((fields, codes.part(partition))),
+            DistinctParts::Rows(_) | DistinctParts::Narrow(..) => None,
+        }
+    }
+
+    /// Calls `each` with the distinct rows of a list in a partition, some at a time: the ranks of their groups in the partition,
+    /// the arguments, and how many.
+    fn for_distinct(
+        &self,
+        partition: usize,
+        index: usize,
+        mut each: impl FnMut(&[u32], Vec<Vector>, usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut ranks = Vec::new();
+        match &self.distincts[index] {
+            DistinctParts::Rows(order) => {
+                let columns = self.state.distincts[index].columns();
+                for rows in order.items(partition).chunks(VECTOR_SIZE) {
+                    let groups = columns[0].gather(rows);
+                    ranks.clear();
+                    ranks.extend(groups.values::<u32>().iter().map(|&group| self.ranks[group as usize]));
+                    let args = columns[1..].iter().map(|column| column.gather(rows)).collect();
+                    each(&ranks, args, rows.len())?;
+                }
+                Ok(())
+            }
+            DistinctParts::Narrow(fields, codes) => fields.for_rows(codes.part(partition), each),
+            DistinctParts::Wide(fields, codes) => fields.for_rows(codes.part(partition), each),
+        }
     }
 
     /// The groups of a part of a partition, and where each group of the partition is among them.
@@ -175,7 +231,8 @@ impl Run {
         (kept, places)
     }
 
-    fn merge_part(&self, target: &mut State, partition: usize, path: Path) -> Result<()> {
+    /// Adds this run's groups of a part of a partition, and all of their distinct rows.
+    pub(super) fn merge_part(&self, target: &mut State, partition: usize, path: Path) -> Result<()> {
         let (kept, places) = self.part_of(partition, path);
         let targets = target.merge(&self.state, &kept, &self.hashes)?;
         for index in 0..self.distincts.len() {
@@ -193,23 +250,25 @@ impl Run {
         targets: &[u32],
         share: Option<(usize, usize)>,
     ) -> Result<()> {
-        let (first, table) = (self.groups.offsets[partition], &self.state.distincts[index]);
-        let place_of = |group: u32| places[(self.ranks[group as usize] - first) as usize];
-        let (mut rows, mut hashes) = (Vec::new(), Vec::new());
-        for chunk in self.distincts[index].items(partition).chunks(VECTOR_SIZE) {
-            let groups = table.columns()[0].gather(chunk);
+        let (mut rows, mut groups, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
+        self.for_distinct(partition, index, |ranks, args, len| {
             if share.is_some() {
-                let args: Vec<Vector> =
-                    table.columns()[1..].iter().map(|column| column.gather(chunk)).collect();
-                hash_keys(&args, chunk.len(), &mut hashes);
+                hash_keys(&args, len, &mut hashes);
             }
             let is_wanted =
                 |row: usize| share.is_none_or(|(number, count)| partition_of(hashes[row], count) == number);
-            let all = chunk.iter().zip(groups.values::<u32>()).enumerate();
-            let stays = all.filter(|(row, (_, group))| place_of(**group) != u32::MAX && is_wanted(*row));
-            rows.extend(stays.map(|(_, (row, _))| *row));
-        }
-        target.merge_distinct(index, &self.state, &rows, |group| targets[place_of(group) as usize])
+            rows.clear();
+            groups.clear();
+            for (row, &rank) in ranks.iter().enumerate() {
+                let place = places[rank as usize];
+                if place != u32::MAX && is_wanted(row) {
+                    rows.push(row as u32);
+                    groups.push(targets[place as usize]);
+                }
+            }
+            let args = args.iter().map(|arg| arg.take(&rows)).collect();
+            target.add_distinct(index, &groups, args, rows.len())
+        })
     }
 
     /// Adds the groups of a part of a partition, without their distinct rows.
@@ -228,6 +287,37 @@ impl Run {
         let (kept, places) = self.part_of(partition, path);
         let targets = target.add_groups(&self.state, &kept)?;
         self.merge_distinct(target, (partition, index), &places, &targets, Some(share))
+    }
+}
+
+impl DistinctParts {
+    /// Of `partitions`, which says for each group in which it is.
+    fn new(
+        rows: &mut DistinctRows,
+        fields: Option<&Arc<Fields>>,
+        (partitions, count): (&[u16], usize),
+        ranks: &[u32],
+    ) -> Result<Self> {
+        let Some(fields) = fields else {
+            let mut numbers = Vec::with_capacity(rows.len());
+            for from in (0..rows.len()).step_by(VECTOR_SIZE) {
+                let owners = rows.columns()[0].to_vector(from, (rows.len() - from).min(VECTOR_SIZE));
+                numbers.extend(owners.values::<u32>().iter().map(|&group| partitions[group as usize]));
+            }
+            return Ok(Self::Rows(Partitioned::new(&numbers, count)));
+        };
+        let shared = Arc::clone(fields);
+        let rank_of = |group: u32| ranks[group as usize];
+        let part_of = |group: u32| partitions[group as usize] as usize;
+        let parts = if fields.are_narrow() {
+            let by_group = |group: u32, _: u64| part_of(group);
+            Self::Narrow(shared, Scattered::new(fields, rows.columns(), count, rank_of, by_group)?)
+        } else {
+            let by_group = |group: u32, _: u128| part_of(group);
+            Self::Wide(shared, Scattered::new(fields, rows.columns(), count, rank_of, by_group)?)
+        };
+        rows.clear();
+        Ok(parts)
     }
 }
 

@@ -1,11 +1,14 @@
 //! Groups with their accumulators, and how rows and other groups get into them.
 
+use super::codes::{self, Fields, Seen};
 use super::distinct::DistinctRows;
 use super::spec::{InputSet, SharedSpec, Slot, SlotKind, Spec};
 use super::table::{GroupTable, TableHints};
+use crate::context::ExecContext;
 use crate::expression::{FilterState, ProgramState};
 use inlay_kernels::aggregate::{Column, GroupIds, GroupedAccumulator};
 use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector};
+use parking_lot::Mutex;
 
 /// Scratch of one worker.
 pub(super) struct Scratch {
@@ -100,9 +103,11 @@ impl State {
             + self.distincts.iter().map(DistinctRows::memory_size).sum::<usize>()
     }
 
-    /// Says that the state will be merged with those of other workers.
-    pub(super) fn is_one_of_many(&mut self) {
-        self.distincts.iter_mut().for_each(DistinctRows::may_list);
+    /// Says that the rows of one worker, or of one of many, will be added.
+    pub(super) fn is_of_worker(&mut self, is_one_of_many: bool) {
+        if is_one_of_many || !self.spec.is_order_sensitive() {
+            self.distincts.iter_mut().for_each(|distinct| distinct.may_list(is_one_of_many));
+        }
     }
 
     /// No rows will be added; see [`GroupTable::seal`].
@@ -301,6 +306,24 @@ impl State {
         Ok(())
     }
 
+    /// Adds what others made of the distinct rows with this number, with the same groups.
+    pub(super) fn merge_accumulators(
+        &mut self,
+        index: usize,
+        parts: &[Vec<Box<dyn GroupedAccumulator>>],
+    ) -> Result<()> {
+        let all: Vec<u32> = (0..self.len() as u32).collect();
+        for part in parts {
+            let accumulators = self.accumulators.iter_mut().zip(part);
+            for (slot, (accumulator, theirs)) in self.spec.slots.iter().zip(accumulators) {
+                if slot.distinct == Some(index) {
+                    accumulator.merge(&**theirs, &all, &all)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Adds one group of another state without distinct rows to one of this state.
     pub(super) fn merge_group(&mut self, group: usize, other: &State, source: usize) -> Result<()> {
         for (accumulator, theirs) in self.accumulators.iter_mut().zip(&other.accumulators) {
@@ -309,7 +332,7 @@ impl State {
         Ok(())
     }
 
-    /// Adds rows `rows` of another state's distinct table; `target` says which group here one of theirs is.
+    /// Adds distinct rows `rows` of another state; `target` says which group here one of theirs is.
     pub(super) fn merge_distinct(
         &mut self,
         index: usize,
@@ -319,6 +342,70 @@ impl State {
     ) -> Result<()> {
         let into = &mut self.distincts[index];
         merge_distinct_rows(other.distincts[index].columns(), rows, target, |keys, len| into.add(keys, len))
+    }
+
+    /// Adds `len` distinct rows: their groups and arguments.
+    pub(super) fn add_distinct(
+        &mut self,
+        index: usize,
+        groups: &[u32],
+        args: Vec<Vector>,
+        len: usize,
+    ) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        let keys = std::iter::once(group_column(groups, len)).chain(args).collect();
+        self.distincts[index].add(keys, len)
+    }
+
+    /// Where codes of the distinct rows with this number have what, if all states' can be codes.
+    pub(super) fn fields(
+        spec: &Spec,
+        states: &[State],
+        index: usize,
+        groups: usize,
+        context: &ExecContext,
+    ) -> Result<Option<Fields>> {
+        let types = &spec.distincts[index].types;
+        if spec.is_order_sensitive() || !Fields::fit(types) {
+            return Ok(None);
+        }
+        let seen = Mutex::new(vec![Seen::default(); types.len()]);
+        context.parallel(states.len() * types.len(), |task| {
+            let (state, arg) = (task / types.len(), task % types.len());
+            let of_column = Seen::of(&states[state].distincts[index].columns()[arg + 1])?;
+            let seen = &mut seen.lock()[arg];
+            *seen = seen.and(of_column);
+            Ok(())
+        })?;
+        Ok(Fields::new(types, &seen.into_inner(), groups))
+    }
+
+    /// Feeds the listed rows to their accumulators by their codes, where these can be and there is memory for them; called once,
+    /// when there will be no more rows.
+    pub(super) fn finish_listed(&mut self, context: &ExecContext) -> Result<()> {
+        let spec = SharedSpec::clone(&self.spec);
+        let groups = self.len();
+        for index in 0..self.distincts.len() {
+            if self.distincts[index].listed().is_none() {
+                continue;
+            }
+            let Some(fields) = Self::fields(&spec, std::slice::from_ref(self), index, groups, context)?
+            else {
+                continue;
+            };
+            let Some(list) = self.distincts[index].listed() else { continue };
+            let Some(_memory) = codes::reserve(&fields, list[0].len(), context)? else { continue };
+            let (of, into) = ((&spec.slots[..], index), (&mut self.accumulators[..], groups));
+            if fields.are_narrow() {
+                codes::feed_list::<u64>(&fields, of, list, into)?;
+            } else {
+                codes::feed_list::<u128>(&fields, of, list, into)?;
+            }
+            self.distincts[index].clear();
+        }
+        Ok(())
     }
 
     /// Feeds the distinct rows to their accumulators; called once, when there will be no more rows.

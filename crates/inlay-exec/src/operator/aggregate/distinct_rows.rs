@@ -1,0 +1,123 @@
+//! Distinct rows of several states: of few groups with many rows, which are split by hash, each part aggregated by itself, and
+//! the accumulators merged; and whether rows can be codes.
+
+use super::codes::{self, Code, Feeder, Fields, Scattered};
+use super::generic::hash_groups;
+use super::partition::{Partitioned, partition_of};
+use super::spec::SharedSpec;
+use super::state::{State, feed_distinct, merge_distinct_rows};
+use super::table::{GroupTable, TableHints};
+use crate::context::ExecContext;
+use inlay_kernels::aggregate::{Column, GroupedAccumulator};
+use inlay_types::{Error, Reservation, Result};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock};
+
+/// Parallel tasks for distinct rows.
+const DISTINCT_PARTITIONS: usize = 16;
+
+/// Merges the distinct rows with number `index` of all states into `target`; `maps` say which group there one of theirs is.
+pub(super) fn merge(
+    spec: &SharedSpec,
+    states: &[State],
+    maps: &[Vec<u32>],
+    index: usize,
+    target: &mut State,
+    context: &ExecContext,
+) -> Result<()> {
+    let rows = states.iter().map(|state| state.distincts[index].len()).sum();
+    if let Some(fields) = State::fields(spec, states, index, target.len(), context)?
+        && let Some(_memory) = codes::reserve(&fields, rows, context)?
+    {
+        let lists: Vec<_> = states.iter().map(|state| state.distincts[index].columns()).collect();
+        let of = (&fields, &lists[..], maps);
+        return match fields.are_narrow() {
+            true => merge_codes::<u64>(spec, of, index, target, context),
+            false => merge_codes::<u128>(spec, of, index, target, context),
+        };
+    }
+    let orders: Vec<Mutex<Partitioned>> = states.iter().map(|_| Mutex::default()).collect();
+    context.parallel(states.len(), |task| {
+        let table = &states[task].distincts[index];
+        let hashes = hash_groups(&table.columns()[1..], 0, table.len());
+        *orders[task].lock() = Partitioned::by_hashes(&hashes, DISTINCT_PARTITIONS);
+        Ok(())
+    })?;
+    let orders: Vec<Partitioned> = orders.into_iter().map(Mutex::into_inner).collect();
+    let groups = target.len();
+    let parts: Mutex<Vec<Vec<Box<dyn GroupedAccumulator>>>> = Mutex::default();
+    context.parallel(DISTINCT_PARTITIONS, |task| {
+        let types: Vec<_> = states[0].distincts[index].columns().iter().map(|c| c.logical_type()).collect();
+        let ranges = vec![Some((0, groups.saturating_sub(1) as u64))];
+        let rows = orders.iter().map(|order| order.items(task).len() as u64).sum();
+        let hints = TableHints { ranges, rows: Some(rows), groups: Some(rows), ..TableHints::default() };
+        let (mut table, mut found) = (GroupTable::new(&types, hints), Vec::new());
+        for ((state, map), order) in states.iter().zip(maps).zip(&orders) {
+            let rename = |group: u32| map[group as usize];
+            merge_distinct_rows(state.distincts[index].columns(), order.items(task), rename, |keys, len| {
+                table.find_or_create(keys, len, &mut found)
+            })?;
+        }
+        let mut accumulators = spec.accumulators()?;
+        accumulators.iter_mut().for_each(|accumulator| accumulator.resize(groups));
+        feed_distinct(&spec.slots, &mut accumulators, index, table.columns(), groups)?;
+        parts.lock().push(accumulators);
+        Ok(())
+    })?;
+    target.merge_accumulators(index, &parts.into_inner())
+}
+
+/// The same of rows that can be codes.
+fn merge_codes<K: Code>(
+    spec: &SharedSpec,
+    (fields, lists, maps): (&Fields, &[&[Column]], &[Vec<u32>]),
+    index: usize,
+    target: &mut State,
+    context: &ExecContext,
+) -> Result<()> {
+    let rows = lists.iter().map(|list| list[0].len()).sum();
+    let parts = codes::parts_of(rows).max(DISTINCT_PARTITIONS);
+    let scattered: Vec<OnceLock<Scattered<K>>> = lists.iter().map(|_| OnceLock::new()).collect();
+    context.parallel(lists.len(), |list| {
+        let renamed = |group: u32| maps[list][group as usize];
+        let by_hash = |_, code: K| partition_of(code.hash(), parts);
+        let codes = Scattered::new(fields, lists[list], parts, renamed, by_hash)?;
+        scattered[list].set(codes).map_err(|_| Error::internal("a list was scattered twice"))
+    })?;
+    let scattered: Vec<Scattered<K>> = scattered.into_iter().filter_map(OnceLock::into_inner).collect();
+    let groups = target.len();
+    let fed: Mutex<Vec<Vec<Box<dyn GroupedAccumulator>>>> = Mutex::default();
+    context.parallel(DISTINCT_PARTITIONS, |task| {
+        let mut accumulators = spec.accumulators()?;
+        accumulators.iter_mut().for_each(|accumulator| accumulator.resize(groups));
+        let mut feeder = Feeder::new(fields, &spec.slots, index);
+        for part in (task..parts).step_by(DISTINCT_PARTITIONS) {
+            let codes: Vec<_> = scattered.iter().map(|codes| (codes.part(part), None)).collect();
+            feeder.feed(&codes, (&mut accumulators, groups), &mut |_| Ok(()))?;
+        }
+        fed.lock().push(accumulators);
+        Ok(())
+    })?;
+    target.merge_accumulators(index, &fed.into_inner())
+}
+
+/// For each list of distinct arguments, where codes of its rows have what, if they can be codes and there is memory for them,
+/// which is added to `reservations`.
+pub(super) fn fields_of(
+    spec: &SharedSpec,
+    states: &[State],
+    context: &ExecContext,
+    reservations: &mut Vec<Reservation>,
+) -> Result<Vec<Option<Arc<Fields>>>> {
+    let groups: usize = states.iter().map(State::len).sum();
+    let mut all = vec![None; spec.distincts.len()];
+    for (index, of_list) in all.iter_mut().enumerate() {
+        let Some(fields) = State::fields(spec, states, index, groups, context)? else { continue };
+        let rows = states.iter().map(|state| state.distincts[index].len()).sum();
+        if let Some(memory) = codes::reserve(&fields, rows, context)? {
+            reservations.push(memory);
+            *of_list = Some(Arc::new(fields));
+        }
+    }
+    Ok(all)
+}
