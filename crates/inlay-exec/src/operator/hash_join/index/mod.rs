@@ -13,6 +13,7 @@
 pub(crate) mod direct;
 pub(crate) mod hashed;
 pub(crate) mod rank;
+mod spread;
 
 use direct::DirectIndex;
 use hashed::HashIndex;

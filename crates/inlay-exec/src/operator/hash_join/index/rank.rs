@@ -9,6 +9,7 @@
 //! A million keys of a range of six millions take 1.5 MB and stay in the second-level cache, where an array of rows
 //! would take 24 MB. Behind the last word stands an empty one; slots outside of the range read that one.
 
+use super::spread::Spread;
 use super::{PairWriter, RowWriter, Runs};
 use crate::ExecContext;
 use crate::context::PARALLEL_ROWS_MIN;
@@ -16,7 +17,6 @@ use crate::dispatch::multiversion;
 use inlay_types::Result;
 use parking_lot::Mutex;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// See the module documentation.
 pub(crate) struct RankIndex {
@@ -29,6 +29,8 @@ pub(crate) struct RankIndex {
 
 /// Rows that are picked at once.
 const PICKED_ROWS: usize = 1 << 11;
+/// A worker alone does not spread fewer rows than this: what they touch is in its cache.
+const SPREAD_ROWS_MIN: usize = 1 << 16;
 /// Each worker that owns slots looks at all rows, so there are no more of them than this.
 const SHARES_MAX: usize = 16;
 
@@ -41,11 +43,17 @@ impl RankIndex {
         members: bool,
         ascending: bool,
     ) -> Result<Self> {
-        let mut words = vec![[0u64; 2]; domain.div_ceil(64) + 1];
         let many = slots.len() > PARALLEL_ROWS_MIN;
+        let workers = context.workers.count();
+        let mut words = vec![[0u64; 2]; domain.div_ceil(64) + 1];
+        let is_large = slots.len() > if workers > 1 { PARALLEL_ROWS_MIN } else { SPREAD_ROWS_MIN };
+        if is_large && !ascending && !members {
+            let _room = context.budget.reserve((slots.len() * Spread::ROW_BYTES) as u64)?;
+            return Self::build_spread(context, slots, &Spread::new(context, slots, domain)?, words);
+        }
         if ascending && many {
             set_bits_ascending(context, slots, &mut words)?;
-        } else if many && context.workers.count() > 1 {
+        } else if many && workers > 1 {
             set_bits(context, slots, &mut words)?;
         } else {
             for &slot in slots {
@@ -54,104 +62,65 @@ impl RankIndex {
         }
         let distinct = count_before(&mut words) as usize;
         let mut index = Self { words, starts: None, rows: None };
-        if members {
-            return Ok(index);
-        }
-        if distinct == slots.len() {
-            if !ascending {
-                index.rows = Some(index.rows_by_rank(context, slots)?);
-            }
+        if members || ascending && distinct == slots.len() {
             return Ok(index);
         }
         if ascending {
             index.starts = Some(starts_of_ascending(slots, distinct));
             return Ok(index);
         }
-        if many && context.workers.count() > 1 {
-            let (starts, rows) = index.group_by_rank(context, slots, distinct)?;
-            (index.starts, index.rows) = (Some(starts), Some(rows));
-            return Ok(index);
-        }
         let ranks = slots.iter().map(|slot| index.rank(*slot) as u32);
         let (starts, rows) = super::group_by_slot(ranks, slots.len(), distinct, false);
-        (index.starts, index.rows) = (Some(starts), rows);
+        index.starts = (distinct < slots.len()).then_some(starts);
+        index.rows = rows;
         Ok(index)
     }
 
-    fn rows_by_rank(&self, context: &ExecContext, slots: &[u32]) -> Result<Vec<u32>> {
-        if slots.len() <= PARALLEL_ROWS_MIN {
-            let mut rows = vec![0u32; slots.len()];
-            for (row, &slot) in slots.iter().enumerate() {
-                rows[self.rank(slot)] = row as u32;
-            }
-            return Ok(rows);
-        }
-        let rows: Vec<AtomicU32> = std::iter::repeat_with(|| AtomicU32::new(0)).take(slots.len()).collect();
-        let task_rows = context.task_rows(slots.len());
-        context.parallel(slots.len().div_ceil(task_rows), |task| {
-            let from = task * task_rows;
-            let part = &slots[from..slots.len().min(from + task_rows)];
-            place_rows(&self.words, part, from as u32, &rows);
-            Ok(())
-        })?;
-        Ok(rows.into_iter().map(AtomicU32::into_inner).collect())
-    }
-
-    /// As [`super::group_by_slot`] by the slots' ranks, of which each task owns a range.
-    fn group_by_rank(
-        &self,
+    /// Of rows in any order: bits, ranks and places part by part.
+    fn build_spread(
         context: &ExecContext,
         slots: &[u32],
-        distinct: usize,
-    ) -> Result<(Vec<u32>, Vec<u32>)> {
-        let bounds = shares(self.words.len(), context.workers.count());
-        let rank_of_word = |word: usize| self.words.get(word).map_or(distinct, |word| word[1] as usize);
-        let mut starts = vec![0u32; distinct + 2];
-        let (mut tasks, mut rest) = (Vec::with_capacity(bounds.len()), &mut starts[1..=distinct]);
-        for words in &bounds {
-            let (first, end) = (rank_of_word(words.start), rank_of_word(words.end));
-            let (own, behind) = rest.split_at_mut(end - first);
-            tasks.push(Mutex::new((own, first)));
-            rest = behind;
-        }
-        let totals: Vec<AtomicU32> = bounds.iter().map(|_| AtomicU32::new(0)).collect();
-        context.parallel(tasks.len(), |task| {
-            let mut own = tasks[task].lock();
-            let (counts, first) = &mut *own;
-            let mut total = 0;
-            each_inside(slots, &bounds[task], |_, slot| {
-                counts[self.rank(slot) - *first] += 1;
-                total += 1;
-            });
-            totals[task].store(total, Ordering::Relaxed);
+        spread: &Spread,
+        mut words: Vec<[u64; 2]>,
+    ) -> Result<Self> {
+        let per_part = spread.slots_per_part() / 64;
+        let mut parts: Vec<Mutex<Part<'_>>> = Vec::with_capacity(spread.parts());
+        parts.extend(words.chunks_mut(per_part).take(spread.parts()).map(Part::new).map(Mutex::new));
+        context.parallel(parts.len(), |number| {
+            parts[number].lock().set_bits(spread, number);
             Ok(())
         })?;
+        let distinct: usize = parts.iter_mut().map(|part| part.get_mut().distinct).sum();
+        let is_unique = distinct == slots.len();
+        let mut starts = vec![0u32; if is_unique { 0 } else { distinct + 1 }];
         let mut rows = vec![0u32; slots.len()];
-        let (mut places, mut rest, mut base) = (Vec::with_capacity(tasks.len()), &mut rows[..], 0);
-        for total in totals {
-            let total = total.into_inner();
-            let (own, behind) = rest.split_at_mut(total as usize);
-            places.push(Mutex::new((own, base)));
-            (rest, base) = (behind, base + total);
+        let (mut rest_starts, mut rest_rows) = (&mut starts[..], &mut rows[..]);
+        let (mut rank, mut place) = (0, 0);
+        for (number, part) in parts.iter_mut().enumerate() {
+            let part = part.get_mut();
+            (part.first_rank, part.first_place) = (rank, place);
+            let count = spread.rows_in(number);
+            (part.starts, rest_starts) = rest_starts.split_at_mut(if is_unique { 0 } else { part.distinct });
+            (part.rows, rest_rows) = rest_rows.split_at_mut(count);
+            (rank, place) = (rank + part.distinct, place + count as u32);
         }
-        context.parallel(tasks.len(), |task| {
-            let (mut own, mut place) = (tasks[task].lock(), places[task].lock());
-            let ((counts, first), (rows, base)) = (&mut *own, &mut *place);
-            let mut next = *base;
-            for count in counts.iter_mut() {
-                next += std::mem::replace(count, next);
+        if let [end] = rest_starts {
+            *end = place;
+        }
+        context.parallel(parts.len(), |number| {
+            let part = &mut *parts[number].lock();
+            if is_unique {
+                part.place_unique(spread, number)
+            } else {
+                part.place(spread, number)
             }
-            // A start moves to its slot's end, which is where the next slot starts.
-            each_inside(slots, &bounds[task], |row, slot| {
-                let next = &mut counts[self.rank(slot) - *first];
-                rows[(*next - *base) as usize] = row;
-                *next += 1;
-            });
             Ok(())
         })?;
-        drop((tasks, places));
-        starts[distinct + 1] = slots.len() as u32;
-        Ok((starts, rows))
+        drop(parts);
+        if let Some(last) = words.last_mut() {
+            *last = [0, distinct as u64];
+        }
+        Ok(Self { words, starts: (!is_unique).then_some(starts), rows: Some(rows) })
     }
 
     #[inline(always)]
@@ -208,6 +177,65 @@ impl RankIndex {
 #[inline(always)]
 fn rank_in(bits: u64, before: u64, slot: u32) -> u32 {
     before as u32 + (bits & ((1u64 << (slot % 64)) - 1)).count_ones()
+}
+
+/// The words, first places and rows of a part of the slots.
+struct Part<'a> {
+    words: &'a mut [[u64; 2]],
+    distinct: usize,
+    first_rank: usize,
+    first_place: u32,
+    starts: &'a mut [u32],
+    rows: &'a mut [u32],
+}
+
+impl<'a> Part<'a> {
+    fn new(words: &'a mut [[u64; 2]]) -> Self {
+        Self { words, distinct: 0, first_rank: 0, first_place: 0, starts: &mut [], rows: &mut [] }
+    }
+
+    fn set_bits(&mut self, spread: &Spread, number: usize) {
+        let mask = spread.slots_per_part() as u32 - 1;
+        spread.each(number, |slot, _| self.words[(slot & mask) as usize / 64][0] |= 1 << (slot % 64));
+        self.distinct = count_before(self.words) as usize;
+    }
+
+    fn place_unique(&mut self, spread: &Spread, number: usize) {
+        let mask = spread.slots_per_part() as u32 - 1;
+        spread.each(number, |slot, row| {
+            let [bits, before] = self.words[(slot & mask) as usize / 64];
+            self.rows[rank_in(bits, before, slot) as usize] = row;
+        });
+        self.finish();
+    }
+
+    fn place(&mut self, spread: &Spread, number: usize) {
+        let mask = spread.slots_per_part() as u32 - 1;
+        let rank = |words: &[[u64; 2]], slot: u32| {
+            let [bits, before] = words[(slot & mask) as usize / 64];
+            rank_in(bits, before, slot) as usize
+        };
+        spread.each(number, |slot, _| self.starts[rank(self.words, slot)] += 1);
+        let mut next = 0;
+        for start in self.starts.iter_mut() {
+            next += std::mem::replace(start, next);
+        }
+        spread.each(number, |slot, row| {
+            let next = &mut self.starts[rank(self.words, slot)];
+            self.rows[*next as usize] = row;
+            *next += 1;
+        });
+        // Each start has moved to its slot's end, which is where the next slot starts.
+        let mut before = 0;
+        for start in self.starts.iter_mut() {
+            before = std::mem::replace(start, before + self.first_place);
+        }
+        self.finish();
+    }
+
+    fn finish(&mut self) {
+        self.words.iter_mut().for_each(|word| word[1] += self.first_rank as u64);
+    }
 }
 
 /// `words` in as many ranges as there are workers, but not too many.
@@ -308,16 +336,6 @@ multiversion! {
             rank += u64::from(word[0].count_ones());
         }
         rank
-    }
-}
-
-multiversion! {
-    fn place_rows[](words: &[[u64; 2]], slots: &[u32], first_row: u32, rows: &[AtomicU32]) {
-        for (row, &slot) in slots.iter().enumerate() {
-            let [bits, before] = words[slot as usize / 64];
-            // Slots are distinct, so no two tasks write one place.
-            rows[rank_in(bits, before, slot) as usize].store(first_row + row as u32, Ordering::Relaxed);
-        }
     }
 }
 
