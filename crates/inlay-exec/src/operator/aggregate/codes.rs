@@ -152,6 +152,25 @@ impl Fields {
         code.below(self.group_shift).or(K::of(u64::from(group) + 1, self.group_shift))
     }
 
+    /// Calls `each` with the codes of all rows of a list, some at a time, and the number of the first.
+    fn for_codes<K: Code>(
+        &self,
+        list: &[Column],
+        renamed: impl Fn(u32) -> u32 + Copy,
+        mut each: impl FnMut(usize, &[K]),
+    ) -> Result<()> {
+        let all = list[0].len();
+        let mut codes = Vec::with_capacity(VECTOR_SIZE);
+        for from in (0..all).step_by(VECTOR_SIZE) {
+            if from.is_multiple_of(CHECKED_ROWS) {
+                limits::check()?;
+            }
+            self.encode(list, (from, (all - from).min(VECTOR_SIZE)), renamed, &mut codes);
+            each(from, &codes);
+        }
+        Ok(())
+    }
+
     /// Codes of rows `from .. from + len` of a list, whose first column has the groups; `renamed` says which group each is.
     fn encode<K: Code>(
         &self,
@@ -235,46 +254,39 @@ pub(super) struct Scattered<K> {
 }
 
 impl<K: Code> Scattered<K> {
-    /// The rows of a list in `parts` parts; `part_of` says in which a row of this group and code is.
+    /// The rows of a list in `count` parts, whose numbers say in which each row is.
     pub(super) fn new(
         fields: &Fields,
         list: &[Column],
-        parts: usize,
-        renamed: impl Fn(u32) -> u32,
-        part_of: impl Fn(u32, K) -> usize,
+        (numbers, count): (&[u16], usize),
+        renamed: impl Fn(u32) -> u32 + Copy,
     ) -> Result<Self> {
-        let all = list.first().map_or(0, Column::len);
-        let (mut offsets, mut numbers) = (vec![0; parts + 1], Vec::with_capacity(all));
-        let mut codes = Vec::with_capacity(VECTOR_SIZE);
-        let mut each = |each: &mut dyn FnMut(&[u32], &[K])| {
-            for from in (0..all).step_by(VECTOR_SIZE) {
-                if from.is_multiple_of(CHECKED_ROWS) {
-                    limits::check()?;
-                }
-                let len = (all - from).min(VECTOR_SIZE);
-                fields.encode(list, (from, len), &renamed, &mut codes);
-                each(list[0].to_vector(from, len).values(), &codes);
-            }
-            Ok(())
-        };
-        each(&mut |groups, codes| {
-            for (&group, &code) in groups.iter().zip(codes) {
-                let part = part_of(group, code);
-                numbers.push(part as u16);
-                offsets[part + 1] += 1;
-            }
-        })?;
-        (0..parts).for_each(|part| offsets[part + 1] += offsets[part]);
-        let (mut next, mut scattered) = (offsets.clone(), vec![K::default(); all]);
-        let mut numbers = numbers.iter();
-        each(&mut |_, codes| {
-            for (&code, &part) in codes.iter().zip(numbers.by_ref()) {
+        let mut offsets = vec![0; count + 1];
+        numbers.iter().for_each(|&part| offsets[part as usize + 1] += 1);
+        (0..count).for_each(|part| offsets[part + 1] += offsets[part]);
+        let (mut next, mut scattered) = (offsets.clone(), vec![K::default(); numbers.len()]);
+        fields.for_codes(list, renamed, |from, codes: &[K]| {
+            for (&code, &part) in codes.iter().zip(&numbers[from..]) {
                 let place = &mut next[part as usize];
                 scattered[*place] = code;
                 *place += 1;
             }
         })?;
         Ok(Self { codes: scattered, offsets })
+    }
+
+    /// The same in `count` parts by the hashes of their codes.
+    pub(super) fn by_hash(
+        fields: &Fields,
+        list: &[Column],
+        count: usize,
+        renamed: impl Fn(u32) -> u32 + Copy,
+    ) -> Result<Self> {
+        let mut numbers = Vec::with_capacity(list[0].len());
+        fields.for_codes(list, renamed, |_, codes: &[K]| {
+            numbers.extend(codes.iter().map(|code| partition_of(code.hash(), count) as u16));
+        })?;
+        Self::new(fields, list, (&numbers, count), renamed)
     }
 
     /// The codes of a part.
@@ -434,8 +446,7 @@ pub(super) fn feed_list<K: Code>(
     (accumulators, groups): (&mut [Box<dyn GroupedAccumulator>], usize),
 ) -> Result<()> {
     let parts = parts_of(list[0].len());
-    let by_hash = |_, code: K| partition_of(code.hash(), parts);
-    let scattered = Scattered::new(fields, list, parts, |group| group, by_hash)?;
+    let scattered = Scattered::<K>::by_hash(fields, list, parts, |group| group)?;
     let mut feeder = Feeder::new(fields, slots, index);
     for part in 0..parts {
         feeder.feed(&[(scattered.part(part), None)], (accumulators, groups), &mut |_| Ok(()))?;
@@ -491,8 +502,7 @@ mod tests {
 
     /// The distinct rows of a list, by way of codes, of groups that are renamed to ten times their number.
     fn distinct<K: Code>(fields: &Fields, list: &[Column], parts: usize) -> Result<Vec<Row>> {
-        let by_hash = |_, code: K| partition_of(code.hash(), parts);
-        let scattered = Scattered::<K>::new(fields, list, parts, |group| group, by_hash)?;
+        let scattered = Scattered::<K>::by_hash(fields, list, parts, |group| group)?;
         let (mut set, mut rows) = (CodeSet::default(), Vec::new());
         for part in 0..parts {
             set.clear(1);

@@ -3,7 +3,7 @@
 
 use super::codes::{self, Code, Feeder, Fields, Scattered};
 use super::generic::hash_groups;
-use super::partition::{Partitioned, partition_of};
+use super::partition::Partitioned;
 use super::spec::SharedSpec;
 use super::state::{State, feed_distinct, merge_distinct_rows};
 use super::table::{GroupTable, TableHints};
@@ -80,8 +80,7 @@ fn merge_codes<K: Code>(
     let scattered: Vec<OnceLock<Scattered<K>>> = lists.iter().map(|_| OnceLock::new()).collect();
     context.parallel(lists.len(), |list| {
         let renamed = |group: u32| maps[list][group as usize];
-        let by_hash = |_, code: K| partition_of(code.hash(), parts);
-        let codes = Scattered::new(fields, lists[list], parts, renamed, by_hash)?;
+        let codes = Scattered::by_hash(fields, lists[list], parts, renamed)?;
         scattered[list].set(codes).map_err(|_| Error::internal("a list was scattered twice"))
     })?;
     let scattered: Vec<Scattered<K>> = scattered.into_iter().filter_map(OnceLock::into_inner).collect();

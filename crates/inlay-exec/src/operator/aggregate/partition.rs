@@ -128,7 +128,10 @@ impl Run {
             Spread::Hash => {
                 let all = state.table.take_hashes();
                 let partitions = all.iter().map(|&hash| partition_of(hash, count) as u16).collect();
-                if state.table.is_hashed() {
+                // Texts are found by them, however the workers did.
+                if state.table.is_hashed()
+                    || state.table.columns().iter().any(|key| key.logical_type().is_view())
+                {
                     hashes = all;
                 }
                 partitions
@@ -298,23 +301,17 @@ impl DistinctParts {
         (partitions, count): (&[u16], usize),
         ranks: &[u32],
     ) -> Result<Self> {
-        let Some(fields) = fields else {
-            let mut numbers = Vec::with_capacity(rows.len());
-            for from in (0..rows.len()).step_by(VECTOR_SIZE) {
-                let owners = rows.columns()[0].to_vector(from, (rows.len() - from).min(VECTOR_SIZE));
-                numbers.extend(owners.values::<u32>().iter().map(|&group| partitions[group as usize]));
-            }
-            return Ok(Self::Rows(Partitioned::new(&numbers, count)));
-        };
-        let shared = Arc::clone(fields);
+        let mut numbers = Vec::with_capacity(rows.len());
+        for from in (0..rows.len()).step_by(VECTOR_SIZE) {
+            let owners = rows.columns()[0].to_vector(from, (rows.len() - from).min(VECTOR_SIZE));
+            numbers.extend(owners.values::<u32>().iter().map(|&group| partitions[group as usize]));
+        }
+        let Some(fields) = fields else { return Ok(Self::Rows(Partitioned::new(&numbers, count))) };
+        let (shared, by_group) = (Arc::clone(fields), (&numbers[..], count));
         let rank_of = |group: u32| ranks[group as usize];
-        let part_of = |group: u32| partitions[group as usize] as usize;
-        let parts = if fields.are_narrow() {
-            let by_group = |group: u32, _: u64| part_of(group);
-            Self::Narrow(shared, Scattered::new(fields, rows.columns(), count, rank_of, by_group)?)
-        } else {
-            let by_group = |group: u32, _: u128| part_of(group);
-            Self::Wide(shared, Scattered::new(fields, rows.columns(), count, rank_of, by_group)?)
+        let parts = match fields.are_narrow() {
+            true => Self::Narrow(shared, Scattered::new(fields, rows.columns(), by_group, rank_of)?),
+            false => Self::Wide(shared, Scattered::new(fields, rows.columns(), by_group, rank_of)?),
         };
         rows.clear();
         Ok(parts)

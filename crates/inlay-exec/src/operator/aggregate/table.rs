@@ -91,6 +91,8 @@ const EXPECTED_MAX: u64 = 1 << 17;
 const STRINGS_MAX: u64 = 1 << 17;
 /// More groups of two words than this are looked up by hashes, which takes a third of the memory.
 const WORDS_MAX: usize = 1 << 19;
+/// The level at which keys are found by their hashes.
+const LEVEL_HASHES: u8 = 3;
 /// A key of which more strings are found is no packed one.
 const STRINGS_PACKED_MAX: usize = (1 << 24) - 1;
 
@@ -316,6 +318,9 @@ impl GroupTable {
         }
         keys.iter_mut().for_each(normalize);
         if let Resolver::Unchosen = self.resolver {
+            if known.is_some() {
+                self.level = LEVEL_HASHES;
+            }
             self.fall_back(None, &keys)?;
         }
         while let Err(misfit) = self.resolve(&keys, (len, known), groups, true) {
@@ -407,8 +412,8 @@ impl GroupTable {
                 Some(Misfit::Order) => self.hints.unordered = true,
                 Some(Misfit::Strings) if self.level == 0 => self.growth *= 8,
                 // So many strings are not worth numbers of their own.
-                Some(Misfit::Strings) => self.level = 3,
-                Some(Misfit::Range) if self.level < 3 => self.level += 1,
+                Some(Misfit::Strings) => self.level = LEVEL_HASHES,
+                Some(Misfit::Range) if self.level < LEVEL_HASHES => self.level += 1,
                 Some(Misfit::Range) => return Err(Error::internal("group keys fit no hash table")),
             }
             self.choose(keys);
@@ -445,7 +450,7 @@ impl GroupTable {
             }
             self.level = 1;
         }
-        while self.level < 3 {
+        while self.level < LEVEL_HASHES {
             if let Some(packed) = self.packed(keys) {
                 self.resolver = packed;
                 return;
