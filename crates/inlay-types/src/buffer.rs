@@ -32,9 +32,19 @@ macro_rules! native {
 }
 native!(i8, i16, i32, i64, i128, u8, u16, u32, u64, u128, f32, f64, View, Interval);
 
+/// Bytes of a page of memory.
+const PAGE: usize = 4096;
+
+/// Bytes of the cache lines, at least one, that so many bytes take.
+fn lines(size_bytes: usize) -> usize {
+    size_bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT)
+}
+
 struct Allocation {
     start: NonNull<u8>,
     layout: Layout,
+    /// The bytes from the start that were written: whole cache lines.
+    written: usize,
 }
 
 // SAFETY: plain memory; access is governed by `Buffer`, which writes only as the sole owner.
@@ -48,17 +58,16 @@ impl Allocation {
         // SAFETY: the size is not zero.
         let start = unsafe { alloc_zeroed(layout) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        Self { start, layout }
+        Self { start, layout, written: layout.size() }
     }
 
     /// A copy of `bytes`; what the last cache line has behind them is zero.
     fn copy_of(bytes: &[u8]) -> Self {
-        let new = Self::unwritten(bytes.len());
-        // SAFETY: the allocation is at least as long as `bytes`, new, and initialised to its end by both writes.
-        unsafe {
-            new.start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-            new.start.as_ptr().add(bytes.len()).write_bytes(0, new.layout.size() - bytes.len());
-        }
+        let mut new = Self::unwritten(bytes.len());
+        // SAFETY: the allocation is at least as long as `bytes`, and new.
+        unsafe { new.start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        // SAFETY: all of `bytes` was written.
+        unsafe { new.end(bytes.len()) };
         new
     }
 
@@ -68,13 +77,28 @@ impl Allocation {
         // SAFETY: the size is not zero.
         let start = unsafe { alloc(layout) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        Self { start, layout }
+        Self { start, layout, written: 0 }
     }
 
-    /// Whole cache lines, at least one.
+    /// Writes zeros from `size_bytes` to the end of the cache line.
+    ///
+    /// # Safety
+    /// All bytes before were written, and the memory was allocated for at least so many.
+    unsafe fn end(&mut self, size_bytes: usize) {
+        self.written = lines(size_bytes);
+        // SAFETY: whole cache lines were allocated.
+        unsafe { self.start.as_ptr().add(size_bytes).write_bytes(0, self.written - size_bytes) };
+    }
+
+    /// Whole cache lines, at least one, or whole pages: allocators have blocks of these at hand, where cache lines have to be
+    /// looked for in larger blocks.
     fn layout(size_bytes: usize) -> Layout {
-        let size = size_bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
-        let Ok(layout) = Layout::from_size_align(size, ALIGNMENT) else {
+        let size = lines(size_bytes);
+        let (size, alignment) = match size > PAGE / 2 {
+            true => (size.next_multiple_of(PAGE), PAGE),
+            false => (size, ALIGNMENT),
+        };
+        let Ok(layout) = Layout::from_size_align(size, alignment) else {
             handle_alloc_error(Layout::new::<u8>());
         };
         layout
@@ -106,9 +130,9 @@ impl NewBuffer {
     /// # Safety
     /// All of its bytes were written.
     pub unsafe fn written(self) -> Buffer {
-        let Self { allocation, size } = self;
-        // SAFETY: what the last cache line has behind the values is inside of the allocation.
-        unsafe { allocation.start.as_ptr().add(size).write_bytes(0, allocation.layout.size() - size) };
+        let Self { mut allocation, size } = self;
+        // SAFETY: the caller wrote all bytes.
+        unsafe { allocation.end(size) };
         Buffer { start: allocation.start, size, owner: Arc::new(Owner::Ours(allocation)) }
     }
 }
@@ -263,7 +287,7 @@ impl Buffer {
     /// enough. The contents are unspecified (but initialised).
     pub fn reset(&mut self, size_bytes: usize) {
         if let Some(Owner::Ours(allocation)) = Arc::get_mut(&mut self.owner)
-            && allocation.layout.size() >= size_bytes
+            && allocation.written >= size_bytes
         {
             self.start = allocation.start;
             self.size = size_bytes;
