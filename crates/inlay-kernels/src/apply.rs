@@ -4,12 +4,9 @@
 //! the flags and only when one is set look for the row, skipping rows that are NULL. Arguments that are all constant
 //! give a constant; dictionaries are flattened, except by [`predicate`], which asks once per distinct value.
 
-use crate::simd::{multiversion, prefetch};
-use inlay_types::{Bitmap, Error, LogicalType, Native, Result, Vector, VectorKind};
+use crate::simd::multiversion;
+use inlay_types::{Bitmap, Error, LogicalType, Native, Result, Vector, VectorKind, View};
 use std::borrow::Cow;
-
-/// Texts that are asked for before they are looked at.
-const TEXTS_AHEAD: usize = 16;
 
 /// The vector itself, or its flat form if it is a dictionary.
 #[inline]
@@ -259,11 +256,8 @@ pub(crate) fn predicate(
     }
     let answer = |values: &Vector, target: &mut [u8]| {
         let (heap, views) = (values.heap().buffers(), values.views());
-        // Texts lie one behind the other, but no prefetcher of the CPU foresees those on the next page.
         for (row, (target, view)) in target.iter_mut().zip(views).enumerate() {
-            if let Some(ahead) = views.get(row + TEXTS_AHEAD) {
-                prefetch(ahead.bytes(heap).as_ptr());
-            }
+            View::prefetch_ahead(views, row, heap);
             *target = u8::from(f(view.bytes(heap)));
         }
     };

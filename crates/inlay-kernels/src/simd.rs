@@ -5,19 +5,6 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Asks for the cache line of an address, which may be any.
-#[inline(always)]
-pub(crate) fn prefetch(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch never faults, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
 /// What the CPU can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

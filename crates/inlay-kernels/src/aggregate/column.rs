@@ -123,7 +123,12 @@ impl Column {
             Data::Views(views, heap) => {
                 let buffers = vector.heap().buffers();
                 with_positions!(vector, at, source: View, {
-                    views.extend(rows.iter().map(|&row| heap.push_view(&source[at(row)], buffers)));
+                    views.extend(rows.iter().enumerate().map(|(number, &row)| {
+                        if let Some(&ahead) = rows.get(number + View::AHEAD) {
+                            source[at(ahead)].prefetch(buffers);
+                        }
+                        heap.push_view(&source[at(row)], buffers)
+                    }));
                 });
             }
         }
@@ -147,11 +152,14 @@ impl Column {
             (Data::W8(v), Data::W8(o)) => extend(v, o, rows),
             (Data::W16(v), Data::W16(o)) => extend(v, o, rows),
             (Data::Views(views, heap), Data::Views(o, other_heap)) => {
-                let copy = |&row: &u32| {
+                let copy = |(number, &row): (usize, &u32)| {
+                    if let Some(&ahead) = rows.get(number + View::AHEAD) {
+                        other_heap.prefetch(&o[ahead as usize]);
+                    }
                     let view = &o[row as usize];
                     if view.is_inline() { *view } else { heap.push(other_heap.bytes(view)) }
                 };
-                views.extend(rows.iter().map(copy));
+                views.extend(rows.iter().enumerate().map(copy));
             }
             _ => return self.append(&other.to_vector(0, other.len), rows),
         }

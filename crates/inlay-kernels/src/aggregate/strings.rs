@@ -1,6 +1,6 @@
 //! Strings that belong to groups: a growing heap whose views stay valid while it grows.
 
-use inlay_types::view::INLINE_LIMIT;
+use inlay_types::view::{INLINE_LIMIT, prefetch};
 use inlay_types::{Buffer, Heap, View};
 
 /// A heap buffer is closed once it holds this many bytes.
@@ -36,6 +36,15 @@ impl StringHeap {
     #[inline]
     pub fn push_view(&mut self, view: &View, heap: &[Buffer]) -> View {
         if view.is_inline() { *view } else { self.push(view.bytes(heap)) }
+    }
+
+    /// Asks for the bytes of a view made by this heap.
+    #[inline(always)]
+    pub fn prefetch(&self, view: &View) {
+        if !view.is_inline() {
+            let chunk = self.closed.get(view.buffer() as usize).map_or(&*self.open, Buffer::bytes);
+            prefetch(chunk.as_ptr().wrapping_add(view.offset() as usize));
+        }
     }
 
     /// The bytes of a view made by this heap.
