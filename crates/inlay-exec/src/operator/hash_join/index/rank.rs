@@ -47,8 +47,12 @@ impl RankIndex {
         let workers = context.workers.count();
         let mut words = vec![[0u64; 2]; domain.div_ceil(64) + 1];
         let is_large = slots.len() > if workers > 1 { PARALLEL_ROWS_MIN } else { SPREAD_ROWS_MIN };
-        if is_large && !ascending && !members {
-            let _room = context.budget.reserve((slots.len() * Spread::ROW_BYTES) as u64)?;
+        // Without memory for that, it takes longer.
+        if is_large
+            && !ascending
+            && !members
+            && let Ok(_room) = context.budget.reserve((slots.len() * Spread::ROW_BYTES) as u64)
+        {
             return Self::build_spread(context, slots, &Spread::new(context, slots, domain)?, words);
         }
         if ascending && many {
