@@ -100,7 +100,6 @@ impl Interner {
         let Some(dictionary) = key.as_dictionary() else {
             let (views, heap) = (key.views(), key.heap().buffers());
             for (row, (code, view)) in codes.iter_mut().zip(views).enumerate() {
-                View::prefetch_ahead(views, row, heap);
                 let digit = if key.is_null(row) { 0 } else { self.digit(view, heap)? };
                 *code = if first { 0 } else { *code } + u64::from(digit) * stride;
             }
@@ -111,13 +110,7 @@ impl Interner {
         // Which codes occur is found out first, so that the loop below only looks up.
         let (views, heap) = (values.views(), values.heap().buffers());
         let nullable = key.validity().is_some();
-        let codes_of_rows = key.codes();
-        for (row, &entry) in codes_of_rows.iter().enumerate() {
-            if let Some(&ahead) = codes_of_rows.get(row + View::AHEAD)
-                && self.current.1[ahead as usize] == 0
-            {
-                views[ahead as usize].prefetch(heap);
-            }
+        for (row, &entry) in key.codes().iter().enumerate() {
             if self.current.1[entry as usize] == 0 && !(nullable && key.is_null(row)) {
                 let digit = self.digit(&views[entry as usize], heap)?;
                 self.current.1[entry as usize] = digit;
