@@ -59,12 +59,5 @@ pub(crate) use multiversion;
 /// Asks for the cache line of `slice[index]`; harmless when `index` is outside.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch never faults, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(index).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (slice, index);
+    inlay_types::view::prefetch(slice.as_ptr().wrapping_add(index).cast());
 }

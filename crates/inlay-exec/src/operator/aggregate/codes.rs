@@ -19,7 +19,7 @@ use inlay_types::{
 };
 
 /// Codes per part that a set of them is made for: with twice as many slots it fits into a core's cache.
-pub(super) const PART_CODES: usize = 1 << 13;
+const PART_CODES: usize = 1 << 13;
 /// Sets grow from at most so many slots; most of the rows may be equal.
 const SLOTS_MAX: usize = 1 << 17;
 const SLOTS_MIN: usize = 1 << 10;
@@ -473,7 +473,7 @@ pub(super) fn reserve(fields: &Fields, rows: usize, context: &ExecContext) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inlay_types::Value;
+    use inlay_types::{Error, Value};
     use std::collections::HashSet;
 
     type Row = (u32, Option<i64>, Option<i16>);
@@ -494,10 +494,11 @@ mod tests {
         Ok(columns)
     }
 
-    fn fields(list: &[Column], groups: usize) -> Result<Option<Fields>> {
+    /// An error if codes would be too wide.
+    fn fields(list: &[Column], groups: usize) -> Result<Fields> {
         let types: Vec<LogicalType> = list[1..].iter().map(Column::logical_type).collect();
         let seen: Vec<Seen> = list[1..].iter().map(Seen::of).collect::<Result<_>>()?;
-        Ok(Fields::new(&types, &seen, groups))
+        Fields::new(&types, &seen, groups).ok_or_else(|| Error::internal("codes are too wide"))
     }
 
     /// The distinct rows of a list, by way of codes, of groups that are renamed to ten times their number.
@@ -546,7 +547,7 @@ mod tests {
                 })
                 .collect();
             let list = list(&rows)?;
-            let Some(fields) = fields(&list, 400)? else { panic!("96 bits are enough") };
+            let fields = fields(&list, 400)?;
             let renamed = rows.iter().map(|&(group, wide, small)| (group * 10, wide, small));
             let mut expected: Vec<Row> = renamed.collect::<HashSet<_>>().into_iter().collect();
             expected.sort_unstable();
@@ -565,13 +566,13 @@ mod tests {
     fn all_numbers_of_64_bits_have_codes_but_not_with_null() -> Result<()> {
         let rows = [(0, Some(i64::MIN), Some(1)), (1, Some(i64::MAX), Some(2)), (0, Some(i64::MIN), Some(1))];
         let whole = list(&rows)?;
-        let Some(fields_of_all) = fields(&whole, 20)? else { panic!("66 bits are enough") };
+        let fields_of_all = fields(&whole, 20)?;
         let expected = [(0, Some(i64::MIN), Some(1)), (10, Some(i64::MAX), Some(2))];
         assert_eq!(distinct::<u128>(&fields_of_all, &whole, 1)?, expected);
         let with_null = list(&[rows[0], rows[1], (0, None, None)])?;
-        assert!(fields(&with_null, 20)?.is_none());
+        assert!(fields(&with_null, 20).is_err());
         let nothing = list(&[])?;
-        let Some(of_nothing) = fields(&nothing, 0)? else { panic!("nothing is narrow") };
+        let of_nothing = fields(&nothing, 0)?;
         assert_eq!(distinct::<u64>(&of_nothing, &nothing, 2)?, []);
         Ok(())
     }

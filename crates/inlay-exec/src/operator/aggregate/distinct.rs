@@ -14,7 +14,7 @@ use inlay_types::{LogicalType, Result, VECTOR_SIZE, Vector};
 const DECIDED_MIN: usize = 1 << 13;
 /// Rows per four distinct ones from which it pays to find these at once.
 const ROWS_PER_FOUR_MIN: usize = 5;
-/// Of a list, the rows with hashes below this are counted to know how many are distinct: one of 16.
+/// Of a list, the rows with hashes below this are counted to know how many are distinct: one of 64.
 const SAMPLED_BELOW: u64 = 1 << 58;
 
 /// See the module documentation. Keys are the group (UINTEGER), then the arguments.

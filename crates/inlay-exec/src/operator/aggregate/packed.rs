@@ -125,11 +125,5 @@ impl<K: PackedKey> PackedTable<K> {
 /// Asks for the cache line of a place.
 #[inline(always)]
 pub(super) fn prefetch<T>(place: &T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: prefetching any address is sound; SSE is part of x86-64.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>((place as *const T).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
+    inlay_types::view::prefetch((place as *const T).cast());
 }
