@@ -7,7 +7,7 @@
 //! A digit is the distance from the least value; where there are NULLs one more, and 0 is NULL.
 
 use super::encode::with_words;
-use super::packed::PackedKey;
+use super::packed::{PackedKey, prefetch};
 use super::partition::partition_of;
 use super::spec::{Slot, SlotKind};
 use crate::context::ExecContext;
@@ -25,6 +25,9 @@ const SLOTS_MAX: usize = 1 << 17;
 const SLOTS_MIN: usize = 1 << 10;
 /// Lists are scattered over at most so many parts: each is written to at its own place.
 const PARTS_MAX: usize = 1 << 10;
+/// Codes of one part that lie side by side.
+const BLOCK: usize = 1 << 8;
+const CACHE_LINE: usize = 64;
 /// The statement's interrupt is looked at every so many rows.
 const CHECKED_ROWS: usize = 32 * VECTOR_SIZE;
 
@@ -152,31 +155,12 @@ impl Fields {
         code.below(self.group_shift).or(K::of(u64::from(group) + 1, self.group_shift))
     }
 
-    /// Calls `each` with the codes of all rows of a list, some at a time, and the number of the first.
-    fn for_codes<K: Code>(
-        &self,
-        list: &[Column],
-        renamed: impl Fn(u32) -> u32 + Copy,
-        mut each: impl FnMut(usize, &[K]),
-    ) -> Result<()> {
-        let all = list[0].len();
-        let mut codes = Vec::with_capacity(VECTOR_SIZE);
-        for from in (0..all).step_by(VECTOR_SIZE) {
-            if from.is_multiple_of(CHECKED_ROWS) {
-                limits::check()?;
-            }
-            self.encode(list, (from, (all - from).min(VECTOR_SIZE)), renamed, &mut codes);
-            each(from, &codes);
-        }
-        Ok(())
-    }
-
     /// Codes of rows `from .. from + len` of a list, whose first column has the groups; `renamed` says which group each is.
     fn encode<K: Code>(
         &self,
         list: &[Column],
         (from, len): (usize, usize),
-        renamed: impl Fn(u32) -> u32,
+        mut renamed: impl FnMut(u32) -> u32,
         codes: &mut Vec<K>,
     ) {
         let groups = list[0].to_vector(from, len);
@@ -211,14 +195,14 @@ impl Fields {
 }
 
 impl Fields {
-    /// Calls `each` with the rows of some codes, some at a time: their groups, their arguments, and how many.
+    /// Calls `each` with the rows of the codes of a part, some at a time: their groups, their arguments, and how many.
     pub(super) fn for_rows<K: Code>(
         &self,
-        codes: &[K],
+        part: Part<'_, K>,
         mut each: impl FnMut(&[u32], Vec<Vector>, usize) -> Result<()>,
     ) -> Result<()> {
         let mut groups = Vec::new();
-        for codes in codes.chunks(VECTOR_SIZE) {
+        for codes in part.blocks() {
             groups.clear();
             groups.extend(codes.iter().map(|&code| self.group(code)));
             each(&groups, (0..self.args.len()).map(|arg| self.decode(arg, codes)).collect(), codes.len())?;
@@ -246,53 +230,124 @@ impl Field {
     }
 }
 
-/// Codes by part.
+/// Codes by part, in blocks of one part each.
 #[derive(Debug)]
 pub(super) struct Scattered<K> {
     codes: Vec<K>,
-    offsets: Vec<usize>,
+    /// By part, its blocks.
+    blocks: Vec<Vec<u32>>,
+    /// By part, where its next code goes; the start of a block, if it needs another one.
+    next: Vec<usize>,
 }
 
 impl<K: Code> Scattered<K> {
-    /// The rows of a list in `count` parts, whose numbers say in which each row is.
-    pub(super) fn new(
-        fields: &Fields,
-        list: &[Column],
-        (numbers, count): (&[u16], usize),
-        renamed: impl Fn(u32) -> u32 + Copy,
-    ) -> Result<Self> {
-        let mut offsets = vec![0; count + 1];
-        numbers.iter().for_each(|&part| offsets[part as usize + 1] += 1);
-        (0..count).for_each(|part| offsets[part + 1] += offsets[part]);
-        let (mut next, mut scattered) = (offsets.clone(), vec![K::default(); numbers.len()]);
-        fields.for_codes(list, renamed, |from, codes: &[K]| {
-            for (&code, &part) in codes.iter().zip(&numbers[from..]) {
-                let place = &mut next[part as usize];
-                scattered[*place] = code;
-                *place += 1;
-            }
-        })?;
-        Ok(Self { codes: scattered, offsets })
+    fn new(rows: usize, parts: usize) -> Self {
+        let codes = Vec::with_capacity(rows + parts.min(rows) * BLOCK);
+        Self { codes, blocks: vec![Vec::new(); parts], next: vec![0; parts] }
     }
 
-    /// The same in `count` parts by the hashes of their codes.
+    /// The rows of a list in `parts` parts; `place` says in which those of a group are, and which group it is there.
+    pub(super) fn by_group(
+        fields: &Fields,
+        list: &[Column],
+        parts: usize,
+        place: impl Fn(u32) -> (usize, u32),
+    ) -> Result<Self> {
+        let mut scattered = Self::new(list[0].len(), parts);
+        let (mut codes, mut numbers) = (Vec::with_capacity(VECTOR_SIZE), Vec::with_capacity(VECTOR_SIZE));
+        for_chunks(list, |from, len| {
+            numbers.clear();
+            let renamed = |group| {
+                let (part, renamed) = place(group);
+                numbers.push(part as u16);
+                renamed
+            };
+            fields.encode(list, (from, len), renamed, &mut codes);
+            scattered.append(&codes, &numbers);
+        })?;
+        Ok(scattered)
+    }
+
+    /// The same by the hashes of the codes.
     pub(super) fn by_hash(
         fields: &Fields,
         list: &[Column],
-        count: usize,
-        renamed: impl Fn(u32) -> u32 + Copy,
+        parts: usize,
+        renamed: impl Fn(u32) -> u32,
     ) -> Result<Self> {
-        let mut numbers = Vec::with_capacity(list[0].len());
-        fields.for_codes(list, renamed, |_, codes: &[K]| {
-            numbers.extend(codes.iter().map(|code| partition_of(code.hash(), count) as u16));
+        let mut scattered = Self::new(list[0].len(), parts);
+        let (mut codes, mut numbers) = (Vec::with_capacity(VECTOR_SIZE), Vec::with_capacity(VECTOR_SIZE));
+        for_chunks(list, |from, len| {
+            fields.encode(list, (from, len), &renamed, &mut codes);
+            numbers.clear();
+            numbers.extend(codes.iter().map(|code: &K| partition_of(code.hash(), parts) as u16));
+            scattered.append(&codes, &numbers);
         })?;
-        Self::new(fields, list, (&numbers, count), renamed)
+        Ok(scattered)
+    }
+
+    fn append(&mut self, codes: &[K], parts: &[u16]) {
+        for (&code, &part) in codes.iter().zip(parts) {
+            let place = &mut self.next[part as usize];
+            if place.is_multiple_of(BLOCK) {
+                *place = self.codes.len();
+                self.blocks[part as usize].push((*place / BLOCK) as u32);
+                self.codes.resize(*place + BLOCK, K::default());
+            }
+            self.codes[*place] = code;
+            *place += 1;
+        }
     }
 
     /// The codes of a part.
-    pub(super) fn part(&self, number: usize) -> &[K] {
-        &self.codes[self.offsets[number]..self.offsets[number + 1]]
+    pub(super) fn part(&self, number: usize) -> Part<'_, K> {
+        Part { codes: &self.codes, blocks: &self.blocks[number], end: self.next[number] }
     }
+}
+
+/// The codes of a part.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a, K> {
+    codes: &'a [K],
+    blocks: &'a [u32],
+    /// Where those of the last block end.
+    end: usize,
+}
+
+impl<'a, K: Code> Part<'a, K> {
+    fn len(&self) -> usize {
+        let whole = self.blocks.len().saturating_sub(1);
+        whole * BLOCK + self.blocks.last().map_or(0, |_| self.block(whole).len())
+    }
+
+    /// Its blocks; the next one is asked for ahead.
+    fn blocks(self) -> impl Iterator<Item = &'a [K]> {
+        (0..self.blocks.len()).map(move |number| {
+            if let Some(next) = self.blocks.get(number + 1) {
+                let next = &self.codes[*next as usize * BLOCK..][..BLOCK];
+                next.iter().step_by(CACHE_LINE / size_of::<K>()).for_each(prefetch);
+            }
+            self.block(number)
+        })
+    }
+
+    fn block(&self, number: usize) -> &'a [K] {
+        let from = self.blocks[number] as usize * BLOCK;
+        let is_last = number + 1 == self.blocks.len();
+        &self.codes[from..if is_last { self.end } else { from + BLOCK }]
+    }
+}
+
+/// Calls `each` with where chunks of the rows of a list begin, and how many rows they have.
+fn for_chunks(list: &[Column], mut each: impl FnMut(usize, usize)) -> Result<()> {
+    let all = list[0].len();
+    for from in (0..all).step_by(VECTOR_SIZE) {
+        if from.is_multiple_of(CHECKED_ROWS) {
+            limits::check()?;
+        }
+        each(from, (all - from).min(VECTOR_SIZE));
+    }
+    Ok(())
 }
 
 /// A set of codes: open addressing, at most half full.
@@ -343,11 +398,12 @@ impl<K: Code> CodeSet<K> {
         place
     }
 
-    /// Adds codes, none of which is 0; those that are new are appended to `new`.
-    pub(super) fn add(&mut self, codes: &[K], new: &mut Vec<K>) {
+    /// Adds codes as `renamed`, none of which is 0; those that are new are appended to `new`.
+    pub(super) fn add(&mut self, codes: &[K], renamed: impl Fn(K) -> K, new: &mut Vec<K>) {
         self.reserve(codes.len());
         let before = new.len();
         for &code in codes {
+            let code = renamed(code);
             let place = self.find(code);
             if self.slots[place] == K::default() {
                 self.slots[place] = code;
@@ -365,44 +421,38 @@ pub(super) struct Feeder<'a, K> {
     /// The number of the list.
     index: usize,
     set: CodeSet<K>,
-    renamed: Vec<K>,
     new: Vec<K>,
     ids: Vec<u32>,
 }
 
 impl<'a, K: Code> Feeder<'a, K> {
     pub(super) fn new(fields: &'a Fields, slots: &'a [Slot], index: usize) -> Self {
-        let (renamed, new, ids) = Default::default();
-        Self { fields, slots, index, set: CodeSet::default(), renamed, new, ids }
+        Self { fields, slots, index, set: CodeSet::default(), new: Vec::new(), ids: Vec::new() }
     }
 
     /// Feeds the distinct ones among the codes of some lists to `accumulators`, which have so many groups. With a list may
     /// come which group each of its groups is; `memory` is asked for what the set may take.
     pub(super) fn feed(
         &mut self,
-        lists: &[(&[K], Option<&[u32]>)],
+        lists: &[(Part<'_, K>, Option<&[u32]>)],
         (accumulators, groups): (&mut [Box<dyn GroupedAccumulator>], usize),
         memory: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<()> {
-        self.set.clear(lists.iter().map(|(codes, _)| codes.len()).sum());
-        for (codes, targets) in lists {
-            for (number, chunk) in codes.chunks(VECTOR_SIZE).enumerate() {
-                if number % (CHECKED_ROWS / VECTOR_SIZE) == 0 {
+        self.set.clear(lists.iter().map(|(part, _)| part.len()).sum());
+        for (part, targets) in lists {
+            for (number, codes) in part.blocks().enumerate() {
+                if number % (CHECKED_ROWS / BLOCK) == 0 {
                     limits::check()?;
                     memory(3 * self.set.memory_size())?;
                 }
-                let chunk = match targets {
-                    None => chunk,
+                match targets {
+                    None => self.set.add(codes, |code| code, &mut self.new),
                     Some(targets) => {
-                        let renamed = |&code: &K| {
-                            self.fields.with_group(code, targets[self.fields.group(code) as usize])
-                        };
-                        self.renamed.clear();
-                        self.renamed.extend(chunk.iter().map(renamed));
-                        &self.renamed
+                        let target = |code: K| targets[self.fields.group(code) as usize];
+                        let renamed = |code: K| self.fields.with_group(code, target(code));
+                        self.set.add(codes, renamed, &mut self.new);
                     }
-                };
-                self.set.add(chunk, &mut self.new);
+                }
                 if self.new.len() >= VECTOR_SIZE {
                     self.flush(accumulators, groups)?;
                 }
@@ -459,11 +509,14 @@ pub(super) fn parts_of(rows: usize) -> usize {
     (rows / PART_CODES).next_power_of_two().min(PARTS_MAX)
 }
 
-/// Memory for scattering so many rows; `None` if there is none.
-pub(super) fn reserve(fields: &Fields, rows: usize, context: &ExecContext) -> Result<Option<Reservation>> {
+/// Memory for scattering so many rows over so many parts, of all lists together; `None` if there is none.
+pub(super) fn reserve(
+    fields: &Fields,
+    (rows, parts): (usize, usize),
+    context: &ExecContext,
+) -> Result<Option<Reservation>> {
     let size = if fields.are_narrow() { size_of::<u64>() } else { size_of::<u128>() };
-    // With the number of each row's part.
-    match context.budget.reserve((rows * (size + size_of::<u16>())) as u64) {
+    match context.budget.reserve(((rows + parts.min(rows) * BLOCK) * size) as u64) {
         Ok(memory) => Ok(Some(memory)),
         Err(error) if is_refusal(&error) => Ok(None),
         Err(error) => Err(error),
@@ -508,11 +561,14 @@ mod tests {
         for part in 0..parts {
             set.clear(1);
             let mut new = Vec::new();
-            scattered.part(part).chunks(VECTOR_SIZE).for_each(|codes| set.add(codes, &mut new));
+            for codes in scattered.part(part).blocks() {
+                set.add(codes, |code| fields.with_group(code, fields.group(code) * 10), &mut new);
+            }
             assert_eq!(set.len(), new.len());
-            let renamed: Vec<K> =
-                new.iter().map(|&code| fields.with_group(code, fields.group(code) * 10)).collect();
-            fields.for_rows(&renamed, |groups, args, len| {
+            let mut once = Scattered::new(new.len(), 1);
+            once.append(&new, &vec![0; new.len()]);
+            assert_eq!(once.part(0).len(), new.len());
+            fields.for_rows(once.part(0), |groups, args, len| {
                 for (row, &group) in groups.iter().enumerate().take(len) {
                     let wide = (!args[0].is_null(row)).then(|| args[0].values::<i64>()[row]);
                     let small = (!args[1].is_null(row)).then(|| args[1].values::<i16>()[row]);

@@ -178,7 +178,7 @@ impl Sample {
             // No code is 0.
             sampled.extend(hashes.into_iter().filter(|hash| *hash < SAMPLED_BELOW).map(|hash| hash.max(1)));
             self.rows += sampled.len();
-            self.hashes.add(&sampled, &mut new);
+            self.hashes.add(&sampled, |hash| hash, &mut new);
         }
         self.seen = all;
     }

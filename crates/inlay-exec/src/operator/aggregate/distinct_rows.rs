@@ -27,7 +27,7 @@ pub(super) fn merge(
 ) -> Result<()> {
     let rows = states.iter().map(|state| state.distincts[index].len()).sum();
     if let Some(fields) = State::fields(spec, states, index, target.len(), context)?
-        && let Some(_memory) = codes::reserve(&fields, rows, context)?
+        && let Some(_memory) = codes::reserve(&fields, (rows, states.len() * parts_of(rows)), context)?
     {
         let lists: Vec<_> = states.iter().map(|state| state.distincts[index].columns()).collect();
         let of = (&fields, &lists[..], maps);
@@ -67,6 +67,11 @@ pub(super) fn merge(
     target.merge_accumulators(index, &parts.into_inner())
 }
 
+/// Parts that so many rows of all states are scattered over.
+fn parts_of(rows: usize) -> usize {
+    codes::parts_of(rows).max(DISTINCT_PARTITIONS)
+}
+
 /// The same of rows that can be codes.
 fn merge_codes<K: Code>(
     spec: &SharedSpec,
@@ -76,7 +81,7 @@ fn merge_codes<K: Code>(
     context: &ExecContext,
 ) -> Result<()> {
     let rows = lists.iter().map(|list| list[0].len()).sum();
-    let parts = codes::parts_of(rows).max(DISTINCT_PARTITIONS);
+    let parts = parts_of(rows);
     let scattered: Vec<OnceLock<Scattered<K>>> = lists.iter().map(|_| OnceLock::new()).collect();
     context.parallel(lists.len(), |list| {
         let renamed = |group: u32| maps[list][group as usize];
@@ -100,11 +105,12 @@ fn merge_codes<K: Code>(
     target.merge_accumulators(index, &fed.into_inner())
 }
 
-/// For each list of distinct arguments, where codes of its rows have what, if they can be codes and there is memory for them,
-/// which is added to `reservations`.
+/// For each list of distinct arguments, where codes of its rows have what, if they can be codes and there is memory for them
+/// in so many partitions, which is added to `reservations`.
 pub(super) fn fields_of(
     spec: &SharedSpec,
     states: &[State],
+    partitions: usize,
     context: &ExecContext,
     reservations: &mut Vec<Reservation>,
 ) -> Result<Vec<Option<Arc<Fields>>>> {
@@ -113,7 +119,7 @@ pub(super) fn fields_of(
     for (index, of_list) in all.iter_mut().enumerate() {
         let Some(fields) = State::fields(spec, states, index, groups, context)? else { continue };
         let rows = states.iter().map(|state| state.distincts[index].len()).sum();
-        if let Some(memory) = codes::reserve(&fields, rows, context)? {
+        if let Some(memory) = codes::reserve(&fields, (rows, states.len() * partitions), context)? {
             reservations.push(memory);
             *of_list = Some(Arc::new(fields));
         }

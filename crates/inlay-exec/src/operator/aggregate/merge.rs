@@ -1,7 +1,7 @@
 //! From the workers' states to the result: small states are merged at once, large ones partition by partition, in
 //! parallel and only when the result is read.
 
-use super::codes::Feeder;
+use super::codes::{self, Feeder, Fields};
 use super::distinct::DistinctRows;
 use super::distinct_rows;
 use super::domain;
@@ -31,10 +31,13 @@ pub(super) struct Collected {
 impl Collected {
     /// Gives back what was reserved beyond the states.
     pub(super) fn release(&mut self) {
-        // With the order of their groups and distinct rows by partition.
-        let ordered =
-            |state: &State| state.len() + state.distincts.iter().map(DistinctRows::len).sum::<usize>();
-        let size: usize = self.states.iter().map(|state| state.memory_size() + 4 * ordered(state)).sum();
+        // With the order of their groups and distinct rows by partition, and the places of groups with distinct rows.
+        let orders = |state: &State| {
+            let places = if state.distincts.is_empty() { 0 } else { 8 * state.len() };
+            let distinct: usize = state.distincts.iter().map(DistinctRows::len).sum();
+            4 * (state.len() + distinct) + places
+        };
+        let size: usize = self.states.iter().map(|state| state.memory_size() + orders(state)).sum();
         let Some(mut kept) = self.reservations.pop() else { return };
         self.reservations.clear();
         // All of it was reserved a moment ago, but for what grew at the end.
@@ -121,7 +124,7 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
         None => (Spread::Hash, ROW_PARTITIONS),
     };
     let fields = match no_rows {
-        true => distinct_rows::fields_of(spec, &states, context, &mut collected.reservations)?,
+        true => distinct_rows::fields_of(spec, &states, count, context, &mut collected.reservations)?,
         false => vec![None; spec.distincts.len()],
     };
     let slots: Vec<Mutex<(Option<State>, Option<Run>)>> =
@@ -496,23 +499,36 @@ impl Part<'_> {
         targets: &[Vec<u32>],
         reservation: &mut Reservation,
     ) -> Result<()> {
-        let held = grown(state);
+        let (number, held) = (self.number, grown(state));
         let mut memory = |bytes: usize| resize_or_work(reservation, held + bytes as u64);
+        let narrow = self.codes_of(targets, |run| run.narrow(index, number));
+        let wide = self.codes_of(targets, |run| run.wide(index, number));
         let groups = state.len();
         let into = (&mut state.accumulators[..], groups);
-        let runs = || self.of.runs.iter().zip(targets);
-        let narrow: Vec<_> =
-            runs().filter_map(|(run, targets)| Some((run.narrow(index, self.number)?, targets))).collect();
-        if let Some(((fields, _), _)) = narrow.first() {
-            let lists: Vec<_> =
-                narrow.iter().map(|((_, codes), targets)| (*codes, Some(&targets[..]))).collect();
-            return Feeder::new(fields, &spec.slots, index).feed(&lists, into, &mut memory);
+        if let Some((fields, lists)) = narrow {
+            Feeder::new(fields, &spec.slots, index).feed(&lists, into, &mut memory)
+        } else if let Some((fields, lists)) = wide {
+            Feeder::new(fields, &spec.slots, index).feed(&lists, into, &mut memory)
+        } else {
+            Ok(())
         }
-        let wide: Vec<_> =
-            runs().filter_map(|(run, targets)| Some((run.wide(index, self.number)?, targets))).collect();
-        let Some(((fields, _), _)) = wide.first() else { return Ok(()) };
-        let lists: Vec<_> = wide.iter().map(|((_, codes), targets)| (*codes, Some(&targets[..]))).collect();
-        Feeder::new(fields, &spec.slots, index).feed(&lists, into, &mut memory)
+    }
+
+    /// Where codes have what, and those of each run with the groups that its groups are, if they are others.
+    fn codes_of<'a, K>(
+        &'a self,
+        targets: &'a [Vec<u32>],
+        of_run: impl Fn(&'a Run) -> Option<(&'a Fields, codes::Part<'a, K>)>,
+    ) -> Option<(&'a Fields, Vec<(codes::Part<'a, K>, Option<&'a [u32]>)>)> {
+        let (mut all, mut lists) = (None, Vec::with_capacity(targets.len()));
+        for (run, targets) in self.of.runs.iter().zip(targets) {
+            let (fields, codes) = of_run(run)?;
+            // The groups of the first run keep their numbers.
+            let is_same = targets.iter().zip(0..).all(|(&target, group)| target == group);
+            lists.push((codes, (!is_same).then_some(&targets[..])));
+            all = Some(fields);
+        }
+        Some((all?, lists))
     }
 
     /// Calls `each` with the needed columns of rows that are not aggregated yet, and the hashes of their keys, if they are known.

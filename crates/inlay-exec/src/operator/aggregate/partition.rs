@@ -2,7 +2,7 @@
 //!
 //! Equal keys are always in the same partition, so partitions are merged independently of each other.
 
-use super::codes::{Fields, Scattered};
+use super::codes::{self, Fields, Scattered};
 use super::distinct::DistinctRows;
 use super::spec::Spec;
 use super::state::{Scratch, State};
@@ -104,14 +104,36 @@ enum DistinctParts {
     Wide(Arc<Fields>, Scattered<u128>),
 }
 
+/// Where groups are: their partitions and their ranks there, a word each.
+#[derive(Default)]
+struct Places(Vec<u64>);
+
+impl Places {
+    fn new(groups: &Partitioned, count: usize) -> Self {
+        let mut places = vec![0; groups.order.len()];
+        for partition in 0..count {
+            for (&group, rank) in groups.items(partition).iter().zip(0u64..) {
+                places[group as usize] = (partition as u64) << u32::BITS | rank;
+            }
+        }
+        Self(places)
+    }
+
+    #[inline(always)]
+    fn of(&self, group: u32) -> (usize, u32) {
+        let place = self.0[group as usize];
+        ((place >> u32::BITS) as usize, place as u32)
+    }
+}
+
 /// A state whose groups are spread over partitions.
 pub(super) struct Run {
     pub(super) state: State,
     groups: Partitioned,
     /// Hashes of the keys of all groups, if they were dear.
     hashes: Vec<u64>,
-    /// The place of each group in its partition; empty without distinct rows.
-    ranks: Vec<u32>,
+    /// Of groups with distinct rows.
+    places: Places,
     distincts: Vec<DistinctParts>,
 }
 
@@ -139,19 +161,15 @@ impl Run {
             Spread::Range { min, shift } => range_partitions(&state.table.columns()[0], min, shift),
         };
         let groups = Partitioned::new(&partitions, count);
-        let mut ranks = Vec::new();
-        if !state.distincts.is_empty() {
-            ranks = vec![0; partitions.len()];
-            for partition in 0..count {
-                let places = groups.items(partition).iter().zip(0..);
-                places.for_each(|(&group, rank)| ranks[group as usize] = rank);
-            }
-        }
+        let places = match state.distincts.is_empty() {
+            true => Places::default(),
+            false => Places::new(&groups, count),
+        };
         let mut distincts = Vec::with_capacity(state.distincts.len());
         for (rows, fields) in state.distincts.iter_mut().zip(fields) {
-            distincts.push(DistinctParts::new(rows, fields.as_ref(), (&partitions, count), &ranks)?);
+            distincts.push(DistinctParts::new(rows, fields.as_ref(), &places, count)?);
         }
-        Ok(Self { groups, hashes, ranks, distincts, state })
+        Ok(Self { groups, hashes, places, distincts, state })
     }
 
     /// How many groups a partition has.
@@ -175,7 +193,7 @@ impl Run {
     }
 
     /// Where the codes of a list of distinct rows have what, if they are of 64 bits, and those of a partition.
-    pub(super) fn narrow(&self, index: usize, partition: usize) -> Option<(&Fields, &[u64])> {
+    pub(super) fn narrow(&self, index: usize, partition: usize) -> Option<(&Fields, codes::Part<'_, u64>)> {
         match &self.distincts[index] {
             DistinctParts::Narrow(fields, codes) => Some((fields, codes.part(partition))),
             DistinctParts::Rows(_) | DistinctParts::Wide(..) => None,
@@ -183,7 +201,7 @@ impl Run {
     }
 
     /// The same of 128 bits.
-    pub(super) fn wide(&self, index: usize, partition: usize) -> Option<(&Fields, &[u128])> {
+    pub(super) fn wide(&self, index: usize, partition: usize) -> Option<(&Fields, codes::Part<'_, u128>)> {
         match &self.distincts[index] {
             DistinctParts::Wide(fields, codes) => Some((fields, codes.part(partition))),
             DistinctParts::Rows(_) | DistinctParts::Narrow(..) => None,
@@ -205,7 +223,7 @@ impl Run {
                 for rows in order.items(partition).chunks(VECTOR_SIZE) {
                     let groups = columns[0].gather(rows);
                     ranks.clear();
-                    ranks.extend(groups.values::<u32>().iter().map(|&group| self.ranks[group as usize]));
+                    ranks.extend(groups.values::<u32>().iter().map(|&group| self.places.of(group).1));
                     let args = columns[1..].iter().map(|column| column.gather(rows)).collect();
                     each(&ranks, args, rows.len())?;
                 }
@@ -294,24 +312,24 @@ impl Run {
 }
 
 impl DistinctParts {
-    /// Of `partitions`, which says for each group in which it is.
     fn new(
         rows: &mut DistinctRows,
         fields: Option<&Arc<Fields>>,
-        (partitions, count): (&[u16], usize),
-        ranks: &[u32],
+        places: &Places,
+        count: usize,
     ) -> Result<Self> {
-        let mut numbers = Vec::with_capacity(rows.len());
-        for from in (0..rows.len()).step_by(VECTOR_SIZE) {
-            let owners = rows.columns()[0].to_vector(from, (rows.len() - from).min(VECTOR_SIZE));
-            numbers.extend(owners.values::<u32>().iter().map(|&group| partitions[group as usize]));
-        }
-        let Some(fields) = fields else { return Ok(Self::Rows(Partitioned::new(&numbers, count))) };
-        let (shared, by_group) = (Arc::clone(fields), (&numbers[..], count));
-        let rank_of = |group: u32| ranks[group as usize];
+        let Some(fields) = fields else {
+            let mut partitions = Vec::with_capacity(rows.len());
+            for from in (0..rows.len()).step_by(VECTOR_SIZE) {
+                let owners = rows.columns()[0].to_vector(from, (rows.len() - from).min(VECTOR_SIZE));
+                partitions.extend(owners.values::<u32>().iter().map(|&group| places.of(group).0 as u16));
+            }
+            return Ok(Self::Rows(Partitioned::new(&partitions, count)));
+        };
+        let (shared, list) = (Arc::clone(fields), rows.columns());
         let parts = match fields.are_narrow() {
-            true => Self::Narrow(shared, Scattered::new(fields, rows.columns(), by_group, rank_of)?),
-            false => Self::Wide(shared, Scattered::new(fields, rows.columns(), by_group, rank_of)?),
+            true => Self::Narrow(shared, Scattered::by_group(fields, list, count, |group| places.of(group))?),
+            false => Self::Wide(shared, Scattered::by_group(fields, list, count, |group| places.of(group))?),
         };
         rows.clear();
         Ok(parts)

@@ -396,7 +396,10 @@ impl State {
                 continue;
             };
             let Some(list) = self.distincts[index].listed() else { continue };
-            let Some(_memory) = codes::reserve(&fields, list[0].len(), context)? else { continue };
+            let rows = list[0].len();
+            let Some(_memory) = codes::reserve(&fields, (rows, codes::parts_of(rows)), context)? else {
+                continue;
+            };
             let (of, into) = ((&spec.slots[..], index), (&mut self.accumulators[..], groups));
             if fields.are_narrow() {
                 codes::feed_list::<u64>(&fields, of, list, into)?;
