@@ -52,10 +52,17 @@ impl HyperLogLog {
     pub fn insert(&mut self, hash: u64) {
         // The hash is mixed once more: hashes made for hash tables need not be good in every bit.
         let hash = (hash ^ (hash >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let index = (hash >> (64 - PRECISION)) as usize;
-        let rank = ((hash << PRECISION) | 1 << (PRECISION - 1)).leading_zeros() as u8 + 1;
-        let register = &mut self.registers[index];
-        *register = (*register).max(rank);
+        let register = &mut self.registers[(hash >> (64 - PRECISION)) as usize];
+        let rest = (hash << PRECISION) | 1 << (PRECISION - 1);
+        // A rank is one more than the zeros in front. Few are larger than those before.
+        if rest >> 1 >> (63 - (*register).min(63)) == 0 {
+            *register = rest.leading_zeros() as u8 + 1;
+        }
+    }
+
+    /// Adds hashes.
+    pub fn insert_all(&mut self, hashes: &[u64]) {
+        hashes.iter().for_each(|hash| self.insert(*hash));
     }
 
     /// Adds everything that `other` has seen.

@@ -3,9 +3,11 @@
 //! In this order: a constant if all rows agree; runs if they are long; frame of reference if offsets are narrower than the values; a
 //! dictionary if distinct values are few; else plain. What a dictionary would save is tried on a sample first.
 
-use super::order::{FloatKey, KeyRange};
+use super::distinct::{DISTINCT_NUMBERS_MAX, NumberTable, Pattern, StringTable};
+use super::order::{FloatKey, KeyRange, code_zones, float_zones};
 use super::runs::Runs;
 use super::{Codes, Encoding, Segment};
+use crate::simd::{self, FromOffset, Lane};
 use crate::zone_map::{ZoneMap, has_bounds};
 use inlay_kernels::hash::hash_view;
 use inlay_types::view::HeapBuilder;
@@ -31,8 +33,6 @@ pub(super) enum Effort {
 const DICTIONARY_ROWS_MIN: usize = 64;
 /// A dictionary needs this many rows per distinct value, for strings...
 const ROWS_PER_STRING: usize = 4;
-/// ... and at most this many distinct values of other types, whose codes then take one byte.
-const DISTINCT_NUMBERS_MAX: usize = 256;
 /// Rows that are looked at before a dictionary is tried.
 const SAMPLE_ROWS: usize = 2048;
 
@@ -154,7 +154,9 @@ fn coded(column: &Vector, validity: Option<&Bitmap>, budget: &MemoryBudget) -> R
     if copies.len() == 1 && validity.is_none() {
         return constant(range.0, ty, len).map(Some);
     }
-    Ok(Some(Input { flat: column, validity, effort: Effort::Best }.dictionary(sorted, codes, &rank, range)))
+    let input = Input { flat: column, validity, effort: Effort::Best };
+    let ranked = input.ranked(codes, &rank, copies.len());
+    Ok(Some(input.dictionary(sorted, ranked, range)))
 }
 
 /// Whether a type's values are bytes in whose order a dictionary can be sorted, unlike nested ones and bits.
@@ -210,6 +212,7 @@ impl Input<'_> {
         self.flat.len()
     }
 
+    #[inline(always)]
     fn is_valid(&self, row: usize) -> bool {
         self.validity.is_none_or(|v| v.get(row))
     }
@@ -251,19 +254,25 @@ impl Input<'_> {
             vector.normalize_nulls();
             return vector;
         }
-        let mut builder = HeapBuilder::new();
-        let copy = |row: usize| {
-            let view = if self.is_valid(row) { &views[row] } else { &View::EMPTY };
-            if view.is_inline() { *view } else { builder.push(view.bytes(heap)) }
-        };
-        let copies: Vec<View> = (0..len).map(copy).collect();
-        Vector::flat(ty, len, Buffer::copy_of(&copies), self.validity.cloned(), builder.finish())
+        let (mut builder, mut copies) = (HeapBuilder::new(), Buffer::copy_of(&views[..len]));
+        for (row, view) in copies.typed_mut::<View>().into_iter().flatten().enumerate() {
+            if !self.is_valid(row) {
+                *view = View::EMPTY;
+            } else if !view.is_inline() {
+                *view = builder.push(view.bytes(heap));
+            }
+        }
+        Vector::flat(ty, len, copies, self.validity.cloned(), builder.finish())
     }
 
     fn encode_integers<T: Integer>(&self) -> Result<Encoded> {
         let ty = self.flat.logical_type();
         let values = &self.flat.values::<T>()[..self.len()];
-        let Some((min, max)) = self.integer_range(values) else { return self.plain(None, Vec::new()) };
+        let ranges = self.integer_ranges(values);
+        let joined = |a: (T, T), b: (T, T)| (a.0.min(b.0), a.1.max(b.1));
+        let Some((min, max)) = ranges.iter().copied().flatten().reduce(joined) else {
+            return self.plain(None, Vec::new());
+        };
         let sql = |v: T| Value::from_stored_i128(&ty, v.to_i128()).unwrap_or(Value::Null);
         let range = (sql(min), sql(max));
         if min == max && self.validity.is_none() && self.effort != Effort::Plain {
@@ -272,40 +281,60 @@ impl Input<'_> {
         let span = max.offset_from(min);
         let width = span.and_then(|span| frame_width(span, size_of::<T>()));
         if let (Some(width), true) = (width, self.effort != Effort::Plain) {
-            let offset = |value: T| value.offset_from(min).unwrap_or(0);
-            let offsets = self.codes(values, width, offset);
-            let zones = self.zones(values, |value| offset(value) as i64);
+            let offsets = match width {
+                1 => Codes::U8(self.offsets::<T, u8>(values, min)),
+                2 => Codes::U16(self.offsets::<T, u16>(values, min)),
+                4 => Codes::U32(self.offsets::<T, u32>(values, min)),
+                _ => Codes::U64(self.offsets::<T, u64>(values, min)),
+            };
+            let vector_zones = code_zones(&offsets, self.len(), self.validity);
             let encoding = Encoding::Frame { base: min.to_i128(), offsets };
-            return Ok(Encoded { encoding, range: Some(range), vector_zones: zones });
+            return Ok(Encoded { encoding, range: Some(range), vector_zones });
         }
         if size_of::<T>() >= 8
-            && let Some(encoded) = self.number_dictionary(values, |v| v.to_i128() as u128, T::cmp, &range)?
+            && let Some(encoded) = self.number_dictionary(values, |v| *v, T::cmp, &range)?
         {
             return Ok(encoded);
         }
-        let zones = if T::HAS_KEY { self.zones(values, T::key) } else { Vec::new() };
+        let zone = |range: &Option<(T, T)>| {
+            range.map_or(KeyRange::EMPTY, |(low, high)| KeyRange { low: low.key(), high: high.key() })
+        };
+        let zones = if T::HAS_KEY { ranges.iter().map(zone).collect() } else { Vec::new() };
         self.plain(Some(range), zones)
     }
 
-    /// Smallest and largest value that is not NULL.
-    fn integer_range<T: Integer>(&self, values: &[T]) -> Option<(T, T)> {
+    /// Smallest and largest value that is not NULL in each vector of rows.
+    fn integer_ranges<T: Integer>(&self, values: &[T]) -> Vec<Option<(T, T)>> {
         let Some(validity) = self.validity else {
-            let first = *values.first()?;
-            return Some(values.iter().fold((first, first), |(min, max), v| (min.min(*v), max.max(*v))));
+            let mut ranges = Vec::with_capacity(values.len().div_ceil(VECTOR_SIZE));
+            simd::ranges(values, &mut ranges);
+            return ranges.into_iter().map(Some).collect();
         };
-        let mut range: Option<(T, T)> = None;
-        for (_, value) in values.iter().enumerate().filter(|(row, _)| validity.get(*row)) {
-            let (min, max) = range.unwrap_or((*value, *value));
-            range = Some((min.min(*value), max.max(*value)));
+        let range = |(index, vector): (usize, &[T])| {
+            let is_valid = |row: usize| validity.get(index * VECTOR_SIZE + row);
+            let valid = vector.iter().enumerate().filter(|(row, _)| is_valid(*row));
+            valid.map(|(_, value)| (*value, *value)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+        };
+        values.chunks(VECTOR_SIZE).enumerate().map(range).collect()
+    }
+
+    /// Offsets from the least value; those of NULL rows are zero.
+    fn offsets<T: Integer, L: Lane>(&self, values: &[T], base: T) -> Buffer {
+        if self.validity.is_some() {
+            return self.packed(values, |value| L::from_u64(value.minus(base)));
         }
-        range
+        let mut buffer = padded::<L>(values.len());
+        if let Some(target) = buffer.typed_mut::<L>() {
+            simd::offsets(values, base, target);
+        }
+        buffer
     }
 
     fn encode_floats<T: FloatKey + Native + Into<f64>>(&self) -> Result<Encoded> {
         let ty = self.flat.logical_type();
         let values = &self.flat.values::<T>()[..self.len()];
         let sql = |row: usize| self.flat.get(row);
-        let zones = self.zones(values, T::key);
+        let zones = float_zones(values, self.validity);
         let mut whole = KeyRange::EMPTY;
         zones.iter().filter(|z| !z.is_empty()).for_each(|z| {
             whole.add(z.low);
@@ -314,7 +343,11 @@ impl Input<'_> {
         if whole.is_empty() {
             return self.plain(None, zones);
         }
-        let row_of = |key: i64| (0..self.len()).find(|row| self.is_valid(*row) && values[*row].key() == key);
+        let row_of = |key: i64| {
+            let vector = zones.iter().position(|zone| zone.low == key || zone.high == key)?;
+            let rows = vector * VECTOR_SIZE..self.len();
+            rows.into_iter().find(|row| self.is_valid(*row) && values[*row].key() == key)
+        };
         let range = row_of(whole.low).zip(row_of(whole.high)).map(|(low, high)| (sql(low), sql(high)));
         // Equal keys are not always equal bits (-0.0, payloads of NaN), and what was stored must come back.
         let bits = |v: &T| -> u64 { (*v).into().to_bits() };
@@ -324,7 +357,7 @@ impl Input<'_> {
         }
         if let (Some(range), 8) = (&range, size_of::<T>()) {
             let order = |a: &T, b: &T| a.key().cmp(&b.key()).then_with(|| bits(a).cmp(&bits(b)));
-            if let Some(encoded) = self.number_dictionary(values, |v| u128::from(bits(v)), order, range)? {
+            if let Some(encoded) = self.number_dictionary(values, bits, order, range)? {
                 return Ok(encoded);
             }
         }
@@ -353,10 +386,10 @@ impl Input<'_> {
     }
 
     /// A dictionary of at most [`DISTINCT_NUMBERS_MAX`] numbers that are wide enough to be worth it.
-    fn number_dictionary<T: Native>(
+    fn number_dictionary<T: Native, P: Pattern>(
         &self,
         values: &[T],
-        identity: impl Fn(&T) -> u128,
+        pattern: impl Fn(&T) -> P,
         order: impl Fn(&T, &T) -> Ordering,
         range: &(Value, Value),
     ) -> Result<Option<Encoded>> {
@@ -364,35 +397,54 @@ impl Input<'_> {
         if self.effort == Effort::Plain || len < DICTIONARY_ROWS_MIN {
             return Ok(None);
         }
-        let limit = DISTINCT_NUMBERS_MAX.min(len / 16);
-        let mut table = NumberTable::new(limit);
+        let mut table = NumberTable::new(DISTINCT_NUMBERS_MAX.min(len / 16));
         let mut codes = Vec::new();
-        for (row, value) in values.iter().enumerate() {
-            let code = if self.is_valid(row) { table.code(identity(value), row as u32) } else { Some(0) };
-            let Some(code) = code else { return Ok(None) };
-            // The first rows tell most columns that have too many values.
-            if codes.capacity() == 0 {
-                codes.reserve_exact(SAMPLE_ROWS);
-            } else if row == SAMPLE_ROWS {
-                codes.reserve_exact(len - row);
+        // The first rows tell most columns that have too many values.
+        for rows in [0..len.min(SAMPLE_ROWS), len.min(SAMPLE_ROWS)..len] {
+            codes.reserve_exact(rows.len());
+            for row in rows {
+                let code = if self.is_valid(row) { table.code(pattern(&values[row]), row) } else { Some(0) };
+                let Some(code) = code else { return Ok(None) };
+                codes.push(code);
             }
-            codes.push(code);
         }
-        let first = |place: u32| values[table.rows[place as usize] as usize];
-        let distinct: Vec<T> = (0..table.rows.len() as u32).map(first).collect();
+        let distinct: Vec<T> = table.rows().iter().map(|row| values[*row as usize]).collect();
         let (sorted, rank) = sorted_with_ranks(&distinct, order);
         let sorted: Vec<T> = sorted.into_iter().map(|i| distinct[i as usize]).collect();
         let dictionary = Vector::from_values(self.flat.logical_type(), &sorted);
-        Ok(Some(self.dictionary(dictionary, &codes, &rank, range.clone())))
+        let mut ranks = [0; DISTINCT_NUMBERS_MAX];
+        rank.iter().zip(&mut ranks).for_each(|(rank, place)| *place = *rank as u8);
+        let codes = Codes::U8(self.packed(&codes, |code: u8| ranks[usize::from(code)]));
+        Ok(Some(self.dictionary(dictionary, codes, range.clone())))
     }
 
-    /// The encoding of rows whose `codes` count distinct values as they appeared, `rank` being their sorted place.
-    fn dictionary(&self, values: Vector, codes: &[u32], rank: &[u32], range: (Value, Value)) -> Encoded {
-        let width = frame_width(values.len() as u64 - 1, 8).unwrap_or(8);
-        let packed = self.codes(codes, width, |code| u64::from(rank[code as usize]));
-        let vector_zones = self.zones(codes, |code| i64::from(rank[code as usize]));
-        let encoding = Encoding::Dictionary { dictionary: Dictionary::new(values), codes: packed };
+    /// The encoding of rows with these codes into sorted values.
+    fn dictionary(&self, values: Vector, codes: Codes, range: (Value, Value)) -> Encoded {
+        let vector_zones = code_zones(&codes, self.len(), self.validity);
+        let encoding = Encoding::Dictionary { dictionary: Dictionary::new(values), codes };
         Encoded { encoding, range: Some(range), vector_zones }
+    }
+
+    /// The places in order of rows whose `codes` count distinct values in any order; `rank` has the place of each, of `count`.
+    fn ranked(&self, codes: &[u32], rank: &[u32], count: usize) -> Codes {
+        match frame_width(count as u64 - 1, 8).unwrap_or(8) {
+            1 => Codes::U8(self.ranked_as::<u8>(codes, rank)),
+            2 => Codes::U16(self.ranked_as::<u16>(codes, rank)),
+            4 => Codes::U32(self.ranked_as::<u32>(codes, rank)),
+            _ => Codes::U64(self.ranked_as::<u64>(codes, rank)),
+        }
+    }
+
+    fn ranked_as<L: Lane>(&self, codes: &[u32], rank: &[u32]) -> Buffer {
+        if self.validity.is_some() {
+            return self.packed(codes, |code: u32| L::from_u64(u64::from(rank[code as usize])));
+        }
+        let rank: Vec<L> = rank.iter().map(|&place| L::from_u64(u64::from(place))).collect();
+        let mut buffer = padded::<L>(codes.len());
+        if let Some(target) = buffer.typed_mut::<L>() {
+            simd::take(&rank, codes, target);
+        }
+        buffer
     }
 
     fn encode_strings(&self) -> Result<Encoded> {
@@ -485,11 +537,11 @@ impl Input<'_> {
                 continue;
             }
             codes[row] = table.code(view);
-            if table.distinct.len() > limit {
+            if table.len() > limit {
                 return Ok(None);
             }
         }
-        let distinct = table.distinct;
+        let distinct = table.into_distinct();
         let (sorted, rank) = sorted_with_ranks(&distinct, |a, b| a.compare(heap, b, heap));
         let mut builder = HeapBuilder::new();
         let copies: Vec<View> =
@@ -505,22 +557,13 @@ impl Input<'_> {
         }
         let ty = self.flat.logical_type();
         let values = Vector::flat(ty, copies.len(), Buffer::copy_of(&copies), None, builder.finish());
-        Ok(Some(self.dictionary(values, &codes, &rank, range)))
+        let codes = self.ranked(&codes, &rank, copies.len());
+        Ok(Some(self.dictionary(values, codes, range)))
     }
 
-    /// Packs a number per row; NULL rows hold zero.
-    fn codes<T: Native>(&self, values: &[T], width: usize, code: impl Fn(T) -> u64) -> Codes {
-        match width {
-            1 => Codes::U8(self.packed(values, |v| code(v) as u8)),
-            2 => Codes::U16(self.packed(values, |v| code(v) as u16)),
-            4 => Codes::U32(self.packed(values, |v| code(v) as u32)),
-            _ => Codes::U64(self.packed(values, code)),
-        }
-    }
-
-    /// Memory is a whole number of cache lines, so that wide loads near the end stay inside.
+    /// A code per row; NULL rows hold zero.
     fn packed<T: Native, C: Native>(&self, values: &[T], code: impl Fn(T) -> C) -> Buffer {
-        let mut buffer = Buffer::zeroed((values.len() * size_of::<C>()).next_multiple_of(64));
+        let mut buffer = padded::<C>(values.len());
         let Some(target) = buffer.typed_mut::<C>() else { return buffer };
         match self.validity {
             None => target.iter_mut().zip(values).for_each(|(slot, value)| *slot = code(*value)),
@@ -534,32 +577,11 @@ impl Input<'_> {
         }
         buffer
     }
-
-    /// The key range of the values in each vector of rows.
-    fn zones<T: Native>(&self, values: &[T], key: impl Fn(T) -> i64) -> Vec<KeyRange> {
-        zones(values, self.validity, key)
-    }
 }
 
-/// The key range of the values that are not NULL in each vector of rows.
-pub(super) fn zones<T: Native>(
-    values: &[T],
-    validity: Option<&Bitmap>,
-    key: impl Fn(T) -> i64,
-) -> Vec<KeyRange> {
-    let zone = |(index, vector): (usize, &[T])| {
-        let mut range = KeyRange::EMPTY;
-        match validity {
-            None => vector.iter().for_each(|value| range.add(key(*value))),
-            Some(validity) => {
-                let start = index * VECTOR_SIZE;
-                let valid = vector.iter().enumerate().filter(|(row, _)| validity.get(start + row));
-                valid.for_each(|(_, value)| range.add(key(*value)));
-            }
-        }
-        range
-    };
-    values.chunks(VECTOR_SIZE).enumerate().map(zone).collect()
+/// Zeros for so many codes. They are a whole number of cache lines, so that wide loads near the end stay inside.
+fn padded<C: Native>(len: usize) -> Buffer {
+    Buffer::zeroed((len * size_of::<C>()).next_multiple_of(64))
 }
 
 /// Bytes per offset of up to `span`, if that is narrower than the value itself. (i128 keys are limited to 63 bits.)
@@ -585,98 +607,8 @@ fn sorted_with_ranks<T>(values: &[T], order: impl Fn(&T, &T) -> Ordering) -> (Ve
     (sorted, rank)
 }
 
-/// Numbers a few distinct bit patterns as they appear, and remembers the row of each.
-struct NumberTable {
-    /// One more than the number of a pattern, or 0; at least half are free.
-    slots: [u16; 4 * DISTINCT_NUMBERS_MAX],
-    patterns: Vec<u128>,
-    rows: Vec<u32>,
-    limit: usize,
-}
-
-impl NumberTable {
-    /// A table of at most `limit` patterns, which is at most [`DISTINCT_NUMBERS_MAX`].
-    fn new(limit: usize) -> Self {
-        Self { slots: [0; 4 * DISTINCT_NUMBERS_MAX], patterns: Vec::new(), rows: Vec::new(), limit }
-    }
-
-    /// The number of a pattern; `None` if it were one too many.
-    #[inline]
-    fn code(&mut self, pattern: u128, row: u32) -> Option<u32> {
-        let mixed = (pattern as u64 ^ (pattern >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let mut slot = (mixed >> 32) as usize % self.slots.len();
-        loop {
-            match self.slots[slot] {
-                0 if self.rows.len() == self.limit => return None,
-                0 => {
-                    self.patterns.push(pattern);
-                    self.rows.push(row);
-                    self.slots[slot] = self.rows.len() as u16;
-                    return Some(self.rows.len() as u32 - 1);
-                }
-                code if self.patterns[code as usize - 1] == pattern => return Some(u32::from(code) - 1),
-                _ => slot = (slot + 1) % self.slots.len(),
-            }
-        }
-    }
-}
-
-/// Numbers distinct strings as they appear; open addressing over the views themselves.
-struct StringTable<'a> {
-    heap: &'a [Buffer],
-    slots: Vec<u32>,
-    hashes: Vec<u64>,
-    distinct: Vec<View>,
-}
-
-const EMPTY_SLOT: u32 = u32::MAX;
-
-impl<'a> StringTable<'a> {
-    fn new(heap: &'a [Buffer]) -> Self {
-        Self { heap, slots: vec![EMPTY_SLOT; 1024], hashes: Vec::new(), distinct: Vec::new() }
-    }
-
-    #[inline]
-    fn code(&mut self, view: &View) -> u32 {
-        let hash = hash_view(view, self.heap);
-        let mask = self.slots.len() - 1;
-        let mut slot = (hash >> 32) as usize & mask;
-        loop {
-            let code = self.slots[slot];
-            if code == EMPTY_SLOT {
-                return self.add(slot, hash, view);
-            }
-            if self.hashes[code as usize] == hash
-                && view.equals(self.heap, &self.distinct[code as usize], self.heap)
-            {
-                return code;
-            }
-            slot = (slot + 1) & mask;
-        }
-    }
-
-    fn add(&mut self, slot: usize, hash: u64, view: &View) -> u32 {
-        let code = self.distinct.len() as u32;
-        self.slots[slot] = code;
-        self.hashes.push(hash);
-        self.distinct.push(*view);
-        if self.distinct.len() * 2 > self.slots.len() {
-            let mask = self.slots.len() * 2 - 1;
-            self.slots = vec![EMPTY_SLOT; mask + 1];
-            for (code, hash) in self.hashes.iter().enumerate() {
-                let mut slot = (*hash >> 32) as usize & mask;
-                while self.slots[slot] != EMPTY_SLOT {
-                    slot = (slot + 1) & mask;
-                }
-                self.slots[slot] = code as u32;
-            }
-        }
-        code
-    }
-}
-
 /// An integer carrier.
-pub(super) trait Integer: Native + Ord + std::hash::Hash {
+pub(super) trait Integer: FromOffset + Ord + Pattern {
     /// Whether [`Integer::key`] orders all values.
     const HAS_KEY: bool = true;
     fn to_i128(self) -> i128;

@@ -21,17 +21,17 @@
 //!
 //! Rows that are NULL are compressed as the value before them and get their NA, or zero, back when they are read.
 
-use super::encode::{Integer, frame_width, zones};
-use super::order::{FloatKey, KeyRange};
+use super::encode::{Integer, frame_width};
+use super::order::{FloatKey, KeyRange, code_zones, float_zones, zones};
 use super::runs::Runs;
 use super::{Codes, Encoding, Segment};
 use crate::codec::{Word, bits, floats, integers, strings};
-use crate::simd::{Lane, Lanes, with_lanes};
+use crate::simd::{Lanes, with_lanes};
 use crate::zone_map::has_bounds;
 use crate::{ByteReader, ByteWriter, HyperLogLog, ZoneMap};
 use inlay_types::{
     Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, MemoryBudget, PhysicalType, Reservation, Result,
-    VECTOR_SIZE, Value, Vector,
+    Value, Vector,
 };
 use std::cmp::Ordering;
 use std::sync::OnceLock;
@@ -397,20 +397,9 @@ impl Body<'_> {
     }
 
     fn code_zones(&self, codes: &Codes) -> Vec<KeyRange> {
-        let validity = self.validity.as_ref();
-        // Offsets above `i64::MAX` do not occur: as keys they are negative, and the lowest has to be zero.
-        with_lanes!(codes.lanes(0..self.len), codes => match validity {
-            Some(_) => zones(codes, validity, |code| code.widen() as i64),
-            None => codes.chunks(VECTOR_SIZE).map(lane_range).collect(),
-        })
+        // An offset above `i64::MAX` is negative as a key, and the lowest has to be zero.
+        code_zones(codes, self.len, self.validity.as_ref())
     }
-}
-
-/// The range of a vector without NULLs, found in its own width, of which a register holds more.
-fn lane_range<L: Lane>(lanes: &[L]) -> KeyRange {
-    let first = lanes.first().copied().unwrap_or_default();
-    let (low, high) = lanes.iter().fold((first, first), |(low, high), v| (low.min(*v), high.max(*v)));
-    KeyRange { low: low.to_u64() as i64, high: high.to_u64() as i64 }
 }
 
 fn has_frames(physical: PhysicalType) -> bool {
@@ -523,8 +512,8 @@ fn plain_zones(values: &Vector, validity: Option<&Bitmap>) -> Vec<KeyRange> {
         PhysicalType::U16 => zones(values.values::<u16>(), validity, Integer::key),
         PhysicalType::U32 => zones(values.values::<u32>(), validity, Integer::key),
         PhysicalType::U64 => zones(values.values::<u64>(), validity, Integer::key),
-        PhysicalType::F32 => zones(values.values::<f32>(), validity, FloatKey::key),
-        PhysicalType::F64 => zones(values.values::<f64>(), validity, FloatKey::key),
+        PhysicalType::F32 => float_zones(values.values::<f32>(), validity),
+        PhysicalType::F64 => float_zones(values.values::<f64>(), validity),
         PhysicalType::I128 | PhysicalType::U128 | PhysicalType::View | PhysicalType::Interval => Vec::new(),
     }
 }

@@ -17,6 +17,7 @@
 //! [`encode`] chooses the encoding, [`scan`] decodes, [`prepare`] moves a predicate into the encoded domain and
 //! [`filter`] runs it there; [`image`] compresses a segment for disk and brings it back. Called by scans of `inlay-exec` and by `table`.
 
+mod distinct;
 mod encode;
 mod filter;
 mod image;
@@ -31,6 +32,7 @@ mod sketch;
 mod tests;
 
 pub use meta::SegmentMeta;
+pub(crate) use order::FloatKey;
 pub use prepare::PreparedPredicate;
 
 use crate::hyperloglog::HyperLogLog;

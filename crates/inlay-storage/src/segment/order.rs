@@ -3,8 +3,9 @@
 //! Ranges, zone maps of vectors and float bounds are all worked out on keys. The key of a row is its dictionary
 //! code, its offset, its integer (u64: with the top bit flipped), or the bits of its float made monotonic.
 
-use super::Segment;
-use inlay_types::{Native, PhysicalType, VECTOR_SIZE, Vector};
+use super::{Codes, Segment};
+use crate::simd::{self, Lane, Lanes, with_lanes};
+use inlay_types::{Bitmap, Native, PhysicalType, VECTOR_SIZE, Vector};
 
 impl Segment {
     /// Whether values that are stored as integers of up to 64 bits ascend strictly, and none is NULL.
@@ -72,11 +73,57 @@ impl KeyRange {
     }
 }
 
+/// The key range of the values that are not NULL in each vector of rows.
+pub(super) fn zones<T: Native>(
+    values: &[T],
+    validity: Option<&Bitmap>,
+    key: impl Fn(T) -> i64,
+) -> Vec<KeyRange> {
+    let zone = |(index, vector): (usize, &[T])| {
+        let mut range = KeyRange::EMPTY;
+        match validity {
+            None => vector.iter().for_each(|value| range.add(key(*value))),
+            Some(validity) => {
+                let start = index * VECTOR_SIZE;
+                let valid = vector.iter().enumerate().filter(|(row, _)| validity.get(start + row));
+                valid.for_each(|(_, value)| range.add(key(*value)));
+            }
+        }
+        range
+    };
+    values.chunks(VECTOR_SIZE).enumerate().map(zone).collect()
+}
+
+/// The same of floats.
+pub(super) fn float_zones<T: FloatKey>(values: &[T], validity: Option<&Bitmap>) -> Vec<KeyRange> {
+    if validity.is_some() {
+        return zones(values, validity, T::key);
+    }
+    let mut ranges = Vec::with_capacity(values.len().div_ceil(VECTOR_SIZE));
+    simd::float_ranges(values, &mut ranges);
+    ranges.into_iter().map(|(low, high)| KeyRange { low, high }).collect()
+}
+
+/// The same of the codes or offsets of `len` rows.
+pub(super) fn code_zones(codes: &Codes, len: usize, validity: Option<&Bitmap>) -> Vec<KeyRange> {
+    // Offsets above `i64::MAX` do not occur.
+    with_lanes!(codes.lanes(0..len), lanes => match validity {
+        Some(_) => zones(lanes, validity, |lane| lane.to_u64() as i64),
+        None => {
+            // In their own width, of which a register holds more.
+            let mut ranges = Vec::with_capacity(len.div_ceil(VECTOR_SIZE));
+            simd::ranges(lanes, &mut ranges);
+            let range = |(low, high): (_, _)| KeyRange { low: Lane::to_u64(low) as i64, high: Lane::to_u64(high) as i64 };
+            ranges.into_iter().map(range).collect()
+        }
+    })
+}
+
 /// The key of NaN.
 pub(super) const NAN_KEY: i64 = i64::MAX;
 
 /// Floats as keys: -0.0 as 0.0, NaN above everything.
-pub(super) trait FloatKey: Copy {
+pub(crate) trait FloatKey: Native {
     fn key(self) -> i64;
     /// The float of a key that is not [`NAN_KEY`].
     fn from_key(key: i64) -> Self;

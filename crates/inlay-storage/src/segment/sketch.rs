@@ -3,7 +3,7 @@
 use super::scan::StoredWords;
 use super::{Encoding, Segment};
 use crate::hyperloglog::HyperLogLog;
-use crate::simd::{Lane, Lanes};
+use crate::simd::{self, Lane, Lanes};
 use inlay_kernels::hash::{hash, hash_u64};
 use inlay_types::{VECTOR_SIZE, Vector};
 
@@ -65,19 +65,33 @@ fn add_narrow<L: Lane, const WORDS: usize>(
 }
 
 fn add_wide<L: Lane>(sketch: &mut HyperLogLog, segment: &Segment, lanes: &[L], words: StoredWords<'_>) {
-    let mut add = |lane: L| sketch.insert(hash_u64(words.of_lane.word(lane.to_u64())));
-    match &segment.validity {
-        None => lanes.iter().for_each(|lane| add(*lane)),
-        Some(validity) => (0..lanes.len()).filter(|row| validity.get(*row)).for_each(|row| add(lanes[row])),
+    let mut hashes = [0; VECTOR_SIZE];
+    for (index, lanes) in lanes.chunks(VECTOR_SIZE).enumerate() {
+        let hashes = &mut hashes[..lanes.len()];
+        simd::hash_lanes(lanes, words.of_lane, hashes);
+        match &segment.validity {
+            None => sketch.insert_all(hashes),
+            Some(validity) => {
+                let is_valid = |row: usize| validity.get(index * VECTOR_SIZE + row);
+                let valid = hashes.iter().enumerate().filter(|(row, _)| is_valid(*row));
+                valid.for_each(|(_, hash)| sketch.insert(*hash));
+            }
+        }
     }
 }
 
+/// Of a flat vector.
 fn add_vector(sketch: &mut HyperLogLog, vector: &Vector) {
-    let mut hashes = vec![0; vector.len()];
-    hash(vector, vector.len(), &mut hashes);
-    for (row, hash) in hashes.into_iter().enumerate() {
-        if !vector.is_null(row) {
-            sketch.insert(hash);
+    let mut hashes = Vec::with_capacity(VECTOR_SIZE);
+    for from in (0..vector.len()).step_by(VECTOR_SIZE) {
+        let part = vector.slice(from, (vector.len() - from).min(VECTOR_SIZE));
+        hashes.resize(part.len(), 0);
+        hash(&part, part.len(), &mut hashes);
+        if part.null_count() == 0 {
+            sketch.insert_all(&hashes);
+            continue;
         }
+        let valid = hashes.iter().enumerate().filter(|(row, _)| !part.is_null(*row));
+        valid.for_each(|(_, hash)| sketch.insert(*hash));
     }
 }

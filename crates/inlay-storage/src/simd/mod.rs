@@ -10,9 +10,12 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod encode;
 mod portable;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use encode::{float_ranges, hash_lanes, offsets, ranges};
 
 use crate::BloomFilter;
 use inlay_kernels::hash::hash_u64;
@@ -338,9 +341,13 @@ macro_rules! compiled_for_level {
     };
 }
 
+pub(crate) use compiled_for_level;
+
 /// A value that is a base plus an unsigned offset.
 pub(crate) trait FromOffset: Native {
     fn plus(self, offset: u64) -> Self;
+    /// The offset from `base`, at least its low bits.
+    fn minus(self, base: Self) -> u64;
 }
 
 macro_rules! from_offset {
@@ -349,6 +356,10 @@ macro_rules! from_offset {
             #[inline(always)]
             fn plus(self, offset: u64) -> Self {
                 self.wrapping_add(offset as $t)
+            }
+            #[inline(always)]
+            fn minus(self, base: Self) -> u64 {
+                self.wrapping_sub(base) as u64
             }
         }
     )* };
