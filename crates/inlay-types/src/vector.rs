@@ -14,14 +14,16 @@
 use crate::value::{Interval, Value};
 use crate::view::{Heap, View};
 use crate::{Bitmap, Buffer, Error, LogicalType, Native, PhysicalType, Result, VectorBuilder};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Distinct values shared by the codes of dictionary vectors.
 #[derive(Debug)]
 pub struct Dictionary {
     values: Vector,
     id: u64,
+    /// `None`: they are sorted.
+    order: OnceLock<Option<Box<[u32]>>>,
 }
 
 impl Dictionary {
@@ -29,7 +31,7 @@ impl Dictionary {
     pub fn new(values: Vector) -> Arc<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         debug_assert!(matches!(values.kind(), VectorKind::Flat) && values.null_count() == 0);
-        Arc::new(Self { values, id: NEXT_ID.fetch_add(1, Ordering::Relaxed) })
+        Arc::new(Self { values, id: NEXT_ID.fetch_add(1, Ordering::Relaxed), order: OnceLock::new() })
     }
 
     /// The values by code.
@@ -40,6 +42,22 @@ impl Dictionary {
     /// A number that no other dictionary of this process has; caches of per-code results are keyed by it.
     pub fn id(&self) -> u64 {
         self.id
+    }
+
+    /// The codes of texts in ascending order of their bytes, found once; `None` if that is the order of the codes, without
+    /// duplicates.
+    pub fn order(&self) -> Option<&[u32]> {
+        let order = self.order.get_or_init(|| {
+            let (views, heap) = (self.values.views(), self.values.heap().buffers());
+            let compare = |a: &View, b: &View| a.compare(heap, b, heap);
+            if views.is_sorted_by(|a, b| compare(a, b).is_lt()) {
+                return None;
+            }
+            let mut order: Vec<u32> = (0..views.len() as u32).collect();
+            order.sort_unstable_by(|a, b| compare(&views[*a as usize], &views[*b as usize]));
+            Some(order.into())
+        });
+        order.as_deref()
     }
 }
 

@@ -131,19 +131,20 @@ fn coded(column: &Vector, validity: Option<&Bitmap>, budget: &MemoryBudget) -> R
             valid.for_each(|(_, code)| rank[*code as usize] = 0);
         }
     }
-    let mut used: Vec<u32> = (0..values.len() as u32).filter(|code| rank[*code as usize] != UNUSED).collect();
+    let is_used = |code: &u32| rank[*code as usize] != UNUSED;
+    // Dictionaries of segments are sorted, those of functions and joins need not be.
+    let used: Vec<u32> = match dictionary.order() {
+        None => (0..values.len() as u32).filter(is_used).collect(),
+        Some(order) => order.iter().copied().filter(is_used).collect(),
+    };
     if used.is_empty() || used.len() > len / ROWS_PER_STRING {
         return Ok(None);
     }
     let (views, heap) = (values.views(), values.heap().buffers());
-    let order = |a: &u32, b: &u32| views[*a as usize].compare(heap, &views[*b as usize], heap);
-    // Dictionaries of segments are sorted, those that a function was applied to need not be.
-    if !used.is_sorted_by(|a, b| order(a, b).is_lt()) {
-        used.sort_unstable_by(order);
-    }
+    let are_equal = |a: u32, b: u32| views[a as usize].equals(heap, &views[b as usize], heap);
     let (mut builder, mut copies) = (HeapBuilder::new(), Vec::<View>::with_capacity(used.len()));
     for (at, code) in used.iter().enumerate() {
-        if at == 0 || order(&used[at - 1], code).is_ne() {
+        if at == 0 || !are_equal(used[at - 1], *code) {
             copies.push(builder.push(views[*code as usize].bytes(heap)));
         }
         rank[*code as usize] = copies.len() as u32 - 1;

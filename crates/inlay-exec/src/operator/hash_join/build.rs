@@ -11,7 +11,7 @@ use super::index::hashed::HashIndex;
 use super::index::rank::RankIndex;
 use super::keys::{KeyRange, KeyStates, SlotEncoding, is_narrow_integer};
 use super::publish::{Published, publish, publish_spilled};
-use super::rows::{BuildRows, Chunk, Chunks, Collected};
+use super::rows::{BuildRows, Chunk, Chunks, Collected, few_texts_as_codes};
 use super::spill::SMALL_BUILD;
 use crate::ExecContext;
 use crate::pipeline::{Flow, Handout, LocalState, Sink};
@@ -184,6 +184,7 @@ impl HashJoin {
         index.exact_filter = exact;
         let reserved = chunks.reserve_columns(context)?;
         let columns = chunks.columns(context, 0, &self.core.stored_types(), false)?;
+        let columns = columns.into_iter().map(few_texts_as_codes).collect();
         let rows = BuildRows::new(context, columns, chunks.total, self.core.track, reserved, index_memory)?;
         self.core.set_rows(rows)?;
         self.index.set(index).map_err(|_| Error::internal("a join was built twice"))

@@ -6,7 +6,9 @@
 use crate::ExecContext;
 use crate::concat::concat_columns;
 use crate::spill::{is_refusal, string_size};
-use inlay_types::{Error, Interrupt, LogicalType, MemoryBudget, Reservation, Result, Vector};
+use inlay_types::{
+    Buffer, Dictionary, Error, Interrupt, LogicalType, MemoryBudget, Reservation, Result, Vector,
+};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -111,6 +113,23 @@ fn row_size(vector: &Vector) -> usize {
     } else {
         vector.physical_type().size()
     }
+}
+
+/// Texts of at most so many rows become a dictionary.
+const DICTIONARY_ROWS_MAX: usize = 1 << 14;
+
+/// Texts of a few rows as codes into them: partners are found again and again, codes are narrower, and whoever groups by the
+/// texts or stores them looks at each once.
+pub(crate) fn few_texts_as_codes(column: Vector) -> Vector {
+    let len = column.len();
+    if !matches!(column.ty(), LogicalType::Varchar) || !column.is_flat() || len > DICTIONARY_ROWS_MAX {
+        return column;
+    }
+    let codes: Vec<u32> = (0..len as u32).collect();
+    let (ty, heap, validity) = (column.logical_type(), column.heap().clone(), column.validity().cloned());
+    // NULL rows hold empty texts.
+    let values = Vector::flat(ty, len, column.into_data(), None, heap);
+    Vector::dictionary(Dictionary::new(values), Buffer::copy_of(&codes), len, validity)
 }
 
 /// What all workers have collected.
