@@ -26,9 +26,11 @@ impl Bitmap {
         let mut words = vec![0u64; len.div_ceil(64)];
         for (index, word) in words.iter_mut().enumerate() {
             let from = index * 64;
+            let mut bits = 0;
             for bit in 0..64.min(len - from) {
-                *word |= u64::from(f(from + bit)) << bit;
+                bits |= u64::from(f(from + bit)) << bit;
             }
+            *word = bits;
         }
         Self { words: Buffer::copy_of(&words), len }
     }
