@@ -136,7 +136,22 @@ impl Bitmap {
     }
 
     /// The bits at `rows`.
+    ///
+    /// Panics when a row is outside.
     pub fn gather(&self, rows: &[u32]) -> Bitmap {
-        Self::from_fn(rows.len(), |i| self.get(rows[i] as usize))
+        let largest = rows.iter().fold(0, |largest, row| largest.max(*row));
+        assert!(rows.is_empty() || (largest as usize) < self.len, "row outside of bitmap");
+        let words = self.words();
+        let one = |row: u32| words[row as usize / 64] >> (row % 64) & 1;
+        let mut gathered = Vec::with_capacity(rows.len().div_ceil(64));
+        for rows in rows.chunks(64) {
+            let mut word = 0;
+            for (index, rows) in rows.chunks(8).enumerate() {
+                let byte = rows.iter().enumerate().fold(0, |byte, (bit, &row)| byte | one(row) << bit);
+                word |= byte << (index * 8);
+            }
+            gathered.push(word);
+        }
+        Self::from_words(gathered, rows.len())
     }
 }

@@ -224,62 +224,24 @@ impl Column {
         candidates: &mut Vec<u32>,
         different: &mut Vec<u32>,
     ) {
-        if self.valid.is_some() || vector.validity().is_some() {
-            return self.retain_equal_nulls(own, vector, candidates, different);
+        // A constant NULL has no value to compare.
+        if vector.is_constant_null() {
+            return partition(candidates, different, |row| self.is_null(own[row as usize] as usize));
         }
-        fn retain<T: Native>(
-            values: &[T],
-            own: &[u32],
-            vector: &Vector,
-            candidates: &mut Vec<u32>,
-            different: &mut Vec<u32>,
-            equal: impl Fn(&T, &T) -> bool,
-        ) {
-            let mut kept = 0;
-            with_positions!(vector, at, source: T, {
-                for index in 0..candidates.len() {
-                    let row = candidates[index];
-                    if equal(&values[own[row as usize] as usize], &source[at(row)]) {
-                        candidates[kept] = row;
-                        kept += 1;
-                    } else {
-                        different.push(row);
-                    }
-                }
-            });
-            candidates.truncate(kept);
-        }
+        let validity = vector.validity().filter(|_| !vector.is_constant()).map(Bitmap::words);
+        let sides = Sides { own, own_valid: self.valid.as_deref(), vector, validity };
+        let lists = (candidates, different);
         match &self.data {
-            Data::W1(v) => retain(v, own, vector, candidates, different, |a, b| a == b),
-            Data::W2(v) => retain(v, own, vector, candidates, different, |a, b| a == b),
-            Data::W4(v) => retain(v, own, vector, candidates, different, |a, b| a == b),
-            Data::W8(v) => retain(v, own, vector, candidates, different, |a, b| a == b),
-            Data::W16(v) => {
-                retain(v, own, vector, candidates, different, |a, b| a.head == b.head && a.tail == b.tail);
-            }
+            Data::W1(v) => sides.retain(v, lists, |a, b| a == b),
+            Data::W2(v) => sides.retain(v, lists, |a, b| a == b),
+            Data::W4(v) => sides.retain(v, lists, |a, b| a == b),
+            Data::W8(v) => sides.retain(v, lists, |a, b| a == b),
+            Data::W16(v) => sides.retain(v, lists, |a, b| a.head == b.head && a.tail == b.tail),
             Data::Views(v, heap) => {
                 let buffers = vector.heap().buffers();
-                retain(v, own, vector, candidates, different, |a, b| heap.equals(a, b, buffers));
+                sides.retain(v, lists, |a, b| heap.equals(a, b, buffers));
             }
         }
-    }
-
-    fn retain_equal_nulls(
-        &self,
-        own: &[u32],
-        vector: &Vector,
-        candidates: &mut Vec<u32>,
-        different: &mut Vec<u32>,
-    ) {
-        candidates.retain(|&row| {
-            let index = own[row as usize] as usize;
-            let (left, right) = (self.is_null(index), vector.is_null(row as usize));
-            let equal = if left || right { left && right } else { self.equals(index, vector, row as usize) };
-            if !equal {
-                different.push(row);
-            }
-            equal
-        });
     }
 
     /// Whether row `row` and row `from` of a vector, both not NULL, are equal bit by bit.
@@ -395,5 +357,98 @@ impl Column {
             Data::Views(v, heap) => v.capacity() * 16 + heap.size(),
         };
         data + self.valid.as_ref().map_or(0, Vec::capacity)
+    }
+}
+/// What [`Column::retain_equal`] compares: rows of a column with those of a vector that is no constant NULL.
+struct Sides<'a> {
+    own: &'a [u32],
+    own_valid: Option<&'a [u8]>,
+    vector: &'a Vector,
+    validity: Option<&'a [u64]>,
+}
+
+impl Sides<'_> {
+    fn retain<T: Native>(
+        &self,
+        values: &[T],
+        (candidates, different): (&mut Vec<u32>, &mut Vec<u32>),
+        equal: impl Fn(&T, &T) -> bool,
+    ) {
+        let Self { own, own_valid, vector, validity } = *self;
+        with_positions!(vector, at, source: T, {
+            let are_equal = |row: u32| equal(&values[own[row as usize] as usize], &source[at(row)]);
+            if own_valid.is_none() && validity.is_none() {
+                return partition(candidates, different, are_equal);
+            }
+            partition(candidates, different, |row| {
+                let left = own_valid.is_some_and(|valid| valid[own[row as usize] as usize] == 0);
+                let right = validity.is_some_and(|words| words[row as usize / 64] >> (row % 64) & 1 == 0);
+                if left || right { left && right } else { are_equal(row) }
+            });
+        });
+    }
+}
+
+/// Keeps those candidates for which `keep`, and appends the others to `different`.
+#[inline(always)]
+fn partition(candidates: &mut Vec<u32>, different: &mut Vec<u32>, keep: impl Fn(u32) -> bool) {
+    let mut kept = 0;
+    for index in 0..candidates.len() {
+        let row = candidates[index];
+        if keep(row) {
+            candidates[kept] = row;
+            kept += 1;
+        } else {
+            different.push(row);
+        }
+    }
+    candidates.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inlay_types::Dictionary;
+
+    #[test]
+    fn equal_rows_are_kept_and_null_equals_null() -> inlay_types::Result<()> {
+        let texts = ["", "short", "a text of more than twelve bytes", "another one of more than twelve"];
+        let text = |n: usize| (n % 5 < 4).then(|| texts[n % 5]);
+        let vector = |numbers: &[usize]| {
+            let mut builder = inlay_types::VectorBuilder::new(LogicalType::Varchar, 0);
+            for &number in numbers {
+                match text(number) {
+                    Some(text) => builder.push_bytes(text.as_bytes()),
+                    None => builder.push_null(),
+                }
+            }
+            builder.finish()
+        };
+        let stored: Vec<usize> = (0..10).collect();
+        let rows: Vec<usize> = (0..70).map(|row| row * row % 7).collect();
+        let own: Vec<u32> = (0..70).map(|row| row * 3 % 10).collect();
+        let mut column = Column::new(LogicalType::Varchar);
+        let all: Vec<u32> = (0..10).collect();
+        column.append(&vector(&stored), &all);
+        let flat = vector(&rows);
+        let values = Dictionary::new(vector(&[0, 1, 2, 3]));
+        let codes: Vec<u32> = rows.iter().map(|n| (n % 5 % 4) as u32).collect();
+        let coded = Vector::dictionary(values, Buffer::copy_of(&codes), 70, flat.validity().cloned());
+        let constant = Vector::constant(LogicalType::Varchar, &flat.get(2), 70)?;
+        let null = Vector::nulls(LogicalType::Varchar, 70);
+        let kinds = [(&flat, None), (&coded, None), (&null, Some(4)), (&constant, Some(rows[2]))];
+        for (vector, always) in kinds {
+            let is_equal = |row: u32| {
+                let number = always.unwrap_or(rows[row as usize]);
+                text(own[row as usize] as usize) == text(number)
+            };
+            let (mut candidates, mut different) =
+                ((0..70).filter(|row| row % 4 > 0).collect::<Vec<u32>>(), vec![99]);
+            let (equal, others): (Vec<u32>, Vec<u32>) = candidates.iter().partition(|row| is_equal(**row));
+            column.retain_equal(&own, vector, &mut candidates, &mut different);
+            assert_eq!(candidates, equal);
+            assert_eq!(different[1..], others);
+        }
+        Ok(())
     }
 }

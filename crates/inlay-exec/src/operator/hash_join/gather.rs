@@ -16,7 +16,7 @@ pub(crate) fn gather(source: &Vector, rows: &[u32], memory: &mut Buffer) -> Vect
         return source.take(rows);
     }
     assert!(max_row(rows) <= source.len(), "row outside of vector");
-    gather_checked(source, rows, memory, source.validity().map(|v| gather_bits(v, rows)))
+    gather_checked(source, rows, memory, source.validity().map(|v| v.gather(rows)))
 }
 
 /// As [`gather`], but [`NO_ROW`] gives NULL.
@@ -86,16 +86,6 @@ multiversion! {
             *value = unsafe { *source.get_unchecked(row) };
         }
     }
-}
-
-/// The bits at `rows`, each below the length.
-pub(crate) fn gather_bits(bits: &Bitmap, rows: &[u32]) -> Bitmap {
-    let words = bits.words();
-    let one = |row: u32| words[row as usize / 64] >> (row % 64) & 1;
-    let packed = rows
-        .chunks(64)
-        .map(|chunk| chunk.iter().enumerate().fold(0u64, |word, (bit, &row)| word | one(row) << bit));
-    Bitmap::from_words(packed.collect(), rows.len())
 }
 
 #[cfg(test)]
