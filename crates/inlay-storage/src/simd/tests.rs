@@ -159,3 +159,39 @@ fn decoding_adds_the_base() {
     take(&offsets, &rows, &mut taken);
     assert!(taken.iter().zip(&rows).all(|(v, r)| *v == offsets[*r as usize]));
 }
+
+#[test]
+fn encoding_loops_agree_with_their_definition() {
+    let mut state = 12_345;
+    for len in [0, 1, 63, 2047, 2048, 2049, 5000] {
+        let wide: Vec<i64> =
+            (0..len).map(|_| random(&mut state) as i64 >> (random(&mut state) % 60)).collect();
+        let mut found = Vec::new();
+        ranges(&wide, &mut found);
+        let expected = wide.chunks(2048).map(|vector| {
+            let (low, high) = (vector.iter().min().copied(), vector.iter().max().copied());
+            (low.unwrap_or_default(), high.unwrap_or_default())
+        });
+        assert_eq!(found, expected.collect::<Vec<_>>());
+
+        let small: Vec<i16> = (0..len).map(|_| (random(&mut state) % 200) as i16 - 150).collect();
+        let mut lanes = vec![0u8; len];
+        offsets(&small, -150, &mut lanes);
+        assert!(small.iter().zip(&lanes).all(|(value, lane)| i32::from(*value) == i32::from(*lane) - 150));
+
+        let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1.5, -2.25, 1e300];
+        let kinds = random(&mut state) % 7 + 1;
+        let floats: Vec<f64> = (0..len).map(|_| special[(random(&mut state) % kinds) as usize]).collect();
+        let mut found = Vec::new();
+        float_ranges(&floats, &mut found);
+        let keys = floats.chunks(2048).map(|vector| vector.iter().map(|v| crate::segment::FloatKey::key(*v)));
+        let expected = keys.map(|keys| (keys.clone().min().unwrap_or(0), keys.max().unwrap_or(0)));
+        assert_eq!(found, expected.collect::<Vec<_>>());
+
+        let of_lane = WordOfLane { sign: 1 << 7, base: 1000 };
+        let mut hashes = vec![0; len];
+        hash_lanes(&lanes, of_lane, &mut hashes);
+        let agrees = |(lane, hash): (&u8, &u64)| *hash == hash_u64(of_lane.word(u64::from(*lane)));
+        assert!(lanes.iter().zip(&hashes).all(agrees));
+    }
+}

@@ -120,14 +120,15 @@ const DICTIONARY_ROWS_MAX: usize = 1 << 14;
 
 /// Texts of a few rows as codes into them: partners are found again and again, codes are narrower, and whoever groups by the
 /// texts or stores them looks at each once.
-pub(crate) fn few_texts_as_codes(column: Vector) -> Vector {
+pub(crate) fn few_texts_as_codes(mut column: Vector) -> Vector {
     let len = column.len();
     if !matches!(column.ty(), LogicalType::Varchar) || !column.is_flat() || len > DICTIONARY_ROWS_MAX {
         return column;
     }
+    // What lies in NULL rows is a value of the dictionary, too.
+    column.normalize_nulls();
     let codes: Vec<u32> = (0..len as u32).collect();
     let (ty, heap, validity) = (column.logical_type(), column.heap().clone(), column.validity().cloned());
-    // NULL rows hold empty texts.
     let values = Vector::flat(ty, len, column.into_data(), None, heap);
     Vector::dictionary(Dictionary::new(values), Buffer::copy_of(&codes), len, validity)
 }
@@ -264,5 +265,31 @@ impl BuildRows {
     #[inline]
     pub fn is_matched(&self, row: u32) -> bool {
         self.matched[row as usize].load(Ordering::Relaxed) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inlay_types::Value;
+
+    #[test]
+    fn texts_of_a_few_rows_are_the_same_as_codes() -> Result<()> {
+        let texts =
+            ["b", "a text of more than twelve bytes", "", "b"].map(|text| Value::Varchar(text.into()));
+        let values: Vec<Value> = texts.into_iter().chain([Value::Null]).collect();
+        let flat = Vector::from_sql_values(LogicalType::Varchar, &values)?;
+        let coded = few_texts_as_codes(flat);
+        let order = coded.as_dictionary().and_then(|dictionary| dictionary.order().map(<[u32]>::to_vec));
+        // The empty text and that of NULL, the long one, twice "b".
+        let mut order = order.unwrap_or_default();
+        order[..2].sort_unstable();
+        order[3..].sort_unstable();
+        assert_eq!(order, [2, 4, 1, 0, 3]);
+        assert!((0..5).all(|row| coded.get(row) == values[row]));
+        let numbers = Vector::from_values(LogicalType::Integer, &[1, 2]);
+        assert!(few_texts_as_codes(numbers).is_flat());
+        assert_eq!(few_texts_as_codes(Vector::empty(LogicalType::Varchar)).len(), 0);
+        Ok(())
     }
 }
