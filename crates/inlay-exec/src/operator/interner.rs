@@ -66,6 +66,17 @@ impl Interner {
         Ok(digit)
     }
 
+    /// The digit here of each digit of another one.
+    pub(super) fn digits_of(&mut self, other: &Interner) -> Result<Vec<u32>, TooMany> {
+        let mut digits = vec![0];
+        for &(hash, head, tail) in &other.known.strings {
+            let view = View { head, tail };
+            let bytes = if view.is_inline() { &[] } else { other.known.long(tail, view.len()) };
+            digits.push(self.known.digit_hashed(hash, &view, bytes, self.capacity).ok_or(TooMany)?);
+        }
+        Ok(digits)
+    }
+
     /// Makes `current` the map of this dictionary.
     fn switch(&mut self, id: u64, size: usize) {
         if self.current.0 == id {
@@ -138,7 +149,12 @@ struct Known {
 impl Known {
     /// The digit of a string, a new one if it is not known; `None` if there were more than `capacity`.
     fn digit(&mut self, view: &View, heap: &[Buffer], capacity: usize) -> Option<u32> {
-        let hash = hash_view(view, heap);
+        let bytes = if view.is_inline() { &[] } else { view.bytes(heap) };
+        self.digit_hashed(hash_view(view, heap), view, bytes, capacity)
+    }
+
+    /// The same of a string with this hash; `bytes` are looked at if it is long.
+    fn digit_hashed(&mut self, hash: u64, view: &View, bytes: &[u8], capacity: usize) -> Option<u32> {
         if self.strings.len() * 2 >= self.slots.len() {
             self.grow();
         }
@@ -153,11 +169,7 @@ impl Known {
             // Length and first bytes are in the head.
             let is_equal = other == hash
                 && head == view.head
-                && if view.is_inline() {
-                    tail == view.tail
-                } else {
-                    self.long(tail, view.len()) == view.bytes(heap)
-                };
+                && if view.is_inline() { tail == view.tail } else { self.long(tail, view.len()) == bytes };
             if is_equal {
                 return Some(digit);
             }
@@ -168,7 +180,7 @@ impl Known {
         }
         let tail = if view.is_inline() { view.tail } else { self.bytes.len() as u64 };
         if !view.is_inline() {
-            self.bytes.extend_from_slice(view.bytes(heap));
+            self.bytes.extend_from_slice(bytes);
         }
         self.strings.push((hash, view.head, tail));
         self.slots[slot] = self.strings.len() as u32;

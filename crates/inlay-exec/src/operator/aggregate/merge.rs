@@ -5,6 +5,7 @@ use super::codes::{self, Feeder, Fields};
 use super::distinct::DistinctRows;
 use super::distinct_rows;
 use super::domain;
+use super::joined::{self, Joined};
 use super::partition::{
     By, Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, input_batch,
 };
@@ -52,6 +53,8 @@ pub(super) enum Merged {
     Single(Box<State>),
     /// The groups of all states are places of one domain, of so many.
     Domain(Vec<State>, usize),
+    /// The groups of all states are those of one, which lacks distinct rows.
+    Joined(Box<Joined>),
     /// These groups of these states.
     Spans(Vec<State>, Vec<Span>),
     /// Groups are merged partition by partition.
@@ -70,7 +73,7 @@ pub(super) struct Partitions {
 /// Fewer groups than this in all are merged by one thread.
 const SMALL: usize = 1 << 13;
 /// Groups per partition, about what fits into a core's cache.
-const PARTITION_GROUPS: usize = 1 << 14;
+pub(super) const PARTITION_GROUPS: usize = 1 << 14;
 /// Values of a key, for each group, up to which parts of a range are worth an array.
 const SPARSE_MAX: u64 = 16;
 /// Groups of a single state that a worker outputs at once.
@@ -115,6 +118,12 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
         let morsels = spans.into_iter().flat_map(|span| span.cut(MORSEL_GROUPS)).collect();
         return Ok(Merged::Spans(states, morsels));
     }
+    if no_rows {
+        states = match merge_joined(spec, states, collected, context)? {
+            Ok(merged) => return Ok(merged),
+            Err(states) => states,
+        };
+    }
     let spread = if no_rows { range_spread(&states, total) } else { None };
     let (spread, count) = match spread {
         Some((spread, count)) => (spread, count),
@@ -138,6 +147,27 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     })?;
     let runs = slots.into_iter().filter_map(|slot| slot.into_inner().1).collect();
     Ok(Merged::Partitions(Box::new(Partitions { runs, rows, spilled, count, spread })))
+}
+
+/// Merges states whose keys index arrays, and whose distinct rows, if any, can be codes; gives others back.
+fn merge_joined(
+    spec: &SharedSpec,
+    mut states: Vec<State>,
+    collected: &mut Collected,
+    context: &ExecContext,
+) -> Result<std::result::Result<Merged, Vec<State>>> {
+    let Some(recodings) = joined::recodings(&mut states) else { return Ok(Err(states)) };
+    let held = collected.reservations.len();
+    let parts = Joined::parts(&states);
+    let fields = distinct_rows::fields_of(spec, &states, parts, context, &mut collected.reservations)?;
+    let fields: Option<Vec<_>> = fields.into_iter().collect();
+    let Some(fields) = fields else {
+        collected.reservations.truncate(held);
+        return Ok(Err(states));
+    };
+    let maps = joined::join(&mut states, &recodings)?;
+    let joined = Joined::new(states, &maps, &fields, context)?;
+    Ok(Ok(Merged::Joined(Box::new(joined))))
 }
 
 /// If the groups of all states have one integer key that ascends or indexes an array: equal parts of the range of all.
@@ -287,6 +317,7 @@ impl Merged {
         match self {
             Self::Single(state) => state.len().div_ceil(MORSEL_GROUPS).max(1),
             Self::Domain(_, places) => places.div_ceil(MORSEL_GROUPS),
+            Self::Joined(joined) => joined.morsels(),
             Self::Spans(_, spans) => spans.len(),
             Self::Partitions(partitions) => partitions.count,
         }
@@ -310,6 +341,7 @@ impl Merged {
                 let from = morsel * MORSEL_GROUPS;
                 domain::output(spec, states, from..(from + MORSEL_GROUPS).min(*places), push)
             }
+            Self::Joined(joined) => joined.output(spec, morsel, context, push),
             Self::Spans(states, spans) => {
                 let Span { state, groups } = &spans[morsel];
                 output_groups(&states[*state], groups.start, groups.end, push).map(|_| ())
@@ -579,13 +611,19 @@ fn output_groups(
     to: usize,
     push: &mut dyn FnMut(Batch) -> Result<bool>,
 ) -> Result<bool> {
-    let mut from = from;
-    while from < to {
-        let len = (to - from).min(VECTOR_SIZE);
-        if !push(state.output(from, len)?)? {
+    push_rows(to.saturating_sub(from), push, |at, len| state.output(from + at, len))
+}
+
+/// Pushes what `rows` makes of so many rows, some at a time; `false` if `push` has enough.
+pub(super) fn push_rows(
+    all: usize,
+    push: &mut dyn FnMut(Batch) -> Result<bool>,
+    mut rows: impl FnMut(usize, usize) -> Result<Batch>,
+) -> Result<bool> {
+    for at in (0..all).step_by(VECTOR_SIZE) {
+        if !push(rows(at, (all - at).min(VECTOR_SIZE))?)? {
             return Ok(false);
         }
-        from += len;
     }
     Ok(true)
 }

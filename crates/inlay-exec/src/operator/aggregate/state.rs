@@ -3,7 +3,7 @@
 use super::codes::{self, Fields, Seen};
 use super::distinct::DistinctRows;
 use super::spec::{InputSet, SharedSpec, Slot, SlotKind, Spec};
-use super::table::{GroupTable, TableHints};
+use super::table::{GroupTable, Recoding, TableHints};
 use crate::context::ExecContext;
 use crate::expression::{FilterState, ProgramState};
 use inlay_kernels::aggregate::{Column, GroupIds, GroupedAccumulator};
@@ -277,6 +277,21 @@ impl State {
             targets.extend_from_slice(&groups);
         }
         Ok(targets)
+    }
+
+    /// Adds the groups of another state, and what is not distinct; see [`GroupTable::join`].
+    pub(super) fn join(&mut self, other: &State, recoding: &Recoding) -> Result<Vec<u32>> {
+        let groups = self.table.join(&other.table, recoding);
+        let count = self.table.len();
+        self.resize(count);
+        let all: Vec<u32> = (0..groups.len() as u32).collect();
+        let accumulators = self.accumulators.iter_mut().zip(&other.accumulators);
+        for (slot, (accumulator, theirs)) in self.spec.slots.iter().zip(accumulators) {
+            if slot.distinct.is_none() {
+                accumulator.merge(&**theirs, &all, &groups)?;
+            }
+        }
+        Ok(groups)
     }
 
     /// The groups `source` of another state, of which nothing but the keys is added; returns which groups here they are.

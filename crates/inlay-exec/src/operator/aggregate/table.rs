@@ -115,6 +115,23 @@ enum Resolver {
     Generic(Box<GenericTable>),
 }
 
+/// From the codes of one table to those of another: for each key, how many digits there are, its stride, and other digits for
+/// those of texts.
+pub(super) struct Recoding(Vec<(u64, u64, Option<Vec<u32>>)>);
+
+impl Recoding {
+    #[inline(always)]
+    fn code(&self, code: u64) -> u64 {
+        let (mut rest, mut recoded) = (code, 0);
+        for (radix, stride, digits) in &self.0 {
+            let digit = rest % radix;
+            rest /= radix;
+            recoded += stride * digits.as_ref().map_or(digit, |digits| u64::from(digits[digit as usize]));
+        }
+        recoded
+    }
+}
+
 /// Distinct keys, numbered.
 pub(in crate::operator) struct GroupTable {
     columns: Vec<Column>,
@@ -276,6 +293,35 @@ impl GroupTable {
             },
             _ => None,
         }
+    }
+
+    /// How keys that index an array of another table index that of this one; `None` if either has none, or they differ in more
+    /// than the numbers of texts.
+    pub(super) fn recoding(&mut self, other: &Self) -> Option<Recoding> {
+        match (&mut self.resolver, &other.resolver) {
+            (Resolver::Direct(own, _), Resolver::Direct(theirs, _)) => own.recoding(theirs),
+            _ => None,
+        }
+    }
+
+    /// Adds the groups of another table with an array; returns which groups here they are.
+    pub(super) fn join(&mut self, other: &Self, recoding: &Recoding) -> Vec<u32> {
+        let (mut groups, mut new) = (vec![0; other.resolved], Vec::new());
+        let (Resolver::Direct(_, slots), Resolver::Direct(_, theirs)) = (&mut self.resolver, &other.resolver)
+        else {
+            return groups;
+        };
+        for (code, &their) in theirs.iter().enumerate().filter(|(_, their)| **their != 0) {
+            let slot = &mut slots[recoding.code(code as u64) as usize];
+            if *slot == 0 {
+                new.push(their - 1);
+                *slot = (self.resolved + new.len()) as u32;
+            }
+            groups[their as usize - 1] = *slot - 1;
+        }
+        self.resolved += new.len();
+        self.columns.iter_mut().zip(&other.columns).for_each(|(own, their)| own.append_column(their, &new));
+        groups
     }
 
     /// Hashes of the keys of all groups; no rows are added afterwards.
@@ -621,6 +667,24 @@ impl Encoded {
 
     fn memory_size(&self) -> usize {
         self.digits.iter().map(Digits::memory_size).sum()
+    }
+
+    fn recoding(&mut self, other: &Self) -> Option<Recoding> {
+        let mut keys = Vec::with_capacity(self.digits.len());
+        for ((own, stride), theirs) in self.digits.iter_mut().zip(&self.strides).zip(&other.digits) {
+            let digits = match (own, theirs) {
+                (Digits::Int { min, range }, Digits::Int { min: low, range: other }) => {
+                    if (*min, *range) != (*low, *other) {
+                        return None;
+                    }
+                    None
+                }
+                (Digits::Strings(own), Digits::Strings(theirs)) => Some(own.digits_of(theirs).ok()?),
+                _ => return None,
+            };
+            keys.push((theirs.radix() as u64, *stride, digits));
+        }
+        Some(Recoding(keys))
     }
 
     fn encode(

@@ -392,6 +392,31 @@ fn numbers_of_strings_are_hints_only() {
     }
 }
 
+/// Workers number texts in other orders, and have groups that others lack.
+#[test]
+fn groups_of_arrays_are_joined() {
+    for picked in [vec![0, 1, 2, 3, 4, 5, 6, 7, 10, 11], vec![0, 8, 9, 5]] {
+        for workers in [2, 3] {
+            let mut joined = case(&[0, 1, 2], 40_000, 60, workers, 1 << 20);
+            joined.domains = vec![range(-20, 19), Some(KeyDomain::Strings(5)), Some(KeyDomain::Strings(60))];
+            joined.picked.clone_from(&picked);
+            check(&joined);
+            // Texts beyond those that were expected, and a key out of its range.
+            joined.domains = vec![range(-20, 18), Some(KeyDomain::Strings(5)), Some(KeyDomain::Strings(40))];
+            check(&joined);
+        }
+    }
+    let context = ExecContext::for_tests(2);
+    let mut options = options_in(&[0, 1, 2], vec![aggregate("count", &[4], true, false)], &context);
+    options.key_domains = vec![range(-20, 19), Some(KeyDomain::Strings(5)), Some(KeyDomain::Strings(60))];
+    let mut random = Random(4);
+    let rows: Vec<Vec<Value>> = (0..40_000).map(|number| row(&mut random, number, 60)).collect();
+    let batches: Vec<Batch> = rows.chunks(700).map(|part| batch_of(part, true)).collect();
+    let joins = HashAggregate::new(options).unwrap();
+    run(&joins, &batches, 2);
+    assert!(matches!(joins.merged.get(), Some(merge::Merged::Joined(_))));
+}
+
 #[test]
 fn distinct_without_aggregates() {
     let options = |key: usize| AggregateOptions {
