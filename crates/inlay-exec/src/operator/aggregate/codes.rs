@@ -314,6 +314,9 @@ pub(super) struct Part<'a, K> {
     end: usize,
 }
 
+/// The codes of a part, and which group each of their groups is, if it is another.
+pub(super) type Renamed<'a, K> = (Part<'a, K>, Option<&'a [u32]>);
+
 impl<'a, K: Code> Part<'a, K> {
     fn len(&self) -> usize {
         let whole = self.blocks.len().saturating_sub(1);
@@ -430,11 +433,11 @@ impl<'a, K: Code> Feeder<'a, K> {
         Self { fields, slots, index, set: CodeSet::default(), new: Vec::new(), ids: Vec::new() }
     }
 
-    /// Feeds the distinct ones among the codes of some lists to `accumulators`, which have so many groups. With a list may
-    /// come which group each of its groups is; `memory` is asked for what the set may take.
+    /// Feeds the distinct ones among the codes of some lists to `accumulators`, which have so many groups. `memory` is asked for
+    /// what the set may take.
     pub(super) fn feed(
         &mut self,
-        lists: &[(Part<'_, K>, Option<&[u32]>)],
+        lists: &[Renamed<'_, K>],
         (accumulators, groups): (&mut [Box<dyn GroupedAccumulator>], usize),
         memory: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<()> {

@@ -3,7 +3,7 @@
 //! Distinct rows that can be codes are scattered by ranges of these groups, each range is a part of the result, and its
 //! distinct rows are found when it is read.
 
-use super::codes::{Feeder, Fields, Part, Scattered};
+use super::codes::{Code, Feeder, Fields, Scattered};
 use super::distinct::DistinctRows;
 use super::merge::{PARTITION_GROUPS, push_rows};
 use super::spec::SharedSpec;
@@ -11,7 +11,6 @@ use super::state::State;
 use super::table::Recoding;
 use crate::context::ExecContext;
 use crate::spill::resize_or_work;
-use inlay_kernels::aggregate::Column;
 use inlay_types::{Batch, Error, Result};
 use std::sync::{Arc, OnceLock};
 
@@ -128,16 +127,14 @@ impl Joined {
                     Feeder::new(fields, &spec.slots, index).feed(&parts, into, &mut memory)?;
                 }
                 List::Wide(fields, codes) => {
-                    let parts: Vec<(Part<'_, u128>, _)> =
-                        codes.iter().map(|codes| (codes.part(part), None)).collect();
+                    let parts: Vec<_> = codes.iter().map(|codes| (codes.part(part), None)).collect();
                     Feeder::new(fields, &spec.slots, index).feed(&parts, into, &mut memory)?;
                 }
             }
         }
         let columns = self.state.table.columns();
         push_rows(len, push, |at, len| {
-            let mut all: Vec<_> =
-                columns.iter().map(|column: &Column| column.to_vector(from + at, len)).collect();
+            let mut all: Vec<_> = columns.iter().map(|column| column.to_vector(from + at, len)).collect();
             all.extend(spec.finish(&accumulators, at, len)?);
             Ok(Batch::new(all, len))
         })
@@ -146,7 +143,7 @@ impl Joined {
 }
 
 /// The codes of the distinct rows with number `index` of each state, by ranges of `2^shift` groups.
-fn scatter<K: super::codes::Code>(
+fn scatter<K: Code>(
     fields: &Fields,
     (states, maps, shift): (&[State], &[Vec<u32>], u32),
     index: usize,

@@ -551,7 +551,7 @@ impl Part<'_> {
         &'a self,
         targets: &'a [Vec<u32>],
         of_run: impl Fn(&'a Run) -> Option<(&'a Fields, codes::Part<'a, K>)>,
-    ) -> Option<(&'a Fields, Vec<(codes::Part<'a, K>, Option<&'a [u32]>)>)> {
+    ) -> Option<(&'a Fields, Vec<codes::Renamed<'a, K>>)> {
         let (mut all, mut lists) = (None, Vec::with_capacity(targets.len()));
         for (run, targets) in self.of.runs.iter().zip(targets) {
             let (fields, codes) = of_run(run)?;

@@ -395,7 +395,7 @@ fn numbers_of_strings_are_hints_only() {
 /// Workers number texts in other orders, and have groups that others lack.
 #[test]
 fn groups_of_arrays_are_joined() {
-    for picked in [vec![0, 1, 2, 3, 4, 5, 6, 7, 10, 11], vec![0, 8, 9, 5]] {
+    for picked in [vec![0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 13], vec![0, 8, 9, 5]] {
         for workers in [2, 3] {
             let mut joined = case(&[0, 1, 2], 40_000, 60, workers, 1 << 20);
             joined.domains = vec![range(-20, 19), Some(KeyDomain::Strings(5)), Some(KeyDomain::Strings(60))];
