@@ -11,6 +11,7 @@ use super::state::State;
 use super::table::Recoding;
 use crate::context::ExecContext;
 use crate::spill::resize_or_work;
+use inlay_kernels::aggregate::GroupedAccumulator;
 use inlay_types::{Batch, Error, Result};
 use std::sync::{Arc, OnceLock};
 
@@ -109,6 +110,30 @@ impl Joined {
     ) -> Result<()> {
         let from = part << self.shift;
         let len = (self.state.len() - from).min(1 << self.shift);
+        let own = match self.lists.is_empty() {
+            true => None,
+            false => Some(self.with_distinct(spec, part, (from, len), context)?),
+        };
+        // Accumulators, and which of their groups is the first of the part.
+        let (accumulators, first) =
+            own.as_ref().map_or((&self.state.accumulators, from), |accumulators| (accumulators, 0));
+        let keys = self.state.table.columns();
+        push_rows(len, push, |at, len| {
+            let mut columns: Vec<_> = keys.iter().map(|key| key.to_vector(from + at, len)).collect();
+            columns.extend(spec.finish(accumulators, first + at, len)?);
+            Ok(Batch::new(columns, len))
+        })
+        .map(|_| ())
+    }
+
+    /// Accumulators of a part of `len` groups from `from` on, with what its distinct rows give.
+    fn with_distinct(
+        &self,
+        spec: &SharedSpec,
+        part: usize,
+        (from, len): (usize, usize),
+        context: &ExecContext,
+    ) -> Result<Vec<Box<dyn GroupedAccumulator>>> {
         let mut accumulators = spec.accumulators()?;
         accumulators.iter_mut().for_each(|accumulator| accumulator.resize(len));
         let ranks: Vec<u32> = (0..len as u32).collect();
@@ -132,13 +157,7 @@ impl Joined {
                 }
             }
         }
-        let columns = self.state.table.columns();
-        push_rows(len, push, |at, len| {
-            let mut all: Vec<_> = columns.iter().map(|column| column.to_vector(from + at, len)).collect();
-            all.extend(spec.finish(&accumulators, at, len)?);
-            Ok(Batch::new(all, len))
-        })
-        .map(|_| ())
+        Ok(accumulators)
     }
 }
 
