@@ -3,7 +3,7 @@
 //! Distinct rows that can be codes are scattered by ranges of these groups, each range is a part of the result, and its
 //! distinct rows are found when it is read.
 
-use super::codes::{Code, Feeder, Fields, Scattered};
+use super::codes::{self, Code, Feeder, Fields, Scattered};
 use super::distinct::DistinctRows;
 use super::merge::{PARTITION_GROUPS, push_rows};
 use super::spec::SharedSpec;
@@ -91,7 +91,7 @@ impl Joined {
     /// Parts of about as many rows as a set in a core's cache has.
     fn shift(states: &[State], groups: usize) -> u32 {
         let rows: usize = states.iter().flat_map(|state| &state.distincts).map(DistinctRows::len).sum();
-        let wanted = ((rows + groups) / PARTITION_GROUPS).clamp(2, PARTS_MAX);
+        let wanted = codes::parts_of(rows).max(groups / PARTITION_GROUPS).clamp(2, PARTS_MAX);
         groups.div_ceil(wanted).next_power_of_two().trailing_zeros()
     }
 
