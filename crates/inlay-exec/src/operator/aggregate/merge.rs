@@ -157,6 +157,13 @@ fn merge_joined(
     context: &ExecContext,
 ) -> Result<std::result::Result<Merged, Vec<State>>> {
     let Some(recodings) = joined::recodings(&mut states) else { return Ok(Err(states)) };
+    // What the others have is held twice until they are dropped.
+    let others: usize = states.iter().skip(1).map(State::memory_size).sum();
+    let _room = match context.budget.reserve(others as u64) {
+        Ok(room) => room,
+        Err(error) if is_refusal(&error) => return Ok(Err(states)),
+        Err(error) => return Err(error),
+    };
     let held = collected.reservations.len();
     let parts = Joined::parts(&states);
     let fields = distinct_rows::fields_of(spec, &states, parts, context, &mut collected.reservations)?;
