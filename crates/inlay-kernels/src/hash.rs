@@ -76,7 +76,8 @@ fn hash_long(bytes: &[u8]) -> u64 {
 }
 
 /// A carrier that hashes by value.
-trait HashValue: Native {
+pub trait HashValue: Native {
+    /// The hash, the same for all carriers of an integer of up to 64 bits.
     fn hash_value(self) -> u64;
 }
 

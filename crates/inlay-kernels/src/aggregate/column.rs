@@ -359,6 +359,7 @@ impl Column {
         data + self.valid.as_ref().map_or(0, Vec::capacity)
     }
 }
+
 /// What [`Column::retain_equal`] compares: rows of a column with those of a vector that is no constant NULL.
 struct Sides<'a> {
     own: &'a [u32],

@@ -1,38 +1,14 @@
 //! Numbers for the distinct values of a column, in the order in which they appear.
 
-use inlay_kernels::hash::{hash_u64, hash_u128, hash_view};
+use inlay_kernels::hash::{HashValue, hash_view};
 use inlay_types::{Buffer, View};
 
 /// Numbers have dictionaries of at most so many values, whose codes take one byte.
 pub(super) const DISTINCT_NUMBERS_MAX: usize = 256;
 
-/// What equal numbers have in common: all their bits.
-pub(super) trait Pattern: Copy + Eq + Default {
-    fn hash(self) -> u64;
-}
-
-macro_rules! pattern {
-    ($($t:ty),*) => { $(
-        impl Pattern for $t {
-            #[inline(always)]
-            fn hash(self) -> u64 {
-                hash_u64(self as u64)
-            }
-        }
-    )* };
-}
-pattern!(u8, u16, u32, u64, i8, i16, i32, i64);
-
-impl Pattern for i128 {
-    #[inline(always)]
-    fn hash(self) -> u64 {
-        hash_u128(self as u128)
-    }
-}
-
 const NUMBER_SLOTS: usize = 4 * DISTINCT_NUMBERS_MAX;
 
-/// Numbers a few patterns, and remembers the row of each.
+/// Numbers a few patterns of bits, and remembers the row of each.
 pub(super) struct NumberTable<P> {
     /// One more than the number of a pattern, or 0; at least half are free.
     slots: [u16; NUMBER_SLOTS],
@@ -41,7 +17,7 @@ pub(super) struct NumberTable<P> {
     limit: usize,
 }
 
-impl<P: Pattern> NumberTable<P> {
+impl<P: HashValue + Eq> NumberTable<P> {
     /// A table of at most `limit` patterns, which is at most [`DISTINCT_NUMBERS_MAX`].
     pub fn new(limit: usize) -> Self {
         let (slots, patterns) = ([0; NUMBER_SLOTS], [P::default(); NUMBER_SLOTS]);
@@ -56,7 +32,7 @@ impl<P: Pattern> NumberTable<P> {
     /// The number of a pattern; `None` if it were one too many.
     #[inline(always)]
     pub fn code(&mut self, pattern: P, row: usize) -> Option<u8> {
-        let mut slot = pattern.hash() as usize % NUMBER_SLOTS;
+        let mut slot = pattern.hash_value() as usize % NUMBER_SLOTS;
         loop {
             match self.slots[slot] {
                 0 => return self.add(slot, pattern, row),

@@ -3,13 +3,13 @@
 //! In this order: a constant if all rows agree; runs if they are long; frame of reference if offsets are narrower than the values; a
 //! dictionary if distinct values are few; else plain. What a dictionary would save is tried on a sample first.
 
-use super::distinct::{DISTINCT_NUMBERS_MAX, NumberTable, Pattern, StringTable};
+use super::distinct::{DISTINCT_NUMBERS_MAX, NumberTable, StringTable};
 use super::order::{FloatKey, KeyRange, code_zones, float_zones};
 use super::runs::Runs;
 use super::{Codes, Encoding, Segment};
 use crate::simd::{self, FromOffset, Lane};
 use crate::zone_map::{ZoneMap, has_bounds};
-use inlay_kernels::hash::hash_view;
+use inlay_kernels::hash::{HashValue, hash_view};
 use inlay_types::view::HeapBuilder;
 use inlay_types::{
     Bitmap, Buffer, Dictionary, Heap, LogicalType, MemoryBudget, Native, PhysicalType, Result, VECTOR_SIZE,
@@ -387,7 +387,7 @@ impl Input<'_> {
     }
 
     /// A dictionary of at most [`DISTINCT_NUMBERS_MAX`] numbers that are wide enough to be worth it.
-    fn number_dictionary<T: Native, P: Pattern>(
+    fn number_dictionary<T: Native, P: HashValue + Eq>(
         &self,
         values: &[T],
         pattern: impl Fn(&T) -> P,
@@ -609,7 +609,7 @@ fn sorted_with_ranks<T>(values: &[T], order: impl Fn(&T, &T) -> Ordering) -> (Ve
 }
 
 /// An integer carrier.
-pub(super) trait Integer: FromOffset + Ord + Pattern {
+pub(super) trait Integer: FromOffset + Ord + HashValue {
     /// Whether [`Integer::key`] orders all values.
     const HAS_KEY: bool = true;
     fn to_i128(self) -> i128;

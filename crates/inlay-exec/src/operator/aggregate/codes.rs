@@ -15,8 +15,9 @@ use crate::spill::is_refusal;
 use inlay_kernels::aggregate::{Column, GroupIds, GroupedAccumulator};
 use inlay_kernels::limits;
 use inlay_types::{
-    Bitmap, Buffer, Heap, LogicalType, Native, PhysicalType, Reservation, Result, VECTOR_SIZE, Vector,
+    Bitmap, Buffer, Error, Heap, LogicalType, Native, PhysicalType, Reservation, Result, VECTOR_SIZE, Vector,
 };
+use std::sync::OnceLock;
 
 /// Codes per part that a set of them is made for: with twice as many slots it fits into a core's cache.
 const PART_CODES: usize = 1 << 13;
@@ -244,6 +245,19 @@ impl<K: Code> Scattered<K> {
     fn new(rows: usize, parts: usize) -> Self {
         let codes = Vec::with_capacity(rows + parts.min(rows) * BLOCK);
         Self { codes, blocks: vec![Vec::new(); parts], next: vec![0; parts] }
+    }
+
+    /// So many lists, scattered in parallel.
+    pub(super) fn all(
+        context: &ExecContext,
+        lists: usize,
+        scatter: impl Fn(usize) -> Result<Self> + Sync,
+    ) -> Result<Vec<Self>> {
+        let scattered: Vec<OnceLock<Self>> = (0..lists).map(|_| OnceLock::new()).collect();
+        context.parallel(lists, |list| {
+            scattered[list].set(scatter(list)?).map_err(|_| Error::internal("a list was scattered twice"))
+        })?;
+        Ok(scattered.into_iter().filter_map(OnceLock::into_inner).collect())
     }
 
     /// The rows of a list in `parts` parts; `place` says in which those of a group are, and which group it is there.
@@ -529,7 +543,7 @@ pub(super) fn reserve(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inlay_types::{Error, Value};
+    use inlay_types::Value;
     use std::collections::HashSet;
 
     type Row = (u32, Option<i64>, Option<i16>);

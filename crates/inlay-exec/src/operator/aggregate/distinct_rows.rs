@@ -9,9 +9,9 @@ use super::state::{State, feed_distinct, merge_distinct_rows};
 use super::table::{GroupTable, TableHints};
 use crate::context::ExecContext;
 use inlay_kernels::aggregate::{Column, GroupedAccumulator};
-use inlay_types::{Error, Reservation, Result};
+use inlay_types::{Reservation, Result};
 use parking_lot::Mutex;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Parallel tasks for distinct rows.
 const DISTINCT_PARTITIONS: usize = 16;
@@ -82,13 +82,9 @@ fn merge_codes<K: Code>(
 ) -> Result<()> {
     let rows = lists.iter().map(|list| list[0].len()).sum();
     let parts = parts_of(rows);
-    let scattered: Vec<OnceLock<Scattered<K>>> = lists.iter().map(|_| OnceLock::new()).collect();
-    context.parallel(lists.len(), |list| {
-        let renamed = |group: u32| maps[list][group as usize];
-        let codes = Scattered::by_hash(fields, lists[list], parts, renamed)?;
-        scattered[list].set(codes).map_err(|_| Error::internal("a list was scattered twice"))
+    let scattered = Scattered::<K>::all(context, lists.len(), |list| {
+        Scattered::by_hash(fields, lists[list], parts, |group| maps[list][group as usize])
     })?;
-    let scattered: Vec<Scattered<K>> = scattered.into_iter().filter_map(OnceLock::into_inner).collect();
     let groups = target.len();
     let fed: Mutex<Vec<Vec<Box<dyn GroupedAccumulator>>>> = Mutex::default();
     context.parallel(DISTINCT_PARTITIONS, |task| {

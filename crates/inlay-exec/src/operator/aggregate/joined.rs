@@ -13,7 +13,7 @@ use crate::context::ExecContext;
 use crate::spill::resize_or_work;
 use inlay_kernels::aggregate::GroupedAccumulator;
 use inlay_types::{Batch, Error, Result};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// More groups than this are merged by all workers.
 const GROUPS_MAX: usize = 1 << 17;
@@ -138,10 +138,7 @@ impl Joined {
         accumulators.iter_mut().for_each(|accumulator| accumulator.resize(len));
         let ranks: Vec<u32> = (0..len as u32).collect();
         let groups: Vec<u32> = ranks.iter().map(|rank| from as u32 + rank).collect();
-        let plain = spec.slots.iter().zip(accumulators.iter_mut().zip(&self.state.accumulators));
-        for (_, (accumulator, whole)) in plain.filter(|(slot, _)| slot.distinct.is_none()) {
-            accumulator.merge(&**whole, &groups, &ranks)?;
-        }
+        spec.merge_plain(&mut accumulators, &self.state.accumulators, (&groups, &ranks))?;
         let mut reservation = context.budget.reserve(0)?;
         let mut memory = |bytes: usize| resize_or_work(&mut reservation, bytes as u64);
         for (index, list) in self.lists.iter().enumerate() {
@@ -169,15 +166,12 @@ fn scatter<K: Code>(
     context: &ExecContext,
 ) -> Result<Vec<Scattered<K>>> {
     let parts = states[0].len().div_ceil(1 << shift).max(1);
-    let scattered: Vec<OnceLock<Scattered<K>>> = states.iter().map(|_| OnceLock::new()).collect();
-    context.parallel(states.len(), |number| {
+    Scattered::all(context, states.len(), |number| {
         let (list, map) = (states[number].distincts[index].columns(), &maps[number]);
         let place = |group: u32| ((group >> shift) as usize, group & ((1 << shift) - 1));
-        let codes = match number {
-            0 => Scattered::by_group(fields, list, parts, place)?,
-            _ => Scattered::by_group(fields, list, parts, |group| place(map[group as usize]))?,
-        };
-        scattered[number].set(codes).map_err(|_| Error::internal("a list was scattered twice"))
-    })?;
-    Ok(scattered.into_iter().filter_map(OnceLock::into_inner).collect())
+        match number {
+            0 => Scattered::by_group(fields, list, parts, place),
+            _ => Scattered::by_group(fields, list, parts, |group| place(map[group as usize])),
+        }
+    })
 }

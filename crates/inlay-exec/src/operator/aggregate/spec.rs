@@ -254,6 +254,21 @@ impl Spec {
         }
     }
 
+    /// Adds what is not distinct of groups `source` to groups `targets`.
+    pub(super) fn merge_plain(
+        &self,
+        into: &mut [Box<dyn GroupedAccumulator>],
+        from: &[Box<dyn GroupedAccumulator>],
+        (source, targets): (&[u32], &[u32]),
+    ) -> Result<()> {
+        for (slot, (accumulator, theirs)) in self.slots.iter().zip(into.iter_mut().zip(from)) {
+            if slot.distinct.is_none() {
+                accumulator.merge(&**theirs, source, targets)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The result columns of groups `from .. from + len`.
     pub(super) fn finish(
         &self,

@@ -268,12 +268,7 @@ impl State {
                 let count = self.table.len();
                 self.resize(count);
             }
-            let slots = self.spec.slots.iter().zip(self.accumulators.iter_mut().zip(&other.accumulators));
-            for (slot, (accumulator, theirs)) in slots {
-                if slot.distinct.is_none() {
-                    accumulator.merge(&**theirs, part, &groups)?;
-                }
-            }
+            self.spec.merge_plain(&mut self.accumulators, &other.accumulators, (part, &groups))?;
             targets.extend_from_slice(&groups);
         }
         Ok(targets)
@@ -285,12 +280,7 @@ impl State {
         let count = self.table.len();
         self.resize(count);
         let all: Vec<u32> = (0..groups.len() as u32).collect();
-        let accumulators = self.accumulators.iter_mut().zip(&other.accumulators);
-        for (slot, (accumulator, theirs)) in self.spec.slots.iter().zip(accumulators) {
-            if slot.distinct.is_none() {
-                accumulator.merge(&**theirs, &all, &groups)?;
-            }
-        }
+        self.spec.merge_plain(&mut self.accumulators, &other.accumulators, (&all, &groups))?;
         Ok(groups)
     }
 

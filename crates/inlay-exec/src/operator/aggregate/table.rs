@@ -115,15 +115,23 @@ enum Resolver {
     Generic(Box<GenericTable>),
 }
 
-/// From the codes of one table to those of another: for each key, how many digits there are, its stride, and other digits for
-/// those of texts.
-pub(super) struct Recoding(Vec<(u64, u64, Option<Vec<u32>>)>);
+/// From the codes of one table to those of another, key by key.
+pub(super) struct Recoding(Vec<KeyRecoding>);
+
+struct KeyRecoding {
+    /// How many digits the key has in the first table.
+    radix: u64,
+    /// The key's stride in the second.
+    stride: u64,
+    /// The digits in the second of those in the first, where texts have others.
+    digits: Option<Vec<u32>>,
+}
 
 impl Recoding {
     #[inline(always)]
     fn code(&self, code: u64) -> u64 {
         let (mut rest, mut recoded) = (code, 0);
-        for (radix, stride, digits) in &self.0 {
+        for KeyRecoding { radix, stride, digits } in &self.0 {
             let digit = rest % radix;
             rest /= radix;
             recoded += stride * digits.as_ref().map_or(digit, |digits| u64::from(digits[digit as usize]));
@@ -682,7 +690,7 @@ impl Encoded {
                 (Digits::Strings(own), Digits::Strings(theirs)) => Some(own.digits_of(theirs).ok()?),
                 _ => return None,
             };
-            keys.push((theirs.radix() as u64, *stride, digits));
+            keys.push(KeyRecoding { radix: theirs.radix() as u64, stride: *stride, digits });
         }
         Some(Recoding(keys))
     }

@@ -70,7 +70,11 @@ pub(super) fn encode(context: &ExecContext, key: &KeyColumn<'_>, free: u32) -> R
         let values = dictionary.values();
         let mut sorted: Vec<u32> = (0..values.len() as u32).collect();
         // NULLs of a dictionary vector are in its own validity.
-        sorted.sort_unstable_by(|&a, &b| compare_values(values, a as usize, b as usize));
+        if values.physical_type() == PhysicalType::View && !values.ty().is_nested() {
+            dictionary.order().into_iter().for_each(|order| sorted.copy_from_slice(order));
+        } else {
+            sorted.sort_unstable_by(|&a, &b| compare_values(values, a as usize, b as usize));
+        }
         let (mut ranks, mut rank) = (vec![0u32; values.len()], 0);
         for (index, &code) in sorted.iter().enumerate() {
             let is_new =
