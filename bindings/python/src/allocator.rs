@@ -15,9 +15,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const PURGE_DELAY: sys::mi_option_t = 15;
 /// `mi_option_allow_thp`.
 const ALLOW_HUGE_PAGES: sys::mi_option_t = 43;
-/// Milliseconds after which freed pages go back: longer than between two statements of a busy host ...
-const PURGE_LATE: c_long = 1000;
-/// ... and, where memory is short, hardly longer than it takes to use them again.
+/// Milliseconds after which freed pages go back by themselves: hardly ever, as all go back when the engine rests. (With a negative
+/// number none would be remembered for that.) When the time has come all go back, those of the running query, too.
+const PURGE_LATE: c_long = 24 * 3_600_000;
+/// Where memory is short: hardly longer than it takes to use them again.
 const PURGE_SOON: c_long = 1;
 
 /// To be called once, when the module is loaded. The environment's `MIMALLOC_PURGE_DELAY` and `MIMALLOC_ALLOW_THP` stay in force
@@ -40,7 +41,7 @@ fn give_back_soon(soon: bool) {
     // SAFETY: stores a number that other threads read at their next free; either value serves them.
     unsafe { sys::mi_option_set(PURGE_DELAY, if soon { PURGE_SOON } else { PURGE_LATE }) }
     if soon {
-        // What was freed before would still be kept for its second.
+        // What was freed before would still be kept.
         release_free_memory();
     }
 }

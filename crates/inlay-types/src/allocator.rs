@@ -1,20 +1,20 @@
 //! What the process's allocator is told about the engine, so that it keeps freed memory while that pays.
 //!
 //! Memory that a query frees is soon asked for again: to give it back to the system and take it again, zeroed, is up to a
-//! fifth of a query's processor time. It is kept while there is plenty, and given back when memory is short or the
-//! engine has nothing to do. A process whose allocator needs no telling installs nothing.
+//! fifth of a query's processor time, and more of a large one. It is kept while there is plenty, and given back when memory is
+//! short or the engine rests ([`crate::rest`]). A process whose allocator needs no telling installs nothing.
 
 use crate::overhead;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// How long a worker thread waits for work before its free memory is given back.
-pub const IDLE: Duration = Duration::from_secs(1);
+/// How long a worker thread waits for work before its free memory is given back, and how long all of the engine.
+pub const IDLE: Duration = Duration::from_secs(10);
 
 /// What an allocator can do.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocator {
-    /// Freed memory goes back soon (`true`), or may be kept a while.
+    /// Freed memory goes back soon (`true`), or is kept until it is asked for.
     pub give_back_soon: fn(bool),
     /// Gives what was free for long enough back to the system, which may else wait until somebody allocates often.
     pub give_back_due: fn(),
@@ -29,6 +29,11 @@ static REASONS: Mutex<usize> = Mutex::new(0);
 /// Names the allocator of this process; the first one stays.
 pub fn install(allocator: Allocator) {
     ALLOCATOR.get_or_init(|| allocator);
+}
+
+/// Whether there is an allocator that can be told.
+pub(crate) fn is_installed() -> bool {
+    ALLOCATOR.get().is_some()
 }
 
 /// Gives the calling thread's free memory back, if an allocator is installed.

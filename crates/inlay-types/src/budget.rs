@@ -5,7 +5,7 @@
 //! ([`crate::overhead`]), it is refused as much earlier, within bounds, and caches give way, so that the process stays near the limit.
 
 use crate::allocator::{Hurry, give_back_all, give_back_due};
-use crate::{Error, Result, overhead};
+use crate::{Error, Result, overhead, rest};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -58,7 +58,7 @@ const LEFT_MAX: u64 = 96 << 20;
 /// The same for what caches leave.
 const UNCACHED_SHARE: u64 = 4;
 const UNCACHED_MAX: u64 = 128 << 20;
-/// While less than this is left, what is freed goes back to the system soon: an allocator that keeps it for a second may hold as
+/// While less than this is left, what is freed goes back to the system soon: an allocator that keeps it may hold as
 /// much again, which counts where the limit is small.
 const LITTLE: u64 = 512 << 20;
 /// What the process may hold beyond what is counted before that lowers a limit; by which share of it at most, and by how much.
@@ -175,12 +175,19 @@ impl MemoryBudget {
 /// Counters of all budgets of the process.
 static ALL: Mutex<Vec<Weak<Counters>>> = Mutex::new(Vec::new());
 
+fn all() -> Vec<Arc<Counters>> {
+    // Let go of after the lock: the last of a budget may end somebody's hurry.
+    ALL.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
+}
+
 /// Bytes that all budgets of the process count.
 pub(crate) fn used_by_all() -> u64 {
-    // Let go of after the lock: the last of a budget may end somebody's hurry.
-    let all: Vec<Arc<Counters>> =
-        ALL.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect();
-    all.iter().map(|counters| counters.used.load(Ordering::Relaxed)).sum()
+    all().iter().map(|counters| counters.used.load(Ordering::Relaxed)).sum()
+}
+
+/// The largest limit of a budget; 0 if there is none.
+pub(crate) fn largest_limit() -> u64 {
+    all().iter().map(|counters| counters.limit.load(Ordering::Relaxed)).max().unwrap_or(0)
 }
 
 /// Whether so much is in use that freed memory should go back to the system soon ...
@@ -202,6 +209,7 @@ impl Counters {
             Ok(before) => {
                 self.peak.fetch_max(before + more, Ordering::Relaxed);
                 self.unseen.fetch_add(more, Ordering::Relaxed);
+                rest::stir(more);
                 if is_short(before + more, limit) && !self.short.load(Ordering::Relaxed) {
                     self.set_short(true);
                 }
@@ -212,6 +220,7 @@ impl Counters {
     }
 
     fn give(&self, bytes: u64) {
+        rest::stir(bytes);
         let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
         if self.short.load(Ordering::Relaxed) && is_plenty(before - bytes, self.limit.load(Ordering::Relaxed))
         {

@@ -32,6 +32,7 @@ pub mod nested;
 mod overhead;
 pub mod pages;
 pub mod process;
+mod rest;
 pub mod time_tz;
 pub mod value;
 pub mod vector;
