@@ -15,8 +15,9 @@ use inlay_sql::plan::{ColumnId, Columns};
 use inlay_types::{Batch, Error, Interrupt, Result};
 use std::sync::Arc;
 
-/// Bytes of rows in a burst.
+/// Bytes of rows in a burst, and the most of the memory limit that it takes.
 const BURST_BYTES: u64 = 16 << 20;
+const BURST_SHARE: u64 = 16;
 /// Of the first burst; each has twice as many as the one before.
 const FIRST_BURST_BYTES: u64 = 1 << 18;
 
@@ -137,7 +138,8 @@ impl RowStream {
     fn burst(&mut self) -> Result<()> {
         let Some(drive) = &mut self.drive else { return Ok(()) };
         self.outlet.make_room(self.burst_bytes, self.limit.saturating_add(self.offset));
-        self.burst_bytes = (self.burst_bytes * 2).min(BURST_BYTES);
+        let most = BURST_BYTES.min(self.context.budget.limit() / BURST_SHARE).max(FIRST_BURST_BYTES);
+        self.burst_bytes = (self.burst_bytes * 2).min(most);
         let observers = Observers { profile: None, counter: Some(&*self.context.progress) };
         let outlet = &self.outlet;
         let is_through = drive.go(&self.context, observers, &|| outlet.is_full())?;

@@ -9,7 +9,7 @@ use inlay_exec::expression::ProgramState;
 use inlay_exec::pipeline::{Flow, Handout, LocalState, Sink};
 use inlay_sql::plan::Plan;
 use inlay_sql::plan::statement::Query;
-use inlay_storage::{BulkAppender, BulkLoad, Table};
+use inlay_storage::{BulkAppender, BulkLoad, ROW_GROUP_SIZE, Table};
 use inlay_types::{Batch, Error, Result};
 use std::sync::Arc;
 
@@ -29,8 +29,18 @@ pub(crate) fn append(table: &Arc<Table>, query: Query, checks: Checks, context: 
     load.commit()
 }
 
+/// Adds rows in hand to a load, with numbers from `first` on; row groups are encoded in parallel.
+pub(crate) fn push_rows(load: &BulkLoad, first: u64, rows: &Batch, context: &ExecContext) -> Result<()> {
+    context.parallel(rows.len().div_ceil(ROW_GROUP_SIZE), |piece| {
+        let start = piece * ROW_GROUP_SIZE;
+        let mut appender = load.appender(first + piece as u64);
+        appender.push(&rows.slice(start, ROW_GROUP_SIZE.min(rows.len() - start)))?;
+        appender.finish()
+    })
+}
+
 /// VALUES, perhaps with projections above.
-fn is_literal(plan: &Plan) -> bool {
+pub(crate) fn is_literal(plan: &Plan) -> bool {
     match plan {
         Plan::Values { .. } => true,
         Plan::Source { source, filters, .. } => filters.is_empty() && source.is_literal(),

@@ -204,3 +204,60 @@ fn a_large_join_goes_into_a_table() {
     drop((connection, database));
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// ON CONFLICT takes more rows than fit in portions, with the outcome that it has for all of them together.
+#[test]
+fn conflicts_of_more_rows_than_fit() {
+    let folder = std::env::temp_dir().join(format!("inlay-memory-conflict-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let tables = [
+        "CREATE TABLE t (k BIGINT PRIMARY KEY, u VARCHAR UNIQUE, n BIGINT, s VARCHAR)",
+        "INSERT INTO t SELECT i * 2, 'u' || i * 2, i % 10, 'text ' || i FROM range(150000) r(i)",
+    ];
+    let insert = |keys: &str, rest: &str| {
+        format!("INSERT INTO t SELECT {keys}, 'u' || {keys}, 100, 'new ' || i FROM range(300000) r(i) {rest}")
+    };
+    let statements = [
+        // Known and new keys; keys that come again, the first of which counts; any key.
+        insert("i", "ON CONFLICT (k) DO UPDATE SET n = t.n + excluded.n, s = excluded.s"),
+        insert("i * 7 % 250000", "ON CONFLICT DO NOTHING"),
+        insert("i * 3 + 1", "ON CONFLICT (u) DO UPDATE SET n = -1 WHERE t.n > 3"),
+        // A key is set; rows are answered; the table is read meanwhile.
+        insert("i", "ON CONFLICT (k) DO UPDATE SET u = 'x' || t.u, n = 0"),
+        insert("i + 7", "ON CONFLICT (k) DO UPDATE SET n = 5 RETURNING n"),
+        "INSERT INTO t SELECT k + 100, 'y' || k, n, s FROM t ON CONFLICT (k) DO UPDATE SET n = excluded.n"
+            .into(),
+        // A row is met again by a later portion, or its key comes again: nothing changes.
+        insert("(i * 2) % 299998", "ON CONFLICT (k) DO UPDATE SET n = 1"),
+        insert("1000000 + i % 299990", "ON CONFLICT (k) DO UPDATE SET n = 1"),
+    ];
+    let state = "SELECT count(*), bit_xor(hash((k, u, n, s))) FROM t";
+    let outcome = |connection: &Connection, sql: &str| match connection.execute(sql) {
+        Ok(result) => Some(result.row_count()),
+        Err(error) => {
+            assert!(
+                error.to_string().contains("key (k) = (") && !error.to_string().contains("memory"),
+                "{error}"
+            );
+            None
+        }
+    };
+    let reference = Database::open_in_memory().unwrap();
+    let limited = Database::open(folder.join("conflict.inlay").to_str().unwrap(), &[]).unwrap();
+    let (wanted, found) = (reference.connect(), limited.connect());
+    for sql in tables {
+        wanted.execute(sql).unwrap();
+        found.execute(sql).unwrap();
+    }
+    found.execute("CHECKPOINT").unwrap();
+    found.execute("SET memory_limit = '60MB'").unwrap();
+    for sql in &statements {
+        assert_eq!(outcome(&found, sql), outcome(&wanted, sql), "{sql}");
+        assert_eq!(answer(&found, state), answer(&wanted, state), "{sql}");
+    }
+    for sql in statements.iter().rev().take(2) {
+        assert_eq!(outcome(&wanted, sql), None, "{sql}");
+    }
+    drop((found, limited));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

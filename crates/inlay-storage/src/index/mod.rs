@@ -115,6 +115,8 @@ impl Index {
                 return Err(Error::internal("key columns and row ids of different lengths"));
             }
             self.insert_rows(&columns, &|row| row_ids[row])?;
+            // Who reads the next rows cannot make room for them.
+            self.art.write().leave_room()?;
         }
         Ok(())
     }
@@ -247,11 +249,12 @@ impl Index {
                 check_interrupt()?;
             }
             let art = self.art.read();
+            let mut reader = art.reader();
             for position in from..keys.len().min(from + KEYS_AT_ONCE) {
                 let row = order.map_or(position, |order| order[position] as usize);
                 if !keys.has_null(row) {
                     ids.clear();
-                    art.collect_prefix(keys.key(row), &mut ids)?;
+                    reader.collect_prefix(keys.key(row), &mut ids)?;
                     found.extend(ids.iter().map(|id| (row as u32, *id)));
                 }
             }

@@ -127,9 +127,10 @@ impl Transaction {
         }
     }
 
-    /// Notes rows that a constraint or a conflict was looked up by, which must stay as they are at every isolation level.
-    pub fn record_dependency(&self, table: ObjectId, predicate: Arc<dyn RowPredicate>) {
-        self.inner.lock().reads.push((table, Some(predicate)));
+    /// Notes rows that a constraint or a conflict was looked up by, which must stay as they are at every isolation level; all
+    /// of the table without a condition.
+    pub fn record_dependency(&self, table: ObjectId, predicate: Option<Arc<dyn RowPredicate>>) {
+        self.inner.lock().reads.push((table, predicate));
     }
 
     /// Its own version of a table, which it may write to.

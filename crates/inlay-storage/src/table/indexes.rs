@@ -246,6 +246,17 @@ impl TableIndexes {
         self.known.lock().entries.iter().map(|entry| Arc::clone(&entry.handle)).collect()
     }
 
+    /// Frees about so many bytes of indexes, which are written away if they have a file. Returns how many.
+    pub fn write_away(&self, wanted: u64) -> Result<u64> {
+        let mut freed = 0;
+        for handle in self.maintained() {
+            if freed < wanted {
+                freed += handle.index()?.write_away(wanted - freed)?;
+            }
+        }
+        Ok(freed)
+    }
+
     /// Whether the index on these columns is there already.
     #[cfg(test)]
     pub fn is_known(&self, columns: &[usize]) -> bool {

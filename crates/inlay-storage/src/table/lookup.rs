@@ -109,6 +109,17 @@ impl Table {
         columns: &[usize],
         keys: &[Vector],
     ) -> Result<Option<Vec<i64>>> {
+        let found = self.find_with_keys(snapshot, columns, keys)?;
+        Ok(found.map(|found| found.into_iter().map(|(id, _)| id).collect()))
+    }
+
+    /// The same, each row with the position of a key that it has.
+    pub fn find_with_keys(
+        &self,
+        snapshot: &TableSnapshot,
+        columns: &[usize],
+        keys: &[Vector],
+    ) -> Result<Option<Vec<(i64, u32)>>> {
         let few = match self.key_index(snapshot, columns, false)? {
             Some(index) => Some(index.candidates_many(keys)?),
             None => few_with_each(snapshot, columns[0], &keys[0], self.is_unique_column(columns))?,
@@ -122,7 +133,7 @@ impl Table {
         };
         let mut candidates: Vec<(i64, u32)> = few.into_iter().map(|(position, id)| (id, position)).collect();
         candidates.sort_unstable();
-        let mut found: Vec<i64> = Vec::with_capacity(candidates.len());
+        let mut found: Vec<(i64, u32)> = Vec::with_capacity(candidates.len());
         for (number, run) in by_group(snapshot, &candidates, |candidate| candidate.0) {
             let group = &snapshot.row_groups()[number];
             let segments = columns.iter().map(|column| group.segment(*column)).collect::<Result<Vec<_>>>()?;
@@ -132,8 +143,9 @@ impl Table {
                     let mut pairs = segments.iter().zip(keys);
                     pairs.all(|(segment, key)| same(&segment.get(row), &key.get(position as usize)))
                 };
-                if found.last() != Some(&id) && !group.is_deleted(row) && has_key() {
-                    found.push(id);
+                let is_known = found.last().is_some_and(|(last, _)| *last == id);
+                if !is_known && !group.is_deleted(row) && has_key() {
+                    found.push((id, position));
                 }
             }
         }
@@ -158,6 +170,11 @@ impl Table {
             Err(Error::OutOfMemory { .. }) => Ok(None),
             index => index,
         }
+    }
+
+    /// Frees about so many bytes of the indexes; a table without a file keeps them. Returns how many.
+    pub fn write_indexes_away(&self, wanted: u64) -> Result<u64> {
+        self.indexes.write_away(wanted)
     }
 
     /// Row id of the live row whose key (columns of `schema().all_keys()[key]`) equals `values`.

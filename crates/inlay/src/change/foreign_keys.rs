@@ -2,10 +2,12 @@
 //! was written must have its target and nothing may refer to what is gone.
 
 use super::checks::Checks;
-use super::lookup::{self, KeySet, rows_with_keys};
+use super::key_set::KeySet;
+use super::lookup::{self, rows_with_keys};
 use super::rows::{layout, values_of, with_values};
 use super::writer::{RowWriter, Written, WrittenRows, keys_of, whole_rows};
 use crate::database::same_name;
+use crate::execute::Run;
 use inlay_catalog::{Table, TableSchema};
 use inlay_sql::binder;
 use inlay_storage::store::{Object, ObjectId, State};
@@ -81,8 +83,8 @@ impl RowWriter<'_> {
             return Ok(());
         }
         let child = self.transaction.state().table(lost.reference.child)?;
-        lookup::note(&self.transaction, &child, &key.columns, &lost.keys);
-        let found = rows_with_keys(&child, &key.columns, &lost.keys)?;
+        lookup::note(self, &child, &key.columns, &lost.keys);
+        let found = rows_with_keys(self.run, &child, &key.columns, &lost.keys)?;
         if found.is_empty() {
             return Ok(());
         }
@@ -152,9 +154,11 @@ impl RowWriter<'_> {
         let Reference { parent, parent_columns, child, key } = &lost.reference;
         let state = self.transaction.state();
         let child = state.table(*child)?;
-        lookup::note(&self.transaction, &child, &key.columns, &lost.keys);
-        let mut used: Vec<u32> =
-            rows_with_keys(&child, &key.columns, &lost.keys)?.into_iter().map(|(_, number)| number).collect();
+        lookup::note(self, &child, &key.columns, &lost.keys);
+        let mut used: Vec<u32> = rows_with_keys(self.run, &child, &key.columns, &lost.keys)?
+            .into_iter()
+            .map(|(_, number)| number)
+            .collect();
         if used.is_empty() {
             return Ok(());
         }
@@ -162,7 +166,7 @@ impl RowWriter<'_> {
         used.dedup();
         let parent = state.table(*parent)?;
         let used = lost.keys.some(&used)?;
-        match first_missing(&parent, parent_columns, &used)? {
+        match first_missing(self.run, &parent, parent_columns, &used)? {
             None => Ok(()),
             Some(number) => Err(Error::ForeignKey {
                 message: format!(
@@ -208,8 +212,8 @@ impl RowWriter<'_> {
         };
         let parent = parent.table()?;
         let columns = positions(parent.schema(), key)?;
-        lookup::note(&self.transaction, &parent, &columns, &keys);
-        match first_missing(&parent, &columns, &keys)? {
+        lookup::note(self, &parent, &columns, &keys);
+        match first_missing(self.run, &parent, &columns, &keys)? {
             None => Ok(()),
             Some(number) => Err(Error::ForeignKey {
                 message: format!(
@@ -226,9 +230,9 @@ impl RowWriter<'_> {
 }
 
 /// The number of the first key that no row has.
-fn first_missing(table: &Table, columns: &[usize], keys: &KeySet) -> Result<Option<u32>> {
+fn first_missing(run: &Run<'_>, table: &Table, columns: &[usize], keys: &KeySet) -> Result<Option<u32>> {
     let mut is_there = vec![false; keys.len()];
-    for (_, number) in rows_with_keys(table, columns, keys)? {
+    for (_, number) in rows_with_keys(run, table, columns, keys)? {
         is_there[number as usize] = true;
     }
     Ok(is_there.iter().position(|there| !there).map(|number| number as u32))

@@ -4,9 +4,11 @@
 //! statement -- rows in hand --> checks --> RowWriter -- tables change, keys are lost --> foreign keys follow
 //!                                                  \--> at the end: targets exist, nothing refers to what is gone
 //! ```
-//! - [`rows`]: expressions over rows in hand. [`checks`]: CHECK. [`lookup`]: rows by the values of columns.
+//! - [`rows`]: expressions over rows in hand. [`checks`]: CHECK. [`key_set`]: distinct keys. [`lookup`]: rows by
+//!   the values of columns.
 //! - [`writer`]: the one way by which rows change. [`foreign_keys`]: what follows from it.
 //! - [`deferred`]: what is left to COMMIT.
+//! - [`portions`]: rows of a statement that do not fit into memory together.
 //! - `insert`, `conflict`, `update`, `delete`, `merge`: one statement each; `changing`: several in a WITH, shown by `explain`. [`returning`]: its answer.
 //!
 //! Invariants
@@ -22,8 +24,10 @@ mod delete;
 mod explain;
 pub(crate) mod foreign_keys;
 mod insert;
+mod key_set;
 pub(crate) mod lookup;
 mod merge;
+mod portions;
 mod returning;
 pub(crate) mod rows;
 mod update;

@@ -2,17 +2,21 @@
 //! it is collected; [`RowWriter::finish`] brings it to an end.
 
 use super::foreign_keys::{LostKeys, Reference};
-use super::lookup::KeySet;
+use super::key_set::KeySet;
 use super::rows::columns_of;
 use crate::execute::Run;
+use crate::load;
 use inlay_catalog::Table;
 use inlay_storage::index::key::encode_rows;
 use inlay_storage::store::{ObjectId, Transaction};
-use inlay_storage::{BulkUpdate, RowSet, TableSnapshot};
+use inlay_storage::{BulkLoad, BulkUpdate, ROW_GROUP_SIZE, RowSet, TableSnapshot};
 use inlay_types::{Batch, LogicalType, Result, Vector};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// From so many rows on they become row groups at once, in the file if there is one, and the log does not repeat them.
+const ROWS_MANY: usize = ROW_GROUP_SIZE / 4;
 
 /// The changes of one statement to one database.
 pub(crate) struct RowWriter<'r> {
@@ -73,10 +77,24 @@ impl<'r> RowWriter<'r> {
             return Ok(());
         }
         let own = self.transaction.table_to_write(table)?;
+        if rows.len() >= ROWS_MANY {
+            let load = BulkLoad::new(Arc::clone(&own));
+            load::push_rows(&load, 0, rows, &self.run.context())?;
+            return self.insert_in_bulk(&own, load);
+        }
         self.will_write(&own);
         let first = own.next_row_id();
         own.append(std::slice::from_ref(rows))?;
         self.appended(&own, first);
+        Ok(())
+    }
+
+    /// Appends the rows that were collected.
+    pub fn insert_in_bulk(&mut self, table: &Table, load: BulkLoad) -> Result<()> {
+        self.will_write(table);
+        let first = table.next_row_id();
+        load.commit()?;
+        self.appended(table, first);
         Ok(())
     }
 

@@ -53,6 +53,8 @@ const GROUP_LEN_MAX: usize = if cfg!(test) { 8 } else { 512 };
 /// may have to be written again.
 const WRITTEN_PART: u64 = 16;
 const WRITTEN_MAX: u64 = 64 << 20;
+/// The part of the limit, up to as much, that is left to others where they need some.
+const LEFT_PART: u64 = 6;
 
 /// See the module documentation.
 pub struct Art {
@@ -106,6 +108,31 @@ impl Deref for TreeRef<'_> {
             Self::Kept(tree) => tree,
             Self::Passing(tree) => tree,
         }
+    }
+}
+
+/// Lookups one after the other: what lies where the one before did is found without reading a page again, although there
+/// was no room to keep it.
+pub struct Reader<'a> {
+    art: &'a Art,
+    last: Option<(Place, TreeRef<'a>)>,
+}
+
+impl Reader<'_> {
+    /// See [`Art::collect_prefix`].
+    pub fn collect_prefix(&mut self, prefix: &[u8], out: &mut Vec<i64>) -> Result<()> {
+        let art = self.art;
+        let mut place = Some(art.find(prefix)?);
+        while let Some(here) = place {
+            let tree = match &mut self.last {
+                Some((at, tree)) if *at == here => tree,
+                last => &mut last.insert((here, art.tree(here)?)).1,
+            };
+            tree.collect_prefix(prefix, out);
+            let begins = |next: &Place| art.fence(*next).is_some_and(|fence| fence.starts_with(prefix));
+            place = art.behind(here)?.filter(begins);
+        }
+        Ok(())
     }
 }
 
@@ -186,6 +213,16 @@ impl Art {
     /// Adds an entry: a key followed by the eight bytes of a row id, big-endian. Returns whether it is new. After an error
     /// the set is what it was.
     pub fn insert(&mut self, entry: &[u8]) -> Result<bool> {
+        let (is_new, large) = self.put(entry)?;
+        if let Some(place) = large {
+            // Without memory for it the part is split later: parts are put in only when they are complete.
+            let _ = self.split(place, entry);
+        }
+        Ok(is_new)
+    }
+
+    /// Adds an entry. Returns whether it is new, and where it is if the part there has become too large.
+    fn put(&mut self, entry: &[u8]) -> Result<(bool, Option<Place>)> {
         let place = self.find(entry)?;
         let tree = self.tree_mut(place)?;
         let is_new = tree.insert(entry)?;
@@ -193,11 +230,7 @@ impl Art {
         if is_new {
             self.count_change(place, 1);
         }
-        if is_new && is_large {
-            // Without memory for it the part is split later: parts are put in only when they are complete.
-            let _ = self.split(place, entry);
-        }
-        Ok(is_new)
+        Ok((is_new, (is_new && is_large).then_some(place)))
     }
 
     /// Takes an entry out. Returns whether it was there.
@@ -218,13 +251,12 @@ impl Art {
 
     /// Appends the row ids of the entries that begin with `prefix`, in order.
     pub fn collect_prefix(&self, prefix: &[u8], out: &mut Vec<i64>) -> Result<()> {
-        let mut place = Some(self.find(prefix)?);
-        while let Some(here) = place {
-            self.tree(here)?.collect_prefix(prefix, out);
-            place =
-                self.behind(here)?.filter(|next| self.fence(*next).is_some_and(|f| f.starts_with(prefix)));
-        }
-        Ok(())
+        self.reader().collect_prefix(prefix, out)
+    }
+
+    /// For many lookups.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { art: self, last: None }
     }
 
     /// Calls `visit` with key and row id of the entries of a range in order, until it returns false.
@@ -332,7 +364,7 @@ impl Art {
     pub fn insert_or_write(&mut self, entry: &[u8]) -> Result<bool> {
         let mut wanted = 0;
         loop {
-            match self.insert(entry) {
+            match self.put(entry) {
                 // The part that the entry belongs to may go, too, and takes more than its insertion when it is read again.
                 Err(Error::OutOfMemory { requested, used, limit }) => {
                     wanted = (2 * wanted).max(requested).max((limit / WRITTEN_PART).min(WRITTEN_MAX));
@@ -340,7 +372,15 @@ impl Art {
                         return Err(Error::OutOfMemory { requested, used, limit });
                     }
                 }
-                outcome => return outcome,
+                Ok((is_new, Some(place))) => {
+                    // Each entry that comes to a part that was not split for want of memory would try again in vain.
+                    if let Err(Error::OutOfMemory { requested, limit, .. }) = self.split(place, entry) {
+                        self.write_away(requested.max((limit / WRITTEN_PART).min(WRITTEN_MAX)))?;
+                        let _ = self.split(place, entry);
+                    }
+                    return Ok(is_new);
+                }
+                outcome => return outcome.map(|(is_new, _)| is_new),
             }
         }
     }
@@ -376,6 +416,17 @@ impl Art {
         Ok(freed)
     }
 
+    /// Frees so much that others find some memory, if subtrees can go to pages.
+    pub fn leave_room(&mut self) -> Result<()> {
+        let limit = self.budget.limit();
+        let left = limit.saturating_sub(self.budget.used());
+        let wanted = (limit / LEFT_PART).min(WRITTEN_MAX);
+        if left < wanted {
+            self.write_away(wanted - left)?;
+        }
+        Ok(())
+    }
+
     /// Where an entry, or what begins with a prefix, starts to be.
     fn find(&self, key: &[u8]) -> Result<Place> {
         let group = self.groups.find(key);
@@ -408,7 +459,8 @@ impl Art {
         if let Some(tree) = slot.tree.get() {
             return Ok(TreeRef::Kept(tree));
         }
-        match self.read_slot(place, slot, &self.budget) {
+        // What is kept only to be found again leaves memory to others.
+        match self.read_slot(place, slot, &self.budget.yielding()) {
             // Two readers may have read it at once; one of the two stays.
             Ok(tree) => Ok(TreeRef::Kept(slot.tree.get_or_init(|| Box::new(tree)))),
             Err(Error::OutOfMemory { .. }) => {
