@@ -238,3 +238,22 @@ fn rows_go_from_one_database_to_another() {
     assert_eq!(rows(&connection, "SELECT * FROM other.t ORDER BY k"), "10|a!;20|b!");
     assert_eq!(state_of(&connection, "UPDATE other.t SET v = 'bad'"), "23514");
 }
+
+/// More foreign keys than are looked up together.
+#[test]
+fn many_foreign_keys_have_their_targets() {
+    let database = Database::open_in_memory().unwrap();
+    let connection = database.connect();
+    for sql in [
+        "CREATE TABLE parent (k BIGINT PRIMARY KEY)",
+        "CREATE TABLE child (i BIGINT, k BIGINT REFERENCES parent)",
+        "INSERT INTO parent SELECT i FROM range(700000) r(i)",
+        "INSERT INTO child SELECT i, i * 7919 % 700000 FROM range(700000) r(i)",
+    ] {
+        connection.execute(sql).unwrap();
+    }
+    let insert = "INSERT INTO child SELECT i, CASE i WHEN 690000 THEN -5 ELSE i END FROM range(700000) r(i)";
+    let error = connection.execute(insert).unwrap_err().to_string();
+    assert!(error.contains("(k) = (-5) is not in table \"parent\""), "{error}");
+    assert_eq!(rows(&connection, "SELECT count(*) FROM child"), "700000");
+}

@@ -5,15 +5,18 @@ use super::checks::Checks;
 use super::key_set::KeySet;
 use super::lookup::{self, rows_with_keys};
 use super::rows::{layout, values_of, with_values};
-use super::writer::{RowWriter, Written, WrittenRows, keys_of, whole_rows};
+use super::writer::{RowWriter, Written, WrittenRows, gathered, key_types, whole_rows};
 use crate::database::same_name;
 use crate::execute::Run;
 use inlay_catalog::{Table, TableSchema};
 use inlay_sql::binder;
 use inlay_storage::store::{Object, ObjectId, State};
 use inlay_storage::{ForeignKey, ReferenceAction, RowSet, TableSnapshot};
-use inlay_types::{Batch, Error, LogicalType, Result, Vector};
+use inlay_types::{Batch, Error, Result, Vector};
 use std::sync::Arc;
+
+/// Keys of new rows that are looked up together, so that their memory does not grow with the rows.
+const KEYS_AT_ONCE: usize = 1 << 19;
 
 /// A foreign key, from the side of the table that it refers to.
 #[derive(Clone, Debug)]
@@ -201,30 +204,40 @@ impl RowWriter<'_> {
     }
 
     fn check_key(&self, state: &State, table: &Table, key: &ForeignKey, rows: &WrittenRows) -> Result<()> {
-        let snapshot = table.snapshot();
-        let keys = match rows {
-            WrittenRows::Ids(ids) => keys_of(&snapshot, table, &snapshot.live(ids), &key.columns)?,
-            WrittenRows::From(first) => keys_from(&snapshot, table, *first, &key.columns)?,
-        };
-        let keys = Arc::new(keys);
         let Some(Object::Table(parent)) = state.relation(&key.table) else {
             return Err(Error::internal(format!("foreign key \"{}\" refers to no table", key.name)));
         };
         let parent = parent.table()?;
         let columns = positions(parent.schema(), key)?;
-        lookup::note(self, &parent, &columns, &keys);
-        match first_missing(self.run, &parent, &columns, &keys)? {
-            None => Ok(()),
-            Some(number) => Err(Error::ForeignKey {
-                message: format!(
-                    "foreign key \"{}\" of table \"{}\" is violated: ({}) = {} is not in table \"{}\"",
-                    key.name,
-                    table.schema().name,
-                    names_of(table.schema(), &key.columns),
-                    keys.shown(number),
-                    parent.schema().name
-                ),
-            }),
+        let check = |keys: KeySet| {
+            let keys = Arc::new(keys);
+            lookup::note(self, &parent, &columns, &keys);
+            match first_missing(self.run, &parent, &columns, &keys)? {
+                None => Ok(()),
+                Some(number) => Err(Error::ForeignKey {
+                    message: format!(
+                        "foreign key \"{}\" of table \"{}\" is violated: ({}) = {} is not in table \"{}\"",
+                        key.name,
+                        table.schema().name,
+                        names_of(table.schema(), &key.columns),
+                        keys.shown(number),
+                        parent.schema().name
+                    ),
+                }),
+            }
+        };
+        let snapshot = table.snapshot();
+        let types = key_types(table, &key.columns);
+        match rows {
+            WrittenRows::Ids(ids) => {
+                let live = snapshot.live(ids);
+                let parts = live.parts().map(|ids| gathered(&snapshot, table, &ids, &key.columns));
+                KeySet::in_sets(&types, parts, KEYS_AT_ONCE, check)
+            }
+            WrittenRows::From(first) => {
+                let parts = new_keys(&snapshot, *first, &key.columns);
+                KeySet::in_sets(&types, parts, KEYS_AT_ONCE, check)
+            }
         }
     }
 }
@@ -238,12 +251,14 @@ fn first_missing(run: &Run<'_>, table: &Table, columns: &[usize], keys: &KeySet)
     Ok(is_there.iter().position(|there| !there).map(|number| number as u32))
 }
 
-/// Keys of the live rows from an id on.
-fn keys_from(snapshot: &TableSnapshot, table: &Table, first: i64, columns: &[usize]) -> Result<KeySet> {
-    let types: Vec<LogicalType> =
-        columns.iter().map(|&column| table.schema().columns[column].ty.clone()).collect();
-    let groups = snapshot.row_groups().iter().filter(|group| group.row_ids().end > first);
-    let parts = groups.map(|group| {
+/// Values of the live rows from an id on, row group by row group.
+fn new_keys<'s>(
+    snapshot: &'s TableSnapshot,
+    first: i64,
+    columns: &'s [usize],
+) -> impl Iterator<Item = Result<Vec<Vector>>> + 's {
+    let groups = snapshot.row_groups().iter().filter(move |group| group.row_ids().end > first);
+    groups.map(move |group| {
         let from = usize::try_from(first - group.row_id_start()).unwrap_or(0);
         let mut live = Vec::new();
         group.live_rows(from..group.len(), &mut live);
@@ -253,8 +268,7 @@ fn keys_from(snapshot: &TableSnapshot, table: &Table, first: i64, columns: &[usi
             Ok(if all { segment.scan(from, group.len() - from) } else { segment.gather(&live) })
         };
         columns.iter().map(column).collect()
-    });
-    KeySet::of_parts(&types, parts)
+    })
 }
 
 /// Positions of the columns that a foreign key refers to.

@@ -12,7 +12,7 @@ use inlay_types::{LogicalType, Result, Vector, VectorBuilder};
 pub(crate) const NO_KEY: u32 = u32::MAX;
 
 /// Distinct keys without NULLs, numbered.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct KeySet {
     bytes: Vec<u8>,
     /// Where each key ends.
@@ -28,18 +28,42 @@ pub(crate) const SIZE_PER_KEY: usize = size_of::<usize>() + 4 * size_of::<u64>()
 impl KeySet {
     /// The keys of rows that come in parts; rows with NULLs have none.
     pub fn of_parts(types: &[LogicalType], parts: impl Iterator<Item = Result<Vec<Vector>>>) -> Result<Self> {
-        let mut set = Self { bytes: Vec::new(), ends: Vec::new(), slots: Vec::new(), columns: Vec::new() };
-        let mut builders: Vec<VectorBuilder> =
-            types.iter().map(|ty| VectorBuilder::new(ty.clone(), 0)).collect();
+        let mut all = Self::default();
+        Self::in_sets(types, parts, usize::MAX, |set| {
+            all = set;
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// The same in several sets, of which each has hardly more than so many keys; a key may be in several.
+    pub fn in_sets(
+        types: &[LogicalType],
+        parts: impl Iterator<Item = Result<Vec<Vector>>>,
+        keys_max: usize,
+        mut visit: impl FnMut(Self) -> Result<()>,
+    ) -> Result<()> {
+        let builders =
+            || -> Vec<VectorBuilder> { types.iter().map(|ty| VectorBuilder::new(ty.clone(), 0)).collect() };
+        let (mut set, mut values) = (Self::default(), builders());
         for part in parts {
-            let part = part?;
-            let (new_rows, _) = set.add(&part)?;
-            for (builder, column) in builders.iter_mut().zip(&part) {
-                builder.append(&column.take(&new_rows));
+            set.extend(&mut values, &part?)?;
+            if set.len() >= keys_max {
+                let full = std::mem::take(&mut set);
+                visit(full.with_values(std::mem::replace(&mut values, builders())))?;
             }
         }
-        set.columns = builders.into_iter().map(VectorBuilder::finish).collect();
-        Ok(set)
+        visit(set.with_values(values))
+    }
+
+    fn extend(&mut self, values: &mut [VectorBuilder], part: &[Vector]) -> Result<()> {
+        let (new_rows, _) = self.add(part)?;
+        values.iter_mut().zip(part).for_each(|(values, column)| values.append(&column.take(&new_rows)));
+        Ok(())
+    }
+
+    fn with_values(self, values: Vec<VectorBuilder>) -> Self {
+        Self { columns: values.into_iter().map(VectorBuilder::finish).collect(), ..self }
     }
 
     /// The keys of rows.
@@ -49,7 +73,7 @@ impl KeySet {
 
     /// The keys of rows, and the number of each row's key or [`NO_KEY`].
     pub fn numbered(columns: Vec<Vector>) -> Result<(Self, Vec<u32>)> {
-        let mut set = Self { bytes: Vec::new(), ends: Vec::new(), slots: Vec::new(), columns: Vec::new() };
+        let mut set = Self::default();
         let (new_rows, numbers) = set.add(&columns)?;
         let all = new_rows.len() == numbers.len();
         set.columns =

@@ -226,9 +226,13 @@ pub(super) fn keys_of(
     rows: &RowSet,
     columns: &[usize],
 ) -> Result<KeySet> {
-    let types: Vec<LogicalType> =
-        columns.iter().map(|&column| table.schema().columns[column].ty.clone()).collect();
-    KeySet::of_parts(&types, rows.parts().map(|ids| gathered(snapshot, table, &ids, columns)))
+    let parts = rows.parts().map(|ids| gathered(snapshot, table, &ids, columns));
+    KeySet::of_parts(&key_types(table, columns), parts)
+}
+
+/// The types of some columns.
+pub(super) fn key_types(table: &Table, columns: &[usize]) -> Vec<LogicalType> {
+    columns.iter().map(|&column| table.schema().columns[column].ty.clone()).collect()
 }
 
 /// All columns of rows, ids ascending.
