@@ -110,8 +110,10 @@ fn make_slots(
         return slots;
     }
     // A semi join by one plain equality has nothing left to do behind an exact filter.
-    let required = kind == JoinKind::Semi && !build_left && equalities_only && keys.len() == 1;
-    for key in keys.iter_mut().filter(|key| !key.null_equal) {
+    let alone = kind == JoinKind::Semi && !build_left && equalities_only && keys.len() == 1;
+    for key in keys.iter_mut() {
+        // Where NULLs are equal there is a filter if the build side has none.
+        let required = alone && !key.null_equal;
         let probe = if build_left { &key.right } else { &key.left };
         if let Expr::Column { id, .. } = probe {
             let filter = DynamicFilter::new();

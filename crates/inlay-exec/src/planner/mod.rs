@@ -99,6 +99,8 @@ pub struct Planner<'a> {
     constants: HashSet<ColumnId>,
     estimate: RowEstimate<'a>,
     next_node: NodeNumber,
+    /// Of the plan that is lowered next, so many rows, whichever they are.
+    rows_wanted: Option<u64>,
 }
 
 /// A query as pipelines, and where its rows will be.
@@ -135,6 +137,7 @@ impl<'a> Planner<'a> {
             constants: HashSet::new(),
             estimate,
             next_node: 0,
+            rows_wanted: None,
         }
     }
 
@@ -171,6 +174,7 @@ impl<'a> Planner<'a> {
         match plan {
             Plan::Limit { input, limit, offset } => {
                 self.next_node += 1;
+                self.rows_wanted = limit.map(|limit| limit.saturating_add(*offset));
                 (input, (*limit, *offset))
             }
             other => (other, (None, 0)),
@@ -204,6 +208,7 @@ impl<'a> Planner<'a> {
     fn lower(&mut self, plan: &Plan, needed: &Needed, incoming: &[Incoming]) -> Result<Fragment> {
         let node = self.next_node;
         self.next_node += 1;
+        let wanted = self.rows_wanted.take();
         match plan {
             Plan::Scan { table, columns, filters, row_id } => {
                 let (dear, cheap) = split_external(filters);
@@ -240,9 +245,7 @@ impl<'a> Planner<'a> {
             Plan::DependentJoin { .. } => {
                 Err(Error::internal("a dependent join reached the physical planner; unnesting missed it"))
             }
-            Plan::Aggregate { input, groups, aggregates } => {
-                self.lower_aggregate(node, input, groups, aggregates, incoming)
-            }
+            Plan::Aggregate { .. } => self.lower_aggregate(node, plan, wanted, incoming),
             Plan::Window { input, windows } => self.lower_window(node, input, windows, needed, &[]),
             Plan::Unnest { .. } => self.lower_unnest(node, plan, needed, incoming),
             Plan::TableCall { .. } => self.lower_table_call(node, plan, needed),
@@ -257,6 +260,7 @@ impl<'a> Planner<'a> {
                 self.lower_sort(node, input, all, groups.len(), (*limit, *offset), needed, &[])
             }
             Plan::Limit { input, limit, offset } => {
+                self.rows_wanted = limit.map(|limit| limit.saturating_add(*offset));
                 let fragment = self.lower(input, needed, &[])?;
                 let sink = Materialize::with_limit(self.context, *limit, *offset);
                 Ok(self.rescan(fragment, sink, node))
@@ -358,11 +362,13 @@ impl<'a> Planner<'a> {
     fn lower_aggregate(
         &mut self,
         node: NodeNumber,
-        input: &Plan,
-        groups: &[(ColumnId, Expr)],
-        aggregates: &[(ColumnId, AggregateExpr)],
+        plan: &Plan,
+        rows_wanted: Option<u64>,
         incoming: &[Incoming],
     ) -> Result<Fragment> {
+        let Plan::Aggregate { input, groups, aggregates } = plan else {
+            return Err(Error::internal("not an aggregation"));
+        };
         let exprs = groups.iter().map(|(_, e)| e).chain(aggregates.iter().flat_map(|(_, a)| a.expressions()));
         let below = with_expressions(&Needed::new(), exprs);
         // A filter on a grouping column removes whole groups, so it may run below.
@@ -390,6 +396,7 @@ impl<'a> Planner<'a> {
             key_domains: groups.iter().map(|(_, e)| domain(e)).collect(),
             estimated_rows: self.expected_rows(input_node),
             estimated_groups: self.expected_rows(node),
+            groups_wanted: rows_wanted.filter(|_| aggregates.is_empty() && !groups.is_empty()),
             context: self.context.clone(),
         };
         let known: Vec<_> = groups.iter().filter_map(|(id, expr)| Some((*id, domain(expr)?))).collect();

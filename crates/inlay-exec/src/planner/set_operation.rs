@@ -66,6 +66,7 @@ impl Planner<'_> {
             key_domains: Vec::new(),
             estimated_rows: None,
             estimated_groups: None,
+            groups_wanted: None,
             context: self.context.clone(),
         };
         let aggregate = HashAggregate::new(options)?;

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! simplify -> inline shared plans -> push filters -> unnest -> push filters -> share equal subplans -> prune
-//!          -> find keys -> group by keys -> order joins -> aggregate early -> limits -> prune -> estimate
+//!          -> find keys -> group by keys -> order joins -> aggregate early -> limits -> choose groups -> prune -> estimate
 //! ```
 //! The optimizer reads no rows but those of the tables' samples. Called by the facade between binder and executor.
 
@@ -21,6 +21,7 @@ mod found_keys;
 mod group_keys;
 pub(crate) mod indexed;
 mod join_order;
+mod limited_groups;
 mod limits;
 mod outer_groups;
 mod outer_joins;
@@ -124,6 +125,7 @@ pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result
         trace("aggregate early", &plan, &columns);
     }
     limits::run(&mut plan);
+    limited_groups::run(&mut plan, &mut columns, &mut estimator);
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
     trace("limits and prune", &plan, &columns);
     let estimates = estimate::run(&plan, &mut estimator);

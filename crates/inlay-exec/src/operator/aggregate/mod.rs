@@ -48,7 +48,7 @@ use crate::expression::Layout;
 use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpillPartitions, WORKING_MEMORY, is_refusal};
 use inlay_sql::plan::{AggregateExpr, Expr};
-use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result};
+use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE};
 use merge::{Collected, Merged};
 use parking_lot::Mutex;
 use partition::{By, ROW_PARTITIONS, RowSpill, Rows};
@@ -83,6 +83,8 @@ pub struct AggregateOptions {
     pub estimated_rows: Option<u64>,
     /// Expected groups.
     pub estimated_groups: Option<u64>,
+    /// So many groups are enough, whichever they are; of DISTINCT alone, as aggregates need all rows of a group.
+    pub groups_wanted: Option<u64>,
     /// Workers, limits and interrupt of the query.
     pub context: ExecContext,
 }
@@ -93,6 +95,8 @@ pub struct HashAggregate {
     context: ExecContext,
     /// A worker's table is looked at when it has this many groups.
     groups_max: usize,
+    /// A worker with so many groups ends the pipeline.
+    groups_wanted: usize,
     collected: Mutex<Collected>,
     /// Rows of all workers that are refused memory.
     spill: OnceLock<SpillPartitions>,
@@ -111,7 +115,13 @@ const CHECK_INTERVAL: u32 = 8;
 
 impl HashAggregate {
     /// Compiles the expressions.
-    pub fn new(options: AggregateOptions) -> Result<Arc<Self>> {
+    pub fn new(mut options: AggregateOptions) -> Result<Arc<Self>> {
+        if let Some(wanted) = options.groups_wanted {
+            // Few rows are expected to be looked at: no room for all that there might be.
+            let most = wanted.saturating_add(VECTOR_SIZE as u64);
+            options.estimated_groups = Some(options.estimated_groups.map_or(most, |groups| groups.min(most)));
+            options.key_domains.clear();
+        }
         let dense = match (options.estimated_rows, options.estimated_groups) {
             (Some(rows), Some(groups)) => groups <= GROUPS_MAX_DENSE as u64 && rows / groups.max(1) >= 8,
             _ => false,
@@ -124,6 +134,7 @@ impl HashAggregate {
             spec: Arc::new(Spec::compile(&options)?),
             context: options.context,
             groups_max,
+            groups_wanted: options.groups_wanted.map_or(usize::MAX, |wanted| wanted as usize),
             collected: Mutex::default(),
             spill: OnceLock::new(),
             merged: OnceLock::new(),
@@ -328,15 +339,16 @@ impl Sink for HashAggregate {
 
     fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
         let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
-        match &mut local.worker {
-            Some(worker) => worker.consume(&input, self)?,
+        let worker = match &mut local.worker {
+            Some(worker) => worker,
             None => {
                 let worker = local.worker.insert(Worker::new(self)?);
                 worker.start_morsel(local.morsel);
-                worker.consume(&input, self)?;
+                worker
             }
-        }
-        Ok(Flow::More)
+        };
+        worker.consume(&input, self)?;
+        Ok(if worker.state.table.len() >= self.groups_wanted { Flow::Done } else { Flow::More })
     }
 
     fn combine(&self, local: LocalState) -> Result<()> {

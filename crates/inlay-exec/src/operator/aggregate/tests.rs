@@ -220,6 +220,7 @@ fn check(case: &Case) {
         key_domains: case.domains.clone(),
         estimated_rows: case.expected.map(|(rows, _)| rows),
         estimated_groups: case.expected.map(|(_, groups)| groups),
+        groups_wanted: None,
         context: ExecContext::for_tests(2),
     };
     let aggregate = HashAggregate::with_groups_max(options, case.groups_max).unwrap();
@@ -426,6 +427,7 @@ fn distinct_without_aggregates() {
         key_domains: Vec::new(),
         estimated_rows: None,
         estimated_groups: None,
+        groups_wanted: None,
         context: ExecContext::for_tests(2),
     };
     let mut random = Random(77);
@@ -478,6 +480,7 @@ fn options_in(keys: &[usize], aggregates: Vec<AggregateExpr>, context: &ExecCont
         key_domains: Vec::new(),
         estimated_rows: None,
         estimated_groups: None,
+        groups_wanted: None,
         context: context.clone(),
     }
 }

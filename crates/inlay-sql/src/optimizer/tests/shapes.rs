@@ -276,3 +276,21 @@ fn a_filtered_calendar_is_estimated_by_the_days_that_rows_have() {
     let rows = query.estimates.rows(1).unwrap();
     assert!((8_000.0..50_000.0).contains(&rows), "{rows}");
 }
+
+/// Any groups will do, so some are chosen first; not where all have to be known, or there are few.
+#[test]
+fn limited_groups_are_chosen_first() {
+    let catalog = data::tpch();
+    let is_chosen = |sql: &str| {
+        let query = optimized(&catalog, sql);
+        count(&query.plan, &is_join(JoinKind::Semi)) == 1
+    };
+    let grouped = "SELECT l_orderkey, count(*) FROM lineitem GROUP BY l_orderkey";
+    assert!(is_chosen(&format!("{grouped} LIMIT 10")));
+    assert!(is_chosen("SELECT l_orderkey + 1 AS k, sum(l_tax) FROM lineitem GROUP BY k LIMIT 10 OFFSET 5"));
+    assert!(!is_chosen(&format!("{grouped} ORDER BY 2 LIMIT 10")));
+    assert!(!is_chosen(&format!("{grouped} HAVING count(*) > 3 LIMIT 10")));
+    assert!(!is_chosen(&format!("{grouped} LIMIT 5000")));
+    assert!(!is_chosen("SELECT l_returnflag, count(*) FROM lineitem GROUP BY l_returnflag LIMIT 10"));
+    assert!(!is_chosen("SELECT l_orderkey, count(*) FROM lineitem WHERE random() < 0.5 GROUP BY 1 LIMIT 10"));
+}
