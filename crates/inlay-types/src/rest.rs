@@ -43,7 +43,7 @@ fn wake() {
     if WATCHED.swap(process, Ordering::SeqCst) == process {
         return;
     }
-    let started = Builder::new().name("inlay rest".into()).stack_size(64 << 10).spawn(watch);
+    let started = Builder::new().name("inlay rest".into()).stack_size(256 << 10).spawn(watch);
     if started.is_err() {
         // Tried again at the next reservation.
         WATCHED.store(0, Ordering::SeqCst);
