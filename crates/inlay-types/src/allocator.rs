@@ -2,7 +2,7 @@
 //!
 //! Memory that a query frees is soon asked for again: to give it back to the system and take it again, zeroed, is up to a
 //! fifth of a query's processor time, and more of a large one. It is kept while there is plenty, and given back when memory is
-//! short or the engine rests ([`crate::rest`]). A process whose allocator needs no telling installs nothing.
+//! short or the engine is idle ([`crate::idle`]). A process whose allocator needs no telling installs nothing.
 
 use crate::overhead;
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -5,7 +5,7 @@
 //! ([`crate::overhead`]), it is refused as much earlier, within bounds, and caches give way, so that the process stays near the limit.
 
 use crate::allocator::{Hurry, give_back_all, give_back_due};
-use crate::{Error, Result, overhead, rest};
+use crate::{Error, Result, idle, overhead};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -209,7 +209,7 @@ impl Counters {
             Ok(before) => {
                 self.peak.fetch_max(before + more, Ordering::Relaxed);
                 self.unseen.fetch_add(more, Ordering::Relaxed);
-                rest::stir(more);
+                idle::stir(more);
                 if is_short(before + more, limit) && !self.short.load(Ordering::Relaxed) {
                     self.set_short(true);
                 }
@@ -220,7 +220,7 @@ impl Counters {
     }
 
     fn give(&self, bytes: u64) {
-        rest::stir(bytes);
+        idle::stir(bytes);
         let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
         if self.short.load(Ordering::Relaxed) && is_plenty(before - bytes, self.limit.load(Ordering::Relaxed))
         {

@@ -178,7 +178,8 @@ impl Table {
     }
 
     /// Row id of the live row whose key (columns of `schema().all_keys()[key]`) equals `values`.
-    pub fn find_by_key(&self, key: usize, values: &[Value]) -> Result<Option<i64>> {
+    #[cfg(test)]
+    pub(super) fn find_by_key(&self, key: usize, values: &[Value]) -> Result<Option<i64>> {
         if values.iter().any(Value::is_null) {
             return Ok(None);
         }

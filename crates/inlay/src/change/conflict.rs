@@ -17,7 +17,7 @@ use crate::load;
 use crate::result::QueryResult;
 use inlay_catalog::Table;
 use inlay_sql::plan::statement::{ConflictUpdate, Insert, OnConflict};
-use inlay_storage::{BulkLoad, BulkUpdate, RowSet, RowSetBuilder};
+use inlay_storage::{BulkLoad, BulkUpdate, RowSet};
 use inlay_types::{Batch, Error, LogicalType, Result};
 use std::sync::Arc;
 
@@ -51,9 +51,7 @@ impl Run<'_> {
         };
         let mut returned = insert.returning.map(|returning| self.answer_of(returning, 0..target.types.len()));
         let mut count = 0;
-        loop {
-            target.make_room()?;
-            let Some((rows, _reserved)) = portions.next_portion()? else { break };
+        while let Some((rows, _reserved)) = portions.next_portion(&|| target.make_room())? {
             if portions.has_more() {
                 target.collect();
             }
@@ -61,6 +59,9 @@ impl Run<'_> {
             count += answer.len() as u64;
             if let Some(returned) = &mut returned {
                 returned.add(&answer)?;
+            }
+            if portions.has_more() {
+                target.make_room()?;
             }
         }
         target.put_in()?;
@@ -238,10 +239,7 @@ impl Target<'_, '_> {
         met: Vec<(i64, u32)>,
     ) -> Result<(Batch, Vec<u32>)> {
         let (mut ids, mut places): (Vec<i64>, Vec<u32>) = met.into_iter().unzip();
-        let mut changed = RowSetBuilder::default();
-        changed.add_set(&self.changed);
-        changed.add(&ids);
-        self.changed = changed.finish();
+        self.changed = self.changed.union(&RowSet::from(&ids[..]));
         let mut old = whole_rows(&self.table.snapshot(), &self.table, &ids)?;
         let width = old.columns().len();
         let beside = |old: &Batch, places: &[u32]| {

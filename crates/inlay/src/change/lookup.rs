@@ -15,64 +15,63 @@ use inlay_types::{Batch, Reservation, Result, Vector};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Up to this many keys are looked up one by one whatever the size of the table.
+/// Up to this many keys are looked up in an index whatever the size of the table.
 const BY_INDEX_MIN: usize = 256;
-/// Of larger numbers, those are looked up one by one that are less than this part of the rows.
+/// Of larger numbers, those are looked up there that are less than this part of the rows.
 const ROWS_PER_LOOKUP: usize = 8;
 /// Row groups are passed over by their ranges of values for up to this many keys.
 const PRUNED_BY_MAX: usize = 256;
 /// Of more keys a transaction knows the hashes until it commits, not the keys.
 const EXACT_MAX: usize = 1024;
+/// The share of the memory limit, one in so many, that the hashes of a statement may take.
+const HASHES_SHARE: u64 = 16;
 
 /// Rows with one of some keys, as a condition that commit checks.
 struct HasKey {
     columns: Vec<usize>,
-    keys: Arc<KeySet>,
+    keys: Known,
+}
+
+/// What a transaction knows of keys until it commits.
+enum Known {
+    Keys(Arc<KeySet>),
+    /// The hashes of many, ascending, which take less memory. That two keys have one hash of 64 bits, so that a transaction
+    /// fails without need, is as good as impossible.
+    Hashes(Vec<u64>, #[expect(dead_code, reason = "held for as long as they are")] Reservation),
 }
 
 impl RowPredicate for HasKey {
     fn matches_any(&self, rows: &Batch) -> Result<bool> {
         let encoded = encode_rows(&columns_of(rows, &self.columns))?;
-        Ok((0..encoded.len())
-            .any(|row| !encoded.has_null(row) && self.keys.number(encoded.key(row)).is_some()))
+        let is_known = |key: &[u8]| match &self.keys {
+            Known::Keys(keys) => keys.number(key).is_some(),
+            Known::Hashes(hashes, _) => hashes.binary_search(&hash_bytes(key)).is_ok(),
+        };
+        Ok((0..encoded.len()).any(|row| !encoded.has_null(row) && is_known(encoded.key(row))))
     }
 }
 
-/// The same of many keys, whose hashes take less memory. That two keys have one hash of 64 bits, so that a transaction fails without
-/// need, is as good as impossible.
-struct HasHash {
-    columns: Vec<usize>,
-    /// Ascending.
-    hashes: Vec<u64>,
-    _reserved: Reservation,
-}
-
-impl RowPredicate for HasHash {
-    fn matches_any(&self, rows: &Batch) -> Result<bool> {
-        let encoded = encode_rows(&columns_of(rows, &self.columns))?;
-        let is_known = |row| self.hashes.binary_search(&hash_bytes(encoded.key(row))).is_ok();
-        Ok((0..encoded.len()).any(|row| !encoded.has_null(row) && is_known(row)))
-    }
-}
-
-/// Notes that a transaction relies on which rows of a table have these keys. Where memory is too short to know many of them until
-/// it commits, it relies on all rows.
+/// Notes that a transaction relies on which rows of a table have these keys. Where a statement has so many that their hashes take
+/// more than a share of the memory, it relies on all rows.
 pub(crate) fn note(writer: &RowWriter<'_>, table: &Table, columns: &[usize], keys: &Arc<KeySet>) {
-    let columns = columns.to_vec();
-    let predicate: Option<Arc<dyn RowPredicate>> = match keys.len() {
+    let known = match keys.len() {
         0 => return,
-        1..=EXACT_MAX => Some(Arc::new(HasKey { columns, keys: Arc::clone(keys) })),
+        1..=EXACT_MAX => Some(Known::Keys(Arc::clone(keys))),
         many => {
             let budget = writer.run.database.budget();
-            let is_plenty = budget.used() < budget.limit() / 2;
-            let reserved = is_plenty.then(|| budget.yielding().reserve((many * size_of::<u64>()) as u64));
+            let bytes = (many * size_of::<u64>()) as u64;
+            let all = writer.noted.get() + bytes;
+            writer.noted.set(all);
+            let reserved = (all <= budget.limit() / HASHES_SHARE).then(|| budget.yielding().reserve(bytes));
             reserved.and_then(Result::ok).map(|reserved| {
                 let mut hashes: Vec<u64> = keys.hashes().collect();
                 hashes.sort_unstable();
-                Arc::new(HasHash { columns, hashes, _reserved: reserved }) as Arc<dyn RowPredicate>
+                Known::Hashes(hashes, reserved)
             })
         }
     };
+    let predicate =
+        known.map(|keys| Arc::new(HasKey { columns: columns.to_vec(), keys }) as Arc<dyn RowPredicate>);
     writer.transaction.record_dependency(table.id(), predicate);
 }
 

@@ -44,8 +44,11 @@ impl Portions {
         Ok(Self { rows, types, budget: run.database.budget().yielding(), next: None })
     }
 
-    /// The next rows, and the memory that is reserved for work with them.
-    pub fn next_portion(&mut self) -> Result<Option<(Batch, Reservation)>> {
+    /// The next rows, and the memory that is reserved for work with them; `make_room` is called where there is none for any.
+    pub fn next_portion(
+        &mut self,
+        make_room: &dyn Fn() -> Result<()>,
+    ) -> Result<Option<(Batch, Reservation)>> {
         let bytes_max = self.budget.limit() / SHARE;
         let mut reserved = self.budget.reserve(0)?;
         let (mut batches, mut len) = (Vec::new(), 0);
@@ -57,7 +60,8 @@ impl Portions {
                 self.next = Some(batch);
                 break;
             }
-            if batches.is_empty() {
+            if batches.is_empty() && reserved.grow(bytes).is_err() {
+                make_room()?;
                 let reason = "ON CONFLICT and RETURNING need memory for some rows and their keys";
                 reserved.grow(bytes).map_err(|refused| refused.because(reason))?;
             }

@@ -12,6 +12,7 @@ use inlay_storage::store::{ObjectId, Transaction};
 use inlay_storage::{BulkLoad, BulkUpdate, ROW_GROUP_SIZE, RowSet, TableSnapshot};
 use inlay_types::{Batch, LogicalType, Result, Vector};
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub(crate) struct RowWriter<'r> {
     pub(super) written: Vec<Written>,
     /// Tables with keys that are checked when all is done, and how many changes there were before.
     pub(super) keyed: Vec<(ObjectId, usize)>,
+    /// Bytes of hashes of keys that the transaction was to know; see [`super::lookup::note`].
+    pub(super) noted: Cell<u64>,
     /// A table that no foreign key refers to.
     pub(super) unreferenced: Option<ObjectId>,
 }
@@ -62,6 +65,7 @@ impl<'r> RowWriter<'r> {
             restricted: Vec::new(),
             written: Vec::new(),
             keyed: Vec::new(),
+            noted: Cell::new(0),
             unreferenced: None,
         })
     }

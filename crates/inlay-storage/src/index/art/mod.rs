@@ -53,7 +53,7 @@ const GROUP_LEN_MAX: usize = if cfg!(test) { 8 } else { 512 };
 /// may have to be written again.
 const WRITTEN_PART: u64 = 16;
 const WRITTEN_MAX: u64 = 64 << 20;
-/// The part of the limit, up to as much, that is left to others where they need some.
+/// The part of the limit, up to as much, that is left to others where they need some: what a budget that yields leaves.
 const LEFT_PART: u64 = 6;
 
 /// See the module documentation.

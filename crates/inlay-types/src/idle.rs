@@ -1,8 +1,8 @@
-//! Gives freed memory back once the engine rests.
+//! Gives freed memory back once the engine is idle.
 //!
 //! An allocator that looks whether freed pages are due while somebody allocates gives back those that the running query is
 //! about to ask for, and none when nobody allocates any more. So pages are kept while queries come, and a thread that lives
-//! from the first large reservation until the next rest gives all back then. It sleeps but for a look each second.
+//! from the first large reservation until nothing large was reserved for a while gives all back then. It sleeps but for a look each second.
 
 use crate::allocator::{IDLE, give_back, give_back_all, is_installed};
 use crate::process::process_id;
@@ -15,7 +15,7 @@ use std::time::Duration;
 const LARGE: u64 = 256 << 10;
 /// How often the thread looks.
 const LOOK: Duration = Duration::from_secs(1);
-/// Freed memory is not kept, rest or not, if it is more than this share of the largest limit.
+/// Freed memory is not kept, idle or not, if it is more than this share of the largest limit.
 const KEPT_SHARE: u64 = 8;
 
 /// The process in which something large was reserved or given since the thread looked; else 0.
@@ -43,7 +43,7 @@ fn wake() {
     if WATCHED.swap(process, Ordering::SeqCst) == process {
         return;
     }
-    let started = Builder::new().name("inlay rest".into()).stack_size(256 << 10).spawn(watch);
+    let started = Builder::new().name("inlay idle".into()).stack_size(256 << 10).spawn(watch);
     if started.is_err() {
         // Tried again at the next reservation.
         WATCHED.store(0, Ordering::SeqCst);
@@ -51,7 +51,7 @@ fn wake() {
     }
 }
 
-/// Looks until the engine has rested for [`IDLE`].
+/// Looks until the engine was idle for [`IDLE`].
 fn watch() {
     let mut looks = 0;
     loop {
