@@ -48,7 +48,14 @@ pub(crate) fn concat(ty: LogicalType, pieces: &[Vector]) -> Vector {
     if let [one] = pieces {
         return one.clone();
     }
-    let total = pieces.iter().map(Vector::len).sum();
+    concat_pieces(ty, &pieces.iter().collect::<Vec<_>>())
+}
+
+fn concat_pieces(ty: LogicalType, pieces: &[&Vector]) -> Vector {
+    if let [one] = pieces {
+        return (*one).clone();
+    }
+    let total = pieces.iter().map(|piece| piece.len()).sum();
     let (shape, parts) = plan(ty.clone(), pieces, total);
     let mut data = NewBuffer::new(total * shape.width);
     copy_range(&parts, &shape, &mut data);
@@ -86,7 +93,7 @@ fn neighbours(ty: &LogicalType, pieces: &[Vector]) -> Option<Vector> {
         data = data.followed_by(&rows_of(piece))?;
     }
     let total = pieces.iter().map(Vector::len).sum();
-    let validity = concat_validity(pieces, total);
+    let validity = concat_validity(&pieces.iter().collect::<Vec<_>>(), total);
     Some(match first.as_dictionary() {
         Some(dictionary) => Vector::dictionary(Arc::clone(dictionary), data, total, validity),
         None => Vector::flat(ty.clone(), total, data, validity, first.heap().clone()),
@@ -97,8 +104,8 @@ fn neighbours(ty: &LogicalType, pieces: &[Vector]) -> Option<Vector> {
 pub(crate) fn concat_batches(types: &[LogicalType], batches: &[Batch]) -> Batch {
     let len = batches.iter().map(Batch::len).sum();
     let column = |(index, ty): (usize, &LogicalType)| {
-        let pieces: Vec<Vector> = batches.iter().map(|batch| batch.column(index).clone()).collect();
-        if pieces.is_empty() { Vector::empty(ty.clone()) } else { concat(ty.clone(), &pieces) }
+        let pieces: Vec<&Vector> = batches.iter().map(|batch| batch.column(index)).collect();
+        if pieces.is_empty() { Vector::empty(ty.clone()) } else { concat_pieces(ty.clone(), &pieces) }
     };
     Batch::new(types.iter().enumerate().map(column).collect(), len)
 }
@@ -108,11 +115,11 @@ pub(crate) fn concat_batches(types: &[LogicalType], batches: &[Batch]) -> Batch 
 pub(crate) fn concat_columns(
     context: &ExecContext,
     types: &[LogicalType],
-    columns: &[Vec<Vector>],
+    columns: &[Vec<&Vector>],
 ) -> Result<Vec<Vector>> {
-    let total: usize = columns.first().map_or(0, |pieces| pieces.iter().map(Vector::len).sum());
+    let total: usize = columns.first().map_or(0, |pieces| pieces.iter().map(|piece| piece.len()).sum());
     if total <= PARALLEL_ROWS_MIN {
-        return Ok(columns.iter().zip(types).map(|(pieces, ty)| concat(ty.clone(), pieces)).collect());
+        return Ok(columns.iter().zip(types).map(|(pieces, ty)| concat_pieces(ty.clone(), pieces)).collect());
     }
     let mut plans: Vec<(Shape, Vec<Piece<'_>>)> =
         columns.iter().zip(types).map(|(pieces, ty)| plan(ty.clone(), pieces, total)).collect();
@@ -267,7 +274,7 @@ fn write_each<S: Copy, T: Copy>(target: &mut [MaybeUninit<T>], sources: &[S], va
 }
 
 /// Decides what the whole is and how each piece gets there.
-fn plan<'a>(ty: LogicalType, pieces: &'a [Vector], total: usize) -> (Shape, Vec<Piece<'a>>) {
+fn plan<'a>(ty: LogicalType, pieces: &[&'a Vector], total: usize) -> (Shape, Vec<Piece<'a>>) {
     if let Some((dictionary, maps)) = merged_dictionary(pieces, total) {
         let change = |vector: &Vector| match vector.as_dictionary() {
             Some(own) => maps.get(&own.id()).cloned().unwrap_or(Change::None),
@@ -327,7 +334,7 @@ impl Heaps {
 
 /// A dictionary for all pieces, if they are codes of small dictionaries (or NULL throughout); and how codes change, by
 /// the id of the piece's dictionary.
-fn merged_dictionary(pieces: &[Vector], total: usize) -> Option<(Arc<Dictionary>, HashMap<u64, Change>)> {
+fn merged_dictionary(pieces: &[&Vector], total: usize) -> Option<(Arc<Dictionary>, HashMap<u64, Change>)> {
     let mut dictionaries: Vec<&Arc<Dictionary>> = Vec::new();
     let mut maps = HashMap::new();
     for piece in pieces {
@@ -349,8 +356,8 @@ fn merged_dictionary(pieces: &[Vector], total: usize) -> Option<(Arc<Dictionary>
     if !first.values().logical_type().is_view() || values > MERGED_VALUES_MAX.min(total) {
         return None;
     }
-    let all: Vec<Vector> = dictionaries.iter().map(|d| d.values().clone()).collect();
-    let all = concat(first.values().logical_type(), &all);
+    let all: Vec<&Vector> = dictionaries.iter().map(|dictionary| dictionary.values()).collect();
+    let all = concat_pieces(first.values().logical_type(), &all);
     let heap = all.heap().buffers();
     let mut codes: HashMap<&[u8], u32> = HashMap::with_capacity(values);
     let mut kept: Vec<u32> = Vec::new();
@@ -369,7 +376,7 @@ fn merged_dictionary(pieces: &[Vector], total: usize) -> Option<(Arc<Dictionary>
     Some((Dictionary::new(all.take(&kept)), maps))
 }
 
-fn assemble(ty: LogicalType, shape: Shape, pieces: &[Vector], total: usize, data: Buffer) -> Vector {
+fn assemble(ty: LogicalType, shape: Shape, pieces: &[&Vector], total: usize, data: Buffer) -> Vector {
     let validity = concat_validity(pieces, total);
     match shape.dictionary {
         Some(dictionary) => Vector::dictionary(dictionary, data, total, validity),
@@ -377,7 +384,7 @@ fn assemble(ty: LogicalType, shape: Shape, pieces: &[Vector], total: usize, data
     }
 }
 
-fn concat_validity(pieces: &[Vector], total: usize) -> Option<Bitmap> {
+fn concat_validity(pieces: &[&Vector], total: usize) -> Option<Bitmap> {
     if pieces.iter().all(|piece| piece.validity().is_none()) {
         return None;
     }

@@ -5,6 +5,7 @@ use crate::spill::TempSpace;
 use crate::team::Workers;
 use inlay_kernels::limits::{self, Limits};
 use inlay_types::{Interrupt, MemoryBudget, Result};
+use parking_lot::Mutex;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub struct ExecContext {
 pub(crate) const PARALLEL_ROWS_MIN: usize = 1 << 14;
 const TASK_ROWS_MIN: usize = 1 << 12;
 const TASK_ROWS_MAX: usize = 1 << 16;
+/// So few items are not worth waking a worker to drop them.
+const DISCARDED_MIN: usize = 64;
 
 impl ExecContext {
     /// Runs `work(task)` for each task below `count` on the workers and the calling thread, and returns the first error.
@@ -48,6 +51,20 @@ impl ExecContext {
             return PARALLEL_ROWS_MIN;
         }
         rows.div_ceil(self.workers.count() * 4).clamp(TASK_ROWS_MIN, TASK_ROWS_MAX)
+    }
+
+    /// Drops items, by all workers if they are many: to free what others have allocated takes a while.
+    pub(crate) fn discard<T: Send>(&self, mut items: Vec<T>) -> Result<()> {
+        let share = items.len().div_ceil(self.workers.count()).max(DISCARDED_MIN);
+        let mut shares = Vec::new();
+        while items.len() > share {
+            shares.push(Mutex::new(items.split_off(items.len() - share)));
+        }
+        shares.push(Mutex::new(items));
+        self.parallel(shares.len(), |number| {
+            std::mem::take(&mut *shares[number].lock());
+            Ok(())
+        })
     }
 
     /// So many workers, and no limit of memory.

@@ -29,8 +29,8 @@ const REST_SHARE: u32 = 3;
 const REST_MAX: Duration = Duration::from_millis(20);
 
 /// So long a thread that waits for the next pipeline of a query, or for the last morsel of one, looks out before it sleeps:
-/// about what it takes to be woken.
-const LOOKOUT: Duration = Duration::from_micros(50);
+/// what happens between two pipelines takes no longer, and to be woken takes 50 to 100 microseconds.
+const LOOKOUT: Duration = Duration::from_micros(200);
 
 /// Decides how many workers are allowed while queries run.
 pub trait Governor: Send + Sync {

@@ -17,8 +17,10 @@ use crate::ExecContext;
 use crate::pipeline::{Flow, Handout, LocalState, Sink};
 use crate::spill::is_refusal;
 use inlay_kernels::hash::{hash, hash_combine};
-use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Native, Result, Vector};
+use inlay_types::buffer::NewBuffer;
+use inlay_types::{Batch, Buffer, Error, LogicalType, MemoryBudget, Native, Result, Vector};
 use parking_lot::Mutex;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 /// Largest number of slots of a direct array: a megabyte.
@@ -143,7 +145,7 @@ impl Sink for JoinBuild {
                     return join.build_from(&context, &chunks, &ranges, None);
                 }
                 Err(refused) => join.start_spill(refused)?,
-                Ok(()) => return Ok(()),
+                Ok(()) => return context.discard(chunks.chunks),
             };
         }
         let Some(spill) = join.spill.get() else { return Err(Error::internal("a join was lost")) };
@@ -229,8 +231,9 @@ impl HashJoin {
                     (Index::Empty, KeyForm::Hashes(keys))
                 } else {
                     let _room = context.budget.reserve((rows * 8 + HashIndex::size_for(rows)) as u64)?;
-                    let hashes = self.in_parallel(context, chunks, hash_chunk)?;
-                    (Index::Hash(HashIndex::build(context, &hashes, true)?), KeyForm::Hashes(keys))
+                    let (hashes, _) = self.in_parallel(context, chunks, hash_chunk)?;
+                    let index = HashIndex::build(context, hashes.typed(), true)?;
+                    (Index::Hash(index), KeyForm::Hashes(keys))
                 }
             }
         };
@@ -263,60 +266,90 @@ impl HashJoin {
             domain <= (rows as u64 * RANK_SLOTS_PER_ROW).max(RANK_SLOTS_FREE).min(u64::from(u32::MAX) - 64);
         if !direct && !rank {
             let _room = context.budget.reserve((rows * 8 + HashIndex::size_for(rows)) as u64)?;
-            let slots =
+            let (slots, _) =
                 self.in_parallel(context, chunks, |keys, out: &mut Vec<u64>| encoding.encode_64(keys, out))?;
-            return Ok((Index::Hash(HashIndex::build(context, &slots, false)?), KeyForm::Wide(encoding)));
+            let index = HashIndex::build(context, slots.typed(), false)?;
+            return Ok((Index::Hash(index), KeyForm::Wide(encoding)));
         }
         let size = if direct { domain * 4 } else { domain / 4 };
         let _room = context.budget.reserve(size + rows as u64 * 12)?;
-        let slots = self.in_parallel(context, chunks, |keys, out: &mut Vec<u32>| {
+        let (slots, ascending) = self.in_parallel(context, chunks, |keys, out: &mut Vec<u32>| {
             encoding.encode_32(keys, &mut Vec::new(), out);
         })?;
-        let ascending = slots.is_sorted();
+        let slots = slots.typed();
         let members = self.members_only;
         let index = if direct {
-            Index::Direct(DirectIndex::build(&slots, domain as usize, members, ascending))
+            Index::Direct(DirectIndex::build(slots, domain as usize, members, ascending))
         } else {
-            Index::Rank(RankIndex::build(context, &slots, domain as usize, members, ascending)?)
+            Index::Rank(RankIndex::build(context, slots, domain as usize, members, ascending)?)
         };
         Ok((index, KeyForm::Narrow(encoding)))
     }
 
-    /// Computes a number for each row that can be found from its keys.
-    fn in_parallel<T: Native>(
+    /// Computes a number for each row that can be found from its keys. Returns whether they ascend, too.
+    fn in_parallel<T: Native + Ord>(
         &self,
         context: &ExecContext,
         chunks: &Chunks,
         encode: impl Fn(&[Vector], &mut Vec<T>) + Sync,
-    ) -> Result<Vec<T>> {
-        let mut all = vec![T::default(); chunks.found];
-        let mut tasks: Vec<Mutex<(&[Chunk], &mut [T])>> = Vec::new();
+    ) -> Result<(Buffer, bool)> {
+        let mut all = NewBuffer::new(chunks.found * size_of::<T>());
+        let mut tasks: Vec<Mutex<Numbering<'_, T>>> = Vec::new();
         let task_rows = context.task_rows(chunks.found);
-        let (mut rest, mut chunks) = (&mut all[..], &chunks.chunks[..]);
+        let (mut rest, mut chunks) = (all.places(), &chunks.chunks[..]);
         while !chunks.is_empty() {
             let (mut count, mut rows) = (0, 0);
             while count < chunks.len() && rows < task_rows {
                 rows += chunks[count].len;
                 count += 1;
             }
-            let (own, behind) = rest.split_at_mut(rows);
-            tasks.push(Mutex::new((&chunks[..count], own)));
+            let (places, behind) = rest.split_at_mut(rows);
+            tasks.push(Mutex::new(Numbering { chunks: &chunks[..count], places, ends: None, ascends: true }));
             (rest, chunks) = (behind, &chunks[count..]);
         }
+        assert!(rest.is_empty(), "rows without a chunk");
         let first_key = self.core.stored.len();
         context.parallel(tasks.len(), |task| {
-            let mut task = tasks[task].lock();
-            let (chunks, out) = &mut *task;
-            let (mut scratch, mut at) = (Vec::new(), 0);
-            for chunk in *chunks {
-                encode(&chunk.columns[first_key..], &mut scratch);
-                out[at..at + chunk.len].copy_from_slice(&scratch[..chunk.len]);
-                at += chunk.len;
-            }
+            tasks[task].lock().fill(|chunk, numbers| encode(&chunk.columns[first_key..], numbers));
             Ok(())
         })?;
-        drop(tasks);
-        Ok(all)
+        let (mut ascends, mut before) = (true, None);
+        for task in tasks {
+            let Numbering { ends, ascends: own, .. } = task.into_inner();
+            let Some((first, last)) = ends else { continue };
+            ascends &= own && before <= Some(first);
+            before = Some(last);
+        }
+        // SAFETY: `places` were cut into those of the tasks, each of which has written all of its own.
+        Ok((unsafe { all.written() }, ascends))
+    }
+}
+
+/// A task of [`HashJoin::in_parallel`].
+struct Numbering<'a, T> {
+    chunks: &'a [Chunk],
+    /// As many as the chunks have rows.
+    places: &'a mut [MaybeUninit<T>],
+    /// The first and the last number.
+    ends: Option<(T, T)>,
+    ascends: bool,
+}
+
+impl<T: Native + Ord> Numbering<'_, T> {
+    /// Writes all places.
+    fn fill(&mut self, encode: impl Fn(&Chunk, &mut Vec<T>)) {
+        let (mut numbers, mut at) = (Vec::new(), 0);
+        for chunk in self.chunks {
+            encode(chunk, &mut numbers);
+            let numbers = &numbers[..chunk.len];
+            self.places[at..at + chunk.len].write_copy_of_slice(numbers);
+            at += chunk.len;
+            let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { continue };
+            self.ascends =
+                self.ascends && self.ends.is_none_or(|(_, end)| end <= *first) && numbers.is_sorted();
+            self.ends = Some((self.ends.map_or(*first, |(first, _)| first), *last));
+        }
+        assert!(at == self.places.len(), "more places than rows");
     }
 }
 

@@ -10,6 +10,7 @@ use super::index::Index;
 use super::keys::{KeyRange, NO_SLOT, SlotEncoding};
 use super::rows::Chunks;
 use crate::ExecContext;
+use crate::context::PARALLEL_ROWS_MIN;
 use crate::spill::SpilledRows;
 use inlay_kernels::hash::hash;
 use inlay_storage::{BloomFilter, KeyBitmap, SegmentPredicate};
@@ -17,6 +18,7 @@ use inlay_types::{LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Filters of at most so many bytes are made whether or not memory is refused.
 const FILTER_SIZE_FREE: u64 = 64 << 10;
@@ -38,7 +40,7 @@ pub(crate) struct Published {
     pub exact: bool,
 }
 
-/// Fills the slots of a join's keys.
+/// Fills the slots of a join's keys, each a task.
 pub(crate) fn publish(
     join: &HashJoin,
     context: &ExecContext,
@@ -46,45 +48,60 @@ pub(crate) fn publish(
     ranges: &[KeyRange],
     index: &JoinIndex,
 ) -> Result<Published> {
-    let mut exact = join.filters.len() == 1 && join.pair_filter.is_none();
     if !join.core.drops_unmatched() {
         return Ok(Published { exact: false });
     }
-    for (key, slot) in join.filters.iter().enumerate() {
-        let Some(slot) = slot else {
-            exact = false;
-            continue;
+    let exact = AtomicBool::new(join.filters.len() == 1 && join.pair_filter.is_none());
+    let fill = |key: usize| {
+        let Some(slot) = &join.filters[key] else {
+            exact.store(false, Ordering::Relaxed);
+            return Ok(());
         };
-        if join.null_equal[key] && has_null(join, chunks, key) {
-            // NULL would have to pass, and never qualifies.
-            exact = false;
-            continue;
+        let (predicates, is_exact) = filters_of(join, context, chunks, key, ranges[key], index);
+        if !is_exact || predicates.is_empty() {
+            exact.store(false, Ordering::Relaxed);
         }
+        if !predicates.is_empty() {
+            slot.publish(predicates);
+        }
+        Ok(())
+    };
+    if chunks.found > PARALLEL_ROWS_MIN {
+        context.parallel(join.filters.len(), fill)?;
+    } else {
         context.interrupt.check()?;
-        let ty = join.key_types[key].clone();
-        let predicates = if chunks.found == 0 {
-            vec![SegmentPredicate::In(Vec::new())]
-        } else if join.narrow[key] && ty != LogicalType::UBigInt {
-            match integers(join, context, chunks, key, ranges[key], index) {
-                Some(predicates) => predicates,
-                None => {
-                    exact = false;
-                    range(ty, ranges[key]).into_iter().chain(bloom(join, context, chunks, key)).collect()
-                }
-            }
-        } else {
-            match list(join, chunks, key) {
-                Some(list) => vec![list],
-                None => {
-                    exact = false;
-                    bloom(join, context, chunks, key).into_iter().collect()
-                }
-            }
-        };
-        exact &= !predicates.is_empty();
-        slot.publish(predicates);
+        (0..join.filters.len()).try_for_each(fill)?;
     }
-    Ok(Published { exact })
+    Ok(Published { exact: exact.into_inner() })
+}
+
+/// Filters on a key, and whether they let exactly the keys of the build side through.
+fn filters_of(
+    join: &HashJoin,
+    context: &ExecContext,
+    chunks: &Chunks,
+    key: usize,
+    span: KeyRange,
+    index: &JoinIndex,
+) -> (Vec<SegmentPredicate>, bool) {
+    if join.null_equal[key] && has_null(join, chunks, key) {
+        // NULL would have to pass, and never qualifies.
+        return (Vec::new(), false);
+    }
+    if chunks.found == 0 {
+        return (vec![SegmentPredicate::In(Vec::new())], true);
+    }
+    if is_integer(join, key) {
+        if let Some(exact) = integers(join, context, chunks, key, span, index) {
+            return (vec![exact], true);
+        }
+        let within = range(join.key_types[key].clone(), span);
+        return (within.into_iter().chain(bloom(join, context, chunks, key)).collect(), false);
+    }
+    match list(join, chunks, key) {
+        Some(list) => (vec![list], true),
+        None => (bloom(join, context, chunks, key).into_iter().collect(), false),
+    }
 }
 
 /// What is gathered about a key of build rows in files.
@@ -212,7 +229,7 @@ fn integers(
     key: usize,
     span: KeyRange,
     index: &JoinIndex,
-) -> Option<Vec<SegmentPredicate>> {
+) -> Option<SegmentPredicate> {
     let size = span.span() / 8;
     if size > BITMAP_SIZE_FREE.max(chunks.found as u64 * BITMAP_BYTES_PER_ROW) {
         return None;
@@ -238,9 +255,9 @@ fn integers(
     let bitmap = KeyBitmap::from_words(span.min, span.max, words);
     if chunks.found as u64 > span.span() && bitmap.count() as u64 == span.span() + 1 {
         // Every value of the range occurs.
-        return range(join.key_types[key].clone(), span).map(|range| vec![range]);
+        return range(join.key_types[key].clone(), span);
     }
-    Some(vec![SegmentPredicate::KeyBitmap(Arc::new(bitmap))])
+    Some(SegmentPredicate::KeyBitmap(Arc::new(bitmap)))
 }
 
 fn set_bits(vector: &Vector, encoding: &SlotEncoding, offsets: &mut Vec<u64>, words: &mut [u64]) {

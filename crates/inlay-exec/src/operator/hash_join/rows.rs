@@ -213,10 +213,10 @@ impl Chunks {
         found_only: bool,
     ) -> Result<Vec<Vector>> {
         let behind = if found_only { &[][..] } else { &self.null_chunks[..] };
-        let pieces = |column: usize| -> Vec<Vector> {
-            self.chunks.iter().chain(behind).map(|chunk| chunk.columns[column].clone()).collect()
+        let pieces = |column: usize| -> Vec<&Vector> {
+            self.chunks.iter().chain(behind).map(|chunk| &chunk.columns[column]).collect()
         };
-        let columns: Vec<Vec<Vector>> = (from..from + types.len()).map(pieces).collect();
+        let columns: Vec<Vec<&Vector>> = (from..from + types.len()).map(pieces).collect();
         concat_columns(context, types, &columns)
     }
 }

@@ -368,11 +368,12 @@ fn check_count(rows: usize) -> Result<()> {
 
 /// The columns of batches, which are gone then.
 fn joined(context: &ExecContext, types: &[LogicalType], batches: Vec<Batch>) -> Result<Vec<Vector>> {
-    let mut columns: Vec<Vec<Vector>> = types.iter().map(|_| Vec::with_capacity(batches.len())).collect();
-    for batch in batches {
-        columns.iter_mut().zip(batch.into_columns()).for_each(|(column, piece)| column.push(piece));
-    }
-    concat_columns(context, types, &columns)
+    let pieces = |column: usize| batches.iter().map(|batch| batch.column(column)).collect();
+    let columns: Vec<Vec<&Vector>> = (0..types.len()).map(pieces).collect();
+    let joined = concat_columns(context, types, &columns)?;
+    drop(columns);
+    context.discard(batches)?;
+    Ok(joined)
 }
 
 /// Bytes that collecting and sorting rows takes: batches and their copies in one piece, and per row a prefix, what is

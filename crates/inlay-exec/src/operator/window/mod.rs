@@ -111,7 +111,7 @@ impl Part {
         })?;
         let pieces: Vec<Vector> = pieces.into_iter().filter_map(Mutex::into_inner).collect();
         let ty = self.columns[*column].logical_type().clone();
-        let whole = concat_columns(context, std::slice::from_ref(&ty), &[pieces])?;
+        let whole = concat_columns(context, std::slice::from_ref(&ty), &[pieces.iter().collect()])?;
         Ok(whole.into_iter().next().unwrap_or_else(|| Vector::empty(ty)))
     }
 }
@@ -299,8 +299,8 @@ impl Window {
 
     /// Whole columns of some batches.
     fn columns(&self, context: &ExecContext, batches: &[Batch]) -> Result<Vec<Vector>> {
-        let pieces: Vec<Vec<Vector>> = (0..self.spec.types.len())
-            .map(|column| batches.iter().map(|batch| batch.column(column).clone()).collect())
+        let pieces: Vec<Vec<&Vector>> = (0..self.spec.types.len())
+            .map(|column| batches.iter().map(|batch| batch.column(column)).collect())
             .collect();
         let columns = concat_columns(context, &self.spec.types, &pieces)?;
         Ok(columns.into_iter().map(order::sortable).collect())

@@ -43,41 +43,74 @@ impl RankIndex {
         members: bool,
         ascending: bool,
     ) -> Result<Self> {
-        let many = slots.len() > PARALLEL_ROWS_MIN;
-        let workers = context.workers.count();
         let mut words = vec![[0u64; 2]; domain.div_ceil(64) + 1];
+        if ascending {
+            return Self::build_ascending(context, slots, words, members);
+        }
+        let workers = context.workers.count();
+        let many = slots.len() > PARALLEL_ROWS_MIN;
         let is_large = slots.len() > if workers > 1 { PARALLEL_ROWS_MIN } else { SPREAD_ROWS_MIN };
         // Without memory for that, it takes longer.
         if is_large
-            && !ascending
             && !members
             && let Ok(_room) = context.budget.reserve((slots.len() * Spread::ROW_BYTES) as u64)
         {
             return Self::build_spread(context, slots, &Spread::new(context, slots, domain)?, words);
         }
-        if ascending && many {
-            set_bits_ascending(context, slots, &mut words)?;
-        } else if many && workers > 1 {
+        if many && workers > 1 {
             set_bits(context, slots, &mut words)?;
         } else {
             for &slot in slots {
                 words[slot as usize / 64][0] |= 1 << (slot % 64);
             }
         }
+        if members {
+            return Ok(Self { words, starts: None, rows: None });
+        }
         let distinct = count_before(&mut words) as usize;
         let mut index = Self { words, starts: None, rows: None };
-        if members || ascending && distinct == slots.len() {
-            return Ok(index);
-        }
-        if ascending {
-            index.starts = Some(starts_of_ascending(slots, distinct));
-            return Ok(index);
-        }
         let ranks = slots.iter().map(|slot| index.rank(*slot) as u32);
         let (starts, rows) = super::group_by_slot(ranks, slots.len(), distinct, false);
         index.starts = (distinct < slots.len()).then_some(starts);
         index.rows = rows;
         Ok(index)
+    }
+
+    /// Of rows in the order of their slots: each part has a range of words and the rows that fall into it.
+    fn build_ascending(
+        context: &ExecContext,
+        slots: &[u32],
+        mut words: Vec<[u64; 2]>,
+        members: bool,
+    ) -> Result<Self> {
+        let mut parts = ascending_parts(context, slots, &mut words);
+        context.parallel(parts.len(), |number| {
+            parts[number].lock().set_bits(members);
+            Ok(())
+        })?;
+        if members {
+            drop(parts);
+            return Ok(Self { words, starts: None, rows: None });
+        }
+        let distinct: usize = parts.iter_mut().map(|part| part.get_mut().distinct).sum();
+        let is_unique = distinct == slots.len();
+        let mut starts = vec![0u32; if is_unique { 0 } else { distinct + 1 }];
+        let (mut rest, mut rank) = (&mut starts[..], 0);
+        for part in &mut parts {
+            let part = part.get_mut();
+            part.first_rank = rank;
+            (part.starts, rest) = rest.split_at_mut(if is_unique { 0 } else { part.distinct });
+            rank += part.distinct;
+        }
+        if let [end] = rest {
+            *end = slots.len() as u32;
+        }
+        context.parallel(parts.len(), |number| {
+            parts[number].lock().finish();
+            Ok(())
+        })?;
+        drop(parts);
+        Ok(Self { words, starts: (!is_unique).then_some(starts), rows: None })
     }
 
     /// Of rows in any order: bits, ranks and places part by part.
@@ -272,22 +305,6 @@ multiversion! {
     }
 }
 
-/// First places by rank of ascending slots, of which so many are distinct; behind them the number of rows.
-fn starts_of_ascending(slots: &[u32], distinct: usize) -> Vec<u32> {
-    let mut starts = Vec::new();
-    let mut firsts = RowWriter::new(&mut starts, slots.len());
-    let mut before = None;
-    for (row, &slot) in slots.iter().enumerate() {
-        firsts.put(row as u32, before != Some(slot));
-        before = Some(slot);
-    }
-    firsts.finish();
-    starts.truncate(distinct);
-    starts.push(slots.len() as u32);
-    starts.shrink_to_fit();
-    starts
-}
-
 /// Sets bits for slots in any order: each task owns a range of words.
 fn set_bits(context: &ExecContext, slots: &[u32], words: &mut [[u64; 2]]) -> Result<()> {
     let bounds = shares(words.len(), context.workers.count());
@@ -307,28 +324,78 @@ fn set_bits(context: &ExecContext, slots: &[u32], words: &mut [[u64; 2]]) -> Res
     })
 }
 
-/// Sets bits for ascending slots: each task owns a range of words and the rows that fall into it.
-fn set_bits_ascending(context: &ExecContext, slots: &[u32], words: &mut [[u64; 2]]) -> Result<()> {
+/// A range of words, with the rows whose slots are in it, of slots that ascend.
+struct AscendingPart<'a> {
+    words: &'a mut [[u64; 2]],
+    first_word: usize,
+    slots: &'a [u32],
+    first_row: usize,
+    distinct: usize,
+    first_rank: usize,
+    /// Where the first row of each slot is written, unless slots have a row each.
+    starts: &'a mut [u32],
+}
+
+/// Cuts words between those of two rows, about [`ExecContext::task_rows`] rows for each part.
+fn ascending_parts<'a>(
+    context: &ExecContext,
+    slots: &'a [u32],
+    words: &'a mut [[u64; 2]],
+) -> Vec<Mutex<AscendingPart<'a>>> {
     let task_rows = context.task_rows(slots.len());
     let count = slots.len().div_ceil(task_rows);
-    let mut tasks = Vec::with_capacity(count);
-    let (mut rest, mut word_from, mut row_from) = (words, 0usize, 0usize);
-    for task in 1..=count {
-        // The task ends before the word of the row at its nominal end.
-        let word_to = slots.get(task * task_rows).map_or(word_from + rest.len(), |slot| *slot as usize / 64);
-        let row_to = row_from + slots[row_from..].partition_point(|slot| (*slot as usize / 64) < word_to);
-        let (own, behind) = rest.split_at_mut(word_to - word_from);
-        tasks.push(Mutex::new((own, word_from, &slots[row_from..row_to])));
-        (rest, word_from, row_from) = (behind, word_to, row_to);
+    let mut parts = Vec::with_capacity(count);
+    let (mut rest, mut first_word, mut first_row) = (words, 0usize, 0usize);
+    for part in 1..=count {
+        // The part ends before the word of the row at its nominal end.
+        let word_to = slots.get(part * task_rows).map_or(first_word + rest.len(), |slot| *slot as usize / 64);
+        let rows = slots[first_row..].partition_point(|slot| (*slot as usize / 64) < word_to);
+        let (words, behind) = rest.split_at_mut(word_to - first_word);
+        let slots = &slots[first_row..first_row + rows];
+        let (distinct, first_rank, starts) = (0, 0, &mut [][..]);
+        parts.push(Mutex::new(AscendingPart {
+            words,
+            first_word,
+            slots,
+            first_row,
+            distinct,
+            first_rank,
+            starts,
+        }));
+        (rest, first_word, first_row) = (behind, word_to, first_row + rows);
     }
-    context.parallel(tasks.len(), |task| {
-        let mut task = tasks[task].lock();
-        let (words, word_from, slots) = &mut *task;
-        for &slot in *slots {
-            words[slot as usize / 64 - *word_from][0] |= 1 << (slot % 64);
+    parts
+}
+
+impl AscendingPart<'_> {
+    fn set_bits(&mut self, members: bool) {
+        for &slot in self.slots {
+            self.words[slot as usize / 64 - self.first_word][0] |= 1 << (slot % 64);
         }
-        Ok(())
-    })
+        if !members {
+            self.distinct = count_before(self.words) as usize;
+        }
+    }
+
+    /// Ranks and starts, when those of the parts before are counted.
+    fn finish(&mut self) {
+        self.words.iter_mut().for_each(|word| word[1] += self.first_rank as u64);
+        if self.starts.is_empty() {
+            return;
+        }
+        let (mut picked, mut before, mut at) = (Vec::new(), None, 0);
+        for (number, slots) in self.slots.chunks(PICKED_ROWS).enumerate() {
+            let mut firsts = RowWriter::new(&mut picked, slots.len());
+            let first_row = self.first_row + number * PICKED_ROWS;
+            for (row, &slot) in slots.iter().enumerate() {
+                firsts.put((first_row + row) as u32, before != Some(slot));
+                before = Some(slot);
+            }
+            firsts.finish();
+            self.starts[at..at + picked.len()].copy_from_slice(&picked);
+            at += picked.len();
+        }
+    }
 }
 
 multiversion! {
