@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Build rows of one morsel.
-const MORSEL_ROWS: usize = 32 * VECTOR_SIZE;
+const MORSEL_ROWS: usize = 8 * VECTOR_SIZE;
 
 /// The source of the pipeline that follows the probe side's.
 pub(crate) struct JoinOuterScan<T> {
