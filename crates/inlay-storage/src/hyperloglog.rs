@@ -4,12 +4,24 @@
 //! Sources: Flajolet et al. (2007); the estimator without bias tables is that of Ertl, "New cardinality
 //! estimation algorithms for HyperLogLog sketches" (2017), algorithm 6.
 
+use crate::simd::{self, LaneRange, Lanes};
 use inlay_types::{Error, Result};
 
 const PRECISION: u32 = 10;
 const REGISTERS: usize = 1 << PRECISION;
 /// Largest value of a register: the rank of a hash whose remaining bits are all zero.
 const RANK_MAX: usize = 64 - PRECISION as usize + 1;
+
+/// So many hashes are sifted at once, from this rank of all registers on.
+const SIFTED: usize = 1 << 11;
+const SIFTED_RANK_MIN: u8 = 2;
+
+/// A hash mixed once more, as those made for hash tables need not be good in every bit: the number of the register below, and
+/// above it the bits that have a rank.
+#[inline(always)]
+pub(crate) fn mix(hash: u64) -> u64 {
+    (hash ^ (hash >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(PRECISION)
+}
 
 /// A sketch of a set of 64-bit hashes.
 #[derive(Clone)]
@@ -50,19 +62,43 @@ impl HyperLogLog {
     /// Adds a hash.
     #[inline]
     pub fn insert(&mut self, hash: u64) {
-        // The hash is mixed once more: hashes made for hash tables need not be good in every bit.
-        let hash = (hash ^ (hash >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let register = &mut self.registers[(hash >> (64 - PRECISION)) as usize];
-        let rest = (hash << PRECISION) | 1 << (PRECISION - 1);
+        self.insert_mixed(mix(hash));
+    }
+
+    #[inline]
+    fn insert_mixed(&mut self, mixed: u64) {
+        let register = &mut self.registers[mixed as usize % REGISTERS];
+        let rest = mixed >> PRECISION << PRECISION | 1 << (PRECISION - 1);
         // A rank is one more than the zeros in front. Few are larger than those before.
         if rest >> 1 >> (63 - (*register).min(63)) == 0 {
             *register = rest.leading_zeros() as u8 + 1;
         }
     }
 
-    /// Adds hashes.
+    /// Adds hashes. When all registers are above some rank, hashes of up to that rank are sorted out first, many at once.
     pub fn insert_all(&mut self, hashes: &[u64]) {
-        hashes.iter().for_each(|hash| self.insert(*hash));
+        let (mut mixed, mut passing) = ([0; SIFTED], [0; SIFTED / 64]);
+        for hashes in hashes.chunks(SIFTED) {
+            let least = self.registers.iter().fold(u8::MAX, |least, rank| least.min(*rank));
+            if least < SIFTED_RANK_MIN {
+                hashes.iter().for_each(|hash| self.insert(*hash));
+                continue;
+            }
+            let (mixed, passing) = (&mut mixed[..hashes.len()], &mut passing[..hashes.len().div_ceil(64)]);
+            simd::mix_hashes(hashes, mixed);
+            passing.fill(u64::MAX);
+            let zeros_in_front = LaneRange { low: 0, span: u64::MAX >> least, negate: false };
+            simd::and_range(Lanes::U64(mixed), zeros_in_front, passing);
+            for (word, mixed) in passing.iter().zip(mixed.chunks(64)) {
+                let mut left = *word;
+                while left != 0 {
+                    // Bits behind the last hash are not looked at.
+                    let Some(mixed) = mixed.get(left.trailing_zeros() as usize) else { break };
+                    self.insert_mixed(*mixed);
+                    left &= left - 1;
+                }
+            }
+        }
     }
 
     /// Adds everything that `other` has seen.
@@ -136,6 +172,17 @@ mod tests {
             let estimate = left.estimate();
             let error = (estimate - count as f64).abs() / (count as f64).max(1.0);
             assert!(error < 0.1, "{count} estimated as {estimate}");
+        }
+    }
+
+    #[test]
+    fn many_hashes_are_added_as_one_by_one() {
+        for count in [0u64, 1, 63, 65, 5_000, 100_001] {
+            let hashes: Vec<u64> = (0..count).map(|v| hash_u64(v % 90_000)).chain([0, u64::MAX]).collect();
+            let (mut single, mut all) = (HyperLogLog::default(), HyperLogLog::default());
+            hashes.iter().for_each(|hash| single.insert(*hash));
+            hashes.chunks(2_001).for_each(|hashes| all.insert_all(hashes));
+            assert_eq!(single.registers(), all.registers(), "{count} hashes");
         }
     }
 }

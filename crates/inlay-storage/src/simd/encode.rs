@@ -1,6 +1,7 @@
 //! The loops under encoding: ranges of values, offsets from the least, and hashes for sketches.
 
 use super::{FromOffset, Lane, Level, WordOfLane, compiled_for_level, level};
+use crate::hyperloglog::mix;
 use crate::segment::FloatKey;
 use inlay_kernels::hash::hash_u64;
 use inlay_types::{Native, VECTOR_SIZE};
@@ -64,5 +65,17 @@ compiled_for_level! {
 fn hash_lanes_loop<L: Lane>(lanes: &[L], of_lane: WordOfLane, out: &mut [u64]) {
     for (hash, lane) in out.iter_mut().zip(lanes) {
         *hash = hash_u64(of_lane.word(lane.to_u64()));
+    }
+}
+
+compiled_for_level! {
+    /// `out[i]` is `hashes[i]` as [`mix`] makes it for sketches.
+    pub(crate) fn mix_hashes<>(hashes: &[u64], out: &mut [u64]) as mix_loop
+}
+
+#[inline(always)]
+fn mix_loop(hashes: &[u64], out: &mut [u64]) {
+    for (mixed, hash) in out.iter_mut().zip(hashes) {
+        *mixed = mix(*hash);
     }
 }

@@ -15,7 +15,7 @@ mod portable;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use encode::{float_ranges, hash_lanes, offsets, ranges};
+pub(crate) use encode::{float_ranges, hash_lanes, mix_hashes, offsets, ranges};
 
 use crate::BloomFilter;
 use inlay_kernels::hash::hash_u64;
