@@ -6,7 +6,7 @@
 //!
 //! - [`logical_type`]: what SQL calls a type, and which physical layout carries it.
 //! - [`value`]: one value, for literals, parameters and statistics.
-//! - [`buffer`], [`bitmap`], [`view`]: memory, NULLs, strings; [`pages`]: memory that hosts map.
+//! - [`buffer`], [`bitmap`], [`view`]: memory, NULLs, strings; [`pages`]: memory that hosts map; [`pick`]: values by row.
 //! - [`vector`], [`batch`], [`builder`]: columns in flight.
 //! - [`nested`]: lists, structs, maps and unions as packed bytes; [`bit`], [`time_tz`]: carriers of BIT and TIMETZ.
 //! - [`datetime`]: the calendar; [`digits`]: numbers as text.
@@ -32,6 +32,7 @@ pub mod logical_type;
 pub mod nested;
 mod overhead;
 pub mod pages;
+pub mod pick;
 pub mod process;
 pub mod time_tz;
 pub mod value;

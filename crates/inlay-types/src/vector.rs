@@ -11,6 +11,7 @@
 //! - A dictionary's values are flat, without NULL, and at least one.
 //! - Views point into `heap`.
 
+use crate::pick::pick;
 use crate::value::{Interval, Value};
 use crate::view::{Heap, View};
 use crate::{Bitmap, Buffer, Error, LogicalType, Native, PhysicalType, Result, VectorBuilder};
@@ -533,9 +534,7 @@ fn take_values<T: Native>(data: &Buffer, rows: &[u32]) -> Buffer {
     let mut target = Buffer::default();
     target.reset(size_of_val(rows) / 4 * size_of::<T>());
     if let Some(values) = target.typed_mut::<T>() {
-        for (value, &row) in values.iter_mut().zip(rows) {
-            *value = source[row as usize];
-        }
+        pick(source, 0, rows, values);
     }
     target
 }

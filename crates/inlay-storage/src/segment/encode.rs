@@ -10,6 +10,7 @@ use super::{Codes, Encoding, Segment};
 use crate::simd::{self, FromOffset, Lane};
 use crate::zone_map::{ZoneMap, has_bounds};
 use inlay_kernels::hash::{HashValue, hash_view};
+use inlay_types::pick::pick;
 use inlay_types::view::HeapBuilder;
 use inlay_types::{
     Bitmap, Buffer, Dictionary, Heap, LogicalType, MemoryBudget, Native, PhysicalType, Result, VECTOR_SIZE,
@@ -443,7 +444,7 @@ impl Input<'_> {
         let rank: Vec<L> = rank.iter().map(|&place| L::from_u64(u64::from(place))).collect();
         let mut buffer = padded::<L>(codes.len());
         if let Some(target) = buffer.typed_mut::<L>() {
-            simd::take(&rank, codes, target);
+            pick(&rank, 0, codes, target);
         }
         buffer
     }

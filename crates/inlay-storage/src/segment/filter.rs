@@ -5,6 +5,7 @@ use super::{Encoding, PreparedPredicate, Segment};
 use crate::BloomFilter;
 use crate::predicate::Prune;
 use crate::simd::{self, Lane, Lanes, WordOfLane, with_lanes};
+use inlay_types::pick::pick;
 use inlay_types::{Bitmap, Buffer, Result, VECTOR_SIZE, View};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -347,7 +348,7 @@ fn test_bloom<L: Lane>(filter: &BloomFilter, of_lane: WordOfLane, lanes: &[L], t
             let mut taken = [L::default(); VECTOR_SIZE];
             for rows in rows.chunks(VECTOR_SIZE) {
                 let (taken, holds) = (&mut taken[..rows.len()], &mut holds[..rows.len()]);
-                simd::take(lanes, rows, taken);
+                pick(lanes, 0, rows, taken);
                 simd::test_bloom(taken, of_lane, filter.words(), holds);
                 let mut each = holds.iter();
                 simd::select(rows, out, |_| each.next().is_some_and(|h| *h != 0));

@@ -1,7 +1,8 @@
 //! Decoding: contiguous rows, and rows at positions.
 
 use super::{Codes, Encoding, Segment};
-use crate::simd::{Lanes, WordOfLane, decode, decode_rows, take, with_lanes};
+use crate::simd::{Lanes, WordOfLane, decode, decode_rows, with_lanes};
+use inlay_types::pick::pick;
 use inlay_types::{PhysicalType, Vector, View};
 
 /// Calls a generic function with the integer type that carries `$physical`.
@@ -113,12 +114,12 @@ impl Segment {
             Encoding::Plain(values) => {
                 out.reset_flat(&self.ty, rows.len());
                 match self.ty.physical().size() {
-                    1 => take(values.values::<u8>(), rows, out.values_mut::<u8>()),
-                    2 => take(values.values::<u16>(), rows, out.values_mut::<u16>()),
-                    4 => take(values.values::<u32>(), rows, out.values_mut::<u32>()),
-                    8 => take(values.values::<u64>(), rows, out.values_mut::<u64>()),
+                    1 => pick(values.values::<u8>(), 0, rows, out.values_mut::<u8>()),
+                    2 => pick(values.values::<u16>(), 0, rows, out.values_mut::<u16>()),
+                    4 => pick(values.values::<u32>(), 0, rows, out.values_mut::<u32>()),
+                    8 => pick(values.values::<u64>(), 0, rows, out.values_mut::<u64>()),
                     // Views are 8-byte aligned; other 16-byte values are copied as two words as well.
-                    _ => take(values.values::<View>(), rows, out.values_mut::<View>()),
+                    _ => pick(values.values::<View>(), 0, rows, out.values_mut::<View>()),
                 }
                 if self.ty.is_view() {
                     out.set_heap(values.heap().clone());

@@ -404,22 +404,6 @@ fn decode_rows_loop<T: FromOffset, L: Lane>(base: T, offsets: &[L], rows: &[u32]
     }
 }
 
-compiled_for_level! {
-    /// `out[i] = values[rows[i]]`.
-    ///
-    /// Panics when a row is outside of the values.
-    pub(crate) fn take<T: Native>(values: &[T], rows: &[u32], out: &mut [T]) as take_loop
-}
-
-#[inline(always)]
-fn take_loop<T: Native>(values: &[T], rows: &[u32], out: &mut [T]) {
-    check_rows(rows, values.len());
-    for (value, row) in out.iter_mut().zip(rows) {
-        // SAFETY: every row was checked above.
-        *value = unsafe { *values.get_unchecked(*row as usize) };
-    }
-}
-
 /// How a lane becomes the stored 64-bit word: its top bit `sign` extended, then `base` added.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WordOfLane {

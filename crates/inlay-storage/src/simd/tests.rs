@@ -148,16 +148,25 @@ fn float_tests_agree_with_their_definition() {
 #[test]
 fn decoding_adds_the_base() {
     let offsets: Vec<u16> = (0..1000).map(|i| i * 65).collect();
-    let rows: Vec<u32> = (0..1000).step_by(7).collect();
     let mut all = vec![0i64; 1000];
     decode(-5i64, &offsets, &mut all);
     assert!(all.iter().zip(&offsets).all(|(v, o)| *v == i64::from(*o) - 5));
-    let mut some = vec![0i128; rows.len()];
-    decode_rows(1i128 << 100, &offsets, &rows, &mut some);
-    assert!(some.iter().zip(&rows).all(|(v, r)| *v == (1 << 100) + i128::from(offsets[*r as usize])));
-    let mut taken = vec![0u16; rows.len()];
-    take(&offsets, &rows, &mut taken);
-    assert!(taken.iter().zip(&rows).all(|(v, r)| *v == offsets[*r as usize]));
+    let every = |step: usize| (0..1000u32).step_by(step);
+    let dense = (0..1000u32).filter(|row| row % 11 != 5);
+    for rows in
+        [every(1).collect(), every(2).rev().collect(), every(7).collect(), dense.collect::<Vec<u32>>()]
+    {
+        let (mut wide, mut long, mut int) =
+            (vec![0i128; rows.len()], vec![0i64; rows.len()], vec![0u32; rows.len()]);
+        decode_rows(1i128 << 100, &offsets, &rows, &mut wide);
+        decode_rows(-5i64, &offsets, &rows, &mut long);
+        decode_rows(7u32, &offsets, &rows, &mut int);
+        for (index, row) in rows.iter().enumerate() {
+            let offset = offsets[*row as usize];
+            assert_eq!(wide[index], (1 << 100) + i128::from(offset));
+            assert_eq!((long[index], int[index]), (i64::from(offset) - 5, u32::from(offset) + 7));
+        }
+    }
 }
 
 #[test]

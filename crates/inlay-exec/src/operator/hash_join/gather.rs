@@ -3,6 +3,7 @@
 //! Row numbers are checked against the source once per call, by their maximum; the loops then run without checks.
 
 use crate::dispatch::multiversion;
+use inlay_types::pick::pick;
 use inlay_types::{Bitmap, Buffer, Native, Vector, VectorKind, View};
 
 /// Stands for "no row" where rows may be missing: the gathered value is NULL.
@@ -15,8 +16,7 @@ pub(crate) fn gather(source: &Vector, rows: &[u32], memory: &mut Buffer) -> Vect
     if source.is_constant() {
         return source.take(rows);
     }
-    assert!(max_row(rows) <= source.len(), "row outside of vector");
-    gather_checked(source, rows, memory, source.validity().map(|v| v.gather(rows)))
+    gather_checked(source, rows, memory, source.validity().map(|v| v.gather(rows)), false)
 }
 
 /// As [`gather`], but [`NO_ROW`] gives NULL.
@@ -38,7 +38,7 @@ pub(crate) fn gather_nullable(source: &Vector, rows: &[u32], memory: &mut Buffer
     let words = source.validity().map(Bitmap::words);
     let valid = |row: u32| row != NO_ROW && words.is_none_or(|w| w[row as usize / 64] >> (row % 64) & 1 == 1);
     let validity = Bitmap::from_fn(rows.len(), |i| valid(rows[i]));
-    gather_checked(source, rows, memory, Some(validity))
+    gather_checked(source, rows, memory, Some(validity), true)
 }
 
 /// The largest row plus one, where [`NO_ROW`] counts as 0.
@@ -46,39 +46,45 @@ fn max_row(rows: &[u32]) -> usize {
     rows.iter().fold(0u32, |max, row| max.max(row.wrapping_add(1))) as usize
 }
 
-/// Rows are below the length, or [`NO_ROW`]; `source` is flat or a dictionary and not empty unless `rows` is.
-fn gather_checked(source: &Vector, rows: &[u32], memory: &mut Buffer, validity: Option<Bitmap>) -> Vector {
+/// Rows are below the length, or [`NO_ROW`] where rows may be `missing`; `source` is flat or a dictionary and not empty unless
+/// `rows` is.
+fn gather_checked(
+    source: &Vector,
+    rows: &[u32],
+    memory: &mut Buffer,
+    validity: Option<Bitmap>,
+    missing: bool,
+) -> Vector {
     let ty = source.logical_type();
     match source.kind() {
         VectorKind::Dictionary(dictionary) => {
-            gather_values::<u32>(source.codes(), rows, memory);
+            gather_values::<u32>(source.codes(), rows, memory, missing);
             Vector::dictionary(dictionary.clone(), memory.clone(), rows.len(), validity)
         }
         VectorKind::Flat | VectorKind::Constant => {
             let len = source.len();
             match ty.physical().size() {
-                1 => gather_values(&source.data().typed::<u8>()[..len], rows, memory),
-                2 => gather_values(&source.data().typed::<u16>()[..len], rows, memory),
-                4 => gather_values(&source.data().typed::<u32>()[..len], rows, memory),
-                8 => gather_values(&source.data().typed::<u64>()[..len], rows, memory),
+                1 => gather_values(&source.data().typed::<u8>()[..len], rows, memory, missing),
+                2 => gather_values(&source.data().typed::<u16>()[..len], rows, memory, missing),
+                4 => gather_values(&source.data().typed::<u32>()[..len], rows, memory, missing),
+                8 => gather_values(&source.data().typed::<u64>()[..len], rows, memory, missing),
                 // Two words, for numbers as for views.
-                _ => gather_values(&source.data().typed::<View>()[..len], rows, memory),
+                _ => gather_values(&source.data().typed::<View>()[..len], rows, memory, missing),
             }
             Vector::flat(ty, rows.len(), memory.clone(), validity, source.heap().clone())
         }
     }
 }
 
-fn gather_values<T: Native>(source: &[T], rows: &[u32], memory: &mut Buffer) {
+fn gather_values<T: Native>(source: &[T], rows: &[u32], memory: &mut Buffer, missing: bool) {
     memory.reset(rows.len() * size_of::<T>());
-    if let Some(target) = memory.typed_mut::<T>() {
-        gather_slice(source, rows, target);
-    }
+    let Some(target) = memory.typed_mut::<T>() else { return };
+    if missing { gather_present(source, rows, target) } else { pick(source, 0, rows, target) }
 }
 
 multiversion! {
     /// `target[i] = source[rows[i]]`; NO_ROW gives `source[0]`.
-    fn gather_slice[T: Native](source: &[T], rows: &[u32], target: &mut [T]) {
+    fn gather_present[T: Native](source: &[T], rows: &[u32], target: &mut [T]) {
         assert!(max_row(rows) <= source.len() && (rows.is_empty() || !source.is_empty()), "row outside of vector");
         for (value, &row) in target.iter_mut().zip(rows) {
             let row = if row == NO_ROW { 0 } else { row as usize };
