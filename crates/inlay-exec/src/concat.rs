@@ -5,6 +5,7 @@
 
 use crate::ExecContext;
 use crate::context::PARALLEL_ROWS_MIN;
+use inlay_types::bitmap::append_words;
 use inlay_types::buffer::NewBuffer;
 use inlay_types::{
     Batch, Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, Result, Vector, VectorKind, View,
@@ -393,35 +394,15 @@ fn concat_validity(pieces: &[&Vector], total: usize) -> Option<Bitmap> {
     for piece in pieces {
         let len = piece.len();
         match piece.validity() {
-            Some(bits) if !piece.is_constant() => append_bits(&mut words, at, bits.words(), len),
+            Some(bits) if !piece.is_constant() => {
+                append_words(&mut words, at, len, |index| bits.words()[index])
+            }
             Some(_) if piece.is_constant_null() => {}
-            Some(_) | None => append_ones(&mut words, at, len),
+            Some(_) | None => append_words(&mut words, at, len, |_| u64::MAX),
         }
         at += len;
     }
     Some(Bitmap::from_words(words, total))
-}
-
-fn append_ones(words: &mut [u64], at: usize, len: usize) {
-    append_words(words, at, len, |_| u64::MAX);
-}
-
-fn append_bits(words: &mut [u64], at: usize, bits: &[u64], len: usize) {
-    append_words(words, at, len, |index| bits[index]);
-}
-
-/// Ors `len` bits, given by the word, into clear bits of `words` from bit `at` on.
-fn append_words(words: &mut [u64], at: usize, len: usize, source: impl Fn(usize) -> u64) {
-    let shift = at % 64;
-    for index in 0..len.div_ceil(64) {
-        let left = len - index * 64;
-        let word = if left < 64 { source(index) & ((1 << left) - 1) } else { source(index) };
-        let place = at / 64 + index;
-        words[place] |= word << shift;
-        if shift > 0 && word >> (64 - shift) != 0 {
-            words[place + 1] |= word >> (64 - shift);
-        }
-    }
 }
 
 #[cfg(test)]

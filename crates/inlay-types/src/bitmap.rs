@@ -157,3 +157,17 @@ impl Bitmap {
         Self::from_words(gathered, rows.len())
     }
 }
+
+/// Ors `len` bits, given by the word, into clear bits of `words` from bit `at` on.
+pub fn append_words(words: &mut [u64], at: usize, len: usize, source: impl Fn(usize) -> u64) {
+    let shift = at % 64;
+    for index in 0..len.div_ceil(64) {
+        let left = len - index * 64;
+        let word = if left < 64 { source(index) & ((1 << left) - 1) } else { source(index) };
+        let place = at / 64 + index;
+        words[place] |= word << shift;
+        if shift > 0 && word >> (64 - shift) != 0 {
+            words[place + 1] |= word >> (64 - shift);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 //! Used where rows arrive one at a time (VALUES, CSV, group keys) and where batches are joined into a
 //! column (`append`). Kernels write into scratch vectors instead.
 
+use crate::bitmap::append_words;
 use crate::value::{Interval, Value};
 use crate::view::{HeapBuilder, View};
 use crate::{Bitmap, Buffer, Error, LogicalType, Native, PhysicalType, Result, Vector, VectorKind};
@@ -255,16 +256,9 @@ impl VectorBuilder {
         let (from, added) = (self.len, flat.len());
         self.len += added;
         self.validity.resize(self.len.div_ceil(64), 0);
-        match flat.validity() {
-            None => set_ones(&mut self.validity, from, added),
-            Some(validity) => {
-                for row in 0..added {
-                    let valid = validity.get(row);
-                    self.validity[(from + row) / 64] |= u64::from(valid) << ((from + row) % 64);
-                    self.null_count += usize::from(!valid);
-                }
-            }
-        }
+        let words = flat.validity().map(Bitmap::words);
+        append_words(&mut self.validity, from, added, |index| words.map_or(u64::MAX, |words| words[index]));
+        self.null_count += flat.null_count();
     }
 
     /// The vector of all rows.
@@ -306,18 +300,6 @@ impl Buffer1 {
         let mut low = [0; N];
         low.copy_from_slice(&self.0[..N]);
         low
-    }
-}
-
-fn set_ones(words: &mut [u64], from: usize, count: usize) {
-    let mut bit = from;
-    let end = from + count;
-    while bit < end {
-        let (index, shift) = (bit / 64, bit % 64);
-        let width = (64 - shift).min(end - bit);
-        let mask = if width == 64 { u64::MAX } else { ((1u64 << width) - 1) << shift };
-        words[index] |= mask;
-        bit += width;
     }
 }
 

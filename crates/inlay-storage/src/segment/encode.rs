@@ -4,7 +4,7 @@
 //! dictionary if distinct values are few; else plain. What a dictionary would save is tried on a sample first.
 
 use super::distinct::{DISTINCT_NUMBERS_MAX, NumberTable, StringTable};
-use super::order::{FloatKey, KeyRange, code_zones, float_zones};
+use super::order::{FloatKey, KeyRange, code_zones, float_zones, vector_ranges};
 use super::runs::Runs;
 use super::{Codes, Encoding, Segment};
 use crate::simd::{self, FromOffset, Lane};
@@ -124,14 +124,15 @@ fn coded(column: &Vector, validity: Option<&Bitmap>, budget: &MemoryBudget) -> R
     }
     const UNUSED: u32 = u32::MAX;
     let mut rank = vec![UNUSED; values.len()];
-    let codes = &column.codes()[..len];
-    match validity {
-        None => codes.iter().for_each(|code| rank[*code as usize] = 0),
-        Some(validity) => {
-            let valid = codes.iter().enumerate().filter(|(row, _)| validity.get(*row));
-            valid.for_each(|(_, code)| rank[*code as usize] = 0);
-        }
+    let (mut codes, mut memory) = (&column.codes()[..len], Vec::new());
+    if let Some(validity) = validity {
+        memory.resize(len, 0);
+        let Some(covered) = simd::without_nulls(codes, validity.words(), &mut memory) else {
+            return Ok(None);
+        };
+        codes = covered;
     }
+    codes.iter().for_each(|code| rank[*code as usize] = 0);
     let is_used = |code: &u32| rank[*code as usize] != UNUSED;
     // Dictionaries of segments are sorted, those of functions and joins need not be.
     let used: Vec<u32> = match dictionary.order() {
@@ -270,7 +271,7 @@ impl Input<'_> {
     fn encode_integers<T: Integer>(&self) -> Result<Encoded> {
         let ty = self.flat.logical_type();
         let values = &self.flat.values::<T>()[..self.len()];
-        let ranges = self.integer_ranges(values);
+        let ranges = vector_ranges(values, self.validity, simd::ranges);
         let joined = |a: (T, T), b: (T, T)| (a.0.min(b.0), a.1.max(b.1));
         let Some((min, max)) = ranges.iter().copied().flatten().reduce(joined) else {
             return self.plain(None, Vec::new());
@@ -305,29 +306,12 @@ impl Input<'_> {
         self.plain(Some(range), zones)
     }
 
-    /// Smallest and largest value that is not NULL in each vector of rows.
-    fn integer_ranges<T: Integer>(&self, values: &[T]) -> Vec<Option<(T, T)>> {
-        let Some(validity) = self.validity else {
-            let mut ranges = Vec::with_capacity(values.len().div_ceil(VECTOR_SIZE));
-            simd::ranges(values, &mut ranges);
-            return ranges.into_iter().map(Some).collect();
-        };
-        let range = |(index, vector): (usize, &[T])| {
-            let is_valid = |row: usize| validity.get(index * VECTOR_SIZE + row);
-            let valid = vector.iter().enumerate().filter(|(row, _)| is_valid(*row));
-            valid.map(|(_, value)| (*value, *value)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-        };
-        values.chunks(VECTOR_SIZE).enumerate().map(range).collect()
-    }
-
     /// Offsets from the least value; those of NULL rows are zero.
     fn offsets<T: Integer, L: Lane>(&self, values: &[T], base: T) -> Buffer {
-        if self.validity.is_some() {
-            return self.packed(values, |value| L::from_u64(value.minus(base)));
-        }
         let mut buffer = padded::<L>(values.len());
         if let Some(target) = buffer.typed_mut::<L>() {
             simd::offsets(values, base, target);
+            self.clear_nulls(target);
         }
         buffer
     }
@@ -428,6 +412,7 @@ impl Input<'_> {
     }
 
     /// The places in order of rows whose `codes` count distinct values in any order; `rank` has the place of each, of `count`.
+    /// NULL rows have codes, too.
     fn ranked(&self, codes: &[u32], rank: &[u32], count: usize) -> Codes {
         match frame_width(count as u64 - 1, 8).unwrap_or(8) {
             1 => Codes::U8(self.ranked_as::<u8>(codes, rank)),
@@ -438,15 +423,19 @@ impl Input<'_> {
     }
 
     fn ranked_as<L: Lane>(&self, codes: &[u32], rank: &[u32]) -> Buffer {
-        if self.validity.is_some() {
-            return self.packed(codes, |code: u32| L::from_u64(u64::from(rank[code as usize])));
-        }
         let rank: Vec<L> = rank.iter().map(|&place| L::from_u64(u64::from(place))).collect();
         let mut buffer = padded::<L>(codes.len());
         if let Some(target) = buffer.typed_mut::<L>() {
             pick(&rank, 0, codes, target);
+            self.clear_nulls(target);
         }
         buffer
+    }
+
+    fn clear_nulls<L: Lane>(&self, values: &mut [L]) {
+        if let Some(validity) = self.validity {
+            simd::clear_nulls(validity.words(), values);
+        }
     }
 
     fn encode_strings(&self) -> Result<Encoded> {

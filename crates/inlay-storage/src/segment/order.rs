@@ -73,49 +73,58 @@ impl KeyRange {
     }
 }
 
+/// What `range` gives of the values that are not NULL of each vector of rows; `None` where all are NULL.
+pub(super) fn vector_ranges<T: Native, R>(
+    values: &[T],
+    validity: Option<&Bitmap>,
+    range: impl Fn(&[T], &mut Vec<R>),
+) -> Vec<Option<R>> {
+    let mut found = Vec::with_capacity(values.len().div_ceil(VECTOR_SIZE));
+    let Some(validity) = validity else {
+        range(values, &mut found);
+        return found.into_iter().map(Some).collect();
+    };
+    let mut memory = vec![T::default(); VECTOR_SIZE];
+    let vectors = values.chunks(VECTOR_SIZE).zip(validity.words().chunks(VECTOR_SIZE / 64));
+    let of_vector = |(vector, valid): (&[T], &[u64])| {
+        range(simd::without_nulls(vector, valid, &mut memory)?, &mut found);
+        found.pop()
+    };
+    vectors.map(of_vector).collect()
+}
+
 /// The key range of the values that are not NULL in each vector of rows.
 pub(super) fn zones<T: Native>(
     values: &[T],
     validity: Option<&Bitmap>,
     key: impl Fn(T) -> i64,
 ) -> Vec<KeyRange> {
-    let zone = |(index, vector): (usize, &[T])| {
-        let mut range = KeyRange::EMPTY;
-        match validity {
-            None => vector.iter().for_each(|value| range.add(key(*value))),
-            Some(validity) => {
-                let start = index * VECTOR_SIZE;
-                let valid = vector.iter().enumerate().filter(|(row, _)| validity.get(start + row));
-                valid.for_each(|(_, value)| range.add(key(*value)));
-            }
-        }
-        range
-    };
-    values.chunks(VECTOR_SIZE).enumerate().map(zone).collect()
+    let zones = vector_ranges(values, validity, |values, found| {
+        found.extend(values.chunks(VECTOR_SIZE).map(|vector| {
+            let mut range = KeyRange::EMPTY;
+            vector.iter().for_each(|value| range.add(key(*value)));
+            range
+        }));
+    });
+    zones.into_iter().map(|zone| zone.unwrap_or(KeyRange::EMPTY)).collect()
 }
 
 /// The same of floats.
 pub(super) fn float_zones<T: FloatKey>(values: &[T], validity: Option<&Bitmap>) -> Vec<KeyRange> {
-    if validity.is_some() {
-        return zones(values, validity, T::key);
-    }
-    let mut ranges = Vec::with_capacity(values.len().div_ceil(VECTOR_SIZE));
-    simd::float_ranges(values, &mut ranges);
-    ranges.into_iter().map(|(low, high)| KeyRange { low, high }).collect()
+    let zone =
+        |range: Option<(i64, i64)>| range.map_or(KeyRange::EMPTY, |(low, high)| KeyRange { low, high });
+    vector_ranges(values, validity, simd::float_ranges).into_iter().map(zone).collect()
 }
 
 /// The same of the codes or offsets of `len` rows.
 pub(super) fn code_zones(codes: &Codes, len: usize, validity: Option<&Bitmap>) -> Vec<KeyRange> {
-    // Offsets above `i64::MAX` do not occur.
-    with_lanes!(codes.lanes(0..len), lanes => match validity {
-        Some(_) => zones(lanes, validity, |lane| lane.to_u64() as i64),
-        None => {
-            // In their own width, of which a register holds more.
-            let mut ranges = Vec::with_capacity(len.div_ceil(VECTOR_SIZE));
-            simd::ranges(lanes, &mut ranges);
-            let range = |(low, high): (_, _)| KeyRange { low: Lane::to_u64(low) as i64, high: Lane::to_u64(high) as i64 };
-            ranges.into_iter().map(range).collect()
-        }
+    with_lanes!(codes.lanes(0..len), lanes => {
+        // In their own width, of which a register holds more. Offsets above `i64::MAX` do not occur.
+        let zone = |range: Option<(_, _)>| {
+            let range = range.map(|(low, high)| (Lane::to_u64(low) as i64, Lane::to_u64(high) as i64));
+            range.map_or(KeyRange::EMPTY, |(low, high)| KeyRange { low, high })
+        };
+        vector_ranges(lanes, validity, simd::ranges).into_iter().map(zone).collect()
     })
 }
 

@@ -5,7 +5,7 @@ use super::{Encoding, Segment};
 use crate::hyperloglog::HyperLogLog;
 use crate::simd::{self, Lane, Lanes};
 use inlay_kernels::hash::{hash, hash_u64};
-use inlay_types::{VECTOR_SIZE, Vector};
+use inlay_types::{Bitmap, VECTOR_SIZE, Vector};
 
 pub(super) fn sketch(segment: &Segment) -> HyperLogLog {
     let mut sketch = HyperLogLog::default();
@@ -47,13 +47,17 @@ fn add_narrow<L: Lane, const WORDS: usize>(
     words: StoredWords<'_>,
 ) {
     let mut seen = [0u64; WORDS];
-    let mut see = |lane: L| {
+    let mut see = |lane: L, is_valid: u64| {
         let lane = lane.to_u64() as usize;
-        seen[lane / 64 % WORDS] |= 1 << (lane % 64);
+        seen[lane / 64 % WORDS] |= is_valid << (lane % 64);
     };
     match &segment.validity {
-        None => lanes.iter().for_each(|lane| see(*lane)),
-        Some(validity) => (0..lanes.len()).filter(|row| validity.get(*row)).for_each(|row| see(lanes[row])),
+        None => lanes.iter().for_each(|lane| see(*lane, 1)),
+        Some(validity) => {
+            for (lanes, valid) in lanes.chunks(64).zip(validity.words()) {
+                lanes.iter().enumerate().for_each(|(bit, lane)| see(*lane, valid >> bit & 1));
+            }
+        }
     }
     for (index, &word) in seen.iter().enumerate() {
         let mut left = word;
@@ -65,33 +69,31 @@ fn add_narrow<L: Lane, const WORDS: usize>(
 }
 
 fn add_wide<L: Lane>(sketch: &mut HyperLogLog, segment: &Segment, lanes: &[L], words: StoredWords<'_>) {
-    let mut hashes = [0; VECTOR_SIZE];
+    let (mut hashes, mut memory) = ([0; VECTOR_SIZE], Vec::new());
     for (index, lanes) in lanes.chunks(VECTOR_SIZE).enumerate() {
         let hashes = &mut hashes[..lanes.len()];
         simd::hash_lanes(lanes, words.of_lane, hashes);
-        match &segment.validity {
-            None => sketch.insert_all(hashes),
-            Some(validity) => {
-                let is_valid = |row: usize| validity.get(index * VECTOR_SIZE + row);
-                let valid = hashes.iter().enumerate().filter(|(row, _)| is_valid(*row));
-                valid.for_each(|(_, hash)| sketch.insert(*hash));
-            }
-        }
+        let valid = segment.validity.as_ref().map(|validity| &validity.words()[index * VECTOR_SIZE / 64..]);
+        insert_valid(sketch, hashes, valid, &mut memory);
+    }
+}
+
+/// Adds the hashes of rows that are not NULL.
+fn insert_valid(sketch: &mut HyperLogLog, hashes: &[u64], valid: Option<&[u64]>, memory: &mut Vec<u64>) {
+    let Some(valid) = valid else { return sketch.insert_all(hashes) };
+    memory.resize(hashes.len().max(memory.len()), 0);
+    if let Some(hashes) = simd::without_nulls(hashes, &valid[..hashes.len().div_ceil(64)], memory) {
+        sketch.insert_all(hashes);
     }
 }
 
 /// Of a flat vector.
 fn add_vector(sketch: &mut HyperLogLog, vector: &Vector) {
-    let mut hashes = Vec::with_capacity(VECTOR_SIZE);
+    let (mut hashes, mut memory) = (Vec::with_capacity(VECTOR_SIZE), Vec::new());
     for from in (0..vector.len()).step_by(VECTOR_SIZE) {
         let part = vector.slice(from, (vector.len() - from).min(VECTOR_SIZE));
         hashes.resize(part.len(), 0);
         hash(&part, part.len(), &mut hashes);
-        if part.null_count() == 0 {
-            sketch.insert_all(&hashes);
-            continue;
-        }
-        let valid = hashes.iter().enumerate().filter(|(row, _)| !part.is_null(*row));
-        valid.for_each(|(_, hash)| sketch.insert(*hash));
+        insert_valid(sketch, &hashes, part.validity().map(Bitmap::words), &mut memory);
     }
 }

@@ -79,3 +79,44 @@ fn mix_loop(hashes: &[u64], out: &mut [u64]) {
         *mixed = mix(*hash);
     }
 }
+
+compiled_for_level! {
+    /// `out[i]` is `values[i]` where bit `i` of `valid` is set, else `other`.
+    pub(crate) fn covered<T: Native>(values: &[T], valid: &[u64], other: T, out: &mut [T]) as covered_loop
+}
+
+#[inline(always)]
+fn covered_loop<T: Native>(values: &[T], valid: &[u64], other: T, out: &mut [T]) {
+    for ((values, out), word) in values.chunks(64).zip(out.chunks_mut(64)).zip(valid) {
+        for (bit, (value, out)) in values.iter().zip(out).enumerate() {
+            *out = if word >> bit & 1 == 1 { *value } else { other };
+        }
+    }
+}
+
+compiled_for_level! {
+    /// Where bit `i` of `valid` is clear, `values[i]` becomes zero.
+    pub(crate) fn clear_nulls<L: Lane>(valid: &[u64], values: &mut [L]) as clear_loop
+}
+
+#[inline(always)]
+fn clear_loop<L: Lane>(valid: &[u64], values: &mut [L]) {
+    for (values, word) in values.chunks_mut(64).zip(valid) {
+        for (bit, value) in values.iter_mut().enumerate() {
+            *value = if word >> bit & 1 == 1 { *value } else { L::default() };
+        }
+    }
+}
+
+/// The values with NULLs replaced by one that is there, and so may be looked at like the others; `None` if all are NULL.
+pub(crate) fn without_nulls<'a, T: Native>(
+    values: &'a [T],
+    valid: &[u64],
+    memory: &'a mut [T],
+) -> Option<&'a [T]> {
+    let first = valid.iter().position(|word| *word != 0)?;
+    let first = *values.get(first * 64 + valid[first].trailing_zeros() as usize)?;
+    let memory = &mut memory[..values.len()];
+    covered(values, valid, first, memory);
+    Some(memory)
+}

@@ -15,7 +15,7 @@ mod portable;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use encode::{float_ranges, hash_lanes, mix_hashes, offsets, ranges};
+pub(crate) use encode::{clear_nulls, float_ranges, hash_lanes, mix_hashes, offsets, ranges, without_nulls};
 
 use crate::BloomFilter;
 use inlay_kernels::hash::hash_u64;

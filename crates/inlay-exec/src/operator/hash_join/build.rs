@@ -342,7 +342,9 @@ impl<T: Native + Ord> Numbering<'_, T> {
         for chunk in self.chunks {
             encode(chunk, &mut numbers);
             let numbers = &numbers[..chunk.len];
-            self.places[at..at + chunk.len].write_copy_of_slice(numbers);
+            for (place, number) in self.places[at..at + chunk.len].iter_mut().zip(numbers) {
+                place.write(*number);
+            }
             at += chunk.len;
             let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { continue };
             self.ascends =

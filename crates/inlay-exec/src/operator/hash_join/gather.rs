@@ -35,9 +35,17 @@ pub(crate) fn gather_nullable(source: &Vector, rows: &[u32], memory: &mut Buffer
         source
     };
     assert!(max_row(rows) <= source.len(), "row outside of vector");
-    let words = source.validity().map(Bitmap::words);
-    let valid = |row: u32| row != NO_ROW && words.is_none_or(|w| w[row as usize / 64] >> (row % 64) & 1 == 1);
-    let validity = Bitmap::from_fn(rows.len(), |i| valid(rows[i]));
+    let validity = match source.validity().map(Bitmap::words) {
+        None => {
+            let mut words = vec![0; rows.len().div_ceil(64)];
+            present(rows, &mut words);
+            Bitmap::from_words(words, rows.len())
+        }
+        Some(words) => {
+            let valid = |row: u32| row != NO_ROW && words[row as usize / 64] >> (row % 64) & 1 == 1;
+            Bitmap::from_fn(rows.len(), |i| valid(rows[i]))
+        }
+    };
     gather_checked(source, rows, memory, Some(validity), true)
 }
 
@@ -80,6 +88,15 @@ fn gather_values<T: Native>(source: &[T], rows: &[u32], memory: &mut Buffer, mis
     memory.reset(rows.len() * size_of::<T>());
     let Some(target) = memory.typed_mut::<T>() else { return };
     if missing { gather_present(source, rows, target) } else { pick(source, 0, rows, target) }
+}
+
+multiversion! {
+    /// Notes which rows are not [`NO_ROW`], 64 in a word.
+    fn present[](rows: &[u32], words: &mut [u64]) {
+        for (rows, word) in rows.chunks(64).zip(words) {
+            *word = rows.iter().enumerate().fold(0, |word, (bit, row)| word | u64::from(*row != NO_ROW) << bit);
+        }
+    }
 }
 
 multiversion! {
