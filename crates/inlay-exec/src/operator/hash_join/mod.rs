@@ -8,12 +8,13 @@
 //! - [`options`]: what the planner says, and what it gets. [`plan_join`] is the way in, for nested-loop joins too.
 //! - `core`, `output`: what all joins do with pairs of rows. `pairs`, `mark`: conditions over pairs.
 //! - `rows`, `gather`: the stored rows. `keys`, `index`: from keys to rows.
-//! - `build`, `publish`, `probe`, `outer`: the steps in order. `spill`: the same when memory is refused.
+//! - `build`, `publish`, `probe` (`coded`: of dictionaries), `outer`: the steps in order. `spill`: the same when memory is refused.
 //!
 //! The build side is stored column by column in the order of its input; the index holds row numbers only.
 //! Sources: Leis et al., "Morsel-Driven Parallelism" (SIGMOD 2014); Birler et al. (DaMoN 2024), see `index::hashed`.
 
 mod build;
+mod coded;
 pub(crate) mod core;
 mod gather;
 mod index;

@@ -6,6 +6,7 @@
 
 use super::HashJoin;
 use super::build::{JoinIndex, KeyForm, hash_chunk};
+use super::coded::CodedKeys;
 use super::core::{CoreState, ProbeKind};
 use super::gather::NO_ROW;
 use super::index::{Index, Runs, Slots};
@@ -29,7 +30,8 @@ pub(crate) struct ProbeLocal {
     filter: Option<PairFilterState>,
     pub mark: Option<MarkState>,
     narrow: Vec<u32>,
-    wide: Vec<u64>,
+    pub wide: Vec<u64>,
+    pub coded: CodedKeys,
     runs: Runs,
     pub probe_rows: Vec<u32>,
     pub build_rows: Vec<u32>,
@@ -74,6 +76,7 @@ impl HashJoin {
             mark: self.mark.as_ref().map(|mark| mark.state()),
             narrow: Vec::new(),
             wide: Vec::new(),
+            coded: CodedKeys::default(),
             runs: Runs::default(),
             probe_rows: Vec::new(),
             build_rows: Vec::new(),
@@ -98,6 +101,12 @@ impl HashJoin {
             return self.core.emit_probe_rows(&mut local.core, batch, &local.probe_rows, push);
         }
         let keys = self.probe_keys.eval(&mut local.keys, batch)?;
+        if self.find_coded(index, &keys, local) {
+            return match self.core.kind {
+                ProbeKind::Semi | ProbeKind::Anti => self.members(batch, local, push),
+                _ => self.unique(batch, rows, local, push),
+            };
+        }
         let slots = encode(index, &keys, &mut local.narrow, &mut local.wide);
         if self.pair_filter.is_none() && !matches!(index.form, KeyForm::Hashes(_)) {
             let found = match self.core.kind {
@@ -221,7 +230,7 @@ impl HashJoin {
     }
 
     /// Drops pairs whose keys only hash the same.
-    fn verify(&self, index: &JoinIndex, keys: &[Vector], local: &mut ProbeLocal) {
+    pub(super) fn verify(&self, index: &JoinIndex, keys: &[Vector], local: &mut ProbeLocal) {
         let KeyForm::Hashes(stored) = &index.form else { return };
         local.kept.clear();
         local.kept.extend(0..local.probe_rows.len() as u32);
