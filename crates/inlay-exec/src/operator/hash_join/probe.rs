@@ -9,7 +9,7 @@ use super::build::{JoinIndex, KeyForm, hash_chunk};
 use super::coded::CodedKeys;
 use super::core::{CoreState, ProbeKind};
 use super::gather::NO_ROW;
-use super::index::{Index, Runs, Slots};
+use super::index::{Index, PairWriter, Runs, Slots};
 use super::keys::KeyStates;
 use super::mark::MarkState;
 use super::pairs::{PairFilterState, keep};
@@ -197,16 +197,13 @@ impl HashJoin {
         let first_only = matches!(self.core.kind, ProbeKind::Semi | ProbeKind::Anti | ProbeKind::Mark);
         let (mut run, mut offset) = (0, 0);
         while run < local.runs.rows.len() {
-            local.probe_rows.clear();
-            local.build_rows.clear();
-            while run < local.runs.rows.len() && local.probe_rows.len() < VECTOR_SIZE {
-                let (row, start, count) =
-                    (local.runs.rows[run], local.runs.starts[run], local.runs.counts[run]);
-                if !(first_only && local.core.hit[row as usize] == 1) {
-                    let room = (VECTOR_SIZE - local.probe_rows.len()) as u32;
-                    let taken = room.min(count - offset);
-                    local.build_rows.extend(start + offset..start + offset + taken);
-                    local.probe_rows.resize(local.probe_rows.len() + taken as usize, row);
+            let ProbeLocal { runs, core, probe_rows, build_rows, .. } = &mut *local;
+            let mut pairs = PairWriter::new(probe_rows, build_rows, VECTOR_SIZE);
+            while run < runs.rows.len() && pairs.left() > 0 {
+                let (row, start, count) = (runs.rows[run], runs.starts[run], runs.counts[run]);
+                if !(first_only && core.hit[row as usize] == 1) {
+                    let taken = (pairs.left() as u32).min(count - offset);
+                    (start + offset..start + offset + taken).for_each(|place| pairs.put(row, place, true));
                     offset += taken;
                     if offset < count {
                         break;
@@ -214,6 +211,7 @@ impl HashJoin {
                 }
                 (run, offset) = (run + 1, 0);
             }
+            pairs.finish();
             rows.interrupt.check()?;
             index.index.resolve(&mut local.build_rows);
             self.verify(index, keys, local);

@@ -157,6 +157,12 @@ impl<'a> PairWriter<'a> {
         self.count += usize::from(keep);
     }
 
+    /// How many more pairs may be kept, if all that were written were.
+    #[inline(always)]
+    pub fn left(&self) -> usize {
+        self.room - self.count
+    }
+
     /// Sets the lengths.
     pub fn finish(self) {
         assert!(self.count <= self.room, "more pairs than room");
