@@ -130,11 +130,17 @@ impl GroupList<'_> {
         Ok(())
     }
 
-    pub fn add_sealed(&mut self, columns: Vec<Arc<Column>>, len: usize) -> Result<()> {
+    /// Encodes the open tail, if it has so many rows.
+    pub fn seal_tail(&mut self, rows_min: usize) -> Result<()> {
         let (tail_chunks, tail_rows) = self.tail();
-        if tail_rows > 0 {
-            self.join(tail_chunks, &mut Slices { batches: &[], batch: 0, row: 0 }, 0, true)?;
+        if tail_rows < rows_min {
+            return Ok(());
         }
+        self.join(tail_chunks, &mut Slices { batches: &[], batch: 0, row: 0 }, 0, true)
+    }
+
+    pub fn add_sealed(&mut self, columns: Vec<Arc<Column>>, len: usize) -> Result<()> {
+        self.seal_tail(1)?;
         self.groups.push(Arc::new(RowGroup::new(columns, len, self.next_row_id, true)));
         self.next_row_id += len as i64;
         Ok(())

@@ -202,7 +202,7 @@ impl Table {
             Change::Append { first_id, pieces } => {
                 let mut writer = self.writer.lock();
                 writer.next_row_id = writer.next_row_id.max(*first_id);
-                self.append_pieces(&mut writer, pieces.to_vec())
+                self.append_pieces(&mut writer, pieces.to_vec(), false)
             }
             Change::Delete { ids } => self.delete_rows(ids).map(|_| ()),
             Change::Update { ids, columns, values } => {

@@ -36,12 +36,15 @@ use crate::schema::TableSchema;
 use crate::statistics::{StoredStatistics, TableStatistics};
 use append::{GroupList, pieces_column};
 use indexes::TableIndexes;
-use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, Vector};
+use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector};
 use keys::PendingRows;
 use parking_lot::{Mutex, RwLock};
 use std::ops::Range;
 use std::sync::Arc;
 pub(crate) use update::REWRITTEN_MIN;
+
+/// From this many rows on what is loaded into an empty table is encoded.
+const LOADED_ROWS_MIN: usize = VECTOR_SIZE;
 
 /// The rows of a table at one moment.
 #[derive(Debug)]
@@ -412,12 +415,12 @@ impl Table {
         let batches = batches.iter().map(|b| self.checked(b)).collect::<Result<Vec<Batch>>>()?;
         let mut writer = self.writer.lock();
         let pieces = batches.into_iter().filter(|b| !b.is_empty()).map(Piece::Raw).collect();
-        self.append_pieces(&mut writer, pieces)
+        self.append_pieces(&mut writer, pieces, false)
     }
 
     /// Appends encoded row groups and raw rows in this order; the end of a bulk load.
     pub(crate) fn append_bulk(&self, pieces: Vec<Piece>) -> Result<()> {
-        self.append_pieces(&mut self.writer.lock(), pieces)
+        self.append_pieces(&mut self.writer.lock(), pieces, true)
     }
 
     /// A batch with columns of exactly the schema's types; fails for NULLs in NOT NULL columns.
@@ -455,7 +458,9 @@ impl Table {
         Ok(vector)
     }
 
-    fn append_pieces(&self, writer: &mut Writer, pieces: Vec<Piece>) -> Result<()> {
+    /// Appends pieces. What a `load` puts into an empty table is encoded even if it is no whole row group: tables that are
+    /// loaded once, such as those of dimensions, are read in that form.
+    fn append_pieces(&self, writer: &mut Writer, pieces: Vec<Piece>, load: bool) -> Result<()> {
         if pieces.is_empty() {
             return Ok(());
         }
@@ -484,6 +489,9 @@ impl Table {
             }
         }
         next.add_rows(&raw)?;
+        if load && snapshot.groups.is_empty() {
+            next.seal_tail(LOADED_ROWS_MIN)?;
+        }
         writer.next_row_id = next.next_row_id;
         let groups = next.groups;
         writer.changes.push(Change::Append { first_id, pieces });
