@@ -9,6 +9,7 @@ pub mod aggregates;
 mod apply;
 mod arithmetic;
 pub mod boolean;
+pub mod byte_set;
 pub mod cast;
 pub mod coercion;
 pub mod compare;

@@ -1,5 +1,6 @@
 //! `x IN (literals)`: a hash set of the literals, looked up row by row.
 
+use inlay_kernels::byte_set::ByteSet;
 use inlay_sql::plan::ConstantList;
 use inlay_types::{Bitmap, LogicalType, PhysicalType, Value, Vector};
 use std::collections::HashSet;
@@ -24,7 +25,7 @@ enum Members {
     /// Bits of DOUBLE, and of REAL as DOUBLE; NaN equals NaN, and 0 equals -0.
     Floats(HashSet<u64>),
     /// VARCHAR and BLOB.
-    Bytes(HashSet<Vec<u8>>),
+    Bytes(ByteSet),
     /// A set that the plan has.
     Known(Arc<ConstantList>),
 }

@@ -5,6 +5,7 @@ use super::{Encoding, PreparedPredicate, Segment};
 use crate::BloomFilter;
 use crate::predicate::Prune;
 use crate::simd::{self, Lane, Lanes, WordOfLane, with_lanes};
+use inlay_kernels::byte_set::ByteSet;
 use inlay_types::pick::pick;
 use inlay_types::{Bitmap, Buffer, Result, VECTOR_SIZE, View};
 use std::cmp::Ordering;
@@ -307,7 +308,13 @@ impl Segment {
                 let wanted = View::new(text, 0, 0);
                 target.each(|row| views[row].equals(heap, &wanted, &own_heap) != *negate);
             }
-            Test::StringIn(wanted) => {
+            Test::StringIn(ByteSet::Few(wanted)) => {
+                let own_heap: Vec<Buffer> = wanted.iter().map(|text| Buffer::copy_of(text)).collect();
+                let wanted: Vec<View> =
+                    wanted.iter().zip(0..).map(|(text, buffer)| View::new(text, buffer, 0)).collect();
+                target.each(|row| wanted.iter().any(|one| views[row].equals(heap, one, &own_heap)));
+            }
+            Test::StringIn(ByteSet::Many(wanted)) => {
                 let heads: std::collections::HashSet<u64> =
                     wanted.iter().map(|t| View::new(t, 0, 0).head).collect();
                 target

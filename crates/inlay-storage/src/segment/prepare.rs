@@ -8,8 +8,8 @@ use super::{Encoding, Segment};
 use crate::predicate::{Cmp, Prune, SegmentPredicate, VectorPredicate};
 use crate::simd::{FloatRange, LaneBits, LaneRange};
 use crate::{BloomFilter, KeyBitmap};
+use inlay_kernels::byte_set::ByteSet;
 use inlay_types::{Error, PhysicalType, Result, VECTOR_SIZE, Value, Vector};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A predicate made ready for one segment by [`Segment::prepare`]; only that segment may run it.
@@ -71,7 +71,7 @@ pub(super) enum Test {
         text: Vec<u8>,
         negate: bool,
     },
-    StringIn(HashSet<Vec<u8>>),
+    StringIn(ByteSet),
     Bloom(Arc<BloomFilter>),
     /// Value by value: rare types, and constants of another type than the column.
     Values(SegmentPredicate),
@@ -550,7 +550,7 @@ fn test_strings(predicate: &SegmentPredicate) -> Test {
             None => Test::Values(predicate.clone()),
         },
         SegmentPredicate::In(list) => {
-            match list.iter().filter(|v| !v.is_null()).map(text).collect::<Option<HashSet<Vec<u8>>>>() {
+            match list.iter().filter(|v| !v.is_null()).map(text).collect::<Option<ByteSet>>() {
                 Some(set) if set.is_empty() => Test::Never,
                 Some(set) => Test::StringIn(set),
                 None => Test::Values(predicate.clone()),
