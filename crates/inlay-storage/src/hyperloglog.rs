@@ -5,7 +5,7 @@
 //! estimation algorithms for HyperLogLog sketches" (2017), algorithm 6.
 
 use crate::simd::{self, LaneRange, Lanes};
-use inlay_types::{Error, Result};
+use inlay_types::{Error, Result, VECTOR_SIZE};
 
 const PRECISION: u32 = 10;
 const REGISTERS: usize = 1 << PRECISION;
@@ -13,7 +13,7 @@ const REGISTERS: usize = 1 << PRECISION;
 const RANK_MAX: usize = 64 - PRECISION as usize + 1;
 
 /// So many hashes are sifted at once, from this rank of all registers on.
-const SIFTED: usize = 1 << 11;
+const SIFTED: usize = 1 << 9;
 const SIFTED_RANK_MIN: u8 = 2;
 
 /// A hash mixed once more, as those made for hash tables need not be good in every bit: the number of the register below, and
@@ -75,28 +75,32 @@ impl HyperLogLog {
         }
     }
 
-    /// Adds hashes. When all registers are above some rank, hashes of up to that rank are sorted out first, many at once.
+    /// Adds hashes. When all registers are above some rank, hashes of up to that rank are sifted out, many at once.
     pub fn insert_all(&mut self, hashes: &[u64]) {
-        let (mut mixed, mut passing) = ([0; SIFTED], [0; SIFTED / 64]);
-        for hashes in hashes.chunks(SIFTED) {
+        for hashes in hashes.chunks(VECTOR_SIZE) {
             let least = self.registers.iter().fold(u8::MAX, |least, rank| least.min(*rank));
             if least < SIFTED_RANK_MIN {
                 hashes.iter().for_each(|hash| self.insert(*hash));
-                continue;
+            } else {
+                hashes.chunks(SIFTED).for_each(|hashes| self.insert_sifted(hashes, least));
             }
-            let (mixed, passing) = (&mut mixed[..hashes.len()], &mut passing[..hashes.len().div_ceil(64)]);
-            simd::mix_hashes(hashes, mixed);
-            passing.fill(u64::MAX);
-            let zeros_in_front = LaneRange { low: 0, span: u64::MAX >> least, negate: false };
-            simd::and_range(Lanes::U64(mixed), zeros_in_front, passing);
-            for (word, mixed) in passing.iter().zip(mixed.chunks(64)) {
-                let mut left = *word;
-                while left != 0 {
-                    // Bits behind the last hash are not looked at.
-                    let Some(mixed) = mixed.get(left.trailing_zeros() as usize) else { break };
-                    self.insert_mixed(*mixed);
-                    left &= left - 1;
-                }
+        }
+    }
+
+    /// Adds up to [`SIFTED`] hashes, when no register is below `least`.
+    fn insert_sifted(&mut self, hashes: &[u64], least: u8) {
+        let (mut mixed, mut passing) = ([0; SIFTED], [u64::MAX; SIFTED / 64]);
+        let (mixed, passing) = (&mut mixed[..hashes.len()], &mut passing[..hashes.len().div_ceil(64)]);
+        simd::mix_hashes(hashes, mixed);
+        let zeros_in_front = LaneRange { low: 0, span: u64::MAX >> least, negate: false };
+        simd::and_range(Lanes::U64(mixed), zeros_in_front, passing);
+        for (word, mixed) in passing.iter().zip(mixed.chunks(64)) {
+            let mut left = *word;
+            while left != 0 {
+                // Bits behind the last hash are not looked at.
+                let Some(mixed) = mixed.get(left.trailing_zeros() as usize) else { break };
+                self.insert_mixed(*mixed);
+                left &= left - 1;
             }
         }
     }

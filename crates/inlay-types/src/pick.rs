@@ -12,7 +12,7 @@ pub fn pick<T: Native>(values: &[T], first: u32, rows: &[u32], out: &mut [T]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
         match size_of::<T>() {
-            // SAFETY: the CPU has AVX-512, and values have this size.
+            // SAFETY: the CPU has AVX-512.
             4 => return unsafe { avx512::pick_32(values, first, rows, out) },
             // SAFETY: as above.
             8 => return unsafe { avx512::pick_64(values, first, rows, out) },
@@ -41,19 +41,18 @@ mod avx512 {
     use crate::Native;
     use std::arch::x86_64::*;
 
-    /// # Safety
-    /// The CPU has AVX-512, `T` has four bytes, and there are as many places as rows.
+    /// Of values of four bytes.
     #[target_feature(enable = "avx512f")]
-    pub(super) unsafe fn pick_32<T: Native>(values: &[T], first: u32, rows: &[u32], out: &mut [T]) {
+    pub(super) fn pick_32<T: Native>(values: &[T], first: u32, rows: &[u32], out: &mut [T]) {
         const LANES: usize = 16;
+        assert!(size_of::<T>() == 4 && rows.len() == out.len(), "values of another size");
         assert!(are_inside(values.len(), first, rows), "row outside of the values");
         let (source, window) = (values.as_ptr().cast::<i32>(), _mm512_set1_epi32(2 * LANES as i32));
         let origin = _mm512_set1_epi32(first as i32);
         for (rows, out) in rows.chunks(LANES).zip(out.chunks_mut(LANES)) {
             let lanes = u16::MAX >> (LANES - rows.len());
             let start = rows[0].wrapping_sub(first);
-            // SAFETY: lanes that are not set are not touched; of the others, rows and places are in the slices, and values too,
-            // as every row was checked above.
+            // SAFETY: lanes that are not set are not touched; rows and places are in the slices, values were checked above.
             unsafe {
                 let row = _mm512_sub_epi32(_mm512_maskz_loadu_epi32(lanes, rows.as_ptr().cast()), origin);
                 let near = _mm512_sub_epi32(row, _mm512_set1_epi32(start as i32));
@@ -71,18 +70,18 @@ mod avx512 {
         }
     }
 
-    /// # Safety
-    /// The CPU has AVX-512, `T` has eight bytes, and there are as many places as rows.
+    /// Of values of eight bytes.
     #[target_feature(enable = "avx512f")]
-    pub(super) unsafe fn pick_64<T: Native>(values: &[T], first: u32, rows: &[u32], out: &mut [T]) {
+    pub(super) fn pick_64<T: Native>(values: &[T], first: u32, rows: &[u32], out: &mut [T]) {
         const LANES: usize = 8;
+        assert!(size_of::<T>() == 8 && rows.len() == out.len(), "values of another size");
         assert!(are_inside(values.len(), first, rows), "row outside of the values");
         let (source, window) = (values.as_ptr().cast::<i64>(), _mm512_set1_epi64(2 * LANES as i64));
         let origin = _mm512_set1_epi32(first as i32);
         for (rows, out) in rows.chunks(LANES).zip(out.chunks_mut(LANES)) {
             let lanes = u8::MAX >> (LANES - rows.len());
             let start = rows[0].wrapping_sub(first);
-            // SAFETY: as in `pick_32`.
+            // SAFETY: lanes that are not set are not touched; rows and places are in the slices, values were checked above.
             unsafe {
                 let row = _mm512_maskz_loadu_epi32(lanes.into(), rows.as_ptr().cast());
                 let row = _mm512_castsi512_si256(_mm512_sub_epi32(row, origin));

@@ -1,4 +1,4 @@
-//! The loops under encoding: ranges of values, offsets from the least, and hashes for sketches.
+//! The loops under encoding: ranges of values, offsets from the least, NULLs covered or cleared, and hashes for sketches.
 
 use super::{FromOffset, Lane, Level, WordOfLane, compiled_for_level, level};
 use crate::hyperloglog::mix;

@@ -1,7 +1,7 @@
 //! Appending rows: to the open tail of small chunks, or as row groups that are encoded already.
 //!
 //! Chunks of the tail are joined so that their sizes at least double towards the front, which copies each row a
-//! logarithmic number of times; a tail of a row group's size is encoded.
+//! logarithmic number of times; a tail of a row group's size is encoded, and what is loaded into an empty table.
 
 use super::Table;
 use crate::column::Column;
@@ -54,6 +54,8 @@ pub(super) struct GroupList<'a> {
     pub groups: Vec<Arc<RowGroup>>,
     pub next_row_id: i64,
     pub table: &'a Table,
+    /// A tail that becomes so long is encoded.
+    pub seal_min: usize,
 }
 
 impl GroupList<'_> {
@@ -91,7 +93,7 @@ impl GroupList<'_> {
                     join += 1;
                     rows += group.len();
                 }
-                self.join(join, &mut source, left, false)?;
+                self.join(join, &mut source, left, rows >= self.seal_min)?;
                 left = 0;
             }
         }
@@ -130,17 +132,11 @@ impl GroupList<'_> {
         Ok(())
     }
 
-    /// Encodes the open tail, if it has so many rows.
-    pub fn seal_tail(&mut self, rows_min: usize) -> Result<()> {
-        let (tail_chunks, tail_rows) = self.tail();
-        if tail_rows < rows_min {
-            return Ok(());
-        }
-        self.join(tail_chunks, &mut Slices { batches: &[], batch: 0, row: 0 }, 0, true)
-    }
-
     pub fn add_sealed(&mut self, columns: Vec<Arc<Column>>, len: usize) -> Result<()> {
-        self.seal_tail(1)?;
+        let (tail_chunks, tail_rows) = self.tail();
+        if tail_rows > 0 {
+            self.join(tail_chunks, &mut Slices { batches: &[], batch: 0, row: 0 }, 0, true)?;
+        }
         self.groups.push(Arc::new(RowGroup::new(columns, len, self.next_row_id, true)));
         self.next_row_id += len as i64;
         Ok(())

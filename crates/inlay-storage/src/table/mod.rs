@@ -30,7 +30,7 @@ pub(crate) use indexes::{IndexHandle, object_ptr};
 
 use crate::home::Home;
 use crate::resident::WholeColumns;
-use crate::row_group::RowGroup;
+use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::row_set::RowSet;
 use crate::schema::TableSchema;
 use crate::statistics::{StoredStatistics, TableStatistics};
@@ -477,7 +477,12 @@ impl Table {
         };
         self.enter_rows(writer, &snapshot, &pending)?;
         let pieces: Arc<[Piece]> = pieces.into();
-        let mut next = GroupList { groups: snapshot.groups.to_vec(), next_row_id: first_id, table: self };
+        let mut next = GroupList {
+            groups: snapshot.groups.to_vec(),
+            next_row_id: first_id,
+            table: self,
+            seal_min: if load && snapshot.groups.is_empty() { LOADED_ROWS_MIN } else { ROW_GROUP_SIZE },
+        };
         let mut raw: Vec<Batch> = Vec::new();
         for piece in &*pieces {
             match piece {
@@ -489,9 +494,6 @@ impl Table {
             }
         }
         next.add_rows(&raw)?;
-        if load && snapshot.groups.is_empty() {
-            next.seal_tail(LOADED_ROWS_MIN)?;
-        }
         writer.next_row_id = next.next_row_id;
         let groups = next.groups;
         writer.changes.push(Change::Append { first_id, pieces });

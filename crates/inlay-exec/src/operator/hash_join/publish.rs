@@ -51,13 +51,14 @@ pub(crate) fn publish(
     if !join.core.drops_unmatched() {
         return Ok(Published { exact: false });
     }
+    let side = Side { join, context, chunks, index };
     let exact = AtomicBool::new(join.filters.len() == 1 && join.pair_filter.is_none());
     let fill = |key: usize| {
         let Some(slot) = &join.filters[key] else {
             exact.store(false, Ordering::Relaxed);
             return Ok(());
         };
-        let (predicates, is_exact) = filters_of(join, context, chunks, key, ranges[key], index);
+        let (predicates, is_exact) = side.filters(key, ranges[key]);
         if !is_exact || predicates.is_empty() {
             exact.store(false, Ordering::Relaxed);
         }
@@ -75,32 +76,129 @@ pub(crate) fn publish(
     Ok(Published { exact: exact.into_inner() })
 }
 
-/// Filters on a key, and whether they let exactly the keys of the build side through.
-fn filters_of(
-    join: &HashJoin,
-    context: &ExecContext,
-    chunks: &Chunks,
-    key: usize,
-    span: KeyRange,
-    index: &JoinIndex,
-) -> (Vec<SegmentPredicate>, bool) {
-    if join.null_equal[key] && has_null(join, chunks, key) {
-        // NULL would have to pass, and never qualifies.
-        return (Vec::new(), false);
+/// A build side in memory, with its index.
+struct Side<'a> {
+    join: &'a HashJoin,
+    context: &'a ExecContext,
+    chunks: &'a Chunks,
+    index: &'a JoinIndex,
+}
+
+impl<'a> Side<'a> {
+    fn vectors(&self, key: usize) -> impl Iterator<Item = &'a Vector> {
+        let position = self.join.core.stored.len() + key;
+        self.chunks.chunks.iter().map(move |chunk| &chunk.columns[position])
     }
-    if chunks.found == 0 {
-        return (vec![SegmentPredicate::In(Vec::new())], true);
-    }
-    if is_integer(join, key) {
-        if let Some(exact) = integers(join, context, chunks, key, span, index) {
-            return (vec![exact], true);
+
+    /// Filters on a key, and whether they let exactly the keys of the build side through.
+    fn filters(&self, key: usize, span: KeyRange) -> (Vec<SegmentPredicate>, bool) {
+        if self.join.null_equal[key] && self.vectors(key).any(|vector| vector.null_count() > 0) {
+            // NULL would have to pass, and never qualifies.
+            return (Vec::new(), false);
         }
-        let within = range(join.key_types[key].clone(), span);
-        return (within.into_iter().chain(bloom(join, context, chunks, key)).collect(), false);
+        if self.chunks.found == 0 {
+            return (vec![SegmentPredicate::In(Vec::new())], true);
+        }
+        if is_integer(self.join, key) {
+            if let Some(exact) = self.integers(key, span) {
+                return (vec![exact], true);
+            }
+            let within = range(self.join.key_types[key].clone(), span);
+            return (within.into_iter().chain(self.bloom(key)).collect(), false);
+        }
+        match self.list(key) {
+            Some(list) => (vec![list], true),
+            None => (self.bloom(key).into_iter().collect(), false),
+        }
     }
-    match list(join, chunks, key) {
-        Some(list) => (vec![list], true),
-        None => (bloom(join, context, chunks, key).into_iter().collect(), false),
+
+    /// An exact filter on an integer key, if its range allows one.
+    fn integers(&self, key: usize, span: KeyRange) -> Option<SegmentPredicate> {
+        let size = span.span() / 8;
+        if size > BITMAP_SIZE_FREE.max(self.chunks.found as u64 * BITMAP_BYTES_PER_ROW) {
+            return None;
+        }
+        self.join.reserve_filter(self.context, size)?;
+        let words = match (&self.index.form, &self.index.index) {
+            (KeyForm::Narrow(encoding), Index::Rank(rank)) if encoding.single_min() == Some(span.min) => {
+                rank.bits().collect()
+            }
+            (KeyForm::Narrow(encoding), Index::Direct(direct)) if encoding.single_min() == Some(span.min) => {
+                let mut words = direct.bits();
+                words.truncate(size as usize / 8 + 1);
+                words
+            }
+            _ => {
+                let mut words = vec![0u64; size as usize / 8 + 1];
+                let (encoding, mut offsets) = (SlotEncoding::new(&[span], &[false])?, Vec::new());
+                self.vectors(key).for_each(|vector| set_bits(vector, &encoding, &mut offsets, &mut words));
+                words
+            }
+        };
+        let bitmap = KeyBitmap::from_words(span.min, span.max, words);
+        if self.chunks.found as u64 > span.span() && bitmap.count() as u64 == span.span() + 1 {
+            // Every value of the range occurs.
+            return range(self.join.key_types[key].clone(), span);
+        }
+        Some(SegmentPredicate::KeyBitmap(Arc::new(bitmap)))
+    }
+
+    /// The values, if there are few distinct ones.
+    fn list(&self, key: usize) -> Option<SegmentPredicate> {
+        if !self.join.key_types[key].is_view() {
+            return None;
+        }
+        let mut seen: HashSet<Vec<u8>> = HashSet::new();
+        let mut values = Vec::new();
+        for vector in self.vectors(key) {
+            let flat = vector.flatten();
+            let heap = flat.heap().buffers();
+            for (row, view) in flat.views().iter().enumerate() {
+                if !flat.is_null(row) && !seen.contains(view.bytes(heap)) {
+                    if values.len() == LIST_MAX {
+                        return None;
+                    }
+                    seen.insert(view.bytes(heap).to_vec());
+                    values.push(flat.get(row));
+                }
+            }
+        }
+        Some(SegmentPredicate::In(values))
+    }
+
+    fn bloom(&self, key: usize) -> Option<SegmentPredicate> {
+        if self.chunks.found > BLOOM_ROWS_MAX {
+            return None;
+        }
+        let size = BloomFilter::size_for(self.chunks.found) as u64;
+        self.join.reserve_filter(self.context, size)?;
+        // Each of a few workers has a filter of its own first.
+        let workers =
+            self.context.workers.count().min(self.chunks.found / BLOOM_ROWS_EACH + 1).min(BLOOM_WORKERS_MAX);
+        let more = self.context.budget.reserve(size * (workers as u64 - 1));
+        let workers = if more.is_ok() { workers } else { 1 };
+        let vectors: Vec<&Vector> = self.vectors(key).collect();
+        let share = vectors.len().div_ceil(workers).max(1);
+        let filters: Mutex<Option<BloomFilter>> = Mutex::default();
+        let filled = self.context.parallel(vectors.len().div_ceil(share), |part| {
+            let mut filter = BloomFilter::new(self.chunks.found);
+            let mut hashes = Vec::new();
+            for vector in vectors.iter().skip(part * share).take(share) {
+                hashes.resize(vector.len(), 0);
+                hash(vector, vector.len(), &mut hashes);
+                hashes.iter().for_each(|hash| filter.insert(*hash));
+            }
+            let mut filters = filters.lock();
+            match &mut *filters {
+                Some(whole) => whole.union(&filter),
+                None => *filters = Some(filter),
+            }
+            Ok(())
+        });
+        // Who is interrupted learns so elsewhere.
+        filled.ok()?;
+        let filter = filters.into_inner().unwrap_or_else(|| BloomFilter::new(self.chunks.found));
+        Some(SegmentPredicate::Bloom(Arc::new(filter)))
     }
 }
 
@@ -206,58 +304,10 @@ fn gather_of(
     Some(Gathered::Bloom(BloomFilter::new(rows as usize)))
 }
 
-fn key_vectors<'a>(join: &HashJoin, chunks: &'a Chunks, key: usize) -> impl Iterator<Item = &'a Vector> {
-    let position = join.core.stored.len() + key;
-    chunks.chunks.iter().map(move |chunk| &chunk.columns[position])
-}
-
-fn has_null(join: &HashJoin, chunks: &Chunks, key: usize) -> bool {
-    key_vectors(join, chunks, key).any(|vector| vector.null_count() > 0)
-}
-
 fn range(ty: LogicalType, range: KeyRange) -> Option<SegmentPredicate> {
     let low = Value::from_stored_i128(&ty, i128::from(range.min))?;
     let high = Value::from_stored_i128(&ty, i128::from(range.max))?;
     Some(SegmentPredicate::Between { low, low_inclusive: true, high, high_inclusive: true })
-}
-
-/// An exact filter on an integer key, if its range allows one.
-fn integers(
-    join: &HashJoin,
-    context: &ExecContext,
-    chunks: &Chunks,
-    key: usize,
-    span: KeyRange,
-    index: &JoinIndex,
-) -> Option<SegmentPredicate> {
-    let size = span.span() / 8;
-    if size > BITMAP_SIZE_FREE.max(chunks.found as u64 * BITMAP_BYTES_PER_ROW) {
-        return None;
-    }
-    join.reserve_filter(context, size)?;
-    let words = match (&index.form, &index.index) {
-        (KeyForm::Narrow(encoding), Index::Rank(rank)) if encoding.single_min() == Some(span.min) => {
-            rank.bits().collect()
-        }
-        (KeyForm::Narrow(encoding), Index::Direct(direct)) if encoding.single_min() == Some(span.min) => {
-            let mut words = direct.bits();
-            words.truncate(size as usize / 8 + 1);
-            words
-        }
-        _ => {
-            let mut words = vec![0u64; size as usize / 8 + 1];
-            let (encoding, mut offsets) = (SlotEncoding::new(&[span], &[false])?, Vec::new());
-            key_vectors(join, chunks, key)
-                .for_each(|vector| set_bits(vector, &encoding, &mut offsets, &mut words));
-            words
-        }
-    };
-    let bitmap = KeyBitmap::from_words(span.min, span.max, words);
-    if chunks.found as u64 > span.span() && bitmap.count() as u64 == span.span() + 1 {
-        // Every value of the range occurs.
-        return range(join.key_types[key].clone(), span);
-    }
-    Some(SegmentPredicate::KeyBitmap(Arc::new(bitmap)))
 }
 
 fn set_bits(vector: &Vector, encoding: &SlotEncoding, offsets: &mut Vec<u64>, words: &mut [u64]) {
@@ -267,61 +317,4 @@ fn set_bits(vector: &Vector, encoding: &SlotEncoding, offsets: &mut Vec<u64>, wo
             words[offset as usize / 64] |= 1 << (offset % 64);
         }
     }
-}
-
-/// The values, if there are few distinct ones.
-fn list(join: &HashJoin, chunks: &Chunks, key: usize) -> Option<SegmentPredicate> {
-    if !join.key_types[key].is_view() {
-        return None;
-    }
-    let mut seen: HashSet<Vec<u8>> = HashSet::new();
-    let mut values = Vec::new();
-    for vector in key_vectors(join, chunks, key) {
-        let flat = vector.flatten();
-        let heap = flat.heap().buffers();
-        for (row, view) in flat.views().iter().enumerate() {
-            if !flat.is_null(row) && !seen.contains(view.bytes(heap)) {
-                if values.len() == LIST_MAX {
-                    return None;
-                }
-                seen.insert(view.bytes(heap).to_vec());
-                values.push(flat.get(row));
-            }
-        }
-    }
-    Some(SegmentPredicate::In(values))
-}
-
-fn bloom(join: &HashJoin, context: &ExecContext, chunks: &Chunks, key: usize) -> Option<SegmentPredicate> {
-    if chunks.found > BLOOM_ROWS_MAX {
-        return None;
-    }
-    let size = BloomFilter::size_for(chunks.found) as u64;
-    join.reserve_filter(context, size)?;
-    // Each of a few workers has a filter of its own first.
-    let workers = context.workers.count().min(chunks.found / BLOOM_ROWS_EACH + 1).min(BLOOM_WORKERS_MAX);
-    let more = context.budget.reserve(size * (workers as u64 - 1));
-    let workers = if more.is_ok() { workers } else { 1 };
-    let vectors: Vec<&Vector> = key_vectors(join, chunks, key).collect();
-    let share = vectors.len().div_ceil(workers).max(1);
-    let filters: Mutex<Option<BloomFilter>> = Mutex::default();
-    let filled = context.parallel(vectors.len().div_ceil(share), |part| {
-        let mut filter = BloomFilter::new(chunks.found);
-        let mut hashes = Vec::new();
-        for vector in vectors.iter().skip(part * share).take(share) {
-            hashes.resize(vector.len(), 0);
-            hash(vector, vector.len(), &mut hashes);
-            hashes.iter().for_each(|hash| filter.insert(*hash));
-        }
-        let mut filters = filters.lock();
-        match &mut *filters {
-            Some(whole) => whole.union(&filter),
-            None => *filters = Some(filter),
-        }
-        Ok(())
-    });
-    // Who is interrupted learns so elsewhere.
-    filled.ok()?;
-    let filter = filters.into_inner().unwrap_or_else(|| BloomFilter::new(chunks.found));
-    Some(SegmentPredicate::Bloom(Arc::new(filter)))
 }
