@@ -19,6 +19,7 @@ from bench.cases import Measured, Suite, timed
 from bench.data import scratch, tpch_files
 from bench.engines import adapter_module
 from bench.fresh import ENGINES, make_file, run_fresh
+from bench.scale.busy import Busy
 from bench.sql import Query, differs
 from tests.tpch.workload import QUERY_NUMBERS, query_text
 
@@ -26,6 +27,7 @@ SCALES = (0.1, 1.0)
 LIMITS_MB = (200, 500, 2000)
 BEYOND_MAX_MIB = 64
 QUICK_SECONDS = 0.020
+BUSY = 0
 
 
 class ScaleSession:
@@ -36,13 +38,17 @@ class ScaleSession:
         self.folder = scratch("scale-")
         self.adapter: Any = None
         self.loaded = self.written = 0.0
+        self.busy: Busy | None = None
 
     def version(self) -> str:
         return str(__import__(self.engine).__version__)
 
     def prepare(self, case: str) -> None:
         """Load tables or write the file of the case's scale."""
-        scale, _, threads, limit = parts(case)
+        scale, number, threads, limit = parts(case)
+        if number == BUSY:
+            self.busy = self.busy or Busy()
+            return
         if limit:
             self.drop()
             if self.written != scale:
@@ -68,6 +74,9 @@ class ScaleSession:
 
     def run(self, case: str) -> tuple[float, float]:
         _, number, threads, limit = parts(case)
+        if self.busy and number == BUSY:
+            seconds, peak = timed(functools.partial(self.busy.run, threads))
+            return seconds / threads, peak
         if not limit:
             self.summary(case)
             return timed(lambda: self.adapter.query(query_text(number)))
@@ -76,6 +85,8 @@ class ScaleSession:
 
     def summary(self, case: str) -> Any:
         _, number, threads, limit = parts(case)
+        if self.busy and number == BUSY:
+            return digest([(result,) for result in self.busy.run(1)])
         if not limit:
             self.adapter.connection.execute(f"SET threads = {threads}")
             return digest(self.adapter.query(query_text(number)))
@@ -85,6 +96,8 @@ class ScaleSession:
     def close(self) -> None:
         with contextlib.suppress(Exception):
             self.drop()
+        if self.busy:
+            self.busy.close()
         self.folder.cleanup()
 
 
@@ -129,8 +142,13 @@ def speed_ups(suite: Suite, name: str, result: Measured) -> list[str]:
             found.setdefault(scale, {})[number] = (median(one) / median(two), min(one) / min(two))
     lines = []
     for scale, ratios in found.items():
+        busy = ratios.pop(BUSY, None)
         ordered = sorted(ratios.items(), key=lambda item: item[1])
         each = ", ".join(f"Q{number} {middle:.2f} ({least:.2f})" for number, (middle, least) in ordered)
+        if busy:
+            each += f"; a loop in two processes {busy[0]:.2f} ({busy[1]:.2f})"
+        if not ratios:
+            continue
         both = [geometric_mean(values) for values in zip(*ratios.values(), strict=True)]
         lines.append(
             f"- {name}, SF {scale:g}: two threads are {both[0]:.2f} times as fast by medians, "
@@ -157,7 +175,8 @@ def beyond_limit(suite: Suite, name: str, result: Measured) -> list[str]:
 def suite(scales: Sequence[float] | None, limits: Sequence[int] | None) -> Suite:
     """The suite at some scales and limits."""
     scales, limits = scales or SCALES, LIMITS_MB if limits is None else limits
-    cases = [named(scale, number, threads) for scale in scales for number in QUERY_NUMBERS for threads in (1, 2)]
+    numbers = [BUSY, *QUERY_NUMBERS]
+    cases = [named(scale, number, threads) for scale in scales for number in numbers for threads in (1, 2)]
     cases += [named(scale, number, 2, limit) for scale in scales for limit in limits for number in QUERY_NUMBERS]
     return Suite(
         name="scale",

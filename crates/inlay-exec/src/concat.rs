@@ -278,6 +278,7 @@ fn write_each<S: Copy, T: Copy>(target: &mut [MaybeUninit<T>], sources: &[S], va
 fn plan<'a>(ty: LogicalType, pieces: &[&'a Vector], total: usize) -> (Shape, Vec<Piece<'a>>) {
     if let Some((dictionary, maps)) = merged_dictionary(pieces, total) {
         let change = |vector: &Vector| match vector.as_dictionary() {
+            Some(own) if own.id() == dictionary.id() => Change::None,
             Some(own) => maps.get(&own.id()).cloned().unwrap_or(Change::None),
             None => Change::Code(0),
         };
@@ -338,9 +339,13 @@ impl Heaps {
 fn merged_dictionary(pieces: &[&Vector], total: usize) -> Option<(Arc<Dictionary>, HashMap<u64, Change>)> {
     let mut dictionaries: Vec<&Arc<Dictionary>> = Vec::new();
     let mut maps = HashMap::new();
+    let mut last = None;
     for piece in pieces {
         match piece.as_dictionary() {
+            // Neighbours mostly have the same.
+            Some(dictionary) if last == Some(dictionary.id()) => {}
             Some(dictionary) => {
+                last = Some(dictionary.id());
                 if maps.insert(dictionary.id(), Change::None).is_none() {
                     dictionaries.push(dictionary);
                 }
@@ -356,6 +361,10 @@ fn merged_dictionary(pieces: &[&Vector], total: usize) -> Option<(Arc<Dictionary
     let values: usize = dictionaries.iter().map(|d| d.values().len()).sum();
     if !first.values().logical_type().is_view() || values > MERGED_VALUES_MAX.min(total) {
         return None;
+    }
+    // Columns of few values have the same in every row group.
+    if dictionaries.iter().all(|other| have_same_texts(first.values(), other.values())) {
+        return Some((Arc::clone(first), maps));
     }
     let all: Vec<&Vector> = dictionaries.iter().map(|dictionary| dictionary.values()).collect();
     let all = concat_pieces(first.values().logical_type(), &all);
@@ -375,6 +384,12 @@ fn merged_dictionary(pieces: &[&Vector], total: usize) -> Option<(Arc<Dictionary
         from += count;
     }
     Some((Dictionary::new(all.take(&kept)), maps))
+}
+
+/// Whether two flat vectors have the same texts, in the same order.
+fn have_same_texts(one: &Vector, other: &Vector) -> bool {
+    let (own, their) = (one.heap().buffers(), other.heap().buffers());
+    one.len() == other.len() && one.views().iter().zip(other.views()).all(|(a, b)| a.equals(own, b, their))
 }
 
 fn assemble(ty: LogicalType, shape: Shape, pieces: &[&Vector], total: usize, data: Buffer) -> Vector {
@@ -465,6 +480,20 @@ mod tests {
             let joined = concat_shared(LogicalType::Integer, &pieces);
             assert_eq!(all(&joined), pieces.iter().flat_map(all).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn equal_dictionaries_are_one() {
+        let long = "a text that is too long for a view";
+        let code = |codes: &[u32]| {
+            let words = texts(&[Some("a"), Some(long)]);
+            Vector::dictionary(Dictionary::new(words), Buffer::copy_of(codes), codes.len(), None)
+        };
+        let pieces = [code(&[0, 1]), code(&[1, 1]), Vector::nulls(LogicalType::Varchar, 2), code(&[1, 0])];
+        let whole = concat(LogicalType::Varchar, &pieces);
+        let (dictionary, first) = (whole.as_dictionary().unwrap(), pieces[0].as_dictionary().unwrap());
+        assert_eq!(dictionary.id(), first.id());
+        assert_eq!(all(&whole), pieces.iter().flat_map(all).collect::<Vec<_>>());
     }
 
     #[test]

@@ -2,22 +2,17 @@
 //! and nothing of a row is kept but its code.
 //!
 //! ```text
-//! code (64 or 128 bits)   [ group + 1 | digit of the last argument | .. | digit of the first ]     0: no row
+//! code (32, 64 or 128 bits)   [ group + 1 | digit of the last argument | .. | digit of the first ]     0: no row
 //! ```
 //! A digit is the distance from the least value; where there are NULLs one more, and 0 is NULL.
 
 use super::encode::with_words;
-use super::packed::{PackedKey, prefetch};
-use super::partition::partition_of;
+use super::packed::PackedKey;
+use super::scattered::{BLOCK, Part, Scattered};
 use super::spec::{Slot, SlotKind};
-use crate::context::ExecContext;
-use crate::spill::is_refusal;
 use inlay_kernels::aggregate::{Column, GroupIds, GroupedAccumulator};
 use inlay_kernels::limits;
-use inlay_types::{
-    Bitmap, Buffer, Error, Heap, LogicalType, Native, PhysicalType, Reservation, Result, VECTOR_SIZE, Vector,
-};
-use std::sync::OnceLock;
+use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, PhysicalType, Result, VECTOR_SIZE, Vector};
 
 /// Codes per part that a set of them is made for: with twice as many slots it fits into a core's cache.
 const PART_CODES: usize = 1 << 13;
@@ -26,14 +21,12 @@ const SLOTS_MAX: usize = 1 << 17;
 const SLOTS_MIN: usize = 1 << 10;
 /// Lists are scattered over at most so many parts: each is written to at its own place.
 const PARTS_MAX: usize = 1 << 10;
-/// Codes of one part that lie side by side.
-const BLOCK: usize = 1 << 8;
-const CACHE_LINE: usize = 64;
 /// The statement's interrupt is looked at every so many rows.
-const CHECKED_ROWS: usize = 32 * VECTOR_SIZE;
+pub(super) const CHECKED_ROWS: usize = 32 * VECTOR_SIZE;
 
 /// A word of bits.
 pub(super) trait Code: PackedKey {
+    /// A digit that fits.
     fn of(digit: u64, shift: u32) -> Self;
     fn or(self, other: Self) -> Self;
     /// The bits below.
@@ -46,7 +39,7 @@ macro_rules! code {
         impl Code for $t {
             #[inline(always)]
             fn of(digit: u64, shift: u32) -> Self {
-                <$t>::from(digit) << shift
+                (digit as $t) << shift
             }
             #[inline(always)]
             fn or(self, other: Self) -> Self {
@@ -63,7 +56,7 @@ macro_rules! code {
         }
     )* };
 }
-code!(u64, u128);
+code!(u32, u64, u128);
 
 /// What was seen of a column: the least and the largest value as ordered words, and whether there are NULLs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,6 +137,11 @@ impl Fields {
         self.bits <= u64::BITS
     }
 
+    /// Whether codes fit into 32 bits if groups are below `groups`.
+    pub(super) fn are_short(&self, groups: usize) -> bool {
+        self.group_shift + usize::BITS - groups.leading_zeros() <= u32::BITS
+    }
+
     /// The group of a code.
     #[inline(always)]
     pub(super) fn group<K: Code>(&self, code: K) -> u32 {
@@ -157,7 +155,7 @@ impl Fields {
     }
 
     /// Codes of rows `from .. from + len` of a list, whose first column has the groups; `renamed` says which group each is.
-    fn encode<K: Code>(
+    pub(super) fn encode<K: Code>(
         &self,
         list: &[Column],
         (from, len): (usize, usize),
@@ -231,142 +229,6 @@ impl Field {
     }
 }
 
-/// Codes by part, in blocks of one part each.
-#[derive(Debug)]
-pub(super) struct Scattered<K> {
-    codes: Vec<K>,
-    /// By part, its blocks.
-    blocks: Vec<Vec<u32>>,
-    /// By part, where its next code goes; the start of a block, if it needs another one.
-    next: Vec<usize>,
-}
-
-impl<K: Code> Scattered<K> {
-    fn new(rows: usize, parts: usize) -> Self {
-        let codes = Vec::with_capacity(rows + parts.min(rows) * BLOCK);
-        Self { codes, blocks: vec![Vec::new(); parts], next: vec![0; parts] }
-    }
-
-    /// So many lists, scattered in parallel.
-    pub(super) fn all(
-        context: &ExecContext,
-        lists: usize,
-        scatter: impl Fn(usize) -> Result<Self> + Sync,
-    ) -> Result<Vec<Self>> {
-        let scattered: Vec<OnceLock<Self>> = (0..lists).map(|_| OnceLock::new()).collect();
-        context.parallel(lists, |list| {
-            scattered[list].set(scatter(list)?).map_err(|_| Error::internal("a list was scattered twice"))
-        })?;
-        Ok(scattered.into_iter().filter_map(OnceLock::into_inner).collect())
-    }
-
-    /// The rows of a list in `parts` parts; `place` says in which those of a group are, and which group it is there.
-    pub(super) fn by_group(
-        fields: &Fields,
-        list: &[Column],
-        parts: usize,
-        place: impl Fn(u32) -> (usize, u32),
-    ) -> Result<Self> {
-        let mut scattered = Self::new(list[0].len(), parts);
-        let (mut codes, mut numbers) = (Vec::with_capacity(VECTOR_SIZE), Vec::with_capacity(VECTOR_SIZE));
-        for_chunks(list, |from, len| {
-            numbers.clear();
-            let renamed = |group| {
-                let (part, renamed) = place(group);
-                numbers.push(part as u16);
-                renamed
-            };
-            fields.encode(list, (from, len), renamed, &mut codes);
-            scattered.append(&codes, &numbers);
-        })?;
-        Ok(scattered)
-    }
-
-    /// The same by the hashes of the codes.
-    pub(super) fn by_hash(
-        fields: &Fields,
-        list: &[Column],
-        parts: usize,
-        renamed: impl Fn(u32) -> u32,
-    ) -> Result<Self> {
-        let mut scattered = Self::new(list[0].len(), parts);
-        let (mut codes, mut numbers) = (Vec::with_capacity(VECTOR_SIZE), Vec::with_capacity(VECTOR_SIZE));
-        for_chunks(list, |from, len| {
-            fields.encode(list, (from, len), &renamed, &mut codes);
-            numbers.clear();
-            numbers.extend(codes.iter().map(|code: &K| partition_of(code.hash(), parts) as u16));
-            scattered.append(&codes, &numbers);
-        })?;
-        Ok(scattered)
-    }
-
-    fn append(&mut self, codes: &[K], parts: &[u16]) {
-        for (&code, &part) in codes.iter().zip(parts) {
-            let place = &mut self.next[part as usize];
-            if place.is_multiple_of(BLOCK) {
-                *place = self.codes.len();
-                self.blocks[part as usize].push((*place / BLOCK) as u32);
-                self.codes.resize(*place + BLOCK, K::default());
-            }
-            self.codes[*place] = code;
-            *place += 1;
-        }
-    }
-
-    /// The codes of a part.
-    pub(super) fn part(&self, number: usize) -> Part<'_, K> {
-        Part { codes: &self.codes, blocks: &self.blocks[number], end: self.next[number] }
-    }
-}
-
-/// The codes of a part.
-#[derive(Clone, Copy)]
-pub(super) struct Part<'a, K> {
-    codes: &'a [K],
-    blocks: &'a [u32],
-    /// Where those of the last block end.
-    end: usize,
-}
-
-/// The codes of a part, and which group each of their groups is, if it is another.
-pub(super) type Renamed<'a, K> = (Part<'a, K>, Option<&'a [u32]>);
-
-impl<'a, K: Code> Part<'a, K> {
-    fn len(&self) -> usize {
-        let whole = self.blocks.len().saturating_sub(1);
-        whole * BLOCK + self.blocks.last().map_or(0, |_| self.block(whole).len())
-    }
-
-    /// Its blocks; the next one is asked for ahead.
-    fn blocks(self) -> impl Iterator<Item = &'a [K]> {
-        (0..self.blocks.len()).map(move |number| {
-            if let Some(next) = self.blocks.get(number + 1) {
-                let next = &self.codes[*next as usize * BLOCK..][..BLOCK];
-                next.iter().step_by(CACHE_LINE / size_of::<K>()).for_each(prefetch);
-            }
-            self.block(number)
-        })
-    }
-
-    fn block(&self, number: usize) -> &'a [K] {
-        let from = self.blocks[number] as usize * BLOCK;
-        let is_last = number + 1 == self.blocks.len();
-        &self.codes[from..if is_last { self.end } else { from + BLOCK }]
-    }
-}
-
-/// Calls `each` with where chunks of the rows of a list begin, and how many rows they have.
-fn for_chunks(list: &[Column], mut each: impl FnMut(usize, usize)) -> Result<()> {
-    let all = list[0].len();
-    for from in (0..all).step_by(VECTOR_SIZE) {
-        if from.is_multiple_of(CHECKED_ROWS) {
-            limits::check()?;
-        }
-        each(from, (all - from).min(VECTOR_SIZE));
-    }
-    Ok(())
-}
-
 /// A set of codes: open addressing, at most half full.
 #[derive(Default)]
 pub(super) struct CodeSet<K> {
@@ -431,6 +293,23 @@ impl<K: Code> CodeSet<K> {
     }
 }
 
+/// The codes of a part, and which group each of their groups is, if it is another.
+pub(super) type Renamed<'a, K> = (Part<'a, K>, Option<&'a [u32]>);
+
+/// What rows of codes are fed to: accumulators of so many groups, among which the codes' group 0 is `first`.
+pub(super) struct Target<'a> {
+    pub(super) accumulators: &'a mut [Box<dyn GroupedAccumulator>],
+    pub(super) groups: usize,
+    pub(super) first: u32,
+}
+
+impl<'a> Target<'a> {
+    /// Accumulators of the codes' groups.
+    pub(super) fn all(accumulators: &'a mut [Box<dyn GroupedAccumulator>], groups: usize) -> Self {
+        Self { accumulators, groups, first: 0 }
+    }
+}
+
 /// Finds which codes are distinct, and feeds them to the accumulators of a list of distinct arguments.
 pub(super) struct Feeder<'a, K> {
     fields: &'a Fields,
@@ -447,12 +326,11 @@ impl<'a, K: Code> Feeder<'a, K> {
         Self { fields, slots, index, set: CodeSet::default(), new: Vec::new(), ids: Vec::new() }
     }
 
-    /// Feeds the distinct ones among the codes of some lists to `accumulators`, which have so many groups. `memory` is asked for
-    /// what the set may take.
+    /// Feeds the distinct ones among the codes of some lists to accumulators. `memory` is asked for what the set may take.
     pub(super) fn feed(
         &mut self,
         lists: &[Renamed<'_, K>],
-        (accumulators, groups): (&mut [Box<dyn GroupedAccumulator>], usize),
+        mut target: Target<'_>,
         memory: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<()> {
         self.set.clear(lists.iter().map(|(part, _)| part.len()).sum());
@@ -465,26 +343,26 @@ impl<'a, K: Code> Feeder<'a, K> {
                 match targets {
                     None => self.set.add(codes, |code| code, &mut self.new),
                     Some(targets) => {
-                        let target = |code: K| targets[self.fields.group(code) as usize];
-                        let renamed = |code: K| self.fields.with_group(code, target(code));
+                        let group = |code: K| targets[self.fields.group(code) as usize];
+                        let renamed = |code: K| self.fields.with_group(code, group(code));
                         self.set.add(codes, renamed, &mut self.new);
                     }
                 }
                 if self.new.len() >= VECTOR_SIZE {
-                    self.flush(accumulators, groups)?;
+                    self.flush(&mut target)?;
                 }
             }
         }
-        self.flush(accumulators, groups)
+        self.flush(&mut target)
     }
 
-    fn flush(&mut self, accumulators: &mut [Box<dyn GroupedAccumulator>], groups: usize) -> Result<()> {
+    fn flush(&mut self, target: &mut Target<'_>) -> Result<()> {
         for codes in self.new.chunks(VECTOR_SIZE) {
             self.ids.clear();
-            self.ids.extend(codes.iter().map(|&code| self.fields.group(code)));
-            let ids = GroupIds::new(&self.ids, groups);
+            self.ids.extend(codes.iter().map(|&code| target.first + self.fields.group(code)));
+            let ids = GroupIds::new(&self.ids, target.groups);
             let mut decoded: Vec<Option<Vector>> = self.fields.args.iter().map(|_| None).collect();
-            for (slot, accumulator) in self.slots.iter().zip(accumulators.iter_mut()) {
+            for (slot, accumulator) in self.slots.iter().zip(target.accumulators.iter_mut()) {
                 let mut args = match slot.kind {
                     _ if slot.distinct != Some(self.index) => continue,
                     SlotKind::Rows => [].iter(),
@@ -513,10 +391,11 @@ pub(super) fn feed_list<K: Code>(
     (accumulators, groups): (&mut [Box<dyn GroupedAccumulator>], usize),
 ) -> Result<()> {
     let parts = parts_of(list[0].len());
-    let scattered = Scattered::<K>::by_hash(fields, list, parts, |group| group)?;
+    let mut scattered = Scattered::<K>::new(list[0].len(), parts);
+    scattered.append_by_hash(fields, list, 0..list[0].len(), |group| group)?;
     let mut feeder = Feeder::new(fields, slots, index);
     for part in 0..parts {
-        feeder.feed(&[(scattered.part(part), None)], (accumulators, groups), &mut |_| Ok(()))?;
+        feeder.feed(&[(scattered.part(part), None)], Target::all(accumulators, groups), &mut |_| Ok(()))?;
     }
     Ok(())
 }
@@ -526,24 +405,10 @@ pub(super) fn parts_of(rows: usize) -> usize {
     (rows / PART_CODES).next_power_of_two().min(PARTS_MAX)
 }
 
-/// Memory for scattering so many rows over so many parts, of all lists together; `None` if there is none.
-pub(super) fn reserve(
-    fields: &Fields,
-    (rows, parts): (usize, usize),
-    context: &ExecContext,
-) -> Result<Option<Reservation>> {
-    let size = if fields.are_narrow() { size_of::<u64>() } else { size_of::<u128>() };
-    match context.budget.reserve(((rows + parts.min(rows) * BLOCK) * size) as u64) {
-        Ok(memory) => Ok(Some(memory)),
-        Err(error) if is_refusal(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inlay_types::Value;
+    use inlay_types::{Error, Value};
     use std::collections::HashSet;
 
     type Row = (u32, Option<i64>, Option<i16>);
@@ -573,7 +438,8 @@ mod tests {
 
     /// The distinct rows of a list, by way of codes, of groups that are renamed to ten times their number.
     fn distinct<K: Code>(fields: &Fields, list: &[Column], parts: usize) -> Result<Vec<Row>> {
-        let scattered = Scattered::<K>::by_hash(fields, list, parts, |group| group)?;
+        let mut scattered = Scattered::<K>::new(list[0].len(), parts);
+        scattered.append_by_hash(fields, list, 0..list[0].len(), |group| group)?;
         let (mut set, mut rows) = (CodeSet::default(), Vec::new());
         for part in 0..parts {
             set.clear(1);
@@ -625,10 +491,14 @@ mod tests {
             let mut expected: Vec<Row> = renamed.collect::<HashSet<_>>().into_iter().collect();
             expected.sort_unstable();
             assert_eq!(fields.are_narrow(), factor <= 1 << 40);
+            assert_eq!(fields.are_short(400), factor == 1);
             for parts in [1, 8] {
                 assert!(distinct::<u128>(&fields, &list, parts)? == expected);
                 if fields.are_narrow() {
                     assert!(distinct::<u64>(&fields, &list, parts)? == expected);
+                }
+                if fields.are_short(400) {
+                    assert!(distinct::<u32>(&fields, &list, parts)? == expected);
                 }
             }
         }

@@ -1,9 +1,10 @@
 //! Distinct rows of several states: of few groups with many rows, which are split by hash, each part aggregated by itself, and
 //! the accumulators merged; and whether rows can be codes.
 
-use super::codes::{self, Code, Feeder, Fields, Scattered};
+use super::codes::{self, Code, Feeder, Fields, Target};
 use super::generic::hash_groups;
 use super::partition::Partitioned;
+use super::scattered::{self, Scattered, Shares};
 use super::spec::SharedSpec;
 use super::state::{State, feed_distinct, merge_distinct_rows};
 use super::table::{GroupTable, TableHints};
@@ -27,7 +28,7 @@ pub(super) fn merge(
 ) -> Result<()> {
     let rows = states.iter().map(|state| state.distincts[index].len()).sum();
     if let Some(fields) = State::fields(spec, states, index, target.len(), context)?
-        && let Some(_memory) = codes::reserve(&fields, (rows, states.len() * parts_of(rows)), context)?
+        && let Some(_memory) = scattered::reserve(&fields, (rows, states.len() * parts_of(rows)), context)?
     {
         let lists: Vec<_> = states.iter().map(|state| state.distincts[index].columns()).collect();
         let of = (&fields, &lists[..], maps);
@@ -80,10 +81,13 @@ fn merge_codes<K: Code>(
     target: &mut State,
     context: &ExecContext,
 ) -> Result<()> {
-    let rows = lists.iter().map(|list| list[0].len()).sum();
-    let parts = parts_of(rows);
-    let scattered = Scattered::<K>::all(context, lists.len(), |list| {
-        Scattered::by_hash(fields, lists[list], parts, |group| maps[list][group as usize])
+    let shares = Shares::new(lists.iter().map(|list| list[0].len()).collect());
+    let parts = parts_of(shares.rows());
+    let scattered = Scattered::<K>::all(context, &shares, parts, |task, scattered| {
+        while let Some((list, rows)) = shares.take(task) {
+            scattered.append_by_hash(fields, lists[list], rows, |group| maps[list][group as usize])?;
+        }
+        Ok(())
     })?;
     let groups = target.len();
     let fed: Mutex<Vec<Vec<Box<dyn GroupedAccumulator>>>> = Mutex::default();
@@ -93,7 +97,7 @@ fn merge_codes<K: Code>(
         let mut feeder = Feeder::new(fields, &spec.slots, index);
         for part in (task..parts).step_by(DISTINCT_PARTITIONS) {
             let codes: Vec<_> = scattered.iter().map(|codes| (codes.part(part), None)).collect();
-            feeder.feed(&codes, (&mut accumulators, groups), &mut |_| Ok(()))?;
+            feeder.feed(&codes, Target::all(&mut accumulators, groups), &mut |_| Ok(()))?;
         }
         fed.lock().push(accumulators);
         Ok(())
@@ -115,7 +119,7 @@ pub(super) fn fields_of(
     for (index, of_list) in all.iter_mut().enumerate() {
         let Some(fields) = State::fields(spec, states, index, groups, context)? else { continue };
         let rows = states.iter().map(|state| state.distincts[index].len()).sum();
-        if let Some(memory) = codes::reserve(&fields, (rows, states.len() * partitions), context)? {
+        if let Some(memory) = scattered::reserve(&fields, (rows, states.len() * partitions), context)? {
             reservations.push(memory);
             *of_list = Some(Arc::new(fields));
         }

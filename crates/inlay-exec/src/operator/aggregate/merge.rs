@@ -1,7 +1,7 @@
 //! From the workers' states to the result: small states are merged at once, large ones partition by partition, in
 //! parallel and only when the result is read.
 
-use super::codes::{self, Feeder, Fields};
+use super::codes::{self, Feeder, Fields, Target};
 use super::distinct::DistinctRows;
 use super::distinct_rows;
 use super::domain;
@@ -9,6 +9,7 @@ use super::joined::{self, Joined};
 use super::partition::{
     By, Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, input_batch,
 };
+use super::scattered;
 use super::spans::{self, Span};
 use super::spec::SharedSpec;
 use super::state::{Scratch, State};
@@ -172,8 +173,7 @@ fn merge_joined(
         collected.reservations.truncate(held);
         return Ok(Err(states));
     };
-    let maps = joined::join(&mut states, &recodings)?;
-    let joined = Joined::new(states, &maps, &fields, context)?;
+    let joined = Joined::new(states, &recodings, &fields, context)?;
     Ok(Ok(Merged::Joined(Box::new(joined))))
 }
 
@@ -543,7 +543,7 @@ impl Part<'_> {
         let narrow = self.codes_of(targets, |run| run.narrow(index, number));
         let wide = self.codes_of(targets, |run| run.wide(index, number));
         let groups = state.len();
-        let into = (&mut state.accumulators[..], groups);
+        let into = Target::all(&mut state.accumulators, groups);
         if let Some((fields, lists)) = narrow {
             Feeder::new(fields, &spec.slots, index).feed(&lists, into, &mut memory)
         } else if let Some((fields, lists)) = wide {
@@ -557,7 +557,7 @@ impl Part<'_> {
     fn codes_of<'a, K>(
         &'a self,
         targets: &'a [Vec<u32>],
-        of_run: impl Fn(&'a Run) -> Option<(&'a Fields, codes::Part<'a, K>)>,
+        of_run: impl Fn(&'a Run) -> Option<(&'a Fields, scattered::Part<'a, K>)>,
     ) -> Option<(&'a Fields, Vec<codes::Renamed<'a, K>>)> {
         let (mut all, mut lists) = (None, Vec::with_capacity(targets.len()));
         for (run, targets) in self.of.runs.iter().zip(targets) {

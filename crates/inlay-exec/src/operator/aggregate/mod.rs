@@ -19,7 +19,7 @@
 //! ```
 //! - `spec`: expressions compiled, accumulators shared between aggregates.
 //! - `table`, `domain`, `ascending`, `encode`, `packed`, `generic`: from keys to dense group numbers.
-//! - `state`, `distinct`, `codes`: groups with accumulators and distinct rows. `spans`, `partition`, `merge`, `distinct_rows`: from the workers' states to the result.
+//! - `state`, `distinct`, `codes`, `scattered`: groups with accumulators and distinct rows. `spans`, `partition`, `merge`, `distinct_rows`: from the workers' states to the result.
 //!
 //! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014, section 4.4; it departs from it in the array and
 //! packed tables, and in partitioning rows instead of groups when pre-aggregation does not pay.
@@ -36,6 +36,7 @@ mod merge;
 mod packed;
 mod partition;
 mod row_set;
+mod scattered;
 mod spans;
 mod spec;
 mod state;

@@ -7,6 +7,13 @@ pub(super) trait PackedKey: Copy + Eq + Default + Send + Sync {
     fn hash(self) -> u64;
 }
 
+impl PackedKey for u32 {
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        hash_u64(self.into())
+    }
+}
+
 impl PackedKey for u64 {
     #[inline(always)]
     fn hash(self) -> u64 {

@@ -2,8 +2,9 @@
 //!
 //! Equal keys are always in the same partition, so partitions are merged independently of each other.
 
-use super::codes::{self, Fields, Scattered};
+use super::codes::{Code, Fields};
 use super::distinct::DistinctRows;
+use super::scattered::{self, Scattered};
 use super::spec::Spec;
 use super::state::{Scratch, State};
 use crate::spill::{Selection, SpillPartitions};
@@ -193,7 +194,11 @@ impl Run {
     }
 
     /// Where the codes of a list of distinct rows have what, if they are of 64 bits, and those of a partition.
-    pub(super) fn narrow(&self, index: usize, partition: usize) -> Option<(&Fields, codes::Part<'_, u64>)> {
+    pub(super) fn narrow(
+        &self,
+        index: usize,
+        partition: usize,
+    ) -> Option<(&Fields, scattered::Part<'_, u64>)> {
         match &self.distincts[index] {
             DistinctParts::Narrow(fields, codes) => Some((fields, codes.part(partition))),
             DistinctParts::Rows(_) | DistinctParts::Wide(..) => None,
@@ -201,7 +206,11 @@ impl Run {
     }
 
     /// The same of 128 bits.
-    pub(super) fn wide(&self, index: usize, partition: usize) -> Option<(&Fields, codes::Part<'_, u128>)> {
+    pub(super) fn wide(
+        &self,
+        index: usize,
+        partition: usize,
+    ) -> Option<(&Fields, scattered::Part<'_, u128>)> {
         match &self.distincts[index] {
             DistinctParts::Wide(fields, codes) => Some((fields, codes.part(partition))),
             DistinctParts::Rows(_) | DistinctParts::Narrow(..) => None,
@@ -326,14 +335,25 @@ impl DistinctParts {
             }
             return Ok(Self::Rows(Partitioned::new(&partitions, count)));
         };
-        let (shared, list) = (Arc::clone(fields), rows.columns());
         let parts = match fields.are_narrow() {
-            true => Self::Narrow(shared, Scattered::by_group(fields, list, count, |group| places.of(group))?),
-            false => Self::Wide(shared, Scattered::by_group(fields, list, count, |group| places.of(group))?),
+            true => Self::Narrow(Arc::clone(fields), scatter(fields, rows, places, count)?),
+            false => Self::Wide(Arc::clone(fields), scatter(fields, rows, places, count)?),
         };
         rows.clear();
         Ok(parts)
     }
+}
+
+/// The codes of distinct rows by partition.
+fn scatter<K: Code>(
+    fields: &Fields,
+    rows: &DistinctRows,
+    places: &Places,
+    count: usize,
+) -> Result<Scattered<K>> {
+    let mut scattered = Scattered::new(rows.len(), count);
+    scattered.append_by_group(fields, rows.columns(), 0..rows.len(), |group| places.of(group))?;
+    Ok(scattered)
 }
 
 /// Hashes of the keys of some rows.

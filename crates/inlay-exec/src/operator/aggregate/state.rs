@@ -2,6 +2,7 @@
 
 use super::codes::{self, Fields, Seen};
 use super::distinct::DistinctRows;
+use super::scattered;
 use super::spec::{InputSet, SharedSpec, Slot, SlotKind, Spec};
 use super::table::{GroupTable, Recoding, TableHints};
 use crate::context::ExecContext;
@@ -402,7 +403,7 @@ impl State {
             };
             let Some(list) = self.distincts[index].listed() else { continue };
             let rows = list[0].len();
-            let Some(_memory) = codes::reserve(&fields, (rows, codes::parts_of(rows)), context)? else {
+            let Some(_memory) = scattered::reserve(&fields, (rows, codes::parts_of(rows)), context)? else {
                 continue;
             };
             let (of, into) = ((&spec.slots[..], index), (&mut self.accumulators[..], groups));

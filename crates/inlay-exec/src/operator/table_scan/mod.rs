@@ -25,7 +25,7 @@ use std::sync::{Arc, OnceLock};
 /// Where long morsels are preferred, one is a row group if each worker then has this many.
 const LONG_MORSELS_MIN: usize = 4;
 /// Row groups that one task asks whether they may have rows.
-const PRUNED_GROUPS: usize = 32;
+const PRUNED_GROUPS: usize = 8;
 
 /// What the planner says of a scan.
 pub struct TableScanOptions {
@@ -268,8 +268,9 @@ impl TableScan {
         local.segments.resize(group.columns().len(), None);
         for filter in &started.filters {
             let segment = segment_of(&mut local.segments, group, filter.column)?;
-            let all = segment.prune(&filter.predicate) == Prune::All;
-            local.prepared.push(if all { None } else { Some(segment.prepare(&filter.predicate)?) });
+            let prepared = segment.prepare(&filter.predicate)?;
+            let all = segment.prune_prepared(&prepared) == Prune::All;
+            local.prepared.push((!all).then_some(prepared));
         }
         local.group = Some(index);
         Ok(())
