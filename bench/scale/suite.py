@@ -52,7 +52,8 @@ class ScaleSession:
         if limit:
             self.drop()
             if self.written != scale:
-                self.path().unlink(missing_ok=True)
+                for left in self.path().parent.glob(f"{self.path().name}*"):
+                    left.unlink()
                 make_file(self.engine, self.path(), dict(self.files[scale]), 2)
                 self.written = scale
             return

@@ -188,8 +188,18 @@ pub struct Heap(Option<Arc<Shared>>);
 #[derive(Debug)]
 struct Shared {
     buffers: Box<[Buffer]>,
-    /// Whether all bytes are ASCII: [`UNKNOWN`], [`NO`] or [`YES`].
-    ascii: AtomicU8,
+    /// All bytes are ASCII.
+    ascii: Fact,
+    /// No line ends.
+    one_line: Fact,
+}
+
+/// What all bytes of a heap have in common, or not. Found out, once, when enough was asked: a heap may be far larger than what
+/// is looked at.
+#[derive(Debug, Default)]
+struct Fact {
+    /// [`UNKNOWN`], [`NO`] or [`YES`].
+    known: AtomicU8,
     /// Bytes that were looked at by those who did not know it.
     looked_at: AtomicUsize,
 }
@@ -201,13 +211,32 @@ const YES: u8 = 2;
 /// A heap is looked through when those who would have known better looked at this share of it.
 const LOOKED_AT_SHARE: usize = 8;
 
+impl Fact {
+    /// Whether it is known that `holds` is true of all buffers, for somebody who wants to know it of `bytes` bytes.
+    fn is_known(&self, buffers: &[Buffer], bytes: usize, holds: impl Fn(&[u8]) -> bool) -> bool {
+        let known = self.known.load(Ordering::Relaxed);
+        if known != UNKNOWN {
+            return known == YES;
+        }
+        let before = self.looked_at.fetch_add(bytes, Ordering::Relaxed);
+        let enough = buffers.iter().map(Buffer::size).sum::<usize>() / LOOKED_AT_SHARE;
+        // One of those who ask at the same time looks.
+        if before > enough || before + bytes < enough {
+            return false;
+        }
+        let all = buffers.iter().all(|buffer| holds(buffer.bytes()));
+        self.known.store(if all { YES } else { NO }, Ordering::Relaxed);
+        all
+    }
+}
+
 impl Heap {
     /// A heap of these buffers.
     pub fn new(buffers: Vec<Buffer>) -> Self {
         let shared = |buffers: Vec<Buffer>| Shared {
             buffers: buffers.into(),
-            ascii: AtomicU8::new(UNKNOWN),
-            looked_at: AtomicUsize::new(0),
+            ascii: Fact::default(),
+            one_line: Fact::default(),
         };
         Self((!buffers.is_empty()).then(|| Arc::new(shared(buffers))))
     }
@@ -218,23 +247,15 @@ impl Heap {
         self.0.as_ref().map_or(&[], |shared| &shared.buffers)
     }
 
-    /// Whether all bytes are known to be ASCII, so that those who want to know it of `bytes` bytes need not look at them. Found
-    /// out, once, when enough was asked: a heap may be far larger than what is looked at.
+    /// Whether all bytes are known to be ASCII, so that those who want to know it of `bytes` bytes need not look at them.
     pub fn is_ascii(&self, bytes: usize) -> bool {
-        let Some(shared) = &self.0 else { return true };
-        let known = shared.ascii.load(Ordering::Relaxed);
-        if known != UNKNOWN {
-            return known == YES;
-        }
-        let before = shared.looked_at.fetch_add(bytes, Ordering::Relaxed);
-        let enough = shared.buffers.iter().map(Buffer::size).sum::<usize>() / LOOKED_AT_SHARE;
-        // One of those who ask at the same time looks.
-        if before > enough || before + bytes < enough {
-            return false;
-        }
-        let is_ascii = shared.buffers.iter().all(|buffer| buffer.bytes().is_ascii());
-        shared.ascii.store(if is_ascii { YES } else { NO }, Ordering::Relaxed);
-        is_ascii
+        self.0.as_ref().is_none_or(|shared| shared.ascii.is_known(&shared.buffers, bytes, <[u8]>::is_ascii))
+    }
+
+    /// The same of having no line feed.
+    pub fn is_one_line(&self, bytes: usize) -> bool {
+        let has_none = |text: &[u8]| !text.contains(&b'\n');
+        self.0.as_ref().is_none_or(|shared| shared.one_line.is_known(&shared.buffers, bytes, has_none))
     }
 
     /// Whether both are the same list, so that views can be copied between them as they are.

@@ -10,7 +10,8 @@ use crate::function::ScalarKernel;
 use crate::limits::Meter;
 use crate::registry::{Function, Overloads, Signature};
 use inlay_types::LogicalType::{BigInt, Boolean, Varchar};
-use inlay_types::{Error, Result, Value, Vector};
+use inlay_types::view::INLINE_LIMIT;
+use inlay_types::{Error, Result, Value, Vector, View};
 use regex::bytes::{Regex, RegexBuilder};
 use std::ops::Range;
 use std::sync::Arc;
@@ -266,10 +267,40 @@ impl ConstantRegex {
         Some((Self { regex, simple }, options))
     }
 
-    /// The first match in a text as far as that is known without a search.
-    fn find(&self, source: &[u8], places: &mut Places) -> Outcome {
-        self.simple.as_ref().map_or(Outcome::Unknown, |simple| simple.find(source, places))
+    /// Finds the first matches in texts, of a vector with so many rows.
+    fn finder<'a>(&'a self, texts: &Vector, len: usize) -> Finder<'a> {
+        let takes_line = self.simple.as_ref().is_some_and(SimpleRegex::takes_line);
+        Finder {
+            simple: self.simple.as_ref(),
+            lines_from: if takes_line && is_heap_one_line(texts, len) {
+                INLINE_LIMIT + 1
+            } else {
+                usize::MAX
+            },
+            places: Places::default(),
+        }
     }
+}
+
+/// Finds first matches as far as they are known without a search.
+struct Finder<'a> {
+    simple: Option<&'a SimpleRegex>,
+    /// No line ends in texts that are so long: they are in the heap.
+    lines_from: usize,
+    places: Places,
+}
+
+impl Finder<'_> {
+    fn find(&mut self, source: &[u8]) -> Outcome {
+        let is_line = source.len() >= self.lines_from;
+        self.simple.map_or(Outcome::Unknown, |simple| simple.find(source, is_line, &mut self.places))
+    }
+}
+
+/// Whether no line ends in those texts of a vector that are in its heap. Larger dictionaries than the rows are not looked at.
+fn is_heap_one_line(texts: &Vector, len: usize) -> bool {
+    let texts = texts.as_dictionary().map_or(texts, |dictionary| dictionary.values());
+    texts.len() <= len && texts.heap().is_one_line(texts.views().iter().map(View::len).sum())
 }
 
 /// With constants, everything is read once.
@@ -291,18 +322,18 @@ fn specialize_replace(constants: &[Option<Value>]) -> Result<Option<Arc<dyn Scal
         if crate::apply::null_argument(args, &Varchar, len, out) {
             return Ok(());
         }
-        let (texts, mut places) = (TextColumn::of(args[0]), Places::default());
+        let (texts, mut finder) = (TextColumn::of(args[0]), constant.finder(args[0], len));
         write_text(args, len, out, |row, text| {
             let source = texts.get(row);
-            match constant.find(source, &mut places) {
+            match finder.find(source) {
                 Outcome::Unknown => return replace(&constant.regex, source, &parts, count, text),
                 Outcome::Absent => text.extend_from_slice(source),
                 // A match that begins with the text is the only one.
                 Outcome::Found => {
                     for part in &parts {
-                        part.append(|group| places.group(group, source), text);
+                        part.append(|group| finder.places.group(group, source), text);
                     }
-                    text.extend_from_slice(&source[places.end()..]);
+                    text.extend_from_slice(&source[finder.places.end()..]);
                 }
             }
             Ok(())
@@ -330,9 +361,9 @@ fn keep_group(
     len: usize,
     out: &mut Vector,
 ) -> Result<bool> {
-    let (mut places, mut is_known) = (Places::default(), true);
-    slice_text(args, len, out, |_, source| match constant.find(source, &mut places) {
-        Outcome::Found => places.range(group).map_or((0, 0), |range| (range.start, range.end)),
+    let (mut finder, mut is_known) = (constant.finder(args[0], len), true);
+    slice_text(args, len, out, |_, source| match finder.find(source) {
+        Outcome::Found => finder.places.range(group).map_or((0, 0), |range| (range.start, range.end)),
         Outcome::Absent => (0, source.len()),
         Outcome::Unknown => {
             is_known = false;
@@ -431,12 +462,12 @@ fn specialize_extract(constants: &[Option<Value>]) -> Result<Option<Arc<dyn Scal
     let Some((constant, _)) = ConstantRegex::of(constants, false) else { return Ok(None) };
     let group = usize::try_from(group).ok().filter(|group| *group < constant.regex.captures_len());
     Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
-        let mut places = Places::default();
+        let mut finder = constant.finder(args[0], len);
         slice_text(args, len, out, |_, source| {
-            let found = group.and_then(|group| match constant.find(source, &mut places) {
+            let found = group.and_then(|group| match finder.find(source) {
                 Outcome::Unknown => Some(extract(&constant.regex, source, group)),
                 Outcome::Absent => None,
-                Outcome::Found => places.range(group),
+                Outcome::Found => finder.places.range(group),
             });
             found.map_or((0, 0), |range| (range.start, range.end))
         })

@@ -165,12 +165,17 @@ impl SimpleRegex {
         self.tail != Tail::Anything
     }
 
-    /// Finds the match, which begins where the text does.
-    pub fn find(&self, text: &[u8], places: &mut Places) -> Outcome {
+    /// Whether it matters that no line ends in the text.
+    pub fn takes_line(&self) -> bool {
+        self.tail == Tail::Line
+    }
+
+    /// Finds the match, which begins where the text does. `is_line`: no line ends in the text; it is looked at otherwise.
+    pub fn find(&self, text: &[u8], is_line: bool, places: &mut Places) -> Outcome {
         places.0.clear();
         places.0.resize(2 * self.groups, None);
         let Some(end) = self.run(text, 0, 0, &mut places.0) else { return Outcome::Absent };
-        if self.tail == Tail::Line && end + bytes_before(b'\n', &text[end..]) < text.len() {
+        if !is_line && self.tail == Tail::Line && end + bytes_before(b'\n', &text[end..]) < text.len() {
             // A shorter match of the items might leave other lines.
             return Outcome::Unknown;
         }
@@ -430,7 +435,8 @@ mod tests {
                 (0..next(7)).for_each(|_| text.push_str(words[next(words.len())]));
                 let text = text.as_bytes();
                 let expected = regex.captures(text);
-                match simple.find(text, &mut places) {
+                let is_line = !text.contains(&b'\n') && next(2) == 0;
+                match simple.find(text, is_line, &mut places) {
                     Outcome::Unknown => {}
                     Outcome::Absent => assert!(expected.is_none(), "{pattern} {text:?}"),
                     Outcome::Found => {

@@ -92,6 +92,7 @@ impl Store {
         } else {
             let file = BlockFile::create(&**disk, path)?;
             let root = file.root();
+            Wal::replace_blank(disk, &wal_path(path), file.database_id(), root.lsn)?;
             (file, root)
         };
         let home = Home::new(Arc::clone(&file), budget.clone());

@@ -88,6 +88,23 @@ impl Wal {
         Self::of(disk, path, file, chain)
     }
 
+    /// For a new database: makes a log in the place of one without records, which a database that was deleted left behind.
+    /// Any other stays, and [`Wal::open`] refuses it.
+    pub fn replace_blank(disk: &Arc<dyn Disk>, path: &Path, database_id: u128, after_lsn: Lsn) -> Result<()> {
+        let name = path.display().to_string();
+        let failed = |error: &io::Error| Error::io("cannot open", &name, error);
+        if !disk.exists(path).map_err(|error| failed(&error))? {
+            return Ok(());
+        }
+        let file = disk.open(path, OpenMode::ReadOnly).map_err(|error| failed(&error))?;
+        if let Some(log) = read_header(&*file, &name)?
+            && Scanner::new(&*file, &name, Chain::new(log))?.is_blank()?
+        {
+            Self::create(disk, path, database_id, after_lsn)?;
+        }
+        Ok(())
+    }
+
     /// Opens the log, or makes one if there is none, and replays every record after `after_lsn` in order.
     ///
     /// An incomplete record at the end is forgotten. Damage, a log of another database, and a log that begins after

@@ -68,16 +68,18 @@ impl<'a> Scanner<'a> {
         Ok(Step::Record(body))
     }
 
+    /// Whether nothing was written behind the records that were read.
+    pub(super) fn is_blank(&self) -> Result<bool> {
+        let from = self.chain.position;
+        Ok(offset_of(from) >= self.size || is_blank(&self.part(from, self.size.saturating_sub(START))?.bytes))
+    }
+
     /// After [`Step::Incomplete`]: fails if a later record says that the missing one was durable.
     pub(super) fn expect_torn(&self) -> Result<()> {
-        let from = self.chain.position;
-        if offset_of(from) >= self.size {
+        if self.is_blank()? {
             return Ok(());
         }
-        let rest = self.part(from, self.size.saturating_sub(START))?;
-        if is_blank(&rest.bytes) {
-            return Ok(());
-        }
+        let rest = self.part(self.chain.position, self.size.saturating_sub(START))?;
         let lost = self.chain.last_lsn + 1;
         let proof = (0..rest.bytes.len())
             .step_by(8)

@@ -85,6 +85,22 @@ fn a_gap_and_a_log_of_another_database_are_refused() {
 }
 
 #[test]
+fn a_new_database_takes_the_place_of_a_log_without_records_alone() {
+    let disk = memory();
+    Wal::replace_blank(&disk, path(), ID, 0).unwrap();
+    assert!(!disk.exists(path()).unwrap());
+    let wal = Wal::create(&disk, path(), ID + 1, 5).unwrap();
+    Wal::replace_blank(&disk, path(), ID, 0).unwrap();
+    drop(wal);
+    let (wal, seen) = open(&disk, 0).unwrap();
+    assert!(seen.is_empty());
+    commit(&wal).unwrap();
+    drop(wal);
+    Wal::replace_blank(&disk, path(), ID + 1, 0).unwrap();
+    assert_eq!(open(&disk, 0).unwrap().1, [1]);
+}
+
+#[test]
 fn any_flipped_byte_is_detected_or_without_effect() {
     for count in [1, 2, 3, 4, 5, 6, 9] {
         let bytes = log_of(count);
