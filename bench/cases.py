@@ -55,6 +55,8 @@ class Suite:
     left_out: Callable[[str, str], str] = lambda _engine, _case: ""
     # Of an engine, a case, what was found and what was expected: the difference in words.
     difference: Callable[[str, str, Any, Any], str | None] = sums_differ
+    # Of a case: whether it is about the machine, and no engine is compared by it.
+    is_control: Callable[[str], bool] = lambda _case: False
     # Which of several figures of a case stands for it.
     typical: Callable[[Sequence[float]], float] = median
     # Lines below the table.

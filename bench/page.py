@@ -17,12 +17,12 @@ NAMES = report.LABELS | {"sqlite": "SQLite", "pandas": "pandas", "numpy": "NumPy
 
 
 def medians(suite: Suite, results: Mapping[str, Measured]) -> dict[str, dict[str, float]]:
-    """Seconds by engine and case; a case that an engine did not answer rightly is missing."""
+    """Seconds by engine and case; controls and cases that an engine did not answer rightly are missing."""
     return {
         name: {
             case: suite.typical(result.seconds[case])
             for case in suite.cases
-            if case in result.seconds and case not in result.problems
+            if case in result.seconds and case not in result.problems and not suite.is_control(case)
         }
         for name, result in results.items()
     }
@@ -117,11 +117,11 @@ def summary_rows(
     suite: Suite, values: Mapping[str, Mapping[str, float]], best: Mapping[str, tuple[float, str]]
 ) -> list[str]:
     """Totals and geometric means over what an engine answered, and Inlay relative to each engine over what both did."""
-    rows = []
+    rows, count = [], sum(not suite.is_control(case) for case in suite.cases)
     for label, combine in (("**total**", sum), ("**geometric mean**", mean_of)):
         cells = []
         for times in values.values():
-            note = "" if len(times) == len(suite.cases) else f" ({len(times)} of {len(suite.cases)})"
+            note = "" if len(times) == count else f" ({len(times)} of {count})"
             cells.append(f"**{duration(combine(times.values()))}**{note}" if times else "")
         if best:
             ratios = geometric_mean([ratio for ratio, _ in best.values()])

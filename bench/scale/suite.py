@@ -187,6 +187,7 @@ def suite(scales: Sequence[float] | None, limits: Sequence[int] | None) -> Suite
         cases=cases,
         session=functools.partial(ScaleSession, files={scale: tpch_files(scale) for scale in scales}),
         group=group,
+        is_control=lambda case: parts(case)[1] == BUSY,
         difference=functools.partial(differs, {case: Query("") for case in cases}),
         conclusions=conclusions,
         shows_memory=True,
