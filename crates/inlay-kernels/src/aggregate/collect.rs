@@ -6,7 +6,6 @@ use crate::function::AggregateFunction;
 use inlay_types::{LogicalType, Result, Value, Vector};
 use std::any::Any;
 use std::cmp::Ordering;
-use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Rows in the order of arrival, and which belong to a group.
@@ -16,8 +15,8 @@ pub(super) struct GroupRows {
     /// Where the rows of another morsel begin, and which.
     runs: Vec<(u32, u32)>,
     morsel: u32,
-    /// Rows of other workers lie among them: not in the order of morsels.
-    is_mixed: bool,
+    /// Each row's morsel, if rows of other workers lie among them: not in the order of morsels.
+    morsels: Option<Vec<u32>>,
     /// Row numbers by group, and where each group begins; made at the first question.
     index: OnceLock<(Vec<u32>, Vec<u32>)>,
 }
@@ -34,6 +33,9 @@ impl GroupRows {
             self.runs.push((self.groups.len() as u32, self.morsel));
         }
         self.groups.extend(groups);
+        if let Some(morsels) = &mut self.morsels {
+            morsels.resize(self.groups.len(), self.morsel);
+        }
     }
 
     /// Appends the values of `arg` that are not NULL to `values`, and their groups to the rows.
@@ -43,36 +45,45 @@ impl GroupRows {
         self.push(rows.iter().map(|&row| groups.ids()[row as usize]));
     }
 
-    /// The rows that came together with `row`, and their morsel.
-    fn run_of(&self, row: u32) -> (Range<u32>, u32) {
-        let after = self.runs.partition_point(|(start, _)| *start <= row);
-        let end = self.runs.get(after).map_or(self.groups.len() as u32, |(start, _)| *start);
-        let (start, morsel) = after.checked_sub(1).map_or((0, 0), |run| self.runs[run]);
-        (start..end, morsel)
-    }
-
-    /// All rows, run by run, in the order of the input.
-    fn runs_in_order(&self) -> Vec<Range<u32>> {
-        let mut runs = Vec::with_capacity(self.runs.len() + 1);
-        let mut from = 0;
-        while (from as usize) < self.groups.len() {
-            let run = self.run_of(from);
-            from = run.0.end;
-            runs.push(run);
+    /// The morsels of rows, which ascend.
+    fn morsels_of(&self, rows: impl Iterator<Item = u32>, morsels: &mut Vec<u32>) {
+        if let Some(known) = &self.morsels {
+            morsels.extend(rows.map(|row| known[row as usize]));
+            return;
         }
-        if self.is_mixed {
-            runs.sort_by_key(|(_, morsel)| *morsel);
-        }
-        runs.into_iter().map(|(rows, _)| rows).collect()
+        let (mut rest, mut morsel) = (&self.runs[..], 0);
+        morsels.extend(rows.map(|row| {
+            let is_passed = |(start, _): &(u32, u32)| *start <= row;
+            if rest.first().is_some_and(is_passed) {
+                // The next row is mostly in one of the next runs.
+                let mut near = 1;
+                while rest.get(near).is_some_and(is_passed) {
+                    near *= 2;
+                }
+                let from = near / 2;
+                let passed = from + rest[from..near.min(rest.len())].partition_point(is_passed);
+                (morsel, rest) = (rest[passed - 1].1, &rest[passed..]);
+            }
+            morsel
+        }));
     }
 
     /// The rows of `group`, in the order of the input.
     pub(super) fn rows(&self, group: u32) -> &[u32] {
-        let (offsets, rows) = self.index.get_or_init(|| self.make_index());
+        let (offsets, rows) = self.index();
         match offsets.get(group as usize + 1) {
             Some(&end) => &rows[offsets[group as usize] as usize..end as usize],
             None => &[],
         }
+    }
+
+    fn index(&self) -> &(Vec<u32>, Vec<u32>) {
+        self.index.get_or_init(|| self.make_index())
+    }
+
+    /// See [`GroupedAccumulator::prepare_merge`].
+    pub(super) fn prepare(&self) {
+        self.index();
     }
 
     /// One more than the largest group with rows.
@@ -82,8 +93,8 @@ impl GroupRows {
 
     fn make_index(&self) -> (Vec<u32>, Vec<u32>) {
         let count = self.group_count();
-        if count == 1 && !self.is_mixed {
-            let len = self.groups.len() as u32;
+        let len = self.groups.len() as u32;
+        if count == 1 && self.morsels.is_none() {
             return (vec![0, len], (0..len).collect());
         }
         let mut offsets = vec![0u32; count + 1];
@@ -91,10 +102,17 @@ impl GroupRows {
         (0..count).for_each(|g| offsets[g + 1] += offsets[g]);
         let mut next = offsets.clone();
         let mut rows = vec![0u32; self.groups.len()];
-        for row in self.runs_in_order().into_iter().flatten() {
-            let place = &mut next[self.groups[row as usize] as usize];
+        for (row, &group) in (0..len).zip(&self.groups) {
+            let place = &mut next[group as usize];
             rows[*place as usize] = row;
             *place += 1;
+        }
+        if let Some(morsels) = &self.morsels {
+            for group in 0..count {
+                let own = &mut rows[offsets[group] as usize..offsets[group + 1] as usize];
+                // A few runs in order, which the sort finds.
+                own.sort_by_key(|row| morsels[*row as usize]);
+            }
         }
         (offsets, rows)
     }
@@ -102,31 +120,28 @@ impl GroupRows {
     /// Adds the rows of `other`'s groups `source` as rows of `target`; returns them in the order added.
     pub(super) fn merge(&mut self, other: &GroupRows, source: &[u32], target: &[u32]) -> Vec<u32> {
         let mut added = Vec::new();
-        let own_morsel = self.morsel;
-        self.is_mixed |= !other.runs.is_empty() || !self.runs.is_empty();
+        self.index.take();
+        let are_ordered = other.morsels.is_some() || !other.runs.is_empty() || !self.runs.is_empty();
+        if are_ordered && self.morsels.is_none() {
+            let mut morsels = Vec::new();
+            self.morsels_of(0..self.groups.len() as u32, &mut morsels);
+            self.morsels = Some(morsels);
+        }
         for (&from, &to) in source.iter().zip(target) {
             let rows = other.rows(from);
             added.extend_from_slice(rows);
-            if other.runs.is_empty() {
-                self.morsel = 0;
-                self.push(std::iter::repeat_n(to, rows.len()));
-                continue;
-            }
-            let mut rest = rows;
-            while let Some(&first) = rest.first() {
-                let (run, morsel) = other.run_of(first);
-                let len = rest.iter().take_while(|row| run.contains(row)).count();
-                self.morsel = morsel;
-                self.push(std::iter::repeat_n(to, len));
-                rest = &rest[len..];
+            self.groups.extend(std::iter::repeat_n(to, rows.len()));
+            if let Some(morsels) = &mut self.morsels {
+                other.morsels_of(rows.iter().copied(), morsels);
             }
         }
-        self.morsel = own_morsel;
         added
     }
 
     pub(super) fn memory_size(&self) -> usize {
-        self.groups.capacity() * 4 * if self.index.get().is_some() { 2 } else { 1 } + self.runs.capacity() * 8
+        let morsels = self.morsels.as_ref().map_or(0, Vec::capacity);
+        let groups = self.groups.capacity() * if self.index.get().is_some() { 2 } else { 1 };
+        (groups + morsels) * 4 + self.runs.capacity() * 8
     }
 }
 
@@ -211,6 +226,10 @@ impl GroupedAccumulator for Ordered {
         Ok(())
     }
 
+    fn prepare_merge(&self) {
+        self.rows.prepare();
+    }
+
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
         let mut inner = create(&self.function, false)?;
         inner.resize(len);
@@ -231,5 +250,62 @@ impl GroupedAccumulator for Ordered {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of two workers, each with morsels of its own that ascend, come in the order of morsels, wherever they are merged.
+    #[test]
+    fn rows_of_several_workers_come_in_the_order_of_morsels() {
+        const GROUPS: u32 = 7;
+        // Rows as (morsel, place in it), by worker; what is kept of each row is its number.
+        let mut workers: Vec<(GroupRows, Vec<(u32, u32)>)> = Vec::new();
+        for worker in 0..3u32 {
+            let (mut rows, mut known) = (GroupRows::default(), Vec::new());
+            for morsel in (worker..40).step_by(3) {
+                rows.start_morsel(morsel);
+                for batch in 0..morsel % 3 {
+                    let len = (morsel * 5 + batch) % 11;
+                    rows.push((0..len).map(|place| (morsel + place * place) % GROUPS));
+                    known.extend((0..len).map(|place| (morsel, batch * 100 + place)));
+                }
+            }
+            workers.push((rows, known));
+        }
+        let mut merged = GroupRows::default();
+        let mut known = Vec::new();
+        // Groups are turned round, in two steps, and then rows of a last morsel come.
+        let (source, target): (Vec<u32>, Vec<u32>) =
+            (0..GROUPS).map(|group| (group, GROUPS - 1 - group)).unzip();
+        for (rows, theirs) in &workers {
+            for part in [0..3, 3..GROUPS as usize] {
+                let added = merged.merge(rows, &source[part.clone()], &target[part]);
+                known.extend(added.iter().map(|row| theirs[*row as usize]));
+            }
+        }
+        merged.start_morsel(99);
+        merged.push([0, 6]);
+        known.extend([(99, 0), (99, 1)]);
+        let mut all = 0;
+        for group in 0..GROUPS {
+            let found: Vec<(u32, u32)> = merged.rows(group).iter().map(|row| known[*row as usize]).collect();
+            let mut expected: Vec<(u32, u32)> = Vec::new();
+            for (rows, theirs) in &workers {
+                expected.extend(rows.rows(GROUPS - 1 - group).iter().map(|row| theirs[*row as usize]));
+            }
+            expected.extend(match group {
+                0 => Some((99, 0)),
+                6 => Some((99, 1)),
+                _ => None,
+            });
+            expected.sort_unstable();
+            assert_eq!(found, expected, "group {group}");
+            all += found.len();
+        }
+        assert_eq!(all, known.len());
+        assert!(merged.rows(GROUPS).is_empty());
     }
 }

@@ -103,6 +103,10 @@ impl GroupedAccumulator for Downsample {
         Ok(())
     }
 
+    fn prepare_merge(&self) {
+        self.rows.prepare();
+    }
+
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
         let count = match self.count.value() {
             None => 2,

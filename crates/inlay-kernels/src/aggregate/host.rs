@@ -207,6 +207,10 @@ impl GroupedAccumulator for Gathered {
         Ok(())
     }
 
+    fn prepare_merge(&self) {
+        self.rows.rows.prepare();
+    }
+
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
         let groups = self.block_groups();
         let mut builder = VectorBuilder::new(self.external.definition.returns.clone(), len);

@@ -51,6 +51,10 @@ impl GroupedAccumulator for Joined {
         Ok(())
     }
 
+    fn prepare_merge(&self) {
+        self.rows.prepare();
+    }
+
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
         let separator = match self.separator.value().and_then(Value::as_str) {
             Some(separator) => Some(separator.as_bytes()),

@@ -64,6 +64,10 @@ impl GroupedAccumulator for Grouped {
         Ok(())
     }
 
+    fn prepare_merge(&self) {
+        self.rows.prepare();
+    }
+
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
         let (open, close) = if self.document == Document::Object { (b'{', b'}') } else { (b'[', b']') };
         let mut builder = VectorBuilder::new(self.ty.clone(), len);

@@ -41,6 +41,10 @@ impl GroupedAccumulator for Listed {
         Ok(())
     }
 
+    fn prepare_merge(&self) {
+        self.rows.prepare();
+    }
+
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
         let (mut rows, mut ends) = (Vec::new(), vec![0]);
         for group in from..from + len {

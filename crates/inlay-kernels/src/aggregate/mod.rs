@@ -71,6 +71,10 @@ pub trait GroupedAccumulator: Send + Sync {
         self.update(args, GroupIds::new(&ids, group as usize + 1))
     }
 
+    /// No row will be added, and several workers will merge groups of this accumulator into others: what all of them need is
+    /// made now, not by the first while the others wait.
+    fn prepare_merge(&self) {}
+
     /// Adds group `source[i]` of `other`, an accumulator made for the same function, to group `target[i]`.
     /// No target is named twice.
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()>;

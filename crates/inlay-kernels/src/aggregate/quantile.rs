@@ -210,6 +210,25 @@ fn interpolate_moments(values: &mut [i64], fraction: f64) -> i64 {
     }
 }
 
+/// An integer that is in the order of floats, with -0.0 before 0.0, and above infinity NaN. Integers are told apart without
+/// branches.
+fn float_key(value: f64) -> i64 {
+    let value = if value.is_nan() { f64::NAN.abs() } else { value };
+    flipped(value.to_bits() as i64)
+}
+
+/// Negative numbers the other way round; twice is what it was.
+fn flipped(bits: i64) -> i64 {
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+/// The quantile of floats with these keys.
+fn interpolate_floats<T: Interpolated>(keys: &mut [i64], fraction: f64, value: impl Fn(f64) -> T) -> T {
+    let (low, high, weight) = neighbours(keys, fraction);
+    let [low, high] = [low, high].map(|key| value(f64::from_bits(flipped(key) as u64)));
+    if weight == 0.0 { low } else { T::between(low, high, weight, true) }
+}
+
 impl Quantiles {
     fn name(&self) -> &str {
         &self.function.name
@@ -223,17 +242,30 @@ impl Quantiles {
         fractions: &[f64],
         result: impl Fn(&mut [T], f64) -> R,
     ) -> Result<Vector> {
+        self.each_key(from, len, fractions, |value: T| value, result)
+    }
+
+    /// The same with a key of each value.
+    fn each_key<T: Native, K, R: Native>(
+        &self,
+        from: usize,
+        len: usize,
+        fractions: &[f64],
+        key: impl Fn(T) -> K,
+        result: impl Fn(&mut [K], f64) -> R,
+    ) -> Result<Vector> {
         let mut results = Results::new(&self.function.return_type, len);
+        let mut keys = Vec::new();
         for group in from..from + len {
             let rows = self.rows.rows(group as u32);
             if rows.is_empty() {
                 results.push_null();
                 continue;
             }
-            let gathered = self.values.gather(rows);
-            let mut values = gathered.values::<T>().to_vec();
+            keys.clear();
+            keys.extend(self.values.gather(rows).values::<T>().iter().map(|value| key(*value)));
             for &fraction in fractions {
-                results.child().push_native(result(&mut values, fraction));
+                results.child().push_native(result(&mut keys, fraction));
             }
             results.end_row();
         }
@@ -304,8 +336,13 @@ impl Quantiles {
             }
             PhysicalType::I64 => of!(i64),
             PhysicalType::I128 => of!(i128),
-            PhysicalType::F32 => of!(f32),
-            PhysicalType::F64 => of!(f64),
+            PhysicalType::F32 => {
+                let key = |value: f32| float_key(value.into());
+                self.each_key(from, len, fractions, key, |keys, q| interpolate_floats(keys, q, |v| v as f32))
+            }
+            PhysicalType::F64 => {
+                self.each_key(from, len, fractions, float_key, |keys, q| interpolate_floats(keys, q, |v| v))
+            }
             PhysicalType::Interval => of!(Interval),
             _ => Err(unsupported(&self.function)),
         }
@@ -358,6 +395,10 @@ impl GroupedAccumulator for Quantiles {
         Ok(())
     }
 
+    fn prepare_merge(&self) {
+        self.rows.prepare();
+    }
+
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
         if self.mode == Mode::Deviation {
             return self.deviations(from, len);
@@ -398,6 +439,22 @@ mod tests {
             (discrete_position(1.0, 4), discrete_position(-0.25, 3), discrete_position(-1.0, 3)),
             (3, 2, 0)
         );
+    }
+
+    #[test]
+    fn keys_of_floats_are_in_their_order() {
+        let floats = [f64::NEG_INFINITY, f64::MIN, -1.5, -5e-324, -0.0, 0.0, 5e-324, 2.0, f64::INFINITY];
+        let keys: Vec<i64> = floats.iter().copied().chain([f64::NAN]).map(float_key).collect();
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        assert_eq!(float_key(-f64::NAN), float_key(f64::NAN));
+        let back = |key: i64| f64::from_bits(flipped(key) as u64);
+        assert!(
+            floats.iter().zip(&keys).all(|(&value, &key)| back(key).to_bits() == value.to_bits())
+                && back(keys[9]).is_nan()
+        );
+        let mut keys: Vec<i64> = [3.0, f64::NAN, -1.0, 0.5].map(float_key).to_vec();
+        assert_eq!(interpolate_floats(&mut keys, 0.5, |value| value), 1.75);
+        assert!(interpolate_floats(&mut keys, 1.0, |value| value).is_nan());
     }
 
     #[test]

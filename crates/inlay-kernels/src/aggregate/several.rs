@@ -155,6 +155,10 @@ impl GroupedAccumulator for Several {
         self.prune()
     }
 
+    fn prepare_merge(&self) {
+        self.rows.prepare();
+    }
+
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
         let n = self.n()?;
         let (mut rows, mut ends) = (Vec::new(), vec![0]);

@@ -30,6 +30,7 @@ pub(super) struct DistinctRows {
     decided_at: usize,
     found: Vec<u32>,
     sample: Sample,
+    coded: SeenCodes,
 }
 
 enum Rows {
@@ -51,7 +52,22 @@ impl DistinctRows {
             decided_at: DECIDED_MIN,
             found: Vec::new(),
             sample: Sample::default(),
+            coded: SeenCodes::default(),
         }
+    }
+
+    /// Adds the values of an argument without groups.
+    pub(super) fn add_values(&mut self, values: Vector, len: usize) -> Result<()> {
+        let mut new = std::mem::take(&mut self.found);
+        let (values, len) = match self.coded.find_new(&values, len, &mut new) {
+            true => (values.take(&new), new.len()),
+            false => (values, len),
+        };
+        self.found = new;
+        if len == 0 {
+            return Ok(());
+        }
+        self.add(vec![Vector::from_values(LogicalType::UInteger, &vec![0u32; len]), values], len)
     }
 
     /// Says that rows may be listed; those of a worker among others if they will be merged. Texts and the like are not
@@ -72,7 +88,7 @@ impl DistinctRows {
     /// Forgets all rows.
     pub(super) fn clear(&mut self) {
         self.rows = Rows::List(self.types.iter().map(|ty| Column::new(ty.clone())).collect());
-        self.sample = Sample::default();
+        (self.sample, self.coded) = (Sample::default(), SeenCodes::default());
     }
 
     /// How many rows there are.
@@ -93,12 +109,13 @@ impl DistinctRows {
 
     /// Bytes held.
     pub(super) fn memory_size(&self) -> usize {
-        match &self.rows {
+        let rows = match &self.rows {
             Rows::Table(table) => table.memory_size(),
             Rows::List(columns) => {
                 columns.iter().map(Column::memory_size).sum::<usize>() + self.sample.hashes.memory_size()
             }
-        }
+        };
+        rows + self.coded.seen.capacity()
     }
 
     /// No rows will be added; see [`GroupTable::seal`].
@@ -157,6 +174,42 @@ impl DistinctRows {
     }
 }
 
+/// Larger dictionaries are not worth an array of their codes.
+const CODES_MAX: usize = 1 << 18;
+
+/// Which codes of a dictionary came, so that each is looked up once; of the last dictionary, as those of columns come one row
+/// group after the other.
+#[derive(Default)]
+struct SeenCodes {
+    /// The dictionary's id; no dictionary has 0.
+    dictionary: u64,
+    seen: Vec<bool>,
+}
+
+impl SeenCodes {
+    /// Finds the rows whose codes did not come before, ascending; `false` if any of the rows may be new.
+    fn find_new(&mut self, values: &Vector, len: usize, new: &mut Vec<u32>) -> bool {
+        let Some(dictionary) = values.as_dictionary() else { return false };
+        if dictionary.values().len() > CODES_MAX || values.validity().is_some() {
+            return false;
+        }
+        if self.dictionary != dictionary.id() {
+            self.dictionary = dictionary.id();
+            self.seen.clear();
+            self.seen.resize(dictionary.values().len(), false);
+        }
+        new.clear();
+        new.resize(len, 0);
+        let mut count = 0;
+        for (row, &code) in values.codes()[..len].iter().enumerate() {
+            new[count] = row as u32;
+            count += usize::from(!std::mem::replace(&mut self.seen[code as usize], true));
+        }
+        new.truncate(count);
+        true
+    }
+}
+
 /// A sample of listed rows that has equal rows either all or not at all.
 #[derive(Default)]
 struct Sample {
@@ -187,6 +240,9 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inlay_types::{Bitmap, Buffer, Dictionary, Value};
+    use std::collections::HashSet;
+    use std::sync::Arc;
 
     fn add(rows: &mut DistinctRows, numbers: impl Iterator<Item = i64>) -> Result<()> {
         let numbers: Vec<i64> = numbers.collect();
@@ -226,6 +282,32 @@ mod tests {
     }
 
     #[test]
+    fn values_of_dictionaries_are_added_once() -> Result<()> {
+        let text = |word: usize| Value::Varchar(format!("a text of more than twelve bytes {word}"));
+        let words = |from: usize| (from..from + 50).map(text).collect::<Vec<_>>();
+        let mut rows = distinct(&[LogicalType::UInteger, LogicalType::Varchar], true);
+        let mut expected = HashSet::new();
+        // Dictionaries that have values in common, each in two batches, and NULLs in the second of them.
+        for from in [0, 20, 100] {
+            let dictionary = Dictionary::new(Vector::from_sql_values(LogicalType::Varchar, &words(from))?);
+            for batch in 0..2u32 {
+                let codes: Vec<u32> = (0..1000).map(|row| row * 7 % (25 + batch * 20)).collect();
+                let validity = (batch > 0).then(|| Bitmap::from_fn(1000, |row| row % 3 > 0));
+                let values =
+                    Vector::dictionary(Arc::clone(&dictionary), Buffer::copy_of(&codes), 1000, validity);
+                expected.extend((0..1000).map(|row| format!("{:?}", values.get(row))));
+                rows.add_values(values, 1000)?;
+            }
+        }
+        rows.add_values(Vector::from_sql_values(LogicalType::Varchar, &words(3))?, 50)?;
+        expected.extend(words(3).iter().map(|word| format!("{word:?}")));
+        let values = rows.columns()[1].to_vector(0, rows.len());
+        let found: HashSet<String> = (0..rows.len()).map(|row| format!("{:?}", values.get(row))).collect();
+        assert_eq!((rows.len(), found), (expected.len(), expected));
+        Ok(())
+    }
+
+    #[test]
     fn rows_that_repeat_or_are_alone_have_a_table() -> Result<()> {
         let types = [LogicalType::UInteger, LogicalType::BigInt];
         let mut repeating = distinct(&types, true);
@@ -237,8 +319,7 @@ mod tests {
         assert!(matches!(alone.rows, Rows::Table(_)));
         let mut texts = distinct(&[LogicalType::UInteger, LogicalType::Varchar], true);
         for part in 0..20 {
-            let words: Vec<_> =
-                (0..1000).map(|word| inlay_types::Value::Varchar(format!("{part} {word}"))).collect();
+            let words: Vec<_> = (0..1000).map(|word| Value::Varchar(format!("{part} {word}"))).collect();
             let groups = Vector::from_values(LogicalType::UInteger, &[0u32; 1000]);
             let words = Vector::from_sql_values(LogicalType::Varchar, &words)?;
             texts.add(vec![groups, words], 1000)?;

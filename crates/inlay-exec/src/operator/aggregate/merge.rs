@@ -75,6 +75,12 @@ pub(super) struct Partitions {
 const SMALL: usize = 1 << 13;
 /// Groups per partition, about what fits into a core's cache.
 pub(super) const PARTITION_GROUPS: usize = 1 << 14;
+/// Accumulators keep their rows if they hold so many bytes, and so many for each group.
+const KEPT_MIN: usize = 4 << 20;
+const KEPT_GROUP_MIN: usize = 1 << 9;
+/// Of such, bytes per partition, and the most partitions.
+const PARTITION_KEPT: usize = 1 << 20;
+const KEPT_PARTITIONS_MAX: usize = 1 << 6;
 /// Values of a key, for each group, up to which parts of a range are worth an array.
 const SPARSE_MAX: u64 = 16;
 /// Groups of a single state that a worker outputs at once.
@@ -93,7 +99,14 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     if spec.group_types.is_empty() && !spilled.is_empty() {
         return Ok(Merged::Single(Box::new(merge_distinct_files(spec, &states, &spilled, context)?)));
     }
-    if no_rows && let Some(places) = domain::places_of(&states) {
+    // Accumulators that keep their rows are merged by all workers, however few groups there are.
+    let kept: usize = states.iter().map(State::accumulated_size).sum();
+    let groups: usize = states.iter().map(State::len).sum();
+    let keep_rows = kept >= KEPT_MIN.max(groups * KEPT_GROUP_MIN);
+    if no_rows
+        && !keep_rows
+        && let Some(places) = domain::places_of(&states)
+    {
         return Ok(Merged::Domain(states, places));
     }
     for state in &mut states {
@@ -111,7 +124,7 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     let total: usize = states.iter().map(State::len).sum();
     // Distinct rows are merged by their own hash there, by that of groups below, of which one may have most.
     let distinct: usize = states.iter().flat_map(|state| &state.distincts).map(DistinctRows::len).sum();
-    let are_few = total <= SMALL || total <= SMALL_DISTINCT && distinct / DISTINCT_MANY > total;
+    let are_few = total <= SMALL && !keep_rows || total <= SMALL_DISTINCT && distinct / DISTINCT_MANY > total;
     if no_rows && (are_few || spec.group_types.is_empty()) {
         return Ok(Merged::Single(Box::new(merge_small(spec, states, context)?)));
     }
@@ -119,18 +132,19 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
         let morsels = spans.into_iter().flat_map(|span| span.cut(MORSEL_GROUPS)).collect();
         return Ok(Merged::Spans(states, morsels));
     }
-    if no_rows {
+    if no_rows && !keep_rows {
         states = match merge_joined(spec, states, collected, context)? {
             Ok(merged) => return Ok(merged),
             Err(states) => states,
         };
     }
-    let spread = if no_rows { range_spread(&states, total) } else { None };
+    let by_size = if keep_rows { (kept / PARTITION_KEPT).min(KEPT_PARTITIONS_MAX) } else { 0 };
+    let partitions =
+        |groups: usize| (groups / PARTITION_GROUPS).max(by_size).next_power_of_two().clamp(2, 1024);
+    let spread = if no_rows { range_spread(&states, total, partitions(total)) } else { None };
     let (spread, count) = match spread {
         Some((spread, count)) => (spread, count),
-        None if no_rows => {
-            (Spread::Hash, ((total + distinct) / PARTITION_GROUPS).next_power_of_two().clamp(2, 1024))
-        }
+        None if no_rows => (Spread::Hash, partitions(total + distinct)),
         None => (Spread::Hash, ROW_PARTITIONS),
     };
     let fields = match no_rows {
@@ -177,8 +191,9 @@ fn merge_joined(
     Ok(Ok(Merged::Joined(Box::new(joined))))
 }
 
-/// If the groups of all states have one integer key that ascends or indexes an array: equal parts of the range of all.
-fn range_spread(states: &[State], groups: usize) -> Option<(Spread, usize)> {
+/// If the groups of all states have one integer key that ascends or indexes an array: about so many equal parts of the range of
+/// all.
+fn range_spread(states: &[State], groups: usize, parts: usize) -> Option<(Spread, usize)> {
     let ranges: Vec<(u64, u64)> =
         states.iter().map(|state| state.table.direct_range()).collect::<Option<_>>()?;
     let any_ascends = states.iter().any(|state| state.table.is_ascending());
@@ -188,9 +203,8 @@ fn range_spread(states: &[State], groups: usize) -> Option<(Spread, usize)> {
             range_of_all(&ranges).filter(|(_, range)| any_ascends && range / SPARSE_MAX <= groups as u64)?;
     }
     let (min, range) = whole;
-    let wanted = (groups / PARTITION_GROUPS).next_power_of_two().clamp(2, 1024) as u64;
     // `range + 1` values in parts of `2^shift`.
-    let shift = (range / wanted).checked_add(1)?.next_power_of_two().trailing_zeros();
+    let shift = (range / parts as u64).checked_add(1)?.next_power_of_two().trailing_zeros();
     Some((Spread::Range { min, shift }, (range >> shift) as usize + 1))
 }
 

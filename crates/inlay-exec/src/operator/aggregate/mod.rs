@@ -7,9 +7,9 @@
 //! batch --programs--> keys, arguments --table--> group numbers --accumulators--> states      (each worker by itself)
 //!
 //! most values of a key     a value's place in their range is its group; output in parallel, merged place by place
-//! few groups               merged by one thread when the input ends
+//! few groups               merged by one thread when the input ends, but for accumulators that keep their rows
 //! keys that index arrays   the groups of all workers become those of the first by their codes; distinct rows by ranges of groups
-//! many groups              each worker's groups are spread over partitions, which are merged and output in parallel
+//! many groups, kept rows   each worker's groups are spread over partitions, which are merged and output in parallel
 //! keys that ascend         groups need no table, however many, and are merged only where two workers' stretches of keys meet
 //! more than fit a cache    the worker starts again with an empty table (rows fell into groups: a run is kept), or from
 //!                          then on only partitions its rows (most rows were groups of their own)

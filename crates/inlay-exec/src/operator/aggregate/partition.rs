@@ -161,6 +161,7 @@ impl Run {
             }
             Spread::Range { min, shift } => range_partitions(&state.table.columns()[0], min, shift),
         };
+        state.accumulators.iter().for_each(|accumulator| accumulator.prepare_merge());
         let groups = Partitioned::new(&partitions, count);
         let places = match state.distincts.is_empty() {
             true => Places::default(),

@@ -98,10 +98,14 @@ impl State {
 
     /// Bytes held.
     pub(super) fn memory_size(&self) -> usize {
-        let accumulators: usize = self.accumulators.iter().map(|a| a.memory_size()).sum();
-        accumulators
+        self.accumulated_size()
             + self.table.memory_size()
             + self.distincts.iter().map(DistinctRows::memory_size).sum::<usize>()
+    }
+
+    /// Bytes held by accumulators.
+    pub(super) fn accumulated_size(&self) -> usize {
+        self.accumulators.iter().map(|accumulator| accumulator.memory_size()).sum()
     }
 
     /// Says that the rows of one worker, or of one of many, will be added.
@@ -241,6 +245,10 @@ impl State {
         }
         for (index, (distinct, table)) in spec.distincts.iter().zip(&mut self.distincts).enumerate() {
             if distinct.set == set && self.turn.is_none_or(|turn| turn == index) {
+                if let ([arg], None) = (&distinct.args[..], ids) {
+                    table.add_values(values[*arg].clone(), len)?;
+                    continue;
+                }
                 let arguments = distinct.args.iter().map(|&arg| values[arg].clone());
                 let keys = std::iter::once(group_column(groups, len)).chain(arguments).collect();
                 table.add(keys, len)?;
