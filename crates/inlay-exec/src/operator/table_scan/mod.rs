@@ -25,7 +25,11 @@ use std::sync::{Arc, OnceLock};
 /// Where long morsels are preferred, one is a row group if each worker then has this many.
 const LONG_MORSELS_MIN: usize = 4;
 /// Row groups that one task asks whether they may have rows.
-const PRUNED_GROUPS: usize = 8;
+const PRUNED_GROUPS: usize = 32;
+/// The same where a predicate is compared with the texts of dictionaries.
+const PRUNED_GROUPS_OF_TEXTS: usize = 8;
+/// Predicates of this [`cost`] or more are.
+const TEXTS_COST: u32 = 3;
 
 /// What the planner says of a scan.
 pub struct TableScanOptions {
@@ -233,10 +237,12 @@ impl TableScan {
         };
         let note = |(is_read, group): (&mut bool, &Arc<RowGroup>)| *is_read = read(group);
         let mut is_read = vec![false; groups.len()];
-        if groups.len() <= PRUNED_GROUPS {
+        let are_texts = filters.iter().any(|filter| filter.cost >= TEXTS_COST);
+        let at_once = if are_texts { PRUNED_GROUPS_OF_TEXTS } else { PRUNED_GROUPS };
+        if groups.len() <= at_once {
             is_read.iter_mut().zip(groups).for_each(note);
         } else {
-            let parts = is_read.chunks_mut(PRUNED_GROUPS).zip(groups.chunks(PRUNED_GROUPS));
+            let parts = is_read.chunks_mut(at_once).zip(groups.chunks(at_once));
             let parts: Vec<Mutex<_>> = parts.map(Mutex::new).collect();
             context.parallel(parts.len(), |part| {
                 let (is_read, groups) = &mut *parts[part].lock();
@@ -421,7 +427,9 @@ fn cost(predicate: &SegmentPredicate, ty: LogicalType) -> u32 {
         SegmentPredicate::IsNull | SegmentPredicate::IsNotNull => 0,
         SegmentPredicate::Compare(..) | SegmentPredicate::Between { .. } if !ty.is_view() => 1,
         SegmentPredicate::KeyBitmap(_) => 2,
-        SegmentPredicate::Compare(..) | SegmentPredicate::Between { .. } | SegmentPredicate::In(_) => 3,
+        SegmentPredicate::Compare(..) | SegmentPredicate::Between { .. } | SegmentPredicate::In(_) => {
+            TEXTS_COST
+        }
         SegmentPredicate::Bloom(_) => 4,
         SegmentPredicate::Generic(_) => 5,
     }
