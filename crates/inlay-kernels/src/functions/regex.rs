@@ -272,7 +272,7 @@ impl ConstantRegex {
         let takes_line = self.simple.as_ref().is_some_and(SimpleRegex::takes_line);
         Finder {
             simple: self.simple.as_ref(),
-            lines_from: if takes_line && is_heap_one_line(texts, len) {
+            one_line_from: if takes_line && is_heap_one_line(texts, len) {
                 INLINE_LIMIT + 1
             } else {
                 usize::MAX
@@ -286,13 +286,13 @@ impl ConstantRegex {
 struct Finder<'a> {
     simple: Option<&'a SimpleRegex>,
     /// No line ends in texts that are so long: they are in the heap.
-    lines_from: usize,
+    one_line_from: usize,
     places: Places,
 }
 
 impl Finder<'_> {
     fn find(&mut self, source: &[u8]) -> Outcome {
-        let is_line = source.len() >= self.lines_from;
+        let is_line = source.len() >= self.one_line_from;
         self.simple.map_or(Outcome::Unknown, |simple| simple.find(source, is_line, &mut self.places))
     }
 }

@@ -95,9 +95,7 @@ impl Joined {
         fields: &[Arc<Fields>],
         context: &ExecContext,
     ) -> Result<Self> {
-        let shift = Self::shift(&states);
-        // At most: some groups are of several states.
-        let parts = states.iter().map(State::len).sum::<usize>().div_ceil(1 << shift).max(1);
+        let (shift, parts) = (Self::shift(&states), Self::parts(&states));
         let mut distincts: Vec<Vec<DistinctRows>> =
             states.iter_mut().map(|state| std::mem::take(&mut state.distincts)).collect();
         let joining = Joining { states: Mutex::new(states), recodings, maps: OnceLock::new() };
@@ -119,9 +117,9 @@ impl Joined {
         Ok(Self { state, lists, shift })
     }
 
-    /// How many parts the distinct rows of some states would be scattered over.
+    /// How many parts the distinct rows of some states are scattered over, at most: some groups are of several states.
     pub(super) fn parts(states: &[State]) -> usize {
-        let groups = states.iter().map(State::len).max().unwrap_or(0);
+        let groups: usize = states.iter().map(State::len).sum();
         groups.div_ceil(1 << Self::shift(states)).max(1)
     }
 

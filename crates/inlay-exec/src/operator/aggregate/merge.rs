@@ -100,9 +100,8 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
         return Ok(Merged::Single(Box::new(merge_distinct_files(spec, &states, &spilled, context)?)));
     }
     // Accumulators that keep their rows are merged by all workers, however few groups there are.
-    let kept: usize = states.iter().map(State::accumulated_size).sum();
-    let groups: usize = states.iter().map(State::len).sum();
-    let keep_rows = kept >= KEPT_MIN.max(groups * KEPT_GROUP_MIN);
+    let kept = kept_size(&states);
+    let keep_rows = kept > 0;
     if no_rows
         && !keep_rows
         && let Some(places) = domain::places_of(&states)
@@ -124,7 +123,8 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     let total: usize = states.iter().map(State::len).sum();
     // Distinct rows are merged by their own hash there, by that of groups below, of which one may have most.
     let distinct: usize = states.iter().flat_map(|state| &state.distincts).map(DistinctRows::len).sum();
-    let are_few = total <= SMALL && !keep_rows || total <= SMALL_DISTINCT && distinct / DISTINCT_MANY > total;
+    let are_few =
+        (total <= SMALL && !keep_rows) || (total <= SMALL_DISTINCT && distinct / DISTINCT_MANY > total);
     if no_rows && (are_few || spec.group_types.is_empty()) {
         return Ok(Merged::Single(Box::new(merge_small(spec, states, context)?)));
     }
@@ -138,7 +138,7 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
             Err(states) => states,
         };
     }
-    let by_size = if keep_rows { (kept / PARTITION_KEPT).min(KEPT_PARTITIONS_MAX) } else { 0 };
+    let by_size = (kept / PARTITION_KEPT).min(KEPT_PARTITIONS_MAX);
     let partitions =
         |groups: usize| (groups / PARTITION_GROUPS).max(by_size).next_power_of_two().clamp(2, 1024);
     let spread = if no_rows { range_spread(&states, total, partitions(total)) } else { None };
@@ -162,6 +162,13 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     })?;
     let runs = slots.into_iter().filter_map(|slot| slot.into_inner().1).collect();
     Ok(Merged::Partitions(Box::new(Partitions { runs, rows, spilled, count, spread })))
+}
+
+/// Bytes that accumulators hold if they keep their rows, else 0.
+fn kept_size(states: &[State]) -> usize {
+    let size = states.iter().map(State::accumulated_size).sum();
+    let groups: usize = states.iter().map(State::len).sum();
+    if size >= KEPT_MIN.max(groups * KEPT_GROUP_MIN) { size } else { 0 }
 }
 
 /// Merges states whose keys index arrays, and whose distinct rows, if any, can be codes; gives others back.
