@@ -31,9 +31,11 @@ pub(crate) mod list;
 pub(crate) mod moments;
 mod order;
 mod packing;
+mod passes;
 pub(crate) mod pick;
 pub(crate) mod quantile;
 pub(crate) mod reservoir;
+mod selection;
 pub(crate) mod several;
 mod strings;
 mod sum;
@@ -82,11 +84,27 @@ pub trait GroupedAccumulator: Send + Sync {
     /// The results of groups `from .. from + len`.
     fn finish(&self, from: usize, len: usize) -> Result<Vector>;
 
+    /// What finds the result of one group by reading its rows several times, if the function can; parameters are as known
+    /// here or learnt from the rows.
+    fn passes(&self) -> Option<Box<dyn Passes>> {
+        None
+    }
+
     /// Bytes held.
     fn memory_size(&self) -> usize;
 
     /// For `merge`.
     fn as_any(&self) -> &dyn Any;
+}
+
+/// The result of one group whose rows are read several times instead of kept.
+pub trait Passes: Send {
+    /// Adds the first `len` rows of the arguments, as for [`GroupedAccumulator::update`]. Each pass has the same rows, in any
+    /// order.
+    fn add(&mut self, args: &[&Vector], len: usize) -> Result<()>;
+
+    /// All rows of a pass were added: the result, a vector of one row, or `None` if the rows are needed once more.
+    fn end(&mut self) -> Result<Option<Vector>>;
 }
 
 /// The accumulator of `function`. `every_group_has_row`: groups are added only together with a row of theirs, so that

@@ -30,8 +30,13 @@ impl Results {
                 let lists = Lists { ty: ty.clone(), offsets: vec![0], valid: Vec::with_capacity(capacity) };
                 Self { child: VectorBuilder::new((**element).clone(), capacity), lists: Some(lists) }
             }
-            ty => Self { child: VectorBuilder::new(ty.clone(), capacity), lists: None },
+            ty => Self::single(ty, capacity),
         }
+    }
+
+    /// No rows, of which each has one value; that may be a list itself.
+    pub(super) fn single(ty: &LogicalType, capacity: usize) -> Self {
+        Self { child: VectorBuilder::new(ty.clone(), capacity), lists: None }
     }
 
     /// The values of all rows.

@@ -3,19 +3,25 @@
 //! For `n` values in order, the continuous quantile of `q` lies at position `q * (n - 1)`, between two values if need be;
 //! the discrete one is the first value that at least `q * n` values are not above. Negative fractions count from the
 //! largest value. `mad` is the median of the distances to the median.
+//!
+//! Results are made of what gives values by rank ([`Ranked`]): the kept values, or what `passes` has found of values that
+//! are read again. Both give the same: values that differ have an order, also if they are equal in SQL.
 
 use super::bits::unsupported;
 use super::collect::GroupRows;
 use super::column::Column;
 use super::fractions::Parameter;
-use super::order::{order_bytes, order_floats};
+use super::order::order_floats;
 use super::packing::{Results, is_list};
-use super::{GroupIds, GroupedAccumulator, same_kind};
+use super::passes::{Keyed, Known, QuantilePasses};
+use super::selection::{self, order_distinct};
+use super::{GroupIds, GroupedAccumulator, Passes, same_kind};
 use crate::function::AggregateFunction;
 use inlay_types::datetime::is_finite_timestamp;
 use inlay_types::{Interval, LogicalType, Native, PhysicalType, Result, Vector};
 use std::any::Any;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -24,7 +30,7 @@ enum Mode {
     Deviation,
 }
 
-struct Quantiles {
+pub(super) struct Quantiles {
     values: Column,
     rows: GroupRows,
     parameter: Parameter,
@@ -45,15 +51,7 @@ pub(crate) fn deviation(f: &AggregateFunction, _total: bool) -> Result<Box<dyn G
 }
 
 fn create(function: &AggregateFunction, mode: Mode) -> Result<Box<dyn GroupedAccumulator>> {
-    let values = Column::new(function.arg_types[0].clone());
-    let parameter = Parameter::default();
-    Ok(Box::new(Quantiles {
-        values,
-        rows: GroupRows::default(),
-        parameter,
-        mode,
-        function: function.clone(),
-    }))
+    Ok(Box::new(Quantiles::new(function, mode, Parameter::default())))
 }
 
 /// A carrier whose values are in order.
@@ -92,7 +90,8 @@ impl Sortable for f64 {
 }
 impl Sortable for Interval {
     fn order(&self, other: &Self) -> Ordering {
-        self.order_key().cmp(&other.order_key())
+        let order = self.order_key().cmp(&other.order_key());
+        order.then_with(|| (self.months, self.days).cmp(&(other.months, other.days)))
     }
 }
 
@@ -157,7 +156,7 @@ impl Interpolated for Interval {
     }
 }
 
-fn interval_of_micros(micros: i128) -> Interval {
+pub(super) fn interval_of_micros(micros: i128) -> Interval {
     const DAY: i128 = 86_400_000_000;
     let days = (micros / DAY).clamp(i128::from(i32::MIN), i128::from(i32::MAX));
     Interval { months: 0, days: days as i32, micros: (micros - days * DAY) as i64 }
@@ -179,29 +178,64 @@ fn discrete_position(fraction: f64, n: usize) -> usize {
     if fraction < 0.0 { n - 1 - index } else { index }
 }
 
-/// The value at `index` in order.
-fn nth<T: Sortable>(values: &mut [T], index: usize) -> T {
-    *values.select_nth_unstable_by(index, T::order).1
+/// Puts the distances of values to another one into their place.
+pub(super) type Distances<T> = fn(&mut [T], T);
+
+/// The values of one group by their rank.
+pub(super) trait Ranked<T> {
+    /// The number of values, above 0.
+    fn count(&self) -> usize;
+    /// The value at `index` in order.
+    fn nth(&mut self, index: usize) -> T;
+    /// That and the next one; it is again that one if it is the last.
+    fn pair(&mut self, index: usize) -> (T, T);
+    /// Goes on with the distances of all values to `middle` in their place.
+    fn replace(&mut self, distances: Distances<T>, middle: T);
+}
+
+impl<T: Sortable> Ranked<T> for Vec<T> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn nth(&mut self, index: usize) -> T {
+        *self.select_nth_unstable_by(index, T::order).1
+    }
+
+    fn pair(&mut self, index: usize) -> (T, T) {
+        let (_, below, above) = self.select_nth_unstable_by(index, T::order);
+        let below = *below;
+        (below, above.iter().copied().min_by(T::order).unwrap_or(below))
+    }
+
+    fn replace(&mut self, distances: Distances<T>, middle: T) {
+        distances(self, middle);
+    }
+}
+
+/// The discrete quantile.
+fn discrete_quantile<T>(values: &mut dyn Ranked<T>, fraction: f64) -> T {
+    values.nth(discrete_position(fraction, values.count()))
 }
 
 /// The values that a continuous quantile lies between, and the weight of the upper one.
-fn neighbours<T: Sortable>(values: &mut [T], fraction: f64) -> (T, T, f64) {
-    let (low, high, weight) = position(fraction, values.len());
-    let (_, below, above) = values.select_nth_unstable_by(low, T::order);
-    let below = *below;
+fn neighbours<T: Copy>(values: &mut dyn Ranked<T>, fraction: f64) -> (T, T, f64) {
+    let (low, high, weight) = position(fraction, values.count());
     if high == low {
-        return (below, below, 0.0);
+        let value = values.nth(low);
+        return (value, value, 0.0);
     }
-    (below, above.iter().copied().min_by(T::order).unwrap_or(below), weight)
+    let (low, high) = values.pair(low);
+    (low, high, weight)
 }
 
-fn interpolate<T: Interpolated>(values: &mut [T], fraction: f64, rounds: bool) -> T {
+fn interpolate<T: Interpolated>(values: &mut dyn Ranked<T>, fraction: f64, rounds: bool) -> T {
     let (low, high, weight) = neighbours(values, fraction);
     if weight == 0.0 { low } else { T::between(low, high, weight, rounds) }
 }
 
 /// The same of moments: beside infinity there is nothing in between.
-fn interpolate_moments(values: &mut [i64], fraction: f64) -> i64 {
+fn interpolate_moments(values: &mut dyn Ranked<i64>, fraction: f64) -> i64 {
     let (low, high, weight) = neighbours(values, fraction);
     match () {
         () if weight == 0.0 || !is_finite_timestamp(low) => low,
@@ -210,9 +244,19 @@ fn interpolate_moments(values: &mut [i64], fraction: f64) -> i64 {
     }
 }
 
+/// The median of the distances to the median.
+fn median_deviation<T: Interpolated>(values: &mut dyn Ranked<T>, rounds: bool) -> T {
+    let median = interpolate(values, 0.5, rounds);
+    let distances = |values: &mut [T], median: T| {
+        values.iter_mut().for_each(|value| *value = value.distance(median));
+    };
+    values.replace(distances, median);
+    interpolate(values, 0.5, rounds)
+}
+
 /// An integer that is in the order of floats, with -0.0 before 0.0, and above infinity NaN. Integers are told apart without
 /// branches.
-fn float_key(value: f64) -> i64 {
+pub(super) fn float_key(value: f64) -> i64 {
     let value = if value.is_nan() { f64::NAN.abs() } else { value };
     flipped(value.to_bits() as i64)
 }
@@ -222,83 +266,201 @@ fn flipped(bits: i64) -> i64 {
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
+/// The float with a key.
+fn float_of(key: i64) -> f64 {
+    f64::from_bits(flipped(key) as u64)
+}
+
+/// A carrier of floats, which are looked at by their keys.
+trait Float: Interpolated + Into<f64> {
+    /// The value, which was one of this type.
+    fn narrow(value: f64) -> Self;
+}
+impl Float for f32 {
+    fn narrow(value: f64) -> Self {
+        value as f32
+    }
+}
+impl Float for f64 {
+    fn narrow(value: f64) -> Self {
+        value
+    }
+}
+
 /// The quantile of floats with these keys.
-fn interpolate_floats<T: Interpolated>(keys: &mut [i64], fraction: f64, value: impl Fn(f64) -> T) -> T {
+fn interpolate_floats<T: Float>(keys: &mut dyn Ranked<i64>, fraction: f64) -> T {
     let (low, high, weight) = neighbours(keys, fraction);
-    let [low, high] = [low, high].map(|key| value(f64::from_bits(flipped(key) as u64)));
+    let [low, high] = [low, high].map(|key| T::narrow(float_of(key)));
     if weight == 0.0 { low } else { T::between(low, high, weight, true) }
 }
 
+/// The median of the distances to the median of floats with these keys.
+fn median_deviation_of_floats<T: Float>(keys: &mut dyn Ranked<i64>) -> T {
+    let median: T = interpolate_floats(keys, 0.5);
+    let distances = |keys: &mut [i64], median: i64| {
+        let median = T::narrow(float_of(median));
+        let distance = |key: i64| T::narrow(float_of(key)).distance(median);
+        keys.iter_mut().for_each(|key| *key = float_key(distance(*key).into()));
+    };
+    keys.replace(distances, float_key(median.into()));
+    interpolate_floats(keys, 0.5)
+}
+
+/// The groups that results are made of.
+pub(super) enum Groups<'a> {
+    /// Groups whose values are kept.
+    Kept(Range<usize>),
+    /// One, of which some values are known.
+    Read(&'a mut Known),
+}
+
+impl Groups<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Groups::Kept(groups) => groups.len(),
+            Groups::Read(_) => 1,
+        }
+    }
+}
+
 impl Quantiles {
+    fn new(function: &AggregateFunction, mode: Mode, parameter: Parameter) -> Self {
+        let values = Column::new(function.arg_types[0].clone());
+        Self { values, rows: GroupRows::default(), parameter, mode, function: function.clone() }
+    }
+
+    /// Passes that keep `capacity` values at a time.
+    pub(super) fn read(&self, capacity: usize) -> QuantilePasses {
+        let quantiles = Self::new(&self.function, self.mode, self.parameter.clone());
+        let known = Known::new(&self.function.arg_types[0], capacity, self.mode == Mode::Deviation);
+        QuantilePasses::new(quantiles, known)
+    }
+
+    /// Remembers the fractions.
+    pub(super) fn learn(&mut self, argument: Option<&&Vector>, len: usize) {
+        self.parameter.learn(argument, len);
+    }
+
     fn name(&self) -> &str {
         &self.function.name
     }
 
-    /// Calls `result` with the values of each group that has some, and each fraction.
-    fn each<T: Native, R: Native>(
-        &self,
-        from: usize,
-        len: usize,
-        fractions: &[f64],
-        result: impl Fn(&mut [T], f64) -> R,
-    ) -> Result<Vector> {
-        self.each_key(from, len, fractions, |value: T| value, result)
+    fn no_results(&self, capacity: usize) -> Results {
+        let ty = &self.function.return_type;
+        // One fraction of lists is no list of values.
+        if *ty == self.function.arg_types[0] {
+            Results::single(ty, capacity)
+        } else {
+            Results::new(ty, capacity)
+        }
     }
 
-    /// The same with a key of each value.
-    fn each_key<T: Native, K, R: Native>(
+    /// Calls `result` with the values of each group that has some, and each fraction.
+    fn each<T: Keyed, R: Native>(
         &self,
-        from: usize,
-        len: usize,
+        groups: Groups<'_>,
+        fractions: &[f64],
+        result: impl Fn(&mut dyn Ranked<T>, f64) -> R,
+    ) -> Result<Vector> {
+        self.each_key(groups, fractions, |value: T| value, result)
+    }
+
+    /// The same of floats, with their keys.
+    fn each_float<T: Float, R: Native>(
+        &self,
+        groups: Groups<'_>,
+        fractions: &[f64],
+        result: impl Fn(&mut dyn Ranked<i64>, f64) -> R,
+    ) -> Result<Vector> {
+        self.each_key(groups, fractions, |value: T| float_key(value.into()), result)
+    }
+
+    fn each_key<T: Native, K: Keyed, R: Native>(
+        &self,
+        groups: Groups<'_>,
         fractions: &[f64],
         key: impl Fn(T) -> K,
-        result: impl Fn(&mut [K], f64) -> R,
+        result: impl Fn(&mut dyn Ranked<K>, f64) -> R,
     ) -> Result<Vector> {
-        let mut results = Results::new(&self.function.return_type, len);
-        let mut keys = Vec::new();
-        for group in from..from + len {
-            let rows = self.rows.rows(group as u32);
-            if rows.is_empty() {
-                results.push_null();
-                continue;
+        let mut results = self.no_results(groups.len());
+        match groups {
+            Groups::Kept(groups) => {
+                let mut keys = Vec::new();
+                for group in groups {
+                    let rows = self.rows.rows(group as u32);
+                    if rows.is_empty() {
+                        results.push_null();
+                        continue;
+                    }
+                    keys.clear();
+                    keys.extend(self.values.gather(rows).values::<T>().iter().map(|value| key(*value)));
+                    for &fraction in fractions {
+                        results.child().push_native(result(&mut keys, fraction));
+                    }
+                    results.end_row();
+                }
             }
-            keys.clear();
-            keys.extend(self.values.gather(rows).values::<T>().iter().map(|value| key(*value)));
-            for &fraction in fractions {
-                results.child().push_native(result(&mut keys, fraction));
+            Groups::Read(known) if known.is_empty() => results.push_null(),
+            Groups::Read(known) => {
+                let found: Vec<R> = fractions.iter().map(|fraction| result(known, *fraction)).collect();
+                if known.is_complete() {
+                    found.iter().for_each(|value| results.child().push_native(*value));
+                    results.end_row();
+                } else {
+                    results.push_null();
+                }
             }
-            results.end_row();
         }
         results.finish()
     }
 
-    fn strings(&self, from: usize, len: usize, fractions: &[f64]) -> Result<Vector> {
-        let mut results = Results::new(&self.function.return_type, len);
+    fn strings(&self, groups: Groups<'_>, fractions: &[f64]) -> Result<Vector> {
+        let mut results = self.no_results(groups.len());
         let ty = &self.function.arg_types[0];
-        for group in from..from + len {
-            let mut rows = self.rows.rows(group as u32).to_vec();
-            if rows.is_empty() {
-                results.push_null();
-                continue;
+        match groups {
+            Groups::Kept(groups) => {
+                for group in groups {
+                    let mut rows = self.rows.rows(group as u32).to_vec();
+                    if rows.is_empty() {
+                        results.push_null();
+                        continue;
+                    }
+                    let bytes = |row: u32| self.values.bytes(row as usize);
+                    for &fraction in fractions {
+                        let index = discrete_position(fraction, rows.len());
+                        let order = |a: &u32, b: &u32| order_distinct(ty, bytes(*a), bytes(*b));
+                        let row = *rows.select_nth_unstable_by(index, order).1;
+                        results.child().push_bytes(bytes(row));
+                    }
+                    results.end_row();
+                }
             }
-            let bytes = |row: u32| self.values.bytes(row as usize);
-            for &fraction in fractions {
-                let index = discrete_position(fraction, rows.len());
-                let order = |a: &u32, b: &u32| order_bytes(ty, bytes(*a), bytes(*b));
-                let row = *rows.select_nth_unstable_by(index, order).1;
-                results.child().push_bytes(bytes(row));
+            Groups::Read(known) if known.is_empty() => results.push_null(),
+            Groups::Read(known) => {
+                let count = known.len();
+                let bytes = |fraction: &f64| known.bytes(discrete_position(*fraction, count));
+                let found: Vec<Vec<u8>> = fractions.iter().map(bytes).collect();
+                if known.is_complete() {
+                    found.iter().for_each(|bytes| results.child().push_bytes(bytes));
+                    results.end_row();
+                } else {
+                    results.push_null();
+                }
             }
-            results.end_row();
         }
         results.finish()
     }
 
-    fn discrete(&self, from: usize, len: usize, fractions: &[f64]) -> Result<Vector> {
+    fn discrete(&self, groups: Groups<'_>, fractions: &[f64]) -> Result<Vector> {
         macro_rules! of {
             ($t:ty) => {
-                self.each(from, len, fractions, |values: &mut [$t], fraction| {
-                    let index = discrete_position(fraction, values.len());
-                    nth(values, index)
+                self.each(groups, fractions, discrete_quantile::<$t>)
+            };
+        }
+        macro_rules! of_floats {
+            ($t:ty) => {
+                self.each_float::<$t, $t>(groups, fractions, |keys, fraction| {
+                    Float::narrow(float_of(discrete_quantile(keys, fraction)))
                 })
             };
         }
@@ -313,67 +475,80 @@ impl Quantiles {
             PhysicalType::U32 => of!(u32),
             PhysicalType::U64 => of!(u64),
             PhysicalType::U128 => of!(u128),
-            PhysicalType::F32 => of!(f32),
-            PhysicalType::F64 => of!(f64),
+            PhysicalType::F32 => of_floats!(f32),
+            PhysicalType::F64 => of_floats!(f64),
             PhysicalType::Interval => of!(Interval),
-            PhysicalType::View => self.strings(from, len, fractions),
+            PhysicalType::View => self.strings(groups, fractions),
         }
     }
 
-    fn continuous(&self, from: usize, len: usize, fractions: &[f64]) -> Result<Vector> {
-        // Parts of decimals are cut off, parts of microseconds rounded.
-        let rounds = !matches!(self.function.arg_types[0], LogicalType::Decimal { .. });
+    fn continuous(&self, groups: Groups<'_>, fractions: &[f64]) -> Result<Vector> {
+        let rounds = self.rounds();
         macro_rules! of {
             ($t:ty) => {
-                self.each(from, len, fractions, |v: &mut [$t], fraction| interpolate(v, fraction, rounds))
+                self.each::<$t, $t>(groups, fractions, |values, fraction| {
+                    interpolate(values, fraction, rounds)
+                })
             };
         }
         match self.function.arg_types[0].physical() {
             PhysicalType::I16 => of!(i16),
             PhysicalType::I32 => of!(i32),
             PhysicalType::I64 if self.function.arg_types[0].is_timestamp() => {
-                self.each(from, len, fractions, interpolate_moments)
+                self.each(groups, fractions, interpolate_moments)
             }
             PhysicalType::I64 => of!(i64),
             PhysicalType::I128 => of!(i128),
-            PhysicalType::F32 => {
-                let key = |value: f32| float_key(value.into());
-                self.each_key(from, len, fractions, key, |keys, q| interpolate_floats(keys, q, |v| v as f32))
-            }
-            PhysicalType::F64 => {
-                self.each_key(from, len, fractions, float_key, |keys, q| interpolate_floats(keys, q, |v| v))
-            }
+            PhysicalType::F32 => self.each_float::<f32, f32>(groups, fractions, interpolate_floats),
+            PhysicalType::F64 => self.each_float::<f64, f64>(groups, fractions, interpolate_floats),
             PhysicalType::Interval => of!(Interval),
             _ => Err(unsupported(&self.function)),
         }
     }
 
-    fn deviations(&self, from: usize, len: usize) -> Result<Vector> {
-        let rounds = !matches!(self.function.arg_types[0], LogicalType::Decimal { .. });
-        fn deviation<T: Interpolated>(values: &mut [T], rounds: bool) -> T {
-            let median = interpolate(values, 0.5, rounds);
-            values.iter_mut().for_each(|value| *value = value.distance(median));
-            interpolate(values, 0.5, rounds)
-        }
+    fn deviations(&self, groups: Groups<'_>) -> Result<Vector> {
+        let rounds = self.rounds();
         let once = [0.5];
         macro_rules! of {
             ($t:ty) => {
-                self.each(from, len, &once, |values: &mut [$t], _| deviation(values, rounds))
+                self.each::<$t, $t>(groups, &once, |values, _| median_deviation(values, rounds))
             };
         }
         match self.function.arg_types[0].physical() {
             PhysicalType::I16 => of!(i16),
             PhysicalType::I32 => of!(i32),
             PhysicalType::I64 if self.function.return_type == LogicalType::Interval => {
-                self.each(from, len, &once, |values: &mut [i64], _| {
-                    interval_of_micros(i128::from(deviation(values, rounds)))
+                self.each(groups, &once, |values: &mut dyn Ranked<i64>, _| {
+                    interval_of_micros(i128::from(median_deviation(values, rounds)))
                 })
             }
             PhysicalType::I64 => of!(i64),
             PhysicalType::I128 => of!(i128),
-            PhysicalType::F32 => of!(f32),
-            PhysicalType::F64 => of!(f64),
+            PhysicalType::F32 => {
+                self.each_float::<f32, f32>(groups, &once, |keys, _| median_deviation_of_floats(keys))
+            }
+            PhysicalType::F64 => {
+                self.each_float::<f64, f64>(groups, &once, |keys, _| median_deviation_of_floats(keys))
+            }
             _ => Err(unsupported(&self.function)),
+        }
+    }
+
+    /// Parts of decimals are cut off, parts of microseconds rounded.
+    fn rounds(&self) -> bool {
+        !matches!(self.function.arg_types[0], LogicalType::Decimal { .. })
+    }
+
+    /// The results of groups.
+    pub(super) fn results(&self, groups: Groups<'_>) -> Result<Vector> {
+        if self.mode == Mode::Deviation {
+            return self.deviations(groups);
+        }
+        let fractions = self.parameter.fractions(self.name(), -1.0, 0.5)?;
+        debug_assert!(fractions.len() == 1 || is_list(&self.function.return_type));
+        match self.mode {
+            Mode::Continuous => self.continuous(groups, &fractions),
+            Mode::Discrete | Mode::Deviation => self.discrete(groups, &fractions),
         }
     }
 }
@@ -400,15 +575,11 @@ impl GroupedAccumulator for Quantiles {
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
-        if self.mode == Mode::Deviation {
-            return self.deviations(from, len);
-        }
-        let fractions = self.parameter.fractions(self.name(), -1.0, 0.5)?;
-        debug_assert!(fractions.len() == 1 || is_list(&self.function.return_type));
-        match self.mode {
-            Mode::Continuous => self.continuous(from, len, &fractions),
-            Mode::Discrete | Mode::Deviation => self.discrete(from, len, &fractions),
-        }
+        self.results(Groups::Kept(from..from + len))
+    }
+
+    fn passes(&self) -> Option<Box<dyn Passes>> {
+        Some(Box::new(self.read(selection::CAPACITY)))
     }
 
     fn memory_size(&self) -> usize {
@@ -447,14 +618,13 @@ mod tests {
         let keys: Vec<i64> = floats.iter().copied().chain([f64::NAN]).map(float_key).collect();
         assert!(keys.is_sorted_by(|a, b| a < b));
         assert_eq!(float_key(-f64::NAN), float_key(f64::NAN));
-        let back = |key: i64| f64::from_bits(flipped(key) as u64);
         assert!(
-            floats.iter().zip(&keys).all(|(&value, &key)| back(key).to_bits() == value.to_bits())
-                && back(keys[9]).is_nan()
+            floats.iter().zip(&keys).all(|(&value, &key)| float_of(key).to_bits() == value.to_bits())
+                && float_of(keys[9]).is_nan()
         );
         let mut keys: Vec<i64> = [3.0, f64::NAN, -1.0, 0.5].map(float_key).to_vec();
-        assert_eq!(interpolate_floats(&mut keys, 0.5, |value| value), 1.75);
-        assert!(interpolate_floats(&mut keys, 1.0, |value| value).is_nan());
+        assert_eq!(interpolate_floats::<f64>(&mut keys, 0.5), 1.75);
+        assert!(interpolate_floats::<f64>(&mut keys, 1.0).is_nan());
     }
 
     #[test]
