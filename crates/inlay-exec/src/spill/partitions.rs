@@ -1,10 +1,10 @@
 //! Rows spread over partitions of a temporary file by several workers.
 //!
 //! Each partition has a buffer in memory that all workers fill, and that is written when it holds a batch. The buffers
-//! together are small and not reserved.
+//! together are small and not reserved. Rows of one worker stay in their order.
 
 use super::file::SpillFile;
-use super::rows::{SpilledRows, write_chunk};
+use super::rows::{Chunk, SpilledRows, write_chunk};
 use inlay_kernels::aggregate::Column;
 use inlay_types::{LogicalType, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
@@ -22,7 +22,9 @@ pub(crate) struct SpillPartitions {
 
 struct Part {
     columns: Vec<Column>,
-    written: SpilledRows,
+    /// Chunks with their turns: a worker may write one that was filled before another's later than that.
+    written: Vec<(u64, Chunk)>,
+    turn: u64,
 }
 
 /// Rows of a batch, by partition.
@@ -49,7 +51,7 @@ impl Selection {
 impl SpillPartitions {
     /// `count` empty partitions.
     pub(crate) fn new(file: &Arc<SpillFile>, types: &[LogicalType], count: usize) -> Self {
-        let part = || Mutex::new(Part { columns: columns(types), written: SpilledRows::new(file, types) });
+        let part = || Mutex::new(Part { columns: columns(types), written: Vec::new(), turn: 0 });
         Self { file: Arc::clone(file), types: types.to_vec(), parts: (0..count).map(|_| part()).collect() }
     }
 
@@ -81,21 +83,27 @@ impl SpillPartitions {
             if held + now.len() < VECTOR_SIZE && size < BUFFER_SIZE {
                 continue;
             }
-            let full = std::mem::replace(&mut locked.columns, columns(&self.types));
+            let (full, turn) = self.empty(&mut locked);
             drop(locked);
-            self.write(part, &full)?;
+            self.write(part, &full, turn)?;
         }
         Ok(())
     }
 
-    fn write(&self, part: usize, columns: &[Column]) -> Result<()> {
+    /// What the buffer has, and whose turn it is.
+    fn empty(&self, part: &mut Part) -> (Vec<Column>, u64) {
+        part.turn += 1;
+        (std::mem::replace(&mut part.columns, columns(&self.types)), part.turn)
+    }
+
+    fn write(&self, part: usize, columns: &[Column], turn: u64) -> Result<()> {
         let len = columns.first().map_or(0, Column::len);
         if len == 0 {
             return Ok(());
         }
         let vectors: Vec<Vector> = columns.iter().map(|column| column.to_vector(0, len)).collect();
         let chunk = write_chunk(&self.file, &vectors, len)?;
-        self.parts[part].lock().written.add(chunk);
+        self.parts[part].lock().written.push((turn, chunk));
         Ok(())
     }
 
@@ -103,10 +111,13 @@ impl SpillPartitions {
     pub(crate) fn finish(&self) -> Result<Vec<SpilledRows>> {
         let mut all = Vec::with_capacity(self.parts.len());
         for part in 0..self.parts.len() {
-            let rest = std::mem::replace(&mut self.parts[part].lock().columns, columns(&self.types));
-            self.write(part, &rest)?;
-            let empty = SpilledRows::new(&self.file, &self.types);
-            all.push(std::mem::replace(&mut self.parts[part].lock().written, empty));
+            let (rest, turn) = self.empty(&mut self.parts[part].lock());
+            self.write(part, &rest, turn)?;
+            let mut written = std::mem::take(&mut self.parts[part].lock().written);
+            written.sort_unstable_by_key(|(turn, _)| *turn);
+            let mut rows = SpilledRows::new(&self.file, &self.types);
+            written.into_iter().for_each(|(_, chunk)| rows.add(chunk));
+            all.push(rows);
         }
         Ok(all)
     }

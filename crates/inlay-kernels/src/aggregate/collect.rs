@@ -29,7 +29,11 @@ impl GroupRows {
 
     pub(super) fn push(&mut self, groups: impl IntoIterator<Item = u32>) {
         self.index.take();
-        if self.runs.last().map_or(self.morsel != 0, |(_, morsel)| *morsel != self.morsel) {
+        let last = self.runs.last().map_or(0, |(_, morsel)| *morsel);
+        if last > self.morsel {
+            self.know_morsels();
+        }
+        if last != self.morsel {
             self.runs.push((self.groups.len() as u32, self.morsel));
         }
         self.groups.extend(groups);
@@ -43,6 +47,25 @@ impl GroupRows {
         let rows: Vec<u32> = (0..groups.len() as u32).filter(|&row| !arg.is_null(row as usize)).collect();
         values.append(arg, &rows);
         self.push(rows.iter().map(|&row| groups.ids()[row as usize]));
+    }
+
+    /// From now on each row's morsel is known, in whatever order they come.
+    fn know_morsels(&mut self) {
+        if self.morsels.is_none() {
+            let mut morsels = Vec::with_capacity(self.groups.len());
+            self.morsels_of(0..self.groups.len() as u32, &mut morsels);
+            self.morsels = Some(morsels);
+        }
+    }
+
+    /// See [`GroupedAccumulator::expect_rows`].
+    pub(super) fn expect(&mut self, rows: usize) {
+        let _ = self.groups.try_reserve_exact(rows);
+    }
+
+    /// Forgets the rows; those that come belong to the same morsel as before.
+    pub(super) fn clear(&mut self) {
+        *self = Self { morsel: self.morsel, ..Self::default() };
     }
 
     /// The morsels of rows, which ascend.
@@ -122,10 +145,8 @@ impl GroupRows {
         let mut added = Vec::new();
         self.index.take();
         let are_ordered = other.morsels.is_some() || !other.runs.is_empty() || !self.runs.is_empty();
-        if are_ordered && self.morsels.is_none() {
-            let mut morsels = Vec::new();
-            self.morsels_of(0..self.groups.len() as u32, &mut morsels);
-            self.morsels = Some(morsels);
+        if are_ordered {
+            self.know_morsels();
         }
         for (&from, &to) in source.iter().zip(target) {
             let rows = other.rows(from);
@@ -142,6 +163,35 @@ impl GroupRows {
         let morsels = self.morsels.as_ref().map_or(0, Vec::capacity);
         let groups = self.groups.capacity() * if self.index.get().is_some() { 2 } else { 1 };
         (groups + morsels) * 4 + self.runs.capacity() * 8
+    }
+}
+
+/// The rows that an accumulator keeps as they came, which may lie in a file for a while: see [`GroupedAccumulator::kept`].
+pub struct KeptRows<'a> {
+    rows: &'a GroupRows,
+    columns: Vec<&'a Column>,
+}
+
+impl<'a> KeptRows<'a> {
+    pub(super) fn new(rows: &'a GroupRows, columns: impl IntoIterator<Item = &'a Column>) -> Self {
+        Self { rows, columns: columns.into_iter().collect() }
+    }
+
+    /// The first arguments of the function, one or more, of all rows.
+    pub fn columns(&self) -> &[&'a Column] {
+        &self.columns
+    }
+
+    /// The group of each row.
+    pub fn groups(&self) -> &'a [u32] {
+        &self.rows.groups
+    }
+
+    /// The morsels of rows `from .. to`.
+    pub fn morsels(&self, from: u32, to: u32) -> Vec<u32> {
+        let mut morsels = Vec::with_capacity((to - from) as usize);
+        self.rows.morsels_of(from..to, &mut morsels);
+        morsels
     }
 }
 
@@ -228,6 +278,20 @@ impl GroupedAccumulator for Ordered {
 
     fn prepare_merge(&self) {
         self.rows.prepare();
+    }
+
+    fn kept(&self) -> Option<KeptRows<'_>> {
+        Some(KeptRows::new(&self.rows, &self.columns))
+    }
+
+    fn expect_rows(&mut self, rows: usize) {
+        self.columns.iter_mut().for_each(|column| column.expect(rows));
+        self.rows.expect(rows);
+    }
+
+    fn forget_kept(&mut self) {
+        self.columns.iter_mut().for_each(|column| *column = Column::new(column.logical_type()));
+        self.rows.clear();
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

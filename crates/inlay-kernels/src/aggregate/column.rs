@@ -108,6 +108,18 @@ impl Column {
         self.len = len;
     }
 
+    /// Makes room for so many more rows, if there is.
+    pub(super) fn expect(&mut self, rows: usize) {
+        // Without room the rows themselves will say so.
+        let _ = match &mut self.data {
+            Data::W1(v) => v.try_reserve_exact(rows),
+            Data::W2(v) => v.try_reserve_exact(rows),
+            Data::W4(v) => v.try_reserve_exact(rows),
+            Data::W8(v) => v.try_reserve_exact(rows),
+            Data::W16(v) | Data::Views(v, _) => v.try_reserve_exact(rows),
+        };
+    }
+
     /// Appends `rows` of a vector of this type, of any kind.
     pub fn append(&mut self, vector: &Vector, rows: &[u32]) {
         fn extend<T: Native>(target: &mut Vec<T>, vector: &Vector, rows: &[u32]) {

@@ -7,7 +7,7 @@
 //!
 //! Interface and rules: `external::aggregate`.
 
-use super::collect::GroupRows;
+use super::collect::{GroupRows, KeptRows};
 use super::column::Column;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::external::{External, ExternalStates, GroupedRows};
@@ -82,6 +82,12 @@ impl Rows {
         }
         self.len += rows.len();
         self.rows.push(rows.iter().map(|&row| groups.ids()[row as usize]));
+    }
+
+    fn clear(&mut self) {
+        self.columns.iter_mut().for_each(|column| *column = Column::new(column.logical_type()));
+        self.rows.clear();
+        self.len = 0;
     }
 
     fn merge(&mut self, other: &Self, source: &[u32], target: &[u32]) {
@@ -209,6 +215,20 @@ impl GroupedAccumulator for Gathered {
 
     fn prepare_merge(&self) {
         self.rows.rows.prepare();
+    }
+
+    fn kept(&self) -> Option<KeptRows<'_>> {
+        Some(KeptRows::new(&self.rows.rows, &self.rows.columns))
+    }
+
+    fn expect_rows(&mut self, rows: usize) {
+        self.rows.columns.iter_mut().for_each(|column| column.expect(rows));
+        self.rows.rows.expect(rows);
+    }
+
+    fn forget_kept(&mut self) {
+        self.forget();
+        self.rows.clear();
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

@@ -2,7 +2,7 @@
 //! joins; with NULL there is no result.
 
 use super::bits::unsupported;
-use super::collect::GroupRows;
+use super::collect::{GroupRows, KeptRows};
 use super::column::Column;
 use super::fractions::Parameter;
 use super::{GroupIds, GroupedAccumulator, same_kind};
@@ -53,6 +53,20 @@ impl GroupedAccumulator for Joined {
 
     fn prepare_merge(&self) {
         self.rows.prepare();
+    }
+
+    fn kept(&self) -> Option<KeptRows<'_>> {
+        Some(KeptRows::new(&self.rows, [&self.values]))
+    }
+
+    fn expect_rows(&mut self, rows: usize) {
+        self.values.expect(rows);
+        self.rows.expect(rows);
+    }
+
+    fn forget_kept(&mut self) {
+        self.values = Column::new(self.values.logical_type());
+        self.rows.clear();
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

@@ -3,7 +3,7 @@
 //! The binder hands each row over as an array or an object of its own (`json_array(x)`, `json_object(k, v)`); what is
 //! between their brackets is joined.
 
-use super::collect::GroupRows;
+use super::collect::{GroupRows, KeptRows};
 use super::column::Column;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
@@ -66,6 +66,20 @@ impl GroupedAccumulator for Grouped {
 
     fn prepare_merge(&self) {
         self.rows.prepare();
+    }
+
+    fn kept(&self) -> Option<KeptRows<'_>> {
+        Some(KeptRows::new(&self.rows, [&self.parts]))
+    }
+
+    fn expect_rows(&mut self, rows: usize) {
+        self.parts.expect(rows);
+        self.rows.expect(rows);
+    }
+
+    fn forget_kept(&mut self) {
+        self.parts = Column::new(self.parts.logical_type());
+        self.rows.clear();
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

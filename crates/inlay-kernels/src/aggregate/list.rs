@@ -1,6 +1,6 @@
 //! `list`: all values of a group, NULLs among them, in the order of the input.
 
-use super::collect::GroupRows;
+use super::collect::{GroupRows, KeptRows};
 use super::column::Column;
 use super::packing::offsets;
 use super::{GroupIds, GroupedAccumulator, same_kind};
@@ -43,6 +43,20 @@ impl GroupedAccumulator for Listed {
 
     fn prepare_merge(&self) {
         self.rows.prepare();
+    }
+
+    fn kept(&self) -> Option<KeptRows<'_>> {
+        Some(KeptRows::new(&self.rows, [&self.values]))
+    }
+
+    fn expect_rows(&mut self, rows: usize) {
+        self.values.expect(rows);
+        self.rows.expect(rows);
+    }
+
+    fn forget_kept(&mut self) {
+        self.values = Column::new(self.values.logical_type());
+        self.rows.clear();
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

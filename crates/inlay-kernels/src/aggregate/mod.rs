@@ -44,7 +44,7 @@ pub(crate) mod temporal;
 mod tests;
 
 pub use average::{average, count_of, quotient, sum_of};
-pub use collect::{OrderKey, Ordered};
+pub use collect::{KeptRows, OrderKey, Ordered};
 pub use column::Column;
 pub use count::NullCount;
 pub use groups::GroupIds;
@@ -80,6 +80,18 @@ pub trait GroupedAccumulator: Send + Sync {
     /// Adds group `source[i]` of `other`, an accumulator made for the same function, to group `target[i]`.
     /// No target is named twice.
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()>;
+
+    /// The rows, if all that is kept of groups are arguments of rows. They may be put into a file, forgotten, and come back later
+    /// by updates, those of a morsel in the order that they were in.
+    fn kept(&self) -> Option<KeptRows<'_>> {
+        None
+    }
+
+    /// There will be so many more rows, at most: what keeps them makes room for no more than that.
+    fn expect_rows(&mut self, _rows: usize) {}
+
+    /// Forgets the rows of [`Self::kept`], but not parameters that are the same for all rows.
+    fn forget_kept(&mut self) {}
 
     /// The results of groups `from .. from + len`.
     fn finish(&self, from: usize, len: usize) -> Result<Vector>;

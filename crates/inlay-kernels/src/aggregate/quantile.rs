@@ -8,7 +8,7 @@
 //! are read again. Both give the same: values that differ have an order, also if they are equal in SQL.
 
 use super::bits::unsupported;
-use super::collect::GroupRows;
+use super::collect::{GroupRows, KeptRows};
 use super::column::Column;
 use super::fractions::Parameter;
 use super::order::order_floats;
@@ -572,6 +572,20 @@ impl GroupedAccumulator for Quantiles {
 
     fn prepare_merge(&self) {
         self.rows.prepare();
+    }
+
+    fn kept(&self) -> Option<KeptRows<'_>> {
+        Some(KeptRows::new(&self.rows, [&self.values]))
+    }
+
+    fn expect_rows(&mut self, rows: usize) {
+        self.values.expect(rows);
+        self.rows.expect(rows);
+    }
+
+    fn forget_kept(&mut self) {
+        self.values = Column::new(self.values.logical_type());
+        self.rows.clear();
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

@@ -163,7 +163,7 @@ impl Joined {
         let (accumulators, first) =
             own.as_ref().map_or((&self.state.accumulators, from), |accumulators| (accumulators, 0));
         let keys = self.state.table.columns();
-        push_rows(len, push, |at, len| {
+        push_rows(len, VECTOR_SIZE, push, |at, len| {
             let mut columns: Vec<_> = keys.iter().map(|key| key.to_vector(from + at, len)).collect();
             columns.extend(spec.finish(accumulators, first + at, len)?);
             Ok(Batch::new(columns, len))

@@ -6,6 +6,7 @@ use super::distinct::DistinctRows;
 use super::distinct_rows;
 use super::domain;
 use super::joined::{self, Joined};
+use super::kept::{self, KeptFiles, KeptSpill};
 use super::partition::{
     By, Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, input_batch,
 };
@@ -17,8 +18,9 @@ use super::table::TableHints;
 use crate::context::ExecContext;
 use crate::spill::{SpillFile, SpillPartitions, SpilledRows, is_refusal, resize_or_work};
 use inlay_types::{Batch, Reservation, Result, VECTOR_SIZE, Vector};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// What the workers hand in.
 #[derive(Default)]
@@ -27,6 +29,8 @@ pub(super) struct Collected {
     pub(super) rows: Vec<Rows>,
     /// Rows in a file, by partition; empty if nothing was written.
     pub(super) spilled: Vec<SpilledRows>,
+    /// Rows that accumulators had kept, in files by partition.
+    pub(super) kept: KeptFiles,
     pub(super) reservations: Vec<Reservation>,
 }
 
@@ -67,8 +71,11 @@ pub(super) struct Partitions {
     runs: Vec<Run>,
     rows: Vec<Rows>,
     spilled: Vec<SpilledRows>,
+    kept: KeptFiles,
     count: usize,
     spread: Spread,
+    /// Shared by all who merge partitions; who needs all memory for a group waits for the others.
+    gate: RwLock<()>,
 }
 
 /// Fewer groups than this in all are merged by one thread.
@@ -95,9 +102,12 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
     let mut states = std::mem::take(&mut collected.states);
     let rows = std::mem::take(&mut collected.rows);
     let spilled = std::mem::take(&mut collected.spilled);
-    let no_rows = rows.is_empty() && spilled.is_empty();
-    if spec.group_types.is_empty() && !spilled.is_empty() {
-        return Ok(Merged::Single(Box::new(merge_distinct_files(spec, &states, &spilled, context)?)));
+    let kept_files = std::mem::take(&mut collected.kept);
+    let no_rows = rows.is_empty() && spilled.is_empty() && kept_files.is_empty();
+    if spec.group_types.is_empty() && !no_rows {
+        let (state, memory) = merge_alone(spec, states, (&spilled, &kept_files), context)?;
+        collected.reservations.push(memory);
+        return Ok(Merged::Single(Box::new(state)));
     }
     // Accumulators that keep their rows are merged by all workers, however few groups there are.
     let kept = kept_size(&states);
@@ -161,7 +171,8 @@ pub(super) fn merge(spec: &SharedSpec, collected: &mut Collected, context: &Exec
         Ok(())
     })?;
     let runs = slots.into_iter().filter_map(|slot| slot.into_inner().1).collect();
-    Ok(Merged::Partitions(Box::new(Partitions { runs, rows, spilled, count, spread })))
+    let (kept, gate) = (kept_files, RwLock::default());
+    Ok(Merged::Partitions(Box::new(Partitions { runs, rows, spilled, kept, count, spread, gate })))
 }
 
 /// Bytes that accumulators hold if they keep their rows, else 0.
@@ -254,12 +265,52 @@ fn merge_small(spec: &SharedSpec, states: Vec<State>, context: &ExecContext) -> 
     Ok(target)
 }
 
-/// No groups, and distinct rows that did not fit into memory: for each list of distinct arguments, the rows in memory and in
-/// files are split by the hash of the arguments, each part is aggregated by itself, and the accumulators are merged.
+/// No groups, and rows that did not fit into memory: distinct ones, or those that accumulators keep.
+fn merge_alone(
+    spec: &SharedSpec,
+    states: Vec<State>,
+    (spilled, kept): (&[SpilledRows], &KeptFiles),
+    context: &ExecContext,
+) -> Result<(State, Reservation)> {
+    let mut memory = context.budget.reserve(0)?;
+    let own = KeptSpill::new(spec, 1, context);
+    let mut whole = match spilled.is_empty() {
+        true => merge_small(spec, states, context)?,
+        false => merge_distinct_files(spec, &states, spilled, &own, context)?,
+    };
+    hold(spec, &mut whole, &own, &mut memory, |state| state.memory_size() as u64)?;
+    own.drain(spec, &mut whole)?;
+    let own = own.finish()?;
+    let others: Vec<Vec<&SpilledRows>> = kept.iter().map(|slot| slot.iter().collect()).collect();
+    let files = kept::joined(&own, &others);
+    kept::gather(spec, &mut whole, (&files, &mut Ok), context, &mut memory)?;
+    Ok((whole, memory))
+}
+
+/// Sets a reservation to what a state wants; if that is refused, rows that it keeps go to files.
+fn hold(
+    spec: &SharedSpec,
+    state: &mut State,
+    own: &KeptSpill,
+    reservation: &mut Reservation,
+    wanted: impl Fn(&State) -> u64,
+) -> Result<()> {
+    match resize_or_work(reservation, wanted(state)) {
+        Err(error) if is_refusal(&error) && spec.keeps_rows() => {
+            own.drain(spec, state)?;
+            resize_or_work(reservation, wanted(state))
+        }
+        other => other,
+    }
+}
+
+/// For each list of distinct arguments, the rows in memory and in files are split by the hash of the arguments, each part is
+/// aggregated by itself, and the accumulators are merged. Rows that they keep go to `own` if there is no memory for them.
 fn merge_distinct_files(
     spec: &SharedSpec,
     states: &[State],
     spilled: &[SpilledRows],
+    own: &KeptSpill,
     context: &ExecContext,
 ) -> Result<State> {
     let mut whole = State::new(spec, spec.hints.clone())?;
@@ -285,12 +336,12 @@ fn merge_distinct_files(
                 state.merge_distinct(turn, other, order.items(part), |_| 0)?;
                 resize_or_work(&mut reservation, state.memory_size() as u64)?;
             }
-            consume_file(&spilled[part], &mut state, spec, &mut scratch, &mut reservation)?;
+            consume_file(&spilled[part], &mut state, (spec, own), &mut scratch, &mut reservation)?;
             state.finish_distinct()?;
             let mut target = target.lock();
             target.merge_turn(&state, turn)?;
-            // Counts and sums are small, but not what an ordered aggregate collects.
-            resize_or_work(&mut memory.lock(), target.memory_size() as u64)
+            // Counts and sums are small, but not what other accumulators collect.
+            hold(spec, &mut target, own, &mut memory.lock(), |state| state.memory_size() as u64)
         })?;
     }
     let mut whole = target.into_inner();
@@ -298,11 +349,11 @@ fn merge_distinct_files(
     Ok(whole)
 }
 
-/// Adds rows in a file to a state that has so much memory.
+/// Adds rows in a file to a state that has so much memory; rows that it keeps go to `own` if there is none for them.
 fn consume_file(
     file: &SpilledRows,
     state: &mut State,
-    spec: &SharedSpec,
+    (spec, own): (&SharedSpec, &KeptSpill),
     scratch: &mut Scratch,
     reservation: &mut Reservation,
 ) -> Result<()> {
@@ -310,7 +361,7 @@ fn consume_file(
     while let Some(batch) = reader.next()? {
         let len = batch.len();
         state.consume(&input_batch(spec, inputs, batch.into_columns(), len), scratch)?;
-        resize_or_work(reservation, state.memory_size() as u64)?;
+        hold(spec, state, own, reservation, |state| state.memory_size() as u64)?;
     }
     Ok(())
 }
@@ -375,9 +426,11 @@ impl Merged {
                 output_groups(&states[*state], groups.start, groups.end, push).map(|_| ())
             }
             Self::Partitions(partitions) => {
-                let spilled = partitions.spilled.get(morsel);
-                let part = Part { of: partitions, number: morsel, path: Path::default(), spilled };
-                part.output(spec, context, scratch, push).map(|_| ())
+                let (spilled, path) = (partitions.spilled.get(morsel), Path::default());
+                let kept = kept::of_partition(&partitions.kept, morsel);
+                let part = Part { of: partitions, number: morsel, path, spilled, kept };
+                let mut turn = Turn::new(&partitions.gate, context)?;
+                part.output(spec, context, scratch, &mut turn, push).map(|_| ())
             }
         }
     }
@@ -389,6 +442,48 @@ struct Part<'a> {
     number: usize,
     path: Path,
     spilled: Option<&'a SpilledRows>,
+    /// Rows that accumulators had kept, by slot.
+    kept: Vec<Vec<&'a SpilledRows>>,
+}
+
+/// A worker's turn to merge partitions: with others, or alone.
+struct Turn<'a> {
+    gate: &'a RwLock<()>,
+    shared: Option<RwLockReadGuard<'a, ()>>,
+}
+
+/// So long a worker waits before it looks whether the query was cancelled.
+const WAIT: Duration = Duration::from_millis(20);
+
+impl<'a> Turn<'a> {
+    fn new(gate: &'a RwLock<()>, context: &ExecContext) -> Result<Self> {
+        let mut turn = Self { gate, shared: None };
+        turn.share(context)?;
+        Ok(turn)
+    }
+
+    fn share(&mut self, context: &ExecContext) -> Result<()> {
+        while self.shared.is_none() {
+            context.interrupt.check()?;
+            self.shared = self.gate.try_read_for(WAIT);
+        }
+        Ok(())
+    }
+
+    /// Runs `work` while no other worker holds memory of partitions.
+    fn alone<T>(&mut self, context: &ExecContext, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.shared = None;
+        let alone = loop {
+            context.interrupt.check()?;
+            if let Some(alone) = self.gate.try_write_for(WAIT) {
+                break alone;
+            }
+        };
+        let result = work()?;
+        drop(alone);
+        self.share(context)?;
+        Ok(result)
+    }
 }
 
 /// Bytes that a state may hold before memory is asked for again: hash tables and columns double when they are full, and the
@@ -408,6 +503,7 @@ impl Part<'_> {
         spec: &SharedSpec,
         context: &ExecContext,
         scratch: &mut Scratch,
+        turn: &mut Turn<'_>,
         push: &mut dyn FnMut(Batch) -> Result<bool>,
     ) -> Result<bool> {
         let mut state = State::new(spec, self.hints(spec))?;
@@ -419,20 +515,24 @@ impl Part<'_> {
             // A single group cannot be split; but the first split also makes tables small.
             Err(error) if is_refusal(&error) && splits && (self.path.depth == 0 || state.len() > 1) => {
                 drop((state, reservation));
-                self.split(spec, context, scratch, push)
+                self.split(spec, context, scratch, turn, push)
             }
-            // But its distinct rows can.
-            Err(error) if is_refusal(&error) && self.path.depth > 0 && !spec.distincts.is_empty() => {
+            // But its distinct rows can, and rows that accumulators keep may lie in files.
+            Err(error)
+                if is_refusal(&error)
+                    && self.path.depth > 0
+                    && (!spec.distincts.is_empty() || spec.keeps_rows()) =>
+            {
                 drop((state, reservation));
-                self.output_by_shares(spec, context, scratch, push)
+                turn.alone(context, || self.output_alone(spec, context, scratch, push))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// As [`Part::output`], for few groups with many distinct rows: for each list of distinct arguments, rows are split by their
-    /// hash, each share is aggregated by itself, and the accumulators are merged.
-    fn output_by_shares(
+    /// As [`Part::output`], for few groups with many rows: for each list of distinct arguments, rows are split by their hash, each
+    /// share is aggregated by itself, and the accumulators are merged; rows that accumulators keep are gathered slot by slot.
+    fn output_alone(
         &self,
         spec: &SharedSpec,
         context: &ExecContext,
@@ -442,8 +542,13 @@ impl Part<'_> {
         let small = || TableHints { small: true, ..TableHints::default() };
         let mut whole = State::new(spec, small())?;
         let mut memory = context.budget.reserve(0)?;
+        let own = KeptSpill::new(spec, 1, context);
         for run in &self.of.runs {
             run.merge_plain(&mut whole, self.number, self.path)?;
+            hold(spec, &mut whole, &own, &mut memory, grown)?;
+        }
+        if let (true, Some(file)) = (spec.distincts.is_empty(), self.spilled) {
+            consume_file(file, &mut whole, (spec, &own), scratch, &mut memory)?;
         }
         for turn in 0..spec.distincts.len() {
             let files = self.spread(spec, By::Distinct(turn), None, context, scratch)?;
@@ -458,15 +563,35 @@ impl Part<'_> {
                     resize_or_work(&mut reservation, state.memory_size() as u64)?;
                 }
                 if let Some(file) = files.get(share) {
-                    consume_file(file, &mut state, spec, scratch, &mut reservation)?;
+                    consume_file(file, &mut state, (spec, &own), scratch, &mut reservation)?;
                 }
                 state.finish_distinct()?;
                 whole.merge_turn(&state, turn)?;
-                resize_or_work(&mut memory, whole.memory_size() as u64)?;
+                hold(spec, &mut whole, &own, &mut memory, |state| state.memory_size() as u64)?;
             }
         }
         whole.finish_distinct()?;
-        output_groups(&whole, 0, whole.len(), push)
+        own.drain(spec, &mut whole)?;
+        let own = own.finish()?;
+        let files = kept::joined(&own, &self.kept);
+        if whole.len() == 1 {
+            kept::gather(spec, &mut whole, (&files, &mut Ok), context, &mut memory)?;
+        }
+        if whole.len() == 1 || files.iter().all(Vec::is_empty) {
+            return output_groups(&whole, 0, whole.len(), push);
+        }
+        for group in 0..whole.len() as u32 {
+            let mut one = State::new(spec, small())?;
+            one.add_groups(&whole, &[group])?;
+            one.merge_group(0, &whole, group as usize)?;
+            let mut reservation = context.budget.reserve(0)?;
+            let mut pick = |batch: Batch| whole.rows_of(group, batch);
+            kept::gather(spec, &mut one, (&files, &mut pick), context, &mut reservation)?;
+            if !output_groups(&one, 0, 1, push)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Writes the rows that are not aggregated yet to files of their own.
@@ -535,6 +660,7 @@ impl Part<'_> {
                 self.merge_codes(spec, (state, index), &targets, reservation)?;
             }
         }
+        self.restore(spec, state, reservation, context)?;
         if let Some(inputs) = &spec.inputs {
             let mut count = 0;
             self.for_rows(context, |columns, len, hashes| {
@@ -543,12 +669,41 @@ impl Part<'_> {
                 if !usize::is_multiple_of(count, CHECK_INTERVAL) {
                     return Ok(());
                 }
-                resize_or_work(reservation, grown(state))
+                resize_or_work(reservation, self.wanted(spec, state))
             })?;
         }
         resize_or_work(reservation, state.memory_size() as u64)?;
         state.finish_distinct()?;
-        resize_or_work(reservation, state.memory_size() as u64)
+        resize_or_work(reservation, (state.memory_size() + output_size(state)) as u64)
+    }
+
+    /// Adds rows that accumulators had kept.
+    fn restore(
+        &self,
+        spec: &SharedSpec,
+        state: &mut State,
+        reservation: &mut Reservation,
+        context: &ExecContext,
+    ) -> Result<()> {
+        for (slot, file) in
+            self.kept.iter().enumerate().flat_map(|(slot, files)| files.iter().map(move |file| (slot, file)))
+        {
+            let rows = file.rows() + self.spilled.map_or(0, SpilledRows::rows);
+            state.accumulators[slot].expect_rows(usize::try_from(rows).unwrap_or(usize::MAX));
+            kept::restore(spec, slot, file, state, |state| {
+                context.interrupt.check()?;
+                resize_or_work(reservation, self.wanted(spec, state))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// As [`grown`], where accumulators have room for all rows that they keep.
+    fn wanted(&self, spec: &SharedSpec, state: &State) -> u64 {
+        match self.kept.iter().all(Vec::is_empty) {
+            true => grown(state),
+            false => grown(state) - kept::kept_size(spec, state) as u64 * 3 / 2,
+        }
     }
 
     /// Adds the distinct rows of a list that are codes; `targets` are the groups of each run's.
@@ -618,13 +773,16 @@ impl Part<'_> {
         spec: &SharedSpec,
         context: &ExecContext,
         scratch: &mut Scratch,
+        turn: &mut Turn<'_>,
         push: &mut dyn FnMut(Batch) -> Result<bool>,
     ) -> Result<bool> {
         let parts = self.spread(spec, By::Groups, Some(self.path), context, scratch)?;
+        let kept_parts = kept::split(spec, &self.kept, (self.path, SPLIT_PARTS), context)?;
         for number in 0..SPLIT_PARTS {
             let (path, spilled) = (self.path.part(number), parts.get(number));
-            let part = Part { of: self.of, number: self.number, path, spilled };
-            if !part.output(spec, context, scratch, push)? {
+            let kept = kept::of_partition(&kept_parts, number);
+            let part = Part { of: self.of, number: self.number, path, spilled, kept };
+            if !part.output(spec, context, scratch, turn, push)? {
                 return Ok(false);
             }
         }
@@ -639,17 +797,32 @@ fn output_groups(
     to: usize,
     push: &mut dyn FnMut(Batch) -> Result<bool>,
 ) -> Result<bool> {
-    push_rows(to.saturating_sub(from), push, |at, len| state.output(from + at, len))
+    push_rows(to.saturating_sub(from), batch_rows(state), push, |at, len| state.output(from + at, len))
 }
 
-/// Pushes what `rows` makes of so many rows, some at a time; `false` if `push` has enough.
+/// Results are made of about so many bytes of what accumulators hold at once, if that is more than one group.
+const OUTPUT_BYTES: usize = 4 << 20;
+
+/// Groups that are output at once: fewer where much is kept of each.
+fn batch_rows(state: &State) -> usize {
+    let of_group = state.accumulated_size() / state.len().max(1);
+    (OUTPUT_BYTES / of_group.max(1)).clamp(1, VECTOR_SIZE)
+}
+
+/// Bytes that the results of groups take while they are output, about.
+fn output_size(state: &State) -> usize {
+    state.accumulated_size() / state.len().max(1) * batch_rows(state)
+}
+
+/// Pushes what `rows` makes of so many rows, `most` at a time; `false` if `push` has enough.
 pub(super) fn push_rows(
     all: usize,
+    most: usize,
     push: &mut dyn FnMut(Batch) -> Result<bool>,
     mut rows: impl FnMut(usize, usize) -> Result<Batch>,
 ) -> Result<bool> {
-    for at in (0..all).step_by(VECTOR_SIZE) {
-        if !push(rows(at, (all - at).min(VECTOR_SIZE))?)? {
+    for at in (0..all).step_by(most) {
+        if !push(rows(at, (all - at).min(most))?)? {
             return Ok(false);
         }
     }

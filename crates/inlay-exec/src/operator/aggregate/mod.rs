@@ -13,13 +13,15 @@
 //! keys that ascend         groups need no table, however many, and are merged only where two workers' stretches of keys meet
 //! more than fit a cache    the worker starts again with an empty table (rows fell into groups: a run is kept), or from
 //!                          then on only partitions its rows (most rows were groups of their own)
-//! no memory left           the worker keeps its groups and writes rows to files from then on, by the same partitions; a
-//!                          partition that does not fit into memory when it is merged is split again, and a group whose distinct
-//!                          values do not fit by these
+//! no memory left           rows that accumulators keep go to files, by the same partitions; if that is not enough, the worker
+//!                          keeps its groups and writes rows to files from then on. A partition that does not fit into memory
+//!                          when it is merged is split again; a group that does not is computed alone, slot by slot: distinct
+//!                          values by their hash, quantiles by reading its rows several times, ordered rows sorted in files
 //! ```
 //! - `spec`: expressions compiled, accumulators shared between aggregates.
 //! - `table`, `domain`, `ascending`, `encode`, `packed`, `generic`: from keys to dense group numbers.
-//! - `state`, `distinct`, `codes`, `scattered`: groups with accumulators and distinct rows. `spans`, `partition`, `merge`, `distinct_rows`: from the workers' states to the result.
+//! - `state`, `distinct`, `codes`, `scattered`: groups with accumulators and distinct rows. `kept`: rows of accumulators in files.
+//! - `spans`, `partition`, `merge`, `distinct_rows`: from the workers' states to the result.
 //!
 //! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014, section 4.4; it departs from it in the array and
 //! packed tables, and in partitioning rows instead of groups when pre-aggregation does not pay.
@@ -32,6 +34,7 @@ mod domain;
 mod encode;
 mod generic;
 mod joined;
+mod kept;
 mod merge;
 mod packed;
 mod partition;
@@ -50,6 +53,7 @@ use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpillPartitions, WORKING_MEMORY, is_refusal};
 use inlay_sql::plan::{AggregateExpr, Expr};
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE};
+use kept::KeptSpill;
 use merge::{Collected, Merged};
 use parking_lot::Mutex;
 use partition::{By, ROW_PARTITIONS, RowSpill, Rows};
@@ -101,6 +105,8 @@ pub struct HashAggregate {
     collected: Mutex<Collected>,
     /// Rows of all workers that are refused memory.
     spill: OnceLock<SpillPartitions>,
+    /// Rows that accumulators had kept.
+    kept: OnceLock<KeptSpill>,
     merged: OnceLock<Merged>,
     next_morsel: AtomicUsize,
 }
@@ -138,6 +144,7 @@ impl HashAggregate {
             groups_wanted: options.groups_wanted.map_or(usize::MAX, |wanted| wanted as usize),
             collected: Mutex::default(),
             spill: OnceLock::new(),
+            kept: OnceLock::new(),
             merged: OnceLock::new(),
             next_morsel: AtomicUsize::new(0),
         }))
@@ -146,7 +153,15 @@ impl HashAggregate {
     /// What workers reserve from: where rows can go to files instead, they leave some to others.
     fn worker_budget(&self) -> MemoryBudget {
         let budget = &self.context.budget;
-        if spilled_inputs(&self.spec).is_some() { budget.yielding() } else { budget.clone() }
+        if self.can_spill() { budget.yielding() } else { budget.clone() }
+    }
+
+    fn can_spill(&self) -> bool {
+        spilled_inputs(&self.spec).is_some() || self.spec.keeps_rows()
+    }
+
+    fn kept(&self) -> &KeptSpill {
+        self.kept.get_or_init(|| KeptSpill::new(&self.spec, ROW_PARTITIONS, &self.context))
     }
 
     fn worker_state(&self, hints: TableHints) -> Result<State> {
@@ -260,13 +275,19 @@ impl Worker {
                 self.rows = Some(Rows::new(&input_types(inputs, batch), is_hashed));
             }
         }
+        match self.reserve() {
+            Err(error) if is_refusal(&error) => self.relieve(batch, aggregate, error),
+            other => other,
+        }
+    }
+
+    fn reserve(&mut self) -> Result<()> {
         let size = self.memory_size();
         // Merging the workers' groups takes memory, too. Tables and the values that aggregates keep become large; what is full
         // doubles, and the old one is there until all is moved.
         let doubled = self.state.memory_size() as u64;
         match self.reservation.resize(size + size / 2 + doubled) {
             Err(error) if is_refusal(&error) && size <= WORKING_MEMORY => Ok(()),
-            Err(error) if is_refusal(&error) => self.spill(batch, aggregate, error),
             other => other,
         }
     }
@@ -289,7 +310,23 @@ impl Worker {
         Ok(())
     }
 
-    /// Memory was refused: groups stay as they are, rows go to files from now on.
+    /// Memory was refused: rows that accumulators keep go to files. If there are none, or that is not enough, all rows do from now on.
+    fn relieve(&mut self, batch: &Batch, aggregate: &HashAggregate, mut refused: Error) -> Result<()> {
+        let spec = &aggregate.spec;
+        if spec.keeps_rows() {
+            for state in self.full.iter_mut().chain([&mut self.state]) {
+                aggregate.kept().drain(spec, state)?;
+            }
+            self.full_size = self.full.iter().map(State::memory_size).sum();
+            match self.reserve() {
+                Err(error) if is_refusal(&error) => refused = error,
+                other => return other,
+            }
+        }
+        self.spill(batch, aggregate, refused)
+    }
+
+    /// Groups stay as they are, rows go to files from now on.
     fn spill(&mut self, batch: &Batch, aggregate: &HashAggregate, refused: Error) -> Result<()> {
         let Some(inputs) = spilled_inputs(&aggregate.spec) else { return Err(refused) };
         let types = input_types(inputs, batch);
@@ -358,9 +395,7 @@ impl Sink for HashAggregate {
         let size = worker.memory_size();
         match worker.reservation.resize(size) {
             // What grew within the few batches since memory was asked for last; the input is at its end.
-            Err(error)
-                if is_refusal(&error) && (spilled_inputs(&self.spec).is_some() || size <= WORKING_MEMORY) => {
-            }
+            Err(error) if is_refusal(&error) && (self.can_spill() || size <= WORKING_MEMORY) => {}
             other => other?,
         }
         let mut collected = self.collected.lock();
@@ -380,6 +415,13 @@ impl Sink for HashAggregate {
                 rows.write(target)?;
             }
             collected.spilled = target.finish()?;
+        }
+        let was_short = self.spill.get().is_some() || self.kept.get().is_some();
+        let keeps_rows = self.spec.keeps_rows();
+        if keeps_rows && (was_short || kept::is_tight(&self.spec, &collected.states, context)?) {
+            collected.kept = self.kept().drain_all(&self.spec, &mut collected.states, context)?;
+        }
+        if was_short || !collected.kept.is_empty() {
             collected.release();
         }
         let merged = merge::merge(&self.spec, &mut collected, context)?;

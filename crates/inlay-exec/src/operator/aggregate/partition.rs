@@ -42,7 +42,7 @@ impl Path {
     }
 
     /// The part below this one that a hash belongs to.
-    fn next(self, hash: u64) -> usize {
+    pub(super) fn next(self, hash: u64) -> usize {
         (hash >> (Self::SHIFT + self.depth * Self::BITS)) as usize % SPLIT_PARTS
     }
 }
@@ -357,8 +357,11 @@ fn scatter<K: Code>(
     Ok(scattered)
 }
 
-/// Hashes of the keys of some rows.
-fn hash_keys(keys: &[Vector], len: usize, hashes: &mut Vec<u64>) {
+/// Hashes of the keys of some rows; without keys all are 0.
+pub(super) fn hash_keys(keys: &[Vector], len: usize, hashes: &mut Vec<u64>) {
+    if keys.is_empty() {
+        hashes.clear();
+    }
     hashes.resize(len, 0);
     for (index, key) in keys.iter().enumerate() {
         match index {

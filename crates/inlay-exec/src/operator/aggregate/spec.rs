@@ -9,7 +9,7 @@
 use super::AggregateOptions;
 use super::table::TableHints;
 use crate::expression::{Filter, Layout, Program};
-use inlay_kernels::aggregate::{self, GroupedAccumulator, NullCount, OrderKey, Ordered};
+use inlay_kernels::aggregate::{self, GroupedAccumulator, KeptRows, NullCount, OrderKey, Ordered};
 use inlay_kernels::function::{AggregateFunction, AggregateKind};
 use inlay_sql::plan::{AggregateExpr, Expr};
 use inlay_types::{LogicalType, Result, Vector};
@@ -99,6 +99,8 @@ pub(super) struct Spec {
     pub(super) group_program: Program,
     pub(super) slots: Vec<Slot>,
     pub(super) distincts: Vec<DistinctSet>,
+    /// The types of the arguments that each slot's accumulator keeps of its rows, if it does and they may lie in a file.
+    pub(super) kept: Vec<Option<Vec<LogicalType>>>,
     pub(super) outputs: Vec<Output>,
     pub(super) hints: TableHints,
     /// Bytes of a worker's groups if they are places of a domain, as they may be.
@@ -207,8 +209,9 @@ impl Spec {
         let place_size = 1 + PLACE_BYTES * builder.slots.len() as u64;
         let places_size = hints.ranges.first().copied().flatten().filter(|_| has_domain);
         let places_size = places_size.map(|(_, range)| range.saturating_mul(place_size));
-        Ok(Self {
+        let mut spec = Self {
             inputs: input_columns(&sets),
+            kept: Vec::new(),
             sets,
             group_types,
             group_program: Program::compile_many(&options.groups, &options.layout)?,
@@ -218,7 +221,18 @@ impl Spec {
             hints,
             places_size,
             input_columns: options.layout.0.len(),
-        })
+        };
+        for accumulator in spec.accumulators()? {
+            let types =
+                |kept: KeptRows<'_>| kept.columns().iter().map(|column| column.logical_type()).collect();
+            spec.kept.push(accumulator.kept().map(types));
+        }
+        Ok(spec)
+    }
+
+    /// Whether accumulators keep rows that may lie in files.
+    pub(super) fn keeps_rows(&self) -> bool {
+        self.kept.iter().any(Option::is_some)
     }
 
     /// Whether some result depends on the order of the input.

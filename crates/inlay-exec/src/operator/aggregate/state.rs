@@ -283,6 +283,27 @@ impl State {
         Ok(targets)
     }
 
+    /// The group of each row with these keys, which is there already or has nothing but the keys.
+    pub(super) fn find(&mut self, keys: Vec<Vector>, len: usize, groups: &mut Vec<u32>) -> Result<()> {
+        if self.spec.group_types.is_empty() {
+            groups.clear();
+            groups.resize(len, 0);
+            return Ok(());
+        }
+        self.table.find_or_create(keys, len, groups)?;
+        let count = self.table.len();
+        self.resize(count);
+        Ok(())
+    }
+
+    /// The rows of a batch, whose first columns are keys, that belong to a group.
+    pub(super) fn rows_of(&mut self, group: u32, batch: Batch) -> Result<Batch> {
+        let mut groups = Vec::new();
+        self.find(batch.columns()[..self.spec.group_types.len()].to_vec(), batch.len(), &mut groups)?;
+        let rows: Vec<u32> = (0..batch.len() as u32).filter(|&row| groups[row as usize] == group).collect();
+        Ok(batch.take(&rows))
+    }
+
     /// Adds the groups of another state, and what is not distinct; see [`GroupTable::join`].
     pub(super) fn join(&mut self, other: &State, recoding: &Recoding) -> Result<Vec<u32>> {
         let groups = self.table.join(&other.table, recoding);
@@ -298,11 +319,9 @@ impl State {
         let (mut targets, mut groups) = (Vec::with_capacity(source.len()), Vec::new());
         for part in source.chunks(VECTOR_SIZE) {
             let keys = other.table.columns().iter().map(|column| column.gather(part)).collect();
-            self.table.find_or_create(keys, part.len(), &mut groups)?;
+            self.find(keys, part.len(), &mut groups)?;
             targets.extend_from_slice(&groups);
         }
-        let count = self.table.len();
-        self.resize(count);
         Ok(targets)
     }
 

@@ -1,0 +1,356 @@
+//! Rows that accumulators keep (those of medians, lists, ordered aggregates and of a host), in files when there is no memory for
+//! them.
+//!
+//! Groups, and what else is accumulated, stay in memory: a state gives its rows away and goes on. Each slot has rows of its own:
+//! keys, the morsel if the order counts, and the arguments that are kept. They lie in partitions by the hash of the keys, as
+//! all that is merged later.
+
+use super::partition::{Path, hash_keys, partition_of};
+use super::spec::{SlotKind, Spec};
+use super::state::State;
+use crate::context::ExecContext;
+use crate::expression::Layout;
+use crate::operator::sort::{Sort, SortOptions};
+use crate::pipeline::{Flow, Morsel, Sink, Source};
+use crate::spill::{Selection, SpillFile, SpillPartitions, SpilledRows, is_refusal, resize_or_work};
+use inlay_kernels::aggregate::{self, GroupIds, GroupedAccumulator, OrderKey};
+use inlay_kernels::function::AggregateFunction;
+use inlay_sql::plan::{ColumnId, Expr, SortKey};
+use inlay_types::{Batch, LogicalType, Reservation, Result, VECTOR_SIZE, Vector};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Where states put their rows.
+pub(super) struct KeptSpill {
+    /// By slot; none for one that keeps no rows.
+    slots: Vec<Option<SpillPartitions>>,
+    count: usize,
+}
+
+/// Partitions of even groups have no more than this part of all.
+const MERGED_SHARE: usize = 16;
+
+/// The same when all are there: by slot, then by partition; nothing for a slot that keeps none.
+pub(super) type KeptFiles = Vec<Vec<SpilledRows>>;
+
+impl KeptSpill {
+    /// `count` partitions.
+    pub(super) fn new(spec: &Spec, count: usize, context: &ExecContext) -> Self {
+        let file = SpillFile::new(context);
+        let partitions = |kept: &Option<Vec<LogicalType>>| {
+            let order = spec.is_order_sensitive().then_some(LogicalType::UInteger);
+            let types: Vec<_> =
+                spec.group_types.iter().cloned().chain(order).chain(kept.as_ref()?.iter().cloned()).collect();
+            Some(SpillPartitions::new(&file, &types, count))
+        };
+        Self { slots: spec.kept.iter().map(partitions).collect(), count }
+    }
+
+    /// Takes the rows that a state keeps.
+    pub(super) fn drain(&self, spec: &Spec, state: &mut State) -> Result<()> {
+        let mut selection = Selection::new(self.count);
+        let (mut hashes, mut rows) = (Vec::new(), Vec::new());
+        for (slot, target) in self.slots.iter().enumerate() {
+            let (Some(target), Some(kept)) = (target, state.accumulators[slot].kept()) else { continue };
+            for (number, groups) in kept.groups().chunks(VECTOR_SIZE).enumerate() {
+                let from = number * VECTOR_SIZE;
+                let keys: Vec<Vector> =
+                    state.table.columns().iter().map(|column| column.gather(groups)).collect();
+                hash_keys(&keys, groups.len(), &mut hashes);
+                rows.clear();
+                rows.extend(keys);
+                if spec.is_order_sensitive() {
+                    let morsels = kept.morsels(from as u32, (from + groups.len()) as u32);
+                    rows.push(Vector::from_values(LogicalType::UInteger, &morsels));
+                }
+                rows.extend(kept.columns().iter().map(|column| column.to_vector(from, groups.len())));
+                selection.fill(groups.len(), |row| partition_of(hashes[row], self.count));
+                target.append(&rows, &selection)?;
+            }
+            state.accumulators[slot].forget_kept();
+        }
+        Ok(())
+    }
+
+    /// Takes the rows that all states keep; no more are added.
+    pub(super) fn drain_all(
+        &self,
+        spec: &Spec,
+        states: &mut Vec<State>,
+        context: &ExecContext,
+    ) -> Result<KeptFiles> {
+        let slots: Vec<Mutex<State>> = states.drain(..).map(Mutex::new).collect();
+        context.parallel(slots.len(), |task| self.drain(spec, &mut slots[task].lock()))?;
+        states.extend(slots.into_iter().map(Mutex::into_inner));
+        self.finish()
+    }
+
+    /// Adds rows of a file to the parts below `path` that they belong to.
+    fn spread(&self, spec: &Spec, slot: usize, file: &SpilledRows, path: Path) -> Result<()> {
+        let Some(target) = &self.slots[slot] else { return Ok(()) };
+        let (mut reader, mut hashes) = (file.reader(), Vec::new());
+        let mut selection = Selection::new(self.count);
+        while let Some(batch) = reader.next()? {
+            hash_keys(&batch.columns()[..spec.group_types.len()], batch.len(), &mut hashes);
+            selection.fill(batch.len(), |row| path.next(hashes[row]));
+            target.append(batch.columns(), &selection)?;
+        }
+        Ok(())
+    }
+
+    /// All rows; no more are added.
+    pub(super) fn finish(&self) -> Result<KeptFiles> {
+        let finish = |slot: &Option<SpillPartitions>| match slot {
+            Some(partitions) => partitions.finish(),
+            None => Ok(Vec::new()),
+        };
+        self.slots.iter().map(finish).collect()
+    }
+}
+
+/// Bytes that the accumulators of a state hold whose rows can be put into files.
+pub(super) fn kept_size(spec: &Spec, state: &State) -> usize {
+    let keeps = spec.kept.iter().map(Option::is_some);
+    state.accumulators.iter().zip(keeps).filter(|(_, keeps)| *keeps).map(|(a, _)| a.memory_size()).sum()
+}
+
+/// Whether to merge what accumulators of several states keep may take more memory than there is.
+pub(super) fn is_tight(spec: &Spec, states: &[State], context: &ExecContext) -> Result<bool> {
+    let all: usize = states.iter().map(|state| kept_size(spec, state)).sum();
+    // Copies of all groups, which grow.
+    let is_refused = |bytes: usize| match context.budget.reserve(bytes as u64 * 5 / 2) {
+        Err(error) if is_refusal(&error) => Ok(true),
+        other => other.map(|_| false),
+    };
+    if states.len() < 2 || !is_refused(all)? {
+        return Ok(false);
+    }
+    // Each worker merges a partition, in which may be the largest group and some others.
+    let largest: usize = states.iter().map(|state| largest_group(spec, state)).sum();
+    let partition = (2 * largest + all / MERGED_SHARE).min(all);
+    is_refused(partition * context.workers.count())
+}
+
+/// Bytes that accumulators keep of the largest group of a state.
+fn largest_group(spec: &Spec, state: &State) -> usize {
+    let mut bytes = 0;
+    for (accumulator, _) in state.accumulators.iter().zip(&spec.kept).filter(|(_, kept)| kept.is_some()) {
+        let Some(kept) = accumulator.kept() else { continue };
+        let mut counts = vec![0usize; state.len()];
+        kept.groups().iter().for_each(|&group| counts[group as usize] += 1);
+        let most = counts.iter().max().map_or(0, |most| *most);
+        bytes +=
+            (accumulator.memory_size() as f64 * most as f64 / kept.groups().len().max(1) as f64) as usize;
+    }
+    bytes
+}
+
+/// The files of one partition, by slot.
+pub(super) fn of_partition(files: &KeptFiles, partition: usize) -> Vec<Vec<&SpilledRows>> {
+    let has_rows = |file: &&SpilledRows| file.rows() > 0;
+    files.iter().map(|slot| slot.get(partition).into_iter().filter(has_rows).collect()).collect()
+}
+
+/// The rows of a partition by the parts below `path`.
+pub(super) fn split(
+    spec: &Spec,
+    files: &[Vec<&SpilledRows>],
+    (path, parts): (Path, usize),
+    context: &ExecContext,
+) -> Result<KeptFiles> {
+    let target = KeptSpill::new(spec, parts, context);
+    for (slot, files) in files.iter().enumerate() {
+        for file in files {
+            target.spread(spec, slot, file, path)?;
+        }
+    }
+    target.finish()
+}
+
+/// Adds the rows of a file to a slot of a state, which has their groups.
+pub(super) fn restore(
+    spec: &Spec,
+    slot: usize,
+    file: &SpilledRows,
+    state: &mut State,
+    mut check: impl FnMut(&State) -> Result<()>,
+) -> Result<()> {
+    let mut reader = file.reader();
+    let mut groups = Vec::new();
+    while let Some(batch) = reader.next()? {
+        let keys = batch.columns()[..spec.group_types.len()].to_vec();
+        state.find(keys, batch.len(), &mut groups)?;
+        let count = state.len();
+        for_runs(spec, &batch.columns()[spec.group_types.len()..], |morsel, args, from| {
+            let accumulator = &mut state.accumulators[slot];
+            accumulator.start_morsel(morsel);
+            let args: Vec<&Vector> = args.iter().collect();
+            let len = args.first().map_or(0, |arg| arg.len());
+            accumulator.update(&args, GroupIds::new(&groups[from..from + len], count))
+        })?;
+        check(state)?;
+    }
+    Ok(())
+}
+
+/// Calls `each` with the arguments of rows of one morsel that follow each other, the morsel, and where they begin; columns are
+/// those behind the keys.
+fn for_runs(
+    spec: &Spec,
+    columns: &[Vector],
+    mut each: impl FnMut(u32, &[Vector], usize) -> Result<()>,
+) -> Result<()> {
+    if !spec.is_order_sensitive() {
+        return each(0, columns, 0);
+    }
+    let Some((morsels, args)) = columns.split_first() else { return Ok(()) };
+    let mut from = 0;
+    for run in morsels.flatten().values::<u32>().chunk_by(|a, b| a == b) {
+        let part: Vec<Vector> = args.iter().map(|arg| arg.slice(from, run.len())).collect();
+        each(run[0], &part, from)?;
+        from += run.len();
+    }
+    Ok(())
+}
+
+/// The files of both, by slot.
+pub(super) fn joined<'a>(own: &'a KeptFiles, others: &[Vec<&'a SpilledRows>]) -> Vec<Vec<&'a SpilledRows>> {
+    let mut files: Vec<Vec<&SpilledRows>> = own.iter().map(|slot| slot.iter().collect()).collect();
+    files.iter_mut().zip(others).for_each(|(files, others)| files.extend(others));
+    files.iter_mut().for_each(|files| files.retain(|file| file.rows() > 0));
+    files
+}
+
+/// Leaves those rows of a batch that are wanted.
+pub(super) type Pick<'a> = &'a mut dyn FnMut(Batch) -> Result<Batch>;
+
+/// Completes a state of one group, which keeps no rows, by its rows in files, one slot after the other. `reservation` has the
+/// memory of the state.
+pub(super) fn gather(
+    spec: &Spec,
+    state: &mut State,
+    (files, pick): (&[Vec<&SpilledRows>], Pick<'_>),
+    context: &ExecContext,
+    reservation: &mut Reservation,
+) -> Result<()> {
+    for (slot, files) in files.iter().enumerate().filter(|(_, files)| !files.is_empty()) {
+        let (held, of) = (state.memory_size() as u64, &spec.slots[slot]);
+        let accumulator = std::mem::replace(&mut state.accumulators[slot], spec.accumulator(of)?);
+        let mut memory = |bytes: usize| resize_or_work(reservation, held + bytes as u64);
+        let rows = Gathered { spec, files, pick };
+        state.accumulators[slot] = match &of.kind {
+            SlotKind::Ordered(function, types, keys) => {
+                rows.sorted((function, types, keys), context, &mut memory)?
+            }
+            _ => rows.added(accumulator, &mut memory)?,
+        };
+        resize_or_work(reservation, state.memory_size() as u64)?;
+    }
+    Ok(())
+}
+
+/// The rows of one group that a slot keeps.
+struct Gathered<'a> {
+    spec: &'a Spec,
+    files: &'a [&'a SpilledRows],
+    pick: Pick<'a>,
+}
+
+impl Gathered<'_> {
+    /// Calls `each` with all rows, some at a time: the morsel, if the order counts, and what is kept.
+    fn for_each(&mut self, mut each: impl FnMut(Batch) -> Result<()>) -> Result<()> {
+        for file in self.files {
+            let mut reader = file.reader();
+            while let Some(batch) = reader.next()? {
+                let batch = (self.pick)(batch)?;
+                if batch.len() > 0 {
+                    let len = batch.len();
+                    each(Batch::new(batch.columns()[self.spec.group_types.len()..].to_vec(), len))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An accumulator that knows its parameters, with all rows.
+    fn added(
+        mut self,
+        mut accumulator: Box<dyn GroupedAccumulator>,
+        memory: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<Box<dyn GroupedAccumulator>> {
+        let mut rows = 0;
+        self.for_each(|batch| {
+            rows += batch.len();
+            Ok(())
+        })?;
+        accumulator.expect_rows(rows);
+        let spec = self.spec;
+        self.for_each(|batch| {
+            for_runs(spec, batch.columns(), |morsel, args, _| {
+                accumulator.start_morsel(morsel);
+                let len = args.first().map_or(0, Vector::len);
+                accumulator.update_one(&args.iter().collect::<Vec<_>>(), len, 0)
+            })?;
+            memory(accumulator.memory_size())
+        })?;
+        // The result is made of the rows.
+        memory(2 * accumulator.memory_size())?;
+        Ok(accumulator)
+    }
+
+    /// The accumulator of an ordered function: rows are sorted, in files if need be, and added in order.
+    fn sorted(
+        mut self,
+        (function, types, keys): (&AggregateFunction, &[LogicalType], &[OrderKey]),
+        context: &ExecContext,
+        memory: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<Box<dyn GroupedAccumulator>> {
+        let sort = sort_of(function, types, keys, context)?;
+        let mut local = Sink::local(&*sort);
+        self.for_each(|batch| sort.consume(batch, &mut local).map(|_| ()))?;
+        sort.combine(local)?;
+        sort.finalize(context)?;
+        let mut accumulator = aggregate::create(function, false)?;
+        accumulator.resize(1);
+        Source::start(&*sort, context)?;
+        let mut local = Source::local(&*sort);
+        let mut add = |batch: Batch| {
+            let args: Vec<&Vector> = batch.columns()[1..=function.arg_types.len()].iter().collect();
+            accumulator.update_one(&args, batch.len(), 0)?;
+            memory(accumulator.memory_size())?;
+            Ok(Flow::More)
+        };
+        while sort.run_morsel(&mut local, &mut |_| {}, &mut add)? == Morsel::Pushed {
+            context.interrupt.check()?;
+        }
+        Ok(accumulator)
+    }
+}
+
+/// Sorts morsels and arguments by the keys that follow; what is equal stays in the order of the input.
+fn sort_of(
+    function: &AggregateFunction,
+    types: &[LogicalType],
+    keys: &[OrderKey],
+    context: &ExecContext,
+) -> Result<Arc<Sort>> {
+    let all: Vec<LogicalType> =
+        std::iter::once(&LogicalType::UInteger).chain(&function.arg_types).chain(types).cloned().collect();
+    let key = |at: usize, order: OrderKey| SortKey {
+        expr: Expr::Column { id: ColumnId(at as u32), ty: all[at].clone() },
+        descending: order.descending,
+        nulls_first: order.nulls_first,
+    };
+    let first = 1 + function.arg_types.len();
+    let by_morsel = key(0, OrderKey { descending: false, nulls_first: false });
+    let keys = keys.iter().enumerate().map(|(number, order)| key(first + number, *order));
+    let options = SortOptions {
+        layout: Layout((0..all.len() as u32).map(ColumnId).collect()),
+        keys: keys.chain(Some(by_morsel)).collect(),
+        types: all.clone(),
+        limit: None,
+        offset: 0,
+        group_keys: 0,
+    };
+    Sort::new(options, context)
+}
