@@ -1,9 +1,11 @@
 //! Aggregates that keep their rows: what they share, and aggregates with ORDER BY.
 
 use super::column::Column;
+use super::order::{Comparator, Item};
+use super::quantile::float_key;
 use super::{GroupIds, GroupedAccumulator, create, same_kind};
 use crate::function::AggregateFunction;
-use inlay_types::{LogicalType, Result, Value, Vector};
+use inlay_types::{LogicalType, PhysicalType, Result, Vector};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::OnceLock;
@@ -166,19 +168,52 @@ impl GroupRows {
     }
 }
 
-/// The rows that an accumulator keeps as they came, which may lie in a file for a while: see [`GroupedAccumulator::kept`].
+/// The rows that an accumulator keeps, which may lie in a file for a while: see [`GroupedAccumulator::kept`].
 pub struct KeptRows<'a> {
     rows: &'a GroupRows,
-    columns: Vec<&'a Column>,
+    columns: Vec<KeptColumn<'a>>,
+}
+
+/// A column of such rows.
+#[derive(Clone, Copy)]
+pub enum KeptColumn<'a> {
+    /// Values of an argument.
+    Values(&'a Column),
+    /// Numbers of the accumulator's own.
+    Words(&'a [u64]),
+}
+
+impl KeptColumn<'_> {
+    /// The type of the values.
+    pub fn logical_type(&self) -> LogicalType {
+        match self {
+            Self::Values(column) => column.logical_type(),
+            Self::Words(_) => LogicalType::UBigInt,
+        }
+    }
+
+    /// The values of rows `from .. from + len`.
+    pub fn to_vector(&self, from: usize, len: usize) -> Vector {
+        match self {
+            Self::Values(column) => column.to_vector(from, len),
+            Self::Words(words) => Vector::from_values(LogicalType::UBigInt, &words[from..from + len]),
+        }
+    }
 }
 
 impl<'a> KeptRows<'a> {
     pub(super) fn new(rows: &'a GroupRows, columns: impl IntoIterator<Item = &'a Column>) -> Self {
-        Self { rows, columns: columns.into_iter().collect() }
+        Self { rows, columns: columns.into_iter().map(KeptColumn::Values).collect() }
     }
 
-    /// The first arguments of the function, one or more, of all rows.
-    pub fn columns(&self) -> &[&'a Column] {
+    /// The same with more columns.
+    pub(super) fn with_words(mut self, words: impl IntoIterator<Item = &'a [u64]>) -> Self {
+        self.columns.extend(words.into_iter().map(KeptColumn::Words));
+        self
+    }
+
+    /// What is kept of each row, for [`GroupedAccumulator::restore`].
+    pub fn columns(&self) -> &[KeptColumn<'a>] {
         &self.columns
     }
 
@@ -209,6 +244,7 @@ pub struct OrderKey {
 pub struct Ordered {
     function: AggregateFunction,
     keys: Vec<OrderKey>,
+    comparators: Vec<Comparator>,
     columns: Vec<Column>,
     rows: GroupRows,
 }
@@ -221,34 +257,108 @@ impl Ordered {
         keys: Vec<OrderKey>,
     ) -> Box<dyn GroupedAccumulator> {
         let columns = function.arg_types.iter().chain(key_types).map(|ty| Column::new(ty.clone())).collect();
-        Box::new(Self { function: function.clone(), keys, columns, rows: GroupRows::default() })
+        let comparators = key_types.iter().map(Comparator::new).collect();
+        Box::new(Self { function: function.clone(), keys, comparators, columns, rows: GroupRows::default() })
     }
 
+    /// The rows of a group in order; what is equal stays in the order of the input.
     fn sorted(&self, group: u32) -> Vec<u32> {
         let rows = self.rows.rows(group);
-        let first_key = self.function.arg_types.len();
-        let keys: Vec<Vector> = self.columns[first_key..].iter().map(|column| column.gather(rows)).collect();
-        let values: Vec<Vec<Value>> =
-            (0..rows.len()).map(|row| keys.iter().map(|key| key.get(row)).collect()).collect();
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        order.sort_by(|&a, &b| self.compare(&values[a], &values[b]));
-        order.into_iter().map(|index| rows[index]).collect()
+        let (Some(key), Some(column)) = (self.keys.first(), self.key_columns().first()) else {
+            return rows.to_vec();
+        };
+        let is_complete = has_complete_prefix(column.physical_type());
+        let is_text = matches!(column.logical_type(), LogicalType::Varchar | LogicalType::Blob);
+        let entry = |place: usize| {
+            let prefix = prefix_of(column, is_text, rows[place] as usize);
+            (if key.descending { !prefix } else { prefix }, place as u32)
+        };
+        let is_null = |place: &usize| column.is_null(rows[*place] as usize);
+        let mut order = Vec::with_capacity(rows.len());
+        let mut add = |mut entries: Vec<(u64, u32)>, settled: usize| {
+            entries.sort_unstable_by(|a, b| {
+                let row = |entry: &(u64, u32)| rows[entry.1 as usize] as usize;
+                let rest = || self.compare(settled, row(a), row(b)).then(a.1.cmp(&b.1));
+                a.0.cmp(&b.0).then_with(rest)
+            });
+            order.extend(entries.iter().map(|entry| rows[entry.1 as usize]));
+        };
+        let nulls: Vec<(u64, u32)> = (0..rows.len()).filter(is_null).map(|place| (0, place as u32)).collect();
+        if nulls.is_empty() {
+            add((0..rows.len()).map(entry).collect(), usize::from(is_complete));
+            return order;
+        }
+        let others = (0..rows.len()).filter(|place| !is_null(place)).map(entry).collect();
+        if key.nulls_first {
+            add(nulls, 1);
+            add(others, usize::from(is_complete));
+        } else {
+            add(others, usize::from(is_complete));
+            add(nulls, 1);
+        }
+        order
     }
 
-    fn compare(&self, left: &[Value], right: &[Value]) -> Ordering {
-        let mut orders = self.keys.iter().zip(left.iter().zip(right)).map(|(key, (left, right))| {
-            match (left.is_null(), right.is_null()) {
+    fn key_columns(&self) -> &[Column] {
+        &self.columns[self.function.arg_types.len()..]
+    }
+
+    /// Compares rows by the keys from number `first` on.
+    fn compare(&self, first: usize, left: usize, right: usize) -> Ordering {
+        let keys = self.keys.iter().zip(self.key_columns()).zip(&self.comparators);
+        let mut orders = keys.skip(first).map(|((key, column), comparator)| {
+            match (column.is_null(left), column.is_null(right)) {
                 (true, true) => Ordering::Equal,
                 (true, false) if key.nulls_first => Ordering::Less,
                 (true, false) => Ordering::Greater,
                 (false, true) if key.nulls_first => Ordering::Greater,
                 (false, true) => Ordering::Less,
-                (false, false) if key.descending => right.total_cmp(left),
-                (false, false) => left.total_cmp(right),
+                (false, false) => {
+                    let item = |row| Item::of_column(column, row);
+                    let order = comparator.compare(item(left), item(right));
+                    if key.descending { order.reverse() } else { order }
+                }
             }
         });
         orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
+}
+
+/// Whether values with equal prefixes are equal.
+fn has_complete_prefix(carrier: PhysicalType) -> bool {
+    !matches!(carrier, PhysicalType::I128 | PhysicalType::U128 | PhysicalType::Interval | PhysicalType::View)
+}
+
+/// An integer that is in the order of values as far as it goes. What it is for NULL does not matter.
+fn prefix_of(column: &Column, is_text: bool, row: usize) -> u64 {
+    const SIGN: u64 = 1 << 63;
+    let (low, high) = column.words(row);
+    let signed = |value: i64| value as u64 ^ SIGN;
+    match column.physical_type() {
+        PhysicalType::I8 => signed(i64::from(low as i8)),
+        PhysicalType::I16 => signed(i64::from(low as i16)),
+        PhysicalType::I32 => signed(i64::from(low as i32)),
+        PhysicalType::I64 => signed(low as i64),
+        PhysicalType::F32 => signed(float_rank(f32::from_bits(low as u32).into())),
+        PhysicalType::F64 => signed(float_rank(f64::from_bits(low))),
+        PhysicalType::I128 => signed(high as i64),
+        PhysicalType::U128 => high,
+        PhysicalType::View if is_text => text_prefix(column.bytes(row)),
+        PhysicalType::View | PhysicalType::Interval => 0,
+        _ => low,
+    }
+}
+
+/// The same of floats: -0.0 is equal to 0.0.
+fn float_rank(value: f64) -> i64 {
+    float_key(value + 0.0)
+}
+
+fn text_prefix(bytes: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let len = bytes.len().min(8);
+    first[..len].copy_from_slice(&bytes[..len]);
+    u64::from_be_bytes(first)
 }
 
 impl GroupedAccumulator for Ordered {

@@ -4,7 +4,7 @@
 //! of rows.
 
 use super::bins::{self, Bins};
-use super::collect::GroupRows;
+use super::collect::{GroupRows, KeptRows};
 use super::column::Column;
 use super::fractions::Parameter;
 use super::order::{Comparator, Item};
@@ -125,6 +125,28 @@ impl Counts {
             }
         }
         self.rows = self.rows.saturating_add(other.rows);
+    }
+
+    /// Adds pairs that have their counts, and when they were seen first.
+    fn restore(&mut self, columns: &[&Vector], groups: GroupIds<'_>) {
+        let [values, counts, firsts] = columns else { return };
+        let [values, counts, firsts] = [values, counts, firsts].map(|column| flat(column));
+        let (counts, firsts) = (counts.values::<u64>(), firsts.values::<u64>());
+        let mut hashes = std::mem::take(&mut self.scratch);
+        hashes.resize(groups.len(), 0);
+        hash::hash(&values, groups.len(), &mut hashes);
+        for (row, &group) in groups.ids().iter().enumerate() {
+            let hash = hash::combine(hashes[row], u64::from(group));
+            self.count(&values, row, group, hash, counts[row], firsts[row]);
+        }
+        self.scratch = hashes;
+    }
+
+    fn forget(&mut self) {
+        self.values = Column::new(self.values.logical_type());
+        self.groups.clear();
+        (self.pair_groups, self.counts, self.firsts) = Default::default();
+        (self.hashes, self.slots) = Default::default();
     }
 
     fn memory_size(&self) -> usize {
@@ -329,7 +351,6 @@ impl GroupedAccumulator for Frequency {
 
     fn start_morsel(&mut self, number: u32) {
         self.counts.morsel = number;
-        self.counts.rows = 0;
     }
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
@@ -345,6 +366,21 @@ impl GroupedAccumulator for Frequency {
         self.second.merge(&other.second);
         self.counts.merge(&other.counts, source, target);
         Ok(())
+    }
+
+    fn kept(&self) -> Option<KeptRows<'_>> {
+        let counts = &self.counts;
+        let kept = KeptRows::new(&counts.groups, [&counts.values]);
+        Some(kept.with_words([&counts.counts[..], &counts.firsts[..]]))
+    }
+
+    fn restore(&mut self, columns: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
+        self.counts.restore(columns, groups);
+        Ok(())
+    }
+
+    fn forget_kept(&mut self) {
+        self.counts.forget();
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

@@ -44,7 +44,7 @@ pub(crate) mod temporal;
 mod tests;
 
 pub use average::{average, count_of, quotient, sum_of};
-pub use collect::{KeptRows, OrderKey, Ordered};
+pub use collect::{KeptColumn, KeptRows, OrderKey, Ordered};
 pub use column::Column;
 pub use count::NullCount;
 pub use groups::GroupIds;
@@ -60,8 +60,8 @@ pub trait GroupedAccumulator: Send + Sync {
     /// update or merge has a row of each group that is new.
     fn resize(&mut self, groups: usize);
 
-    /// The rows of the updates that follow belong to this morsel; those of one accumulator come in the order of morsels.
-    /// Functions that depend on the order of rows go by it when they merge.
+    /// The rows of the updates that follow belong to this morsel; those of one morsel come in their order. Functions that depend
+    /// on the order of rows go by it.
     fn start_morsel(&mut self, _number: u32) {}
 
     /// Adds rows: row `i` of `args` (at least `groups.len()` rows each, of any kind) to group `groups.ids()[i]`.
@@ -81,10 +81,15 @@ pub trait GroupedAccumulator: Send + Sync {
     /// No target is named twice.
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()>;
 
-    /// The rows, if all that is kept of groups are arguments of rows. They may be put into a file, forgotten, and come back later
-    /// by updates, those of a morsel in the order that they were in.
+    /// The rows, if all that is kept of groups is made of some. They may be put into a file, forgotten, and come back later, those
+    /// of a morsel in the order that they were in.
     fn kept(&self) -> Option<KeptRows<'_>> {
         None
+    }
+
+    /// Adds rows of [`Self::kept`] again. They are arguments of the function if nothing else is said.
+    fn restore(&mut self, columns: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
+        self.update(columns, groups)
     }
 
     /// There will be so many more rows, at most: what keeps them makes room for no more than that.

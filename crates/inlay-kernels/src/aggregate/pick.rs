@@ -134,10 +134,12 @@ impl Pick {
 
     fn wants(&self, group: usize, args: &[std::borrow::Cow<'_, Vector>], row: usize) -> bool {
         let taken = self.taken[group];
+        // Rows of a morsel come in their order, but morsels may not.
+        let is_earlier = taken && self.morsel < self.morsels[group];
         match self.rule {
-            Rule::First => !taken,
-            Rule::Last => true,
-            Rule::AnyValue => !taken && !args[0].is_null(row),
+            Rule::First => !taken || is_earlier,
+            Rule::Last => !is_earlier,
+            Rule::AnyValue => (!taken || is_earlier) && !args[0].is_null(row),
             Rule::Least(nulls) | Rule::Greatest(nulls) => {
                 let key_is_null = args[1].is_null(row);
                 let is_skipped = match nulls {
@@ -149,7 +151,8 @@ impl Pick {
                     return false;
                 }
                 let order = || self.order(group, Item::of_vector(&args[1], row), key_is_null);
-                !taken || order().is_some_and(|order| self.rule.prefers(order))
+                let is_better = |order: Ordering| self.rule.prefers(order) || (is_earlier && order.is_eq());
+                !taken || order().is_some_and(is_better)
             }
         }
     }
@@ -189,12 +192,14 @@ impl GroupedAccumulator for Pick {
     fn update_one(&mut self, args: &[&Vector], len: usize, group: u32) -> Result<()> {
         // Of all rows only one can be the last, or the first.
         let index = group as usize;
+        let is_earlier = self.taken[index] && self.morsel < self.morsels[index];
+        let is_first = !self.taken[index] || is_earlier;
         let row = match self.rule {
-            Rule::First if self.taken[index] || len == 0 => return Ok(()),
+            Rule::First if !is_first || len == 0 => return Ok(()),
             Rule::First => 0,
-            Rule::Last if len == 0 => return Ok(()),
+            Rule::Last if is_earlier || len == 0 => return Ok(()),
             Rule::Last => len - 1,
-            Rule::AnyValue if self.taken[index] => return Ok(()),
+            Rule::AnyValue if !is_first => return Ok(()),
             _ => {
                 let ids = vec![group; len];
                 return self.update(args, GroupIds::new(&ids, index + 1));

@@ -153,7 +153,8 @@ impl GroupedAccumulator for Reservoir {
     }
 
     fn start_morsel(&mut self, number: u32) {
-        self.rows = u64::from(number) << 32;
+        // No two rows have the same number, even if rows of a morsel come in several turns.
+        self.rows = self.rows.max(u64::from(number) << 32);
     }
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {

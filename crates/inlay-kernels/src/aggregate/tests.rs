@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::registry::{ArgType, resolve_aggregate};
-use inlay_types::{LogicalType, Value};
+use inlay_types::{Interval, LogicalType, Value};
 
 fn function(name: &str, types: &[LogicalType]) -> AggregateFunction {
     resolve_aggregate(name, &types.iter().map(|ty| ArgType::of(ty.clone())).collect::<Vec<_>>()).unwrap()
@@ -170,4 +170,72 @@ fn known_answers() {
     assert_eq!(one("arg_max", &[texts(&["x", "y", "z"]), by]), Ok(Value::Varchar("x".into())));
     let separated = [texts(&["x", "y"]), texts(&[" - ", " - "])];
     assert_eq!(one("string_agg", &separated), Ok(Value::Varchar("x - y".into())));
+}
+
+/// ORDER BY in aggregates has the order of SQL values, whatever the types of the keys; what is equal stays in its order.
+#[test]
+fn ordered_rows_are_in_the_order_of_their_keys() -> Result<()> {
+    let floats = [0.0, -0.0, f64::NAN, f64::INFINITY, -1.5, 2.0, f64::NEG_INFINITY];
+    let texts = ["", "a", "abcdefgh", "abcdefghi", "abcdefg", "b", "abcdefgh", "abcdefgh\0", "ä"];
+    let value = |ty: &LogicalType, number: usize| match ty {
+        _ if number % 5 == 3 => Value::Null,
+        LogicalType::Double => Value::Double(floats[number * 7 % 11 % floats.len()]),
+        LogicalType::Varchar => Value::Varchar(texts[number * 5 % 13 % texts.len()].into()),
+        LogicalType::HugeInt => Value::HugeInt((number as i128 * 37 % 11 - 5) << (number % 3 * 40)),
+        LogicalType::Interval => Value::Interval(Interval {
+            months: (number % 2) as i32,
+            days: (number * 3 % 40) as i32,
+            micros: (number * 7 % 5) as i64 - 2,
+        }),
+        LogicalType::UBigInt => Value::UBigInt((number as u64 * 13 % 7) << 61),
+        _ => Value::Integer((number * 7 % 9) as i32 - 4),
+    };
+    const ROWS: usize = 200;
+    let types = [
+        LogicalType::Double,
+        LogicalType::Varchar,
+        LogicalType::HugeInt,
+        LogicalType::Interval,
+        LogicalType::UBigInt,
+        LogicalType::Integer,
+    ];
+    let list = function("list", &[LogicalType::Integer]);
+    let numbers = Vector::from_values(LogicalType::Integer, &(0..ROWS as i32).collect::<Vec<_>>());
+    for (first, second) in types.iter().flat_map(|first| types.iter().map(move |second| (first, second))) {
+        let key_types = [first.clone(), second.clone()];
+        let keys: Vec<Vec<Value>> = (0..2)
+            .map(|key| (0..ROWS).map(|row| value(&key_types[key], row * (key * 2 + 1))).collect())
+            .collect();
+        let vectors = [0, 1].map(|key| Vector::from_sql_values(key_types[key].clone(), &keys[key]));
+        let [left, right] = vectors;
+        let args = [&numbers, &left?, &right?];
+        for rules in 0..16 {
+            let order = |bits: usize| OrderKey { descending: bits & 1 > 0, nulls_first: bits & 2 > 0 };
+            let orders = [order(rules), order(rules >> 2)];
+            let mut accumulator = Ordered::boxed(&list, &key_types, orders.to_vec());
+            accumulator.resize(1);
+            accumulator.update_one(&args, ROWS, 0)?;
+            let mut expected: Vec<usize> = (0..ROWS).collect();
+            expected.sort_by(|&a, &b| {
+                let compare = |key: usize| {
+                    let (a, b) = (&keys[key][a], &keys[key][b]);
+                    let ahead = if orders[key].nulls_first { a.is_null() } else { b.is_null() };
+                    match (a.is_null(), b.is_null()) {
+                        (true, true) => std::cmp::Ordering::Equal,
+                        (false, false) if orders[key].descending => b.total_cmp(a),
+                        (false, false) => a.total_cmp(b),
+                        _ if ahead => std::cmp::Ordering::Less,
+                        _ => std::cmp::Ordering::Greater,
+                    }
+                };
+                compare(0).then_with(|| compare(1))
+            });
+            let expected: Vec<Value> = expected.iter().map(|&row| Value::Integer(row as i32)).collect();
+            match accumulator.finish(0, 1)?.get(0) {
+                Value::List { values, .. } => assert_eq!(values, expected, "{key_types:?} {orders:?}"),
+                other => panic!("a list is {other:?}"),
+            }
+        }
+    }
+    Ok(())
 }

@@ -2,10 +2,10 @@
 //! them.
 //!
 //! Groups, and what else is accumulated, stay in memory: a state gives its rows away and goes on. Each slot has rows of its own:
-//! keys, the morsel if the order counts, and the arguments that are kept. They lie in partitions by the hash of the keys, as
+//! keys, the arguments that are kept, and the morsel if the order counts. They lie in partitions by the hash of the keys, as
 //! all that is merged later.
 
-use super::partition::{Path, hash_keys, partition_of};
+use super::partition::{Path, for_morsels, hash_keys, partition_of};
 use super::spec::{SlotKind, Spec};
 use super::state::State;
 use crate::context::ExecContext;
@@ -27,6 +27,8 @@ pub(super) struct KeptSpill {
     count: usize,
 }
 
+/// The results of what is kept in fewer bytes are small.
+const OUTPUT_MIN: usize = 4 << 20;
 /// Partitions of even groups have no more than this part of all.
 const MERGED_SHARE: usize = 16;
 
@@ -40,7 +42,7 @@ impl KeptSpill {
         let partitions = |kept: &Option<Vec<LogicalType>>| {
             let order = spec.is_order_sensitive().then_some(LogicalType::UInteger);
             let types: Vec<_> =
-                spec.group_types.iter().cloned().chain(order).chain(kept.as_ref()?.iter().cloned()).collect();
+                spec.group_types.iter().cloned().chain(kept.as_ref()?.iter().cloned()).chain(order).collect();
             Some(SpillPartitions::new(&file, &types, count))
         };
         Self { slots: spec.kept.iter().map(partitions).collect(), count }
@@ -59,11 +61,11 @@ impl KeptSpill {
                 hash_keys(&keys, groups.len(), &mut hashes);
                 rows.clear();
                 rows.extend(keys);
+                rows.extend(kept.columns().iter().map(|column| column.to_vector(from, groups.len())));
                 if spec.is_order_sensitive() {
                     let morsels = kept.morsels(from as u32, (from + groups.len()) as u32);
                     rows.push(Vector::from_values(LogicalType::UInteger, &morsels));
                 }
-                rows.extend(kept.columns().iter().map(|column| column.to_vector(from, groups.len())));
                 selection.fill(groups.len(), |row| partition_of(hashes[row], self.count));
                 target.append(&rows, &selection)?;
             }
@@ -131,6 +133,12 @@ pub(super) fn is_tight(spec: &Spec, states: &[State], context: &ExecContext) -> 
     is_refused(partition * context.workers.count())
 }
 
+/// Bytes that the results of a state take while they are output, about: what is kept of a group is put in order, and may be its
+/// result.
+pub(super) fn output_size(spec: &Spec, state: &State) -> usize {
+    if kept_size(spec, state) < OUTPUT_MIN { 0 } else { 2 * largest_group(spec, state) }
+}
+
 /// Bytes that accumulators keep of the largest group of a state.
 fn largest_group(spec: &Spec, state: &State) -> usize {
     let mut bytes = 0;
@@ -175,42 +183,23 @@ pub(super) fn restore(
     state: &mut State,
     mut check: impl FnMut(&State) -> Result<()>,
 ) -> Result<()> {
-    let mut reader = file.reader();
-    let mut groups = Vec::new();
+    let (mut reader, mut groups, keys) = (file.reader(), Vec::new(), spec.group_types.len());
     while let Some(batch) = reader.next()? {
-        let keys = batch.columns()[..spec.group_types.len()].to_vec();
-        state.find(keys, batch.len(), &mut groups)?;
-        let count = state.len();
-        for_runs(spec, &batch.columns()[spec.group_types.len()..], |morsel, args, from| {
-            let accumulator = &mut state.accumulators[slot];
-            accumulator.start_morsel(morsel);
-            let args: Vec<&Vector> = args.iter().collect();
-            let len = args.first().map_or(0, |arg| arg.len());
-            accumulator.update(&args, GroupIds::new(&groups[from..from + len], count))
+        let len = batch.len();
+        for_morsels(spec, batch.into_columns(), len, |morsel, rows| {
+            state.find(rows.columns()[..keys].to_vec(), rows.len(), &mut groups)?;
+            let (args, ids) = (args_of(&rows, keys), GroupIds::new(&groups, state.len()));
+            morsel.into_iter().for_each(|morsel| state.accumulators[slot].start_morsel(morsel));
+            state.accumulators[slot].restore(&args, ids)
         })?;
         check(state)?;
     }
     Ok(())
 }
 
-/// Calls `each` with the arguments of rows of one morsel that follow each other, the morsel, and where they begin; columns are
-/// those behind the keys.
-fn for_runs(
-    spec: &Spec,
-    columns: &[Vector],
-    mut each: impl FnMut(u32, &[Vector], usize) -> Result<()>,
-) -> Result<()> {
-    if !spec.is_order_sensitive() {
-        return each(0, columns, 0);
-    }
-    let Some((morsels, args)) = columns.split_first() else { return Ok(()) };
-    let mut from = 0;
-    for run in morsels.flatten().values::<u32>().chunk_by(|a, b| a == b) {
-        let part: Vec<Vector> = args.iter().map(|arg| arg.slice(from, run.len())).collect();
-        each(run[0], &part, from)?;
-        from += run.len();
-    }
-    Ok(())
+/// The columns behind the keys.
+fn args_of(rows: &Batch, keys: usize) -> Vec<&Vector> {
+    rows.columns()[keys..].iter().collect()
 }
 
 /// The files of both, by slot.
@@ -221,15 +210,15 @@ pub(super) fn joined<'a>(own: &'a KeptFiles, others: &[Vec<&'a SpilledRows>]) ->
     files
 }
 
-/// Leaves those rows of a batch that are wanted.
-pub(super) type Pick<'a> = &'a mut dyn FnMut(Batch) -> Result<Batch>;
+/// Leaves those rows of a batch that are wanted, if not all are.
+pub(super) type Pick<'a> = Option<&'a mut dyn FnMut(Batch) -> Result<Batch>>;
 
 /// Completes a state of one group, which keeps no rows, by its rows in files, one slot after the other. `reservation` has the
 /// memory of the state.
 pub(super) fn gather(
     spec: &Spec,
     state: &mut State,
-    (files, pick): (&[Vec<&SpilledRows>], Pick<'_>),
+    (files, mut pick): (&[Vec<&SpilledRows>], Pick<'_>),
     context: &ExecContext,
     reservation: &mut Reservation,
 ) -> Result<()> {
@@ -237,6 +226,7 @@ pub(super) fn gather(
         let (held, of) = (state.memory_size() as u64, &spec.slots[slot]);
         let accumulator = std::mem::replace(&mut state.accumulators[slot], spec.accumulator(of)?);
         let mut memory = |bytes: usize| resize_or_work(reservation, held + bytes as u64);
+        let pick = pick.as_mut().map(|pick| &mut **pick as _);
         let rows = Gathered { spec, files, pick };
         state.accumulators[slot] = match &of.kind {
             SlotKind::Ordered(function, types, keys) => {
@@ -257,19 +247,35 @@ struct Gathered<'a> {
 }
 
 impl Gathered<'_> {
-    /// Calls `each` with all rows, some at a time: the morsel, if the order counts, and what is kept.
+    /// Calls `each` with all rows, some at a time.
     fn for_each(&mut self, mut each: impl FnMut(Batch) -> Result<()>) -> Result<()> {
         for file in self.files {
             let mut reader = file.reader();
             while let Some(batch) = reader.next()? {
-                let batch = (self.pick)(batch)?;
-                if batch.len() > 0 {
-                    let len = batch.len();
-                    each(Batch::new(batch.columns()[self.spec.group_types.len()..].to_vec(), len))?;
+                let batch = match &mut self.pick {
+                    Some(pick) => pick(batch)?,
+                    None => batch,
+                };
+                if !batch.is_empty() {
+                    each(batch)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// How many rows there are.
+    fn count(&mut self) -> Result<usize> {
+        if self.pick.is_none() {
+            let rows: u64 = self.files.iter().map(|file| file.rows()).sum();
+            return Ok(usize::try_from(rows).unwrap_or(usize::MAX));
+        }
+        let mut rows = 0;
+        self.for_each(|batch| {
+            rows += batch.len();
+            Ok(())
+        })?;
+        Ok(rows)
     }
 
     /// An accumulator that knows its parameters, with all rows.
@@ -278,18 +284,14 @@ impl Gathered<'_> {
         mut accumulator: Box<dyn GroupedAccumulator>,
         memory: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Box<dyn GroupedAccumulator>> {
-        let mut rows = 0;
+        accumulator.expect_rows(self.count()?);
+        let (spec, keys) = (self.spec, self.spec.group_types.len());
         self.for_each(|batch| {
-            rows += batch.len();
-            Ok(())
-        })?;
-        accumulator.expect_rows(rows);
-        let spec = self.spec;
-        self.for_each(|batch| {
-            for_runs(spec, batch.columns(), |morsel, args, _| {
-                accumulator.start_morsel(morsel);
-                let len = args.first().map_or(0, Vector::len);
-                accumulator.update_one(&args.iter().collect::<Vec<_>>(), len, 0)
+            let len = batch.len();
+            for_morsels(spec, batch.into_columns(), len, |morsel, rows| {
+                morsel.into_iter().for_each(|morsel| accumulator.start_morsel(morsel));
+                let ids = vec![0; rows.len()];
+                accumulator.restore(&args_of(&rows, keys), GroupIds::new(&ids, 1))
             })?;
             memory(accumulator.memory_size())
         })?;
@@ -305,19 +307,25 @@ impl Gathered<'_> {
         context: &ExecContext,
         memory: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Box<dyn GroupedAccumulator>> {
-        let sort = sort_of(function, types, keys, context)?;
-        let mut local = Sink::local(&*sort);
-        self.for_each(|batch| sort.consume(batch, &mut local).map(|_| ()))?;
-        sort.combine(local)?;
-        sort.finalize(context)?;
         let mut accumulator = aggregate::create(function, false)?;
         accumulator.resize(1);
+        // What the result takes is not there for the sort.
+        accumulator.expect_rows(self.count()?);
+        memory(2 * accumulator.memory_size())?;
+        let sort = sort_of(function, types, keys, context)?;
+        let (mut local, first) = (Sink::local(&*sort), self.spec.group_types.len());
+        self.for_each(|batch| {
+            let len = batch.len();
+            sort.consume(Batch::new(batch.columns()[first..].to_vec(), len), &mut local).map(|_| ())
+        })?;
+        sort.combine(local)?;
+        sort.finalize(context)?;
         Source::start(&*sort, context)?;
         let mut local = Source::local(&*sort);
         let mut add = |batch: Batch| {
-            let args: Vec<&Vector> = batch.columns()[1..=function.arg_types.len()].iter().collect();
+            let args: Vec<&Vector> = batch.columns()[..function.arg_types.len()].iter().collect();
             accumulator.update_one(&args, batch.len(), 0)?;
-            memory(accumulator.memory_size())?;
+            memory(2 * accumulator.memory_size())?;
             Ok(Flow::More)
         };
         while sort.run_morsel(&mut local, &mut |_| {}, &mut add)? == Morsel::Pushed {
@@ -327,7 +335,7 @@ impl Gathered<'_> {
     }
 }
 
-/// Sorts morsels and arguments by the keys that follow; what is equal stays in the order of the input.
+/// Sorts arguments, keys and morsels; what is equal stays in the order of the input.
 fn sort_of(
     function: &AggregateFunction,
     types: &[LogicalType],
@@ -335,14 +343,14 @@ fn sort_of(
     context: &ExecContext,
 ) -> Result<Arc<Sort>> {
     let all: Vec<LogicalType> =
-        std::iter::once(&LogicalType::UInteger).chain(&function.arg_types).chain(types).cloned().collect();
+        function.arg_types.iter().chain(types).chain([&LogicalType::UInteger]).cloned().collect();
     let key = |at: usize, order: OrderKey| SortKey {
         expr: Expr::Column { id: ColumnId(at as u32), ty: all[at].clone() },
         descending: order.descending,
         nulls_first: order.nulls_first,
     };
-    let first = 1 + function.arg_types.len();
-    let by_morsel = key(0, OrderKey { descending: false, nulls_first: false });
+    let first = function.arg_types.len();
+    let by_morsel = key(first + types.len(), OrderKey { descending: false, nulls_first: false });
     let keys = keys.iter().enumerate().map(|(number, order)| key(first + number, *order));
     let options = SortOptions {
         layout: Layout((0..all.len() as u32).map(ColumnId).collect()),

@@ -8,7 +8,7 @@ use super::domain;
 use super::joined::{self, Joined};
 use super::kept::{self, KeptFiles, KeptSpill};
 use super::partition::{
-    By, Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, input_batch,
+    By, Partitioned, Path, ROW_PARTITIONS, RowSpill, Rows, Run, SPLIT_PARTS, Spread, for_morsels, input_batch,
 };
 use super::scattered;
 use super::spans::{self, Span};
@@ -283,7 +283,7 @@ fn merge_alone(
     let own = own.finish()?;
     let others: Vec<Vec<&SpilledRows>> = kept.iter().map(|slot| slot.iter().collect()).collect();
     let files = kept::joined(&own, &others);
-    kept::gather(spec, &mut whole, (&files, &mut Ok), context, &mut memory)?;
+    kept::gather(spec, &mut whole, (&files, None), context, &mut memory)?;
     Ok((whole, memory))
 }
 
@@ -357,10 +357,13 @@ fn consume_file(
     scratch: &mut Scratch,
     reservation: &mut Reservation,
 ) -> Result<()> {
-    let (mut reader, inputs) = (file.reader(), spec.inputs.as_deref().unwrap_or_default());
+    let mut reader = file.reader();
     while let Some(batch) = reader.next()? {
         let len = batch.len();
-        state.consume(&input_batch(spec, inputs, batch.into_columns(), len), scratch)?;
+        for_morsels(spec, batch.into_columns(), len, |morsel, rows| {
+            morsel.into_iter().for_each(|morsel| state.start_morsel(morsel));
+            state.consume(&input_batch(spec, rows.columns(), rows.len()), scratch)
+        })?;
         hold(spec, state, own, reservation, |state| state.memory_size() as u64)?;
     }
     Ok(())
@@ -373,7 +376,7 @@ fn spread_again(
     turn: usize,
     context: &ExecContext,
 ) -> Result<Vec<SpilledRows>> {
-    let (file, inputs) = (SpillFile::new(context), spec.inputs.as_deref().unwrap_or_default());
+    let file = SpillFile::new(context);
     let target: OnceLock<SpillPartitions> = OnceLock::new();
     context.parallel(spilled.len(), |part| {
         let (mut spill, mut scratch) = (RowSpill::default(), Scratch::new(spec));
@@ -381,9 +384,9 @@ fn spread_again(
         while let Some(batch) = reader.next()? {
             let types: Vec<_> = batch.columns().iter().map(Vector::logical_type).collect();
             let target = target.get_or_init(|| SpillPartitions::new(&file, &types, spilled.len()));
-            let len = batch.len();
-            let batch = input_batch(spec, inputs, batch.into_columns(), len);
-            spill.append(target, None, By::Distinct(turn), spec, &batch, &mut scratch)?;
+            let input = input_batch(spec, batch.columns(), batch.len());
+            let rows = (&input, batch.columns());
+            spill.append(target, (None, By::Distinct(turn)), spec, rows, &mut scratch)?;
         }
         Ok(())
     })?;
@@ -575,7 +578,7 @@ impl Part<'_> {
         let own = own.finish()?;
         let files = kept::joined(&own, &self.kept);
         if whole.len() == 1 {
-            kept::gather(spec, &mut whole, (&files, &mut Ok), context, &mut memory)?;
+            kept::gather(spec, &mut whole, (&files, None), context, &mut memory)?;
         }
         if whole.len() == 1 || files.iter().all(Vec::is_empty) {
             return output_groups(&whole, 0, whole.len(), push);
@@ -586,7 +589,7 @@ impl Part<'_> {
             one.merge_group(0, &whole, group as usize)?;
             let mut reservation = context.budget.reserve(0)?;
             let mut pick = |batch: Batch| whole.rows_of(group, batch);
-            kept::gather(spec, &mut one, (&files, &mut pick), context, &mut reservation)?;
+            kept::gather(spec, &mut one, (&files, Some(&mut pick)), context, &mut reservation)?;
             if !output_groups(&one, 0, 1, push)? {
                 return Ok(false);
             }
@@ -603,7 +606,6 @@ impl Part<'_> {
         context: &ExecContext,
         scratch: &mut Scratch,
     ) -> Result<Vec<SpilledRows>> {
-        let Some(inputs) = &spec.inputs else { return Ok(Vec::new()) };
         let file = SpillFile::new(context);
         let (mut target, mut spill) = (None, RowSpill::default());
         let parts = if path.is_some() { SPLIT_PARTS } else { ROW_PARTITIONS };
@@ -612,8 +614,8 @@ impl Part<'_> {
                 let types: Vec<_> = columns.iter().map(Vector::logical_type).collect();
                 SpillPartitions::new(&file, &types, parts)
             });
-            let batch = input_batch(spec, inputs, columns, len);
-            spill.append(target, path, by, spec, &batch, scratch)
+            let input = input_batch(spec, &columns, len);
+            spill.append(target, (path, by), spec, (&input, &columns), scratch)
         })?;
         target.map_or_else(|| Ok(Vec::new()), |target| target.finish())
     }
@@ -661,20 +663,21 @@ impl Part<'_> {
             }
         }
         self.restore(spec, state, reservation, context)?;
-        if let Some(inputs) = &spec.inputs {
-            let mut count = 0;
-            self.for_rows(context, |columns, len, hashes| {
-                state.consume_hashed(&input_batch(spec, inputs, columns, len), hashes, scratch)?;
-                count += 1;
-                if !usize::is_multiple_of(count, CHECK_INTERVAL) {
-                    return Ok(());
-                }
-                resize_or_work(reservation, self.wanted(spec, state))
+        let mut count = 0;
+        self.for_rows(context, |columns, len, hashes| {
+            for_morsels(spec, columns, len, |morsel, rows| {
+                morsel.into_iter().for_each(|morsel| state.start_morsel(morsel));
+                state.consume_hashed(&input_batch(spec, rows.columns(), rows.len()), hashes, scratch)
             })?;
-        }
+            count += 1;
+            if !usize::is_multiple_of(count, CHECK_INTERVAL) {
+                return Ok(());
+            }
+            resize_or_work(reservation, self.wanted(spec, state))
+        })?;
         resize_or_work(reservation, state.memory_size() as u64)?;
         state.finish_distinct()?;
-        resize_or_work(reservation, (state.memory_size() + output_size(state)) as u64)
+        resize_or_work(reservation, (state.memory_size() + kept::output_size(spec, state)) as u64)
     }
 
     /// Adds rows that accumulators had kept.
@@ -807,11 +810,6 @@ const OUTPUT_BYTES: usize = 4 << 20;
 fn batch_rows(state: &State) -> usize {
     let of_group = state.accumulated_size() / state.len().max(1);
     (OUTPUT_BYTES / of_group.max(1)).clamp(1, VECTOR_SIZE)
-}
-
-/// Bytes that the results of groups take while they are output, about.
-fn output_size(state: &State) -> usize {
-    state.accumulated_size() / state.len().max(1) * batch_rows(state)
 }
 
 /// Pushes what `rows` makes of so many rows, `most` at a time; `false` if `push` has enough.

@@ -237,7 +237,8 @@ impl Worker {
     fn consume(&mut self, batch: &Batch, aggregate: &HashAggregate) -> Result<()> {
         if let (true, Some(target)) = (self.spills, aggregate.spill.get()) {
             let by = By::of(&aggregate.spec);
-            return self.row_spill.append(target, None, by, &aggregate.spec, batch, &mut self.scratch);
+            let rows = (batch, self.morsel);
+            return self.row_spill.append_input(target, by, &aggregate.spec, rows, &mut self.scratch);
         }
         match (&mut self.rows, &aggregate.spec.inputs) {
             (Some(rows), Some(inputs)) => rows.append(&aggregate.spec, inputs, batch, &mut self.scratch)?,
@@ -329,7 +330,10 @@ impl Worker {
     /// Groups stay as they are, rows go to files from now on.
     fn spill(&mut self, batch: &Batch, aggregate: &HashAggregate, refused: Error) -> Result<()> {
         let Some(inputs) = spilled_inputs(&aggregate.spec) else { return Err(refused) };
-        let types = input_types(inputs, batch);
+        let mut types = input_types(inputs, batch);
+        if aggregate.spec.is_order_sensitive() {
+            types.push(LogicalType::UInteger);
+        }
         let target = aggregate.spill.get_or_init(|| {
             SpillPartitions::new(&SpillFile::new(&aggregate.context), &types, ROW_PARTITIONS)
         });

@@ -10,7 +10,7 @@ use super::state::{Scratch, State};
 use crate::spill::{Selection, SpillPartitions};
 use inlay_kernels::aggregate::Column;
 use inlay_kernels::hash;
-use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Vector};
+use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Value, Vector};
 use std::sync::Arc;
 
 /// Partitions when rows are partitioned, a power of two.
@@ -397,19 +397,33 @@ pub(super) struct RowSpill {
 }
 
 impl RowSpill {
-    /// Adds the rows of a batch of the input to their partitions, or to the parts below `path`.
+    /// Adds rows of a batch of the input of one morsel.
+    pub(super) fn append_input(
+        &mut self,
+        target: &SpillPartitions,
+        by: By,
+        spec: &Spec,
+        (batch, morsel): (&Batch, u32),
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let inputs = spec.inputs.as_deref().unwrap_or_default();
+        let mut columns: Vec<Vector> = inputs.iter().map(|&input| batch.column(input).clone()).collect();
+        if spec.is_order_sensitive() {
+            columns.push(Vector::constant(LogicalType::UInteger, &Value::UInteger(morsel), batch.len())?);
+        }
+        self.append(target, (None, by), spec, (batch, &columns), scratch)
+    }
+
+    /// Adds the rows of a batch of the input to their partitions, or to the parts below `path`: `columns`, which are those that are
+    /// needed, and the morsel if the order counts.
     pub(super) fn append(
         &mut self,
         target: &SpillPartitions,
-        path: Option<Path>,
-        by: By,
+        (path, by): (Option<Path>, By),
         spec: &Spec,
-        batch: &Batch,
+        (batch, columns): (&Batch, &[Vector]),
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let Some(inputs) = &spec.inputs else {
-            return Err(Error::internal("rows were spilled without inputs"));
-        };
         match by {
             By::Distinct(turn) if turn < spec.distincts.len() => {
                 self.hash_distinct(turn, spec, batch, scratch)?
@@ -425,8 +439,7 @@ impl RowSpill {
             None => selection.fill(batch.len(), |row| partition_of(hashes[row], count)),
             Some(path) => selection.fill(batch.len(), |row| path.next(hashes[row])),
         }
-        let columns: Vec<Vector> = inputs.iter().map(|&input| batch.column(input).clone()).collect();
-        target.append(&columns, selection)
+        target.append(columns, selection)
     }
 
     /// Hashes of a list of distinct arguments. What a FILTER leaves out, whose arguments may not be computed, goes anywhere.
@@ -462,12 +475,35 @@ impl RowSpill {
 }
 
 /// Needed columns of some rows as a batch of the input, where the others are not read.
-pub(super) fn input_batch(spec: &Spec, inputs: &[usize], columns: Vec<Vector>, len: usize) -> Batch {
+pub(super) fn input_batch(spec: &Spec, columns: &[Vector], len: usize) -> Batch {
     let mut all: Vec<Vector> = vec![Vector::nulls(LogicalType::Integer, len); spec.input_columns];
-    for (&input, column) in inputs.iter().zip(columns) {
-        all[input] = column;
+    for (&input, column) in spec.inputs.iter().flatten().zip(columns) {
+        all[input] = column.clone();
     }
     Batch::new(all, len)
+}
+
+/// Calls `each` with the rows of one morsel after the other, and which it is: the last column says so if the order counts.
+pub(super) fn for_morsels(
+    spec: &Spec,
+    mut columns: Vec<Vector>,
+    len: usize,
+    mut each: impl FnMut(Option<u32>, Batch) -> Result<()>,
+) -> Result<()> {
+    let morsels = if spec.is_order_sensitive() { columns.pop() } else { None };
+    let batch = Batch::new(columns, len);
+    let Some(morsels) = morsels.map(|morsels| morsels.flatten()) else { return each(None, batch) };
+    let numbers = morsels.values::<u32>();
+    if numbers.iter().all(|number| *number == numbers[0]) {
+        return numbers.first().map_or(Ok(()), |number| each(Some(*number), batch));
+    }
+    let mut rows: Vec<u32> = (0..len as u32).collect();
+    let morsel = |row: &u32| numbers[*row as usize];
+    rows.sort_by_key(morsel);
+    for run in rows.chunk_by(|a, b| morsel(a) == morsel(b)) {
+        each(Some(morsel(&run[0])), batch.take(run))?;
+    }
+    Ok(())
 }
 
 /// Partitions of integer keys. NULL is in partition 0, wherever its slot's value would be.
