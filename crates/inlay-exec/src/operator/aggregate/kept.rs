@@ -12,12 +12,15 @@ use crate::context::ExecContext;
 use crate::expression::Layout;
 use crate::operator::sort::{Sort, SortOptions};
 use crate::pipeline::{Flow, Morsel, Sink, Source};
-use crate::spill::{Selection, SpillFile, SpillPartitions, SpilledRows, is_refusal, resize_or_work};
-use inlay_kernels::aggregate::{self, GroupIds, GroupedAccumulator, OrderKey};
+use crate::spill::{
+    Selection, SpillFile, SpillPartitions, SpilledRows, is_refusal, resize_or_work, rows_size,
+};
+use inlay_kernels::aggregate::{self, GroupIds, GroupedAccumulator, OrderKey, Passes};
 use inlay_kernels::function::AggregateFunction;
 use inlay_sql::plan::{ColumnId, Expr, SortKey};
-use inlay_types::{Batch, LogicalType, Reservation, Result, VECTOR_SIZE, Vector};
+use inlay_types::{Batch, Error, LogicalType, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
+use std::any::Any;
 use std::sync::Arc;
 
 /// Where states put their rows.
@@ -202,12 +205,13 @@ fn args_of(rows: &Batch, keys: usize) -> Vec<&Vector> {
     rows.columns()[keys..].iter().collect()
 }
 
-/// The files of both, by slot.
-pub(super) fn joined<'a>(own: &'a KeptFiles, others: &[Vec<&'a SpilledRows>]) -> Vec<Vec<&'a SpilledRows>> {
-    let mut files: Vec<Vec<&SpilledRows>> = own.iter().map(|slot| slot.iter().collect()).collect();
-    files.iter_mut().zip(others).for_each(|(files, others)| files.extend(others));
-    files.iter_mut().for_each(|files| files.retain(|file| file.rows() > 0));
-    files
+/// The files of both, by slot: rows of a morsel in `files` came before those in `later`.
+pub(super) fn joined<'a>(files: &[Vec<&'a SpilledRows>], later: &'a KeptFiles) -> Vec<Vec<&'a SpilledRows>> {
+    let of_slot = |(slot, later): (usize, &'a Vec<SpilledRows>)| {
+        let earlier = files.get(slot).into_iter().flatten().copied();
+        earlier.chain(later).filter(|file| file.rows() > 0).collect()
+    };
+    later.iter().enumerate().map(of_slot).collect()
 }
 
 /// Leaves those rows of a batch that are wanted, if not all are.
@@ -222,18 +226,24 @@ pub(super) fn gather(
     context: &ExecContext,
     reservation: &mut Reservation,
 ) -> Result<()> {
+    // Rows of the state went to files a moment ago.
+    resize_or_work(reservation, state.memory_size() as u64)?;
     for (slot, files) in files.iter().enumerate().filter(|(_, files)| !files.is_empty()) {
         let (held, of) = (state.memory_size() as u64, &spec.slots[slot]);
         let accumulator = std::mem::replace(&mut state.accumulators[slot], spec.accumulator(of)?);
         let mut memory = |bytes: usize| resize_or_work(reservation, held + bytes as u64);
         let pick = pick.as_mut().map(|pick| &mut **pick as _);
         let rows = Gathered { spec, files, pick };
-        state.accumulators[slot] = match &of.kind {
+        let result = match &of.kind {
             SlotKind::Ordered(function, types, keys) => {
                 rows.sorted((function, types, keys), context, &mut memory)?
             }
-            _ => rows.added(accumulator, &mut memory)?,
+            _ => match accumulator.passes() {
+                Some(passes) => rows.read(passes, context)?,
+                None => rows.added(accumulator, &mut memory)?,
+            },
         };
+        state.accumulators[slot] = Box::new(Finished(result));
         resize_or_work(reservation, state.memory_size() as u64)?;
     }
     Ok(())
@@ -278,12 +288,28 @@ impl Gathered<'_> {
         Ok(rows)
     }
 
-    /// An accumulator that knows its parameters, with all rows.
+    /// The result of rows that are read until it is known.
+    fn read(mut self, mut passes: Box<dyn Passes>, context: &ExecContext) -> Result<Vector> {
+        let keys = self.spec.group_types.len();
+        let morsel = usize::from(self.spec.is_order_sensitive());
+        loop {
+            self.for_each(|batch| {
+                context.interrupt.check()?;
+                let args = &batch.columns()[keys..batch.columns().len() - morsel];
+                passes.add(&args.iter().collect::<Vec<_>>(), batch.len())
+            })?;
+            if let Some(result) = passes.end()? {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// The result of all rows, added to an accumulator that knows its parameters.
     fn added(
         mut self,
         mut accumulator: Box<dyn GroupedAccumulator>,
         memory: &mut dyn FnMut(usize) -> Result<()>,
-    ) -> Result<Box<dyn GroupedAccumulator>> {
+    ) -> Result<Vector> {
         accumulator.expect_rows(self.count()?);
         let (spec, keys) = (self.spec, self.spec.group_types.len());
         self.for_each(|batch| {
@@ -297,16 +323,16 @@ impl Gathered<'_> {
         })?;
         // The result is made of the rows.
         memory(2 * accumulator.memory_size())?;
-        Ok(accumulator)
+        accumulator.finish(0, 1)
     }
 
-    /// The accumulator of an ordered function: rows are sorted, in files if need be, and added in order.
+    /// The result of an ordered function: rows are sorted, in files if need be, and added in order.
     fn sorted(
         mut self,
         (function, types, keys): (&AggregateFunction, &[LogicalType], &[OrderKey]),
         context: &ExecContext,
         memory: &mut dyn FnMut(usize) -> Result<()>,
-    ) -> Result<Box<dyn GroupedAccumulator>> {
+    ) -> Result<Vector> {
         let mut accumulator = aggregate::create(function, false)?;
         accumulator.resize(1);
         // What the result takes is not there for the sort.
@@ -331,7 +357,34 @@ impl Gathered<'_> {
         while sort.run_morsel(&mut local, &mut |_| {}, &mut add)? == Morsel::Pushed {
             context.interrupt.check()?;
         }
-        Ok(accumulator)
+        accumulator.finish(0, 1)
+    }
+}
+
+/// A result of one group in place of the accumulator.
+struct Finished(Vector);
+
+impl GroupedAccumulator for Finished {
+    fn resize(&mut self, _groups: usize) {}
+
+    fn update(&mut self, _args: &[&Vector], _groups: GroupIds<'_>) -> Result<()> {
+        Err(Error::internal("rows were added to a result"))
+    }
+
+    fn merge(&mut self, _other: &dyn GroupedAccumulator, _source: &[u32], _target: &[u32]) -> Result<()> {
+        Err(Error::internal("groups were added to a result"))
+    }
+
+    fn finish(&self, from: usize, len: usize) -> Result<Vector> {
+        Ok(self.0.slice(from, len))
+    }
+
+    fn memory_size(&self) -> usize {
+        rows_size(std::slice::from_ref(&self.0), 1)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

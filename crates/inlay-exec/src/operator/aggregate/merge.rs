@@ -282,7 +282,7 @@ fn merge_alone(
     own.drain(spec, &mut whole)?;
     let own = own.finish()?;
     let others: Vec<Vec<&SpilledRows>> = kept.iter().map(|slot| slot.iter().collect()).collect();
-    let files = kept::joined(&own, &others);
+    let files = kept::joined(&others, &own);
     kept::gather(spec, &mut whole, (&files, None), context, &mut memory)?;
     Ok((whole, memory))
 }
@@ -576,7 +576,7 @@ impl Part<'_> {
         whole.finish_distinct()?;
         own.drain(spec, &mut whole)?;
         let own = own.finish()?;
-        let files = kept::joined(&own, &self.kept);
+        let files = kept::joined(&self.kept, &own);
         if whole.len() == 1 {
             kept::gather(spec, &mut whole, (&files, None), context, &mut memory)?;
         }
