@@ -8,20 +8,40 @@ use crate::function::AggregateFunction;
 use inlay_types::{LogicalType, PhysicalType, Result, Vector};
 use std::any::Any;
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Rows in the order of arrival, and which belong to a group.
 #[derive(Debug, Default)]
 pub(super) struct GroupRows {
     groups: Vec<u32>,
-    /// Where the rows of another morsel begin, and which.
+    /// Where the rows of another morsel begin, and which. Morsels are in any order where rows of several workers lie.
     runs: Vec<(u32, u32)>,
     morsel: u32,
-    /// Each row's morsel, if rows of other workers lie among them: not in the order of morsels.
+    /// Each row's morsel, where there would be about as many runs as rows.
     morsels: Option<Vec<u32>>,
-    /// Row numbers by group, and where each group begins; made at the first question.
-    index: OnceLock<(Vec<u32>, Vec<u32>)>,
+    /// Made at the first question.
+    index: OnceLock<Index>,
 }
+
+/// Row numbers by group, in the order of the input.
+#[derive(Debug)]
+enum Index {
+    /// All rows are of this group; stretches of them in order.
+    One { group: u32, pieces: Vec<Range<u32>>, rows: OnceLock<Vec<u32>> },
+    /// Rows, and where each group begins.
+    Many { offsets: Vec<u32>, rows: Vec<u32> },
+}
+
+/// The rows of another accumulator that were added, in the order added.
+pub(super) enum Added {
+    /// All, as they lie.
+    All,
+    Rows(Vec<u32>),
+}
+
+/// Groups of so many rows each have few runs.
+const LONG_GROUP: usize = 64;
 
 impl GroupRows {
     /// See [`GroupedAccumulator::start_morsel`].
@@ -31,17 +51,23 @@ impl GroupRows {
 
     pub(super) fn push(&mut self, groups: impl IntoIterator<Item = u32>) {
         self.index.take();
-        let last = self.runs.last().map_or(0, |(_, morsel)| *morsel);
-        if last > self.morsel {
-            self.know_morsels();
-        }
-        if last != self.morsel {
-            self.runs.push((self.groups.len() as u32, self.morsel));
-        }
+        self.begin_run(self.groups.len() as u32, self.morsel);
         self.groups.extend(groups);
         if let Some(morsels) = &mut self.morsels {
             morsels.resize(self.groups.len(), self.morsel);
         }
+    }
+
+    /// The rows from `start` on, of which there are none yet, are of this morsel.
+    fn begin_run(&mut self, start: u32, morsel: u32) {
+        if self.runs.last().map_or(0, |(_, last)| *last) == morsel {
+            return;
+        }
+        if self.runs.last().is_some_and(|(last, _)| *last == start) {
+            self.runs.pop();
+            return self.begin_run(start, morsel);
+        }
+        self.runs.push((start, morsel));
     }
 
     /// Appends the values of `arg` that are not NULL to `values`, and their groups to the rows.
@@ -51,13 +77,18 @@ impl GroupRows {
         self.push(rows.iter().map(|&row| groups.ids()[row as usize]));
     }
 
-    /// From now on each row's morsel is known, in whatever order they come.
+    /// From now on each row's morsel is known.
     fn know_morsels(&mut self) {
         if self.morsels.is_none() {
             let mut morsels = Vec::with_capacity(self.groups.len());
             self.morsels_of(0..self.groups.len() as u32, &mut morsels);
             self.morsels = Some(morsels);
         }
+    }
+
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.groups.len()
     }
 
     /// See [`GroupedAccumulator::expect_rows`].
@@ -70,14 +101,18 @@ impl GroupRows {
         *self = Self { morsel: self.morsel, ..Self::default() };
     }
 
-    /// The morsels of rows, which ascend.
+    /// The morsels of rows, most of which ascend.
     fn morsels_of(&self, rows: impl Iterator<Item = u32>, morsels: &mut Vec<u32>) {
         if let Some(known) = &self.morsels {
             morsels.extend(rows.map(|row| known[row as usize]));
             return;
         }
-        let (mut rest, mut morsel) = (&self.runs[..], 0);
+        let (mut rest, mut morsel, mut before) = (&self.runs[..], 0, 0);
         morsels.extend(rows.map(|row| {
+            if row < before {
+                (rest, morsel) = (&self.runs[..], 0);
+            }
+            before = row;
             let is_passed = |(start, _): &(u32, u32)| *start <= row;
             if rest.first().is_some_and(is_passed) {
                 // The next row is mostly in one of the next runs.
@@ -95,14 +130,27 @@ impl GroupRows {
 
     /// The rows of `group`, in the order of the input.
     pub(super) fn rows(&self, group: u32) -> &[u32] {
-        let (offsets, rows) = self.index();
-        match offsets.get(group as usize + 1) {
-            Some(&end) => &rows[offsets[group as usize] as usize..end as usize],
-            None => &[],
+        match self.index() {
+            Index::One { group: only, pieces, rows } if *only == group => {
+                rows.get_or_init(|| pieces.iter().cloned().flatten().collect())
+            }
+            Index::One { .. } => &[],
+            Index::Many { offsets, rows } => match offsets.get(group as usize + 1) {
+                Some(&end) => &rows[offsets[group as usize] as usize..end as usize],
+                None => &[],
+            },
         }
     }
 
-    fn index(&self) -> &(Vec<u32>, Vec<u32>) {
+    /// The rows of `group` as stretches, if these are few.
+    pub(super) fn pieces(&self, group: u32) -> Option<&[Range<u32>]> {
+        match self.index() {
+            Index::One { group: only, pieces, .. } if *only == group => Some(pieces),
+            _ => None,
+        }
+    }
+
+    fn index(&self) -> &Index {
         self.index.get_or_init(|| self.make_index())
     }
 
@@ -116,21 +164,49 @@ impl GroupRows {
         self.groups.iter().max().map_or(0, |&group| group as usize + 1)
     }
 
-    fn make_index(&self) -> (Vec<u32>, Vec<u32>) {
-        let count = self.group_count();
+    /// All rows as stretches in the order of morsels; those of one are in the order of arrival.
+    fn in_order(&self) -> Vec<Range<u32>> {
         let len = self.groups.len() as u32;
-        if count == 1 && self.morsels.is_none() {
-            return (vec![0, len], (0..len).collect());
+        if self.runs.is_sorted_by_key(|(_, morsel)| *morsel) {
+            return std::iter::once(0..len).filter(|all| !all.is_empty()).collect();
+        }
+        let ends = self.runs.iter().skip(1).map(|(start, _)| *start).chain([len]);
+        let mut runs: Vec<(u32, Range<u32>)> =
+            self.runs.iter().zip(ends).map(|(&(start, morsel), end)| (morsel, start..end)).collect();
+        // Rows before the first run are of morsel 0.
+        runs.insert(0, (0, 0..self.runs.first().map_or(len, |(start, _)| *start)));
+        runs.sort_by_key(|(morsel, _)| *morsel);
+        let mut pieces: Vec<Range<u32>> = Vec::with_capacity(runs.len());
+        for (_, run) in runs.into_iter().filter(|(_, run)| !run.is_empty()) {
+            match pieces.last_mut() {
+                Some(last) if last.end == run.start => last.end = run.end,
+                _ => pieces.push(run),
+            }
+        }
+        pieces
+    }
+
+    fn make_index(&self) -> Index {
+        let count = self.group_count();
+        let least = self.groups.iter().min().map_or(0, |&group| group as usize);
+        if count == least + 1 && self.morsels.is_none() {
+            return Index::One { group: least as u32, pieces: self.in_order(), rows: OnceLock::new() };
         }
         let mut offsets = vec![0u32; count + 1];
         self.groups.iter().for_each(|&g| offsets[g as usize + 1] += 1);
         (0..count).for_each(|g| offsets[g + 1] += offsets[g]);
         let mut next = offsets.clone();
         let mut rows = vec![0u32; self.groups.len()];
-        for (row, &group) in (0..len).zip(&self.groups) {
-            let place = &mut next[group as usize];
-            rows[*place as usize] = row;
-            *place += 1;
+        let pieces = match &self.morsels {
+            Some(_) => std::iter::once(0..self.groups.len() as u32).collect(),
+            None => self.in_order(),
+        };
+        for piece in pieces {
+            for (row, &group) in piece.clone().zip(&self.groups[piece.start as usize..piece.end as usize]) {
+                let place = &mut next[group as usize];
+                rows[*place as usize] = row;
+                *place += 1;
+            }
         }
         if let Some(morsels) = &self.morsels {
             for group in 0..count {
@@ -139,32 +215,66 @@ impl GroupRows {
                 own.sort_by_key(|row| morsels[*row as usize]);
             }
         }
-        (offsets, rows)
+        Index::Many { offsets, rows }
     }
 
     /// Adds the rows of `other`'s groups `source` as rows of `target`; returns them in the order added.
-    pub(super) fn merge(&mut self, other: &GroupRows, source: &[u32], target: &[u32]) -> Vec<u32> {
-        let mut added = Vec::new();
+    pub(super) fn merge(&mut self, other: &GroupRows, source: &[u32], target: &[u32]) -> Added {
+        if other.groups.is_empty() {
+            return Added::Rows(Vec::new());
+        }
         self.index.take();
+        if let (&[from], &[to], None) = (source, target, &self.morsels)
+            && other.pieces(from).is_some()
+        {
+            self.append(other, to);
+            return Added::All;
+        }
         let are_ordered = other.morsels.is_some() || !other.runs.is_empty() || !self.runs.is_empty();
-        if are_ordered {
+        let count: usize = source.iter().map(|&group| other.rows(group).len()).sum();
+        if are_ordered && count < LONG_GROUP * source.len() {
             self.know_morsels();
         }
+        let (mut added, mut morsels) = (Vec::with_capacity(count), Vec::new());
         for (&from, &to) in source.iter().zip(target) {
             let rows = other.rows(from);
             added.extend_from_slice(rows);
-            self.groups.extend(std::iter::repeat_n(to, rows.len()));
-            if let Some(morsels) = &mut self.morsels {
-                other.morsels_of(rows.iter().copied(), morsels);
+            match &mut self.morsels {
+                Some(morsels) => other.morsels_of(rows.iter().copied(), morsels),
+                None if are_ordered => {
+                    morsels.clear();
+                    other.morsels_of(rows.iter().copied(), &mut morsels);
+                    let mut start = self.groups.len() as u32;
+                    for run in morsels.chunk_by(|a, b| a == b) {
+                        self.begin_run(start, run[0]);
+                        start += run.len() as u32;
+                    }
+                }
+                None => {}
             }
+            self.groups.extend(std::iter::repeat_n(to, rows.len()));
         }
-        added
+        Added::Rows(added)
+    }
+
+    /// Adds all rows of another, which are of one group, to a group.
+    fn append(&mut self, other: &GroupRows, group: u32) {
+        let offset = self.groups.len() as u32;
+        if other.runs.first().is_none_or(|(start, _)| *start > 0) {
+            self.begin_run(offset, 0);
+        }
+        other.runs.iter().for_each(|&(start, morsel)| self.begin_run(offset + start, morsel));
+        self.groups.extend(std::iter::repeat_n(group, other.groups.len()));
     }
 
     pub(super) fn memory_size(&self) -> usize {
         let morsels = self.morsels.as_ref().map_or(0, Vec::capacity);
-        let groups = self.groups.capacity() * if self.index.get().is_some() { 2 } else { 1 };
-        (groups + morsels) * 4 + self.runs.capacity() * 8
+        let indexed = match self.index.get() {
+            None => 0,
+            Some(Index::One { pieces, rows, .. }) => pieces.len() * 2 + rows.get().map_or(0, Vec::len),
+            Some(Index::Many { rows, .. }) => rows.len(),
+        };
+        (self.groups.capacity() + indexed + morsels) * 4 + self.runs.capacity() * 8
     }
 }
 
@@ -381,7 +491,7 @@ impl GroupedAccumulator for Ordered {
         let other = same_kind::<Self>(other)?;
         let added = self.rows.merge(&other.rows, source, target);
         for (column, theirs) in self.columns.iter_mut().zip(&other.columns) {
-            column.append_column(theirs, &added);
+            column.append_added(theirs, &added);
         }
         Ok(())
     }
@@ -456,8 +566,10 @@ mod tests {
             (0..GROUPS).map(|group| (group, GROUPS - 1 - group)).unzip();
         for (rows, theirs) in &workers {
             for part in [0..3, 3..GROUPS as usize] {
-                let added = merged.merge(rows, &source[part.clone()], &target[part]);
-                known.extend(added.iter().map(|row| theirs[*row as usize]));
+                match merged.merge(rows, &source[part.clone()], &target[part]) {
+                    Added::All => known.extend(theirs),
+                    Added::Rows(added) => known.extend(added.iter().map(|row| theirs[*row as usize])),
+                }
             }
         }
         merged.start_morsel(99);

@@ -2,7 +2,9 @@
 //! the values that aggregates keep.
 
 use super::StringHeap;
+use super::collect::Added;
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, PhysicalType, Vector, VectorKind, View};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 #[derive(Debug)]
@@ -149,6 +151,37 @@ impl Column {
             valid.extend(rows.iter().map(|&row| u8::from(!vector.is_null(row as usize))));
         }
         self.len += rows.len();
+    }
+
+    /// Appends rows of another column of this type that were added to [`super::collect::GroupRows`].
+    pub(super) fn append_added(&mut self, other: &Column, added: &Added) {
+        match added {
+            Added::Rows(rows) => self.append_column(other, rows),
+            Added::All => self.append_whole(other),
+        }
+    }
+
+    fn append_whole(&mut self, other: &Column) {
+        self.heap.take();
+        match (&mut self.data, &other.data) {
+            (Data::W1(v), Data::W1(o)) => v.extend_from_slice(o),
+            (Data::W2(v), Data::W2(o)) => v.extend_from_slice(o),
+            (Data::W4(v), Data::W4(o)) => v.extend_from_slice(o),
+            (Data::W8(v), Data::W8(o)) => v.extend_from_slice(o),
+            (Data::W16(v), Data::W16(o)) => v.extend_from_slice(o),
+            (Data::Views(views, heap), Data::Views(o, other_heap)) => views.extend(
+                o.iter().map(|view| if view.is_inline() { *view } else { heap.push(other_heap.bytes(view)) }),
+            ),
+            _ => return self.append_column(other, &(0..other.len as u32).collect::<Vec<_>>()),
+        }
+        if other.valid.is_some() || self.valid.is_some() {
+            let valid = self.valid.get_or_insert_with(|| vec![1; self.len]);
+            match &other.valid {
+                Some(theirs) => valid.extend_from_slice(theirs),
+                None => valid.resize(self.len + other.len, 1),
+            }
+        }
+        self.len += other.len;
     }
 
     /// Appends rows of another column of this type.
@@ -340,6 +373,33 @@ impl Column {
             vector.normalize_nulls();
         }
         vector
+    }
+
+    /// Stretches of rows as a flat vector.
+    pub(super) fn stretches(&self, pieces: &[Range<u32>]) -> Vector {
+        fn joined<T: Native>(values: &[T], pieces: &[Range<u32>], len: usize) -> Buffer {
+            let mut all: Vec<T> = Vec::with_capacity(len);
+            pieces.iter().for_each(|p| all.extend_from_slice(&values[p.start as usize..p.end as usize]));
+            if size_of::<T>() == 16 { Buffer::copy_of(&all) } else { Buffer::from_vec(all) }
+        }
+        let len = pieces.iter().map(ExactSizeIterator::len).sum();
+        if let [piece] = pieces {
+            return self.to_vector(piece.start as usize, len);
+        }
+        if self.valid.is_some() {
+            return self.gather(&pieces.iter().cloned().flatten().collect::<Vec<_>>());
+        }
+        let (data, heap) = match &self.data {
+            Data::W1(v) => (joined(v, pieces, len), Heap::default()),
+            Data::W2(v) => (joined(v, pieces, len), Heap::default()),
+            Data::W4(v) => (joined(v, pieces, len), Heap::default()),
+            Data::W8(v) => (joined(v, pieces, len), Heap::default()),
+            Data::W16(v) => (joined(v, pieces, len), Heap::default()),
+            Data::Views(v, heap) => {
+                (joined(v, pieces, len), self.heap.get_or_init(|| heap.snapshot()).clone())
+            }
+        };
+        Vector::flat(self.ty.clone(), len, data, None, heap)
     }
 
     /// Bytes of strings, those that were overwritten among them.

@@ -98,8 +98,8 @@ impl GroupedAccumulator for Downsample {
         let other = same_kind::<Self>(other)?;
         self.count.merge(&other.count);
         let added = self.rows.merge(&other.rows, source, target);
-        self.xs.append_column(&other.xs, &added);
-        self.ys.append_column(&other.ys, &added);
+        self.xs.append_added(&other.xs, &added);
+        self.ys.append_added(&other.ys, &added);
         Ok(())
     }
 

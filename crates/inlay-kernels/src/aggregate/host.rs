@@ -93,9 +93,9 @@ impl Rows {
     fn merge(&mut self, other: &Self, source: &[u32], target: &[u32]) {
         let added = self.rows.merge(&other.rows, source, target);
         for (column, theirs) in self.columns.iter_mut().zip(&other.columns) {
-            column.append_column(theirs, &added);
+            column.append_added(theirs, &added);
         }
-        self.len += added.len();
+        self.len = self.rows.len();
     }
 
     /// Calls `each` with the rows of those of the groups that have some, and the numbers of these groups.

@@ -60,7 +60,7 @@ impl GroupedAccumulator for Grouped {
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {
         let other = same_kind::<Self>(other)?;
         let added = self.rows.merge(&other.rows, source, target);
-        self.parts.append_column(&other.parts, &added);
+        self.parts.append_added(&other.parts, &added);
         Ok(())
     }
 

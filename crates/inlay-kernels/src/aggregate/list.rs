@@ -37,7 +37,7 @@ impl GroupedAccumulator for Listed {
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {
         let other = same_kind::<Self>(other)?;
         let added = self.rows.merge(&other.rows, source, target);
-        self.values.append_column(&other.values, &added);
+        self.values.append_added(&other.values, &added);
         Ok(())
     }
 
@@ -60,6 +60,10 @@ impl GroupedAccumulator for Listed {
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
+        if let (1, Some(pieces)) = (len, self.rows.pieces(from as u32)) {
+            let values = self.values.stretches(pieces);
+            return pack_lists(&self.ty, &values, &offsets(&[0, values.len()])?, None);
+        }
         let (mut rows, mut ends) = (Vec::new(), vec![0]);
         for group in from..from + len {
             rows.extend_from_slice(self.rows.rows(group as u32));

@@ -17,6 +17,7 @@ use super::passes::{Keyed, Known, QuantilePasses};
 use super::selection::{self, order_distinct};
 use super::{GroupIds, GroupedAccumulator, Passes, same_kind};
 use crate::function::AggregateFunction;
+use crate::limits;
 use inlay_types::datetime::is_finite_timestamp;
 use inlay_types::{Interval, LogicalType, Native, PhysicalType, Result, Vector};
 use std::any::Any;
@@ -323,6 +324,9 @@ impl Groups<'_> {
     }
 }
 
+/// So many values of a group are read between looks at the interrupt; they fit a core's cache.
+const VALUES_AT_ONCE: usize = 1 << 14;
+
 impl Quantiles {
     fn new(function: &AggregateFunction, mode: Mode, parameter: Parameter) -> Self {
         let values = Column::new(function.arg_types[0].clone());
@@ -375,6 +379,27 @@ impl Quantiles {
         self.each_key(groups, fractions, |value: T| float_key(value.into()), result)
     }
 
+    /// Calls `each` with the values of a group, some at a time.
+    fn for_values(&self, group: u32, mut each: impl FnMut(Vector)) -> Result<()> {
+        if let Some(pieces) = self.rows.pieces(group) {
+            for piece in pieces {
+                for from in piece.clone().step_by(VALUES_AT_ONCE) {
+                    limits::check()?;
+                    let len = (piece.end - from).min(VALUES_AT_ONCE as u32);
+                    each(self.values.to_vector(from as usize, len as usize));
+                }
+            }
+            return Ok(());
+        }
+        for rows in self.rows.rows(group).chunks(VALUES_AT_ONCE) {
+            if rows.len() == VALUES_AT_ONCE {
+                limits::check()?;
+            }
+            each(self.values.gather(rows));
+        }
+        Ok(())
+    }
+
     fn each_key<T: Native, K: Keyed, R: Native>(
         &self,
         groups: Groups<'_>,
@@ -387,13 +412,14 @@ impl Quantiles {
             Groups::Kept(groups) => {
                 let mut keys = Vec::new();
                 for group in groups {
-                    let rows = self.rows.rows(group as u32);
-                    if rows.is_empty() {
+                    keys.clear();
+                    self.for_values(group as u32, |values| {
+                        keys.extend(values.values::<T>().iter().map(|value| key(*value)));
+                    })?;
+                    if keys.is_empty() {
                         results.push_null();
                         continue;
                     }
-                    keys.clear();
-                    keys.extend(self.values.gather(rows).values::<T>().iter().map(|value| key(*value)));
                     for &fraction in fractions {
                         results.child().push_native(result(&mut keys, fraction));
                     }
@@ -566,7 +592,7 @@ impl GroupedAccumulator for Quantiles {
         let other = same_kind::<Self>(other)?;
         self.parameter.merge(&other.parameter);
         let added = self.rows.merge(&other.rows, source, target);
-        self.values.append_column(&other.values, &added);
+        self.values.append_added(&other.values, &added);
         Ok(())
     }
 

@@ -147,9 +147,9 @@ impl GroupedAccumulator for Several {
         let other = same_kind::<Self>(other)?;
         self.count.merge(&other.count);
         let added = self.rows.merge(&other.rows, source, target);
-        self.values.append_column(&other.values, &added);
+        self.values.append_added(&other.values, &added);
         if let (Some(keys), Some(theirs)) = (&mut self.keys, &other.keys) {
-            keys.append_column(theirs, &added);
+            keys.append_added(theirs, &added);
         }
         self.groups = self.groups.max(target.iter().max().map_or(0, |&group| group as usize + 1));
         self.prune()

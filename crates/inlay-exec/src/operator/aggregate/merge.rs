@@ -243,7 +243,12 @@ fn merge_small(spec: &SharedSpec, states: Vec<State>, context: &ExecContext) -> 
     // There are as many groups as there are, whatever was expected of the input.
     let groups: u64 = states.iter().map(|state| state.len() as u64).sum();
     let hints = TableHints { rows: Some(groups), groups: Some(groups), ..spec.hints.clone() };
-    let mut target = State::new(spec, hints)?;
+    let mut states = states;
+    let mut target = match spec.group_types.is_empty() && spec.distincts.is_empty() {
+        // Without groups each has the same.
+        true if !states.is_empty() => states.remove(0),
+        _ => State::new(spec, hints)?,
+    };
     let mut maps = Vec::with_capacity(states.len());
     for state in &states {
         context.interrupt.check()?;
