@@ -1,6 +1,7 @@
 //! Aggregates that keep their rows: what they share, and aggregates with ORDER BY.
 
 use super::column::Column;
+use super::groups::largest;
 use super::order::{Comparator, Item};
 use super::quantile::float_key;
 use super::{GroupIds, GroupedAccumulator, create, same_kind};
@@ -72,6 +73,11 @@ impl GroupRows {
 
     /// Appends the values of `arg` that are not NULL to `values`, and their groups to the rows.
     pub(super) fn collect(&mut self, values: &mut Column, arg: &Vector, groups: GroupIds<'_>) {
+        if arg.validity().is_none() {
+            values.append_first(arg, groups.len());
+            self.push(groups.ids().iter().copied());
+            return;
+        }
         let rows: Vec<u32> = (0..groups.len() as u32).filter(|&row| !arg.is_null(row as usize)).collect();
         values.append(arg, &rows);
         self.push(rows.iter().map(|&row| groups.ids()[row as usize]));
@@ -161,7 +167,7 @@ impl GroupRows {
 
     /// One more than the largest group with rows.
     pub(super) fn group_count(&self) -> usize {
-        self.groups.iter().max().map_or(0, |&group| group as usize + 1)
+        if self.groups.is_empty() { 0 } else { largest(&self.groups) as usize + 1 }
     }
 
     /// All rows as stretches in the order of morsels; those of one are in the order of arrival.
@@ -187,11 +193,12 @@ impl GroupRows {
     }
 
     fn make_index(&self) -> Index {
-        let count = self.group_count();
-        let least = self.groups.iter().min().map_or(0, |&group| group as usize);
-        if count == least + 1 && self.morsels.is_none() {
-            return Index::One { group: least as u32, pieces: self.in_order(), rows: OnceLock::new() };
+        let first = self.groups.first().copied().unwrap_or(0);
+        let differences = self.groups.iter().fold(0, |all, group| all | (group ^ first));
+        if differences == 0 && self.morsels.is_none() && !self.groups.is_empty() {
+            return Index::One { group: first, pieces: self.in_order(), rows: OnceLock::new() };
         }
+        let count = self.group_count();
         let mut offsets = vec![0u32; count + 1];
         self.groups.iter().for_each(|&g| offsets[g as usize + 1] += 1);
         (0..count).for_each(|g| offsets[g + 1] += offsets[g]);

@@ -122,6 +122,31 @@ impl Column {
         };
     }
 
+    /// Appends the first `len` rows of a vector of this type, of any kind.
+    pub(super) fn append_first(&mut self, vector: &Vector, len: usize) {
+        match (&mut self.data, vector.kind()) {
+            (Data::W1(v), VectorKind::Flat) => v.extend_from_slice(&vector.values()[..len]),
+            (Data::W2(v), VectorKind::Flat) => v.extend_from_slice(&vector.values()[..len]),
+            (Data::W4(v), VectorKind::Flat) => v.extend_from_slice(&vector.values()[..len]),
+            (Data::W8(v), VectorKind::Flat) => v.extend_from_slice(&vector.values()[..len]),
+            (Data::W16(v), VectorKind::Flat) => v.extend_from_slice(&vector.values()[..len]),
+            _ => return self.append(vector, &(0..len as u32).collect::<Vec<_>>()),
+        }
+        self.heap.take();
+        self.append_validity(vector, len, 0..len as u32);
+        self.len += len;
+    }
+
+    fn append_validity(&mut self, vector: &Vector, len: usize, rows: impl Iterator<Item = u32>) {
+        if vector.validity().is_some() || self.valid.is_some() {
+            let valid = self.valid.get_or_insert_with(|| vec![1; self.len]);
+            match vector.validity() {
+                Some(_) => valid.extend(rows.map(|row| u8::from(!vector.is_null(row as usize)))),
+                None => valid.resize(self.len + len, 1),
+            }
+        }
+    }
+
     /// Appends `rows` of a vector of this type, of any kind.
     pub fn append(&mut self, vector: &Vector, rows: &[u32]) {
         fn extend<T: Native>(target: &mut Vec<T>, vector: &Vector, rows: &[u32]) {
@@ -146,10 +171,7 @@ impl Column {
                 });
             }
         }
-        if vector.validity().is_some() || self.valid.is_some() {
-            let valid = self.valid.get_or_insert_with(|| vec![1; self.len]);
-            valid.extend(rows.iter().map(|&row| u8::from(!vector.is_null(row as usize))));
-        }
+        self.append_validity(vector, rows.len(), rows.iter().copied());
         self.len += rows.len();
     }
 

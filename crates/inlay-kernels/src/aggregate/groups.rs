@@ -44,7 +44,8 @@ impl<'a> GroupIds<'a> {
 }
 
 multiversion! {
-    fn largest[](ids: &[u32]) -> u32 {
+    /// The largest of some numbers; 0 if there are none.
+    pub(super) fn largest[](ids: &[u32]) -> u32 {
         ids.iter().fold(0, |a, &b| a.max(b))
     }
 }

@@ -28,8 +28,7 @@ impl GroupedAccumulator for Listed {
     }
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
-        let all: Vec<u32> = (0..groups.len() as u32).collect();
-        self.values.append(args[0], &all);
+        self.values.append_first(args[0], groups.len());
         self.rows.push(groups.ids().iter().copied());
         Ok(())
     }
