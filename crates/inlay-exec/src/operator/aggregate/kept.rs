@@ -136,10 +136,20 @@ pub(super) fn is_tight(spec: &Spec, states: &[State], context: &ExecContext) -> 
     is_refused(partition * context.workers.count())
 }
 
-/// Bytes that the results of a state take while they are output, about: what is kept of a group is put in order, and may be its
-/// result.
-pub(super) fn output_size(spec: &Spec, state: &State) -> usize {
-    if kept_size(spec, state) < OUTPUT_MIN { 0 } else { 2 * largest_group(spec, state) }
+/// Sets a reservation to what a state takes while its results are output: what is kept of a group is put in order, and may be
+/// its result.
+pub(super) fn reserve_output(spec: &Spec, state: &State, reservation: &mut Reservation) -> Result<()> {
+    let (size, kept) = (state.memory_size(), kept_size(spec, state));
+    if kept < OUTPUT_MIN {
+        return resize_or_work(reservation, size as u64);
+    }
+    // Which group is the largest is asked only where it matters.
+    match reservation.resize((size + 2 * kept) as u64) {
+        Err(error) if is_refusal(&error) => {
+            resize_or_work(reservation, (size + 2 * largest_group(spec, state)) as u64)
+        }
+        other => other,
+    }
 }
 
 /// Bytes that accumulators keep of the largest group of a state.

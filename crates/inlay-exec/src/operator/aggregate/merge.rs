@@ -682,7 +682,7 @@ impl Part<'_> {
         })?;
         resize_or_work(reservation, state.memory_size() as u64)?;
         state.finish_distinct()?;
-        resize_or_work(reservation, (state.memory_size() + kept::output_size(spec, state)) as u64)
+        kept::reserve_output(spec, state, reservation)
     }
 
     /// Adds rows that accumulators had kept.
