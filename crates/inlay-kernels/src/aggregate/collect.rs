@@ -1,14 +1,9 @@
-//! Aggregates that keep their rows: what they share, and aggregates with ORDER BY.
+//! Aggregates that keep their rows: what they share.
 
+use super::GroupIds;
 use super::column::Column;
 use super::groups::largest;
-use super::order::{Comparator, Item};
-use super::quantile::float_key;
-use super::{GroupIds, GroupedAccumulator, create, same_kind};
-use crate::function::AggregateFunction;
-use inlay_types::{LogicalType, PhysicalType, Result, Vector};
-use std::any::Any;
-use std::cmp::Ordering;
+use inlay_types::{LogicalType, Vector};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -45,7 +40,7 @@ pub(super) enum Added {
 const LONG_GROUP: usize = 64;
 
 impl GroupRows {
-    /// See [`GroupedAccumulator::start_morsel`].
+    /// See [`super::GroupedAccumulator::start_morsel`].
     pub(super) fn start_morsel(&mut self, number: u32) {
         self.morsel = number;
     }
@@ -97,7 +92,7 @@ impl GroupRows {
         self.groups.len()
     }
 
-    /// See [`GroupedAccumulator::expect_rows`].
+    /// See [`super::GroupedAccumulator::expect_rows`].
     pub(super) fn expect(&mut self, rows: usize) {
         let _ = self.groups.try_reserve_exact(rows);
     }
@@ -160,7 +155,7 @@ impl GroupRows {
         self.index.get_or_init(|| self.make_index())
     }
 
-    /// See [`GroupedAccumulator::prepare_merge`].
+    /// See [`super::GroupedAccumulator::prepare_merge`].
     pub(super) fn prepare(&self) {
         self.index();
     }
@@ -285,7 +280,7 @@ impl GroupRows {
     }
 }
 
-/// The rows that an accumulator keeps, which may lie in a file for a while: see [`GroupedAccumulator::kept`].
+/// The rows that an accumulator keeps, which may lie in a file for a while: see [`super::GroupedAccumulator::kept`].
 pub struct KeptRows<'a> {
     rows: &'a GroupRows,
     columns: Vec<KeptColumn<'a>>,
@@ -329,7 +324,7 @@ impl<'a> KeptRows<'a> {
         self
     }
 
-    /// What is kept of each row, for [`GroupedAccumulator::restore`].
+    /// What is kept of each row, for [`super::GroupedAccumulator::restore`].
     pub fn columns(&self) -> &[KeptColumn<'a>] {
         &self.columns
     }
@@ -344,203 +339,6 @@ impl<'a> KeptRows<'a> {
         let mut morsels = Vec::with_capacity((to - from) as usize);
         self.rows.morsels_of(from..to, &mut morsels);
         morsels
-    }
-}
-
-/// How one key of an aggregate's ORDER BY sorts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OrderKey {
-    /// Largest first.
-    pub descending: bool,
-    /// NULLs before all values.
-    pub nulls_first: bool,
-}
-
-/// An aggregate with ORDER BY: keeps all rows, and aggregates each group's in order at the end. The arguments of updates
-/// are the function's, then the keys.
-pub struct Ordered {
-    function: AggregateFunction,
-    keys: Vec<OrderKey>,
-    comparators: Vec<Comparator>,
-    columns: Vec<Column>,
-    rows: GroupRows,
-}
-
-impl Ordered {
-    /// No groups. `key_types` are those of the sort keys.
-    pub fn boxed(
-        function: &AggregateFunction,
-        key_types: &[LogicalType],
-        keys: Vec<OrderKey>,
-    ) -> Box<dyn GroupedAccumulator> {
-        let columns = function.arg_types.iter().chain(key_types).map(|ty| Column::new(ty.clone())).collect();
-        let comparators = key_types.iter().map(Comparator::new).collect();
-        Box::new(Self { function: function.clone(), keys, comparators, columns, rows: GroupRows::default() })
-    }
-
-    /// The rows of a group in order; what is equal stays in the order of the input.
-    fn sorted(&self, group: u32) -> Vec<u32> {
-        let rows = self.rows.rows(group);
-        let (Some(key), Some(column)) = (self.keys.first(), self.key_columns().first()) else {
-            return rows.to_vec();
-        };
-        let is_complete = has_complete_prefix(column.physical_type());
-        let is_text = matches!(column.logical_type(), LogicalType::Varchar | LogicalType::Blob);
-        let entry = |place: usize| {
-            let prefix = prefix_of(column, is_text, rows[place] as usize);
-            (if key.descending { !prefix } else { prefix }, place as u32)
-        };
-        let is_null = |place: &usize| column.is_null(rows[*place] as usize);
-        let mut order = Vec::with_capacity(rows.len());
-        let mut add = |mut entries: Vec<(u64, u32)>, settled: usize| {
-            entries.sort_unstable_by(|a, b| {
-                let row = |entry: &(u64, u32)| rows[entry.1 as usize] as usize;
-                let rest = || self.compare(settled, row(a), row(b)).then(a.1.cmp(&b.1));
-                a.0.cmp(&b.0).then_with(rest)
-            });
-            order.extend(entries.iter().map(|entry| rows[entry.1 as usize]));
-        };
-        let nulls: Vec<(u64, u32)> = (0..rows.len()).filter(is_null).map(|place| (0, place as u32)).collect();
-        if nulls.is_empty() {
-            add((0..rows.len()).map(entry).collect(), usize::from(is_complete));
-            return order;
-        }
-        let others = (0..rows.len()).filter(|place| !is_null(place)).map(entry).collect();
-        if key.nulls_first {
-            add(nulls, 1);
-            add(others, usize::from(is_complete));
-        } else {
-            add(others, usize::from(is_complete));
-            add(nulls, 1);
-        }
-        order
-    }
-
-    fn key_columns(&self) -> &[Column] {
-        &self.columns[self.function.arg_types.len()..]
-    }
-
-    /// Compares rows by the keys from number `first` on.
-    fn compare(&self, first: usize, left: usize, right: usize) -> Ordering {
-        let keys = self.keys.iter().zip(self.key_columns()).zip(&self.comparators);
-        let mut orders = keys.skip(first).map(|((key, column), comparator)| {
-            match (column.is_null(left), column.is_null(right)) {
-                (true, true) => Ordering::Equal,
-                (true, false) if key.nulls_first => Ordering::Less,
-                (true, false) => Ordering::Greater,
-                (false, true) if key.nulls_first => Ordering::Greater,
-                (false, true) => Ordering::Less,
-                (false, false) => {
-                    let item = |row| Item::of_column(column, row);
-                    let order = comparator.compare(item(left), item(right));
-                    if key.descending { order.reverse() } else { order }
-                }
-            }
-        });
-        orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-    }
-}
-
-/// Whether values with equal prefixes are equal.
-fn has_complete_prefix(carrier: PhysicalType) -> bool {
-    !matches!(carrier, PhysicalType::I128 | PhysicalType::U128 | PhysicalType::Interval | PhysicalType::View)
-}
-
-/// An integer that is in the order of values as far as it goes. What it is for NULL does not matter.
-fn prefix_of(column: &Column, is_text: bool, row: usize) -> u64 {
-    const SIGN: u64 = 1 << 63;
-    let (low, high) = column.words(row);
-    let signed = |value: i64| value as u64 ^ SIGN;
-    match column.physical_type() {
-        PhysicalType::I8 => signed(i64::from(low as i8)),
-        PhysicalType::I16 => signed(i64::from(low as i16)),
-        PhysicalType::I32 => signed(i64::from(low as i32)),
-        PhysicalType::I64 => signed(low as i64),
-        PhysicalType::F32 => signed(float_rank(f32::from_bits(low as u32).into())),
-        PhysicalType::F64 => signed(float_rank(f64::from_bits(low))),
-        PhysicalType::I128 => signed(high as i64),
-        PhysicalType::U128 => high,
-        PhysicalType::View if is_text => text_prefix(column.bytes(row)),
-        PhysicalType::View | PhysicalType::Interval => 0,
-        _ => low,
-    }
-}
-
-/// The same of floats: -0.0 is equal to 0.0.
-fn float_rank(value: f64) -> i64 {
-    float_key(value + 0.0)
-}
-
-fn text_prefix(bytes: &[u8]) -> u64 {
-    let mut first = [0; 8];
-    let len = bytes.len().min(8);
-    first[..len].copy_from_slice(&bytes[..len]);
-    u64::from_be_bytes(first)
-}
-
-impl GroupedAccumulator for Ordered {
-    fn resize(&mut self, _groups: usize) {}
-
-    fn start_morsel(&mut self, number: u32) {
-        self.rows.start_morsel(number);
-    }
-
-    fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
-        let all: Vec<u32> = (0..groups.len() as u32).collect();
-        for (column, arg) in self.columns.iter_mut().zip(args) {
-            column.append(arg, &all);
-        }
-        self.rows.push(groups.ids().iter().copied());
-        Ok(())
-    }
-
-    fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {
-        let other = same_kind::<Self>(other)?;
-        let added = self.rows.merge(&other.rows, source, target);
-        for (column, theirs) in self.columns.iter_mut().zip(&other.columns) {
-            column.append_added(theirs, &added);
-        }
-        Ok(())
-    }
-
-    fn prepare_merge(&self) {
-        self.rows.prepare();
-    }
-
-    fn kept(&self) -> Option<KeptRows<'_>> {
-        Some(KeptRows::new(&self.rows, &self.columns))
-    }
-
-    fn expect_rows(&mut self, rows: usize) {
-        self.columns.iter_mut().for_each(|column| column.expect(rows));
-        self.rows.expect(rows);
-    }
-
-    fn forget_kept(&mut self) {
-        self.columns.iter_mut().for_each(|column| *column = Column::new(column.logical_type()));
-        self.rows.clear();
-    }
-
-    fn finish(&self, from: usize, len: usize) -> Result<Vector> {
-        let mut inner = create(&self.function, false)?;
-        inner.resize(len);
-        for group in 0..len {
-            let rows = self.sorted((from + group) as u32);
-            for part in rows.chunks(inlay_types::VECTOR_SIZE) {
-                let columns = &self.columns[..self.function.arg_types.len()];
-                let args: Vec<Vector> = columns.iter().map(|column| column.gather(part)).collect();
-                inner.update_one(&args.iter().collect::<Vec<_>>(), part.len(), group as u32)?;
-            }
-        }
-        inner.finish(0, len)
-    }
-
-    fn memory_size(&self) -> usize {
-        self.columns.iter().map(Column::memory_size).sum::<usize>() + self.rows.memory_size()
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

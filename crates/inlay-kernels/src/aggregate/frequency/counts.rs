@@ -11,6 +11,7 @@ use crate::aggregate::{GroupIds, flat};
 use crate::function::AggregateFunction;
 use crate::hash;
 use crate::limits;
+use inlay_types::view::prefetch;
 use inlay_types::{LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};
 
 /// Rows between two looks at whether the statement was cancelled.
@@ -219,10 +220,15 @@ impl Counts {
         }
         words.truncate(groups.len());
         if self.are_words {
-            self.slots.find(&words, groups, next, &mut found, |_, _, _| true);
+            self.slots.find(&words, groups, next, &mut found, None::<fn(usize)>, |_, _, _| true);
         } else {
             let (values, comparator, is_exact) = (&self.values, &self.comparator, self.has_exact_bytes);
-            self.slots.find(&words, groups, next, &mut found, |row, pair, fresh| {
+            let approach = |pair: usize| {
+                if pair < next {
+                    prefetch(values.bytes(pair).as_ptr());
+                }
+            };
+            self.slots.find(&words, groups, next, &mut found, Some(approach), |row, pair, fresh| {
                 let value = || Item::of_vector(vector, place(row));
                 match pair.checked_sub(next) {
                     Some(new) => {

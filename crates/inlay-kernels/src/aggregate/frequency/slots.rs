@@ -10,6 +10,9 @@ use inlay_types::view::prefetch;
 /// How many rows ahead slots are asked for.
 const AHEAD: usize = 16;
 
+/// How many rows ahead the values of pairs are asked for, in slots that are there by then.
+const AHEAD_VALUES: usize = 6;
+
 /// Tables of at most so many bytes are in the cache anyway.
 const NEAR_SIZE_MAX: usize = 1 << 18;
 
@@ -47,12 +50,14 @@ fn limit(slots: usize) -> usize {
 impl Slots {
     /// Finds or adds the pairs of rows, one for each word and group, where there are `next` pairs so far. `are_equal` says
     /// whether a row has the value of a pair with the same word and group; new pairs are those of the rows given last.
+    /// `approach` may ask for what is compared of a pair soon.
     pub(super) fn find(
         &mut self,
         words: &[u64],
         groups: &[u32],
         next: usize,
         found: &mut Found,
+        approach: Option<impl Fn(usize)>,
         are_equal: impl Fn(usize, usize, &[u32]) -> bool,
     ) {
         let Found { pairs, fresh } = found;
@@ -69,6 +74,12 @@ impl Slots {
                 prefetch(self.slots.as_ptr().wrapping_add((ahead >> self.shift) as usize).cast());
             }
             let mask = self.slots.len() - 1;
+            if let (true, Some(approach), Some(near)) = (is_far, &approach, hashes.get(row + AHEAD_VALUES)) {
+                let [known, place] = self.slots[(near >> self.shift) as usize & mask];
+                if place != 0 && known == words[row + AHEAD_VALUES] {
+                    approach((place as u32).wrapping_sub(1) as usize);
+                }
+            }
             let mut at = (hash >> self.shift) as usize & mask;
             let pair = loop {
                 let [known, place] = self.slots[at];
