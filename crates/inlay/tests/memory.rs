@@ -160,7 +160,7 @@ fn rows_that_aggregates_keep_go_to_files() {
         "median(b::DOUBLE), quantile_cont(n, [0.1, 0.5, 0.99]), quantile_disc(c, 0.3)",
         "mad(b), sum(a), count(n), median(n)",
         "median(a) FILTER (b % 5 > 0), min(c)",
-        "first(c ORDER BY n NULLS LAST, b), last(a ORDER BY b), sum(b)",
+        "arg_max(a, b % 10 ORDER BY n NULLS LAST, b), arg_min(c, a % 7 ORDER BY c DESC, b), sum(b)",
         "count(DISTINCT b), median(b), median(DISTINCT b % 100000)",
     ];
     same_under("12MB", &[&kept_rows(400_000)], &aggregated(&["a % 4", SKEWED, "c", ""], &aggregates));

@@ -53,22 +53,17 @@ fn key(value: &Value) -> String {
     }
 }
 
-/// Of each group and value: how often it occurs, and what it was when it was seen first.
+/// Of each group and value: how often it occurs, and where it was seen first.
 #[derive(Default)]
 struct Model {
-    pairs: HashMap<(u32, String), (u64, usize, Value)>,
+    pairs: HashMap<(u32, String), (u64, usize)>,
 }
 
 impl Model {
-    /// Adds a row; what comes later has a larger place.
+    /// Adds a row; rows come by place.
     fn add(&mut self, group: u32, value: &Value, place: usize) {
         if !value.is_null() {
-            let new = (0, place, value.clone());
-            let pair = self.pairs.entry((group, key(value))).or_insert(new);
-            pair.0 += 1;
-            if place < pair.1 {
-                (pair.1, pair.2) = (place, pair.2.clone());
-            }
+            self.pairs.entry((group, key(value))).or_insert((0, place)).0 += 1;
         }
     }
 
@@ -81,7 +76,7 @@ impl Model {
             let mut places: Vec<(u64, usize)> = Vec::new();
             for (row, &pair) in pairs.iter().enumerate() {
                 let value = all.get(row);
-                let (count, place, _) = &self.pairs[&(group, key(&value))];
+                let (count, place) = &self.pairs[&(group, key(&value))];
                 assert_eq!(counts.counts[pair as usize], *count, "{hint}: {value} in group {group}");
                 places.push((counts.firsts[pair as usize], *place));
             }
@@ -93,15 +88,14 @@ impl Model {
                 let values = counts.values.gather(&order);
                 (0..order.len()).map(|row| values.get(row)).collect()
             };
-            let in_order = |a: &Value, b: &Value| counts_order(a, b);
-            assert!(sorted.is_sorted_by(in_order), "{hint}: group {group} {sorted:?}");
+            assert!(sorted.is_sorted_by(is_below), "{hint}: group {group} {sorted:?}");
         }
         assert_eq!(found, self.pairs.len(), "{hint}");
     }
 }
 
 /// Whether a value is below another.
-fn counts_order(a: &Value, b: &Value) -> bool {
+fn is_below(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Double(a), Value::Double(b)) => crate::aggregate::order::order_floats(*a, *b).is_lt(),
         (Value::Real(a), Value::Real(b)) => {
