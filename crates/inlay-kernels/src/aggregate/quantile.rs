@@ -128,25 +128,23 @@ impl Interpolated for i128 {
         self.saturating_sub(other).saturating_abs()
     }
 }
-macro_rules! interpolated_float {
-    ($($t:ty),*) => { $(
-        impl Interpolated for $t {
-            fn between(low: Self, high: Self, weight: f64, _rounds: bool) -> Self {
-                let delta = high - low;
-                match () {
-                    () if low == high => low,
-                    () if delta.is_finite() => low + delta * weight as $t,
-                    // Infinity beside a number, or numbers too far apart: never the difference of the two.
-                    () => low * (1.0 - weight) as $t + high * weight as $t,
-                }
-            }
-            fn distance(self, other: Self) -> Self {
-                (self - other).abs()
-            }
-        }
-    )* };
+// Shares are added: never the difference, which may be infinite. Digits are those of DuckDB.
+impl Interpolated for f64 {
+    fn between(low: Self, high: Self, weight: f64, _rounds: bool) -> Self {
+        if low == high { low } else { low * (1.0 - weight) + high * weight }
+    }
+    fn distance(self, other: Self) -> Self {
+        (self - other).abs()
+    }
 }
-interpolated_float!(f32, f64);
+impl Interpolated for f32 {
+    fn between(low: Self, high: Self, weight: f64, _rounds: bool) -> Self {
+        f64::between(low.into(), high.into(), weight, true) as f32
+    }
+    fn distance(self, other: Self) -> Self {
+        (self - other).abs()
+    }
+}
 impl Interpolated for Interval {
     fn between(low: Self, high: Self, weight: f64, _rounds: bool) -> Self {
         let (low, high) = (low.order_key(), high.order_key());
