@@ -22,18 +22,24 @@ use inlay_types::{Batch, Error, LogicalType, Reservation, Result, VECTOR_SIZE, V
 use parking_lot::Mutex;
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where states put their rows.
 pub(super) struct KeptSpill {
     /// By slot; none for one that keeps no rows.
     slots: Vec<Option<SpillPartitions>>,
     count: usize,
+    /// Bytes, about, that were taken from slots whose results are made of all rows of a group.
+    whole: AtomicU64,
 }
 
 /// The results of what is kept in fewer bytes are small.
 const OUTPUT_MIN: usize = 4 << 20;
 /// Partitions of even groups have no more than this part of all.
 const MERGED_SHARE: usize = 16;
+
+/// So many times the limit: what is kept for a result takes up to twice its rows.
+const HOPELESS: u64 = 2;
 
 /// The same when all are there: by slot, then by partition; nothing for a slot that keeps none.
 pub(super) type KeptFiles = Vec<Vec<SpilledRows>>;
@@ -48,7 +54,7 @@ impl KeptSpill {
                 spec.group_types.iter().cloned().chain(kept.as_ref()?.iter().cloned()).chain(order).collect();
             Some(SpillPartitions::new(&file, &types, count))
         };
-        Self { slots: spec.kept.iter().map(partitions).collect(), count }
+        Self { slots: spec.kept.iter().map(partitions).collect(), count, whole: AtomicU64::new(0) }
     }
 
     /// Takes the rows that a state keeps.
@@ -72,9 +78,19 @@ impl KeptSpill {
                 selection.fill(groups.len(), |row| partition_of(hashes[row], self.count));
                 target.append(&rows, &selection)?;
             }
+            if spec.whole[slot] {
+                let bytes = state.accumulators[slot].memory_size() as u64;
+                self.whole.fetch_add(bytes, Ordering::Relaxed);
+            }
             state.accumulators[slot].forget_kept();
         }
         Ok(())
+    }
+
+    /// Whether a result of all rows that were taken cannot fit into the memory that there is, wherever they lie until then.
+    pub(super) fn is_hopeless(&self, spec: &Spec, context: &ExecContext) -> bool {
+        let most = context.budget.limit().saturating_mul(HOPELESS);
+        spec.group_types.is_empty() && self.whole.load(Ordering::Relaxed) > most
     }
 
     /// Takes the rows that all states keep; no more are added.

@@ -319,6 +319,9 @@ impl Worker {
                 aggregate.kept().drain(spec, state)?;
             }
             self.full_size = self.full.iter().map(State::memory_size).sum();
+            if aggregate.kept().is_hopeless(spec, &aggregate.context) {
+                return Err(refused);
+            }
             match self.reserve() {
                 Err(error) if is_refusal(&error) => refused = error,
                 other => return other,

@@ -9,7 +9,9 @@
 use super::AggregateOptions;
 use super::table::TableHints;
 use crate::expression::{Filter, Layout, Program};
-use inlay_kernels::aggregate::{self, GroupedAccumulator, KeptRows, NullCount, OrderKey, Ordered};
+use inlay_kernels::aggregate::{
+    self, GroupedAccumulator, KeptColumn, KeptRows, NullCount, OrderKey, Ordered,
+};
 use inlay_kernels::function::{AggregateFunction, AggregateKind};
 use inlay_sql::plan::{AggregateExpr, Expr};
 use inlay_types::{LogicalType, Result, Vector};
@@ -101,6 +103,8 @@ pub(super) struct Spec {
     pub(super) distincts: Vec<DistinctSet>,
     /// The types of the arguments that each slot's accumulator keeps of its rows, if it does and they may lie in a file.
     pub(super) kept: Vec<Option<Vec<LogicalType>>>,
+    /// Those of them whose results are made of all rows of a group at once.
+    pub(super) whole: Vec<bool>,
     pub(super) outputs: Vec<Output>,
     pub(super) hints: TableHints,
     /// Bytes of a worker's groups if they are places of a domain, as they may be.
@@ -212,6 +216,7 @@ impl Spec {
         let mut spec = Self {
             inputs: input_columns(&sets),
             kept: Vec::new(),
+            whole: Vec::new(),
             sets,
             group_types,
             group_program: Program::compile_many(&options.groups, &options.layout)?,
@@ -222,10 +227,14 @@ impl Spec {
             places_size,
             input_columns: options.layout.0.len(),
         };
-        for accumulator in spec.accumulators()? {
+        for (slot, accumulator) in spec.slots.iter().zip(spec.accumulators()?) {
             let types =
                 |kept: KeptRows<'_>| kept.columns().iter().map(|column| column.logical_type()).collect();
             spec.kept.push(accumulator.kept().map(types));
+            spec.whole.push(match &slot.kind {
+                SlotKind::Ordered(function, ..) => needs_all_rows(&*aggregate::create(function, false)?),
+                _ => needs_all_rows(&*accumulator),
+            });
         }
         Ok(spec)
     }
@@ -300,6 +309,13 @@ impl Spec {
         };
         self.outputs.iter().map(column).collect()
     }
+}
+
+/// Whether an accumulator makes the result of a group of all its rows at once.
+fn needs_all_rows(accumulator: &dyn GroupedAccumulator) -> bool {
+    let are_values =
+        |kept: KeptRows<'_>| kept.columns().iter().all(|column| matches!(column, KeptColumn::Values(_)));
+    accumulator.kept().is_some_and(are_values) && accumulator.passes().is_none()
 }
 
 fn compile_set(filter: Option<Expr>, exprs: Vec<Expr>, layout: &Layout) -> Result<InputSet> {
