@@ -501,6 +501,15 @@ fn grown(state: &State) -> u64 {
     2 * size + size / 2
 }
 
+/// Looks at a state every few batches.
+fn looking(mut look: impl FnMut(&State) -> Result<()>) -> impl FnMut(&State) -> Result<()> {
+    let mut batches = 0;
+    move |state| {
+        batches += 1;
+        if usize::is_multiple_of(batches, CHECK_INTERVAL) { look(state) } else { Ok(()) }
+    }
+}
+
 /// Files are read so many batches at a time between looks at the memory.
 const CHECK_INTERVAL: usize = 4;
 
@@ -567,7 +576,11 @@ impl Part<'_> {
                 let mut reservation = context.budget.reserve(0)?;
                 for run in &self.of.runs {
                     let part = (self.number, self.path);
-                    run.merge_share(&mut state, part, turn, (share, ROW_PARTITIONS))?;
+                    {
+                        let mut check =
+                            looking(|state| resize_or_work(&mut reservation, state.memory_size() as u64));
+                        run.merge_share(&mut state, part, turn, (share, ROW_PARTITIONS), &mut check)?;
+                    }
                     resize_or_work(&mut reservation, state.memory_size() as u64)?;
                 }
                 if let Some(file) = files.get(share) {
@@ -656,9 +669,12 @@ impl Part<'_> {
         let mut targets = Vec::with_capacity(self.of.runs.len());
         for run in &self.of.runs {
             context.interrupt.check()?;
-            match self.path.depth {
-                0 => targets.push(run.merge_into(state, self.number)?),
-                _ => run.merge_part(state, self.number, self.path)?,
+            {
+                let mut check = looking(|state| resize_or_work(reservation, grown(state)));
+                match self.path.depth {
+                    0 => targets.push(run.merge_into(state, self.number, &mut check)?),
+                    _ => run.merge_part(state, self.number, self.path, &mut check)?,
+                }
             }
             resize_or_work(reservation, grown(state))?;
         }

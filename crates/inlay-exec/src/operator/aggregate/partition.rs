@@ -180,14 +180,20 @@ impl Run {
     }
 
     /// Adds this run's groups of a part of a partition to `target`, without distinct rows that are codes; returns which groups
-    /// there they are.
-    pub(super) fn merge_into(&self, target: &mut State, partition: usize) -> Result<Vec<u32>> {
+    /// there they are. `check` looks at the memory of the target while distinct rows are added.
+    pub(super) fn merge_into(
+        &self,
+        target: &mut State,
+        partition: usize,
+        check: &mut dyn FnMut(&State) -> Result<()>,
+    ) -> Result<Vec<u32>> {
         let targets = target.merge(&self.state, self.groups.items(partition), &self.hashes)?;
         for (index, distinct) in self.distincts.iter().enumerate() {
             if matches!(distinct, DistinctParts::Rows(_)) {
                 self.for_distinct(partition, index, |ranks, args, len| {
                     let groups: Vec<u32> = ranks.iter().map(|&rank| targets[rank as usize]).collect();
-                    target.add_distinct(index, &groups, args, len)
+                    target.add_distinct(index, &groups, args, len)?;
+                    check(target)
                 })?;
             }
         }
@@ -263,11 +269,17 @@ impl Run {
     }
 
     /// Adds this run's groups of a part of a partition, and all of their distinct rows.
-    pub(super) fn merge_part(&self, target: &mut State, partition: usize, path: Path) -> Result<()> {
+    pub(super) fn merge_part(
+        &self,
+        target: &mut State,
+        partition: usize,
+        path: Path,
+        check: &mut dyn FnMut(&State) -> Result<()>,
+    ) -> Result<()> {
         let (kept, places) = self.part_of(partition, path);
         let targets = target.merge(&self.state, &kept, &self.hashes)?;
         for index in 0..self.distincts.len() {
-            self.merge_distinct(target, (partition, index), &places, &targets, None)?;
+            self.merge_distinct(target, (partition, index), (&places, &targets), None, check)?;
         }
         Ok(())
     }
@@ -277,9 +289,9 @@ impl Run {
         &self,
         target: &mut State,
         (partition, index): (usize, usize),
-        places: &[u32],
-        targets: &[u32],
+        (places, targets): (&[u32], &[u32]),
         share: Option<(usize, usize)>,
+        check: &mut dyn FnMut(&State) -> Result<()>,
     ) -> Result<()> {
         let (mut rows, mut groups, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
         self.for_distinct(partition, index, |ranks, args, len| {
@@ -298,7 +310,8 @@ impl Run {
                 }
             }
             let args = args.iter().map(|arg| arg.take(&rows)).collect();
-            target.add_distinct(index, &groups, args, rows.len())
+            target.add_distinct(index, &groups, args, rows.len())?;
+            check(target)
         })
     }
 
@@ -314,10 +327,11 @@ impl Run {
         (partition, path): (usize, Path),
         index: usize,
         share: (usize, usize),
+        check: &mut dyn FnMut(&State) -> Result<()>,
     ) -> Result<()> {
         let (kept, places) = self.part_of(partition, path);
         let targets = target.add_groups(&self.state, &kept)?;
-        self.merge_distinct(target, (partition, index), &places, &targets, Some(share))
+        self.merge_distinct(target, (partition, index), (&places, &targets), Some(share), check)
     }
 }
 
