@@ -93,7 +93,7 @@ impl GroupRows {
     }
 
     /// See [`super::GroupedAccumulator::expect_rows`].
-    pub(super) fn expect(&mut self, rows: usize) {
+    pub(super) fn make_room(&mut self, rows: usize) {
         let _ = self.groups.try_reserve_exact(rows);
     }
 
@@ -310,6 +310,28 @@ impl KeptColumn<'_> {
             Self::Values(column) => column.to_vector(from, len),
             Self::Words(words) => Vector::from_values(LogicalType::UBigInt, &words[from..from + len]),
         }
+    }
+}
+
+/// The same to be changed: see [`super::GroupedAccumulator::kept_mut`].
+pub struct KeptRowsMut<'a> {
+    rows: &'a mut GroupRows,
+    columns: Vec<&'a mut Column>,
+}
+
+impl<'a> KeptRowsMut<'a> {
+    pub(super) fn new(rows: &'a mut GroupRows, columns: impl IntoIterator<Item = &'a mut Column>) -> Self {
+        Self { rows, columns: columns.into_iter().collect() }
+    }
+
+    pub(super) fn make_room(self, rows: usize) {
+        self.columns.into_iter().for_each(|column| column.make_room(rows));
+        self.rows.make_room(rows);
+    }
+
+    pub(super) fn forget(self) {
+        self.columns.into_iter().for_each(|column| *column = Column::new(column.logical_type()));
+        self.rows.clear();
     }
 }
 

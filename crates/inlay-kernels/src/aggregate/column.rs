@@ -111,7 +111,7 @@ impl Column {
     }
 
     /// Makes room for so many more rows, if there is.
-    pub(super) fn expect(&mut self, rows: usize) {
+    pub(super) fn make_room(&mut self, rows: usize) {
         // Without room the rows themselves will say so.
         let _ = match &mut self.data {
             Data::W1(v) => v.try_reserve_exact(rows),

@@ -4,7 +4,7 @@
 //! the last point stay; of each of the buckets between them the point stays that makes the largest triangle with the
 //! point chosen before and the mean of the next bucket.
 
-use super::collect::{GroupRows, KeptRows};
+use super::collect::{GroupRows, KeptRows, KeptRowsMut};
 use super::column::Column;
 use super::fractions::Parameter;
 use super::packing::offsets;
@@ -111,16 +111,8 @@ impl GroupedAccumulator for Downsample {
         Some(KeptRows::new(&self.rows, [&self.xs, &self.ys]))
     }
 
-    fn expect_rows(&mut self, rows: usize) {
-        [&mut self.xs, &mut self.ys].into_iter().for_each(|column| column.expect(rows));
-        self.rows.expect(rows);
-    }
-
-    fn forget_kept(&mut self) {
-        for column in [&mut self.xs, &mut self.ys] {
-            *column = Column::new(column.logical_type());
-        }
-        self.rows.clear();
+    fn kept_mut(&mut self) -> Option<KeptRowsMut<'_>> {
+        Some(KeptRowsMut::new(&mut self.rows, [&mut self.xs, &mut self.ys]))
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

@@ -7,7 +7,7 @@
 //!
 //! Interface and rules: `external::aggregate`.
 
-use super::collect::{GroupRows, KeptRows};
+use super::collect::{GroupRows, KeptRows, KeptRowsMut};
 use super::column::Column;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::external::{External, ExternalStates, GroupedRows};
@@ -85,8 +85,7 @@ impl Rows {
     }
 
     fn clear(&mut self) {
-        self.columns.iter_mut().for_each(|column| *column = Column::new(column.logical_type()));
-        self.rows.clear();
+        KeptRowsMut::new(&mut self.rows, &mut self.columns).forget();
         self.len = 0;
     }
 
@@ -221,9 +220,8 @@ impl GroupedAccumulator for Gathered {
         Some(KeptRows::new(&self.rows.rows, &self.rows.columns))
     }
 
-    fn expect_rows(&mut self, rows: usize) {
-        self.rows.columns.iter_mut().for_each(|column| column.expect(rows));
-        self.rows.rows.expect(rows);
+    fn kept_mut(&mut self) -> Option<KeptRowsMut<'_>> {
+        Some(KeptRowsMut::new(&mut self.rows.rows, &mut self.rows.columns))
     }
 
     fn forget_kept(&mut self) {

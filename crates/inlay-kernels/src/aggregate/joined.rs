@@ -2,7 +2,7 @@
 //! joins; with NULL there is no result.
 
 use super::bits::unsupported;
-use super::collect::{GroupRows, KeptRows};
+use super::collect::{GroupRows, KeptRows, KeptRowsMut};
 use super::column::Column;
 use super::fractions::Parameter;
 use super::{GroupIds, GroupedAccumulator, same_kind};
@@ -99,14 +99,8 @@ impl GroupedAccumulator for Joined {
         Some(KeptRows::new(&self.rows, [&self.values]))
     }
 
-    fn expect_rows(&mut self, rows: usize) {
-        self.values.expect(rows);
-        self.rows.expect(rows);
-    }
-
-    fn forget_kept(&mut self) {
-        self.values = Column::new(self.values.logical_type());
-        self.rows.clear();
+    fn kept_mut(&mut self) -> Option<KeptRowsMut<'_>> {
+        Some(KeptRowsMut::new(&mut self.rows, [&mut self.values]))
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

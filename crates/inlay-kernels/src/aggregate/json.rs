@@ -3,7 +3,7 @@
 //! The binder hands each row over as an array or an object of its own (`json_array(x)`, `json_object(k, v)`); what is
 //! between their brackets is joined.
 
-use super::collect::{GroupRows, KeptRows};
+use super::collect::{GroupRows, KeptRows, KeptRowsMut};
 use super::column::Column;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
@@ -72,14 +72,8 @@ impl GroupedAccumulator for Grouped {
         Some(KeptRows::new(&self.rows, [&self.parts]))
     }
 
-    fn expect_rows(&mut self, rows: usize) {
-        self.parts.expect(rows);
-        self.rows.expect(rows);
-    }
-
-    fn forget_kept(&mut self) {
-        self.parts = Column::new(self.parts.logical_type());
-        self.rows.clear();
+    fn kept_mut(&mut self) -> Option<KeptRowsMut<'_>> {
+        Some(KeptRowsMut::new(&mut self.rows, [&mut self.parts]))
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

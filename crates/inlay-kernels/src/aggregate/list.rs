@@ -1,6 +1,6 @@
 //! `list`: all values of a group, NULLs among them, in the order of the input.
 
-use super::collect::{GroupRows, KeptRows};
+use super::collect::{GroupRows, KeptRows, KeptRowsMut};
 use super::column::Column;
 use super::packing::offsets;
 use super::{GroupIds, GroupedAccumulator, same_kind};
@@ -48,14 +48,8 @@ impl GroupedAccumulator for Listed {
         Some(KeptRows::new(&self.rows, [&self.values]))
     }
 
-    fn expect_rows(&mut self, rows: usize) {
-        self.values.expect(rows);
-        self.rows.expect(rows);
-    }
-
-    fn forget_kept(&mut self) {
-        self.values = Column::new(self.values.logical_type());
-        self.rows.clear();
+    fn kept_mut(&mut self) -> Option<KeptRowsMut<'_>> {
+        Some(KeptRowsMut::new(&mut self.rows, [&mut self.values]))
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

@@ -48,7 +48,7 @@ pub(crate) mod temporal;
 mod tests;
 
 pub use average::{average, count_of, quotient, sum_of};
-pub use collect::{KeptColumn, KeptRows};
+pub use collect::{KeptColumn, KeptRows, KeptRowsMut};
 pub use column::Column;
 pub use count::NullCount;
 pub use groups::GroupIds;
@@ -98,10 +98,23 @@ pub trait GroupedAccumulator: Send + Sync {
     }
 
     /// There will be so many more rows, at most: what keeps them makes room for no more than that.
-    fn expect_rows(&mut self, _rows: usize) {}
+    fn expect_rows(&mut self, rows: usize) {
+        if let Some(kept) = self.kept_mut() {
+            kept.make_room(rows);
+        }
+    }
 
     /// Forgets the rows of [`Self::kept`], but not parameters that are the same for all rows.
-    fn forget_kept(&mut self) {}
+    fn forget_kept(&mut self) {
+        if let Some(kept) = self.kept_mut() {
+            kept.forget();
+        }
+    }
+
+    /// The rows of [`Self::kept`] where they lie, if nothing else has to change with them.
+    fn kept_mut(&mut self) -> Option<KeptRowsMut<'_>> {
+        None
+    }
 
     /// The results of groups `from .. from + len`.
     fn finish(&self, from: usize, len: usize) -> Result<Vector>;

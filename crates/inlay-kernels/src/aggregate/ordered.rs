@@ -1,6 +1,6 @@
 //! Aggregates with ORDER BY.
 
-use super::collect::{GroupRows, KeptRows};
+use super::collect::{GroupRows, KeptRows, KeptRowsMut};
 use super::column::Column;
 use super::foremost;
 use super::order::Comparator;
@@ -138,14 +138,8 @@ impl GroupedAccumulator for Ordered {
         Some(KeptRows::new(&self.rows, &self.columns))
     }
 
-    fn expect_rows(&mut self, rows: usize) {
-        self.columns.iter_mut().for_each(|column| column.expect(rows));
-        self.rows.expect(rows);
-    }
-
-    fn forget_kept(&mut self) {
-        self.columns.iter_mut().for_each(|column| *column = Column::new(column.logical_type()));
-        self.rows.clear();
+    fn kept_mut(&mut self) -> Option<KeptRowsMut<'_>> {
+        Some(KeptRowsMut::new(&mut self.rows, &mut self.columns))
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {

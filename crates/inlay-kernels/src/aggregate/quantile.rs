@@ -8,7 +8,7 @@
 //! are read again. Both give the same: values that differ have an order, also if they are equal in SQL.
 
 use super::bits::unsupported;
-use super::collect::{GroupRows, KeptRows};
+use super::collect::{GroupRows, KeptRows, KeptRowsMut};
 use super::column::Column;
 use super::fractions::Parameter;
 use super::order::order_floats;
@@ -602,14 +602,8 @@ impl GroupedAccumulator for Quantiles {
         Some(KeptRows::new(&self.rows, [&self.values]))
     }
 
-    fn expect_rows(&mut self, rows: usize) {
-        self.values.expect(rows);
-        self.rows.expect(rows);
-    }
-
-    fn forget_kept(&mut self) {
-        self.values = Column::new(self.values.logical_type());
-        self.rows.clear();
+    fn kept_mut(&mut self) -> Option<KeptRowsMut<'_>> {
+        Some(KeptRowsMut::new(&mut self.rows, [&mut self.values]))
     }
 
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
