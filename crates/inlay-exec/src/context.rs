@@ -3,7 +3,7 @@
 use crate::progress::QueryProgress;
 use crate::spill::TempSpace;
 use crate::team::Workers;
-use inlay_kernels::limits::{self, Limits};
+use inlay_types::limits::{self, Limits};
 use inlay_types::{Interrupt, MemoryBudget, Result};
 use parking_lot::Mutex;
 use std::any::Any;

@@ -4,7 +4,7 @@
 //! the flags and only when one is set look for the row, skipping rows that are NULL. Arguments that are all constant
 //! give a constant; dictionaries are flattened, except by [`predicate`], which asks once per distinct value.
 
-use crate::simd::multiversion;
+use inlay_types::multiversion;
 use inlay_types::{Bitmap, Error, LogicalType, Native, Result, Vector, VectorKind, View};
 use std::borrow::Cow;
 

@@ -3,7 +3,8 @@
 //! Bytes are combined as they are; with NULLs, a known FALSE (for AND) or TRUE (for OR) wins over an unknown side.
 
 use crate::compare::{ByteScratch, retain_rows, select_bytes};
-use crate::simd::{multiversion, pack_bits};
+use inlay_types::multiversion;
+use inlay_types::simd::pack_bits;
 use inlay_types::{Bitmap, Error, LogicalType, Result, Value, Vector, VectorKind};
 
 /// `left AND right`, three-valued.

@@ -1,48 +1,24 @@
 //! Comparison of two vectors of one type, to BOOLEAN or to the rows where it holds.
 //!
 //! Loops know two questions, "equal" and "less"; every operator is one of them with sides exchanged or the
-//! answer inverted. They write bytes of 0 and 1 and autovectorise; row positions come from [`crate::simd::positions`].
+//! answer inverted. They write bytes of 0 and 1 and autovectorise; row positions come from [`inlay_types::simd::positions`].
 //! A dictionary that is not larger than the rows is compared with a constant once per distinct value.
 //!
 //! Floats order totally: NaN equals NaN and is above every number; -0.0 equals 0.0. Intervals compare by their key.
 
-use crate::simd::{multiversion, pack_bits, positions};
+use inlay_types::simd::{pack_bits, positions};
+use inlay_types::multiversion;
+pub use inlay_types::Cmp;
 use inlay_types::{Bitmap, Buffer, Error, Interval, LogicalType, Native, PhysicalType, Result, VECTOR_SIZE};
 use inlay_types::{Value, Vector, VectorKind, View, nested};
 
-/// A comparison operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cmp {
-    /// `=`
-    Eq,
-    /// `<>`
-    NotEq,
-    /// `<`
-    Lt,
-    /// `<=`
-    LtEq,
-    /// `>`
-    Gt,
-    /// `>=`
-    GtEq,
-    /// `IS DISTINCT FROM`: NULL is a value like others; never NULL.
-    Distinct,
-    /// `IS NOT DISTINCT FROM`
-    NotDistinct,
+/// How an operator is computed.
+trait Asked {
+    fn ignores_null(self) -> bool;
+    fn question(self) -> Question;
 }
 
-impl Cmp {
-    /// The operator with sides exchanged.
-    pub fn flipped(self) -> Self {
-        match self {
-            Self::Lt => Self::Gt,
-            Self::LtEq => Self::GtEq,
-            Self::Gt => Self::Lt,
-            Self::GtEq => Self::LtEq,
-            same @ (Self::Eq | Self::NotEq | Self::Distinct | Self::NotDistinct) => same,
-        }
-    }
-
+impl Asked for Cmp {
     fn ignores_null(self) -> bool {
         matches!(self, Self::Distinct | Self::NotDistinct)
     }

@@ -2,14 +2,13 @@
 //!
 //! Kernels are pure: they know no catalog, no I/O, no threads and no transactions. One function decides on
 //! type and shape; the loop below it takes slices. [`function`] says what a SQL function is, [`registry`] finds
-//! them, [`manual`] lists them. [`host`] writes values as a host's arrays hold them; [`external`] are functions of the host.
+//! them, [`manual`] lists them. [`external`] are functions of the host.
 
 pub mod aggregate;
 pub mod aggregates;
 mod apply;
 mod arithmetic;
 pub mod boolean;
-pub mod byte_set;
 pub mod cast;
 pub mod coercion;
 pub mod compare;
@@ -17,13 +16,9 @@ pub mod equal;
 pub mod external;
 pub mod function;
 mod functions;
-pub mod hash;
-pub mod host;
-pub mod limits;
 pub mod manual;
 pub mod parse;
 pub mod registry;
-mod simd;
 pub mod windows;
 pub mod zone;
 

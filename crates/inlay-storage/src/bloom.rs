@@ -1,6 +1,6 @@
 //! A blocked Bloom filter over 64-bit hashes: one 64-bit word per key, four bits in it.
 //!
-//! Hashes are those of [`inlay_kernels::hash`] for one column. A key touches one cache line; with 12 bits per key about
+//! Hashes are those of [`inlay_types::hash`] for one column. A key touches one cache line; with 12 bits per key about
 //! one foreign key in a hundred passes. Source: Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom
 //! Filters (2007); register-blocked as in Lang et al. (VLDB 2019).
 
@@ -75,7 +75,7 @@ impl BloomFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inlay_kernels::hash::hash_u64 as mix;
+    use inlay_types::hash::hash_u64 as mix;
 
     #[test]
     fn every_member_is_found_and_few_others() {

@@ -163,7 +163,7 @@ fn tau(mut x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inlay_kernels::hash::hash_u64;
+    use inlay_types::hash::hash_u64;
 
     #[test]
     fn estimates_are_near_for_few_and_many() {

@@ -8,5 +8,5 @@ use inlay_types::Result;
 /// Fails if the flag of this thread's statement is up.
 pub(crate) fn check_interrupt() -> Result<()> {
     // A copy: looking at the flag may run code of the host, which may use this thread for another statement.
-    inlay_kernels::limits::current().map_or(Ok(()), |limits| limits.interrupt.check())
+    inlay_types::limits::current().map_or(Ok(()), |limits| limits.interrupt.check())
 }

@@ -27,15 +27,15 @@ pub enum Cmp {
 
 impl Cmp {
     /// The same operator of the kernels; `None` for IS [NOT] DISTINCT FROM.
-    pub fn from_kernel(op: inlay_kernels::Cmp) -> Option<Self> {
+    pub fn from_kernel(op: inlay_types::Cmp) -> Option<Self> {
         Some(match op {
-            inlay_kernels::Cmp::Eq => Self::Eq,
-            inlay_kernels::Cmp::NotEq => Self::NotEq,
-            inlay_kernels::Cmp::Lt => Self::Lt,
-            inlay_kernels::Cmp::LtEq => Self::LtEq,
-            inlay_kernels::Cmp::Gt => Self::Gt,
-            inlay_kernels::Cmp::GtEq => Self::GtEq,
-            inlay_kernels::Cmp::Distinct | inlay_kernels::Cmp::NotDistinct => return None,
+            inlay_types::Cmp::Eq => Self::Eq,
+            inlay_types::Cmp::NotEq => Self::NotEq,
+            inlay_types::Cmp::Lt => Self::Lt,
+            inlay_types::Cmp::LtEq => Self::LtEq,
+            inlay_types::Cmp::Gt => Self::Gt,
+            inlay_types::Cmp::GtEq => Self::GtEq,
+            inlay_types::Cmp::Distinct | inlay_types::Cmp::NotDistinct => return None,
         })
     }
 

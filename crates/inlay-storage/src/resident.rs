@@ -13,7 +13,7 @@
 
 use crate::column::Column;
 use crate::table::TableSnapshot;
-use inlay_kernels::host::{self, HostForm};
+use inlay_types::host::{self, HostForm};
 use inlay_types::arrow::{FlatColumn, PreparedColumn, StringLayout};
 use inlay_types::pages::{Layout, NewPages, PagePool, Pages};
 use inlay_types::{MemoryBudget, Reclaim, Reservation, Result, VECTOR_SIZE, Vector};

@@ -1,6 +1,7 @@
 //! What data is in Inlay: logical types, values, vectors, batches, and the one error type.
 //!
-//! Every other crate builds on this one; it knows no SQL, no storage and no threads. Data lies in
+//! Every other crate builds on this one; it knows no SQL, no storage and no threads. Storage and kernels stand side by side
+//! on it, so what both need is here. Data lies in
 //! Arrow's layout (little-endian, tightly packed, 64-byte aligned, validity bitmaps, 16-byte string
 //! views), so handing a vector to a host is a pointer, not a loop.
 //!
@@ -11,7 +12,10 @@
 //! - [`nested`]: lists, structs, maps and unions as packed bytes; [`bit`], [`time_tz`]: carriers of BIT and TIMETZ.
 //! - [`datetime`]: the calendar; [`digits`]: numbers as text.
 //! - [`arrow`]: columns to and from a host through the Arrow C data interface.
-//! - [`budget`], [`interrupt`]: the memory limit and cancellation that every query passes along.
+//! - [`hash`], [`cmp`], [`byte_set`]: hashes of values, operators of comparison, sets of bytes; [`host`]: values as a host's arrays
+//!   hold them; [`simd`]: loops compiled for the CPU's level.
+//! - [`budget`], [`interrupt`], [`limits`]: the memory limit and cancellation that every query passes along, and what holds on
+//!   the calling thread.
 //! - [`process`]: whether this is a forked child; [`discard`]: closing large files without waiting.
 
 pub mod allocator;
@@ -22,18 +26,24 @@ pub mod bitmap;
 pub mod budget;
 pub mod buffer;
 pub mod builder;
+pub mod byte_set;
+pub mod cmp;
 pub mod datetime;
 pub mod digits;
 pub mod discard;
 pub mod error;
+pub mod hash;
+pub mod host;
 mod idle;
 pub mod interrupt;
+pub mod limits;
 pub mod logical_type;
 pub mod nested;
 mod overhead;
 pub mod pages;
 pub mod pick;
 pub mod process;
+pub mod simd;
 pub mod time_tz;
 pub mod value;
 pub mod vector;
@@ -44,6 +54,7 @@ pub use bitmap::Bitmap;
 pub use budget::{MemoryBudget, Reclaim, Reservation};
 pub use buffer::{Buffer, Native};
 pub use builder::VectorBuilder;
+pub use cmp::Cmp;
 pub use error::{Error, Result};
 pub use interrupt::Interrupt;
 pub use logical_type::{EnumType, Field, LogicalType, PhysicalType};

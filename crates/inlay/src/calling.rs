@@ -16,7 +16,7 @@ use crate::execute::Run;
 use crate::settings::SessionSettings;
 use crate::transactions::{SessionNames, Transactions};
 use inlay_exec::Team;
-use inlay_kernels::limits;
+use inlay_types::limits;
 use inlay_kernels::registry::Randomness;
 use inlay_sql::parser::ast::{Statement, StatementKind};
 use inlay_types::interrupt::InterruptPoll;

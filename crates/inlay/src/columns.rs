@@ -6,7 +6,7 @@
 //! Called by [`crate::QueryResult`] and [`crate::Delivery`].
 
 use inlay_exec::Workers;
-use inlay_kernels::host::{self, HostForm};
+use inlay_types::host::{self, HostForm};
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
 use inlay_types::pages::Growing;
 use inlay_types::{

@@ -22,7 +22,7 @@ use crate::transactions::{ModesExt, SessionNames, Transactions};
 use inlay_catalog::TableSource;
 use inlay_exec::pool::panic_message;
 use inlay_exec::{Priority, PriorityCell, Progress, QueryProgress, Team, WorkerPool};
-use inlay_kernels::limits;
+use inlay_types::limits;
 use inlay_kernels::registry::Randomness;
 use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::TransactionModes;

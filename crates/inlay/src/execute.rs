@@ -21,7 +21,7 @@ use inlay_catalog::{DefinitionKind, MAIN};
 use inlay_exec::{Analysis, ExecContext, Workers, rows_size};
 use inlay_formats::Destination;
 use inlay_formats::remote::secrets::Secret;
-use inlay_kernels::limits::{self, Limits};
+use inlay_types::limits::{self, Limits};
 use inlay_kernels::registry::{Ids, ResolveOptions};
 use inlay_sql::binder::{self, BindContext, Slots};
 use inlay_sql::optimizer::{self, OptimizerContext};

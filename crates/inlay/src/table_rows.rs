@@ -7,7 +7,7 @@
 
 use crate::database::Lent;
 use inlay_exec::Workers;
-use inlay_kernels::host::HostForm;
+use inlay_types::host::HostForm;
 use inlay_sql::plan::statement::Query;
 use inlay_sql::plan::{ColumnId, Expr, Plan, ScanColumn};
 use inlay_storage::resident::{self, Residents};

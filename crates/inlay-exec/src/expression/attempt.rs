@@ -4,7 +4,7 @@
 
 use super::failure::is_of_values;
 use super::program::{Program, ProgramState};
-use inlay_kernels::limits;
+use inlay_types::limits;
 use inlay_types::{Batch, LogicalType, Result, Vector, VectorBuilder};
 
 /// The values of `body` over `len` rows of `columns`.

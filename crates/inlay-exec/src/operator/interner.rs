@@ -1,6 +1,6 @@
 //! Numbers for the strings of a key: equal strings have one number, whichever dictionary they came with.
 
-use inlay_kernels::hash::hash_view;
+use inlay_types::hash::hash_view;
 use inlay_types::{Buffer, Vector, View};
 
 /// Entries of the interner's cache of recent short strings.

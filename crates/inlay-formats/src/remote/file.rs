@@ -9,7 +9,7 @@ use super::sign::time_of;
 use crate::files::{About, Files, First};
 use crate::ranges::{LocalFile, RangeSource, check_range, noted};
 use bytes::Bytes;
-use inlay_kernels::limits;
+use inlay_types::limits;
 use inlay_types::{Error, Reservation, Result};
 use parking_lot::Mutex;
 use std::collections::VecDeque;

@@ -6,7 +6,7 @@ use super::settings::NetworkSettings;
 use super::transport::{Names, Sockets};
 use super::{shown, url};
 use crate::files::Files;
-use inlay_kernels::limits;
+use inlay_types::limits;
 use inlay_types::{Error, Result};
 use parking_lot::Mutex;
 use std::collections::HashMap;

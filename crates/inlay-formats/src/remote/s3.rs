@@ -6,7 +6,7 @@ use super::sign::{Signed, Signer, encoded_path, query_text};
 use super::{shown, url};
 use crate::files::Files;
 use crate::paths;
-use inlay_kernels::limits;
+use inlay_types::limits;
 use inlay_types::{Error, Result};
 use quick_xml::Reader;
 use quick_xml::events::Event;

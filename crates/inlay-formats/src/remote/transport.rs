@@ -1,10 +1,10 @@
 //! Sockets whose waiting ends when the statement is interrupted or the server says nothing for too long.
 //!
-//! A read waits a little at a time and looks at the statement's flag in between ([`inlay_kernels::limits`]). The system's calls
+//! A read waits a little at a time and looks at the statement's flag in between ([`inlay_types::limits`]). The system's calls
 //! that look up a name and connect cannot be cut short: a thread makes them, and is left alone if it is not waited for any
 //! more. It ends with the call.
 
-use inlay_kernels::limits;
+use inlay_types::limits;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};

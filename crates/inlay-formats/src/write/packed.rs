@@ -4,7 +4,7 @@ use super::{Target, made};
 use crate::Parallel;
 use crate::input::Compression;
 use crate::option_text::{integer, text};
-use inlay_kernels::limits;
+use inlay_types::limits;
 use inlay_types::{Error, Result, Value};
 use parking_lot::Mutex;
 use std::fs::File;

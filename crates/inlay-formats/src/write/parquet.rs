@@ -345,7 +345,7 @@ fn has_dictionary(batches: &[Batch], column: usize, limit: Option<usize>) -> boo
         let vector = batch.column(column);
         let from = hashes.len();
         hashes.resize(from + batch.len(), 0);
-        inlay_kernels::hash::hash(vector, batch.len(), &mut hashes[from..]);
+        inlay_types::hash::hash(vector, batch.len(), &mut hashes[from..]);
         rows += batch.len() - vector.null_count();
     }
     hashes.sort_unstable();

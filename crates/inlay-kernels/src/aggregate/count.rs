@@ -3,7 +3,7 @@
 use super::groups::{LANE_GROUPS, for_null, in_lanes, scatter};
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::{AggregateFunction, AggregateKind};
-use crate::simd::multiversion;
+use inlay_types::multiversion;
 use inlay_types::{LogicalType, Result, Vector};
 use std::any::Any;
 

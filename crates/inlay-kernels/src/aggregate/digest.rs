@@ -243,7 +243,7 @@ mod tests {
             for part in 0..7 {
                 let mut digest = Digest::default();
                 for row in 0..20_000u64 {
-                    let random = crate::hash::hash_u64(row * 7 + part) as f64 / u64::MAX as f64;
+                    let random = inlay_types::hash::hash_u64(row * 7 + part) as f64 / u64::MAX as f64;
                     values.push(of(random));
                     digest.add(of(random));
                 }

@@ -1,6 +1,6 @@
 //! Group numbers proven in bounds, and the scatter loops that rely on the proof.
 
-use crate::simd::multiversion;
+use inlay_types::multiversion;
 use inlay_types::Bitmap;
 
 /// Group numbers of rows, each below `count`. The proof is what makes the scatter loops safe.

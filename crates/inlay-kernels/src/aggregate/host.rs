@@ -12,7 +12,7 @@ use super::column::Column;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::external::{External, ExternalStates, GroupedRows};
 use crate::function::{AggregateFunction, AggregateRules};
-use crate::limits;
+use inlay_types::limits;
 use inlay_types::{Bitmap, Error, LogicalType, Result, Vector, VectorBuilder};
 use std::any::Any;
 use std::collections::HashMap;

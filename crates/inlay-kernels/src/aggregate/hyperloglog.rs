@@ -4,7 +4,7 @@
 //! Source: Flajolet et al. 2007; small counts by linear counting.
 
 use super::{GroupIds, GroupedAccumulator, same_kind};
-use crate::hash;
+use inlay_types::hash;
 use inlay_types::{LogicalType, Result, Vector};
 use std::any::Any;
 

@@ -7,7 +7,7 @@ use super::column::Column;
 use super::fractions::Parameter;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
-use crate::limits;
+use inlay_types::limits;
 use inlay_types::view::INLINE_LIMIT;
 use inlay_types::{Error, Result, Value, Vector, VectorBuilder};
 use std::any::Any;

@@ -99,7 +99,7 @@ impl Unasked {
         self.0 += rows;
         if self.0 >= 1 << 16 {
             self.0 = 0;
-            crate::limits::check()?;
+            inlay_types::limits::check()?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use super::passes::{Keyed, Known, QuantilePasses};
 use super::selection::{self, order_distinct};
 use super::{GroupIds, GroupedAccumulator, Passes, same_kind};
 use crate::function::AggregateFunction;
-use crate::limits;
+use inlay_types::limits;
 use inlay_types::datetime::is_finite_timestamp;
 use inlay_types::{Interval, LogicalType, Native, PhysicalType, Result, Vector};
 use std::any::Any;

@@ -9,7 +9,7 @@ use super::packing::Results;
 use super::quantile::Sortable;
 use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::AggregateFunction;
-use crate::hash::hash_u64;
+use inlay_types::hash::hash_u64;
 use inlay_types::{Native, PhysicalType, Result, Value, Vector};
 use std::any::Any;
 use std::collections::BinaryHeap;

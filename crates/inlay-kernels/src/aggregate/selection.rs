@@ -15,7 +15,7 @@
 //! move values instead of reading them again.
 
 use super::order::order_bytes;
-use crate::hash::hash_u64;
+use inlay_types::hash::hash_u64;
 use inlay_types::{Error, LogicalType, Result};
 use std::borrow::Borrow;
 use std::cmp::Ordering;

@@ -8,7 +8,7 @@ use super::column::Column;
 use super::order::{Comparator, Item};
 use super::ordered::OrderKey;
 use super::prefix::{has_complete_prefix, is_text, prefix_of, text_prefix, write_prefixes};
-use crate::limits::check;
+use inlay_types::limits::check;
 use inlay_types::{Result, VECTOR_SIZE};
 use std::cmp::Ordering;
 

@@ -9,7 +9,7 @@ use super::bits::unsupported;
 use super::groups::{LANE_GROUPS, Seen, for_valid, in_lanes, scatter, scatter_valid};
 use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::AggregateFunction;
-use crate::simd::multiversion;
+use inlay_types::multiversion;
 use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Native, PhysicalType, Result, Vector};
 use std::any::Any;
 use std::marker::PhantomData;

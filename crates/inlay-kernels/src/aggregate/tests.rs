@@ -325,8 +325,8 @@ fn sorting_is_interrupted() -> Result<()> {
         accumulator.update_one(&[&keys[0], key], ROWS, 0)?;
         let interrupt = inlay_types::Interrupt::new();
         interrupt.set();
-        let limits = crate::limits::Limits::new(inlay_types::MemoryBudget::new(u64::MAX), interrupt);
-        let result = crate::limits::with(limits, || accumulator.finish(0, 1));
+        let limits = inlay_types::limits::Limits::new(inlay_types::MemoryBudget::new(u64::MAX), interrupt);
+        let result = inlay_types::limits::with(limits, || accumulator.finish(0, 1));
         assert!(matches!(result, Err(inlay_types::Error::Interrupted)));
         accumulator.finish(0, 1)?;
     }

@@ -8,7 +8,7 @@ use super::{Op, kernel, unexpected};
 use crate::apply::{map, null_argument, try_zip, try_zip_plain, undictionary, zip};
 use crate::function::ScalarKernel;
 use crate::registry::Resolved;
-use crate::simd::multiversion;
+use inlay_types::multiversion;
 use inlay_types::logical_type::{DECIMAL_I64_DIGITS, DECIMAL_MAX_DIGITS};
 use inlay_types::value::write_decimal;
 use inlay_types::{Error, LogicalType, PhysicalType, Result, Vector};

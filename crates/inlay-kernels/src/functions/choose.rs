@@ -202,9 +202,9 @@ fn resolve_hash(args: &[ArgType]) -> Option<Resolved> {
         out.reset_flat(&UBigInt, len);
         for (index, arg) in args.iter().enumerate() {
             if index == 0 {
-                crate::hash::hash(arg, len, out.values_mut::<u64>());
+                inlay_types::hash::hash(arg, len, out.values_mut::<u64>());
             } else {
-                crate::hash::hash_combine(arg, len, out.values_mut::<u64>());
+                inlay_types::hash::hash_combine(arg, len, out.values_mut::<u64>());
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! than the rows ([`per_distinct`]). Substrings share their source's heap ([`slice_text`]).
 
 use crate::apply::{finish, joint_validity, null_argument};
-use crate::limits::Meter;
+use inlay_types::limits::Meter;
 use inlay_types::view::{HeapBuilder, INLINE_LIMIT};
 use inlay_types::{Bitmap, Buffer, Dictionary, Heap, LogicalType, Native, Result, Vector, VectorKind, View};
 

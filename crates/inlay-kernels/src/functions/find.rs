@@ -5,7 +5,7 @@
 //! Source: Muła, "SIMD-friendly algorithms for substring searching".
 
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Level, level};
+use inlay_types::simd::{Level, level};
 use memchr::memmem;
 
 /// A text to look for, prepared.

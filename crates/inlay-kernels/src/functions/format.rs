@@ -6,7 +6,7 @@
 use super::columns::{Column, TextColumn, write_text};
 use super::strings::TEXT_SIZE_MAX;
 use crate::arithmetic::kernel;
-use crate::limits;
+use inlay_types::limits;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{Boolean, Double, HugeInt, Varchar};
 use inlay_types::value::write_float;

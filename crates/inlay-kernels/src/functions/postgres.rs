@@ -471,7 +471,7 @@ fn resolve_sleep(args: &[ArgType]) -> Option<Resolved> {
         let millis = waits.map(|(_, millis)| (*millis).max(0) as u64).fold(0, u64::saturating_add);
         let (start, whole) = (Instant::now(), Duration::from_millis(millis));
         while let Some(left) = whole.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
-            crate::limits::check()?;
+            inlay_types::limits::check()?;
             std::thread::sleep(left.min(NAP));
         }
         *out = Vector::nulls(Null, len);

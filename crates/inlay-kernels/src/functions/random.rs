@@ -4,7 +4,7 @@
 use super::nested::rows::each;
 use crate::arithmetic::kernel;
 use crate::function::Volatility;
-use crate::hash::hash_u64;
+use inlay_types::hash::hash_u64;
 use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{self, BigInt, Double, Null};
 use inlay_types::nested::Sequence;

@@ -7,7 +7,7 @@ use super::columns::{Column, TextColumn, slice_text, write_text};
 use super::simple_regex::{Outcome, Places, SimpleRegex};
 use crate::apply::{per_row, predicate};
 use crate::function::ScalarKernel;
-use crate::limits::Meter;
+use inlay_types::limits::Meter;
 use crate::registry::{Function, Overloads, Signature};
 use inlay_types::LogicalType::{BigInt, Boolean, Varchar};
 use inlay_types::view::INLINE_LIMIT;

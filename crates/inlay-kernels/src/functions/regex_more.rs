@@ -5,7 +5,7 @@
 use super::nested::rows::{Args, Output, each_known};
 use super::regex::compile;
 use crate::arithmetic::kernel;
-use crate::limits::Meter;
+use inlay_types::limits::Meter;
 use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{self, BigInt, Integer, Null, Varchar};
 use inlay_types::{Error, Result};

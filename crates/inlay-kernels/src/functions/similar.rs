@@ -2,7 +2,7 @@
 
 use super::columns::{Column, TextColumn};
 use crate::apply::per_row;
-use crate::limits;
+use inlay_types::limits;
 use crate::registry::{Function, Overloads, Signature};
 use inlay_types::LogicalType::{BigInt, Double, Varchar};
 use inlay_types::{Error, Result, Vector};

@@ -5,7 +5,7 @@ use super::columns::{
     write_text_or_null,
 };
 use crate::apply::per_row;
-use crate::limits::Meter;
+use inlay_types::limits::Meter;
 use crate::registry::{ArgType, Function, Overloads, ResolveOptions, Resolved, Signature};
 use inlay_types::LogicalType::{BigInt, Blob, Boolean, Integer, Varchar};
 use inlay_types::{Error, LogicalType, Result, Vector, View};

@@ -1,6 +1,6 @@
 //! Many constants behind IN: one vector and a hash table over it, made once and shared by all who look values up.
 
-use inlay_kernels::hash::{hash, hash_u64};
+use inlay_types::hash::{hash, hash_u64};
 use inlay_types::{Bitmap, LogicalType, PhysicalType, Value, Vector};
 use std::cmp::Ordering;
 use std::fmt;

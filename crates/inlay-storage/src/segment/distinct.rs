@@ -1,6 +1,6 @@
 //! Numbers for the distinct values of a column, in the order in which they appear.
 
-use inlay_kernels::hash::{HashValue, hash_view};
+use inlay_types::hash::{HashValue, hash_view};
 use inlay_types::{Buffer, View};
 
 /// Numbers have dictionaries of at most so many values, whose codes take one byte.

@@ -9,7 +9,7 @@ use super::runs::Runs;
 use super::{Codes, Encoding, Segment};
 use crate::simd::{self, FromOffset, Lane};
 use crate::zone_map::{ZoneMap, has_bounds};
-use inlay_kernels::hash::{HashValue, hash_view};
+use inlay_types::hash::{HashValue, hash_view};
 use inlay_types::pick::pick;
 use inlay_types::view::HeapBuilder;
 use inlay_types::{

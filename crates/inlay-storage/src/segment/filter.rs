@@ -5,7 +5,7 @@ use super::{Encoding, PreparedPredicate, Segment};
 use crate::BloomFilter;
 use crate::predicate::Prune;
 use crate::simd::{self, Lane, Lanes, WordOfLane, with_lanes};
-use inlay_kernels::byte_set::ByteSet;
+use inlay_types::byte_set::ByteSet;
 use inlay_types::pick::pick;
 use inlay_types::{Bitmap, Buffer, Result, VECTOR_SIZE, View};
 use std::cmp::Ordering;

@@ -8,7 +8,7 @@ use super::{Encoding, Segment};
 use crate::predicate::{Cmp, Prune, SegmentPredicate, VectorPredicate};
 use crate::simd::{FloatRange, LaneBits, LaneRange};
 use crate::{BloomFilter, KeyBitmap};
-use inlay_kernels::byte_set::ByteSet;
+use inlay_types::byte_set::ByteSet;
 use inlay_types::{Error, PhysicalType, Result, VECTOR_SIZE, Value, Vector};
 use std::sync::Arc;
 
@@ -592,7 +592,7 @@ fn partition(count: usize, before: impl Fn(usize) -> bool) -> usize {
 /// Kernel hashes of a vector without NULLs.
 pub(super) fn hashes(vector: &Vector) -> Vec<u64> {
     let mut hashes = vec![0; vector.len()];
-    inlay_kernels::hash::hash(vector, vector.len(), &mut hashes);
+    inlay_types::hash::hash(vector, vector.len(), &mut hashes);
     hashes
 }
 

@@ -4,7 +4,7 @@ use super::scan::StoredWords;
 use super::{Encoding, Segment};
 use crate::hyperloglog::HyperLogLog;
 use crate::simd::{self, Lane, Lanes};
-use inlay_kernels::hash::{hash, hash_u64};
+use inlay_types::hash::{hash, hash_u64};
 use inlay_types::{Bitmap, VECTOR_SIZE, Vector};
 
 pub(super) fn sketch(segment: &Segment) -> HyperLogLog {

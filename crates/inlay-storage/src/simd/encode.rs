@@ -3,7 +3,7 @@
 use super::{FromOffset, Lane, Level, WordOfLane, compiled_for_level, level};
 use crate::hyperloglog::mix;
 use crate::segment::FloatKey;
-use inlay_kernels::hash::hash_u64;
+use inlay_types::hash::hash_u64;
 use inlay_types::{Native, VECTOR_SIZE};
 
 /// A value with an order of its own.

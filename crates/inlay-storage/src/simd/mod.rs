@@ -18,7 +18,7 @@ mod tests;
 pub(crate) use encode::{clear_nulls, float_ranges, hash_lanes, mix_hashes, offsets, ranges, without_nulls};
 
 use crate::BloomFilter;
-use inlay_kernels::hash::hash_u64;
+use inlay_types::hash::hash_u64;
 use inlay_types::Native;
 
 /// What the CPU offers.

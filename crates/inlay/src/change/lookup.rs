@@ -7,7 +7,7 @@ use super::writer::RowWriter;
 use crate::execute::Run;
 use inlay_catalog::{Table, TableSchema};
 use inlay_exec::ExecContext;
-use inlay_kernels::hash::hash_bytes;
+use inlay_types::hash::hash_bytes;
 use inlay_storage::index::key::encode_rows;
 use inlay_storage::store::RowPredicate;
 use inlay_storage::{Deferral, Prune, SegmentPredicate, TableSnapshot};

@@ -10,7 +10,7 @@ use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::{Table, TableSchema};
 use inlay_exec::expression::Program;
-use inlay_kernels::limits;
+use inlay_types::limits;
 use inlay_sql::plan::Expr;
 use inlay_sql::plan::statement::{AlterTable, BoundCheck, ColumnSource as Source};
 use inlay_storage::store::{IndexDefinition, Object, Transaction};

@@ -3,7 +3,7 @@
 use super::Rows;
 use super::gather::{Gather, number, text};
 use inlay_catalog::bare_name;
-use inlay_kernels::host::HostForm;
+use inlay_types::host::HostForm;
 use inlay_storage::Table;
 use inlay_storage::resident::Form;
 use inlay_storage::store::Object;

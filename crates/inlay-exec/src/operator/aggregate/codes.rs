@@ -11,7 +11,7 @@ use super::packed::PackedKey;
 use super::scattered::{BLOCK, Part, Scattered};
 use super::spec::{Slot, SlotKind};
 use inlay_kernels::aggregate::{Column, GroupIds, GroupedAccumulator};
-use inlay_kernels::limits;
+use inlay_types::limits;
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, PhysicalType, Result, VECTOR_SIZE, Vector};
 
 /// Codes per part that a set of them is made for: with twice as many slots it fits into a core's cache.

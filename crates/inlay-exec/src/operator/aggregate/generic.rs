@@ -10,7 +10,7 @@
 
 use super::packed::{AHEAD, CACHED_SLOTS, prefetch};
 use inlay_kernels::aggregate::Column;
-use inlay_kernels::hash;
+use inlay_types::hash;
 use inlay_types::Vector;
 
 /// Tagged slots. Their number is a power of two, at least one and a half times that of keys.

@@ -1,6 +1,6 @@
 //! Hash table from packed keys to group numbers: open addressing, keys in the slots.
 
-use inlay_kernels::hash::{hash_u64, hash_u128};
+use inlay_types::hash::{hash_u64, hash_u128};
 
 /// A packed group key.
 pub(super) trait PackedKey: Copy + Eq + Default + Send + Sync {

@@ -9,7 +9,7 @@ use super::spec::Spec;
 use super::state::{Scratch, State};
 use crate::spill::{Selection, SpillPartitions};
 use inlay_kernels::aggregate::Column;
-use inlay_kernels::hash;
+use inlay_types::hash;
 use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Value, Vector};
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::partition::partition_of;
 use crate::context::ExecContext;
 use crate::spill::is_refusal;
 use inlay_kernels::aggregate::Column;
-use inlay_kernels::limits;
+use inlay_types::limits;
 use inlay_types::{Error, Reservation, Result, VECTOR_SIZE};
 use std::ops::Range;
 use std::sync::OnceLock;

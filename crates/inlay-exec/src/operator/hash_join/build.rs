@@ -16,7 +16,7 @@ use super::spill::SMALL_BUILD;
 use crate::ExecContext;
 use crate::pipeline::{Flow, Handout, LocalState, Sink};
 use crate::spill::is_refusal;
-use inlay_kernels::hash::{hash, hash_combine};
+use inlay_types::hash::{hash, hash_combine};
 use inlay_types::buffer::NewBuffer;
 use inlay_types::{Batch, Buffer, Error, LogicalType, MemoryBudget, Native, Result, Vector};
 use parking_lot::Mutex;

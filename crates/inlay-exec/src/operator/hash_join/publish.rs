@@ -12,7 +12,7 @@ use super::rows::Chunks;
 use crate::ExecContext;
 use crate::context::PARALLEL_ROWS_MIN;
 use crate::spill::SpilledRows;
-use inlay_kernels::hash::hash;
+use inlay_types::hash::hash;
 use inlay_storage::{BloomFilter, KeyBitmap, SegmentPredicate};
 use inlay_types::{LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;

@@ -9,8 +9,8 @@ use crate::aggregate::column::Column;
 use crate::aggregate::order::{Comparator, Item};
 use crate::aggregate::{GroupIds, flat};
 use crate::function::AggregateFunction;
-use crate::hash;
-use crate::limits;
+use inlay_types::hash;
+use inlay_types::limits;
 use inlay_types::view::prefetch;
 use inlay_types::{LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};
 

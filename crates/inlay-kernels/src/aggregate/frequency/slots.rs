@@ -4,7 +4,7 @@
 //! where it is most likely the same. Probing goes slot after slot from the one that the high bits of a hash name, and a
 //! table grows in the order of its slots: the larger one is written from front to back.
 
-use crate::hash::hash_u128;
+use inlay_types::hash::hash_u128;
 use inlay_types::view::prefetch;
 
 /// How many rows ahead slots are asked for.

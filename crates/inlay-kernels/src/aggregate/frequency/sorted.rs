@@ -2,7 +2,7 @@
 
 use super::counts::{CHECK_ROWS, Counts, Pace};
 use crate::aggregate::order::Item;
-use crate::limits;
+use inlay_types::limits;
 use inlay_types::{Interval, LogicalType, PhysicalType, Result};
 use std::cmp::Ordering;
 

@@ -1,7 +1,7 @@
 //! Counts against a map of a simple model, in whatever way the rows come.
 
 use super::*;
-use crate::limits::{self, Limits};
+use inlay_types::limits::{self, Limits};
 use crate::registry::{ArgType, resolve_aggregate};
 use inlay_types::{Interrupt, Interval, MemoryBudget};
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 //!
 //! Source: Neri and Schneider, "Euclidean affine functions and their application to calendar algorithms" (2022).
 
-use crate::simd::multiversion;
+use inlay_types::multiversion;
 use inlay_types::datetime::civil_from_days;
 
 /// Days since 1970-01-01 for which [`fields`] holds: the years from about -1,400,000 to 1,400,000.

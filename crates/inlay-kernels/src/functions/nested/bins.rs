@@ -9,7 +9,7 @@ use super::rows::{Args, Output, Part, computed, double, each_known, finish};
 use crate::aggregate::bins::counted;
 use crate::arithmetic::{kernel, temporal};
 use crate::coercion::common_type;
-use crate::limits::Meter;
+use inlay_types::limits::Meter;
 use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{
     BigInt, Boolean, Date, Double, Integer, Null, SmallInt, Timestamp, TimestampTz, TinyInt, UInteger,

@@ -1,7 +1,7 @@
 //! Arguments and results of functions over nested values, row by row as canonical bytes.
 
 use crate::functions::columns::computed_rows;
-use crate::limits::Meter;
+use inlay_types::limits::Meter;
 use inlay_types::nested::{Parts, fixed_width, write};
 use inlay_types::view::HeapBuilder;
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Result, Vector, View};

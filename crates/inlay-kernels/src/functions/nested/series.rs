@@ -2,7 +2,7 @@
 
 use super::rows::{Output, Part, each_known};
 use crate::arithmetic::{kernel, temporal};
-use crate::limits::Meter;
+use inlay_types::limits::Meter;
 use crate::registry::{ArgType, Function, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Date, Interval as IntervalType, Timestamp, TimestampTz};
 use inlay_types::{Error, Interval, LogicalType, Result};

@@ -275,7 +275,7 @@ fn push_many<'a>(
     count: usize,
     part: impl Fn(usize) -> Part<'a>,
 ) -> Result<()> {
-    let mut meter = crate::limits::Meter::new();
+    let mut meter = inlay_types::limits::Meter::new();
     let mut parts = Vec::new();
     for index in 0..count {
         meter.add(size_of::<Part<'_>>())?;

@@ -17,7 +17,7 @@ use super::super::keys::NO_SLOT;
 use super::{PairWriter, Runs};
 use crate::ExecContext;
 use crate::dispatch::{multiversion, prefetch};
-use inlay_kernels::hash::hash_u64;
+use inlay_types::hash::hash_u64;
 use inlay_types::Result;
 use parking_lot::Mutex;
 

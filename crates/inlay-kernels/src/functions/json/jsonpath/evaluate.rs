@@ -6,7 +6,7 @@
 use super::super::value::Json;
 use super::number::Number;
 use super::parse::{Arithmetic, Base, Comparison, Condition, Expr, Method, Path, Step};
-use crate::limits::Meter;
+use inlay_types::limits::Meter;
 use inlay_types::Error;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};

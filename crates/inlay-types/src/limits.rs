@@ -5,7 +5,7 @@
 //! [`Meter`] and ask [`check`] in long inner loops. The executor says on each worker thread what holds ([`with`]);
 //! while a query is planned, constants are small or not computed yet, and where nobody said anything, they are, too.
 
-use inlay_types::{Error, Interrupt, MemoryBudget, Reservation, Result};
+use crate::{Error, Interrupt, MemoryBudget, Reservation, Result};
 use std::any::Any;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ const STEP: usize = 1 << 18;
 const UNLIMITED_MAX: u64 = 1 << 24;
 
 /// Counts the bytes of one result while it grows, and refuses when the budget does.
-pub(crate) struct Meter {
+pub struct Meter {
     /// Bytes that need no asking.
     free: usize,
     counted: u64,
@@ -76,13 +76,13 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self { free: STEP, counted: 0, limits: None, reserved: None }
     }
 
     /// Counts `bytes` more.
     #[inline]
-    pub(crate) fn add(&mut self, bytes: usize) -> Result<()> {
+    pub fn add(&mut self, bytes: usize) -> Result<()> {
         if bytes <= self.free {
             self.free -= bytes;
             return Ok(());
@@ -118,7 +118,7 @@ fn too_large(bytes: u64) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inlay_types::interrupt::InterruptPoll;
+    use crate::interrupt::InterruptPoll;
 
     #[test]
     fn a_meter_refuses_at_the_budget_and_stops_at_the_flag() {

@@ -10,8 +10,8 @@
 //! ```
 //! [`write()`] converts rows of a vector of any kind into memory of the caller's, which may lie anywhere in a whole column.
 
-use inlay_types::datetime::MICROS_PER_DAY;
-use inlay_types::{Interval, LogicalType, Native, PhysicalType, Vector, VectorKind, View};
+use crate::datetime::MICROS_PER_DAY;
+use crate::{Interval, LogicalType, Native, PhysicalType, Vector, VectorKind, View};
 
 /// How a host wants the values of a column. See the module documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -142,7 +142,7 @@ fn write_nulls(part: &Vector, target: &mut [u8]) {
 }
 
 fn fill<T: Native, U: Native>(part: &Vector, target: &mut [u8], na: U, convert: impl Fn(T) -> U) {
-    let target = inlay_types::buffer::values_of_mut::<U>(target);
+    let target = crate::buffer::values_of_mut::<U>(target);
     match part.kind() {
         VectorKind::Flat => {
             for (slot, &value) in target.iter_mut().zip(part.values::<T>()) {
@@ -177,7 +177,7 @@ fn fill<T: Native, U: Native>(part: &Vector, target: &mut [u8], na: U, convert: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inlay_types::{Bitmap, Buffer, Dictionary, Value};
+    use crate::{Bitmap, Buffer, Dictionary, Value};
 
     /// Rows as flat, dictionary (with all codes in use) and constant vectors.
     fn kinds(ty: &LogicalType, values: &[Value]) -> Vec<Vector> {

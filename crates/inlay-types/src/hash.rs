@@ -5,9 +5,9 @@
 //! Strings of up to 12 bytes hash from the two words of their view, longer ones by content.
 //! Sources: Mulvey's xor-multiply finaliser with the constant of Schommer; wyhash (Wang Yi) for bytes.
 
-use crate::simd::multiversion;
-use inlay_types::view::INLINE_LIMIT;
-use inlay_types::{Bitmap, Buffer, Interval, Native, PhysicalType, Vector, VectorKind, View};
+use crate::multiversion;
+use crate::view::INLINE_LIMIT;
+use crate::{Bitmap, Buffer, Interval, Native, PhysicalType, Vector, VectorKind, View};
 
 /// The hash of NULL.
 pub const NULL_HASH: u64 = 0xA5A3_5C6F_1B87_9D21;
@@ -243,7 +243,7 @@ fn merge_codes<const COMBINE: bool>(
 }
 
 /// Hashes that fit on the stack.
-const SCRATCH: usize = inlay_types::VECTOR_SIZE;
+const SCRATCH: usize = crate::VECTOR_SIZE;
 
 /// Room for hashes of a full vector without allocating.
 struct Scratch {
@@ -264,7 +264,7 @@ impl Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inlay_types::{Dictionary, LogicalType, Value};
+    use crate::{Dictionary, LogicalType, Value};
 
     fn hashes(vector: &Vector) -> Vec<u64> {
         let mut out = vec![0; vector.len()];

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// What the CPU can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Level {
+pub enum Level {
     /// Nothing beyond what the target promises.
     Baseline = 1,
     /// AVX2, BMI, FMA (x86-64-v3).
@@ -19,7 +19,7 @@ pub(crate) enum Level {
 
 /// The CPU's level; detected at the first call.
 #[inline(always)]
-pub(crate) fn level() -> Level {
+pub fn level() -> Level {
     static LEVEL: AtomicU8 = AtomicU8::new(0);
     match LEVEL.load(Ordering::Relaxed) {
         1 => Level::Baseline,
@@ -60,6 +60,7 @@ fn detect() -> Level {
 }
 
 /// Defines a function that runs compiled for the CPU's level. Generics stand in brackets: `fn name[T: Native](..)`.
+#[macro_export]
 macro_rules! multiversion {
     ($(#[$meta:meta])* $vis:vis fn $name:ident [$($generics:tt)*] ($($arg:ident : $ty:ty),* $(,)?)
         $(-> $ret:ty)? $body:block) => {
@@ -93,10 +94,8 @@ macro_rules! multiversion {
         }
     };
 }
-pub(crate) use multiversion;
-
 /// Packs bytes of 0 and 1 into bits, 64 per word; `words` gets `bytes.len()` bits, the last word zero-padded.
-pub(crate) fn pack_bits(bytes: &[u8], words: &mut [u64]) {
+pub fn pack_bits(bytes: &[u8], words: &mut [u64]) {
     let (chunks, rest) = bytes.as_chunks::<64>();
     pack_chunks(chunks, words);
     if !rest.is_empty() {
@@ -127,7 +126,7 @@ fn pack_word(chunk: &[u8; 64]) -> u64 {
 }
 
 /// Clears `out` and fills it with the positions of the set bits below `len`, ascending.
-pub(crate) fn positions(words: &[u64], len: usize, out: &mut Vec<u32>) {
+pub fn positions(words: &[u64], len: usize, out: &mut Vec<u32>) {
     out.clear();
     // One register of slack, so that whole registers can be stored.
     out.reserve(len + 64);
