@@ -10,13 +10,13 @@ use std::borrow::Cow;
 
 /// The vector itself, or its flat form if it is a dictionary.
 #[inline]
-pub(crate) fn undictionary(vector: &Vector) -> Cow<'_, Vector> {
+pub fn undictionary(vector: &Vector) -> Cow<'_, Vector> {
     if vector.as_dictionary().is_some() { Cow::Owned(vector.flatten()) } else { Cow::Borrowed(vector) }
 }
 
 /// The and of the arguments' validities as `len` bits; absent when no row is NULL.
 #[inline(never)]
-pub(crate) fn joint_validity(args: &[&Vector], len: usize) -> Option<Bitmap> {
+pub fn joint_validity(args: &[&Vector], len: usize) -> Option<Bitmap> {
     let mut joint: Option<Bitmap> = None;
     for arg in args {
         let Some(validity) = arg.validity() else { continue };
@@ -33,14 +33,14 @@ pub(crate) fn joint_validity(args: &[&Vector], len: usize) -> Option<Bitmap> {
 }
 
 /// Makes `out` a constant of row 0 of `one`, a flat vector, `len` rows long.
-pub(crate) fn make_constant(one: &Vector, len: usize, out: &mut Vector) -> Result<()> {
+pub fn make_constant(one: &Vector, len: usize, out: &mut Vector) -> Result<()> {
     *out = Vector::constant(one.logical_type(), &one.get(0), len)?;
     Ok(())
 }
 
 /// Whether some argument is NULL in all rows; then `out` becomes `len` NULLs of type `ty`.
 #[inline(never)]
-pub(crate) fn null_argument(args: &[&Vector], ty: &LogicalType, len: usize, out: &mut Vector) -> bool {
+pub fn null_argument(args: &[&Vector], ty: &LogicalType, len: usize, out: &mut Vector) -> bool {
     let found = args.iter().any(|arg| arg.is_constant_null());
     if found {
         *out = Vector::nulls(ty.clone(), len);
@@ -49,7 +49,7 @@ pub(crate) fn null_argument(args: &[&Vector], ty: &LogicalType, len: usize, out:
 }
 
 /// `out = f(input)` without failures.
-pub(crate) fn map<A: Native, O: Native>(
+pub fn map<A: Native, O: Native>(
     input: &Vector,
     ty: &LogicalType,
     len: usize,
@@ -69,7 +69,7 @@ pub(crate) fn map<A: Native, O: Native>(
 }
 
 /// `out = f(input)`, where the flag says that the value is wrong; `error` explains.
-pub(crate) fn try_map<A: Native, O: Native>(
+pub fn try_map<A: Native, O: Native>(
     input: &Vector,
     ty: &LogicalType,
     len: usize,
@@ -96,7 +96,7 @@ pub(crate) fn try_map<A: Native, O: Native>(
 
 /// `out = f(left, right)`, where the flag says that the value is wrong; `error` explains. Compiled for the CPU's level if
 /// results have 32 or 64 bits; for operations that vectorise.
-pub(crate) fn try_zip<A: Native, B: Native, O: Native>(
+pub fn try_zip<A: Native, B: Native, O: Native>(
     args: &[&Vector],
     ty: &LogicalType,
     len: usize,
@@ -108,7 +108,7 @@ pub(crate) fn try_zip<A: Native, B: Native, O: Native>(
 }
 
 /// Like [`try_zip`], for operations that do not vectorise.
-pub(crate) fn try_zip_plain<A: Native, B: Native, O: Native>(
+pub fn try_zip_plain<A: Native, B: Native, O: Native>(
     args: &[&Vector],
     ty: &LogicalType,
     len: usize,
@@ -188,7 +188,7 @@ fn zip_steps<A: Native, B: Native, O: Native>(
 }
 
 /// `out = f(left, right)` without failures.
-pub(crate) fn zip<A: Native, B: Native, O: Native>(
+pub fn zip<A: Native, B: Native, O: Native>(
     args: &[&Vector],
     ty: &LogicalType,
     len: usize,
@@ -206,7 +206,7 @@ pub(crate) fn zip<A: Native, B: Native, O: Native>(
 }
 
 /// Like [`zip`], for operations that do not vectorise.
-pub(crate) fn zip_simple<A: Native, B: Native, O: Native>(
+pub fn zip_simple<A: Native, B: Native, O: Native>(
     args: &[&Vector],
     ty: &LogicalType,
     len: usize,
@@ -225,7 +225,7 @@ pub(crate) fn zip_simple<A: Native, B: Native, O: Native>(
 
 /// `out = f(row)` for any function of rows that are not NULL; other rows hold the default. Constant arguments give a
 /// constant. For what is too dear for vectorising to matter.
-pub(crate) fn per_row<O: Native>(
+pub fn per_row<O: Native>(
     args: &[&Vector],
     ty: &LogicalType,
     len: usize,
@@ -245,12 +245,7 @@ pub(crate) fn per_row<O: Native>(
 }
 
 /// BOOLEAN `f(bytes)` of a VARCHAR or BLOB vector; once per distinct value of a dictionary not larger than the rows.
-pub(crate) fn predicate(
-    input: &Vector,
-    len: usize,
-    out: &mut Vector,
-    f: impl Fn(&[u8]) -> bool,
-) -> Result<()> {
+pub fn predicate(input: &Vector, len: usize, out: &mut Vector, f: impl Fn(&[u8]) -> bool) -> Result<()> {
     if null_argument(&[input], &LogicalType::Boolean, len, out) {
         return Ok(());
     }
@@ -280,7 +275,7 @@ pub(crate) fn predicate(
 
 /// Sets the validity of `out`, which has `rows` rows, and makes it a constant if there are fewer than `len`.
 #[inline(never)]
-pub(crate) fn finish(args: &[&Vector], rows: usize, len: usize, out: &mut Vector) -> Result<()> {
+pub fn finish(args: &[&Vector], rows: usize, len: usize, out: &mut Vector) -> Result<()> {
     finish_with(joint_validity(args, rows), rows, len, out)
 }
 

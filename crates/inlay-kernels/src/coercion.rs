@@ -4,7 +4,7 @@
 //! enough, decimals become floats, dates become timestamps. Text never converts without being asked; that a string
 //! *literal* takes the other side's type is the caller's affair ([`common_argument_type`]).
 
-use crate::registry::ArgType;
+use crate::resolve::ArgType;
 use inlay_types::LogicalType::{
     Array, BigInt, Boolean, Date, Decimal, Double, Enum, HugeInt, Integer, Json, List, Map, Null, Real,
     SmallInt, Struct, Time, TimeTz, Timestamp, TimestampMs, TimestampNs, TimestampS, TimestampTz, TinyInt,
@@ -58,7 +58,7 @@ pub fn common_argument_type(a: &ArgType, b: &ArgType) -> Option<LogicalType> {
 }
 
 /// The same where a value of either comes out: an enum and a text, though it be a literal, meet in text.
-pub(crate) fn common_choice_type(a: &ArgType, b: &ArgType) -> Option<LogicalType> {
+pub fn common_choice_type(a: &ArgType, b: &ArgType) -> Option<LogicalType> {
     match (&a.ty, &b.ty) {
         (Enum(_), Varchar) | (Varchar, Enum(_)) => Some(Varchar),
         _ => common_argument_type(a, b),
@@ -66,7 +66,7 @@ pub(crate) fn common_choice_type(a: &ArgType, b: &ArgType) -> Option<LogicalType
 }
 
 /// How far `to` is from `from` for overload resolution: 0 for the same type. `None`: no implicit cast.
-pub(crate) fn implicit_cost(from: &LogicalType, to: &LogicalType) -> Option<u32> {
+pub fn implicit_cost(from: &LogicalType, to: &LogicalType) -> Option<u32> {
     if from == to {
         return Some(0);
     }

@@ -6,9 +6,9 @@
 //!
 //! Floats order totally: NaN equals NaN and is above every number; -0.0 equals 0.0. Intervals compare by their key.
 
-use inlay_types::simd::{pack_bits, positions};
-use inlay_types::multiversion;
 pub use inlay_types::Cmp;
+use inlay_types::multiversion;
+use inlay_types::simd::{pack_bits, positions};
 use inlay_types::{Bitmap, Buffer, Error, Interval, LogicalType, Native, PhysicalType, Result, VECTOR_SIZE};
 use inlay_types::{Value, Vector, VectorKind, View, nested};
 
@@ -184,7 +184,7 @@ fn select_all(op: Cmp, left: &Vector, right: &Vector, len: usize, out: &mut Vec<
 }
 
 /// Clears `out` and fills it with the positions of bytes that are 1 and valid.
-pub(crate) fn select_bytes(bytes: &[u8], validities: [Option<&Bitmap>; 2], out: &mut Vec<u32>) {
+pub fn select_bytes(bytes: &[u8], validities: [Option<&Bitmap>; 2], out: &mut Vec<u32>) {
     let mut near = [0u64; VECTOR_SIZE / 64];
     let mut far = Vec::new();
     let count = bytes.len().div_ceil(64);
@@ -204,7 +204,7 @@ pub(crate) fn select_bytes(bytes: &[u8], validities: [Option<&Bitmap>; 2], out: 
 }
 
 /// Clears `out` and fills it with those of `rows` whose byte is 1.
-pub(crate) fn retain_rows(bytes: &[u8], rows: &[u32], out: &mut Vec<u32>) {
+pub fn retain_rows(bytes: &[u8], rows: &[u32], out: &mut Vec<u32>) {
     out.clear();
     out.resize(rows.len(), 0);
     let mut count = 0;
@@ -216,17 +216,19 @@ pub(crate) fn retain_rows(bytes: &[u8], rows: &[u32], out: &mut Vec<u32>) {
 }
 
 /// Room for the answers of a full vector without allocating.
-pub(crate) struct ByteScratch {
+pub struct ByteScratch {
     near: [u8; VECTOR_SIZE],
     far: Vec<u8>,
 }
 
 impl ByteScratch {
-    pub(crate) fn new(len: usize) -> Self {
+    /// Room for `len` bytes.
+    pub fn new(len: usize) -> Self {
         Self { near: [0; VECTOR_SIZE], far: if len > VECTOR_SIZE { vec![0; len] } else { Vec::new() } }
     }
 
-    pub(crate) fn slice(&mut self, len: usize) -> &mut [u8] {
+    /// The first `len` bytes.
+    pub fn slice(&mut self, len: usize) -> &mut [u8] {
         if len > VECTOR_SIZE { &mut self.far } else { &mut self.near[..len] }
     }
 }
@@ -280,8 +282,10 @@ fn compare_shaped(question: Question, left: &Vector, right: &Vector, out: &mut [
 }
 
 /// A carrier with SQL's equality and order.
-pub(crate) trait SqlOrd: Native {
+pub trait SqlOrd: Native {
+    /// Whether the values are equal.
     fn equal(self, other: Self) -> bool;
+    /// Whether the first is below the second.
     fn less(self, other: Self) -> bool;
 }
 
@@ -318,10 +322,12 @@ macro_rules! sql_ord_float {
 sql_ord_float!(f32, f64);
 
 impl SqlOrd for Interval {
+    /// Whether the values are equal.
     #[inline(always)]
     fn equal(self, other: Self) -> bool {
         self.order_key() == other.order_key()
     }
+    /// Whether the first is below the second.
     #[inline(always)]
     fn less(self, other: Self) -> bool {
         self.order_key() < other.order_key()

@@ -32,6 +32,14 @@ where
     }
 }
 
+/// A kernel from a function of vectors.
+pub fn kernel<F>(f: F) -> Arc<dyn ScalarKernel>
+where
+    F: Fn(&[&Vector], usize, &mut Vector) -> Result<()> + Send + Sync + 'static,
+{
+    Arc::new(f)
+}
+
 /// What a function makes of NULL arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NullHandling {

@@ -1,25 +1,25 @@
-//! Loops over vectors: compare, arithmetic, cast, hash, select, strings, dates, aggregates.
+//! Loops over vectors: compare, arithmetic, cast, select, aggregates, texts into values.
 //!
-//! Kernels are pure: they know no catalog, no I/O, no threads and no transactions. One function decides on
-//! type and shape; the loop below it takes slices. [`function`] says what a SQL function is, [`registry`] finds
-//! them, [`manual`] lists them. [`external`] are functions of the host.
+//! Kernels are pure: they know no catalog, no I/O, no threads, no transactions and no names of functions. One function
+//! decides on type and shape; the loop below it takes slices. [`function`] says what a SQL function is, [`resolve`] what it is
+//! resolved by; the library of them is `inlay-functions`, above. [`apply`] has the shapes of loops that functions are made
+//! of; [`external`] are functions of the host.
 
 pub mod aggregate;
-pub mod aggregates;
-mod apply;
-mod arithmetic;
+pub mod apply;
+pub mod arithmetic;
 pub mod boolean;
 pub mod cast;
 pub mod coercion;
 pub mod compare;
+pub mod distance;
 pub mod equal;
 pub mod external;
 pub mod function;
-mod functions;
-pub mod manual;
+pub mod json;
 pub mod parse;
-pub mod registry;
-pub mod windows;
+pub mod random;
+pub mod resolve;
 pub mod zone;
 
 pub use boolean::{is_null, select_true};
@@ -30,6 +30,4 @@ pub use function::{
     AggregateFunction, AggregateKind, NullHandling, ScalarFunction, ScalarKernel, Volatility, WindowFunction,
     WindowKind,
 };
-pub use functions::collation::{LOCALES, locale_of};
-pub use functions::json::{objects, table as documents};
-pub use registry::{ArgType, ResolveOptions, resolve_aggregate, resolve_scalar};
+pub use resolve::{ArgType, ResolveOptions};

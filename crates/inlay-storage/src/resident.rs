@@ -13,8 +13,8 @@
 
 use crate::column::Column;
 use crate::table::TableSnapshot;
-use inlay_types::host::{self, HostForm};
 use inlay_types::arrow::{FlatColumn, PreparedColumn, StringLayout};
+use inlay_types::host::{self, HostForm};
 use inlay_types::pages::{Layout, NewPages, PagePool, Pages};
 use inlay_types::{MemoryBudget, Reclaim, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;

@@ -75,7 +75,14 @@ pub struct Meter {
     reserved: Option<Reservation>,
 }
 
+impl Default for Meter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Meter {
+    /// Nothing counted yet.
     pub fn new() -> Self {
         Self { free: STEP, counted: 0, limits: None, reserved: None }
     }

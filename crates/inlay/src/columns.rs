@@ -6,8 +6,8 @@
 //! Called by [`crate::QueryResult`] and [`crate::Delivery`].
 
 use inlay_exec::Workers;
-use inlay_types::host::{self, HostForm};
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
+use inlay_types::host::{self, HostForm};
 use inlay_types::pages::Growing;
 use inlay_types::{
     Batch, Bitmap, Buffer, Heap, Interrupt, LogicalType, Native, Result, Vector, VectorKind, View,

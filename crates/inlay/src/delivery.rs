@@ -8,9 +8,9 @@ use crate::connection::{Host, interrupt_of};
 use crate::rest::Rest;
 use crate::result::{HostColumn, QueryResult};
 use inlay_exec::rows_size;
-use inlay_types::host::HostForm;
 use inlay_types::allocator::Hurry;
 use inlay_types::arrow::{ArrowArray, Exporter};
+use inlay_types::host::HostForm;
 use inlay_types::{Batch, LogicalType, Reservation, Result, Vector};
 use std::sync::Arc;
 

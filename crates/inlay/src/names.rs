@@ -11,7 +11,7 @@ use inlay_catalog::{
     TableFunction, ViewEntry, qualified,
 };
 use inlay_kernels::external::External;
-use inlay_kernels::registry::ResolveOptions;
+use inlay_kernels::resolve::ResolveOptions;
 use inlay_sql::binder::{self, BindContext, Databases};
 use inlay_storage::store::{Object, ObjectId, State, Transaction, name_key};
 use inlay_types::{Error, LogicalType, Result, Value};

@@ -3,8 +3,8 @@
 use crate::columns::{self, Crew};
 use crate::table_rows::TableRows;
 use inlay_exec::Workers;
-use inlay_types::host::HostForm;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
+use inlay_types::host::HostForm;
 use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Value, Vector, allocator};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};

@@ -7,12 +7,12 @@
 
 use crate::database::Lent;
 use inlay_exec::Workers;
-use inlay_types::host::HostForm;
 use inlay_sql::plan::statement::Query;
 use inlay_sql::plan::{ColumnId, Expr, Plan, ScanColumn};
 use inlay_storage::resident::{self, Residents};
 use inlay_storage::{Column, Table, TableSnapshot};
 use inlay_types::arrow::{Exporter, PreparedColumn, StringLayout};
+use inlay_types::host::HostForm;
 use inlay_types::pages::{Layout, Part};
 use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Vector};
 use parking_lot::Mutex;

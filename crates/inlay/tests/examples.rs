@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test program: it reports and fails")]
 
 use inlay::{Connection, Database};
-use inlay_kernels::manual;
+use inlay_functions::manual;
 
 fn answer(connection: &Connection, sql: &str) -> String {
     match connection.execute(&format!("SELECT {sql}")) {

@@ -6,7 +6,7 @@
 
 use inlay::Database;
 use inlay::settings::Scope;
-use inlay_kernels::manual::{self, Category};
+use inlay_functions::manual::{self, Category};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! `x IN (literals)`: a hash set of the literals, looked up row by row.
 
-use inlay_types::byte_set::ByteSet;
 use inlay_sql::plan::ConstantList;
+use inlay_types::byte_set::ByteSet;
 use inlay_types::{Bitmap, LogicalType, PhysicalType, Value, Vector};
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -6,8 +6,8 @@
 
 use super::{Layout, Program, attempt};
 use inlay_kernels::boolean;
-use inlay_types::limits;
 use inlay_sql::plan::{Lambda, LambdaKind};
+use inlay_types::limits;
 use inlay_types::nested::{pack_lists, unpack_lists};
 use inlay_types::{Batch, Bitmap, Error, LogicalType, Result, Vector, VectorBuilder};
 

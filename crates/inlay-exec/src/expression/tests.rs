@@ -1,7 +1,8 @@
 //! What programs promise beyond the kernels: shared subexpressions, dictionaries, and errors of unevaluated branches.
 
 use super::*;
-use inlay_kernels::{ArgType, ResolveOptions, resolve_scalar};
+use inlay_functions::registry::resolve_scalar;
+use inlay_kernels::resolve::{ArgType, ResolveOptions};
 use inlay_sql::plan::{Expr, Place};
 use inlay_types::{Batch, Buffer, Dictionary, Error, LogicalType, Value, Vector, VectorBuilder};
 

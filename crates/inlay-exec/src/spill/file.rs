@@ -7,8 +7,8 @@
 
 use super::TempSpace;
 use crate::context::ExecContext;
-use inlay_types::hash::{hash_bytes, hash_u64};
 use inlay_types::discard::discard;
+use inlay_types::hash::{hash_bytes, hash_u64};
 use inlay_types::{Error, Interrupt, Result};
 use parking_lot::Mutex;
 use std::fs::File;

@@ -20,7 +20,7 @@ use crate::per_file::PerFile;
 use crate::rejects::SessionFiles;
 use crate::remote::shown;
 use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
-use inlay_kernels::documents::{Keys, RowReader, Shape};
+use inlay_kernels::json::documents::{Keys, RowReader, Shape};
 use inlay_types::{Error, LogicalType, Result, Value};
 use options::{JsonOptions, Records};
 use scan::{Conversion, JsonScan};

@@ -4,7 +4,7 @@ use super::split::Format;
 use super::texts::TextForms;
 use crate::input::{Compression, Encoding};
 use crate::option_text::{boolean, columns_of, integer, text, unknown_option};
-use inlay_kernels::documents::MapRules;
+use inlay_kernels::json::documents::MapRules;
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Documents that types are detected from unless the user says otherwise.

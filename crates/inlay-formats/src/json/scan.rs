@@ -4,7 +4,7 @@ use super::split::{Chunk, Format, Splitter};
 use super::texts::TextForms;
 use crate::input::InputFile;
 use inlay_catalog::{ScanRequest, SourceScan, SourceTask};
-use inlay_kernels::documents::RowReader;
+use inlay_kernels::json::documents::RowReader;
 use inlay_types::{Batch, Error, Interrupt, LogicalType, Reservation, Result, VECTOR_SIZE};
 use parking_lot::Mutex;
 use std::sync::Arc;

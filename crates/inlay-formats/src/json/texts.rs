@@ -6,9 +6,10 @@
 use super::options::JsonOptions;
 use super::split::Splitter;
 use super::{Column, InputFile};
+use inlay_functions::registry::resolve_scalar;
 use inlay_kernels::cast::cast;
-use inlay_kernels::documents::RowReader;
-use inlay_kernels::registry::{ArgType, ResolveOptions, resolve_scalar};
+use inlay_kernels::json::documents::RowReader;
+use inlay_kernels::resolve::{ArgType, ResolveOptions};
 use inlay_types::{LogicalType, Result, Value, Vector};
 
 /// The forms that a user says.

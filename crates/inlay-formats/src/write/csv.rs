@@ -5,8 +5,9 @@ use super::{Destination, FileWriter, Target};
 use crate::Parallel;
 use crate::option_text::{boolean, list, text, unknown_option};
 use inlay_catalog::near_names;
+use inlay_functions::registry::resolve_scalar;
 use inlay_kernels::cast::shown;
-use inlay_kernels::registry::{ArgType, ResolveOptions, resolve_scalar};
+use inlay_kernels::resolve::{ArgType, ResolveOptions};
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
 
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::packed::{Packing, TextFile};
 use super::{Destination, FileWriter, Target};
 use crate::Parallel;
 use crate::option_text::{boolean, unknown_option};
-use inlay_kernels::objects::ObjectWriter;
+use inlay_kernels::json::objects::ObjectWriter;
 use inlay_types::{Batch, LogicalType, Result, Value};
 
 /// What comes between the objects of an array.

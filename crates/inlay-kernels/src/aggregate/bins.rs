@@ -58,12 +58,7 @@ impl Bins {
 
 /// How many of some values fall into each bin that a list names: pairs of a MAP. The bin for everything else is there only if
 /// something is in it.
-pub(crate) fn counted(
-    ty: &LogicalType,
-    bins: &Value,
-    values: &[Value],
-    exact: bool,
-) -> Result<Vec<(Value, Value)>> {
+pub fn counted(ty: &LogicalType, bins: &Value, values: &[Value], exact: bool) -> Result<Vec<(Value, Value)>> {
     let bins = Bins::new(ty, Some(bins), exact)?;
     let known: Vec<Value> = values.iter().filter(|value| !value.is_null()).cloned().collect();
     let column = Vector::from_sql_values(ty.clone(), &known)?;

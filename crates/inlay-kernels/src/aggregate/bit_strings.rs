@@ -26,15 +26,18 @@ fn boxed(function: &AggregateFunction, op: Op) -> Result<Box<dyn GroupedAccumula
     Ok(Box::new(BitStrings { op, name: function.name.clone(), states: Vec::new(), bytes: 0 }))
 }
 
-pub(crate) fn and(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `bit_and` of BIT.
+pub fn and(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     boxed(f, Op::And)
 }
 
-pub(crate) fn or(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `bit_or` of BIT.
+pub fn or(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     boxed(f, Op::Or)
 }
 
-pub(crate) fn xor(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `bit_xor` of BIT.
+pub fn xor(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     boxed(f, Op::Xor)
 }
 

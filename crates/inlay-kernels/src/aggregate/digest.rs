@@ -118,7 +118,8 @@ struct Digests {
     size: usize,
 }
 
-pub(crate) fn create(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `approx_quantile`.
+pub fn create(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     if matches!(function.arg_types[0].physical(), PhysicalType::View | PhysicalType::Interval) {
         return Err(unsupported(function));
     }

@@ -12,7 +12,7 @@ use inlay_types::{Bitmap, Error, LogicalType, PhysicalType, Result, Vector};
 use std::any::Any;
 
 /// What is known of a group's rows so far.
-pub(crate) trait DoubleState: Clone + Default + Send + Sync + 'static {
+pub trait DoubleState: Clone + Default + Send + Sync + 'static {
     /// Adds a row; `y` is 0 for functions of one argument.
     fn add(&mut self, x: f64, y: f64);
     /// Adds the rows of another state.
@@ -20,7 +20,7 @@ pub(crate) trait DoubleState: Clone + Default + Send + Sync + 'static {
 }
 
 /// The result of a group; `None` is NULL.
-pub(crate) type Finish<S> = fn(&S) -> Result<Option<f64>>;
+pub type Finish<S> = fn(&S) -> Result<Option<f64>>;
 
 struct Doubles<S> {
     states: Vec<S>,
@@ -29,7 +29,7 @@ struct Doubles<S> {
 }
 
 /// The accumulator of states `S`; its result is a DOUBLE, or a UINTEGER made of the double.
-pub(crate) fn boxed<S: DoubleState>(
+pub fn boxed<S: DoubleState>(
     function: &AggregateFunction,
     finish: Finish<S>,
 ) -> Result<Box<dyn GroupedAccumulator>> {
@@ -129,43 +129,49 @@ fn line(moments: &Moments) -> Option<Line> {
     })
 }
 
-pub(crate) fn regr_count(moments: &Moments) -> Result<Option<f64>> {
+/// `regr_count`.
+pub fn regr_count(moments: &Moments) -> Result<Option<f64>> {
     Ok(Some(moments.count))
 }
 
-pub(crate) fn regr_avgx(moments: &Moments) -> Result<Option<f64>> {
+/// `regr_avgx`.
+pub fn regr_avgx(moments: &Moments) -> Result<Option<f64>> {
     Ok(line(moments).map(|line| line.mean_x))
 }
 
-pub(crate) fn regr_avgy(moments: &Moments) -> Result<Option<f64>> {
+/// `regr_avgy`.
+pub fn regr_avgy(moments: &Moments) -> Result<Option<f64>> {
     Ok(line(moments).map(|line| line.mean_y))
 }
 
-pub(crate) fn regr_sxx(moments: &Moments) -> Result<Option<f64>> {
+/// `regr_sxx`.
+pub fn regr_sxx(moments: &Moments) -> Result<Option<f64>> {
     Ok(line(moments).map(|line| line.sxx))
 }
 
-pub(crate) fn regr_syy(moments: &Moments) -> Result<Option<f64>> {
+/// `regr_syy`.
+pub fn regr_syy(moments: &Moments) -> Result<Option<f64>> {
     Ok(line(moments).map(|line| line.syy))
 }
 
-pub(crate) fn regr_sxy(moments: &Moments) -> Result<Option<f64>> {
+/// `regr_sxy`.
+pub fn regr_sxy(moments: &Moments) -> Result<Option<f64>> {
     Ok(line(moments).map(|line| line.sxy))
 }
 
 /// NaN where all x are equal.
-pub(crate) fn regr_slope(moments: &Moments) -> Result<Option<f64>> {
+pub fn regr_slope(moments: &Moments) -> Result<Option<f64>> {
     Ok(line(moments).map(|line| line.sxy / line.sxx))
 }
 
 /// NULL where all x are equal.
-pub(crate) fn regr_intercept(moments: &Moments) -> Result<Option<f64>> {
+pub fn regr_intercept(moments: &Moments) -> Result<Option<f64>> {
     let intercept = |line: Line| line.mean_y - line.sxy / line.sxx * line.mean_x;
     Ok(line(moments).filter(|line| line.sxx != 0.0).map(intercept))
 }
 
 /// NULL where all x are equal; 1 where all y are.
-pub(crate) fn regr_r2(moments: &Moments) -> Result<Option<f64>> {
+pub fn regr_r2(moments: &Moments) -> Result<Option<f64>> {
     let square = |line: Line| {
         if line.syy == 0.0 { 1.0 } else { line.sxy / line.sxx * (line.sxy / line.syy) }
     };
@@ -173,7 +179,7 @@ pub(crate) fn regr_r2(moments: &Moments) -> Result<Option<f64>> {
 }
 
 /// Standard error of the mean.
-pub(crate) fn sem(moments: &Moments) -> Result<Option<f64>> {
+pub fn sem(moments: &Moments) -> Result<Option<f64>> {
     let error = |m: &Moments| (m.xx / m.count).sqrt() / m.count.sqrt();
     Ok((moments.count > 0.0).then(|| error(moments)))
 }
@@ -183,7 +189,7 @@ pub(crate) fn sem(moments: &Moments) -> Result<Option<f64>> {
 /// Source: Pébay: Formulas for Robust, One-Pass Parallel Computation of Covariances and Arbitrary-Order Statistical
 /// Moments (Sandia report, 2008).
 #[derive(Clone, Default)]
-pub(crate) struct Shape {
+pub struct Shape {
     count: f64,
     mean: f64,
     m2: f64,
@@ -235,7 +241,7 @@ fn finite(value: f64, what: &str) -> Result<Option<f64>> {
 }
 
 /// NULL for less than three values, and where all are equal.
-pub(crate) fn skewness(shape: &Shape) -> Result<Option<f64>> {
+pub fn skewness(shape: &Shape) -> Result<Option<f64>> {
     let n = shape.count;
     if n <= 2.0 || shape.m2 == 0.0 {
         return Ok(None);
@@ -245,7 +251,7 @@ pub(crate) fn skewness(shape: &Shape) -> Result<Option<f64>> {
 }
 
 /// NULL for less than four values, and where all are equal.
-pub(crate) fn kurtosis(shape: &Shape) -> Result<Option<f64>> {
+pub fn kurtosis(shape: &Shape) -> Result<Option<f64>> {
     let n = shape.count;
     if n <= 3.0 || shape.m2 == 0.0 {
         return Ok(None);
@@ -256,7 +262,7 @@ pub(crate) fn kurtosis(shape: &Shape) -> Result<Option<f64>> {
 }
 
 /// NULL for less than two values, and where all are equal.
-pub(crate) fn kurtosis_pop(shape: &Shape) -> Result<Option<f64>> {
+pub fn kurtosis_pop(shape: &Shape) -> Result<Option<f64>> {
     if shape.count <= 1.0 || shape.m2 == 0.0 {
         return Ok(None);
     }
@@ -265,7 +271,7 @@ pub(crate) fn kurtosis_pop(shape: &Shape) -> Result<Option<f64>> {
 
 /// A sum with the part that rounding lost (Kahan, with Neumaier's order of operands).
 #[derive(Clone, Default)]
-pub(crate) struct Compensated {
+pub struct Compensated {
     count: u64,
     sum: f64,
     lost: f64,
@@ -298,17 +304,19 @@ impl DoubleState for Compensated {
     }
 }
 
-pub(crate) fn fsum(state: &Compensated) -> Result<Option<f64>> {
+/// `fsum`.
+pub fn fsum(state: &Compensated) -> Result<Option<f64>> {
     Ok((state.count > 0).then(|| state.total()))
 }
 
-pub(crate) fn favg(state: &Compensated) -> Result<Option<f64>> {
+/// `favg`.
+pub fn favg(state: &Compensated) -> Result<Option<f64>> {
     Ok((state.count > 0).then(|| state.total() / state.count as f64))
 }
 
 /// Sum of logarithms.
 #[derive(Clone, Default)]
-pub(crate) struct Logarithms(Compensated);
+pub struct Logarithms(Compensated);
 
 impl DoubleState for Logarithms {
     fn add(&mut self, x: f64, _y: f64) {
@@ -320,13 +328,14 @@ impl DoubleState for Logarithms {
     }
 }
 
-pub(crate) fn geometric_mean(state: &Logarithms) -> Result<Option<f64>> {
+/// `geomean`.
+pub fn geometric_mean(state: &Logarithms) -> Result<Option<f64>> {
     Ok(favg(&state.0)?.map(f64::exp))
 }
 
 /// Weighted values and weights.
 #[derive(Clone, Default)]
-pub(crate) struct Weighted {
+pub struct Weighted {
     values: Compensated,
     weights: Compensated,
 }
@@ -344,7 +353,7 @@ impl DoubleState for Weighted {
 }
 
 /// As floats divide where the weights add up to zero.
-pub(crate) fn weighted_avg(state: &Weighted) -> Result<Option<f64>> {
+pub fn weighted_avg(state: &Weighted) -> Result<Option<f64>> {
     let weight = state.weights.total();
     Ok((state.values.count > 0).then(|| state.values.total() / weight))
 }

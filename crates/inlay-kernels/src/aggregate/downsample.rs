@@ -22,7 +22,8 @@ struct Downsample {
     function: AggregateFunction,
 }
 
-pub(crate) fn create(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// The accumulator of the module.
+pub fn create(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(Box::new(Downsample {
         xs: Column::new(function.arg_types[0].clone()),
         ys: Column::new(function.arg_types[1].clone()),

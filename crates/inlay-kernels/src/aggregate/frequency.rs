@@ -49,27 +49,33 @@ pub(super) fn mode(function: &AggregateFunction) -> Box<dyn GroupedAccumulator> 
     boxed(function, Question::Mode)
 }
 
-pub(crate) fn entropy(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `entropy`.
+pub fn entropy(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, Question::Entropy))
 }
 
-pub(crate) fn histogram(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `histogram` of all values.
+pub fn histogram(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, Question::Histogram))
 }
 
-pub(crate) fn bins(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `histogram` of bins.
+pub fn bins(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, Question::Bins { exact: false }))
 }
 
-pub(crate) fn exact_bins(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `histogram_exact`.
+pub fn exact_bins(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, Question::Bins { exact: true }))
 }
 
-pub(crate) fn bitstring(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `bitstring_agg`.
+pub fn bitstring(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, Question::Bits))
 }
 
-pub(crate) fn top(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `approx_top_k`.
+pub fn top(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, Question::Top))
 }
 

@@ -1,7 +1,7 @@
 //! Group numbers proven in bounds, and the scatter loops that rely on the proof.
 
-use inlay_types::multiversion;
 use inlay_types::Bitmap;
+use inlay_types::multiversion;
 
 /// Group numbers of rows, each below `count`. The proof is what makes the scatter loops safe.
 #[derive(Clone, Copy, Debug)]

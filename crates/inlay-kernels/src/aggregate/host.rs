@@ -19,9 +19,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The host sees all rows of a group in one call.
-pub(crate) static GATHERED: AggregateRules = AggregateRules::new("gathered by a host", gathered).ordered();
+pub static GATHERED: AggregateRules = AggregateRules::new("gathered by a host", gathered).ordered();
 /// The host merges states.
-pub(crate) static MERGED: AggregateRules = AggregateRules::new("merged by a host", merged);
+pub static MERGED: AggregateRules = AggregateRules::new("merged by a host", merged);
 
 /// Rows that the groups of one call have together, about.
 const BLOCK_ROWS: usize = 1 << 17;

@@ -7,7 +7,7 @@ use super::collect::{GroupRows, KeptRows, KeptRowsMut};
 use super::column::Column;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
-use crate::functions::json::structure_of;
+use crate::json::values::structure_of;
 use inlay_types::{Error, LogicalType, Result, Vector, VectorBuilder};
 use std::any::Any;
 
@@ -30,15 +30,18 @@ fn boxed(function: &AggregateFunction, document: Document) -> Box<dyn GroupedAcc
     Box::new(Grouped { parts, rows: GroupRows::default(), document, ty: function.return_type.clone() })
 }
 
-pub(crate) fn array(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `json_group_array`.
+pub fn array(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, Document::Array))
 }
 
-pub(crate) fn object(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `json_group_object`.
+pub fn object(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, Document::Object))
 }
 
-pub(crate) fn structure(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `json_group_structure`.
+pub fn structure(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, Document::Structure))
 }
 

@@ -15,7 +15,8 @@ struct Listed {
     ty: LogicalType,
 }
 
-pub(crate) fn create(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `list`.
+pub fn create(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     let values = Column::new(function.arg_types[0].clone());
     Ok(Box::new(Listed { values, rows: GroupRows::default(), ty: function.return_type.clone() }))
 }

@@ -9,41 +9,43 @@
 //! [`average`]) and window functions.
 
 mod average;
-pub(crate) mod bins;
-pub(crate) mod bit_strings;
+pub mod bins;
+pub mod bit_strings;
 mod bits;
 mod collect;
 mod column;
 mod count;
-pub(crate) mod digest;
-pub(crate) mod doubles;
-pub(crate) mod downsample;
+pub mod digest;
+pub mod doubles;
+pub mod downsample;
 mod extreme;
 mod fold;
 mod foremost;
 mod fractions;
-pub(crate) mod frequency;
+pub mod frequency;
 mod groups;
-pub(crate) mod host;
+pub mod host;
 mod hyperloglog;
 mod joined;
-pub(crate) mod json;
-pub(crate) mod list;
-pub(crate) mod moments;
+pub mod json;
+pub mod list;
+pub mod moments;
 mod order;
 mod ordered;
 mod packing;
 mod passes;
-pub(crate) mod pick;
+pub mod pick;
 mod prefix;
-pub(crate) mod quantile;
-pub(crate) mod reservoir;
+pub mod quantile;
+pub mod reservoir;
+#[cfg(test)]
+mod samples;
 mod selection;
-pub(crate) mod several;
+pub mod several;
 mod sorting;
 mod strings;
 mod sum;
-pub(crate) mod temporal;
+pub mod temporal;
 #[cfg(test)]
 mod tests;
 

@@ -10,7 +10,7 @@ use std::any::Any;
 
 /// Count, means, and sums of products of deviations, of one or two variables.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Moments {
+pub struct Moments {
     pub(super) count: f64,
     pub(super) mean_x: f64,
     pub(super) mean_y: f64,

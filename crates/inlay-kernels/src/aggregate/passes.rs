@@ -344,8 +344,7 @@ impl Passes for QuantilePasses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::create;
-    use crate::registry::{ArgType, resolve_aggregate};
+    use crate::aggregate::{create, samples};
     use inlay_types::Value;
     use std::sync::Arc;
 
@@ -380,9 +379,10 @@ mod tests {
                 Value::List { .. } => (list(), value),
                 value => (LogicalType::Double, value),
             });
-            let mut types = vec![ArgType::of(self.ty.clone())];
-            types.extend(fraction.iter().map(|(ty, _)| ArgType::of(ty.clone())));
-            let function = resolve_aggregate(self.name, &types)?;
+            let function = match &fraction {
+                None => samples::function(self.name, &self.ty),
+                Some((ty, _)) => samples::quantile(self.name, &self.ty, *ty == list()),
+            };
             let ty = &function.arg_types[0];
             let values: Vec<Value> = (0..len).map(|row| value(ty, row)).collect();
             let mut batches = Vec::new();
@@ -561,8 +561,7 @@ mod tests {
     /// The fraction comes with the rows, dictionaries are read, and rows behind `len` are not.
     #[test]
     fn rows_are_taken_as_by_updates() -> Result<()> {
-        let types = [LogicalType::Varchar, LogicalType::Double].map(ArgType::of);
-        let function = resolve_aggregate("quantile_disc", &types)?;
+        let function = samples::quantile("quantile_disc", &LogicalType::Varchar, false);
         let words = ["b", "a", "d", "c", "-"].map(|word| Value::Varchar(word.into()));
         let words = Vector::from_sql_values(LogicalType::Varchar, &words)?;
         let words = words.take(&[0, 1, 2, 3, 4]);

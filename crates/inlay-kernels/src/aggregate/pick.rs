@@ -77,23 +77,28 @@ pub(super) fn create(function: &AggregateFunction) -> Result<Box<dyn GroupedAccu
     boxed(function, rule)
 }
 
-pub(crate) fn last(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `last`.
+pub fn last(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     boxed(function, Rule::Last)
 }
 
-pub(crate) fn arg_min_null(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `arg_min_null`.
+pub fn arg_min_null(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     boxed(f, Rule::Least(Nulls::Kept))
 }
 
-pub(crate) fn arg_max_null(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `arg_max_null`.
+pub fn arg_max_null(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     boxed(f, Rule::Greatest(Nulls::Kept))
 }
 
-pub(crate) fn arg_min_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `arg_min_nulls_last`.
+pub fn arg_min_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     boxed(f, Rule::Least(Nulls::Last))
 }
 
-pub(crate) fn arg_max_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `arg_max_nulls_last`.
+pub fn arg_max_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     boxed(f, Rule::Greatest(Nulls::Last))
 }
 

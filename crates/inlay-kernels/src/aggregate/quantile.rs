@@ -17,8 +17,8 @@ use super::passes::{Keyed, Known, QuantilePasses};
 use super::selection::{self, order_distinct};
 use super::{GroupIds, GroupedAccumulator, Passes, same_kind};
 use crate::function::AggregateFunction;
-use inlay_types::limits;
 use inlay_types::datetime::is_finite_timestamp;
+use inlay_types::limits;
 use inlay_types::{Interval, LogicalType, Native, PhysicalType, Result, Vector};
 use std::any::Any;
 use std::cmp::Ordering;
@@ -39,15 +39,18 @@ pub(super) struct Quantiles {
     function: AggregateFunction,
 }
 
-pub(crate) fn continuous(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `quantile_cont` and `median`.
+pub fn continuous(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     create(f, Mode::Continuous)
 }
 
-pub(crate) fn discrete(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `quantile_disc`.
+pub fn discrete(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     create(f, Mode::Discrete)
 }
 
-pub(crate) fn deviation(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `mad`.
+pub fn deviation(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     create(f, Mode::Deviation)
 }
 

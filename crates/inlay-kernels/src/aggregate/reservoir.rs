@@ -32,7 +32,8 @@ struct Reservoir {
     held: usize,
 }
 
-pub(crate) fn create(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `reservoir_quantile`.
+pub fn create(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     if matches!(function.arg_types[0].physical(), PhysicalType::View | PhysicalType::Interval) {
         return Err(unsupported(function));
     }

@@ -49,27 +49,33 @@ fn boxed(function: &AggregateFunction, by: bool, greatest: bool) -> Box<Several>
     })
 }
 
-pub(crate) fn min(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `min` with a count.
+pub fn min(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, false, false))
 }
 
-pub(crate) fn max(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `max` with a count.
+pub fn max(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, false, true))
 }
 
-pub(crate) fn arg_min(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `arg_min` with a count.
+pub fn arg_min(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, true, false))
 }
 
-pub(crate) fn arg_max(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `arg_max` with a count.
+pub fn arg_max(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(boxed(f, true, true))
 }
 
-pub(crate) fn arg_min_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `arg_min_nulls_last` with a count.
+pub fn arg_min_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(Box::new(Several { nulls_last: true, ..*boxed(f, true, false) }))
 }
 
-pub(crate) fn arg_max_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `arg_max_nulls_last` with a count.
+pub fn arg_max_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     Ok(Box::new(Several { nulls_last: true, ..*boxed(f, true, true) }))
 }
 

@@ -24,11 +24,13 @@ struct TemporalSums {
     ty: LogicalType,
 }
 
-pub(crate) fn average(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `avg` of dates, times, timestamps and intervals.
+pub fn average(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     create(function, true)
 }
 
-pub(crate) fn sum(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
+/// `sum` of intervals.
+pub fn sum(function: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
     create(function, false)
 }
 

@@ -4,12 +4,13 @@
 //! extremes of both sides first: if their product fits, the loop multiplies without checks (and vectorises).
 
 use super::integer::Checked;
-use super::{Op, kernel, unexpected};
+use super::{Op, unexpected};
 use crate::apply::{map, null_argument, try_zip, try_zip_plain, undictionary, zip};
 use crate::function::ScalarKernel;
-use crate::registry::Resolved;
-use inlay_types::multiversion;
+use crate::function::kernel;
+use crate::resolve::Resolved;
 use inlay_types::logical_type::{DECIMAL_I64_DIGITS, DECIMAL_MAX_DIGITS};
+use inlay_types::multiversion;
 use inlay_types::value::write_decimal;
 use inlay_types::{Error, LogicalType, PhysicalType, Result, Vector};
 use std::sync::Arc;
@@ -203,7 +204,8 @@ pub(super) fn abs(ty: LogicalType) -> Arc<dyn ScalarKernel> {
     with_decimal!(ty, abs_of(ty))
 }
 
-pub(crate) fn scale_of(ty: LogicalType) -> u8 {
+/// Digits behind the point of a DECIMAL; 0 for other types.
+pub fn scale_of(ty: LogicalType) -> u8 {
     if let LogicalType::Decimal { scale, .. } = ty { scale } else { 0 }
 }
 

@@ -1,13 +1,14 @@
 //! REAL and DOUBLE, by IEEE 754: nothing fails but `//` by zero.
 
-use super::{Op, kernel, unexpected};
+use super::{Op, unexpected};
 use crate::apply::{map, try_zip_plain, zip, zip_simple};
 use crate::function::ScalarKernel;
+use crate::function::kernel;
 use inlay_types::{Error, LogicalType, Native, PhysicalType};
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 use std::sync::Arc;
 
-pub(crate) trait Float:
+pub trait Float:
     Native
     + PartialEq
     + Add<Output = Self>

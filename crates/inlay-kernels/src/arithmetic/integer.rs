@@ -1,15 +1,16 @@
 //! Integers of 8 to 128 bits, signed and unsigned. Results are checked; checks are flags, not branches.
 
-use super::{Op, kernel, unexpected};
+use super::{Op, unexpected};
 use crate::apply::{map, try_map, try_zip, try_zip_plain, zip_simple};
 use crate::coercion::common_type;
 use crate::function::ScalarKernel;
-use crate::registry::{ArgType, Resolved};
+use crate::function::kernel;
+use crate::resolve::{ArgType, Resolved};
 use inlay_types::{Error, LogicalType, Native, PhysicalType};
 use std::sync::Arc;
 
 /// An integer with arithmetic that returns the wrapped result and whether it is wrong.
-pub(crate) trait Checked: Native + std::fmt::Display + Eq {
+pub trait Checked: Native + std::fmt::Display + Eq {
     fn add(self, other: Self) -> (Self, bool);
     fn sub(self, other: Self) -> (Self, bool);
     fn mul(self, other: Self) -> (Self, bool);
@@ -227,11 +228,16 @@ pub(super) fn abs(ty: LogicalType) -> Arc<dyn ScalarKernel> {
 
 /// An operation on bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BitOp {
+pub enum BitOp {
+    /// `&`
     And,
+    /// `|`
     Or,
+    /// `xor`
     Xor,
+    /// `<<`
     ShiftLeft,
+    /// `>>`
     ShiftRight,
 }
 
@@ -253,7 +259,7 @@ where
 }
 
 /// Resolves `& | << >>` and xor.
-pub(crate) fn resolve_bits(op: BitOp, args: &[ArgType]) -> Option<Resolved> {
+pub fn resolve_bits(op: BitOp, args: &[ArgType]) -> Option<Resolved> {
     let [left, right] = args else { return None };
     let (left, right) = super::operand_types(left, right)?;
     let ty = match common_type(&left, &right)? {
@@ -271,7 +277,7 @@ fn complement_of<T: Checked + std::ops::Not<Output = T>>(ty: LogicalType) -> Arc
 }
 
 /// Resolves `~`.
-pub(crate) fn resolve_complement(args: &[ArgType]) -> Option<Resolved> {
+pub fn resolve_complement(args: &[ArgType]) -> Option<Resolved> {
     let [arg] = args else { return None };
     let ty = if arg.ty == LogicalType::Null { LogicalType::BigInt } else { arg.ty.clone() };
     ty.is_integer()

@@ -8,22 +8,26 @@
 mod decimal;
 mod float;
 mod integer;
-pub(crate) mod temporal;
+pub mod temporal;
 
 use crate::coercion::common_type;
-use crate::function::ScalarKernel;
-use crate::registry::{ArgType, ResolveOptions, Resolved};
-use inlay_types::{Error, LogicalType, PhysicalType, Result, Vector};
+pub use crate::function::{ScalarKernel, kernel};
+use crate::resolve::{ArgType, ResolveOptions, Resolved};
+use inlay_types::{Error, LogicalType, PhysicalType, Vector};
 use std::sync::Arc;
 
 /// An arithmetic operator of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Op {
+pub enum Op {
+    /// `+`
     Add,
+    /// `-`
     Subtract,
+    /// `*`
     Multiply,
     /// `//`: truncating.
     IntegerDivide,
+    /// `%`
     Modulo,
 }
 
@@ -56,7 +60,7 @@ impl Op {
 }
 
 /// Resolves a binary operator; `None` when the types do not fit.
-pub(crate) fn resolve_binary(op: Op, args: &[ArgType], options: &ResolveOptions) -> Option<Resolved> {
+pub fn resolve_binary(op: Op, args: &[ArgType], options: &ResolveOptions) -> Option<Resolved> {
     let [left, right] = args else { return None };
     if let Some(temporal) = temporal::resolve_binary(op, left, right, options) {
         return Some(temporal);
@@ -84,7 +88,7 @@ pub(crate) fn resolve_binary(op: Op, args: &[ArgType], options: &ResolveOptions)
 }
 
 /// Resolves `/`.
-pub(crate) fn resolve_divide(args: &[ArgType], options: &ResolveOptions) -> Option<Resolved> {
+pub fn resolve_divide(args: &[ArgType], options: &ResolveOptions) -> Option<Resolved> {
     let [left, right] = args else { return None };
     if left.ty == LogicalType::Interval {
         return temporal::resolve_interval_division(right);
@@ -103,7 +107,7 @@ pub(crate) fn resolve_divide(args: &[ArgType], options: &ResolveOptions) -> Opti
 }
 
 /// Resolves unary minus.
-pub(crate) fn resolve_negate(args: &[ArgType]) -> Option<Resolved> {
+pub fn resolve_negate(args: &[ArgType]) -> Option<Resolved> {
     let [arg] = args else { return None };
     let ty = match &arg.ty {
         LogicalType::Null => LogicalType::BigInt,
@@ -123,7 +127,7 @@ pub(crate) fn resolve_negate(args: &[ArgType]) -> Option<Resolved> {
 }
 
 /// Resolves unary plus: the number as it is.
-pub(crate) fn resolve_plus(arg: &ArgType) -> Option<Resolved> {
+pub fn resolve_plus(arg: &ArgType) -> Option<Resolved> {
     let ty = if arg.ty == LogicalType::Null { LogicalType::BigInt } else { arg.ty.clone() };
     let same = |args: &[&Vector], _: usize, out: &mut Vector| {
         *out = args[0].clone();
@@ -134,7 +138,7 @@ pub(crate) fn resolve_plus(arg: &ArgType) -> Option<Resolved> {
 }
 
 /// Resolves `abs`.
-pub(crate) fn resolve_abs(args: &[ArgType]) -> Option<Resolved> {
+pub fn resolve_abs(args: &[ArgType]) -> Option<Resolved> {
     let [arg] = args else { return None };
     let ty = match &arg.ty {
         LogicalType::Null => LogicalType::BigInt,
@@ -152,11 +156,11 @@ pub(crate) fn resolve_abs(args: &[ArgType]) -> Option<Resolved> {
     Some(Resolved::fallible(vec![ty.clone()], ty, kernel))
 }
 
-pub(crate) use decimal::scale_of;
-pub(crate) use integer::{BitOp, resolve_bits, resolve_complement};
+pub use decimal::scale_of;
+pub use integer::{BitOp, resolve_bits, resolve_complement};
 
 /// The types of both operands with literals adapted to the other side.
-pub(crate) fn operand_types(left: &ArgType, right: &ArgType) -> Option<(LogicalType, LogicalType)> {
+pub fn operand_types(left: &ArgType, right: &ArgType) -> Option<(LogicalType, LogicalType)> {
     let (l, r) = (left.adapted_to(&right.ty), right.adapted_to(&left.ty));
     let is_operand = |ty: LogicalType| ty.is_numeric() || ty == LogicalType::Null;
     (is_operand(l.clone()) && is_operand(r.clone())).then_some((l, r))
@@ -168,14 +172,6 @@ fn decimal_of(ty: LogicalType) -> Option<LogicalType> {
         LogicalType::Decimal { .. } => Some(ty),
         other => other.integer_as_decimal(),
     }
-}
-
-/// A kernel from a function of vectors.
-pub(crate) fn kernel<F>(f: F) -> Arc<dyn ScalarKernel>
-where
-    F: Fn(&[&Vector], usize, &mut Vector) -> Result<()> + Send + Sync + 'static,
-{
-    Arc::new(f)
 }
 
 /// What stands for a type that a kernel was not made for.

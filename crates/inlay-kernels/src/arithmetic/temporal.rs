@@ -4,11 +4,11 @@
 //! and microseconds. Months are added first and clamp the day, then days, then microseconds. What is infinite stays.
 //! With time zones, days and months are those of the session's calendar.
 
-use super::{Op, kernel};
+use super::Op;
 use crate::apply::{try_map, try_zip_plain, zip_simple};
 use crate::function::ScalarKernel;
-use crate::functions::dates::days_between_zoned;
-use crate::registry::{ArgType, ResolveOptions, Resolved};
+use crate::function::kernel;
+use crate::resolve::{ArgType, ResolveOptions, Resolved};
 use crate::zone::Zone;
 use inlay_types::LogicalType::{
     BigInt, Date, Double, Integer, Interval as IntervalType, Time, TimeTz as TIMETZ, Timestamp, TimestampMs,
@@ -180,7 +180,7 @@ fn add_days(sign: i32) -> Resolved {
 }
 
 /// A timestamp moved by an interval, if it stays in range.
-pub(crate) fn shift(timestamp: i64, by: Interval, sign: i32) -> Option<i64> {
+pub fn shift(timestamp: i64, by: Interval, sign: i32) -> Option<i64> {
     if !is_finite_timestamp(timestamp) {
         return Some(timestamp);
     }
@@ -197,7 +197,7 @@ pub(crate) fn shift(timestamp: i64, by: Interval, sign: i32) -> Option<i64> {
 
 /// A moment moved by an interval by a zone's calendar, if it stays in range. Months and days keep the time on the clock;
 /// of an interval with a negative part the time comes first, then months, then days, as in DuckDB 2.0.
-pub(crate) fn shift_zoned(zone: &Zone, at: i64, by: Interval, sign: i32) -> Option<i64> {
+pub fn shift_zoned(zone: &Zone, at: i64, by: Interval, sign: i32) -> Option<i64> {
     if zone.is_utc() && (by.months == 0 || by.micros == 0) || !is_finite_timestamp(at) {
         return shift(at, by, sign);
     }
@@ -380,4 +380,32 @@ fn scaled(a: Interval, scale: impl Fn(f64) -> f64) -> Option<Interval> {
 fn scale_interval_float() -> Resolved {
     let error = |a: Interval, b: f64| Op::Multiply.overflow(&IntervalType, a, b);
     checked([IntervalType, Double], IntervalType, |a: Interval, b: f64| scaled(a, |part| part * b), error)
+}
+
+/// TIMESTAMPTZ minus TIMESTAMPTZ: local days, and real time less than a day.
+pub fn days_between_zoned(zone: &Zone, to: i64, from: i64) -> Interval {
+    if to < from {
+        let positive = days_between_zoned(zone, from, to);
+        return Interval { months: 0, days: -positive.days, micros: -positive.micros };
+    }
+    let (Some(local_from), Some(local_to)) = (zone.to_local(from), zone.to_local(to)) else {
+        return Interval { months: 0, days: 0, micros: to.saturating_sub(from) };
+    };
+    let guess = (local_to.saturating_sub(local_from) / MICROS_PER_DAY) as i32;
+    let day = |days| Interval { months: 0, days, micros: 0 };
+    let days = i32::try_from(whole_by(zone, from, to, guess, day)).unwrap_or_default();
+    let start = shift_zoned(zone, from, day(days), 1).unwrap_or(from);
+    Interval { months: 0, days, micros: to.saturating_sub(start) }
+}
+
+/// The largest count not far above `guess` of steps that lead from `from` to `to` or before it.
+fn whole_by(zone: &Zone, from: i64, to: i64, guess: i32, step: impl Fn(i32) -> Interval) -> i64 {
+    let mut count = guess.saturating_add(1);
+    while count > 0 && shift_zoned(zone, from, step(count), 1).is_none_or(|at| at > to) {
+        count -= 1;
+        if guess - count > 3 {
+            break;
+        }
+    }
+    i64::from(count.max(0))
 }

@@ -75,7 +75,7 @@ pub(super) fn parts_or_null(value: &Value, to: &LogicalType) -> Option<Value> {
             Some(nested_text::parse_or_null(text, to).unwrap_or(Value::Null))
         }
         Value::Json(text) if to.is_nested() => {
-            Some(crate::functions::json::nested::parse_or_null(text, to).unwrap_or(Value::Null))
+            Some(crate::json::values::parse_or_null(text, to).unwrap_or(Value::Null))
         }
         _ => None,
     }
@@ -174,10 +174,10 @@ pub(super) fn cast_special(value: &Value, to: &LogicalType) -> Result<Value> {
     }
     match (value, to) {
         (Value::Json(_), LogicalType::Varchar | LogicalType::Json) => {}
-        (Value::Json(text), to) => return crate::functions::json::nested::parse(text, to),
+        (Value::Json(text), to) => return crate::json::values::parse(text, to),
         (value, LogicalType::Json) => {
             let mut text = String::new();
-            crate::functions::json::nested::write(value, &mut text);
+            crate::json::values::write(value, &mut text);
             return Ok(Value::Json(text));
         }
         _ => {}

@@ -5,9 +5,10 @@
 
 use super::{cast_value, number, settle};
 use crate::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
-use crate::functions::dates::{round_to, system_micros};
+use crate::parse::round_to;
 use crate::parse::{self, Suffix};
 use crate::zone::Zone;
+use crate::zone::system_micros;
 use inlay_types::LogicalType::{
     Date, Time, TimeTz as TimeTzType, Timestamp, TimestampMs, TimestampNs, TimestampS, TimestampTz, Varchar,
 };

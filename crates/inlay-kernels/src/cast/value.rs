@@ -119,7 +119,7 @@ pub(super) fn decimal_to_f64(unscaled: i128, scale: u8) -> f64 {
 }
 
 /// From one scale to another, rounding half away from zero.
-pub(crate) fn rescale(unscaled: i128, from: u8, to: u8) -> Option<i128> {
+pub fn rescale(unscaled: i128, from: u8, to: u8) -> Option<i128> {
     if to >= from {
         return unscaled.checked_mul(10i128.checked_pow(u32::from(to - from))?);
     }

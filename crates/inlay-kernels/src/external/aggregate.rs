@@ -99,7 +99,7 @@ impl External {
     }
 
     /// The aggregate that is called.
-    pub(crate) fn aggregate(&self) -> Result<&Arc<dyn ExternalAggregate>> {
+    pub fn aggregate(&self) -> Result<&Arc<dyn ExternalAggregate>> {
         match &self.callee {
             Callee::Aggregate(aggregate) => Ok(aggregate),
             Callee::Scalar(_) | Callee::Table(_) => Err(Error::internal(format!(
@@ -110,12 +110,12 @@ impl External {
     }
 
     /// Whether rows with a NULL are passed over.
-    pub(crate) fn skips_nulls(&self) -> bool {
+    pub fn skips_nulls(&self) -> bool {
         self.definition.null_handling == NullHandling::Propagate
     }
 
     /// Fails unless there is a value of the declared type for each group.
-    pub(crate) fn check_values(&self, values: Vector, groups: usize) -> Result<Vector> {
+    pub fn check_values(&self, values: Vector, groups: usize) -> Result<Vector> {
         let (name, returns) = (&self.definition.name, &self.definition.returns);
         if values.len() != groups || values.ty() != returns {
             return Err(Error::external(format!(

@@ -125,7 +125,7 @@ fn years_and_months(text: &[u8]) -> Option<Interval> {
 }
 
 /// Months, days and microseconds of one unit; one of them is not 0.
-pub(crate) fn unit_of(name: &[u8]) -> Option<(i32, i32, i64)> {
+pub fn unit_of(name: &[u8]) -> Option<(i32, i32, i64)> {
     let months = |months| Some((months, 0, 0));
     let micros = |micros| Some((0, 0, micros));
     match &*name.to_ascii_lowercase() {

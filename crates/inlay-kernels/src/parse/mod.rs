@@ -7,10 +7,10 @@ mod number;
 mod temporal;
 
 pub use interval::interval;
-pub(crate) use number::trim;
+pub use number::trim;
 pub use number::{ParseError, boolean, decimal, double, int, real, unsigned};
-pub(crate) use temporal::special_date;
+pub use temporal::special_date;
 pub use temporal::{
-    Suffix, date, time, time_tz, timestamp, timestamp_millis, timestamp_nanos, timestamp_seconds,
+    Suffix, date, round_to, time, time_tz, timestamp, timestamp_millis, timestamp_nanos, timestamp_seconds,
     timestamp_tz, utc_offset_liberal,
 };

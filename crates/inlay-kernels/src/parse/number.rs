@@ -12,7 +12,7 @@ pub enum ParseError {
 }
 
 /// The text without surrounding ASCII white space.
-pub(crate) fn trim(mut text: &[u8]) -> &[u8] {
+pub fn trim(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = text {
         text = rest;
     }

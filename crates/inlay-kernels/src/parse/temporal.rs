@@ -1,7 +1,6 @@
 //! Dates, times and timestamps from text, as liberal as DuckDB.
 
 use super::trim;
-use crate::functions::dates::round_to;
 use inlay_types::TimeTz;
 use inlay_types::datetime::{
     DATE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, days_from_civil, days_in_month,
@@ -38,7 +37,7 @@ fn plain_date(text: &[u8]) -> Option<i32> {
 }
 
 /// A word that stands for a date.
-pub(crate) fn special_date(text: &[u8]) -> Option<i32> {
+pub fn special_date(text: &[u8]) -> Option<i32> {
     if !text.iter().rev().take(2).all(u8::is_ascii_alphabetic) {
         return None;
     }
@@ -300,6 +299,12 @@ pub fn timestamp_tz(text: &[u8]) -> Option<(i64, Suffix<'_>)> {
     let (days, nanos, suffix) = moment(text)?;
     let is_word = special_date(trim(text)).is_some();
     Some((at_micros(days, nanos)?, if is_word { Suffix::Offset(0) } else { suffix }))
+}
+
+/// `at / unit`, rounded half away from zero.
+pub fn round_to(at: i64, unit: i64) -> i64 {
+    let (quotient, rest) = (at / unit, at % unit);
+    quotient + if rest.abs() >= unit - rest.abs() { rest.signum() } else { 0 }
 }
 
 #[cfg(test)]

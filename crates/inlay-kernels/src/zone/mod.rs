@@ -13,6 +13,7 @@ use inlay_types::datetime::{
 use inlay_types::{Error, Interval, Result};
 use rule::Rule;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 use tzif::{Kind, Tzif};
 
 /// Rules become recorded changes up to this year, so that hardly any value has to ask the rule.
@@ -224,7 +225,7 @@ pub fn moved(zone: &Zone, at: i64, by: Interval) -> Option<i64> {
 
 /// Microseconds since 1970 (UTC) by the system's clock.
 pub fn system_micros() -> i64 {
-    crate::functions::dates::system_micros()
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64)
 }
 
 /// Names of all zones, sorted.
@@ -249,7 +250,7 @@ pub fn near_names(name: &str) -> Vec<&'static str> {
         .into_iter()
         .filter(|zone| zone.len().abs_diff(wanted.len()) <= limit)
         .map(|zone| {
-            (crate::functions::edit_distance(wanted.as_bytes(), zone.to_ascii_lowercase().as_bytes()), zone)
+            (crate::distance::edit_distance(wanted.as_bytes(), zone.to_ascii_lowercase().as_bytes()), zone)
         })
         .filter(|(distance, _)| *distance <= limit)
         .collect();

@@ -7,7 +7,7 @@ use super::Binder;
 use super::lambda::lambda_of;
 use crate::parser::ast::{self, ExprKind, FunctionCall, Pos};
 use crate::plan::{Expr, LambdaKind};
-use inlay_kernels::registry::is_aggregate;
+use inlay_functions::registry::is_aggregate;
 use inlay_types::{Error, Result};
 
 impl Binder<'_> {

@@ -12,7 +12,8 @@ use crate::parser::ast::{
 use crate::plan::statement::{ConflictUpdate, OnConflict, Returning};
 use crate::plan::{self, AggregateExpr, ColumnId, Expr, JoinKind, Plan};
 use inlay_catalog::{SourceColumn, TableEntry, TableSchema, bare_name};
-use inlay_kernels::registry::{ArgType, resolve_aggregate};
+use inlay_functions::registry::resolve_aggregate;
+use inlay_kernels::resolve::ArgType;
 use inlay_storage::{Deferral, Origin};
 use inlay_types::{Error, LogicalType, Result};
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::parser::ast::Pos;
 use crate::plan::{ColumnId, CompareOp, Expr, Place, Plan};
 use inlay_kernels::cast::{cast_in_zone, cast_value_in_zone};
 use inlay_kernels::common_type;
-use inlay_kernels::registry::ArgType;
+use inlay_kernels::resolve::ArgType;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 

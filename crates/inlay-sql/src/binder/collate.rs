@@ -8,8 +8,9 @@ use super::Binder;
 use crate::parser::ast::{self, ExprKind, Pos};
 use crate::plan::{AggregateExpr, ColumnId, Expr, Plan};
 use inlay_catalog::near_names;
-use inlay_kernels::registry::{ArgType, resolve_aggregate};
-use inlay_kernels::{LOCALES, locale_of};
+use inlay_functions::registry::resolve_aggregate;
+use inlay_functions::{LOCALES, locale_of};
+use inlay_kernels::resolve::ArgType;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 

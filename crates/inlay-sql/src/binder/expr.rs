@@ -8,8 +8,8 @@ use super::subquery::compare_op;
 use super::{Binder, with_stack};
 use crate::parser::ast::{self, BinaryOp, ExprKind, Literal, Pos, UnaryOp};
 use crate::plan::{CompareOp, Expr};
+use inlay_functions::registry::resolve_scalar;
 use inlay_kernels::function::Volatility;
-use inlay_kernels::registry::resolve_scalar;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::borrow::Cow;
 

@@ -11,11 +11,10 @@ use crate::parser::ast::{FunctionCall, OnExisting, Pos};
 use crate::plan::Expr;
 use crate::plan::object::{DefineFunction, ObjectStatement};
 use inlay_catalog::DefinitionKind;
+use inlay_functions::registry::{function_names, is_aggregate, is_window, scalar_exists};
 use inlay_kernels::AggregateFunction;
 use inlay_kernels::external::{External, FunctionKind};
-use inlay_kernels::registry::{
-    ArgType, argument_cost, function_names, is_aggregate, is_window, scalar_exists, shown_types,
-};
+use inlay_kernels::resolve::{ArgType, argument_cost, shown_types};
 use inlay_types::{Error, LogicalType, Result};
 use std::sync::Arc;
 

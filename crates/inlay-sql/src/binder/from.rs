@@ -17,7 +17,7 @@ use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, WindowE
 use inlay_catalog::{
     CatalogEntry, DefinitionKind, TableEntry, TableSource, ViewEntry, bare_name, near_names,
 };
-use inlay_kernels::registry::resolve_window;
+use inlay_functions::registry::resolve_window;
 use inlay_types::{Error, Result, Value};
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -8,12 +8,12 @@ use super::{AggregateFrame, Binder};
 use crate::parser::ast::{self, FunctionCall, Ident, Pos, SortOrder};
 use crate::plan::{AggregateExpr, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
-use inlay_kernels::AggregateFunction;
-use inlay_kernels::external::External;
-use inlay_kernels::manual::parameters::parameter_names;
-use inlay_kernels::registry::{
+use inlay_functions::manual::parameters::parameter_names;
+use inlay_functions::registry::{
     constant_arguments, function_names, is_aggregate, is_window, resolve_aggregate, scalar_exists,
 };
+use inlay_kernels::AggregateFunction;
+use inlay_kernels::external::External;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 

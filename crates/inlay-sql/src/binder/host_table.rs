@@ -16,8 +16,9 @@ use super::subquery::{Pending, attach};
 use super::{Binder, Bound};
 use crate::parser::ast::{Expr as WrittenExpr, ExprKind, Pos, TableAlias};
 use crate::plan::{AggregateExpr, ColumnId, Expr, JoinKind, Plan, SortKey};
+use inlay_functions::registry::resolve_aggregate;
 use inlay_kernels::external::{External, FunctionKind, TableArgument, Takes};
-use inlay_kernels::registry::{ArgType, argument_cost, resolve_aggregate};
+use inlay_kernels::resolve::{ArgType, argument_cost};
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 

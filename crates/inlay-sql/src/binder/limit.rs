@@ -8,8 +8,8 @@ use super::subquery::attach;
 use crate::parser::ast::{self, ExprKind, Query};
 use crate::plan::window::{Frame, WindowCallee};
 use crate::plan::{ColumnId, CompareOp, Expr, LimitBy, Plan, SortKey, WindowExpr};
+use inlay_functions::registry::resolve_window;
 use inlay_kernels::cast_value;
-use inlay_kernels::registry::resolve_window;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use crate::parser::ast::{self, FunctionCall, Ident, Literal, Pos};
 use crate::parser::parse_macro;
 use crate::plan::Expr;
 use inlay_catalog::{Definition, DefinitionKind, SYSTEM, bare_name};
-use inlay_kernels::registry::scalar_exists;
+use inlay_functions::registry::scalar_exists;
 use inlay_types::{Error, LogicalType, Result};
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -79,7 +79,7 @@ use std::collections::HashMap;
 use crate::parser::ast::{self, Pos};
 use crate::plan::{self, ColumnId, Columns, Expr, Place, Plan, SharedId};
 use inlay_catalog::CatalogEntry;
-use inlay_kernels::registry::ResolveOptions;
+use inlay_kernels::resolve::ResolveOptions;
 use inlay_types::{Error, LogicalType, Result, Value};
 use scope::{CteFrame, Scope};
 use std::sync::Arc;

@@ -7,7 +7,8 @@ use crate::parser::ast::{Expr as Expression, ExprKind, FunctionCall, Ident, Pos}
 use crate::parser::nested::{SLICE, SUBSCRIPT};
 use crate::plan::Expr;
 use inlay_catalog::near_names;
-use inlay_kernels::registry::{ArgType, resolve_scalar};
+use inlay_functions::registry::resolve_scalar;
+use inlay_kernels::resolve::ArgType;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 

@@ -12,8 +12,8 @@ use crate::parser::ast::{
     QueryBody, Select, SelectItem, SortOrder, TableAlias, TableRef, Unpivot,
 };
 use crate::plan::{Plan, statement::Query};
+use inlay_functions::registry::is_aggregate;
 use inlay_kernels::external::FunctionKind;
-use inlay_kernels::registry::is_aggregate;
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Most columns that a PIVOT makes of values.

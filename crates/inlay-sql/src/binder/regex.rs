@@ -4,7 +4,8 @@ use super::Binder;
 use super::coerce::arg_type;
 use crate::parser::ast::{self, Pos};
 use crate::plan::Expr;
-use inlay_kernels::registry::{ArgType, resolve_scalar};
+use inlay_functions::registry::resolve_scalar;
+use inlay_kernels::resolve::ArgType;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 

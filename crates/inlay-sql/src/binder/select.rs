@@ -11,7 +11,8 @@ use crate::parser::ast::{
     self, Distinct, ExprKind, GroupBy, Ident, Literal, OrderBy, Pos, Select, SelectItem, SortOrder,
 };
 use crate::plan::{AggregateExpr, ColumnId, Expr, LimitBy, Plan, SortKey};
-use inlay_kernels::registry::{ArgType, resolve_aggregate};
+use inlay_functions::registry::resolve_aggregate;
+use inlay_kernels::resolve::ArgType;
 use inlay_types::{Error, Result};
 use std::collections::HashSet;
 use std::rc::Rc;

@@ -8,7 +8,7 @@ use crate::plan::{Columns, Expr, Plan};
 use inlay_catalog::{
     Catalog, CatalogEntry, Counter, IndexEntry, Sequence, TableFunction, TableSchema, ViewEntry,
 };
-use inlay_kernels::registry::ResolveOptions;
+use inlay_kernels::resolve::ResolveOptions;
 use inlay_storage::{Origin, ReferenceAction};
 use inlay_types::{MemoryBudget, Result, Value};
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use super::{BindContext, bind};
 use crate::parser::parse_statement;
 use crate::plan::{self, AggregateExpr, Columns, Expr, JoinKind, Plan, SortKey, Statement};
 use inlay_catalog::{Catalog, ColumnSchema, TableSchema, ViewEntry};
-use inlay_kernels::registry::ResolveOptions;
+use inlay_kernels::resolve::ResolveOptions;
 use inlay_types::{Error, LogicalType, MemoryBudget, Result, Value};
 
 fn catalog() -> Catalog {

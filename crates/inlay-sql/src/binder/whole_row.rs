@@ -5,7 +5,8 @@ use super::coerce::arg_type;
 use super::scope::same_name;
 use crate::parser::ast::{Ident, Pos};
 use crate::plan::{ColumnId, Expr};
-use inlay_kernels::registry::{ArgType, resolve_scalar};
+use inlay_functions::registry::resolve_scalar;
+use inlay_kernels::resolve::ArgType;
 use inlay_types::{LogicalType, Result};
 use std::sync::Arc;
 

@@ -10,8 +10,9 @@
 use super::ranges::Ranges;
 use super::rewrite::{take, with_stack};
 use crate::plan::{AggregateExpr, ColumnId, Columns, Expr, Place, Plan};
+use inlay_functions::registry::{resolve_aggregate, resolve_scalar};
 use inlay_kernels::AggregateKind;
-use inlay_kernels::registry::{ArgType, resolve_aggregate, resolve_scalar};
+use inlay_kernels::resolve::ArgType;
 use inlay_types::{LogicalType, Result, Value};
 use std::sync::Arc;
 

@@ -4,9 +4,10 @@
 //! a count until the end.
 
 use super::{AggregateExpr, ColumnId, Columns, Expr, Place, Plan};
+use inlay_functions::registry::resolve_aggregate;
 use inlay_kernels::AggregateKind;
 use inlay_kernels::aggregate::quotient;
-use inlay_kernels::registry::{ArgType, resolve_aggregate};
+use inlay_kernels::resolve::ArgType;
 use inlay_types::{LogicalType, Result, Value};
 use std::sync::Arc;
 

@@ -18,8 +18,8 @@ mod tests;
 pub(crate) use encode::{clear_nulls, float_ranges, hash_lanes, mix_hashes, offsets, ranges, without_nulls};
 
 use crate::BloomFilter;
-use inlay_types::hash::hash_u64;
 use inlay_types::Native;
+use inlay_types::hash::hash_u64;
 
 /// What the CPU offers.
 #[cfg(target_arch = "x86_64")]

@@ -4,8 +4,8 @@
 //! full and probed linearly; the upper half of the hash is compared before the bytes are.
 
 use super::checks::shown_value;
-use inlay_types::hash::hash_bytes;
 use inlay_storage::index::key::encode_rows;
+use inlay_types::hash::hash_bytes;
 use inlay_types::{LogicalType, Result, Vector, VectorBuilder};
 
 /// The number of rows that have no key, because of a NULL in it.

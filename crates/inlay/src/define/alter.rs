@@ -10,12 +10,12 @@ use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::{Table, TableSchema};
 use inlay_exec::expression::Program;
-use inlay_types::limits;
 use inlay_sql::plan::Expr;
 use inlay_sql::plan::statement::{AlterTable, BoundCheck, ColumnSource as Source};
 use inlay_storage::store::{IndexDefinition, Object, Transaction};
 use inlay_storage::table::{Alteration, ColumnSource};
 use inlay_storage::{Column, RowGroup};
+use inlay_types::limits;
 use inlay_types::{Batch, Result, VECTOR_SIZE, Vector, VectorBuilder};
 use std::sync::Arc;
 

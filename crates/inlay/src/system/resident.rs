@@ -3,12 +3,12 @@
 use super::Rows;
 use super::gather::{Gather, number, text};
 use inlay_catalog::bare_name;
-use inlay_types::host::HostForm;
 use inlay_storage::Table;
 use inlay_storage::resident::Form;
 use inlay_storage::store::Object;
 use inlay_types::Value;
 use inlay_types::arrow::StringLayout;
+use inlay_types::host::HostForm;
 
 pub(super) const COLUMNS: &[(&str, char)] = &[
     ("database_name", 't'),

@@ -621,7 +621,7 @@ fn keywords(_: &Gather<'_>) -> Rows {
 
 fn collations(_: &Gather<'_>) -> Rows {
     let steps = ["icu_noaccent", "nfc", "noaccent", "nocase"];
-    let mut names: Vec<&str> = inlay_kernels::LOCALES.iter().copied().chain(steps).collect();
+    let mut names: Vec<&str> = inlay_functions::LOCALES.iter().copied().chain(steps).collect();
     names.sort_unstable();
     names.into_iter().map(|name| vec![text(name)]).collect()
 }

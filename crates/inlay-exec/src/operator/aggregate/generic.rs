@@ -10,8 +10,8 @@
 
 use super::packed::{AHEAD, CACHED_SLOTS, prefetch};
 use inlay_kernels::aggregate::Column;
-use inlay_types::hash;
 use inlay_types::Vector;
+use inlay_types::hash;
 
 /// Tagged slots. Their number is a power of two, at least one and a half times that of keys.
 #[derive(Debug)]

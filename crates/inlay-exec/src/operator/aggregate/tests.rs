@@ -1,7 +1,8 @@
 //! The operator against a map from keys to values, over key types, workers, table sizes and hints.
 
 use super::*;
-use inlay_kernels::{ArgType, resolve_aggregate};
+use inlay_functions::registry::resolve_aggregate;
+use inlay_kernels::resolve::ArgType;
 use inlay_sql::plan::{ColumnId, SortKey};
 use inlay_types::{Dictionary, VECTOR_SIZE, Value, Vector};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,14 +1,10 @@
 //! Counts against a map of a simple model, in whatever way the rows come.
 
 use super::*;
+use crate::aggregate::samples::{self, function};
 use inlay_types::limits::{self, Limits};
-use crate::registry::{ArgType, resolve_aggregate};
 use inlay_types::{Interrupt, Interval, MemoryBudget};
 use std::collections::HashMap;
-
-fn function(name: &str, ty: &LogicalType) -> AggregateFunction {
-    resolve_aggregate(name, &[ArgType::of(ty.clone())]).unwrap()
-}
 
 /// A value of a type, of about `distinct` ones; some are written in several ways.
 fn value(ty: &LogicalType, number: usize, distinct: usize) -> Value {
@@ -222,8 +218,7 @@ fn histograms_and_top_values_are_in_order() {
         let Value::Map { entries, .. } = maps.get(2) else { panic!("a histogram is no MAP") };
         assert_eq!(entries, [(show(-3), Value::UBigInt(1))]);
 
-        let args = [ty.clone(), LogicalType::BigInt].map(ArgType::of);
-        let mut accumulator = top(&resolve_aggregate("approx_top_k", &args).unwrap(), false).unwrap();
+        let mut accumulator = top(&samples::top(ty), false).unwrap();
         let k = Vector::constant(LogicalType::BigInt, &Value::BigInt(2), rows.len()).unwrap();
         accumulator.update(&[&vector, &k], groups).unwrap();
         let tops = accumulator.finish(0, 3).unwrap();

@@ -17,8 +17,8 @@ use super::super::keys::NO_SLOT;
 use super::{PairWriter, Runs};
 use crate::ExecContext;
 use crate::dispatch::{multiversion, prefetch};
-use inlay_types::hash::hash_u64;
 use inlay_types::Result;
+use inlay_types::hash::hash_u64;
 use parking_lot::Mutex;
 
 /// A word of the directory: the upper half has the tag bits, the lower the first entry.

@@ -1,0 +1,289 @@
+//! `date_diff` (boundaries crossed), `date_sub` (whole units that fit) and `age`.
+//!
+//! With time zones, days and longer units are counted by local calendars, hours and shorter ones in real time.
+
+use super::Part;
+use super::finite::hide_infinite;
+use super::names::Days;
+use super::part::iso_week;
+use super::trunc::{clock_micros, parse_part};
+use crate::columns::{Column, TextColumn};
+use crate::registry::{Function, Overloads, Signature};
+use inlay_kernels::apply::{null_argument, per_row};
+use inlay_kernels::arithmetic::{Op, resolve_binary};
+use inlay_kernels::zone::Zone;
+use inlay_types::LogicalType::{
+    BigInt, Date, Interval as IntervalType, Time, Timestamp, TimestampTz, Varchar,
+};
+use inlay_types::datetime::{
+    MICROS_PER_DAY, civil_from_days, days_from_civil, days_in_month, is_finite_timestamp, midnight,
+};
+use inlay_types::{Error, Interval, Result, Vector};
+
+/// See the module documentation.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "date_diff",
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar, Date, Date], BigInt, |args, len, out| {
+                difference(None, args, len, out, crossed)
+            }),
+            Signature::new(&[Varchar, Timestamp, Timestamp], BigInt, |args, len, out| {
+                difference(None, args, len, out, crossed)
+            }),
+            Signature::new(&[Varchar, Time, Time], BigInt, |args, len, out| {
+                clock_difference(args, len, out, |unit, from, to| to / unit - from / unit)
+            }),
+            Signature::zoned(&[Varchar, TimestampTz, TimestampTz], BigInt, |zone, args, len, out| {
+                difference(Some(zone), args, len, out, crossed)
+            }),
+        ]),
+        "how many starts of the field lie between two moments",
+        "date_diff('month', DATE '2024-01-31', DATE '2024-02-01') = 1",
+    )
+    .aliases(&["datediff"])
+    .fallible(),
+    Function::new(
+        "date_sub",
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar, Date, Date], BigInt, |args, len, out| {
+                difference(None, args, len, out, whole)
+            }),
+            Signature::new(&[Varchar, Timestamp, Timestamp], BigInt, |args, len, out| {
+                difference(None, args, len, out, whole)
+            }),
+            Signature::new(&[Varchar, Time, Time], BigInt, |args, len, out| {
+                clock_difference(args, len, out, |unit, from, to| (to - from) / unit)
+            }),
+            Signature::zoned(&[Varchar, TimestampTz, TimestampTz], BigInt, |zone, args, len, out| {
+                difference(Some(zone), args, len, out, whole)
+            }),
+        ]),
+        "how many whole units lie between two moments",
+        "date_sub('month', DATE '2024-01-31', DATE '2024-02-28') = 0",
+    )
+    .aliases(&["datesub"])
+    .fallible(),
+    Function::new(
+        "date_add",
+        Overloads::Typed {
+            shown: &[
+                "date_add(DATE, INTERVAL) -> TIMESTAMP",
+                "date_add(TIMESTAMP, INTERVAL) -> TIMESTAMP",
+                "date_add(TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ",
+            ],
+            resolve: |args, options| resolve_binary(Op::Add, args, options),
+        },
+        "a moment moved by an interval",
+        "date_add(DATE '2024-01-31', INTERVAL 1 MONTH) = TIMESTAMP '2024-02-29 00:00:00'",
+    )
+    .fallible(),
+    Function::new(
+        "age",
+        Overloads::Typed {
+            shown: &[
+                "age(TIMESTAMP) -> INTERVAL",
+                "age(TIMESTAMPTZ) -> INTERVAL",
+                "age(TIMESTAMP, TIMESTAMP) -> INTERVAL",
+                "age(TIMESTAMPTZ, TIMESTAMPTZ) -> INTERVAL",
+            ],
+            resolve: super::clock::resolve_age,
+        },
+        "years, months, days and time between two moments, or from a moment to today",
+        "age(TIMESTAMP '2024-03-01', TIMESTAMP '2024-01-31') = INTERVAL '1 month 1 day'",
+    ),
+];
+
+/// Two moments: when they are, and what local clocks show.
+#[derive(Clone, Copy)]
+struct Span<'a> {
+    zone: Option<&'a Zone>,
+    from: i64,
+    to: i64,
+    local_from: i64,
+    local_to: i64,
+}
+
+/// BIGINT of a part's name and two dates or timestamps.
+fn difference(
+    zone: Option<&Zone>,
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    count: fn(Part, Span<'_>) -> Option<i64>,
+) -> Result<()> {
+    if null_argument(args, &BigInt, len, out) {
+        return Ok(());
+    }
+    let is_date = args[1].logical_type() == Date;
+    let names = TextColumn::of(args[0]);
+    let parse = |row: usize| parse_part(names.get(row), "a difference");
+    let constant = if args[0].is_constant() { Some(parse(0)?) } else { None };
+    let [from, to] = [1, 2].map(|index| Days::of(args[index]));
+    let moment = |(days, micros): (i32, i64)| match midnight(days) {
+        Some(start) if is_date => start,
+        _ => i64::from(days).saturating_mul(MICROS_PER_DAY).saturating_add(micros),
+    };
+    per_row(args, &BigInt, len, out, |row| {
+        let part = constant.map_or_else(|| parse(row), Ok)?;
+        let (from_day, to_day) = (from.get(row), to.get(row));
+        let (from, to) = (moment(from_day), moment(to_day));
+        if !is_finite_timestamp(from) || !is_finite_timestamp(to) {
+            return Ok(0);
+        }
+        // Dates reach further than timestamps.
+        if is_date && part == Part::Day {
+            return Ok(i64::from(to_day.0) - i64::from(from_day.0));
+        }
+        let local = |at: i64| zone.and_then(|zone| zone.to_local(at)).unwrap_or(at);
+        let span = Span { zone, from, to, local_from: local(from), local_to: local(to) };
+        count(part, span).ok_or_else(|| {
+            Error::out_of_range(format!("a difference in {}s is more than 64 bits count", part.name()))
+        })
+    })?;
+    hide_infinite(args, len, out);
+    Ok(())
+}
+
+/// BIGINT of the name of a part of the clock and two times of day.
+fn clock_difference(
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    count: fn(i64, i64, i64) -> i64,
+) -> Result<()> {
+    let (from, to) = (Column::<i64>::of(args[1]), Column::<i64>::of(args[2]));
+    let names = TextColumn::of(args[0]);
+    per_row(args, &BigInt, len, out, |row| {
+        let unit = clock_micros(Part::parse(names.get(row))?).ok_or_else(|| {
+            Error::invalid_argument(format!("TIME has no {}", String::from_utf8_lossy(names.get(row))))
+        })?;
+        Ok(count(unit, from.get(row), to.get(row)))
+    })
+}
+
+fn day_of(at: i64) -> i32 {
+    at.div_euclid(MICROS_PER_DAY) as i32
+}
+
+/// Months since year 0.
+fn month_number(at: i64) -> i64 {
+    let (year, month, _) = civil_from_days(day_of(at));
+    i64::from(year) * 12 + i64::from(month) - 1
+}
+
+/// Months in a part of the calendar, if it is made of months.
+fn part_months(part: Part) -> Option<i64> {
+    Some(match part {
+        Part::Millennium => 12_000,
+        Part::Century => 1200,
+        Part::Decade => 120,
+        Part::Year | Part::IsoYear => 12,
+        Part::Quarter => 3,
+        Part::Month => 1,
+        _ => return None,
+    })
+}
+
+fn crossed(part: Part, span: Span<'_>) -> Option<i64> {
+    let Span { zone, local_from, local_to, .. } = span;
+    let year = |at: i64| i64::from(civil_from_days(day_of(at)).0);
+    match part {
+        Part::Millennium => return Some(year(local_to) / 1000 - year(local_from) / 1000),
+        Part::Century => return Some(year(local_to) / 100 - year(local_from) / 100),
+        Part::Decade => return Some(year(local_to) / 10 - year(local_from) / 10),
+        Part::IsoYear => {
+            let iso = |at: i64| i64::from(iso_week(day_of(at)).0);
+            return Some(iso(local_to) - iso(local_from));
+        }
+        _ => {}
+    }
+    if let Some(months) = part_months(part) {
+        return Some(month_number(local_to).div_euclid(months) - month_number(local_from).div_euclid(months));
+    }
+    if let Some(unit) = clock_micros(part) {
+        let start = |local: i64| {
+            let start = local.div_euclid(unit).checked_mul(unit)?;
+            zone.map_or(Some(start), |zone| zone.to_utc(start))
+        };
+        return Some(start(local_to)?.checked_sub(start(local_from)?)? / unit);
+    }
+    let days = i64::from(day_of(local_to)) - i64::from(day_of(local_from));
+    Some(if matches!(part, Part::Week | Part::YearWeek) { days / 7 } else { days })
+}
+
+fn whole(part: Part, span: Span<'_>) -> Option<i64> {
+    if let Some(months) = part_months(part) {
+        return Some(whole_months(span.local_from, span.local_to) / months);
+    }
+    if let Some(unit) = clock_micros(part) {
+        return Some(span.to.checked_sub(span.from)? / unit);
+    }
+    let days = span.local_to.checked_sub(span.local_from)? / MICROS_PER_DAY;
+    Some(if matches!(part, Part::Week | Part::YearWeek) { days / 7 } else { days })
+}
+
+/// Months that fit between two moments; negative if `to` is before `from`. The last day of a shorter month counts as any
+/// later day.
+fn whole_months(from: i64, to: i64) -> i64 {
+    if to < from {
+        return -whole_months(to, from);
+    }
+    let (year, month, day) = civil_from_days(day_of(from));
+    let (to_year, to_month, to_day) = civil_from_days(day_of(to));
+    let is_last = to_day == days_in_month(to_year, to_month);
+    let later_time = from.rem_euclid(MICROS_PER_DAY) > to.rem_euclid(MICROS_PER_DAY);
+    let from = if is_last && (day > to_day || (day == to_day && later_time)) {
+        let moved = days_from_civil(year, month, to_day.min(days_in_month(year, month)));
+        i64::from(moved).saturating_mul(MICROS_PER_DAY).saturating_add(from.rem_euclid(MICROS_PER_DAY))
+    } else {
+        from
+    };
+    i64::from(age(to, from).months)
+}
+
+/// The symbolic difference, field by field, borrowing days from the month of the earlier moment (PostgreSQL's rule).
+pub(super) fn age(to: i64, from: i64) -> Interval {
+    if to < from {
+        let positive = age(from, to);
+        return Interval { months: -positive.months, days: -positive.days, micros: -positive.micros };
+    }
+    let ((y1, m1, d1), (y2, m2, d2)) = (civil_from_days(day_of(from)), civil_from_days(day_of(to)));
+    let mut months = (y2 - y1) * 12 + m2 as i32 - m1 as i32;
+    let mut days = d2 as i32 - d1 as i32;
+    let mut micros = to.rem_euclid(MICROS_PER_DAY) - from.rem_euclid(MICROS_PER_DAY);
+    if micros < 0 {
+        micros += MICROS_PER_DAY;
+        days -= 1;
+    }
+    if days < 0 {
+        days += days_in_month(y1, m1) as i32;
+        months -= 1;
+    }
+    Interval { months, days, micros }
+}
+
+/// [`age`] by the clocks of a zone, as in DuckDB and PostgreSQL.
+pub(super) fn age_zoned(zone: &Zone, to: i64, from: i64) -> Interval {
+    age(zone.to_local(to).unwrap_or(to), zone.to_local(from).unwrap_or(from))
+}
+
+pub(super) fn ages(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    ages_by(args, len, out, age)
+}
+
+pub(super) fn ages_by(
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    age: impl Fn(i64, i64) -> Interval,
+) -> Result<()> {
+    let (to, from) = (Column::<i64>::of(args[0]), Column::<i64>::of(args[1]));
+    per_row(args, &IntervalType, len, out, |row| {
+        let (to, from) = (to.get(row), from.get(row));
+        let is_finite = is_finite_timestamp(to) && is_finite_timestamp(from);
+        Ok(if is_finite { age(to, from) } else { Interval::default() })
+    })?;
+    hide_infinite(args, len, out);
+    Ok(())
+}

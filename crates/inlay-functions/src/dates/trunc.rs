@@ -1,0 +1,174 @@
+//! `date_trunc` and `last_day`: moments rounded down (or up) to a field.
+
+use super::Part;
+use super::finite::map_finite;
+use super::part::days_since_monday;
+use crate::columns::{Column, TextColumn};
+use crate::registry::{Function, Overloads, Signature};
+use inlay_kernels::apply::{null_argument, per_row};
+use inlay_types::LogicalType::{Date, Interval as IntervalType, Timestamp, TimestampTz, Varchar};
+use inlay_types::datetime::{
+    MICROS_PER_DAY, civil_from_days, days_from_civil, days_in_month, is_finite_timestamp, is_timestamp,
+    midnight, write_date, write_timestamp,
+};
+use inlay_types::{Error, Interval, Result, Vector};
+
+/// See the module documentation.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "date_trunc",
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar, Timestamp], Timestamp, trunc_timestamp),
+            Signature::new(&[Varchar, Date], Timestamp, trunc_date),
+            Signature::new(&[Varchar, TimestampTz], TimestampTz, trunc_timestamp).at_local_time(),
+            Signature::new(&[Varchar, IntervalType], IntervalType, trunc_interval),
+        ]),
+        "the start of the field (year, month, week, day, hour ...) that a moment is in",
+        "date_trunc('month', DATE '2024-02-29') = TIMESTAMP '2024-02-01 00:00:00'",
+    )
+    .aliases(&["datetrunc"])
+    .fallible(),
+    Function::new(
+        "last_day",
+        Overloads::Fixed(&[
+            Signature::new(&[Date], Date, |args, len, out| map_finite(args[0], &Date, len, out, last_day)),
+            Signature::new(&[Timestamp], Date, last_day_of_moment),
+            Signature::new(&[TimestampTz], Date, last_day_of_moment).at_local_time(),
+        ]),
+        "the last day of the month",
+        "last_day(DATE '2024-02-05') = DATE '2024-02-29'",
+    ),
+];
+
+fn last_day(days: i32) -> i32 {
+    let (year, month, _) = civil_from_days(days);
+    days_from_civil(year, month, days_in_month(year, month))
+}
+
+fn last_day_of_moment(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    map_finite(args[0], &Date, len, out, |at: i64| last_day(at.div_euclid(MICROS_PER_DAY) as i32))
+}
+
+/// Microseconds in a part of the clock, if it is one.
+pub(super) fn clock_micros(part: Part) -> Option<i64> {
+    Some(match part {
+        Part::Hour => 3_600_000_000,
+        Part::Minute => 60_000_000,
+        Part::Second | Part::Epoch => 1_000_000,
+        Part::Millisecond => 1000,
+        Part::Microsecond => 1,
+        _ => return None,
+    })
+}
+
+/// The first day of the ISO year that a day is in.
+fn iso_year_start(days: i32) -> i32 {
+    let thursday = days.wrapping_sub(days_since_monday(days)).wrapping_add(3);
+    let (iso_year, ..) = civil_from_days(thursday);
+    let fourth = days_from_civil(iso_year, 1, 4);
+    fourth.wrapping_sub(days_since_monday(fourth))
+}
+
+fn day_trunc(part: Part, days: i32) -> i32 {
+    let (year, month, _) = civil_from_days(days);
+    let first = |year: i32, month: u32| days_from_civil(year, month, 1);
+    match part {
+        Part::Millennium => first(year / 1000 * 1000, 1),
+        Part::Century => first(year / 100 * 100, 1),
+        Part::Decade => first(year / 10 * 10, 1),
+        Part::Year => first(year, 1),
+        Part::Quarter => first(year, (month - 1) / 3 * 3 + 1),
+        Part::Month => first(year, month),
+        Part::Week | Part::YearWeek => days.wrapping_sub(days_since_monday(days)),
+        Part::IsoYear => iso_year_start(days),
+        _ => days,
+    }
+}
+
+/// The part of that name, if moments can be cut to it.
+pub(super) fn parse_part(name: &[u8], function: &str) -> Result<Part> {
+    match Part::parse(name)? {
+        Part::Era | Part::Timezone | Part::TimezoneHour | Part::TimezoneMinute => {
+            let name = String::from_utf8_lossy(name);
+            Err(Error::invalid_argument(format!("{function} is not possible by \"{name}\"")))
+        }
+        part => Ok(part),
+    }
+}
+
+fn trunc(part: Part, at: i64) -> Result<i64> {
+    if !is_finite_timestamp(at) {
+        return Ok(at);
+    }
+    let cut = match clock_micros(part) {
+        Some(unit) => at.div_euclid(unit).checked_mul(unit),
+        None => midnight(day_trunc(part, at.div_euclid(MICROS_PER_DAY) as i32)),
+    };
+    cut.filter(|at| is_timestamp(*at)).ok_or_else(|| {
+        let mut text = String::new();
+        write_timestamp(&mut text, at);
+        Error::out_of_range(format!("the start of that part of {text} is out of range for TIMESTAMP"))
+    })
+}
+
+/// The part if it is one for all rows.
+fn constant_part(args: &[&Vector]) -> Result<Option<Part>> {
+    if args[0].is_constant() {
+        parse_part(TextColumn::of(args[0]).get(0), "date_trunc").map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+fn trunc_timestamp(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    if null_argument(args, &Timestamp, len, out) {
+        return Ok(());
+    }
+    let constant = constant_part(args)?;
+    let (parts, values) = (TextColumn::of(args[0]), Column::<i64>::of(args[1]));
+    let part = |row: usize| constant.map_or_else(|| parse_part(parts.get(row), "date_trunc"), Ok);
+    per_row(args, &Timestamp, len, out, |row| trunc(part(row)?, values.get(row)))
+}
+
+fn trunc_date(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    if null_argument(args, &Timestamp, len, out) {
+        return Ok(());
+    }
+    let constant = constant_part(args)?;
+    let (parts, values) = (TextColumn::of(args[0]), Column::<i32>::of(args[1]));
+    per_row(args, &Timestamp, len, out, |row| {
+        let part = constant.map_or_else(|| parse_part(parts.get(row), "date_trunc"), Ok)?;
+        let days = values.get(row);
+        let cut = if inlay_types::datetime::is_finite_date(days) { day_trunc(part, days) } else { days };
+        midnight(cut).ok_or_else(|| {
+            let mut text = String::new();
+            write_date(&mut text, days);
+            Error::out_of_range(format!("the start of that part of {text} is out of range for TIMESTAMP"))
+        })
+    })
+}
+
+fn trunc_interval(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    if null_argument(args, &IntervalType, len, out) {
+        return Ok(());
+    }
+    let (parts, values) = (TextColumn::of(args[0]), Column::<Interval>::of(args[1]));
+    per_row(args, &IntervalType, len, out, |row| {
+        let value = values.get(row);
+        let part = parse_part(parts.get(row), "date_trunc")?;
+        let whole = |months: i32| Interval { months: value.months / months * months, days: 0, micros: 0 };
+        Ok(match part {
+            Part::Millennium => whole(12_000),
+            Part::Century => whole(1200),
+            Part::Decade => whole(120),
+            Part::Year | Part::IsoYear => whole(12),
+            Part::Quarter => whole(3),
+            Part::Month => whole(1),
+            Part::Week | Part::YearWeek => Interval { days: value.days / 7 * 7, micros: 0, ..value },
+            _ => match clock_micros(part) {
+                Some(unit) => Interval { micros: value.micros / unit * unit, ..value },
+                None => Interval { micros: 0, ..value },
+            },
+        })
+    })
+}

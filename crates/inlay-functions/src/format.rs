@@ -1,0 +1,515 @@
+//! `format` (the syntax of the fmt library, as in Python) and `printf` (as in C), with DuckDB's thousands separators.
+//!
+//! Both read a template into pieces and render one argument per piece by the same [`Spec`]. Numbers and truth values come
+//! as they are, everything else as text.
+
+use super::columns::{Column, TextColumn, write_text};
+use super::strings::TEXT_SIZE_MAX;
+use crate::registry::{Function, Overloads};
+use inlay_kernels::function::kernel;
+use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
+use inlay_types::LogicalType::{Boolean, Double, HugeInt, Varchar};
+use inlay_types::limits;
+use inlay_types::value::write_float;
+use inlay_types::{Error, Result, Vector};
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// See the module documentation.
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "format",
+        Overloads::Typed {
+            shown: &["format(VARCHAR, any, ...) -> VARCHAR"],
+            resolve: |args, options| resolve(args, options, Syntax::Braces),
+        },
+        "a text with arguments in place of {}, as in Python",
+        "format('{} is {:.1f}, {:,} or {:>4}', 'x', 1.25::DOUBLE, 1234567, 'y') = 'x is 1.2, 1,234,567 or    y'",
+    )
+    .fallible(),
+    Function::new(
+        "printf",
+        Overloads::Typed {
+            shown: &["printf(VARCHAR, any, ...) -> VARCHAR"],
+            resolve: |args, options| resolve(args, options, Syntax::Percent),
+        },
+        "a text with arguments in place of %d, %s and so on, as in C",
+        "printf('%s is %.1f or %05d', 'x', 1.25::DOUBLE, 42) = 'x is 1.2 or 00042'",
+    )
+    .fallible(),
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Syntax {
+    Braces,
+    Percent,
+}
+
+fn resolve(args: &[ArgType], _: &ResolveOptions, syntax: Syntax) -> Option<Resolved> {
+    let (template, values) = args.split_first()?;
+    if template.ty != Varchar && template.ty != inlay_types::LogicalType::Null {
+        return None;
+    }
+    let carrier = |arg: &ArgType| match &arg.ty {
+        ty if *ty == Boolean => Boolean,
+        ty if ty.is_integer() && *ty != inlay_types::LogicalType::UHugeInt => HugeInt,
+        ty if ty.is_numeric() => Double,
+        _ => Varchar,
+    };
+    let types = std::iter::once(Varchar).chain(values.iter().map(carrier)).collect();
+    Some(Resolved::fallible(types, Varchar, kernel(move |args, len, out| run(args, len, out, syntax))))
+}
+
+/// One argument's column.
+enum Values<'a> {
+    Bool(Column<'a, u8>),
+    Integer(Column<'a, i128>),
+    Float(Column<'a, f64>),
+    Text(TextColumn<'a>),
+}
+
+/// One argument.
+#[derive(Clone, Copy)]
+enum Arg<'a> {
+    Bool(bool),
+    Integer(i128),
+    Float(f64),
+    Text(&'a str),
+}
+
+impl<'a> Values<'a> {
+    fn of(vector: &'a Vector) -> Self {
+        match vector.logical_type() {
+            Boolean => Self::Bool(Column::of(vector)),
+            HugeInt => Self::Integer(Column::of(vector)),
+            Double => Self::Float(Column::of(vector)),
+            _ => Self::Text(TextColumn::of(vector)),
+        }
+    }
+
+    fn get(&self, row: usize) -> Arg<'_> {
+        match self {
+            Self::Bool(column) => Arg::Bool(column.get(row) != 0),
+            Self::Integer(column) => Arg::Integer(column.get(row)),
+            Self::Float(column) => Arg::Float(column.get(row)),
+            Self::Text(column) => Arg::Text(column.text(row)),
+        }
+    }
+}
+
+impl Arg<'_> {
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Bool(_) => "a truth value",
+            Self::Integer(_) => "an integer",
+            Self::Float(_) => "a number with a fraction",
+            Self::Text(_) => "a text",
+        }
+    }
+}
+
+fn run(args: &[&Vector], len: usize, out: &mut Vector, syntax: Syntax) -> Result<()> {
+    let template = TextColumn::of(args[0]);
+    let values: Vec<Values> = args[1..].iter().map(|arg| Values::of(arg)).collect();
+    let mut row_args = Vec::with_capacity(values.len());
+    let mut text = String::new();
+    write_text(args, len, out, |row, bytes| {
+        row_args.clear();
+        row_args.extend(values.iter().map(|v| v.get(row)));
+        text.clear();
+        let mut reader = Reader {
+            rest: template.text(row).chars().peekable(),
+            args: &row_args,
+            next: 0,
+            numbered: None,
+            syntax,
+        };
+        reader.template(&mut text)?;
+        bytes.extend_from_slice(text.as_bytes());
+        Ok(())
+    })
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Align {
+    Left,
+    Right,
+    Center,
+    /// Zeros between sign and digits.
+    Numeric,
+}
+
+/// How an argument is rendered.
+#[derive(Clone, Copy, Default)]
+struct Spec {
+    fill: Option<char>,
+    align: Option<Align>,
+    /// Sign of numbers that are not negative.
+    plus: Option<char>,
+    alternate: bool,
+    width: usize,
+    precision: Option<usize>,
+    separator: Option<char>,
+    kind: Option<char>,
+}
+
+struct Reader<'a> {
+    rest: Peekable<Chars<'a>>,
+    args: &'a [Arg<'a>],
+    /// The next argument if they are taken in order.
+    next: usize,
+    /// Whether arguments are named by number; unknown before the first.
+    numbered: Option<bool>,
+    syntax: Syntax,
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::invalid_argument(message.into())
+}
+
+/// Widths and precisions above this are refused before any memory is asked for.
+const WIDTH_MAX: usize = i32::MAX as usize;
+
+impl<'a> Reader<'a> {
+    fn template(&mut self, out: &mut String) -> Result<()> {
+        while let Some(c) = self.rest.next() {
+            match (self.syntax, c) {
+                (Syntax::Braces, '{' | '}') if self.rest.next_if_eq(&c).is_some() => out.push(c),
+                (Syntax::Braces, '{') => self.braces(out)?,
+                (Syntax::Braces, '}') => {
+                    return Err(wrong("format: a } has no { before it; write }} for the sign"));
+                }
+                (Syntax::Percent, '%') if self.rest.next_if_eq(&'%').is_some() => out.push('%'),
+                (Syntax::Percent, '%') => self.percent(out)?,
+                (_, c) => out.push(c),
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> &'static str {
+        if self.syntax == Syntax::Braces { "format" } else { "printf" }
+    }
+
+    fn argument(&mut self, number: Option<usize>) -> Result<Arg<'a>> {
+        let by_number = number.is_some();
+        if self.numbered.is_some_and(|numbered| numbered != by_number) {
+            let name = self.name();
+            return Err(wrong(format!("{name}: some arguments are named by number and some are not")));
+        }
+        self.numbered = Some(by_number);
+        let index = number.unwrap_or(self.next);
+        self.next += 1;
+        self.args.get(index).copied().ok_or_else(|| {
+            let (name, count) = (self.name(), self.args.len());
+            wrong(format!("{name}: the template wants argument {}, but there are {count}", index + 1))
+        })
+    }
+
+    fn number(&mut self) -> Result<Option<usize>> {
+        let mut number = None;
+        while let Some(digit) = self.rest.peek().and_then(|c| c.to_digit(10)) {
+            self.rest.next();
+            let larger = number.unwrap_or(0usize) * 10 + digit as usize;
+            if larger > WIDTH_MAX {
+                return Err(wrong(format!("{}: a number in the template is too large", self.name())));
+            }
+            number = Some(larger);
+        }
+        Ok(number)
+    }
+
+    /// Behind `{`: `[number] [: [[fill] align] [sign] [#] [0] [width] [, | _ | t c] [.precision] [type]] }`.
+    fn braces(&mut self, out: &mut String) -> Result<()> {
+        let number = self.number()?;
+        if let Some(c) = self.rest.peek().filter(|c| **c != ':' && **c != '}') {
+            return Err(wrong(format!("format: {{{c} is no argument; write {{:{c}...}} for how to show it")));
+        }
+        let arg = self.argument(number)?;
+        let mut spec = Spec::default();
+        if self.rest.next_if_eq(&':').is_some() {
+            self.alignment(&mut spec);
+            self.flags(&mut spec);
+            spec.width = self.size('{')?.unwrap_or(0);
+            spec.separator = self.separator();
+            if self.rest.next_if_eq(&'.').is_some() {
+                let precision = self.size('{')?;
+                spec.precision =
+                    Some(precision.ok_or_else(|| wrong("format: a number is missing behind ."))?);
+            }
+            spec.separator = spec.separator.or_else(|| self.separator());
+            spec.kind = self.rest.next_if(|c| *c != '}');
+        }
+        if self.rest.next() != Some('}') {
+            return Err(wrong("format: a { has no } behind it; write {{ for the sign"));
+        }
+        render(arg, &spec, self.syntax, out)
+    }
+
+    fn alignment(&mut self, spec: &mut Spec) {
+        let align = |c: char| match c {
+            '<' => Some(Align::Left),
+            '>' => Some(Align::Right),
+            '^' => Some(Align::Center),
+            '=' => Some(Align::Numeric),
+            _ => None,
+        };
+        let mut ahead = self.rest.clone();
+        let (first, second) = (ahead.next(), ahead.next());
+        if let (Some(fill), Some(found)) = (first, second.and_then(align)) {
+            (spec.fill, spec.align) = (Some(fill), Some(found));
+            self.rest.next();
+            self.rest.next();
+        } else if let Some(found) = first.and_then(align) {
+            spec.align = Some(found);
+            self.rest.next();
+        }
+    }
+
+    fn flags(&mut self, spec: &mut Spec) {
+        while let Some(c) = self.rest.next_if(|c| "+- #0".contains(*c)) {
+            match c {
+                '+' | ' ' => spec.plus = Some(c),
+                '-' if self.syntax == Syntax::Percent => spec.align = Some(Align::Left),
+                '#' => spec.alternate = true,
+                '0' => {
+                    spec.fill = Some('0');
+                    spec.align =
+                        spec.align.filter(|_| self.syntax == Syntax::Braces).or(Some(Align::Numeric));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A width or precision: digits, or the next argument behind `{}` or `*`.
+    fn size(&mut self, from_argument: char) -> Result<Option<usize>> {
+        if self.rest.next_if_eq(&from_argument).is_none() {
+            return self.number();
+        }
+        if from_argument == '{' && self.rest.next() != Some('}') {
+            return Err(wrong("format: a width from an argument is written {}"));
+        }
+        match self.argument(None)? {
+            Arg::Integer(size) if (0..=WIDTH_MAX as i128).contains(&size) => Ok(Some(size as usize)),
+            _ => Err(wrong(format!("{}: a width is an integer from 0", self.name()))),
+        }
+    }
+
+    fn separator(&mut self) -> Option<char> {
+        if self.rest.next_if_eq(&'t').is_some() {
+            return self.rest.next();
+        }
+        let is_separator = |c: &char| ",_".contains(*c) || (*c == '\'' && self.syntax == Syntax::Percent);
+        self.rest.next_if(is_separator)
+    }
+
+    /// Behind `%`: `[number$] [flags] [width] [, | _ | '] [.precision] [length] type`.
+    fn percent(&mut self, out: &mut String) -> Result<()> {
+        let mut ahead = self.rest.clone();
+        while ahead.next_if(char::is_ascii_digit).is_some() {}
+        let mut number = None;
+        if ahead.peek() == Some(&'$') {
+            number = self.number()?.and_then(|n| n.checked_sub(1));
+            self.rest.next();
+        }
+        let mut spec = Spec::default();
+        self.flags(&mut spec);
+        spec.separator = self.separator();
+        spec.width = self.size('*')?.unwrap_or(0);
+        spec.separator = spec.separator.or_else(|| self.separator());
+        if self.rest.next_if_eq(&'.').is_some() {
+            spec.precision = Some(self.size('*')?.unwrap_or(0));
+        }
+        while self.rest.next_if(|c| "hlLqjzt".contains(*c)).is_some() {}
+        let Some(kind) = self.rest.next() else {
+            return Err(wrong("printf: a % stands at the end of the template; write %% for the sign"));
+        };
+        spec.kind = Some(kind);
+        let arg = self.argument(number)?;
+        render(arg, &spec, self.syntax, out)
+    }
+}
+
+fn render(arg: Arg<'_>, spec: &Spec, syntax: Syntax, out: &mut String) -> Result<()> {
+    let large = spec.width.saturating_add(spec.precision.unwrap_or(0));
+    if large > TEXT_SIZE_MAX {
+        return Err(wrong(format!(
+            "a text of {large} characters is wider than the limit of {TEXT_SIZE_MAX}"
+        )));
+    }
+    if large > 1 << 12 {
+        limits::Meter::new().add(large.saturating_mul(4))?;
+    }
+    let percent = syntax == Syntax::Percent;
+    let refuse = |kind: char| {
+        let (name, mark) = if percent { ("printf", "%") } else { ("format", ":") };
+        Err(wrong(format!("{name}: {mark}{kind} does not show {}", arg.kind())))
+    };
+    match (arg, spec.kind) {
+        (Arg::Bool(value), None) => pad(if value { "true" } else { "false" }, "", spec, Align::Left, out),
+        (Arg::Bool(value), Some('s')) if percent => {
+            pad(if value { "true" } else { "false" }, "", spec, Align::Left, out);
+        }
+        (Arg::Bool(value), Some(kind)) if is_integer_kind(kind) => {
+            integer(i128::from(value), kind, spec, syntax, out)
+        }
+        (Arg::Integer(value), None) => integer(value, 'd', spec, syntax, out),
+        (Arg::Integer(value), Some('c')) if percent => {
+            let c = u32::try_from(value).ok().and_then(char::from_u32);
+            let c = c.ok_or_else(|| wrong(format!("printf: {value} is no Unicode code point")))?;
+            pad(c.encode_utf8(&mut [0; 4]), "", spec, Align::Right, out);
+        }
+        (Arg::Integer(value), Some(kind)) if is_integer_kind(kind) => integer(value, kind, spec, syntax, out),
+        (Arg::Float(value), kind) if kind.is_none_or(|kind| "fFeEgGn".contains(kind)) => {
+            float(value, kind, spec, out);
+        }
+        (Arg::Text(text), None | Some('s')) => {
+            let kept = match spec.precision {
+                Some(count) => text.char_indices().nth(count).map_or(text, |(at, _)| &text[..at]),
+                None => text,
+            };
+            pad(kept, "", spec, if percent { Align::Right } else { Align::Left }, out);
+        }
+        (_, Some(kind)) => return refuse(kind),
+        (_, None) => {}
+    }
+    Ok(())
+}
+
+fn is_integer_kind(kind: char) -> bool {
+    "diuxXobBn".contains(kind)
+}
+
+fn integer(value: i128, kind: char, spec: &Spec, syntax: Syntax, out: &mut String) {
+    let is_decimal = "diun".contains(kind);
+    // C shows a negative number in another base as the 64 bits of its complement.
+    let wraps = syntax == Syntax::Percent && !is_decimal && value < 0;
+    let magnitude = match i64::try_from(value) {
+        Ok(value) if wraps => u128::from(value as u64),
+        _ => value.unsigned_abs(),
+    };
+    let mut digits = match kind {
+        'x' => format!("{magnitude:x}"),
+        'X' => format!("{magnitude:X}"),
+        'o' => format!("{magnitude:o}"),
+        'b' | 'B' => format!("{magnitude:b}"),
+        _ => magnitude.to_string(),
+    };
+    if let Some(precision) = spec.precision.filter(|p| *p > digits.len()) {
+        digits.insert_str(0, &"0".repeat(precision - digits.len()));
+    }
+    if let Some(separator) = spec.separator {
+        digits = separated(&digits, separator);
+    }
+    let mut prefix = sign(value < 0 && !wraps, spec);
+    if spec.alternate {
+        prefix.push_str(match kind {
+            'x' => "0x",
+            'X' => "0X",
+            'o' => "0",
+            'b' => "0b",
+            'B' => "0B",
+            _ => "",
+        });
+    }
+    pad(&digits, &prefix, spec, Align::Right, out);
+}
+
+fn sign(is_negative: bool, spec: &Spec) -> String {
+    if is_negative { "-".to_string() } else { spec.plus.map_or_else(String::new, String::from) }
+}
+
+fn separated(digits: &str, separator: char) -> String {
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(separator);
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn float(value: f64, kind: Option<char>, spec: &Spec, out: &mut String) {
+    let magnitude = value.abs();
+    let mut digits = String::new();
+    if !value.is_finite() {
+        digits.push_str(if value.is_nan() { "nan" } else { "inf" });
+    } else {
+        match (kind, spec.precision) {
+            (Some('f' | 'F'), precision) => digits = format!("{magnitude:.*}", precision.unwrap_or(6)),
+            (Some('e' | 'E'), precision) => digits = scientific(magnitude, precision.unwrap_or(6)),
+            (Some('g' | 'G' | 'n'), precision) => {
+                digits = general(magnitude, precision.unwrap_or(6), spec.alternate)
+            }
+            (_, Some(precision)) => digits = general(magnitude, precision, spec.alternate),
+            (_, None) if magnitude >= 1e16 || (magnitude < 1e-4 && magnitude != 0.0) => {
+                digits = with_exponent(&format!("{magnitude:e}"));
+            }
+            (_, None) => write_float(&mut digits, magnitude, || format!("{magnitude:e}")),
+        }
+        if let Some(separator) = spec.separator {
+            let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+            let whole = separated(&digits[..end], separator);
+            digits.replace_range(..end, &whole);
+        }
+    }
+    if kind.is_some_and(char::is_uppercase) {
+        digits = digits.to_uppercase();
+    }
+    pad(&digits, &sign(value.is_sign_negative(), spec), spec, Align::Right, out);
+}
+
+/// `1e-7` as `1e-07`.
+fn with_exponent(text: &str) -> String {
+    let Some((mantissa, exponent)) = text.split_once('e') else { return text.to_string() };
+    let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+    format!("{mantissa}e{sign}{digits:0>2}")
+}
+
+fn scientific(value: f64, precision: usize) -> String {
+    with_exponent(&format!("{value:.precision$e}"))
+}
+
+/// C's `%g`: so many digits in all, scientific where the exponent is small or not below their number.
+fn general(value: f64, precision: usize, keeps_zeros: bool) -> String {
+    let precision = precision.max(1);
+    let text = format!("{value:.*e}", precision - 1);
+    let exponent = text.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok()).unwrap_or(0);
+    let trimmed = |text: &str| {
+        if keeps_zeros || !text.contains('.') {
+            return text.to_string();
+        }
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    };
+    if exponent < -4 || exponent >= i32::try_from(precision).unwrap_or(i32::MAX) {
+        let scientific = with_exponent(&text);
+        return match scientific.split_once('e') {
+            Some((mantissa, exponent)) => format!("{}e{exponent}", trimmed(mantissa)),
+            None => scientific,
+        };
+    }
+    let behind = (precision as i64 - 1 - i64::from(exponent)).max(0) as usize;
+    trimmed(&format!("{value:.behind$}"))
+}
+
+/// Writes prefix and text, filled to the width in characters.
+fn pad(text: &str, prefix: &str, spec: &Spec, default: Align, out: &mut String) {
+    let missing = spec.width.saturating_sub(text.chars().count() + prefix.len());
+    let fill = spec.fill.unwrap_or(' ');
+    let (before, between, after) = match spec.align.unwrap_or(default) {
+        Align::Left => (0, 0, missing),
+        Align::Right => (missing, 0, 0),
+        Align::Center => (missing / 2, 0, missing - missing / 2),
+        Align::Numeric => (0, missing, 0),
+    };
+    let mut buffer = [0; 4];
+    let fill: &str = fill.encode_utf8(&mut buffer);
+    // Copied in doubling pieces, which for a wide one is many times faster than character by character.
+    out.push_str(&fill.repeat(before));
+    out.push_str(prefix);
+    out.push_str(&fill.repeat(between));
+    out.push_str(text);
+    out.push_str(&fill.repeat(after));
+}

@@ -1,0 +1,455 @@
+//! Functions of JSON, which lies in texts.
+//!
+//! A document is read into a tree once per row and call; a path that is constant is read once. What is not there is NULL.
+
+pub(super) mod jsonpath;
+pub(super) mod modify;
+pub(crate) mod nested;
+pub(super) mod parts;
+pub(super) mod postgres;
+pub(super) mod rows;
+
+use super::columns::{Column, TextColumn, write_bytes, write_bytes_or_null};
+use crate::registry::{Function, Overloads, Signature};
+use inlay_kernels::apply::{joint_validity, per_row};
+use inlay_kernels::function::kernel;
+use inlay_kernels::json::value::{Json, Path};
+use inlay_kernels::json::values::{is_plain, push_value};
+use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
+use inlay_types::LogicalType::{BigInt, Boolean, Json as JsonType, UBigInt, Varchar};
+use inlay_types::{Error, LogicalType, Result, Vector};
+
+/// See the module documentation.
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "json",
+        Overloads::Fixed(&[Signature::new(&[Varchar], JsonType, json)]),
+        "a document, checked and without spaces",
+        "json('{ \"a\": [1, 2] }') = '{\"a\":[1,2]}'",
+    )
+    .fallible(),
+    Function::new(
+        "json_valid",
+        Overloads::Fixed(&[Signature::new(&[Varchar], Boolean, json_valid)]),
+        "whether a text is JSON",
+        "json_valid('{a: 1}') = false",
+    ),
+    Function::new(
+        "json_extract",
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar, Varchar], JsonType, extract_json),
+            Signature::new(&[Varchar, BigInt], JsonType, extract_json_item),
+        ]),
+        "the part of a document at a path ($.key[0], /key/0), a key or an index; a list for paths with *",
+        "json_extract('{\"a\":[1,{\"b\":2}]}', '$.a[1]') = '{\"b\":2}'",
+    )
+    .aliases(&["json_extract_path", "->", "json_query"])
+    .special_nulls()
+    .fallible(),
+    Function::new(
+        "json_extract_string",
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar, Varchar], Varchar, extract_text),
+            Signature::new(&[Varchar, BigInt], Varchar, extract_text_item),
+        ]),
+        "the part of a document at a path, a key or an index, as text without quotes",
+        "json_extract_string('{\"a\":\"x\"}', '$.a') = 'x'",
+    )
+    .aliases(&["json_extract_path_text", "->>"])
+    .special_nulls()
+    .fallible(),
+    Function::new(
+        "json_value",
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar, Varchar], Varchar, json_value),
+            Signature::new(&[Varchar, BigInt], Varchar, json_value_item),
+        ]),
+        "the part of a document at a path; NULL if it is an array or object",
+        "json_value('{\"a\":1}', '$.a') = '1'",
+    )
+    .special_nulls()
+    .fallible(),
+    Function::new(
+        "json_exists",
+        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar], Boolean, json_exists)]),
+        "whether a path leads to a part of a document",
+        "json_exists('{\"a\":null}', '$.a') = true",
+    )
+    .fallible(),
+    Function::new(
+        "json_contains",
+        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar], Boolean, json_contains)]),
+        "whether a document contains another",
+        "json_contains('{\"a\":1,\"b\":2}', '{\"a\":1}') = true",
+    )
+    .fallible(),
+    Function::new(
+        "json_type",
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar], Varchar, json_type),
+            Signature::new(&[Varchar, Varchar], Varchar, json_type),
+        ]),
+        "the type of a document or of a part: OBJECT, ARRAY, VARCHAR, UBIGINT, BIGINT, DOUBLE, BOOLEAN or NULL",
+        "json_type('[1, 2]') = 'ARRAY'",
+    )
+    .special_nulls()
+    .fallible(),
+    Function::new(
+        "json_array_length",
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar], UBigInt, json_array_length),
+            Signature::new(&[Varchar, Varchar], UBigInt, json_array_length),
+        ]),
+        "number of items of an array, 0 for anything else",
+        "json_array_length('[1, 2, 3]') = 3",
+    )
+    .aliases(&["jsonb_array_length"])
+    .special_nulls()
+    .fallible(),
+    Function::new(
+        "json_structure",
+        Overloads::Fixed(&[Signature::new(&[Varchar], JsonType, json_structure)]),
+        "the types in a document",
+        "json_structure('{\"a\":[1,2.5]}') = '{\"a\":[\"DOUBLE\"]}'",
+    )
+    .fallible(),
+    Function::new(
+        "json_pretty",
+        Overloads::Fixed(&[Signature::new(&[Varchar], Varchar, json_pretty)]),
+        "a document with a line for each part",
+        "replace(json_pretty('[1]'), chr(10), '|') = '[|    1|]'",
+    )
+    .aliases(&["jsonb_pretty"])
+    .fallible(),
+    Function::new(
+        "json_merge_patch",
+        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar], JsonType, json_merge_patch).variadic()]),
+        "a document with the members of another, and without those that are null there",
+        "json_merge_patch('{\"a\":1,\"b\":2}', '{\"a\":null,\"c\":3}') = '{\"b\":2,\"c\":3}'",
+    )
+    .special_nulls()
+    .fallible(),
+    Function::new(
+        "to_json",
+        Overloads::Typed { shown: &["to_json(any) -> JSON"], resolve: resolve_to_json },
+        "a value as JSON",
+        "to_json('a\"b') = '\"a\\\"b\"'",
+    )
+    .aliases(&["json_quote", "to_jsonb"]),
+    Function::new(
+        "json_array",
+        Overloads::Typed { shown: &["json_array(any, ...) -> JSON"], resolve: resolve_array },
+        "an array of the arguments",
+        "json_array(1, 'a', NULL) = '[1,\"a\",null]'",
+    )
+    .aliases(&["json_build_array", "jsonb_build_array"])
+    .special_nulls(),
+    Function::new(
+        "json_object",
+        Overloads::Typed { shown: &["json_object(key, any, ...) -> JSON"], resolve: resolve_object },
+        "an object of keys and values by turns",
+        "json_object('a', 1, 'b', 'x') = '{\"a\":1,\"b\":\"x\"}'",
+    )
+    .aliases(&["json_build_object", "jsonb_build_object"])
+    .special_nulls(),
+];
+
+fn push(json: &Json<'_>, text: &mut Vec<u8>) {
+    let mut out = String::new();
+    json.write(&mut out);
+    text.extend_from_slice(out.as_bytes());
+}
+
+/// A text of each document.
+fn rewritten(
+    ty: LogicalType,
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    write: impl Fn(Json<'_>, &mut Vec<u8>),
+) -> Result<()> {
+    let source = TextColumn::of(args[0]);
+    write_bytes(ty, args, len, out, |row, text| {
+        write(Json::parse(source.text(row))?, text);
+        Ok(())
+    })
+}
+
+fn json(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    rewritten(JsonType, args, len, out, |json, text| push(&json, text))
+}
+
+fn json_structure(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    rewritten(JsonType, args, len, out, |json, text| push(&json.structure(), text))
+}
+
+fn json_pretty(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    rewritten(Varchar, args, len, out, |json, text| {
+        let mut pretty = String::new();
+        json.write_pretty(0, &mut pretty);
+        text.extend_from_slice(pretty.as_bytes());
+    })
+}
+
+fn json_valid(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    inlay_kernels::apply::predicate(args[0], len, out, |bytes| {
+        std::str::from_utf8(bytes).is_ok_and(|text| Json::parse(text).is_ok())
+    })
+}
+
+/// NULL is a document that is not known: a patch that follows it still says everything, one that is NULL nothing.
+fn json_merge_patch(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let columns: Vec<TextColumn<'_>> = args.iter().map(|arg| TextColumn::of(arg)).collect();
+    write_bytes_or_null(JsonType, args, len, out, |row, text| {
+        let mut merged: Option<Json<'_>> = None;
+        for (arg, column) in args.iter().zip(&columns) {
+            merged = match (arg.is_null(row), merged) {
+                (true, _) => None,
+                (false, None) => Some(Json::parse(column.text(row))?),
+                (false, Some(document)) => Some(document.merged(Json::parse(column.text(row))?)),
+            };
+        }
+        Ok(merged.map(|document| push(&document, text)).is_some())
+    })
+}
+
+/// The paths of an argument, read once for each run of equal ones.
+enum Paths<'a> {
+    Text(TextColumn<'a>, Option<(&'a str, Path)>),
+    Index(Column<'a, i64>, Path),
+    /// No argument: the whole document.
+    Whole,
+}
+
+impl<'a> Paths<'a> {
+    fn of(args: &[&'a Vector], is_index: bool) -> Self {
+        match args.get(1) {
+            None => Self::Whole,
+            Some(arg) if is_index => Self::Index(Column::of(arg), Path::index(0)),
+            Some(arg) => Self::Text(TextColumn::of(arg), None),
+        }
+    }
+
+    /// `None`: the whole document.
+    fn at(&mut self, row: usize) -> Result<Option<&Path>> {
+        match self {
+            Self::Whole => Ok(None),
+            Self::Index(column, path) => {
+                *path = Path::index(column.get(row));
+                Ok(Some(path))
+            }
+            Self::Text(column, last) => {
+                let text = column.text(row);
+                if last.as_ref().is_none_or(|(known, _)| *known != text) {
+                    *last = Some((text, Path::parse(text)?));
+                }
+                Ok(last.as_ref().map(|(_, path)| path))
+            }
+        }
+    }
+}
+
+/// A text made of the part that the path of each row leads to; NULL where `write` says so or there is none.
+fn part_text(
+    ty: LogicalType,
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    is_index: bool,
+    write: impl Fn(&Json<'_>, &mut Vec<u8>) -> bool,
+) -> Result<()> {
+    let source = TextColumn::of(args[0]);
+    let mut paths = Paths::of(args, is_index);
+    let validity = joint_validity(args, len);
+    write_bytes_or_null(ty, args, len, out, |row, text| {
+        if validity.as_ref().is_some_and(|v| !v.get(row)) {
+            return Ok(false);
+        }
+        let document = Json::parse(source.text(row))?;
+        let Some(path) = paths.at(row)? else { return Ok(write(&document, text)) };
+        let found = path.find(&document);
+        if !path.is_many() {
+            return Ok(found.first().is_some_and(|part| write(part, text)));
+        }
+        text.push(b'[');
+        for (index, part) in found.iter().enumerate() {
+            if index > 0 {
+                text.extend_from_slice(b", ");
+            }
+            write(part, text);
+        }
+        text.push(b']');
+        Ok(true)
+    })
+}
+
+fn write_json(json: &Json<'_>, text: &mut Vec<u8>) -> bool {
+    push(json, text);
+    true
+}
+
+fn write_plain(json: &Json<'_>, text: &mut Vec<u8>) -> bool {
+    match json {
+        Json::Null => return false,
+        Json::Text(plain) => text.extend_from_slice(plain.as_bytes()),
+        other => push(other, text),
+    }
+    true
+}
+
+fn write_scalar(json: &Json<'_>, text: &mut Vec<u8>) -> bool {
+    match json {
+        Json::Null | Json::Array(_) | Json::Object(_) => false,
+        other => write_json(other, text),
+    }
+}
+
+fn extract_json(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    part_text(JsonType, args, len, out, false, write_json)
+}
+
+fn extract_json_item(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    part_text(JsonType, args, len, out, true, write_json)
+}
+
+fn extract_text(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    part_text(Varchar, args, len, out, false, write_plain)
+}
+
+fn extract_text_item(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    part_text(Varchar, args, len, out, true, write_plain)
+}
+
+fn json_value(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    part_text(Varchar, args, len, out, false, write_scalar)
+}
+
+fn json_value_item(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    part_text(Varchar, args, len, out, true, write_scalar)
+}
+
+fn json_type(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    part_text(Varchar, args, len, out, false, |json, text| {
+        text.extend_from_slice(json.type_name().as_bytes());
+        true
+    })
+}
+
+fn json_array_length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let mut lengths = Vector::empty(Varchar);
+    part_text(Varchar, args, len, &mut lengths, false, |json, text| {
+        let count = if let Json::Array(items) = json { items.len() } else { 0 };
+        text.extend_from_slice(count.to_string().as_bytes());
+        true
+    })?;
+    inlay_kernels::cast::cast(&lengths, &UBigInt, false, out)
+}
+
+fn json_exists(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let source = TextColumn::of(args[0]);
+    let mut paths = Paths::of(args, false);
+    per_row(args, &Boolean, len, out, |row| {
+        let document = Json::parse(source.text(row))?;
+        Ok(u8::from(paths.at(row)?.is_none_or(|path| !path.find(&document).is_empty())))
+    })
+}
+
+fn json_contains(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let (source, part) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
+    per_row(args, &Boolean, len, out, |row| {
+        let mut fuel = COMPARISONS_MAX;
+        let found = Json::parse(source.text(row))?.contains(&Json::parse(part.text(row))?, &mut fuel);
+        if fuel == 0 {
+            return Err(Error::out_of_range(
+                "json_contains: the documents are too large and too deep to compare",
+            ));
+        }
+        Ok(u8::from(found))
+    })
+}
+
+/// Parts compared for one row, so that nested arrays cannot take forever.
+const COMPARISONS_MAX: u32 = 1 << 24;
+
+/// The type as which a value is written: fractions as DOUBLE, everything else as its text.
+fn written_as(ty: &LogicalType) -> LogicalType {
+    match ty {
+        LogicalType::Real | LogicalType::Decimal { .. } => LogicalType::Double,
+        _ => Varchar,
+    }
+}
+
+/// The texts of an argument, and where needed the vector that holds them.
+fn texts(arg: &Vector) -> Result<Vector> {
+    let mut texts = Vector::empty(Varchar);
+    inlay_kernels::cast::cast(arg, &Varchar, false, &mut texts)?;
+    Ok(texts)
+}
+
+fn resolve_to_json(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let [arg] = args else { return None };
+    let plain = is_plain(&arg.ty);
+    let kernel = kernel(move |args, len, out| {
+        let texts = texts(args[0])?;
+        let source = TextColumn::of(&texts);
+        write_bytes(JsonType, args, len, out, |row, text| {
+            push_value(source.text(row), plain, text);
+            Ok(())
+        })
+    });
+    Some(Resolved::infallible(vec![written_as(&arg.ty)], JsonType, kernel))
+}
+
+fn resolve_array(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let plain: Vec<bool> = args.iter().map(|arg| is_plain(&arg.ty)).collect();
+    let types = args.iter().map(|arg| written_as(&arg.ty)).collect();
+    let kernel = kernel(move |args, len, out| {
+        let texts = args.iter().map(|arg| texts(arg)).collect::<Result<Vec<Vector>>>()?;
+        let columns: Vec<TextColumn<'_>> = texts.iter().map(TextColumn::of).collect();
+        write_bytes_or_null(JsonType, args, len, out, |row, text| {
+            text.push(b'[');
+            for (index, column) in columns.iter().enumerate() {
+                if index > 0 {
+                    text.push(b',');
+                }
+                match args[index].is_null(row) {
+                    true => text.extend_from_slice(b"null"),
+                    false => push_value(column.text(row), plain[index], text),
+                }
+            }
+            text.push(b']');
+            Ok(true)
+        })
+    });
+    Some(Resolved::infallible(types, JsonType, kernel))
+}
+
+fn resolve_object(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    if !args.len().is_multiple_of(2) {
+        return None;
+    }
+    let plain: Vec<bool> = args.iter().map(|arg| is_plain(&arg.ty)).collect();
+    let taken = |(index, arg): (usize, &ArgType)| if index % 2 == 0 { Varchar } else { written_as(&arg.ty) };
+    let types = args.iter().enumerate().map(taken).collect();
+    let kernel = kernel(move |args, len, out| {
+        let texts = args.iter().map(|arg| texts(arg)).collect::<Result<Vec<Vector>>>()?;
+        let columns: Vec<TextColumn<'_>> = texts.iter().map(TextColumn::of).collect();
+        write_bytes_or_null(JsonType, args, len, out, |row, text| {
+            text.push(b'{');
+            for (index, column) in columns.iter().enumerate() {
+                let is_key = index % 2 == 0;
+                if index > 0 {
+                    text.push(if is_key { b',' } else { b':' });
+                }
+                match (args[index].is_null(row), is_key) {
+                    (true, true) => return Err(Error::invalid_argument("json_object: a key is NULL")),
+                    (true, false) => text.extend_from_slice(b"null"),
+                    (false, _) => push_value(column.text(row), plain[index] && !is_key, text),
+                }
+            }
+            text.push(b'}');
+            Ok(true)
+        })
+    });
+    Some(Resolved::fallible(types, JsonType, kernel))
+}

@@ -1,0 +1,243 @@
+//! Nested values as JSON and JSON as nested values.
+//!
+//! Lists and rows without names are arrays, structs, maps and unions are objects. Reading takes the parts that the type asks
+//! for: fields that are missing are NULL, others are passed over. Depth is bounded by that of the type.
+
+use crate::nested::rows::{Part, each, each_known};
+use crate::registry::{Function, Overloads};
+use inlay_kernels::function::kernel;
+use inlay_kernels::json::value::{Json, Path};
+use inlay_kernels::json::values::{as_type, write};
+use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
+use inlay_types::LogicalType::{self, Varchar};
+use inlay_types::logical_type::Field;
+use inlay_types::nested::{read::value, write::push_value};
+use inlay_types::{Error, Result, Value, Vector};
+
+/// See the module documentation.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "to_json",
+        Overloads::Typed {
+            shown: &["to_json(LIST, STRUCT, MAP or UNION) -> JSON"],
+            resolve: resolve_to_json,
+        },
+        "a nested value as JSON",
+        "to_json({'a': [1, NULL]}) = '{\"a\":[1,null]}'",
+    )
+    .aliases(&["json_quote", "row_to_json", "array_to_json", "to_jsonb"])
+    .special_nulls(),
+    Function::new(
+        "json_array",
+        Overloads::Typed {
+            shown: &["json_array(any, ...) -> JSON"],
+            resolve: |args, _| resolve_made(args, false),
+        },
+        "a JSON array of values, some of them nested",
+        "json_array([1], 'a') = '[[1],\"a\"]'",
+    )
+    .aliases(&["json_build_array", "jsonb_build_array"])
+    .special_nulls(),
+    Function::new(
+        "json_object",
+        Overloads::Typed {
+            shown: &["json_object(key, any, ...) -> JSON"],
+            resolve: |args, _| resolve_made(args, true),
+        },
+        "a JSON object of keys and values, some of them nested",
+        "json_object('a', [1, 2]) = '{\"a\":[1,2]}'",
+    )
+    .aliases(&["json_build_object", "jsonb_build_object"])
+    .special_nulls(),
+    Function::new(
+        "json_keys",
+        Overloads::Typed {
+            shown: &["json_keys(VARCHAR) -> VARCHAR[]", "json_keys(VARCHAR, path) -> VARCHAR[]"],
+            resolve: resolve_keys,
+        },
+        "the keys of an object",
+        "json_keys('{\"a\": 1, \"b\": 2}') = '[a, b]'",
+    )
+    .special_nulls(),
+    Function::new(
+        "json_transform",
+        Overloads::Explained {
+            shown: &["json_transform(VARCHAR, structure) -> any"],
+            resolve: |args, _| resolve_transform(args, false),
+        },
+        "a document as a value of the type that a structure describes; NULL where a part does not fit",
+        "json_transform('{\"a\": [1, 2]}', '{\"a\": [\"INTEGER\"]}') = '{''a'': [1, 2]}'",
+    )
+    .aliases(&["from_json"])
+    .special_nulls(),
+    Function::new(
+        "json_transform_strict",
+        Overloads::Explained {
+            shown: &["json_transform_strict(VARCHAR, structure) -> any"],
+            resolve: |args, _| resolve_transform(args, true),
+        },
+        "a document as a value of the type that a structure describes; every part has to fit",
+        "json_transform_strict('{\"a\": 1}', '{\"a\": \"INTEGER\"}') = '{''a'': 1}'",
+    )
+    .aliases(&["from_json_strict"])
+    .special_nulls(),
+];
+
+fn resolve_to_json(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let [source] = args else { return None };
+    if !source.ty.is_nested() {
+        return None;
+    }
+    let ty = source.ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        each_known(args, &LogicalType::Json, len, out, |args, row, out| {
+            let mut text = String::new();
+            write(&value(&ty, args.get(0, row).unwrap_or_default()), &mut text);
+            out.push(Some(text.as_bytes()))
+        })
+    });
+    Some(Resolved::infallible(vec![source.ty.clone()], LogicalType::Json, kernel))
+}
+
+/// `json_array` and `json_object` with at least one nested argument.
+fn resolve_made(args: &[ArgType], is_object: bool) -> Option<Resolved> {
+    if !args.iter().any(|arg| arg.ty.is_nested()) || (is_object && args.len() % 2 == 1) {
+        return None;
+    }
+    let is_key = move |arg: usize| is_object && arg.is_multiple_of(2);
+    let taken = |(index, arg): (usize, &ArgType)| if is_key(index) { Varchar } else { arg.ty.clone() };
+    let types: Vec<LogicalType> = args.iter().enumerate().map(taken).collect();
+    let arg_types = types.clone();
+    let kernel = kernel(move |args, len, out| {
+        each(args, &LogicalType::Json, len, out, |args, row, out| {
+            let mut text = String::from(if is_object { "{" } else { "[" });
+            for (arg, ty) in types.iter().enumerate() {
+                match (args.get(arg, row), is_key(arg)) {
+                    (None, true) => return Err(Error::invalid_argument("json_object: a key is NULL")),
+                    (part, _) => {
+                        let separator = if is_object && !is_key(arg) { ":" } else { "," };
+                        text.push_str(if arg > 0 { separator } else { "" });
+                        write(&part.map_or(Value::Null, |bytes| value(ty, bytes)), &mut text);
+                    }
+                }
+            }
+            text.push(if is_object { '}' } else { ']' });
+            out.push(Some(text.as_bytes()))
+        })
+    });
+    Some(Resolved::fallible(arg_types, LogicalType::Json, kernel))
+}
+
+pub(super) fn is_text(arg: &ArgType) -> bool {
+    matches!(arg.ty, Varchar | LogicalType::Json | LogicalType::Null)
+}
+
+fn resolve_keys(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    if !(1..=2).contains(&args.len()) || !args.iter().all(is_text) {
+        return None;
+    }
+    let ty = LogicalType::list(Varchar);
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        each_known(args, &ty, len, out, |args, row, out| {
+            let document = Json::parse(args.text(0, row).unwrap_or_default())?;
+            let path = args.text(1, row).map(Path::parse).transpose()?;
+            let part = match &path {
+                None => Some(&document),
+                Some(path) => path.find(&document).first().copied(),
+            };
+            let Some(part) = part else { return out.push(None) };
+            let keys: Vec<Part<'_>> = match part {
+                Json::Object(members) => members.iter().map(|(key, _)| Some(key.as_bytes())).collect(),
+                _ => Vec::new(),
+            };
+            out.push_list(&Varchar, &keys)
+        })
+    });
+    Some(Resolved::fallible(vec![Varchar; args.len()], returns, kernel))
+}
+
+fn resolve_transform(args: &[ArgType], strict: bool) -> Result<Option<Resolved>> {
+    let [document, structure] = args else { return Ok(None) };
+    if !is_text(document) {
+        return Ok(None);
+    }
+    let Some(structure) = &structure.text else {
+        return Err(Error::bind("the structure of a document has to be a literal"));
+    };
+    let ty = described(&Json::parse(structure)?)?;
+    ty.check_depth()?;
+    let returns = ty.clone();
+    let kernel = kernel(move |vectors: &[&Vector], len: usize, out: &mut Vector| {
+        each_known(vectors, &ty, len, out, |args, row, out| {
+            let document = Json::parse(args.text(0, row).unwrap_or_default())?;
+            match as_type(&document, &ty, strict)? {
+                Value::Null => out.push(None),
+                found => out.push_with(|out| push_value(&ty, &found, out)),
+            }
+        })
+    });
+    Ok(Some(Resolved::fallible(vec![Varchar, Varchar], returns, kernel)))
+}
+
+/// The type that a structure describes: a name, a list of one structure, or an object of structures.
+fn described(structure: &Json<'_>) -> Result<LogicalType> {
+    match structure {
+        Json::Text(name) => named(name),
+        Json::Array(items) => match &items[..] {
+            [item] => Ok(LogicalType::list(described(item)?)),
+            _ => Err(Error::bind("a structure's array holds one structure: that of the elements")),
+        },
+        Json::Object(members) if !members.is_empty() => {
+            let field = |(key, part): &(std::borrow::Cow<'_, str>, Json<'_>)| {
+                Ok(Field::new(key.to_string(), described(part)?))
+            };
+            Ok(LogicalType::Struct(members.iter().map(field).collect::<Result<_>>()?))
+        }
+        _ => Err(Error::bind("a structure is the name of a type, an array or an object of structures")),
+    }
+}
+
+/// The type of a name as it stands in a structure.
+fn named(name: &str) -> Result<LogicalType> {
+    use LogicalType as T;
+    let upper = name.trim().to_ascii_uppercase();
+    if let Some(element) = upper.strip_suffix("[]") {
+        return Ok(LogicalType::list(named(element)?));
+    }
+    if let Some(sizes) = upper.strip_prefix("DECIMAL(").and_then(|rest| rest.strip_suffix(')')) {
+        let mut parts = sizes.split(',').map(|part| part.trim().parse::<u8>());
+        if let (Some(Ok(precision @ 1..=38)), scale, None) = (parts.next(), parts.next(), parts.next())
+            && let Ok(scale) = scale.unwrap_or(Ok(0))
+            && scale <= precision
+        {
+            return Ok(T::decimal(precision, scale));
+        }
+    }
+    Ok(match &*upper {
+        "BOOLEAN" | "BOOL" => T::Boolean,
+        "TINYINT" => T::TinyInt,
+        "SMALLINT" => T::SmallInt,
+        "INTEGER" | "INT" => T::Integer,
+        "BIGINT" => T::BigInt,
+        "HUGEINT" => T::HugeInt,
+        "UTINYINT" => T::UTinyInt,
+        "USMALLINT" => T::USmallInt,
+        "UINTEGER" => T::UInteger,
+        "UBIGINT" => T::UBigInt,
+        "UHUGEINT" => T::UHugeInt,
+        "FLOAT" | "REAL" => T::Real,
+        "DOUBLE" => T::Double,
+        "DECIMAL" => T::decimal(18, 3),
+        "VARCHAR" | "TEXT" | "STRING" => Varchar,
+        "DATE" => T::Date,
+        "TIME" => T::Time,
+        "TIMESTAMP" => T::Timestamp,
+        "TIMESTAMPTZ" | "TIMESTAMP WITH TIME ZONE" => T::TimestampTz,
+        "INTERVAL" => T::Interval,
+        "UUID" => T::Uuid,
+        "JSON" => T::Json,
+        "NULL" | "\"NULL\"" => T::Null,
+        _ => return Err(Error::bind(format!("a structure names the type \"{name}\", which is unknown"))),
+    })
+}

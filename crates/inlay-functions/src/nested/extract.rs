@@ -1,0 +1,73 @@
+//! `x[i]`: one element of a list, a character of a text, a field of a struct, a value of a map.
+
+use super::rows::{Args, computed, each_known, finish};
+use super::{element, explained, is_integer, maps, structs};
+use crate::registry::Function;
+use inlay_kernels::function::kernel;
+use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
+use inlay_types::LogicalType::{BigInt, Varchar};
+use inlay_types::nested::extract_elements;
+use inlay_types::{LogicalType, Result};
+
+/// See the module documentation.
+pub(crate) static FUNCTIONS: &[Function] = &[explained(
+    "list_extract",
+    &[
+        "list_extract(LIST, BIGINT) -> any",
+        "list_extract(VARCHAR, BIGINT) -> VARCHAR",
+        "list_extract(STRUCT, name) -> any",
+        "list_extract(MAP, key) -> any",
+    ],
+    resolve,
+    "the element at a position from 1, or from -1 at the end; NULL if there is none",
+    "list_extract([4, 5, 6], -1) = 6",
+)
+.aliases(&["list_element", "array_extract"])];
+
+fn resolve(args: &[ArgType], options: &ResolveOptions) -> Result<Option<Resolved>> {
+    let [source, index] = args else { return Ok(None) };
+    match &source.ty {
+        LogicalType::Struct(_) => return structs::resolve_extract(args, options),
+        LogicalType::Map(_) => return Ok(maps::resolve_extract_value(args)),
+        _ if !is_integer(index) => return Ok(None),
+        LogicalType::List(_) | LogicalType::Array(..) => {}
+        LogicalType::Varchar | LogicalType::Null => return Ok(Some(character())),
+        _ => return Ok(None),
+    }
+    let Some(element) = element(&source.ty).cloned() else { return Ok(None) };
+    let kernel = kernel(|args, len, out| {
+        let (rows, taken) = computed(args, len);
+        let parts = Args::of(args);
+        let found = extract_elements(&taken[0], |row, count| {
+            parts.int(1, row).and_then(|index| place(index, count))
+        })?;
+        finish(found, rows, len, out)
+    });
+    Ok(Some(Resolved::infallible(vec![source.ty.clone(), BigInt], element, kernel)))
+}
+
+/// Where the element at a position from 1, or from -1 at the end, lies.
+fn place(index: i64, count: usize) -> Option<usize> {
+    let place = if index > 0 { index - 1 } else { index.checked_add(count as i64)? };
+    let place = usize::try_from(place).ok()?;
+    (index != 0 && place < count).then_some(place)
+}
+
+/// A character of a text, the empty text behind its ends.
+fn character() -> Resolved {
+    let kernel = kernel(|args, len, out| {
+        each_known(args, &Varchar, len, out, |args, row, out| {
+            let text = args.text(0, row).unwrap_or_default();
+            let index = args.int(1, row).unwrap_or_default();
+            let found = if index > 0 {
+                text.char_indices().nth(usize::try_from(index - 1).unwrap_or(usize::MAX))
+            } else {
+                let back = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
+                back.checked_sub(1).and_then(|back| text.char_indices().rev().nth(back))
+            };
+            let found = found.map_or("", |(at, c)| &text[at..at + c.len_utf8()]);
+            out.push(Some(found.as_bytes()))
+        })
+    });
+    Resolved::infallible(vec![Varchar, BigInt], Varchar, kernel)
+}

@@ -1,0 +1,192 @@
+//! Arguments and results of functions over nested values, row by row as canonical bytes.
+
+use crate::columns::computed_rows;
+use inlay_types::limits::Meter;
+use inlay_types::nested::{Parts, fixed_width, write};
+use inlay_types::view::HeapBuilder;
+use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Result, Vector, View};
+
+/// The bytes of a value; `None` for NULL.
+pub(crate) type Part<'a> = Option<&'a [u8]>;
+
+/// The arguments of one call.
+pub(crate) struct Args(Vec<Parts>);
+
+impl Args {
+    pub(crate) fn of(args: &[&Vector]) -> Self {
+        Self(args.iter().map(|arg| Parts::steady(arg)).collect())
+    }
+
+    /// The bytes of an argument in a row.
+    #[inline]
+    pub(crate) fn get(&self, arg: usize, row: usize) -> Part<'_> {
+        self.0.get(arg)?.get(row)
+    }
+
+    /// A BIGINT argument in a row.
+    #[inline]
+    pub(crate) fn int(&self, arg: usize, row: usize) -> Option<i64> {
+        self.get(arg, row).map(int)
+    }
+
+    /// A VARCHAR argument in a row.
+    pub(crate) fn text(&self, arg: usize, row: usize) -> Option<&str> {
+        self.get(arg, row).map(text)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// The BIGINT in these bytes.
+#[inline]
+pub(crate) fn int(bytes: &[u8]) -> i64 {
+    bytes.first_chunk().map_or(0, |raw| i64::from_le_bytes(*raw))
+}
+
+/// The DOUBLE in these bytes.
+#[inline]
+pub(crate) fn double(bytes: &[u8]) -> f64 {
+    bytes.first_chunk().map_or(0.0, |raw| f64::from_le_bytes(*raw))
+}
+
+/// The VARCHAR in these bytes.
+pub(crate) fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
+}
+
+/// A vector being made, row by row.
+pub(crate) struct Output {
+    ty: LogicalType,
+    width: Option<usize>,
+    raw: Vec<u8>,
+    views: Vec<View>,
+    heap: HeapBuilder,
+    nulls: Vec<u32>,
+    len: usize,
+    meter: Meter,
+    scratch: Vec<u8>,
+}
+
+impl Output {
+    pub(crate) fn new(ty: &LogicalType) -> Self {
+        Self {
+            ty: ty.clone(),
+            width: fixed_width(ty),
+            raw: Vec::new(),
+            views: Vec::new(),
+            heap: HeapBuilder::new(),
+            nulls: Vec::new(),
+            len: 0,
+            meter: Meter::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Appends a value of the result's type.
+    pub(crate) fn push(&mut self, part: Part<'_>) -> Result<()> {
+        let bytes = part.unwrap_or_default();
+        self.meter.add(bytes.len() + 8)?;
+        match self.width {
+            Some(width) => {
+                let size = bytes.len().min(width);
+                self.raw.extend_from_slice(&bytes[..size]);
+                self.raw.resize(self.raw.len() + width - size, 0);
+            }
+            None => self.views.push(self.heap.push(bytes)),
+        }
+        if part.is_none() {
+            self.nulls.push(self.len as u32);
+        }
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Appends what `write` writes.
+    pub(crate) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        let done = write(&mut scratch).and_then(|()| self.push(Some(&scratch)));
+        self.scratch = scratch;
+        done
+    }
+
+    /// Appends a list of these elements of type `element`.
+    pub(crate) fn push_list(&mut self, element: &LogicalType, parts: &[Part<'_>]) -> Result<()> {
+        self.push_with(|out| write::push_sequence(element, parts.len(), |index| parts[index], out))
+    }
+
+    pub(crate) fn push_bool(&mut self, value: bool) -> Result<()> {
+        self.push(Some(&[u8::from(value)]))
+    }
+
+    pub(crate) fn push_int(&mut self, value: i64) -> Result<()> {
+        self.push(Some(&value.to_le_bytes()))
+    }
+
+    pub(crate) fn push_double(&mut self, value: f64) -> Result<()> {
+        self.push(Some(&value.to_le_bytes()))
+    }
+
+    pub(crate) fn finish(self) -> Vector {
+        let validity = (!self.nulls.is_empty()).then(|| {
+            let mut validity = Bitmap::filled(self.len, true);
+            self.nulls.iter().for_each(|&row| validity.set(row as usize, false));
+            validity
+        });
+        let (data, heap) = match self.width {
+            Some(_) => (Buffer::copy_of(&self.raw), Heap::default()),
+            None => (Buffer::from_vec(self.views), self.heap.finish()),
+        };
+        Vector::flat(self.ty, self.len, data, validity, heap)
+    }
+}
+
+/// Makes `out` of what `f` appends for each row; once if all arguments are constant.
+pub(crate) fn each(
+    args: &[&Vector],
+    ty: &LogicalType,
+    len: usize,
+    out: &mut Vector,
+    mut f: impl FnMut(&Args, usize, &mut Output) -> Result<()>,
+) -> Result<()> {
+    let rows = computed_rows(args, len);
+    let parts = Args::of(args);
+    let mut output = Output::new(ty);
+    for row in 0..rows {
+        f(&parts, row, &mut output)?;
+    }
+    finish(output.finish(), rows, len, out)
+}
+
+/// The same, with NULL where an argument is.
+pub(crate) fn each_known(
+    args: &[&Vector],
+    ty: &LogicalType,
+    len: usize,
+    out: &mut Vector,
+    mut f: impl FnMut(&Args, usize, &mut Output) -> Result<()>,
+) -> Result<()> {
+    each(args, ty, len, out, |parts, row, output| {
+        if (0..parts.len()).any(|arg| parts.get(arg, row).is_none()) {
+            return output.push(None);
+        }
+        f(parts, row, output)
+    })
+}
+
+/// `made` has `rows` rows: all, or the one that stands for all.
+pub(crate) fn finish(made: Vector, rows: usize, len: usize, out: &mut Vector) -> Result<()> {
+    if rows == len {
+        *out = made;
+        return Ok(());
+    }
+    inlay_kernels::apply::make_constant(&made, len, out)
+}
+
+/// The arguments as far as they are computed: one row if all are constant.
+pub(crate) fn computed(args: &[&Vector], len: usize) -> (usize, Vec<Vector>) {
+    let rows = computed_rows(args, len);
+    (rows, args.iter().map(|arg| if rows == len { (*arg).clone() } else { arg.slice(0, rows) }).collect())
+}

@@ -1,0 +1,313 @@
+//! What is in a list: elements looked for, lists as sets, elements chosen by position or by truth.
+
+use super::maps::all;
+use super::rows::{Args, Part, computed, each, each_known, finish};
+use super::{element, element_or_null, meeting_element, meeting_type, taken_as};
+use crate::registry::Function;
+use inlay_kernels::function::kernel;
+use inlay_kernels::resolve::{ArgType, Resolved};
+use inlay_types::LogicalType::{BigInt, Boolean, Integer, UBigInt};
+use inlay_types::logical_type::Field;
+use inlay_types::nested::{Sequence, compare, find_fixed, fixed_width, write};
+use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector};
+use std::collections::HashSet;
+
+/// See the module documentation.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function::typed(
+        "list_contains",
+        &["list_contains(LIST, any) -> BOOLEAN"],
+        |args, _| resolve_contains(args),
+        "whether a list has an element",
+        "list_contains([1, 2, NULL], 1) = true",
+    ).special_nulls()
+    .aliases(&["list_has", "array_contains", "array_has", "contains"]),
+    Function::typed(
+        "list_position",
+        &["list_position(LIST, any) -> INTEGER"],
+        |args, _| resolve_position(args),
+        "the position from 1 of the first such element, NULL if there is none",
+        "list_position([1, 2, NULL], 2) = 2",
+    ).special_nulls()
+    .aliases(&["list_indexof", "array_position", "array_indexof"]),
+    Function::typed(
+        "list_has_any",
+        &["list_has_any(LIST, LIST) -> BOOLEAN"],
+        |args, _| resolve_sets(args, has_any),
+        "whether two lists have an element in common",
+        "list_has_any([1, 2, 3], [2, 3, 4]) = true",
+    ).special_nulls()
+    .aliases(&["array_has_any", "&&"]),
+    Function::typed(
+        "list_has_all",
+        &["list_has_all(LIST, LIST) -> BOOLEAN"],
+        |args, _| resolve_sets(args, has_all),
+        "whether a list has all elements of another",
+        "list_has_all([4, 6, 5], [4, 6]) = true",
+    ).special_nulls()
+    .aliases(&["array_has_all", "@>"]),
+    Function::typed(
+        "<@",
+        &["LIST <@ LIST"],
+        |args, _| resolve_sets(args, |left, right| has_all(right, left)),
+        "whether all elements of a list are in another",
+        "[1] <@ [1, 2] = true",
+    ).special_nulls(),
+    Function::typed(
+        "list_distinct",
+        &["list_distinct(LIST) -> LIST"],
+        |args, _| super::sizes::resolve_same(args, distinct),
+        "the elements without NULLs and repetitions, in the order of their first occurrence",
+        "list_sort(list_distinct([1, 1, NULL, -3, 1, 5])) = '[-3, 1, 5]'",
+    ).special_nulls()
+    .aliases(&["array_distinct"]),
+    Function::typed(
+        "list_unique",
+        &["list_unique(LIST) -> UBIGINT"],
+        |args, _| resolve_unique(args),
+        "number of different elements that are not NULL",
+        "list_unique([1, 1, NULL, -3, 1, 5]) = 3",
+    ).special_nulls()
+    .aliases(&["array_unique"]),
+    Function::typed(
+        "list_intersect",
+        &["list_intersect(LIST, LIST) -> LIST"],
+        |args, _| resolve_intersect(args),
+        "the different elements that two lists have in common",
+        "list_intersect([1, 2, 3], [2, 3, 4]) = '[2, 3]'",
+    ).special_nulls()
+    .aliases(&["array_intersect"]),
+    Function::typed(
+        "list_select",
+        &["list_select(LIST, LIST of positions) -> LIST"],
+        |args, _| resolve_chosen(args, BigInt, select),
+        "the elements at the positions given",
+        "list_select([10, 20, 30, 40], [1, 4]) = '[10, 40]'",
+    ).special_nulls()
+    .aliases(&["array_select"]),
+    Function::typed(
+        "list_where",
+        &["list_where(LIST, LIST of BOOLEAN) -> LIST"],
+        |args, _| resolve_chosen(args, Boolean, keep_true),
+        "the elements at whose positions another list is true",
+        "list_where([10, 20, 30, 40], [true, false, false, true]) = '[10, 40]'",
+    ).special_nulls()
+    .aliases(&["array_where"]),
+    Function::typed(
+        "list_zip",
+        &["list_zip(LIST, ...) -> LIST of STRUCT", "list_zip(LIST, ..., BOOLEAN) -> LIST of STRUCT"],
+        |args, _| resolve_zip(args),
+        "rows of the elements at the same position, as many as the longest list has, or the shortest if the last argument is true",
+        "list_zip([1, 2], [3, 4], [5, 6]) = '[(1, 3, 5), (2, 4, 6)]'",
+    ).special_nulls()
+    .aliases(&["array_zip"]),
+];
+
+/// The list and the value in the types in which they meet.
+fn list_and_value(args: &[ArgType]) -> Option<(LogicalType, Vec<LogicalType>)> {
+    let [list, value] = args else { return None };
+    let element = meeting_element(list, value)?;
+    let types = vec![taken_as(list, &element), element.clone()];
+    Some((element, types))
+}
+
+fn resolve_contains(args: &[ArgType]) -> Option<Resolved> {
+    if let [map, key] = args
+        && let LogicalType::Map(_) = &map.ty
+    {
+        return super::map_parts::resolve_contains_key(map, key);
+    }
+    let (element, types) = list_and_value(args)?;
+    let kernel = kernel(move |args, len, out| {
+        if fixed_width(&element).is_some() {
+            return contains_fixed(&element, args, len, out);
+        }
+        each_known(args, &Boolean, len, out, |args, row, out| {
+            let list = Sequence::new(&element, args.get(0, row).unwrap_or_default());
+            let value = args.get(1, row);
+            out.push_bool((0..list.len()).any(|index| list.get(index) == value))
+        })
+    });
+    Some(Resolved::infallible(types, Boolean, kernel))
+}
+
+/// `list_contains` of elements of fixed width, by their bytes.
+fn contains_fixed(element: &LogicalType, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let (rows, taken) = computed(args, len);
+    let wanted = Args::of(args);
+    let mut hits = vec![0u8; rows];
+    find_fixed(element, &taken[0], |row| wanted.get(1, row), |row, hit| hits[row] = u8::from(hit.is_some()));
+    let is_null = |row: usize| taken[0].is_null(row) || wanted.get(1, row).is_none();
+    let has_nulls = taken.iter().any(|arg| arg.is_constant_null() || arg.validity().is_some());
+    let validity = has_nulls.then(|| Bitmap::from_fn(rows, |row| !is_null(row)));
+    finish(Vector::flat(Boolean, rows, Buffer::from_vec(hits), validity, Heap::default()), rows, len, out)
+}
+
+fn resolve_position(args: &[ArgType]) -> Option<Resolved> {
+    let (element, types) = list_and_value(args)?;
+    let kernel = kernel(move |args, len, out| {
+        each(args, &Integer, len, out, |args, row, out| {
+            let Some(list) = args.get(0, row) else { return out.push(None) };
+            let (list, value) = (Sequence::new(&element, list), args.get(1, row));
+            match (0..list.len()).find(|&index| list.get(index) == value) {
+                Some(index) => out.push(Some(&(index as i32 + 1).to_le_bytes())),
+                None => out.push(None),
+            }
+        })
+    });
+    Some(Resolved::infallible(types, Integer, kernel))
+}
+
+/// Two lists whose elements meet.
+fn two_lists(args: &[ArgType]) -> Option<(LogicalType, Vec<LogicalType>)> {
+    let [left, right] = args else { return None };
+    element(&left.ty).or(element(&right.ty))?;
+    let elements = [ArgType::of(element_or_null(left)?), ArgType::of(element_or_null(right)?)];
+    let element = meeting_type(&elements)?;
+    let types = vec![taken_as(left, &element), taken_as(right, &element)];
+    Some((element, types))
+}
+
+type SetTest = fn(&[Part<'_>], &[Part<'_>]) -> bool;
+
+fn has_any(left: &[Part<'_>], right: &[Part<'_>]) -> bool {
+    let known: HashSet<&[u8]> = right.iter().copied().flatten().collect();
+    left.iter().flatten().any(|part| known.contains(part))
+}
+
+/// NULLs on the right are no elements.
+fn has_all(left: &[Part<'_>], right: &[Part<'_>]) -> bool {
+    let known: HashSet<&[u8]> = left.iter().copied().flatten().collect();
+    right.iter().flatten().all(|part| known.contains(part))
+}
+
+fn resolve_sets(args: &[ArgType], test: SetTest) -> Option<Resolved> {
+    let (element, types) = two_lists(args)?;
+    let kernel = kernel(move |args, len, out| {
+        each_known(args, &Boolean, len, out, |args, row, out| {
+            let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
+            out.push_bool(test(&list(0), &list(1)))
+        })
+    });
+    Some(Resolved::infallible(types, Boolean, kernel))
+}
+
+fn distinct(parts: &mut Vec<Part<'_>>) {
+    let mut seen = HashSet::with_capacity(parts.len());
+    parts.retain(|part| part.is_some_and(|bytes| seen.insert(bytes)));
+}
+
+fn resolve_unique(args: &[ArgType]) -> Option<Resolved> {
+    let [list] = args else { return None };
+    let element = element(&list.ty)?.clone();
+    let kernel = kernel(move |args, len, out| {
+        each_known(args, &UBigInt, len, out, |args, row, out| {
+            let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()));
+            let seen: HashSet<&[u8]> = parts.into_iter().flatten().collect();
+            out.push_int(seen.len() as i64)
+        })
+    });
+    Some(Resolved::infallible(vec![list.ty.clone()], UBigInt, kernel))
+}
+
+fn resolve_intersect(args: &[ArgType]) -> Option<Resolved> {
+    let (element, types) = two_lists(args)?;
+    let ty = LogicalType::list(element.clone());
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        each_known(args, &ty, len, out, |args, row, out| {
+            let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
+            let (mut left, right) = (list(0), list(1));
+            let known: HashSet<&[u8]> = right.into_iter().flatten().collect();
+            distinct(&mut left);
+            left.retain(|part| part.is_some_and(|bytes| known.contains(bytes)));
+            left.sort_by(|a, b| compare(&element, a.unwrap_or_default(), b.unwrap_or_default()));
+            out.push_list(&element, &left)
+        })
+    });
+    Some(Resolved::infallible(types, returns, kernel))
+}
+
+type Choose = for<'a> fn(&[Part<'a>], &[Part<'_>]) -> Result<Vec<Part<'a>>>;
+
+fn no_null() -> Error {
+    Error::invalid_argument("what is chosen from a list is NULL")
+}
+
+fn select<'a>(parts: &[Part<'a>], chosen: &[Part<'_>]) -> Result<Vec<Part<'a>>> {
+    let one = |position: &Part<'_>| {
+        let position = super::rows::int(position.ok_or_else(no_null)?);
+        let index = if position < 0 { position + parts.len() as i64 } else { position - 1 };
+        Ok(usize::try_from(index).ok().filter(|_| position != 0).and_then(|index| *parts.get(index)?))
+    };
+    chosen.iter().map(one).collect()
+}
+
+fn keep_true<'a>(parts: &[Part<'a>], chosen: &[Part<'_>]) -> Result<Vec<Part<'a>>> {
+    let mut kept = Vec::new();
+    for (index, flag) in chosen.iter().enumerate() {
+        if flag.ok_or_else(no_null)? == [1] {
+            kept.push(parts.get(index).copied().flatten());
+        }
+    }
+    Ok(kept)
+}
+
+fn resolve_chosen(args: &[ArgType], choice: LogicalType, choose: Choose) -> Option<Resolved> {
+    let [list, chosen] = args else { return None };
+    let element = element(&list.ty)?.clone();
+    let given = element_or_null(chosen)?;
+    if given != LogicalType::Null && given != choice && !(given.is_integer() && choice == BigInt) {
+        return None;
+    }
+    let ty = LogicalType::list(element.clone());
+    let types = vec![list.ty.clone(), taken_as(chosen, &choice)];
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        each_known(args, &ty, len, out, |args, row, out| {
+            let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()));
+            let chosen = all(&Sequence::new(&choice, args.get(1, row).unwrap_or_default()));
+            out.push_list(&element, &choose(&parts, &chosen)?)
+        })
+    });
+    Some(Resolved::fallible(types, returns, kernel))
+}
+
+fn resolve_zip(args: &[ArgType]) -> Option<Resolved> {
+    let (lists, flag) = match args {
+        [lists @ .., flag] if flag.ty == Boolean => (lists, Some(flag)),
+        lists => (lists, None),
+    };
+    let elements: Vec<LogicalType> = lists.iter().map(element_or_null).collect::<Option<_>>()?;
+    if elements.is_empty() {
+        return None;
+    }
+    let mut types: Vec<LogicalType> =
+        lists.iter().zip(&elements).map(|(list, e)| taken_as(list, e)).collect();
+    types.extend(flag.map(|_| Boolean));
+    let fields: Vec<Field> = elements.iter().map(|ty| Field::new("", ty.clone())).collect();
+    let entry = LogicalType::Struct(fields.clone().into());
+    let ty = LogicalType::list(entry.clone());
+    ty.check_depth().ok()?;
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        each(args, &ty, len, out, |args, row, out| {
+            let lists: Vec<Sequence<'_>> = (elements.iter().enumerate())
+                .map(|(arg, element)| Sequence::new(element, args.get(arg, row).unwrap_or_default()))
+                .collect();
+            let cuts = args.get(elements.len(), row) == Some(&[1]);
+            let sizes = lists.iter().map(Sequence::len);
+            let size = if cuts { sizes.min() } else { sizes.max() }.unwrap_or(0);
+            let mut rows = Vec::with_capacity(size);
+            for at in 0..size {
+                let mut bytes = Vec::new();
+                let part = |list: usize| if at < lists[list].len() { lists[list].get(at) } else { None };
+                write::push_struct(&fields, part, &mut bytes)?;
+                rows.push(bytes);
+            }
+            let parts: Vec<Part<'_>> = rows.iter().map(|bytes| Some(&bytes[..])).collect();
+            out.push_list(&entry, &parts)
+        })
+    });
+    Some(Resolved::infallible(types, returns, kernel))
+}

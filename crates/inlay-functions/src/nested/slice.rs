@@ -1,0 +1,140 @@
+//! `x[a:b:s]`: parts of lists and texts.
+//!
+//! Bounds count from 1, or from -1 at the end, and both belong to the part. A bound that is an empty list of no type is
+//! absent (`x[:3]`), as in DuckDB; a NULL bound makes the part NULL. A step below zero goes from the first bound down to the
+//! second.
+
+use super::rows::{Args, each};
+use super::{element, is_integer};
+use crate::registry::Function;
+use inlay_kernels::function::kernel;
+use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
+use inlay_types::LogicalType::{BigInt, Varchar};
+use inlay_types::nested::Sequence;
+use inlay_types::{Error, LogicalType, Result};
+
+/// See the module documentation.
+pub(crate) static FUNCTIONS: &[Function] = &[Function::typed(
+    "list_slice",
+    &[
+        "list_slice(LIST, first, last) -> LIST",
+        "list_slice(LIST, first, last, step) -> LIST",
+        "list_slice(VARCHAR, first, last) -> VARCHAR",
+    ],
+    resolve,
+    "the elements from one position to another, both included",
+    "list_slice([4, 5, 6], 2, 3) = '[5, 6]'",
+)
+.special_nulls()
+.aliases(&["array_slice"])];
+
+/// An empty list of no type stands for a bound that is not there.
+fn is_absent(arg: &ArgType) -> bool {
+    element(&arg.ty) == Some(&LogicalType::Null)
+}
+
+fn resolve(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
+    let [source, bounds @ ..] = args else { return None };
+    if !(2..=3).contains(&bounds.len()) || !bounds.iter().all(|b| is_absent(b) || is_integer(b)) {
+        return None;
+    }
+    let absent: Vec<bool> = bounds.iter().map(is_absent).collect();
+    let taken = |bound: &ArgType| if is_absent(bound) { bound.ty.clone() } else { BigInt };
+    let bound_types = bounds.iter().map(taken);
+    let (ty, element) = match (&source.ty, bounds.len()) {
+        (LogicalType::List(element) | LogicalType::Array(element, _), _) => {
+            (LogicalType::list((**element).clone()), Some((**element).clone()))
+        }
+        (LogicalType::Varchar | LogicalType::Null, 2) => (Varchar, None),
+        _ => return None,
+    };
+    let source_type = if element.is_some() { source.ty.clone() } else { Varchar };
+    let types = std::iter::once(source_type).chain(bound_types).collect();
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        each(args, &ty, len, out, |args, row, out| {
+            let bound = |index: usize| Bound::of(args, row, index, &absent);
+            let (Some(source), Some(first), Some(last), Some(step)) =
+                (args.get(0, row), bound(0), bound(1), bound(2))
+            else {
+                return out.push(None);
+            };
+            match &element {
+                Some(element) => {
+                    let source = Sequence::new(element, source);
+                    let mut places = places(first, last, step, source.len())?;
+                    if let (Bound::Absent | Bound::At(1), Some(run), true) =
+                        (step, source.fixed(), source.has_no_nulls())
+                    {
+                        let width = run.len() / source.len().max(1);
+                        let count = places.size_hint().0;
+                        let from = places.next().unwrap_or(0);
+                        return out.push_with(|out| {
+                            out.extend_from_slice(&(count as u32).to_le_bytes());
+                            out.extend_from_slice(&run[from * width..(from + count) * width]);
+                            Ok(())
+                        });
+                    }
+                    let parts: Vec<_> = places.map(|index| source.get(index)).collect();
+                    out.push_list(element, &parts)
+                }
+                None => out.push(Some(slice_text(source, first, last)?)),
+            }
+        })
+    });
+    Some(Resolved::fallible(types, returns, kernel))
+}
+
+#[derive(Clone, Copy)]
+enum Bound {
+    Absent,
+    At(i64),
+}
+
+impl Bound {
+    /// Bound `index` in a row; `None` when it is NULL.
+    fn of(args: &Args, row: usize, index: usize, absent: &[bool]) -> Option<Self> {
+        match absent.get(index) {
+            None | Some(true) => Some(Self::Absent),
+            Some(false) => args.int(index + 1, row).map(Self::At),
+        }
+    }
+}
+
+/// From a position from 1, or from -1 at the end, to one from 1: 0 or less in front of the first element.
+fn from_front(at: i64, count: usize) -> i64 {
+    if at < 0 { at.saturating_add(count as i64 + 1) } else { at }
+}
+
+/// The indexes from 0 of a part, in order.
+fn places(first: Bound, last: Bound, step: Bound, count: usize) -> Result<impl Iterator<Item = usize>> {
+    let end = count as i64;
+    let step = if let Bound::At(step) = step { step } else { 1 };
+    if step == 0 {
+        return Err(Error::invalid_argument("the step of a slice is zero"));
+    }
+    let bound = |bound: Bound, absent: i64| match bound {
+        Bound::Absent => absent,
+        Bound::At(at) => from_front(at, count),
+    };
+    let (low, high, width) = if step > 0 {
+        (bound(first, 1).max(1), bound(last, end).min(end), step)
+    } else {
+        (bound(last, 1).max(1), bound(first, end).min(end), step.checked_neg().unwrap_or(i64::MAX))
+    };
+    let size = if high < low { 0 } else { (high - low) / width + 1 };
+    Ok((0..size).map(move |index| {
+        let from_low = index * width;
+        (if step > 0 { low - 1 + from_low } else { high - 1 - from_low }) as usize
+    }))
+}
+
+fn slice_text(bytes: &[u8], first: Bound, last: Bound) -> Result<&[u8]> {
+    let text = super::rows::text(bytes);
+    let count = text.chars().count();
+    let mut places = places(first, last, Bound::Absent, count)?;
+    let Some(from) = places.next() else { return Ok(&[]) };
+    let to = places.last().unwrap_or(from) + 1;
+    let at = |index: usize| text.char_indices().nth(index).map_or(text.len(), |(at, _)| at);
+    Ok(&bytes[at(from)..at(to)])
+}

@@ -1,0 +1,125 @@
+//! Lists in order.
+
+use super::element;
+use super::maps::all;
+use super::rows::{Args, Part, each};
+use crate::registry::Function;
+use inlay_kernels::function::kernel;
+use inlay_kernels::resolve::{ArgType, Resolved};
+use inlay_types::LogicalType::{BigInt, Varchar};
+use inlay_types::nested::{Sequence, compare};
+use inlay_types::{Error, LogicalType, Result};
+
+/// See the module documentation.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function::typed(
+        "list_sort",
+        &[
+            "list_sort(LIST) -> LIST",
+            "list_sort(LIST, order) -> LIST",
+            "list_sort(LIST, order, null order) -> LIST",
+        ],
+        |args, _| resolve(args, false, false),
+        "a list in order: 'ASC' or 'DESC', then 'NULLS FIRST' or 'NULLS LAST'",
+        "list_sort([3, 6, 1, 2], 'DESC') = '[6, 3, 2, 1]'",
+    )
+    .special_nulls()
+    .aliases(&["array_sort"]),
+    Function::typed(
+        "list_reverse_sort",
+        &["list_reverse_sort(LIST) -> LIST", "list_reverse_sort(LIST, null order) -> LIST"],
+        |args, _| resolve(args, true, false),
+        "a list in descending order",
+        "list_reverse_sort([3, 6, 1, 2]) = '[6, 3, 2, 1]'",
+    )
+    .special_nulls()
+    .aliases(&["array_reverse_sort"]),
+    Function::typed(
+        "list_grade_up",
+        &[
+            "list_grade_up(LIST) -> BIGINT[]",
+            "list_grade_up(LIST, order) -> BIGINT[]",
+            "list_grade_up(LIST, order, null order) -> BIGINT[]",
+        ],
+        |args, _| resolve(args, false, true),
+        "the positions of the elements in order",
+        "list_grade_up([30, 10, 40, 20]) = '[2, 4, 1, 3]'",
+    )
+    .special_nulls()
+    .aliases(&["array_grade_up", "grade_up"]),
+];
+
+fn resolve(args: &[ArgType], reverse: bool, grades: bool) -> Option<Resolved> {
+    let [list, options @ ..] = args else { return None };
+    let element = element(&list.ty)?.clone();
+    let most = if reverse { 1 } else { 2 };
+    let is_option = |arg: &ArgType| matches!(arg.ty, Varchar | LogicalType::Null);
+    if options.len() > most || !options.iter().all(is_option) {
+        return None;
+    }
+    let ty = LogicalType::list(if grades { BigInt } else { element.clone() });
+    let mut types = vec![list.ty.clone()];
+    types.extend(options.iter().map(|_| Varchar));
+    let (returns, can_fail) = (ty.clone(), !options.is_empty());
+    let kernel = kernel(move |args, len, out| {
+        each(args, &ty, len, out, |args, row, out| {
+            let Some(list) = args.get(0, row) else { return out.push(None) };
+            let Some(order) = Order::of(args, row, reverse)? else { return out.push(None) };
+            let parts = all(&Sequence::new(&element, list));
+            let mut rows: Vec<usize> = (0..parts.len()).collect();
+            rows.sort_by(|&a, &b| order.compare(&element, parts[a], parts[b]));
+            if grades {
+                let places: Vec<[u8; 8]> = rows.iter().map(|&row| (row as i64 + 1).to_le_bytes()).collect();
+                let parts: Vec<Part<'_>> = places.iter().map(|place| Some(&place[..])).collect();
+                return out.push_list(&BigInt, &parts);
+            }
+            out.push_list(&element, &rows.iter().map(|&row| parts[row]).collect::<Vec<_>>())
+        })
+    });
+    Some(Resolved { can_fail, ..Resolved::infallible(types, returns, kernel) })
+}
+
+#[derive(Clone, Copy)]
+struct Order {
+    descends: bool,
+    nulls_first: bool,
+}
+
+impl Order {
+    /// As the arguments behind the list say; `None` when one of them is NULL.
+    fn of(args: &Args, row: usize, reverse: bool) -> Result<Option<Self>> {
+        let mut order = Self { descends: reverse, nulls_first: false };
+        for arg in 1..args.len() {
+            let Some(option) = args.text(arg, row) else { return Ok(None) };
+            let option = option.trim().to_ascii_uppercase();
+            match (&*option, arg == 1 && !reverse) {
+                ("ASC" | "ASCENDING" | "DEFAULT" | "ORDER_DEFAULT", true) => order.descends = false,
+                ("DESC" | "DESCENDING", true) => order.descends = true,
+                ("NULLS FIRST" | "NULLS_FIRST", false) => order.nulls_first = true,
+                ("NULLS LAST" | "NULLS_LAST" | "DEFAULT" | "ORDER_DEFAULT", false) => {
+                    order.nulls_first = false
+                }
+                (_, wants_order) => {
+                    let wanted = if wants_order { "ASC or DESC" } else { "NULLS FIRST or NULLS LAST" };
+                    return Err(Error::invalid_argument(format!(
+                        "lists are sorted {wanted}, not '{option}'"
+                    )));
+                }
+            }
+        }
+        Ok(Some(order))
+    }
+
+    fn compare(self, element: &LogicalType, a: Part<'_>, b: Part<'_>) -> std::cmp::Ordering {
+        match (a, b) {
+            (Some(a), Some(b)) => {
+                let order = compare(element, a, b);
+                if self.descends { order.reverse() } else { order }
+            }
+            (a, b) => {
+                let order = a.is_none().cmp(&b.is_none());
+                if self.nulls_first { order.reverse() } else { order }
+            }
+        }
+    }
+}

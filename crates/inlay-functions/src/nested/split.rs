@@ -1,0 +1,179 @@
+//! Texts taken apart into lists, and lists joined into texts.
+
+use super::is_text;
+use super::rows::{Part, each, each_known};
+use crate::regex::Regexes;
+use crate::registry::Function;
+use inlay_kernels::function::kernel;
+use inlay_kernels::resolve::{ArgType, Resolved};
+use inlay_types::LogicalType::{BigInt, Varchar};
+use inlay_types::nested::Sequence;
+use inlay_types::{Error, LogicalType, Vector};
+use regex::bytes::Regex;
+
+/// See the module documentation.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function::typed(
+        "string_split",
+        &["string_split(VARCHAR, separator) -> VARCHAR[]"],
+        |args, _| resolve_split(args),
+        "the parts of a text between separators; its characters if the separator is empty",
+        "string_split('hello-world', '-') = '[hello, world]'",
+    )
+    .special_nulls()
+    .aliases(&["str_split", "split", "string_to_array"]),
+    Function::typed(
+        "string_split_regex",
+        &[
+            "string_split_regex(VARCHAR, pattern) -> VARCHAR[]",
+            "string_split_regex(VARCHAR, pattern, options) -> VARCHAR[]",
+        ],
+        |args, _| resolve_split_regex(args),
+        "the parts of a text between matches of a regular expression",
+        "string_split_regex('hello world; 42', ';? ') = '[hello, world, 42]'",
+    )
+    .special_nulls()
+    .aliases(&["str_split_regex", "regexp_split_to_array"]),
+    Function::typed(
+        "regexp_extract_all",
+        &[
+            "regexp_extract_all(VARCHAR, pattern) -> VARCHAR[]",
+            "regexp_extract_all(VARCHAR, pattern, group) -> VARCHAR[]",
+            "regexp_extract_all(VARCHAR, pattern, group, options) -> VARCHAR[]",
+        ],
+        |args, _| resolve_extract_all(args),
+        "all matches of a regular expression, or a group of each",
+        "regexp_extract_all('Peter: 33, Paul: 14', '(\\w+): (\\d+)', 2) = '[33, 14]'",
+    )
+    .special_nulls(),
+    Function::typed(
+        "array_to_string",
+        &["array_to_string(LIST, separator) -> VARCHAR", "array_to_string(LIST, separator, null) -> VARCHAR"],
+        |args, _| resolve_join(args),
+        "the elements that are not NULL as one text; a third argument stands for NULLs",
+        "array_to_string([1, 2, 3], '-') = '1-2-3'",
+    )
+    .special_nulls()
+    .aliases(&["list_to_string", "array_to_string_comma_default"]),
+];
+
+fn resolve_split(args: &[ArgType]) -> Option<Resolved> {
+    let [source, separator] = args else { return None };
+    if !is_text(source) || !is_text(separator) {
+        return None;
+    }
+    let ty = LogicalType::list(Varchar);
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        each(args, &ty, len, out, |args, row, out| {
+            let Some(source) = args.text(0, row) else { return out.push(None) };
+            let parts: Vec<Part<'_>> = match args.text(1, row) {
+                None => vec![Some(source.as_bytes())],
+                Some("") if source.is_empty() => vec![Some(b"")],
+                Some("") => characters(source).map(|c| Some(c.as_bytes())).collect(),
+                Some(separator) => source.split(separator).map(|part| Some(part.as_bytes())).collect(),
+            };
+            out.push_list(&Varchar, &parts)
+        })
+    });
+    Some(Resolved::infallible(vec![Varchar, Varchar], returns, kernel))
+}
+
+fn characters(source: &str) -> impl Iterator<Item = &str> {
+    source.char_indices().map(|(at, c)| &source[at..at + c.len_utf8()])
+}
+
+/// The expressions of the second argument, with the options of another.
+fn regexes<'a>(args: &[&'a Vector], options: usize) -> Regexes<'a> {
+    Regexes::new(args[1], args.get(options).copied())
+}
+
+fn resolve_split_regex(args: &[ArgType]) -> Option<Resolved> {
+    if !(2..=3).contains(&args.len()) || !args.iter().all(is_text) {
+        return None;
+    }
+    let ty = LogicalType::list(Varchar);
+    let returns = ty.clone();
+    let kernel = kernel(move |vectors: &[&Vector], len, out: &mut Vector| {
+        let mut regexes = regexes(vectors, 2);
+        each_known(vectors, &ty, len, out, |args, row, out| {
+            let source = args.get(0, row).unwrap_or_default();
+            out.push_list(&Varchar, &split_at_matches(source, regexes.at(row)?))
+        })
+    });
+    Some(Resolved::fallible(vec![Varchar; args.len()], returns, kernel))
+}
+
+/// Parts between matches; an empty match stands between two characters.
+fn split_at_matches<'a>(source: &'a [u8], regex: &Regex) -> Vec<Part<'a>> {
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for found in regex.find_iter(source) {
+        if found.is_empty() && (found.start() == 0 || found.start() == source.len()) {
+            continue;
+        }
+        parts.push(Some(&source[from..found.start()]));
+        from = found.end();
+    }
+    parts.push(Some(&source[from..]));
+    parts
+}
+
+fn resolve_extract_all(args: &[ArgType]) -> Option<Resolved> {
+    let [source, pattern, others @ ..] = args else { return None };
+    if !is_text(source) || !is_text(pattern) || others.len() > 2 || !others.get(1).is_none_or(is_text) {
+        return None;
+    }
+    let mut types = vec![Varchar, Varchar, BigInt, Varchar];
+    types.truncate(args.len());
+    if !others.first().is_none_or(super::is_integer) {
+        return None;
+    }
+    let ty = LogicalType::list(Varchar);
+    let returns = ty.clone();
+    let kernel = kernel(move |vectors: &[&Vector], len, out: &mut Vector| {
+        let mut regexes = regexes(vectors, 3);
+        each_known(vectors, &ty, len, out, |args, row, out| {
+            let source = args.get(0, row).unwrap_or_default();
+            let regex = regexes.at(row)?;
+            let group = args.int(2, row).unwrap_or(0);
+            let index = usize::try_from(group).ok().filter(|group| *group < regex.captures_len());
+            let index = index.ok_or_else(|| {
+                Error::invalid_argument(format!("the regular expression has no group {group}"))
+            })?;
+            let parts: Vec<Part<'_>> = regex
+                .captures_iter(source)
+                .map(|captures| Some(captures.get(index).map_or(&b""[..], |found| found.as_bytes())))
+                .collect();
+            out.push_list(&Varchar, &parts)
+        })
+    });
+    Some(Resolved::fallible(types, returns, kernel))
+}
+
+fn resolve_join(args: &[ArgType]) -> Option<Resolved> {
+    let [list, others @ ..] = args else { return None };
+    if others.len() > 2 || !others.iter().all(is_text) {
+        return None;
+    }
+    super::element_or_null(list)?;
+    let mut types = vec![super::taken_as(list, &Varchar)];
+    types.extend(others.iter().map(|_| Varchar));
+    let kernel = kernel(move |args, len, out| {
+        each(args, &Varchar, len, out, |args, row, out| {
+            let Some(list) = args.get(0, row) else { return out.push(None) };
+            let separator = args.text(1, row).unwrap_or(",");
+            let (list, filler) = (Sequence::new(&Varchar, list), args.get(2, row));
+            out.push_with(|out| {
+                let parts = (0..list.len()).filter_map(|index| list.get(index).or(filler));
+                for (index, part) in parts.enumerate() {
+                    if index > 0 {
+                        out.extend_from_slice(separator.as_bytes());
+                    }
+                    out.extend_from_slice(part);
+                }
+                Ok(())
+            })
+        })
+    });
+    Some(Resolved::infallible(types, Varchar, kernel))
+}

@@ -1,0 +1,230 @@
+//! How alike two texts are. Distances count bytes, as in DuckDB; Jaro's similarity counts characters.
+
+use super::columns::{Column, TextColumn};
+use crate::registry::{Function, Overloads, Signature};
+use inlay_kernels::apply::per_row;
+use inlay_types::LogicalType::{BigInt, Double, Varchar};
+use inlay_types::limits;
+use inlay_types::{Error, Result, Vector};
+
+/// See the module documentation.
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "levenshtein",
+        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar], BigInt, levenshtein)]),
+        "insertions, deletions and replacements that make one text the other",
+        "levenshtein('abc', 'abd') = 1",
+    )
+    .aliases(&["editdist3"]),
+    Function::new(
+        "damerau_levenshtein",
+        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar], BigInt, damerau_levenshtein)]),
+        "as levenshtein, with swaps of neighbours",
+        "damerau_levenshtein('abcd', 'bacd') = 1",
+    ),
+    Function::new(
+        "hamming",
+        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar], BigInt, hamming)]),
+        "places at which two texts of one length differ",
+        "hamming('duck', 'luck') = 1",
+    )
+    .aliases(&["mismatches"])
+    .fallible(),
+    Function::new(
+        "jaccard",
+        Overloads::Fixed(&[Signature::new(&[Varchar, Varchar], Double, jaccard)]),
+        "share of the characters that both texts have, 0 to 1",
+        "jaccard('duck', 'luck') = 0.6",
+    )
+    .fallible(),
+    Function::new(
+        "jaro_similarity",
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar, Varchar], Double, jaro_similarity),
+            Signature::new(&[Varchar, Varchar, Double], Double, jaro_similarity),
+        ]),
+        "Jaro's similarity, 0 to 1; 0 below a cutoff",
+        "jaro_similarity('duck', 'duckdb') = 0.8888888888888888",
+    ),
+    Function::new(
+        "jaro_winkler_similarity",
+        Overloads::Fixed(&[
+            Signature::new(&[Varchar, Varchar], Double, jaro_winkler_similarity),
+            Signature::new(&[Varchar, Varchar, Double], Double, jaro_winkler_similarity),
+        ]),
+        "Jaro's similarity, higher for a common start; 0 below a cutoff",
+        "jaro_winkler_similarity('duck', 'duckdb') = 0.9333333333333333",
+    ),
+];
+
+/// Cells of a table of distances between two looks at the interrupt flag.
+const CELLS_PER_CHECK: usize = 1 << 20;
+
+/// Asks after about [`CELLS_PER_CHECK`] cells.
+struct Pace(usize);
+
+impl Pace {
+    fn step(&mut self, cells: usize) -> Result<()> {
+        self.0 += cells;
+        if self.0 < CELLS_PER_CHECK {
+            return Ok(());
+        }
+        self.0 = 0;
+        limits::check()
+    }
+}
+
+fn levenshtein(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
+    let mut pace = Pace(0);
+    per_row(args, &BigInt, len, out, |row| {
+        let (a, b) = (first.get(row), second.get(row));
+        let mut distances: Vec<usize> = (0..=b.len()).collect();
+        for (i, x) in a.iter().enumerate() {
+            inlay_kernels::distance::next_distances(&mut distances, i, *x, b);
+            pace.step(b.len())?;
+        }
+        Ok(distances[b.len()] as i64)
+    })
+}
+
+/// The distance where no text is edited twice at one place is not what DuckDB gives: it is the unrestricted one, which
+/// remembers where each byte was last seen (Lowrance and Wagner 1975).
+fn damerau_levenshtein(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
+    let mut pace = Pace(0);
+    let mut meter = limits::Meter::new();
+    per_row(args, &BigInt, len, out, |row| {
+        let (a, b) = (first.get(row), second.get(row));
+        if a.is_empty() || b.is_empty() {
+            return Ok(a.len().max(b.len()) as i64);
+        }
+        let width = b.len() + 2;
+        meter.add(width * (a.len() + 2) * size_of::<u32>())?;
+        let far = (a.len() + b.len()) as u32;
+        // Row and column 0 hold `far`; row and column 1 the distances to the empty text.
+        let mut table = vec![0u32; width * (a.len() + 2)];
+        for i in 0..=a.len() {
+            table[(i + 1) * width] = far;
+            table[(i + 1) * width + 1] = i as u32;
+        }
+        for j in 0..=b.len() {
+            table[j + 1] = far;
+            table[width + j + 1] = j as u32;
+        }
+        table[0] = far;
+        let mut last_row = [0usize; 256];
+        for i in 1..=a.len() {
+            let mut last_column = 0;
+            for j in 1..=b.len() {
+                let (i1, j1) = (last_row[usize::from(b[j - 1])], last_column);
+                let same = a[i - 1] == b[j - 1];
+                let replaced = table[i * width + j] + u32::from(!same);
+                let inserted = table[(i + 1) * width + j] + 1;
+                let deleted = table[i * width + j + 1] + 1;
+                let between = (i - i1 - 1) + (j - j1 - 1) + 1;
+                let swapped = table[i1 * width + j1] + between as u32;
+                table[(i + 1) * width + j + 1] = replaced.min(inserted).min(deleted).min(swapped);
+                if same {
+                    last_column = j;
+                }
+            }
+            last_row[usize::from(a[i - 1])] = i;
+            pace.step(b.len())?;
+        }
+        Ok(i64::from(table[(a.len() + 1) * width + b.len() + 1]))
+    })
+}
+
+fn hamming(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
+    per_row(args, &BigInt, len, out, |row| {
+        let (a, b) = (first.get(row), second.get(row));
+        if a.len() != b.len() || a.is_empty() {
+            let (a, b) = (first.text(row), second.text(row));
+            return Err(Error::invalid_argument(format!(
+                "hamming compares texts of one length that is not 0, not '{a}' and '{b}'"
+            )));
+        }
+        Ok(a.iter().zip(b).filter(|(x, y)| x != y).count() as i64)
+    })
+}
+
+fn jaccard(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
+    let set = |bytes: &[u8]| {
+        let mut set = [0u64; 4];
+        bytes.iter().for_each(|&b| set[usize::from(b >> 6)] |= 1 << (b & 63));
+        set
+    };
+    per_row(args, &Double, len, out, |row| {
+        let (a, b) = (first.get(row), second.get(row));
+        if a.is_empty() || b.is_empty() {
+            return Err(Error::invalid_argument("jaccard compares texts that are not empty"));
+        }
+        let (a, b) = (set(a), set(b));
+        let both: u32 = a.iter().zip(&b).map(|(x, y)| (x & y).count_ones()).sum();
+        let either: u32 = a.iter().zip(&b).map(|(x, y)| (x | y).count_ones()).sum();
+        Ok(f64::from(both) / f64::from(either))
+    })
+}
+
+/// Jaro's similarity: characters in common not farther apart than half the longer text, less their disorder.
+fn jaro(a: &[u8], b: &[u8], pace: &mut Pace) -> Result<f64> {
+    if a.is_empty() || b.is_empty() {
+        return Ok(0.0);
+    }
+    let reach = (a.len().max(b.len()) / 2).saturating_sub(1);
+    let (mut a_used, mut b_used) = (vec![false; a.len()], vec![false; b.len()]);
+    let mut common = 0usize;
+    for (i, x) in a.iter().enumerate() {
+        let (from, to) = (i.saturating_sub(reach), (i + reach + 1).min(b.len()));
+        if from >= to {
+            continue;
+        }
+        pace.step(to - from)?;
+        if let Some(j) = (from..to).find(|&j| !b_used[j] && b[j] == *x) {
+            (a_used[i], b_used[j]) = (true, true);
+            common += 1;
+        }
+    }
+    if common == 0 {
+        return Ok(0.0);
+    }
+    let left = a.iter().zip(&a_used).filter(|(_, used)| **used).map(|(x, _)| x);
+    let right = b.iter().zip(&b_used).filter(|(_, used)| **used).map(|(x, _)| x);
+    let moved = left.zip(right).filter(|(x, y)| x != y).count() / 2;
+    let common_f = common as f64;
+    Ok((common_f / a.len() as f64 + common_f / b.len() as f64 + (common - moved) as f64 / common_f) / 3.0)
+}
+
+fn similarity(
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    measure: fn(&[u8], &[u8], &mut Pace) -> Result<f64>,
+) -> Result<()> {
+    let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
+    let cutoff = args.get(2).map(|arg| Column::<f64>::of(arg));
+    let mut pace = Pace(0);
+    per_row(args, &Double, len, out, |row| {
+        let similarity = measure(first.get(row), second.get(row), &mut pace)?;
+        let cutoff = cutoff.as_ref().map_or(0.0, |cutoff| cutoff.get(row));
+        Ok(if similarity < cutoff { 0.0 } else { similarity })
+    })
+}
+
+fn jaro_similarity(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    similarity(args, len, out, jaro)
+}
+
+fn jaro_winkler_similarity(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    similarity(args, len, out, |a, b, pace| {
+        let similarity = jaro(a, b, pace)?;
+        if similarity <= 0.7 {
+            return Ok(similarity);
+        }
+        let common = a.iter().zip(b).take(4).take_while(|(x, y)| x == y).count();
+        Ok(similarity + common as f64 * 0.1 * (1.0 - similarity))
+    })
+}

@@ -1,0 +1,276 @@
+//! Documents as rows: what type their values have in common, and the columns of many documents.
+//!
+//! [`Shape`] follows DuckDB's rules: whole numbers are BIGINT or HUGEINT, texts that all look like dates, times, moments or
+//! UUIDs are those, an array has the shape that its elements have in common, an object is a STRUCT of all its keys, or a
+//! MAP where it has none, very many, or mostly others than the next one ([`MapRules`]). Values of kinds that do not go together are JSON.
+
+use super::value::Json;
+use super::values::{as_type, text_of};
+use crate::cast::cast_value;
+use inlay_types::logical_type::Field;
+use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder};
+use std::sync::Arc;
+
+/// When objects are maps instead of structs.
+#[derive(Clone, Copy, Debug)]
+pub struct MapRules {
+    /// Objects of at least so many keys are, if their values have a shape in common; `None`: no objects with keys are.
+    pub fields_min: Option<usize>,
+    /// Objects are, too, whose keys occur in a smaller share of them, on average.
+    pub appearance_min: f64,
+}
+
+impl Default for MapRules {
+    fn default() -> Self {
+        Self { fields_min: Some(200), appearance_min: 0.1 }
+    }
+}
+
+/// What values of documents have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Nothing but NULL so far.
+    Unknown,
+    /// Values of one plain type.
+    Plain(LogicalType),
+    /// Arrays.
+    List(Box<Shape>),
+    /// Objects.
+    Object(Keys),
+    /// Values that have nothing in common.
+    Any,
+}
+
+/// The keys of objects.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Keys {
+    /// How many objects there were.
+    objects: u64,
+    /// In the order in which they came.
+    keys: Vec<Key>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Key {
+    name: String,
+    shape: Shape,
+    /// How many objects have it.
+    objects: u64,
+}
+
+impl Keys {
+    /// Whether the objects are maps, whose values have a shape.
+    pub fn map_of(&self, rules: MapRules) -> Option<Shape> {
+        if self.keys.is_empty() {
+            return Some(Shape::Any);
+        }
+        let fields_min = rules.fields_min?;
+        let shares = self.keys.iter().map(|key| key.objects as f64 / self.objects as f64);
+        let is_rare = shares.sum::<f64>() / (self.keys.len() as f64) < rules.appearance_min;
+        if !is_rare && self.keys.len() < fields_min {
+            return None;
+        }
+        let shapes = self.keys.iter().map(|key| key.shape.clone());
+        let value = shapes.fold(Shape::Unknown, Shape::joined);
+        (is_rare || value != Shape::Any).then_some(value)
+    }
+
+    /// Names and shapes of all keys.
+    pub fn into_fields(self) -> impl Iterator<Item = (String, Shape)> {
+        self.keys.into_iter().map(|key| (key.name, key.shape))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    fn joined(mut self, other: Self) -> Self {
+        self.objects += other.objects;
+        let mut expected = 0;
+        for key in other.keys {
+            // Documents mostly have their keys in the same order.
+            let place = match self.keys.get(expected) {
+                Some(known) if known.name == key.name => Some(expected),
+                _ => self.keys.iter().position(|known| known.name == key.name),
+            };
+            match place.and_then(|place| self.keys.get_mut(place)) {
+                Some(known) => {
+                    let shape = std::mem::replace(&mut known.shape, Shape::Unknown);
+                    known.shape = shape.joined(key.shape);
+                    known.objects += key.objects;
+                    expected = place.map_or(expected, |place| place + 1);
+                }
+                None => self.keys.push(key),
+            }
+        }
+        self
+    }
+}
+
+impl Shape {
+    /// The shape of a document, down to `depth` levels.
+    pub fn of(document: &str, depth: usize) -> Result<Self> {
+        Ok(Self::of_part(&Json::parse(document)?, depth))
+    }
+
+    fn of_part(json: &Json<'_>, depth: usize) -> Self {
+        match json {
+            Json::Null => Self::Unknown,
+            Json::Bool(_) => Self::Plain(LogicalType::Boolean),
+            Json::Unsigned(number) if *number > i64::MAX as u64 => Self::Plain(LogicalType::HugeInt),
+            Json::Unsigned(_) | Json::Negative(_) => Self::Plain(LogicalType::BigInt),
+            Json::Real(_) => Self::Plain(LogicalType::Double),
+            Json::Text(text) => Self::Plain(type_of_text(text)),
+            Json::Array(_) | Json::Object(_) if depth == 0 => Self::Any,
+            Json::Array(items) => {
+                let shapes = items.iter().map(|item| Self::of_part(item, depth - 1));
+                Self::List(Box::new(shapes.fold(Self::Unknown, Self::joined)))
+            }
+            Json::Object(members) => {
+                let key = |(name, part): &(_, Json<'_>)| {
+                    let name: &std::borrow::Cow<'_, str> = name;
+                    Key { name: name.to_string(), shape: Self::of_part(part, depth - 1), objects: 1 }
+                };
+                Self::Object(Keys { objects: 1, keys: members.iter().map(key).collect() })
+            }
+        }
+    }
+
+    /// What values of both shapes have in common.
+    pub fn joined(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unknown, one) | (one, Self::Unknown) => one,
+            (Self::Plain(left), Self::Plain(right)) => joined_types(left, right),
+            (Self::List(left), Self::List(right)) => Self::List(Box::new(left.joined(*right))),
+            (Self::Object(left), Self::Object(right)) => Self::Object(left.joined(right)),
+            _ => Self::Any,
+        }
+    }
+
+    /// The type as which values of the shape are read.
+    pub fn logical_type(&self, rules: MapRules) -> LogicalType {
+        match self {
+            Self::Unknown | Self::Any => LogicalType::Json,
+            Self::Plain(ty) => ty.clone(),
+            Self::List(element) => LogicalType::list(element.logical_type(rules)),
+            Self::Object(keys) => {
+                if let Some(value) = keys.map_of(rules) {
+                    return map_of(value.logical_type(rules));
+                }
+                let lower: std::collections::HashSet<String> =
+                    keys.keys.iter().map(|key| key.name.to_lowercase()).collect();
+                if lower.len() < keys.keys.len() {
+                    return LogicalType::Json;
+                }
+                let field = |key: &Key| Field::new(key.name.clone(), key.shape.logical_type(rules));
+                LogicalType::Struct(keys.keys.iter().map(field).collect())
+            }
+        }
+    }
+}
+
+fn map_of(value: LogicalType) -> LogicalType {
+    LogicalType::Map(Arc::new((LogicalType::Varchar, value)))
+}
+
+fn joined_types(left: LogicalType, right: LogicalType) -> Shape {
+    use LogicalType::{BigInt, Double, HugeInt, Varchar};
+    if left == right {
+        return Shape::Plain(left);
+    }
+    let is_text = |ty: &LogicalType| {
+        matches!(ty, Varchar | LogicalType::Uuid) || (ty.is_temporal() && *ty != LogicalType::Interval)
+    };
+    let is_number = |ty: &LogicalType| matches!(ty, BigInt | HugeInt | Double);
+    match (&left, &right) {
+        (BigInt, HugeInt) | (HugeInt, BigInt) => Shape::Plain(HugeInt),
+        _ if is_number(&left) && is_number(&right) => Shape::Plain(Double),
+        _ if is_text(&left) && is_text(&right) => Shape::Plain(Varchar),
+        _ => Shape::Any,
+    }
+}
+
+/// What a text looks like, by its form and its value.
+fn type_of_text(text: &str) -> LogicalType {
+    let bytes = text.as_bytes();
+    let digits = |range: std::ops::Range<usize>| {
+        bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+    };
+    let is = |at: usize, wanted: &[u8]| bytes.get(at).is_some_and(|byte| wanted.contains(byte));
+    let reads = |ty: LogicalType| cast_value(&Value::Varchar(text.to_string()), &ty).is_ok().then_some(ty);
+    let has_date = digits(0..4) && is(4, b"-") && digits(5..7) && is(7, b"-") && digits(8..10);
+    let found = if has_date && bytes.len() == 10 {
+        reads(LogicalType::Date)
+    } else if has_date && is(10, b" T") && digits(11..13) && is(13, b":") {
+        let zone = bytes.get(14..).is_some_and(|rest| rest.iter().any(|byte| b"Zz+-".contains(byte)));
+        reads(if zone { LogicalType::TimestampTz } else { LogicalType::Timestamp })
+    } else if digits(0..2) && is(2, b":") && digits(3..5) && bytes.len() <= 15 {
+        reads(LogicalType::Time)
+    } else if bytes.len() == 36 && is(8, b"-") && is(13, b"-") {
+        reads(LogicalType::Uuid)
+    } else {
+        None
+    };
+    found.unwrap_or(LogicalType::Varchar)
+}
+
+/// How documents become rows.
+#[derive(Clone, Debug)]
+pub struct RowReader {
+    /// Key and type of each column; a column without a key is the document itself.
+    pub columns: Vec<(Option<String>, LogicalType)>,
+    /// What does not fit is NULL instead of an error.
+    pub ignore_errors: bool,
+}
+
+impl RowReader {
+    /// The columns of documents. The error comes with the index of the document that it is about.
+    pub fn read<'a>(
+        &self,
+        documents: impl ExactSizeIterator<Item = &'a str>,
+    ) -> std::result::Result<Vec<Vector>, (usize, Error)> {
+        let capacity = documents.len();
+        let mut builders: Vec<VectorBuilder> =
+            self.columns.iter().map(|(_, ty)| VectorBuilder::new(ty.clone(), capacity)).collect();
+        for (index, document) in documents.enumerate() {
+            let json = match Json::parse(document) {
+                Ok(json) => json,
+                Err(_) if self.ignore_errors => Json::Null,
+                Err(error) => return Err((index, error)),
+            };
+            self.read_row(&json, &mut builders).map_err(|error| (index, error))?;
+        }
+        Ok(builders.into_iter().map(VectorBuilder::finish).collect())
+    }
+
+    fn read_row(&self, json: &Json<'_>, builders: &mut [VectorBuilder]) -> Result<()> {
+        let mut expected = 0;
+        for ((key, ty), builder) in self.columns.iter().zip(builders) {
+            let part = match (key, json) {
+                (None, whole) => Some(whole),
+                (Some(key), Json::Object(members)) => {
+                    let place = match members.get(expected) {
+                        Some((name, _)) if **name == **key => Some(expected),
+                        _ => members.iter().position(|(name, _)| **name == **key),
+                    };
+                    expected = place.map_or(expected, |place| place + 1);
+                    place.map(|place| &members[place].1)
+                }
+                (Some(_), Json::Null) => None,
+                (Some(_), _) if self.ignore_errors => None,
+                (Some(_), other) => {
+                    let message = format!("an object is wanted, not {}", text_of(other));
+                    return Err(Error::invalid_argument(message));
+                }
+            };
+            let value = match part {
+                None | Some(Json::Null) if *ty != LogicalType::Json || key.is_some() => Value::Null,
+                None => Value::Null,
+                Some(part) => as_type(part, ty, !self.ignore_errors)?,
+            };
+            builder.push(&value)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,8 @@
+//! JSON texts: read into trees, written, and as values and rows.
+//!
+//! Functions of JSON stand above, in the library of functions; casts, aggregates and readers of files use what is here.
+
+pub mod documents;
+pub mod objects;
+pub mod value;
+pub mod values;

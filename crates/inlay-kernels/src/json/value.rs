@@ -1,0 +1,779 @@
+//! JSON documents as trees: reading, writing, and paths into them.
+
+use inlay_types::{Error, Result};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// Deepest nesting that is read.
+const DEPTH_MAX: usize = 500;
+
+/// A document or a part of one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json<'a> {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A whole number from 0 on.
+    Unsigned(u64),
+    /// A whole number below 0.
+    Negative(i64),
+    /// Any other number.
+    Real(f64),
+    /// A text without its quotes.
+    Text(Cow<'a, str>),
+    /// An array.
+    Array(Vec<Json<'a>>),
+    /// An object, its members in their order.
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
+}
+
+impl<'a> Json<'a> {
+    /// Reads a document.
+    pub fn parse(text: &'a str) -> Result<Self> {
+        let mut reader = Reader { text, at: 0 };
+        let read = reader.value(0).and_then(|value| {
+            reader.space();
+            if reader.at == text.len() { Ok(value) } else { Err("something follows the document") }
+        });
+        read.map_err(|reason| {
+            let shown: String = text.chars().take(60).collect();
+            Error::invalid_argument(format!("malformed JSON at byte {}: {reason}, in '{shown}'", reader.at))
+        })
+    }
+
+    /// As `json_type` names it.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "NULL",
+            Self::Bool(_) => "BOOLEAN",
+            Self::Unsigned(_) => "UBIGINT",
+            Self::Negative(_) => "BIGINT",
+            Self::Real(_) => "DOUBLE",
+            Self::Text(_) => "VARCHAR",
+            Self::Array(_) => "ARRAY",
+            Self::Object(_) => "OBJECT",
+        }
+    }
+
+    /// The document without spaces.
+    pub fn write(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::Unsigned(value) => {
+                let _ = write!(out, "{value}");
+            }
+            Self::Negative(value) => {
+                let _ = write!(out, "{value}");
+            }
+            Self::Real(value) => write_real(*value, out),
+            Self::Text(text) => quote(text, out),
+            Self::Array(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    item.write(out);
+                }
+                out.push(']');
+            }
+            Self::Object(members) => {
+                out.push('{');
+                for (index, (key, value)) in members.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    quote(key, out);
+                    out.push(':');
+                    value.write(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    /// The document with a line for each part, each level four spaces to the right.
+    pub fn write_pretty(&self, level: usize, out: &mut String) {
+        let line = |out: &mut String, level: usize| {
+            out.push('\n');
+            out.extend(std::iter::repeat_n("    ", level));
+        };
+        match self {
+            Self::Array(items) if !items.is_empty() => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    line(out, level + 1);
+                    item.write_pretty(level + 1, out);
+                }
+                line(out, level);
+                out.push(']');
+            }
+            Self::Object(members) if !members.is_empty() => {
+                out.push('{');
+                for (index, (key, value)) in members.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    line(out, level + 1);
+                    quote(key, out);
+                    out.push_str(": ");
+                    value.write_pretty(level + 1, out);
+                }
+                line(out, level);
+                out.push('}');
+            }
+            other => other.write(out),
+        }
+    }
+
+    /// Whether `part` is this document, a part of it, or an array or object whose parts are all in it. `fuel` bounds the
+    /// comparisons; where it is used up the answer means nothing.
+    pub fn contains(&self, part: &Json<'_>, fuel: &mut u32) -> bool {
+        *fuel = fuel.saturating_sub(1);
+        if *fuel == 0 {
+            return false;
+        }
+        let holds = match (self, part) {
+            (Self::Array(items), Json::Array(wanted)) => {
+                wanted.iter().all(|wanted| items.iter().any(|item| item.contains(wanted, fuel)))
+            }
+            (Self::Object(members), Json::Object(wanted)) => wanted.iter().all(|(key, wanted)| {
+                members.iter().any(|(name, value)| name == key && value.contains(wanted, fuel))
+            }),
+            (own, part) => own == part,
+        };
+        holds
+            || match self {
+                Self::Array(items) => items.iter().any(|item| item.contains(part, fuel)),
+                Self::Object(members) => members.iter().any(|(_, value)| value.contains(part, fuel)),
+                _ => false,
+            }
+    }
+
+    /// The document with what `patch` says (RFC 7396).
+    pub fn merged(self, patch: Json<'a>) -> Json<'a> {
+        let Json::Object(changes) = patch else { return patch };
+        let members = if let Json::Object(members) = self { members } else { Vec::new() };
+        Json::Object(join_members(members, changes, |own, change| match change {
+            Json::Null => None,
+            change => Some(own.unwrap_or(Json::Null).merged(change)),
+        }))
+    }
+
+    /// The types in a document, in the same form.
+    pub fn structure(&self) -> Json<'a> {
+        let named = |name: &'static str| Json::Text(Cow::Borrowed(name));
+        match self {
+            Self::Array(items) => {
+                let shapes = items.iter().map(Json::structure).reduce(joined);
+                Json::Array(vec![shapes.unwrap_or_else(|| named("NULL"))])
+            }
+            Self::Object(members) => {
+                Json::Object(members.iter().map(|(key, value)| (key.clone(), value.structure())).collect())
+            }
+            other => named(other.type_name()),
+        }
+    }
+}
+
+/// A key of an object and what it stands for.
+pub type Member<'a> = (Cow<'a, str>, Json<'a>);
+
+/// Members that are looked for one after the other; of more there is an index.
+const SEARCHED_MAX: usize = 16;
+
+/// Where the first member of each key is.
+pub struct Places<'j>(Option<HashMap<&'j str, usize>>);
+
+impl<'j> Places<'j> {
+    /// An index of these members.
+    pub fn of(members: &'j [Member<'_>]) -> Self {
+        if members.len() <= SEARCHED_MAX {
+            return Self(None);
+        }
+        let mut places = HashMap::with_capacity(members.len());
+        for (index, (key, _)) in members.iter().enumerate() {
+            places.entry(&**key).or_insert(index);
+        }
+        Self(Some(places))
+    }
+
+    /// The value of a key among the members that these are the places of.
+    pub fn find<'m, 'a>(&self, members: &'m [Member<'a>], key: &str) -> Option<&'m Json<'a>> {
+        let at = match &self.0 {
+            Some(places) => places.get(key).copied(),
+            None => members.iter().position(|(name, _)| name == key),
+        };
+        at.and_then(|at| members.get(at)).map(|(_, value)| value)
+    }
+}
+
+/// The members of `own` with those of `others`, each as `join` makes it of the own value, if there is one, and the other:
+/// `None` leaves the member out.
+pub fn join_members<'a>(
+    own: Vec<Member<'a>>,
+    others: Vec<Member<'a>>,
+    join: impl Fn(Option<Json<'a>>, Json<'a>) -> Option<Json<'a>>,
+) -> Vec<Member<'a>> {
+    let is_indexed = own.len() + others.len() > SEARCHED_MAX;
+    let mut places: HashMap<Cow<'a, str>, usize> = HashMap::new();
+    let mut slots: Vec<(Cow<'a, str>, Option<Json<'a>>)> = Vec::with_capacity(own.len());
+    for (index, (key, value)) in own.into_iter().enumerate() {
+        if is_indexed {
+            places.entry(key.clone()).or_insert(index);
+        }
+        slots.push((key, Some(value)));
+    }
+    for (key, other) in others {
+        let place = if is_indexed {
+            places.get(&key).copied()
+        } else {
+            slots.iter().position(|(name, value)| value.is_some() && *name == key)
+        };
+        let own = place.and_then(|place| slots.get_mut(place)).and_then(|(_, value)| value.take());
+        match (place, join(own, other)) {
+            (Some(place), Some(value)) => slots[place].1 = Some(value),
+            (Some(_), None) => {
+                places.remove(&key);
+            }
+            (None, Some(value)) => {
+                if is_indexed {
+                    places.insert(key.clone(), slots.len());
+                }
+                slots.push((key, Some(value)));
+            }
+            (None, None) => {}
+        }
+    }
+    slots.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+}
+
+/// The structure that two structures have in common.
+fn joined<'a>(left: Json<'a>, right: Json<'a>) -> Json<'a> {
+    let name = |text: &'static str| Json::Text(Cow::Borrowed(text));
+    match (left, right) {
+        (left, right) if left == right => left,
+        (Json::Text(null), other) | (other, Json::Text(null)) if null == "NULL" => other,
+        (Json::Text(left), Json::Text(right)) => {
+            let is_number = |text: &str| matches!(text, "UBIGINT" | "BIGINT" | "DOUBLE");
+            match (is_number(&left) && is_number(&right), left == "DOUBLE" || right == "DOUBLE") {
+                (true, true) => name("DOUBLE"),
+                (true, false) => name("BIGINT"),
+                (false, _) => name("JSON"),
+            }
+        }
+        (Json::Array(mut left), Json::Array(mut right)) => match (left.pop(), right.pop()) {
+            (Some(left), Some(right)) => Json::Array(vec![joined(left, right)]),
+            (left, right) => Json::Array(left.or(right).into_iter().collect()),
+        },
+        (Json::Object(left), Json::Object(right)) => {
+            Json::Object(join_members(left, right, |own, shape| match own {
+                Some(own) => Some(joined(own, shape)),
+                None => Some(shape),
+            }))
+        }
+        _ => name("JSON"),
+    }
+}
+
+/// A number as JavaScript writes it, and with a fraction.
+pub fn write_real(value: f64, out: &mut String) {
+    if value.is_nan() {
+        out.push_str("NaN");
+    } else if value.is_infinite() {
+        out.push_str(if value > 0.0 { "Infinity" } else { "-Infinity" });
+    } else if value != 0.0 && !(1e-6..1e21).contains(&value.abs()) {
+        let _ = write!(out, "{value:e}");
+    } else {
+        let _ = write!(out, "{value}");
+        if value.fract() == 0.0 {
+            out.push_str(".0");
+        }
+    }
+}
+
+/// A text as a JSON string.
+pub fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04X}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// A text as a JSON string; most have nothing to be escaped.
+pub fn quote_bytes(text: &[u8], out: &mut Vec<u8>) {
+    let is_special = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
+    if text.chunks(16).any(|chunk| chunk.iter().fold(false, |found, byte| found | is_special(byte))) {
+        let mut quoted = String::new();
+        quote(&String::from_utf8_lossy(text), &mut quoted);
+        return out.extend_from_slice(quoted.as_bytes());
+    }
+    out.push(b'"');
+    out.extend_from_slice(text);
+    out.push(b'"');
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+type Read<T> = std::result::Result<T, &'static str>;
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while self.peek().is_some_and(|b| b" \t\r\n".contains(&b)) {
+            self.at += 1;
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        self.space();
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn value(&mut self, depth: usize) -> Read<Json<'a>> {
+        self.space();
+        if depth > DEPTH_MAX {
+            return Err("it is nested too deeply");
+        }
+        match self.peek() {
+            None => Err("the text ends too early"),
+            Some(b'"') => self.string().map(Json::Text),
+            Some(b'[') => self.array(depth),
+            Some(b'{') => self.object(depth),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(_) => self.word(),
+        }
+    }
+
+    fn word(&mut self) -> Read<Json<'a>> {
+        for (word, value) in [("null", Json::Null), ("true", Json::Bool(true)), ("false", Json::Bool(false))]
+        {
+            if self.text[self.at..].starts_with(word) {
+                self.at += word.len();
+                return Ok(value);
+            }
+        }
+        self.not_finite(1.0).ok_or("a value cannot begin like this")
+    }
+
+    /// `NaN`, `Inf` and `Infinity` in any case, which DuckDB reads and writes as numbers.
+    fn not_finite(&mut self, sign: f64) -> Option<Json<'a>> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let words = [("infinity", f64::INFINITY), ("inf", f64::INFINITY), ("nan", f64::NAN)];
+        let begins =
+            |word: &str| rest.get(..word.len()).is_some_and(|b| b.eq_ignore_ascii_case(word.as_bytes()));
+        let (word, value) = words.into_iter().find(|(word, _)| begins(word))?;
+        self.at += word.len();
+        Some(Json::Real(value * sign))
+    }
+
+    fn array(&mut self, depth: usize) -> Read<Json<'a>> {
+        self.at += 1;
+        let mut items = Vec::new();
+        while !self.eat(b']') {
+            items.push(self.value(depth + 1)?);
+            if !self.eat(b',') {
+                if self.eat(b']') {
+                    break;
+                }
+                return Err("a comma or ] is missing");
+            }
+        }
+        Ok(Json::Array(items))
+    }
+
+    fn object(&mut self, depth: usize) -> Read<Json<'a>> {
+        self.at += 1;
+        let mut members = Vec::new();
+        while !self.eat(b'}') {
+            self.space();
+            if self.peek() != Some(b'"') {
+                return Err("a key in quotes is missing");
+            }
+            let key = self.string()?;
+            if !self.eat(b':') {
+                return Err("a colon is missing");
+            }
+            members.push((key, self.value(depth + 1)?));
+            if !self.eat(b',') {
+                if self.eat(b'}') {
+                    break;
+                }
+                return Err("a comma or } is missing");
+            }
+        }
+        Ok(Json::Object(members))
+    }
+
+    fn number(&mut self) -> Read<Json<'a>> {
+        let start = self.at;
+        self.at += usize::from(self.peek() == Some(b'-'));
+        let digits = self.at;
+        if self.at > start
+            && self.peek().is_some_and(|b| b.is_ascii_alphabetic())
+            && let Some(value) = self.not_finite(-1.0)
+        {
+            return Ok(value);
+        }
+        self.digits()?;
+        if self.text.as_bytes()[digits] == b'0' && self.at > digits + 1 {
+            return Err("a number begins with 0");
+        }
+        let mut is_whole = true;
+        if self.peek() == Some(b'.') {
+            is_whole = false;
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            is_whole = false;
+            self.at += 1;
+            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+            self.digits()?;
+        }
+        let text = &self.text[start..self.at];
+        if is_whole {
+            if let Ok(value) = text.parse() {
+                return Ok(Json::Unsigned(value));
+            }
+            if let Ok(value) = text.parse() {
+                return Ok(Json::Negative(value));
+            }
+        }
+        text.parse().map(Json::Real).map_err(|_| "a number is malformed")
+    }
+
+    fn digits(&mut self) -> Read<()> {
+        let start = self.at;
+        while self.peek().is_some_and(|b| b.is_ascii_digit()) {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { Err("a digit is missing") }
+    }
+
+    fn string(&mut self) -> Read<Cow<'a, str>> {
+        self.at += 1;
+        let start = self.at;
+        let mut made: Option<String> = None;
+        let mut copied = start;
+        loop {
+            match self.peek() {
+                None => return Err("a text has no quote at its end"),
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    let made = made.get_or_insert_default();
+                    made.push_str(&self.text[copied..self.at]);
+                    self.at += 1;
+                    let c = self.escape()?;
+                    made.push(c);
+                    copied = self.at;
+                }
+                Some(byte) if byte < b' ' => return Err("a control character stands in a text"),
+                Some(_) => self.at += 1,
+            }
+        }
+        let rest = &self.text[copied..self.at];
+        self.at += 1;
+        Ok(match made {
+            None => Cow::Borrowed(rest),
+            Some(mut made) => {
+                made.push_str(rest);
+                Cow::Owned(made)
+            }
+        })
+    }
+
+    fn escape(&mut self) -> Read<char> {
+        let byte = self.peek().ok_or("the text ends behind \\")?;
+        self.at += 1;
+        Ok(match byte {
+            b'"' | b'\\' | b'/' => char::from(byte),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let high = self.unit()?;
+                let code = if (0xD800..0xDC00).contains(&high) {
+                    if !self.text[self.at..].starts_with("\\u") {
+                        return Err("half of a surrogate pair is missing");
+                    }
+                    self.at += 2;
+                    let low = self.unit()?;
+                    if !(0xDC00..0xE000).contains(&low) {
+                        return Err("half of a surrogate pair is missing");
+                    }
+                    0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+                } else {
+                    high
+                };
+                char::from_u32(code).ok_or("half of a surrogate pair is missing")?
+            }
+            _ => return Err("an escape is unknown"),
+        })
+    }
+
+    fn unit(&mut self) -> Read<u32> {
+        let digits = self.text.get(self.at..self.at + 4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+        let unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        self.at += 4;
+        unit.ok_or("\\u needs four hexadecimal digits")
+    }
+}
+
+/// A step of a path.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// A member by its key.
+    Key(String),
+    /// From the end, if negative.
+    Index(i64),
+    /// As many items before the end: `[#-1]` is the last one, `[#]` behind it.
+    End(i64),
+    /// All members or items.
+    All,
+    /// This part and all parts of it.
+    Deep,
+}
+
+/// A path: `$.a[0].*`, `/a/0`, or one key.
+#[derive(Debug, PartialEq)]
+pub struct Path {
+    steps: Vec<Step>,
+    /// Whether parts of an array are named by number in keys, as in `/a/0`.
+    is_pointer: bool,
+}
+
+impl Path {
+    /// The path of an array's item.
+    pub fn index(index: i64) -> Self {
+        Self { steps: vec![Step::Index(index)], is_pointer: false }
+    }
+
+    /// Its steps from the whole document on.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Whether keys may be numbers of items.
+    pub fn is_pointer(&self) -> bool {
+        self.is_pointer
+    }
+
+    /// Whether it may lead to several parts.
+    pub fn is_many(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::All | Step::Deep))
+    }
+
+    /// The path that a text describes.
+    pub fn parse(text: &str) -> Result<Self> {
+        if let Some(pointer) = text.strip_prefix('/') {
+            let keys = pointer.split('/').map(|key| Step::Key(key.replace("~1", "/").replace("~0", "~")));
+            return Ok(Self { steps: keys.collect(), is_pointer: true });
+        }
+        let Some(mut rest) = text.strip_prefix('$') else {
+            let steps = if text.is_empty() { Vec::new() } else { vec![Step::Key(text.to_string())] };
+            return Ok(Self { steps, is_pointer: false });
+        };
+        let mut steps = Vec::new();
+        let wrong = || {
+            Error::invalid_argument(format!(
+                "'{text}' is no JSON path; it looks like $.key[0], $.* or /key/0"
+            ))
+        };
+        while let Some(first) = rest.chars().next() {
+            rest = &rest[first.len_utf8()..];
+            match first {
+                '.' if rest.starts_with('.') => {
+                    steps.push(Step::Deep);
+                    rest = if rest[1..].starts_with(['[', '*']) || rest.len() > 1 {
+                        rest
+                    } else {
+                        return Err(wrong());
+                    };
+                    if rest[1..].starts_with('[') {
+                        rest = &rest[1..];
+                    }
+                }
+                '.' if rest.starts_with('*') => {
+                    steps.push(Step::All);
+                    rest = &rest[1..];
+                }
+                '.' if rest.starts_with('"') => {
+                    let end = rest[1..].find('"').ok_or_else(wrong)?;
+                    steps.push(Step::Key(rest[1..=end].to_string()));
+                    rest = &rest[end + 2..];
+                }
+                '.' => {
+                    let end = rest.find(['.', '[']).unwrap_or(rest.len());
+                    if end == 0 {
+                        return Err(wrong());
+                    }
+                    steps.push(Step::Key(rest[..end].to_string()));
+                    rest = &rest[end..];
+                }
+                '[' => {
+                    let end = rest.find(']').ok_or_else(wrong)?;
+                    let inner = rest[..end].trim();
+                    rest = &rest[end + 1..];
+                    let quoted = inner.strip_prefix(['"', '\'']).and_then(|i| i.strip_suffix(['"', '\'']));
+                    steps.push(match (inner, quoted) {
+                        ("*", _) => Step::All,
+                        (_, Some(key)) => Step::Key(key.to_string()),
+                        (number, None) => {
+                            let read = |number: &str| number.parse::<i64>().map_err(|_| wrong());
+                            match number.strip_prefix('#') {
+                                None => Step::Index(read(number)?),
+                                Some("") => Step::End(0),
+                                Some(back) => Step::End(read(back)?.saturating_neg()),
+                            }
+                        }
+                    });
+                }
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(Self { steps, is_pointer: false })
+    }
+
+    /// All parts that the path leads to, in the document's order.
+    pub fn find<'j, 'a>(&self, document: &'j Json<'a>) -> Vec<&'j Json<'a>> {
+        let mut found = vec![document];
+        for step in &self.steps {
+            let mut next = Vec::new();
+            for part in found {
+                self.step(step, part, &mut next);
+            }
+            found = next;
+        }
+        found
+    }
+
+    fn step<'j, 'a>(&self, step: &Step, part: &'j Json<'a>, next: &mut Vec<&'j Json<'a>>) {
+        match (step, part) {
+            (Step::Key(key), Json::Object(members)) => {
+                next.extend(members.iter().find(|(name, _)| name == key).map(|(_, value)| value));
+            }
+            (Step::Key(key), Json::Array(items)) if self.is_pointer => {
+                next.extend(key.parse::<usize>().ok().and_then(|index| items.get(index)));
+            }
+            (Step::Index(index), Json::Array(items)) => {
+                let index = if *index < 0 { index.saturating_add(items.len() as i64) } else { *index };
+                next.extend(usize::try_from(index).ok().and_then(|index| items.get(index)));
+            }
+            (Step::End(back), Json::Array(items)) => {
+                let index = usize::try_from((items.len() as i64).saturating_sub(*back));
+                next.extend(index.ok().and_then(|index| items.get(index)));
+            }
+            (Step::All, Json::Array(items)) => next.extend(items),
+            (Step::All, Json::Object(members)) => next.extend(members.iter().map(|(_, value)| value)),
+            (Step::Deep, part) => {
+                next.push(part);
+                match part {
+                    Json::Array(items) => items.iter().for_each(|item| self.step(step, item, next)),
+                    Json::Object(members) => {
+                        members.iter().for_each(|(_, value)| self.step(step, value, next));
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> String {
+        Json::parse(text).map_or_else(
+            |error| error.to_string(),
+            |json| {
+                let mut out = String::new();
+                json.write(&mut out);
+                out
+            },
+        )
+    }
+
+    #[test]
+    fn documents_are_read_and_written() {
+        let cases = [
+            ("{ \"a\" : [ 1 , -2, 1.50, 1e3 ] }", "{\"a\":[1,-2,1.5,1000.0]}"),
+            ("\"\\u00fc\\ud83d\\ude00\\n\"", "\"ü😀\\n\""),
+            ("[1,]", "[1]"),
+            ("[]", "[]"),
+            (" null ", "null"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(written(text), expected, "{text}");
+        }
+        for text in ["", "{a:1}", "01", "[1", "\"\\u12\"", "1 2", "nul", "\"a", "{\"a\"}", "-", "1."] {
+            assert!(Json::parse(text).is_err(), "{text}");
+        }
+        assert!(Json::parse(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn paths_lead_to_parts() {
+        let document = Json::parse("{\"a\":[{\"b\":1},{\"b\":2}],\"c.d\":3}").unwrap();
+        let cases = [
+            ("$.a[0].b", "1"),
+            ("$.a[-1].b", "2"),
+            ("$.a[#-2].b", "1"),
+            ("/a/1/b", "2"),
+            ("c.d", "3"),
+            ("$.\"c.d\"", "3"),
+            ("$['c.d']", "3"),
+            ("$.a[*].b", "1 2"),
+            ("$..b", "1 2"),
+            ("$.x", ""),
+            ("$.a[7]", ""),
+        ];
+        for (path, expected) in cases {
+            let found = Path::parse(path).unwrap();
+            let texts: Vec<String> = found
+                .find(&document)
+                .into_iter()
+                .map(|json| {
+                    let mut out = String::new();
+                    json.write(&mut out);
+                    out
+                })
+                .collect();
+            assert_eq!(texts.join(" "), expected, "{path}");
+        }
+        for path in ["$.", "$x", "$[", "$[a]", "$.."] {
+            assert!(Path::parse(path).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Values as JSON, and JSON as values.
+//!
+//! Lists and rows without names are arrays, structs, maps and unions are objects. Reading takes the parts that the type asks
+//! for: fields that are missing are NULL, others are passed over. Depth is bounded by that of the type.
+
+use super::value::{Json, quote, quote_bytes, write_real};
+use crate::cast::cast_value;
+use inlay_types::LogicalType::{self, Boolean, Varchar};
+use inlay_types::logical_type::Field;
+use inlay_types::{Error, Result, Value};
+
+/// Appends a value as JSON.
+pub fn write(shown: &Value, out: &mut String) {
+    let list = |values: &[Value], out: &mut String| {
+        out.push('[');
+        for (index, item) in values.iter().enumerate() {
+            out.push_str(if index > 0 { "," } else { "" });
+            write(item, out);
+        }
+        out.push(']');
+    };
+    let member = |index: usize, key: &str, item: &Value, out: &mut String| {
+        out.push_str(if index > 0 { "," } else { "" });
+        quote(key, out);
+        out.push(':');
+        write(item, out);
+    };
+    match shown {
+        Value::Null => out.push_str("null"),
+        Value::Json(text) => out.push_str(text),
+        Value::List { values, .. } | Value::Array { values, .. } => list(values, out),
+        Value::Struct { fields, values } if fields.iter().all(|field| field.name.is_empty()) => {
+            list(values, out)
+        }
+        Value::Struct { fields, values } => {
+            out.push('{');
+            for (index, (field, item)) in fields.iter().zip(values).enumerate() {
+                member(index, &field.name, item, out);
+            }
+            out.push('}');
+        }
+        Value::Map { entries, .. } => {
+            out.push('{');
+            for (index, (key, item)) in entries.iter().enumerate() {
+                member(index, &key.to_string(), item, out);
+            }
+            out.push('}');
+        }
+        Value::Union { members, tag, value } => {
+            out.push('{');
+            let name = members.get(usize::from(*tag)).map_or("", |member| &member.name);
+            member(0, name, value, out);
+            out.push('}');
+        }
+        other => {
+            let mut text = Vec::new();
+            push_value(&other.to_string(), is_plain(&other.logical_type()), &mut text);
+            out.push_str(&String::from_utf8_lossy(&text));
+        }
+    }
+}
+
+/// The value of type `ty` that a document's text describes.
+pub fn parse(text: &str, ty: &LogicalType) -> Result<Value> {
+    as_type(&Json::parse(text)?, ty, true)
+}
+
+/// The same with NULL for parts that do not fit.
+pub fn parse_or_null(text: &str, ty: &LogicalType) -> Result<Value> {
+    as_type(&Json::parse(text)?, ty, false)
+}
+
+/// A document as text.
+pub fn text_of(json: &Json<'_>) -> String {
+    let mut text = String::new();
+    json.write(&mut text);
+    text
+}
+
+/// A part as a value of type `ty`. Where it does not fit: an error if `strict`, else NULL.
+pub fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value> {
+    let each = |items: &[Json<'_>], ty: &LogicalType| {
+        items.iter().map(|item| as_type(item, ty, strict)).collect::<Result<Vec<Value>>>()
+    };
+    let wrong = || Error::InvalidCast { value: text_of(json), to: ty.to_string() };
+    let found = match (ty, json) {
+        (_, Json::Null) => Ok(Value::Null),
+        (LogicalType::List(element), Json::Array(items)) => {
+            Ok(Value::List { element: element.clone(), values: each(items, element)? })
+        }
+        (LogicalType::Array(element, size), Json::Array(items)) if items.len() == *size as usize => {
+            Ok(Value::Array { element: element.clone(), values: each(items, element)? })
+        }
+        (LogicalType::Struct(fields), Json::Object(members)) => {
+            let part = |field: &Field| {
+                let found = members.iter().find(|(key, _)| **key == *field.name);
+                found.map_or(Ok(Value::Null), |(_, part)| as_type(part, &field.ty, strict))
+            };
+            Ok(Value::Struct {
+                fields: fields.clone(),
+                values: fields.iter().map(part).collect::<Result<_>>()?,
+            })
+        }
+        (LogicalType::Struct(fields), Json::Array(items)) if ty.is_tuple() && items.len() == fields.len() => {
+            let parts = items.iter().zip(fields.iter()).map(|(item, field)| as_type(item, &field.ty, strict));
+            Ok(Value::Struct { fields: fields.clone(), values: parts.collect::<Result<_>>()? })
+        }
+        (LogicalType::Map(types), Json::Object(members)) => {
+            let entry = |(key, part): &(std::borrow::Cow<'_, str>, Json<'_>)| {
+                let key = cast_value(&Value::Varchar(key.to_string()), &types.0)?;
+                Ok((key, as_type(part, &types.1, strict)?))
+            };
+            members
+                .iter()
+                .map(entry)
+                .collect::<Result<_>>()
+                .map(|entries| Value::Map { types: types.clone(), entries })
+        }
+        (LogicalType::Json, other) => Ok(Value::Json(text_of(other))),
+        (Varchar, Json::Text(text)) => Ok(Value::Varchar(text.to_string())),
+        (Varchar, other) => Ok(Value::Varchar(text_of(other))),
+        (ty, _) if ty.is_nested() => Err(wrong()),
+        (ty, Json::Text(text)) => cast_value(&Value::Varchar(text.to_string()), ty),
+        (ty, Json::Bool(flag)) => cast_value(&Value::Boolean(*flag), ty),
+        (ty, Json::Unsigned(number)) => cast_value(&Value::UBigInt(*number), ty),
+        (ty, Json::Negative(number)) => cast_value(&Value::BigInt(*number), ty),
+        (ty, Json::Real(number)) => cast_value(&Value::Double(*number), ty),
+        (_, Json::Array(_) | Json::Object(_)) => Err(wrong()),
+    };
+    if strict { found } else { Ok(found.unwrap_or(Value::Null)) }
+}
+
+/// Whether a value of the type is written without quotes.
+pub fn is_plain(ty: &LogicalType) -> bool {
+    ty.is_numeric() || matches!(ty, Boolean | LogicalType::Json)
+}
+
+/// Appends a value's text as JSON.
+pub fn push_value(value: &str, plain: bool, text: &mut Vec<u8>) {
+    let special = match value {
+        "nan" => "NaN",
+        "inf" => "Infinity",
+        "-inf" => "-Infinity",
+        other => other,
+    };
+    if plain {
+        // Numbers have exponents where documents have them, as where they are read and written again.
+        match special.contains('e').then(|| special.parse::<f64>()) {
+            Some(Ok(number)) if number.is_finite() => {
+                let mut written = String::new();
+                write_real(number, &mut written);
+                text.extend_from_slice(written.as_bytes());
+            }
+            _ => text.extend_from_slice(special.as_bytes()),
+        }
+    } else {
+        quote_bytes(value.as_bytes(), text);
+    }
+}
+
+/// The types in a document that is an array, without the brackets: of its items together.
+pub fn structure_of(array: &str) -> Result<String> {
+    let mut out = String::new();
+    Json::parse(array)?.structure().write(&mut out);
+    Ok(out.get(1..out.len().saturating_sub(1)).unwrap_or_default().to_string())
+}
