@@ -1,11 +1,18 @@
 # Everything a developer types. Needs Rust (stable), Python 3.10 or newer and a C compiler; the rest is installed
 # into .venv. Any target may be typed first: each builds what it needs, and nothing that is up to date.
 #
-#   make setup    .venv with the release build of inlay and the development tools
 #   make demo     TPC-H at scale 1: 22 queries, answers checked, chart written        INLAY_DEMO_SF=0.1 for a quick one
-#   make shell    the shell, built and started                                         ARGS="trips.inlay"
-#   make test     unit tests of the crates, then everything that goes through Python
+#   make test     unit tests of the crates, then everything that goes through Python   PROFILE=release for what is published
 #   make check    formatters, linters and type checkers; fast checks first
+#
+# While working (CONTRIBUTING.md has a table):
+#   make quick    what changed since main: Clippy and tests of its crates, the SQL and Python files that touch it     SINCE=main
+#   make sql      SQL files by a part of their path                                    FILE=window/leaders
+#   make python   Python tests by a part of their path                                 FILE=test_values ARGS="-k decimal"
+#   make setup    .venv with inlay and the development tools                           PROFILE=release for an optimised one
+#   make shell    the shell, built and started                                         ARGS="trips.inlay"
+#
+# Long ones, each with the release build:
 #   make crash    kills, power cuts, damage, isolation: all of it, and files beside DuckDB and SQLite; an hour
 #   make fuzz-sql  random queries answered by Inlay and DuckDB and by Inlay in other ways     QUERIES=200000 ARGS="--seed 1"
 #   make fuzz-files damaged Parquet, CSV, JSON, Arrow and Excel files                          MINUTES=30
@@ -15,6 +22,10 @@
 #                 SUITE=tpch tpch-file tpcds ssb groupjoin clickbench olap points scale cancel udf ssdbm export ingest latency voters
 
 PYTHON ?= python3
+# How Rust is compiled for tests and the package: work (incremental) or release (what is published, measured and tested in CI).
+PROFILE ?= work
+SINCE ?= main
+FILE ?=
 SUITE ?= tpch
 SF ?= 1
 QUERIES ?= 200000
@@ -24,14 +35,18 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/stamp-tools
-INLAY := $(VENV)/stamp-inlay
+# The package in .venv is of one profile at a time.
+RELEASE := $(VENV)/stamp-inlay-release
+WORK := $(VENV)/stamp-inlay-work
+INLAY := $(VENV)/stamp-inlay-$(PROFILE)
 PEERS := $(VENV)/stamp-peers
 WHEELS := target/wheels
-SOURCES := $(shell find crates cli bindings/python -type f \
-	\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \) \
+RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -name '*.toml' \) \
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
+PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
-.PHONY: setup demo shell test test-rust test-python bench crash check fuzz-sql fuzz-text fuzz-files fuzz-functions
+.PHONY: setup demo shell test test-rust test-python quick sql python bench crash check fuzz-sql fuzz-text fuzz-files \
+	fuzz-functions
 .DELETE_ON_ERROR:
 
 setup: $(INLAY)
@@ -41,10 +56,17 @@ $(TOOLS): requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
-$(INLAY): $(TOOLS) Cargo.toml $(wildcard Cargo.lock) $(SOURCES)
-	rm -f $(WHEELS)/inlay-*.whl
+$(RELEASE): $(TOOLS) Cargo.toml Cargo.lock $(RUST_SOURCES) $(PYTHON_SOURCES)
+	rm -f $(WHEELS)/inlay-*.whl $(WORK)
 	$(BIN)/maturin build --release --quiet --manifest-path bindings/python/Cargo.toml --out $(WHEELS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(WHEELS)/inlay-*.whl
+	touch $@
+
+# Python files are used where they lie: an edit of one needs no step at all.
+$(WORK): $(TOOLS) Cargo.toml Cargo.lock bindings/python/pyproject.toml $(RUST_SOURCES)
+	rm -f $(RELEASE)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile work --quiet \
+		--manifest-path bindings/python/Cargo.toml
 	touch $@
 
 # A peer that cannot be installed here is left out, and the benchmark says so.
@@ -54,7 +76,7 @@ $(PEERS): requirements-bench.txt $(TOOLS)
 	esac; done < requirements-bench.txt
 	touch $@
 
-demo: setup
+demo: $(RELEASE)
 	$(BIN)/python -m demo.demo
 
 shell: setup
@@ -63,10 +85,19 @@ shell: setup
 test: test-rust test-python
 
 test-rust:
-	cargo test --release --quiet
+	cargo test --profile $(PROFILE) --quiet
 
 test-python: setup
 	$(BIN)/python -m pytest
+
+quick: $(TOOLS)
+	$(BIN)/python -m tests.quick --since $(SINCE) --profile $(PROFILE)
+
+sql:
+	INLAY_SLT=$(FILE) cargo test --profile $(PROFILE) --quiet -p inlay --test it slt::
+
+python: setup
+	$(BIN)/python -m pytest $(ARGS) $(shell $(PYTHON) tests/quick.py --find "$(FILE)")
 
 check: $(TOOLS)
 	$(BIN)/ruff check .
@@ -76,20 +107,20 @@ check: $(TOOLS)
 	MYPYPATH=bindings/python/python $(BIN)/mypy --package inlay
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 
-bench: setup $(PEERS)
+bench: $(RELEASE) $(PEERS)
 	$(BIN)/python -m bench $(SUITE) --sf $(SF) $(ARGS)
 
 # ARGS="--counts short --figures inserts,delete" is a quick look; only a complete run writes its page.
-crash: setup
+crash: $(RELEASE)
 	$(BIN)/python -m bench reliability $(ARGS)
 
-fuzz-sql: setup
+fuzz-sql: $(RELEASE)
 	$(BIN)/python -m tests.fuzz --queries $(QUERIES) $(ARGS)
 
-fuzz-files: setup
+fuzz-files: $(RELEASE)
 	$(BIN)/python -m tests.fuzz.files --minutes $(MINUTES) $(ARGS)
 
-fuzz-functions: setup
+fuzz-functions: $(RELEASE)
 	$(BIN)/python -m tests.fuzz.functions --minutes $(MINUTES) $(ARGS)
 
 # Crashes land in fuzz/artifacts; `cargo fuzz tmin` makes them small.

@@ -1,0 +1,1 @@
+//! Nothing: a package whose dependencies are the point. See `Cargo.toml`.
