@@ -1,7 +1,5 @@
 //! Changes of so many rows that row groups get new columns: beside other transactions, and after the database is opened again.
 
-#![allow(clippy::unwrap_used, reason = "a test program")]
-
 use inlay_storage::io::{Disk, SimulatedDisk};
 use inlay_storage::store::{Store, StoreOptions, Transaction, TransactionOptions};
 use inlay_storage::{BulkUpdate, ColumnSchema, TableSchema};

@@ -1,7 +1,5 @@
 //! Compaction, verification, copies and rescue of databases on a simulated disk.
 
-#![allow(clippy::unwrap_used, reason = "a test program")]
-
 use inlay_storage::file::{BLOCK_SIZE, ObjectKind, salvage};
 use inlay_storage::io::{Disk, SimulatedDisk};
 use inlay_storage::store::{Store, StoreOptions, TransactionOptions};
