@@ -65,7 +65,7 @@ $(RELEASE): $(TOOLS) Cargo.toml Cargo.lock $(RUST_SOURCES) $(PYTHON_SOURCES)
 # Python files are used where they lie: an edit of one needs no step at all.
 $(WORK): $(TOOLS) Cargo.toml Cargo.lock bindings/python/pyproject.toml $(RUST_SOURCES)
 	rm -f $(RELEASE)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --profile work --quiet \
+	VIRTUAL_ENV="$$PWD/$(VENV)" $(BIN)/maturin develop --profile work --quiet \
 		--manifest-path bindings/python/Cargo.toml
 	touch $@
 
@@ -84,8 +84,11 @@ shell: setup
 
 test: test-rust test-python
 
+# What is near the code first: it fails within seconds.
 test-rust:
-	cargo test --profile $(PROFILE) --quiet
+	cargo test --profile $(PROFILE) --quiet --lib --bins
+	cargo test --profile $(PROFILE) --quiet --doc
+	cargo test --profile $(PROFILE) --quiet --test '*'
 
 test-python: setup
 	$(BIN)/python -m pytest
