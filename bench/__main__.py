@@ -41,7 +41,7 @@ from bench.olap import suite as olap_suite
 from bench.points import suite as points_suite
 from bench.reliability import page
 from bench.reliability import suite as reliability_suite
-from bench.reliability.counts import PROGRAMS
+from bench.reliability.counts import MODULES
 from bench.reliability.suite import MEASURES
 from bench.scale import suite as scale_suite
 from bench.ssb import suite as ssb_suite
@@ -99,7 +99,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", type=names, default=None, help="engines, of " + ",".join(engines.ALL))
     parser.add_argument("--queries", type=terms, default=None, help="query numbers or parts of names, as in 1,6")
     parser.add_argument("--counts", choices=["full", "short", "none"], default="full", help="tests of reliability")
-    parser.add_argument("--programs", type=part_of(PROGRAMS), default=tuple(PROGRAMS), help="of " + ",".join(PROGRAMS))
+    parser.add_argument("--tests", type=part_of(MODULES), default=tuple(MODULES), help="of " + ",".join(MODULES))
     parser.add_argument("--figures", type=part_of(MEASURES), default=MEASURES, help="of " + ",".join(MEASURES))
     parser.add_argument("--megabytes", type=int, default=1000, help="largest table of ssdbm: 10, 100, 1000 or 10000")
     parser.add_argument("--large-sf", type=float, default=10.0, help="scale of the file larger than its memory limit")
@@ -175,11 +175,11 @@ def main() -> int:
 def reliability(options: argparse.Namespace) -> int:
     """Counts and figures on one page, written on a complete run; exit code."""
     found = reliability_suite.run(
-        options.counts, options.figures, options.threads, options.sf, options.large_sf, options.programs
+        options.counts, options.figures, options.threads, options.sf, options.large_sf, options.tests
     )
     text = page.text(found, options.counts, options.threads)
     print("\n" + text)
-    if options.counts == "full" and set(options.figures) == set(MEASURES) and set(options.programs) == set(PROGRAMS):
+    if options.counts == "full" and set(options.figures) == set(MEASURES) and set(options.tests) == set(MODULES):
         report.write("reliability", "# Reliability\n\n" + text, page.history(found, options.counts, options.threads))
         page.put_into_document(text)
         print("written: bench/results/reliability.md, bench/results/reliability.jsonl, docs/reliability.md")

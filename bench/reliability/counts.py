@@ -16,8 +16,8 @@ from bench.report import ROOT
 LINE = re.compile(r"\[reliability\] (?P<name>[^:]+): (?P<figures>.*)")
 TEST = re.compile(r"^test (?P<name>\S+) \.\.\.", re.MULTILINE)
 
-# Test program, what it shows, and the variables that make it do all of it.
-PROGRAMS = {
+# Module of the test program, what it shows, and the variables that make it do all of it.
+MODULES = {
     "isolation": ("Isolation", {"INLAY_ISOLATION_SECONDS": "60"}),
     "crash": ("Kill", {"INLAY_CRASH_KILLS": "2000"}),
     "power": ("Power cuts and failing I/O", {"INLAY_POWER_CASES": "0", "INLAY_POWER_SEEDS": "4"}),
@@ -28,17 +28,17 @@ PROGRAMS = {
 
 @dataclass
 class Counts:
-    """What one test program printed."""
+    """What the tests of one module printed."""
 
     title: str
     lines: dict[str, dict[str, int]] = field(default_factory=dict)
     problem: str | None = None
 
 
-def run(program: str, full: bool) -> Counts:
-    """Build and run one test program in release, in full or in short."""
-    title, variables = PROGRAMS[program]
-    command = ["cargo", "test", "--release", "--quiet", "-p", "inlay", "--test", program]
+def run(module: str, full: bool) -> Counts:
+    """Build and run the tests of one module in release, in full or in short."""
+    title, variables = MODULES[module]
+    command = ["cargo", "test", "--release", "--quiet", "-p", "inlay", "--test", "it", f"{module}::"]
     command += ["--", "--nocapture", "--test-threads=1"]
     environment = os.environ | (variables if full else {})
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

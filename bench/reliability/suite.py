@@ -152,13 +152,13 @@ MEASURES = ("load", "size", "warm", "inserts", "delete", "update", "large")
 
 
 def run(
-    mode: str, chosen: Sequence[str], threads: int, scale: float, large_scale: float, programs: Sequence[str]
+    mode: str, chosen: Sequence[str], threads: int, scale: float, large_scale: float, modules: Sequence[str]
 ) -> Report:
     """All counts (`mode` is full, short or none) and the chosen measurements."""
     report = Report()
-    for program in programs if mode != "none" else ():
-        print(f"testing {program} ({mode}) ...", flush=True)
-        report.counts.append(counts.run(program, mode == "full"))
+    for module in modules if mode != "none" else ():
+        print(f"testing {module} ({mode}) ...", flush=True)
+        report.counts.append(counts.run(module, mode == "full"))
     bench = Bench(threads, scale, large_scale)
     try:
         for name in MEASURES:

@@ -1,11 +1,7 @@
 //! VACUUM, CHECKPOINT, PRAGMA verify, CALL recover and backups, through SQL.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, dead_code, reason = "a test program")]
-
-mod support;
-
-use support::disk::{self, PATH};
-use support::sql;
+use crate::support::disk::{self, PATH};
+use crate::support::sql;
 
 const BLOCK: usize = 4096;
 

@@ -12,13 +12,6 @@
 //! batches of two rows, and with little memory. `configurations` runs a quarter of the files in each of these;
 //! `INLAY_SLT_CONFIGURATIONS=all` every file in each, `='tiny batches'` every file in one.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test program: it reports and fails"
-)]
-
 use inlay::{Connection, Database, QueryResult, ResultKind, Value};
 use md5::{Digest, Md5};
 use std::collections::HashMap;

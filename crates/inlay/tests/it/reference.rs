@@ -1,8 +1,6 @@
 //! The reference in `docs/reference`: what it shows runs, and its list of functions is made from the registry.
 //!
-//! `cargo test -p inlay --test reference -- --ignored` writes `functions.md` and `settings.md` anew.
-
-#![allow(clippy::unwrap_used, reason = "a test program: it reports and fails")]
+//! `cargo test -p inlay --test it reference:: -- --ignored` writes `functions.md` and `settings.md` anew.
 
 use inlay::Database;
 use inlay::settings::Scope;
@@ -49,7 +47,7 @@ fn functions() -> String {
     let mut out = String::from("# Functions\n\n");
     let _ = writeln!(
         out,
-        "Made from the registry by `cargo test -p inlay --test reference -- --ignored`. {names} names, {overloads} \
+        "Made from the registry by `cargo test -p inlay --test it reference:: -- --ignored`. {names} names, {overloads} \
          overloads. Every example is run by a test.\n"
     );
     for (category, mut entries) in chapters {
@@ -91,7 +89,7 @@ fn default_of(name: &str, value: Option<String>) -> String {
 fn settings() -> String {
     let connection = Database::open_in_memory().unwrap().connect();
     let mut out = String::from(
-        "# Settings\n\nMade from the engine's list by `cargo test -p inlay --test reference -- --ignored`.\n\n\
+        "# Settings\n\nMade from the engine's list by `cargo test -p inlay --test it reference:: -- --ignored`.\n\n\
          `SET name = value` sets, `RESET name` and `RESET ALL` give the defaults back, `SHOW name`, `SHOW ALL` and \
          `current_setting('name')` tell. What a database is opened with (`inlay.connect(path, config={...})`) is what its \
          connections start with.\n\n| Name | Holds for | Default | What it does |\n|---|---|---|---|\n",
@@ -125,6 +123,6 @@ fn write_pages() {
 fn pages_are_those_of_the_engine() {
     for (page, made) in [("functions.md", functions()), ("settings.md", settings())] {
         let kept = std::fs::read_to_string(folder().join(page)).unwrap();
-        assert!(kept == made, "{page} is old: cargo test -p inlay --test reference -- --ignored");
+        assert!(kept == made, "{page} is old: cargo test -p inlay --test it reference:: -- --ignored");
     }
 }

@@ -1,7 +1,5 @@
 //! Functions of a host in a language made for this test: a body is `add N`, `total`, `fail` or `wide`.
 
-#![expect(clippy::unwrap_used, reason = "a test program: it reports and fails")]
-
 use inlay::external::{Callee, ExternalFunction, FunctionDefinition, Kept, Language};
 use inlay::types::{LogicalType, Vector};
 use inlay::{Connection, Database, Error, Value};
@@ -78,7 +76,6 @@ fn ask(connection: &Connection, calls: &Calls, sql: &str) -> (String, Vec<usize>
     (value, std::mem::take(&mut *calls.lock().unwrap()))
 }
 
-#[expect(clippy::panic, reason = "a test program")]
 fn panic_of(sql: &str, error: &Error) -> inlay::QueryResult {
     panic!("{sql}: {error}")
 }

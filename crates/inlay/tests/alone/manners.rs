@@ -1,19 +1,13 @@
 //! What an engine inside of another program owes it: it takes no more than it is told to, at once, and nothing when idle.
 //!
-//! Worker threads are counted by their name in `/proc`, so the tests run one at a time, on Linux.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test program: it fails")]
+//! Workers are threads of the process with a certain name in `/proc`, and how much processor time they get is compared: those of
+//! databases of other tests would be counted, and their work would be in the way.
 
+use crate::alone;
 use inlay::{Connection, Database, Priority, Value};
-use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 const PATIENCE: Duration = Duration::from_secs(60);
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock()
-}
 
 fn open(settings: &[(&str, &str)]) -> Database {
     let text = |text: &str| Value::Varchar(text.to_string());

@@ -4,8 +4,6 @@
 //! that is quadratic (these texts are so long that such a test would not end), and that no error is a defect of ours.
 //! `INLAY_HOSTILE_TIMES=1` and `--nocapture` show how long each takes.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test program: it reports and fails")]
-
 use inlay::{Database, Error};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,5 @@
 //! Runs the example of everything that can be called: what the manual says is what SQL answers.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test program: it reports and fails")]
-
 use inlay::{Connection, Database};
 use inlay_kernels::manual;
 

@@ -3,21 +3,12 @@
 //! A second process that reads while the first writes sees whole transactions only, and never goes back. A second writer
 //! is refused with a clear error, and a killed one leaves no lock. `INLAY_PROCESS_SECONDS` sets how long they read.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test program: it reports and fails"
-)]
-
-mod support;
-
+use crate::support::folder::{self, Folder};
+use crate::support::{amount, report, sql};
 use inlay::Database;
 use std::io::{BufRead, BufReader};
 use std::process::Child;
 use std::time::{Duration, Instant};
-use support::folder::{self, Folder};
-use support::{amount, report, sql};
 
 const READ_ONLY: &[(&str, &str)] = &[("access_mode", "read_only")];
 /// Checkpoints while the other process reads are the point.
@@ -37,7 +28,7 @@ fn a_reading_process_sees_whole_transactions_and_never_goes_back() {
 
     let mut readers: Vec<Child> = ["reopen", "stay"]
         .iter()
-        .map(|how| folder::start("reading_process", &format!("read|{path}|{how}")))
+        .map(|how| folder::start("crash_processes::reading_process", &format!("read|{path}|{how}")))
         .collect();
     let seconds = amount("INLAY_PROCESS_SECONDS", 2);
     let (start, mut turn) = (Instant::now(), 0);
@@ -136,7 +127,7 @@ fn failed(what: &str) -> ! {
 fn a_second_writing_process_is_refused_and_a_killed_one_leaves_no_lock() {
     let folder = Folder::new("lock");
     let path = folder.file("locked.inlay");
-    let mut child = folder::start("holding_process", &format!("hold|{path}"));
+    let mut child = folder::start("crash_processes::holding_process", &format!("hold|{path}"));
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| folder::told(&line) == Some("held")));
 

@@ -2,20 +2,11 @@
 //!
 //! `INLAY_CANCEL_ROWS` sets the number of rows, `INLAY_CANCEL_TIMES` how often each is cancelled; the latencies are printed.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test program: it reports and fails"
-)]
-
-mod support;
-
+use crate::support::random::Random;
+use crate::support::{amount, sql};
 use inlay::{Connection, Database};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use support::random::Random;
-use support::{amount, sql};
 
 /// Work that can be cancelled, what makes it possible before, and what takes it back if it got through.
 struct Case {

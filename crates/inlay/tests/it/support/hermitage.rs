@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc;
 use std::time::Duration;
 
-const SCRIPTS: &str = include_str!("../../../../tests/isolation/hermitage.txt");
+const SCRIPTS: &str = include_str!("../../../../../tests/isolation/hermitage.txt");
 /// A step that takes longer waits for a transaction that waits for it.
 const STEP_MAX: Duration = Duration::from_secs(20);
 const FILLER: &str = "INSERT INTO t SELECT 1000 + range, 100001 + 15 * range FROM range(0, 5000)";

@@ -5,21 +5,12 @@
 //! opening again nothing acknowledged is missing. `INLAY_POWER_CASES` sets how many calls are tried (0: every one) and
 //! `INLAY_POWER_SEEDS` how many outcomes of each cut.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test program: it reports and fails"
-)]
-
-mod support;
-
+use crate::support::disk::{self, SimulatedDisk};
+use crate::support::random::Random;
+use crate::support::steps::{self, Content, Progress};
+use crate::support::{amount, cases, report, sql};
 use inlay_storage::io::Fault;
 use std::sync::Arc;
-use support::disk::{self, SimulatedDisk};
-use support::random::Random;
-use support::steps::{self, Content, Progress};
-use support::{amount, cases, report, sql};
 
 /// Errors that a caller of a failing disk may see.
 const CLEAN: &[&str] = &["58030", "53100", "25006", "XX001"];

@@ -1,7 +1,5 @@
 //! Results that are computed while they are read: the same rows as at once, as of their statement, in bounded memory.
 
-#![allow(clippy::unwrap_used, reason = "a test program: it fails")]
-
 use inlay::{Connection, Database, Error, Parameters, QueryResult, Rest, Value};
 
 /// A table of 300,000 rows, and another of 1,000.

@@ -6,14 +6,6 @@
 //! - [`steps`]: the short scripted workload of the simulated disk. [`disk`]: that disk, behind four functions.
 //! - [`folder`]: a folder that goes away, and this test program started again as another process.
 
-#![allow(dead_code, unreachable_pub, reason = "every test program uses a part of it")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test program: it reports and fails"
-)]
-
 pub mod cases;
 pub mod disk;
 pub mod folder;

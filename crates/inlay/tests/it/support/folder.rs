@@ -53,7 +53,7 @@ pub fn copy_database(from: &str, to: &str) {
 /// Variable that holds the arguments of a started process.
 pub const ROLE: &str = "INLAY_TEST_ROLE";
 
-/// Starts this test program again to run the test `test` alone, with `role` as its arguments; its output is piped.
+/// Starts this test program again to run the test `test` (`module::name`) alone, with `role` as its arguments; its output is piped.
 ///
 /// The test returns at once unless [`role`] is there, so that it does nothing in an ordinary run.
 pub fn start(test: &str, role: &str) -> Child {

@@ -1,13 +1,8 @@
 //! Kept plans: which statements have them, what makes them void, and that they give what binding anew gives.
 
-#![expect(clippy::unwrap_used, reason = "a test program")]
-
+use crate::support::random::Random;
 use inlay::{Connection, Database, Parameters, PreparedStatement, QueryResult, Value};
 use std::collections::HashMap;
-
-mod support;
-
-use support::random::Random;
 
 fn connect() -> Connection {
     Database::open(":memory:", &[]).unwrap().connect()

@@ -1,7 +1,5 @@
 //! What SQL files cannot say: changes by several connections, in files that are opened again, and databases as scripts.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test program: it fails")]
-
 use inlay::{Connection, Database};
 use std::path::PathBuf;
 

@@ -1,7 +1,5 @@
 //! Schemas, macros, types, materialised views and comments in files: reopened, copied, exported, rolled back.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test program: it reports and fails")]
-
 use inlay::{Connection, Database};
 use std::path::PathBuf;
 

@@ -4,21 +4,12 @@
 //! exactly the right answer; never in a panic, a hang or another answer. `INLAY_DAMAGE_CASES` sets how many cases of each
 //! kind are tried (0: all of them, as `make crash` does).
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test program: it reports and fails"
-)]
-
-mod support;
-
+use crate::support::disk::{self, Files, PATH, SimulatedDisk, WAL};
+use crate::support::steps::{self, Content};
+use crate::support::{amount, cases, report, sql};
 use inlay::Connection;
 use std::path::Path;
 use std::sync::Arc;
-use support::disk::{self, Files, PATH, SimulatedDisk, WAL};
-use support::steps::{self, Content};
-use support::{amount, cases, report, sql};
 
 const BLOCK: usize = 4096;
 const MASKS: [u8; 3] = [0xff, 0x01, 0x80];

@@ -1,7 +1,5 @@
 //! Queries whose rows do not fit into `memory_limit` give the same answers as with plenty, or say why they cannot.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test program: it fails")]
-
 use inlay::{Connection, Database, Value};
 
 /// The rows of a query, as one number each.

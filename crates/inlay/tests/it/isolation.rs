@@ -4,21 +4,12 @@
 //! and recorded histories whose dependencies have no cycle. `INLAY_ISOLATION_SECONDS` sets how long each stress runs
 //! (60 in `make crash`); what ran is printed.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test program: it reports and fails"
-)]
-
-mod support;
-
+use crate::support::folder::Folder;
+use crate::support::hermitage::{self, Access};
+use crate::support::history::{self, Anomaly, Operation, Transaction};
+use crate::support::{report, stress};
 use inlay::Database;
 use std::collections::{BTreeMap, HashMap};
-use support::folder::Folder;
-use support::hermitage::{self, Access};
-use support::history::{self, Anomaly, Operation, Transaction};
-use support::{report, stress};
 
 #[test]
 fn the_ten_anomalies_are_prevented() {

@@ -5,21 +5,12 @@
 //! Then the next process goes on with the same file: half of the time with what the check left, half of the time with
 //! the file as the kill left it. `INLAY_CRASH_KILLS` sets how often (2,000 in `make crash`).
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test program: it reports and fails"
-)]
-
-mod support;
-
+use crate::support::folder::{self, Folder};
+use crate::support::random::Random;
+use crate::support::workload::{self, Model};
+use crate::support::{amount, report, seed, sql};
 use std::io::{BufRead, BufReader, Read};
 use std::time::Duration;
-use support::folder::{self, Folder};
-use support::random::Random;
-use support::workload::{self, Model};
-use support::{amount, report, sql};
 
 const THREADS: u64 = 4;
 /// A file is used for this many kills.
@@ -45,7 +36,7 @@ struct Counts {
 
 #[test]
 fn a_killed_process_loses_nothing_it_acknowledged() {
-    let (kills, seed) = (amount("INLAY_CRASH_KILLS", 15), support::seed());
+    let (kills, seed) = (amount("INLAY_CRASH_KILLS", 15), seed());
     let mut counts = Counts::default();
     let mut file = 0;
     while counts.kills < kills {
@@ -128,7 +119,7 @@ fn one_file(seed: u64, rounds: u64, counts: &mut Counts) {
 
 /// Lets a process work for a random time and kills it.
 fn run_and_kill(path: &str, seed: u64, random: &mut Random, models: &[Model]) -> Told {
-    let mut child = folder::start("worker", &format!("work|{path}|{seed}"));
+    let mut child = folder::start("crash::worker", &format!("work|{path}|{seed}"));
     let mut told = Told::default();
     for (thread, model) in models.iter().enumerate() {
         (told.begun[thread], told.acknowledged[thread]) = (model.number, model.number);
