@@ -6,7 +6,7 @@
 //! hash-threshold N | halt | skipif NAME | onlyif NAME
 //! ```
 //! `I` prints as `%d`, `R` as `%.3f`, `T` as text; we count as `postgresql`. In our own files a row may also be one line,
-//! its values apart by tabs.
+//! its values apart by tabs. `__TEST_DIR__` is an empty folder that goes away with the run of the file.
 //!
 //! Our own files give the same answers however they are computed: without the optimizer, on one and several threads, with
 //! batches of two rows, and with little memory. `configurations` runs a quarter of the files in each of these;
@@ -18,6 +18,7 @@
 
 mod find;
 
+use crate::support::folder::Folder;
 use inlay::{Connection, Database, QueryResult, ResultKind, Value};
 use md5::{Digest, Md5};
 use std::collections::HashMap;
@@ -211,7 +212,8 @@ struct Report {
 
 /// Runs a file with its own settings and those of a configuration.
 fn run_file(path: &Path, settings: &[&str]) -> Report {
-    let text = std::fs::read_to_string(path).unwrap();
+    let folder = Folder::new("slt");
+    let text = std::fs::read_to_string(path).unwrap().replace("__TEST_DIR__", folder.path());
     let connection = Database::open_in_memory().unwrap().connect();
     for setting in find::settings_of(path).iter().chain(settings) {
         connection.execute(setting).unwrap();
