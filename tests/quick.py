@@ -125,7 +125,9 @@ def steps(change: Change, profile: str) -> list[tuple[str, list[str], dict[str, 
         unit = ["cargo", "test", "--quiet", "--profile", profile, *packages(tested), "--lib"]
         found.append(("unit tests", unit, {}))
     engine = ["cargo", "test", "--quiet", "--profile", profile, "-p", "inlay", "--test", "it", "slt::"]
-    found += [(str(path), engine, {"INLAY_SLT": str(path)}) for path in sorted(change.sql)[:FILES_MAX]]
+    if change.sql:
+        files = ",".join(str(ROOT / path) for path in sorted(change.sql)[:FILES_MAX])
+        found.append(("SQL files", engine, {"INLAY_SLT": files}))
     if change.python:
         if change.crates:
             found.append(("package", ["make", "setup", f"PROFILE={profile}"], {}))

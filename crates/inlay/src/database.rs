@@ -77,7 +77,21 @@ pub(crate) struct Attached {
 /// The databases of files that are open in this process.
 static OPEN_FILES: LazyLock<Mutex<HashMap<FileIdentity, Weak<Shared>>>> = LazyLock::new(Mutex::default);
 /// The stores of such files, attached ones included.
-static OPEN_STORES: LazyLock<Mutex<HashMap<FileIdentity, Weak<Store>>>> = LazyLock::new(Mutex::default);
+static OPEN_STORES: LazyLock<Mutex<HashMap<FileIdentity, OpenStore>>> = LazyLock::new(Mutex::default);
+
+/// A store of a file that is open, or that nobody has any more and that may not have unlocked its file yet.
+struct OpenStore {
+    store: Weak<Store>,
+    /// When it was first found that nobody has it.
+    let_go: Option<Instant>,
+}
+
+impl OpenStore {
+    /// Whether its file may be locked by this process.
+    fn may_be_locked(&mut self) -> bool {
+        self.store.strong_count() > 0 || self.let_go.get_or_insert_with(Instant::now).elapsed() < CLOSING_MAX
+    }
+}
 
 /// How long a file is waited for that this process is closing, and between two looks at it.
 const CLOSING_MAX: Duration = Duration::from_secs(10);
@@ -300,9 +314,8 @@ impl Database {
     /// The store of a file: the one that is open, or one that only reads it.
     pub(crate) fn store_of_file(&self, path: &str) -> Result<Arc<Store>> {
         let path = self.path_of(path);
-        let known =
-            identity(&self.0.disk, &path)?.and_then(|identity| OPEN_STORES.lock().get(&identity).cloned());
-        if let Some(store) = known.as_ref().and_then(Weak::upgrade) {
+        let store_of = |identity| OPEN_STORES.lock().get(&identity).and_then(|open| open.store.upgrade());
+        if let Some(store) = identity(&self.0.disk, &path)?.and_then(store_of) {
             return Ok(store);
         }
         let options = StoreOptions { access: AccessMode::ReadOnly, ..self.0.settings.store_options() };
@@ -313,7 +326,8 @@ impl Database {
     ///
     /// Databases stay open. A failure loses nothing, for the logs have it.
     pub fn checkpoint_all() {
-        let stores: Vec<Arc<Store>> = OPEN_STORES.lock().values().filter_map(Weak::upgrade).collect();
+        let stores: Vec<Arc<Store>> =
+            OPEN_STORES.lock().values().filter_map(|open| open.store.upgrade()).collect();
         for store in stores {
             let _ = store.close();
         }
@@ -438,8 +452,9 @@ fn open_file(
         path.file_stem().map_or_else(|| "database".to_string(), |stem| stem.to_string_lossy().into_owned());
     let path = path.to_path_buf();
     let mut open = OPEN_STORES.lock();
-    let entry = identity(disk, &path)?.and_then(|identity| open.get(&identity)).map(Weak::upgrade);
-    open.retain(|_, store| store.strong_count() > 0);
+    let entry = identity(disk, &path)?.and_then(|identity| open.get(&identity));
+    let entry = entry.map(|open| open.store.upgrade());
+    open.retain(|_, store| store.may_be_locked());
     let is_closing = matches!(entry, Some(None));
     if let Some(store) = entry.flatten() {
         if store.is_read_only() != (options.access == AccessMode::ReadOnly) {
@@ -463,7 +478,7 @@ fn open_file(
         }
     };
     if let Some(identity) = identity(disk, &path)? {
-        open.insert(identity, Arc::downgrade(&store));
+        open.insert(identity, OpenStore { store: Arc::downgrade(&store), let_go: None });
     }
     Ok(Attached { name: stem, path: Some(path), store })
 }

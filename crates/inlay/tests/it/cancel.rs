@@ -2,10 +2,10 @@
 //!
 //! `INLAY_CANCEL_ROWS` sets the number of rows, `INLAY_CANCEL_TIMES` how often each is cancelled; the latencies are printed.
 
+use crate::support::folder::Folder;
 use crate::support::random::Random;
 use crate::support::{amount, sql};
 use inlay::{Connection, Database};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Work that can be cancelled, what makes it possible before, and what takes it back if it got through.
@@ -150,10 +150,10 @@ fn run(connection: &Connection, statement: &str) {
     connection.execute(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
 }
 
-fn files(folder: &PathBuf) -> Vec<String> {
+fn files(folder: &Folder) -> Vec<String> {
     let name =
         |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name().to_str().unwrap().to_string();
-    let mut names: Vec<String> = std::fs::read_dir(folder).unwrap().map(name).collect();
+    let mut names: Vec<String> = std::fs::read_dir(folder.path()).unwrap().map(name).collect();
     names.retain(|name| !name.starts_with("out."));
     names.sort();
     names
@@ -163,13 +163,11 @@ fn files(folder: &PathBuf) -> Vec<String> {
 fn cancelled_work_leaves_nothing_and_everything_goes_on() {
     let rows = amount("INLAY_CANCEL_ROWS", 150_000);
     let times = amount("INLAY_CANCEL_TIMES", 2);
-    let folder = std::env::temp_dir().join(format!("inlay-cancel-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("a.inlay");
-    let database = Database::open(path.to_str().unwrap(), &[]).unwrap();
+    let folder = Folder::new("cancel");
+    let path = folder.file("a.inlay");
+    let database = Database::open(&path, &[]).unwrap();
     let connection = database.connect();
-    let named = |statement: &str| statement.replace("{folder}", folder.to_str().unwrap());
+    let named = |statement: &str| statement.replace("{folder}", folder.path());
     for statement in [
         &*format!(
             "CREATE TABLE t AS SELECT i AS a, i % 1000 AS b, 'some text ' || i % 5000 AS c, hash(i) AS h FROM range({rows}) r(i)"
@@ -198,7 +196,7 @@ fn cancelled_work_leaves_nothing_and_everything_goes_on() {
         let mut worst = Duration::ZERO;
         let mut left = times;
         for _ in 0..3 * times {
-            let _ = std::fs::remove_dir_all(folder.join("out"));
+            let _ = std::fs::remove_dir_all(folder.file("out"));
             begin();
             let moment = duration.mul_f64(random.below(1000) as f64 / 1000.0);
             let (ended, latency) = cancelled(&connection, &statement, moment);
@@ -219,7 +217,7 @@ fn cancelled_work_leaves_nothing_and_everything_goes_on() {
                 break;
             }
         }
-        let _ = std::fs::remove_dir_all(folder.join("out"));
+        let _ = std::fs::remove_dir_all(folder.file("out"));
         println!(
             "{:28} {:8.1} ms, cancelled after at most {:6.1} ms",
             case.name,
@@ -231,8 +229,6 @@ fn cancelled_work_leaves_nothing_and_everything_goes_on() {
     }
     assert_eq!(sql::verify(&connection), Ok(()));
     drop((connection, database));
-    let database = Database::open(path.to_str().unwrap(), &[]).unwrap();
+    let database = Database::open(&path, &[]).unwrap();
     assert_eq!(content(&database.connect()), wanted);
-    drop(database);
-    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,29 +1,7 @@
 //! What SQL files cannot say: changes by several connections, in files that are opened again, and databases as scripts.
 
+use crate::support::folder::Folder;
 use inlay::{Connection, Database};
-use std::path::PathBuf;
-
-/// A folder of its own, gone with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("inlay-changes-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn run(connection: &Connection, script: &[&str]) {
     for sql in script {
@@ -91,18 +69,18 @@ fn an_exported_database_comes_back_as_it_was() {
         let folder = Folder::new(&format!("export-{format}"));
         let from = Database::open_in_memory().unwrap().connect();
         shop(&from);
-        from.execute(&format!("EXPORT DATABASE '{}' (FORMAT {format})", folder.path("out"))).unwrap();
+        from.execute(&format!("EXPORT DATABASE '{}' (FORMAT {format})", folder.file("out"))).unwrap();
         let to = Database::open_in_memory().unwrap().connect();
-        to.execute(&format!("IMPORT DATABASE '{}'", folder.path("out"))).unwrap();
+        to.execute(&format!("IMPORT DATABASE '{}'", folder.file("out"))).unwrap();
         check_shop(&to);
 
         // The same scripts again, from what was imported before anything changed it.
-        let (again, other) = (Database::open_in_memory().unwrap().connect(), folder.path("again"));
-        again.execute(&format!("IMPORT DATABASE '{}'", folder.path("out"))).unwrap();
+        let (again, other) = (Database::open_in_memory().unwrap().connect(), folder.file("again"));
+        again.execute(&format!("IMPORT DATABASE '{}'", folder.file("out"))).unwrap();
         again.execute(&format!("EXPORT DATABASE '{other}' (FORMAT {format})")).unwrap();
         for file in ["schema.sql", "load.sql"] {
             let text = |folder: &str| std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
-            assert_eq!(text(&folder.path("out")), text(&other), "{file}");
+            assert_eq!(text(&folder.file("out")), text(&other), "{file}");
         }
     }
 }
@@ -112,20 +90,20 @@ fn a_failing_import_leaves_nothing() {
     let folder = Folder::new("import");
     let from = Database::open_in_memory().unwrap().connect();
     shop(&from);
-    from.execute(&format!("EXPORT DATABASE '{}'", folder.path("out"))).unwrap();
-    let load = folder.path("out/load.sql");
+    from.execute(&format!("EXPORT DATABASE '{}'", folder.file("out"))).unwrap();
+    let load = folder.file("out/load.sql");
     let text =
         std::fs::read_to_string(&load).unwrap() + "INSERT INTO customers (id, name) VALUES (1, 'again');\n";
     std::fs::write(&load, text).unwrap();
     let to = Database::open_in_memory().unwrap().connect();
-    assert!(to.execute(&format!("IMPORT DATABASE '{}'", folder.path("out"))).is_err());
+    assert!(to.execute(&format!("IMPORT DATABASE '{}'", folder.file("out"))).is_err());
     assert_eq!(state_of(&to, "SELECT * FROM customers"), "42P01");
 }
 
 #[test]
 fn altered_tables_are_there_when_the_file_is_opened_again() {
     let folder = Folder::new("alter");
-    let path = folder.path("a.inlay");
+    let path = folder.file("a.inlay");
     {
         let connection = Database::open(&path, &[]).unwrap().connect();
         shop(&connection);
@@ -223,7 +201,7 @@ fn rows_go_from_one_database_to_another() {
     run(
         &connection,
         &[
-            &format!("ATTACH '{}' AS other", folder.path("other.inlay")),
+            &format!("ATTACH '{}' AS other", folder.file("other.inlay")),
             "CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)",
             "CREATE TABLE other.t (k INTEGER PRIMARY KEY, v VARCHAR CHECK (v <> 'bad'))",
             "INSERT INTO t VALUES (1, 'a'), (2, 'b')",

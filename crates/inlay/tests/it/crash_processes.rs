@@ -8,6 +8,7 @@ use crate::support::{amount, report, sql};
 use inlay::Database;
 use std::io::{BufRead, BufReader};
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const READ_ONLY: &[(&str, &str)] = &[("access_mode", "read_only")];
@@ -80,15 +81,15 @@ fn a_reading_process_sees_whole_transactions_and_never_goes_back() {
 fn reading_process() {
     let Some(role) = folder::role() else { return };
     let [_, path, how] = &role[..] else { panic!("{role:?}") };
-    let ended = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let ended = std::sync::Arc::new(AtomicBool::new(false));
     let sign = ended.clone();
     std::thread::spawn(move || {
         let _ = std::io::stdin().read_line(&mut String::new());
-        sign.store(true, std::sync::atomic::Ordering::Relaxed);
+        sign.store(true, Ordering::Relaxed);
     });
     let (mut reads, mut states, mut last) = (0u64, 0u64, -1i64);
     let mut kept: Option<Database> = None;
-    while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+    while !ended.load(Ordering::Relaxed) {
         let database = match kept.take() {
             Some(database) => database,
             None => sql::open(path, READ_ONLY)
@@ -184,6 +185,34 @@ fn the_same_file_opened_twice_is_one_database() {
     // The last handle has closed it: it opens again.
     let again = sql::open(&path, &[]).unwrap();
     assert_eq!(sql::number(&again.connect(), "SELECT count(*) FROM t").unwrap(), 4);
+}
+
+/// Whoever opens a file waits for the thread that is closing it, also while others open and close files of their own.
+#[test]
+fn a_file_is_opened_while_another_thread_closes_it() {
+    let folder = Folder::new("closing");
+    let path = folder.file("one.inlay");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for number in 0..2 {
+            let (path, is_over) = (folder.file(&format!("other {number}.inlay")), &is_over);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    drop(sql::open(&path, &[]).unwrap());
+                }
+            });
+        }
+        let outcome = (0..25).try_for_each(|round| {
+            let database = sql::open(&path, &[])?;
+            database.connect().execute(&format!("CREATE TABLE t{round} AS SELECT * FROM range(1000)"))?;
+            let closing = scope.spawn(move || drop(database));
+            let opened = sql::open(&path, &[]);
+            closing.join().unwrap();
+            opened.map(drop)
+        });
+        is_over.store(true, Ordering::Relaxed);
+        outcome.unwrap();
+    });
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The tests of the engine from outside, as one program: each program of its own would link the whole engine once more.
 //!
-//! A module has one subject and a folder of its own for its files (`support::folder`). Its tests run beside those of all
-//! others, on as many threads as there are processors: they take no more than 2 GB together with what they start, change
-//! neither the environment nor the current folder, and measure nothing of the whole process. What does is in
-//! `tests/alone`. `cargo test --release -p inlay --test it window` runs what has `window` in its name, `slt::` one module.
+//! A module has one subject, and its tests run beside those of all others: they have their files in folders of their own
+//! (`support::folder`), change neither the environment nor the current folder, measure nothing of the whole process, and take
+//! less than 1 GB each, but for the bombs of `hostile`. What measures the process is in `tests/alone`.
+//!
+//! `cargo test --profile work -p inlay --test it power::` runs one module.
 
 #![allow(
     clippy::unwrap_used,

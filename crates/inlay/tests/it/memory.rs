@@ -1,5 +1,6 @@
 //! Queries whose rows do not fit into `memory_limit` give the same answers as with plenty, or say why they cannot.
 
+use crate::support::folder::{Folder, wal_of};
 use inlay::{Connection, Database, Value};
 
 /// The rows of a query, as one number each.
@@ -196,16 +197,15 @@ fn rows_in_files_keep_their_order() {
 /// UPDATE and DELETE of all rows of a table in a file that is several times the memory.
 #[test]
 fn changes_of_all_rows_need_little_memory() {
-    let folder = std::env::temp_dir().join(format!("inlay-memory-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("changes.inlay");
+    let folder = Folder::new("memory");
+    let path = folder.file("changes.inlay");
     let open = || {
-        let database = Database::open(path.to_str().unwrap(), &[]).unwrap();
+        let database = Database::open(&path, &[]).unwrap();
         let connection = database.connect();
         connection.execute("SET memory_limit = '100MB'").unwrap();
         (database, connection)
     };
-    let logged = || std::fs::metadata(folder.join("changes.inlay.wal")).map_or(0, |file| file.len());
+    let logged = || std::fs::metadata(wal_of(&path)).map_or(0, |file| file.len());
     let (database, connection) = open();
     for sql in [
         "SET checkpoint_threshold = '1GB'",
@@ -225,23 +225,19 @@ fn changes_of_all_rows_need_little_memory() {
     assert_eq!(before[0][2], Value::BigInt(1_333_333));
     drop((connection, database));
     // What the log says is done again.
-    let (database, connection) = open();
+    let (_, connection) = open();
     assert_eq!(answer(&connection, wanted), before);
     for sql in ["CHECKPOINT", "DELETE FROM t", "CHECKPOINT"] {
         connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
-    drop((connection, database));
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Workers that read build rows of a join into memory leave some to those whose joined rows go into a table, and what becomes a
 /// segment is not counted twice.
 #[test]
 fn a_large_join_goes_into_a_table() {
-    let folder = std::env::temp_dir().join(format!("inlay-memory-join-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("join.inlay");
-    let database = Database::open(path.to_str().unwrap(), &[]).unwrap();
+    let folder = Folder::new("memory");
+    let database = Database::open(&folder.file("join.inlay"), &[]).unwrap();
     let connection = database.connect();
     let table = |name: &str, factor: u32| {
         format!(
@@ -263,15 +259,12 @@ fn a_large_join_goes_into_a_table() {
     let wanted =
         vec![Value::BigInt(2_000_000), sum.clone(), sum, Value::HugeInt(36_888_890), Value::BigInt(0)];
     assert_eq!(answer(&connection, sums), [wanted]);
-    drop((connection, database));
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// ON CONFLICT takes more rows than fit in portions, with the outcome that it has for all of them together.
 #[test]
 fn conflicts_of_more_rows_than_fit() {
-    let folder = std::env::temp_dir().join(format!("inlay-memory-conflict-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Folder::new("memory");
     let tables = [
         "CREATE TABLE t (k BIGINT PRIMARY KEY, u VARCHAR UNIQUE, n BIGINT, s VARCHAR)",
         "INSERT INTO t SELECT i * 2, 'u' || i * 2, i % 10, 'text ' || i FROM range(150000) r(i)",
@@ -305,7 +298,7 @@ fn conflicts_of_more_rows_than_fit() {
         }
     };
     let reference = Database::open_in_memory().unwrap();
-    let limited = Database::open(folder.join("conflict.inlay").to_str().unwrap(), &[]).unwrap();
+    let limited = Database::open(&folder.file("conflict.inlay"), &[]).unwrap();
     let (wanted, found) = (reference.connect(), limited.connect());
     for sql in tables {
         wanted.execute(sql).unwrap();
@@ -320,6 +313,4 @@ fn conflicts_of_more_rows_than_fit() {
     for sql in statements.iter().rev().take(2) {
         assert_eq!(outcome(&wanted, sql), None, "{sql}");
     }
-    drop((found, limited));
-    std::fs::remove_dir_all(&folder).unwrap();
 }

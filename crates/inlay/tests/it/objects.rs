@@ -1,29 +1,7 @@
 //! Schemas, macros, types, materialised views and comments in files: reopened, copied, exported, rolled back.
 
+use crate::support::folder::Folder;
 use inlay::{Connection, Database};
-use std::path::PathBuf;
-
-/// A folder of its own, gone with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("inlay-objects-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 const STATEMENTS: &[&str] = &[
     "CREATE SCHEMA s",
@@ -87,7 +65,7 @@ fn check(connection: &Connection) {
 #[test]
 fn objects_are_there_when_the_file_is_opened_again() {
     let folder = Folder::new("objects");
-    let path = folder.path("a.inlay");
+    let path = folder.file("a.inlay");
     for checkpoint in [false, true] {
         {
             let connection = Database::open(&path, &[]).unwrap().connect();
@@ -100,7 +78,7 @@ fn objects_are_there_when_the_file_is_opened_again() {
         check(&Database::open(&path, &[]).unwrap().connect());
     }
     let connection = Database::open(&path, &[]).unwrap().connect();
-    let copy = folder.path("copy.inlay");
+    let copy = folder.file("copy.inlay");
     connection.backup(&copy).unwrap();
     check(&Database::open(&copy, &[]).unwrap().connect());
     assert_eq!(rows(&connection, "PRAGMA verify").matches("damaged").count(), 0);
@@ -111,9 +89,9 @@ fn objects_come_back_from_an_export() {
     let folder = Folder::new("objects-export");
     let from = Database::open_in_memory().unwrap().connect();
     make(&from);
-    from.execute(&format!("EXPORT DATABASE '{}' (FORMAT parquet)", folder.path("out"))).unwrap();
+    from.execute(&format!("EXPORT DATABASE '{}' (FORMAT parquet)", folder.file("out"))).unwrap();
     let to = Database::open_in_memory().unwrap().connect();
-    to.execute(&format!("IMPORT DATABASE '{}'", folder.path("out"))).unwrap();
+    to.execute(&format!("IMPORT DATABASE '{}'", folder.file("out"))).unwrap();
     check(&to);
 }
 
@@ -162,7 +140,7 @@ fn other_connections_see_what_is_committed_and_no_temporary_objects() {
 #[test]
 fn deferred_keys_hold_in_files_and_between_connections() {
     let folder = Folder::new("deferred");
-    let path = folder.path("d.inlay");
+    let path = folder.file("d.inlay");
     let count = |connection: &Connection| {
         let answer = connection.execute("SELECT count(*) || '|' || count(DISTINCT k) FROM t").unwrap();
         answer.value(0, 0).unwrap().to_string()
@@ -180,15 +158,15 @@ fn deferred_keys_hold_in_files_and_between_connections() {
         for sql in ["BEGIN", "UPDATE t SET k = 5", "UPDATE t SET k = v + 1", "COMMIT"] {
             connection.execute(sql).unwrap();
         }
-        std::fs::copy(&path, folder.path("copy.inlay")).unwrap();
-        for entry in std::fs::read_dir(&folder.0).unwrap() {
+        std::fs::copy(&path, folder.file("copy.inlay")).unwrap();
+        for entry in std::fs::read_dir(folder.path()).unwrap() {
             let from = entry.unwrap().path();
             let name = from.file_name().unwrap().to_str().unwrap().to_string();
             if name.starts_with("d.inlay") {
-                std::fs::copy(&from, folder.path(&name.replacen("d.inlay", "copy.inlay", 1))).unwrap();
+                std::fs::copy(&from, folder.file(&name.replacen("d.inlay", "copy.inlay", 1))).unwrap();
             }
         }
-        let copy = Database::open(&folder.path("copy.inlay"), &[]).unwrap();
+        let copy = Database::open(&folder.file("copy.inlay"), &[]).unwrap();
         assert_eq!(count(&copy.connect()), "1000|1000");
     }
     let database = open();

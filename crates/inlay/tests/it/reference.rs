@@ -79,6 +79,7 @@ fn default_of(name: &str, value: Option<String>) -> String {
     match name {
         "threads" => "all cores".to_string(),
         "memory_limit" => "80 % of the memory".to_string(),
+        "resident_limit" => "20 % of the memory".to_string(),
         "temp_directory" => "the system's".to_string(),
         _ => value
             .filter(|value| !value.is_empty())

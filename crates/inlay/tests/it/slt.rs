@@ -6,12 +6,20 @@
 //! hash-threshold N | halt | skipif NAME | onlyif NAME
 //! ```
 //! `I` prints as `%d`, `R` as `%.3f`, `T` as text; we count as `postgresql`. In our own files a row may also be one line,
-//! its values apart by tabs. `INLAY_SLT=path` runs one file or folder instead, with the corpus' settings.
+//! its values apart by tabs. `__TEST_DIR__` is an empty folder that goes away with the run of the file.
 //!
 //! Our own files give the same answers however they are computed: without the optimizer, on one and several threads, with
 //! batches of two rows, and with little memory. `configurations` runs a quarter of the files in each of these;
 //! `INLAY_SLT_CONFIGURATIONS=all` every file in each, `='tiny batches'` every file in one.
+//!
+//! `INLAY_SLT` names files or folders, with commas between, that are run instead of all these: each by its path (absolute, from the
+//! root of the repository, or from where cargo is started) or by a part of it, such as `window/leaders`. With
+//! `INLAY_SLT_CONFIGURATIONS` they are run in these, otherwise as they are. A file's settings are those of its folder; a file from
+//! elsewhere has the corpus' with `INLAY_SLT_SETTINGS=corpus`, or none.
 
+mod find;
+
+use crate::support::folder::Folder;
 use inlay::{Connection, Database, QueryResult, ResultKind, Value};
 use md5::{Digest, Md5};
 use std::collections::HashMap;
@@ -23,15 +31,35 @@ const FAILURES_SHOWN: usize = 8;
 
 #[test]
 fn sqlite_corpus() {
-    match std::env::var_os("INLAY_SLT") {
-        Some(path) => run_all(&files_below(Path::new(&path)), CORPUS_SETTINGS),
-        None => run_all(&files_below(&repository().join("tests/slt")), CORPUS_SETTINGS),
+    if chosen().is_none() {
+        run_all("the corpus", &find::corpus(), &[]);
     }
 }
 
 #[test]
 fn features() {
-    run_all(&files_below(&repository().join("tests/sql")), &[]);
+    if chosen().is_none() {
+        run_all("as they are", &find::features(), &[]);
+    }
+}
+
+/// The files that `INLAY_SLT` names.
+#[test]
+fn chosen_files() {
+    let Some(wanted) = chosen() else { return };
+    let matching = |part| find::matching(part).unwrap_or_else(|problem| panic!("INLAY_SLT: {problem}"));
+    let files: Vec<PathBuf> = wanted.split(',').flat_map(matching).collect();
+    match chosen_configurations() {
+        None => run_all("as they are", &files, &[]),
+        Some(chosen) => {
+            let ran = chosen.iter().filter(|configuration| configuration.run(&files)).count();
+            assert!(ran > 0, "every file is an exception");
+        }
+    }
+}
+
+fn chosen() -> Option<String> {
+    std::env::var("INLAY_SLT").ok().filter(|wanted| !wanted.is_empty())
 }
 
 /// A way to compute answers, and the files whose subject is what it changes.
@@ -89,47 +117,60 @@ const CONFIGURATIONS: &[Configuration] = &[
     },
 ];
 
+impl Configuration {
+    /// Runs those of the files that are no exceptions; says whether there are any.
+    fn run(&self, files: &[PathBuf]) -> bool {
+        let mut taken = Vec::new();
+        for path in files {
+            match self.exceptions.iter().find(|(end, _)| path.ends_with(end)) {
+                None => taken.push(path.clone()),
+                Some((end, reason)) => println!("{}: {end} is left out: it {reason}", self.name),
+            }
+        }
+        if !taken.is_empty() {
+            run_all(self.name, &taken, self.settings);
+        }
+        !taken.is_empty()
+    }
+}
+
 /// A share is one file of this many.
 const SHARE: usize = 4;
 
 #[test]
 fn configurations() {
-    let wanted = std::env::var("INLAY_SLT_CONFIGURATIONS").unwrap_or_else(|_| "share".into());
-    let is_share = wanted == "share";
-    let all = files_below(&repository().join("tests/sql"));
-    for (number, configuration) in CONFIGURATIONS.iter().enumerate() {
-        let Configuration { name, settings, exceptions } = configuration;
-        if !is_share && wanted != "all" && wanted != *name {
-            continue;
+    if chosen().is_some() {
+        return;
+    }
+    let files = find::features();
+    if let Some(chosen) = chosen_configurations() {
+        for configuration in chosen {
+            configuration.run(&files);
         }
-        let takes = |path: &Path| !exceptions.iter().any(|(end, _)| path.ends_with(end));
+        return;
+    }
+    for (number, configuration) in CONFIGURATIONS.iter().enumerate() {
         // Which file goes where stays as it is while files come and go.
-        let is_in_share = |path: &Path| {
-            let parts = path.strip_prefix(repository()).unwrap_or(path).to_string_lossy().into_owned();
-            parts.bytes().map(usize::from).sum::<usize>() % SHARE == number % SHARE
-        };
-        let files = all.iter().filter(|path| takes(path) && (!is_share || is_in_share(path)));
-        print!("{name}: ");
-        run_all(&files.cloned().collect::<Vec<_>>(), settings);
+        let sum = |path: &PathBuf| find::shown(path).bytes().map(usize::from).sum::<usize>();
+        let is_in_share = |path: &&PathBuf| sum(path) % SHARE == number % SHARE;
+        configuration.run(&files.iter().filter(is_in_share).cloned().collect::<Vec<_>>());
     }
 }
 
-const CORPUS_SETTINGS: &[&str] = &["SET integer_division = true"];
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The test files below a folder, the largest first.
-fn files_below(root: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    collect(root, &mut files);
-    files.sort_by_key(|path| std::cmp::Reverse(std::fs::metadata(path).map_or(0, |m| m.len())));
-    files
+/// What `INLAY_SLT_CONFIGURATIONS` names, if it is there.
+fn chosen_configurations() -> Option<Vec<&'static Configuration>> {
+    let wanted = std::env::var("INLAY_SLT_CONFIGURATIONS").ok().filter(|wanted| !wanted.is_empty())?;
+    let chosen: Vec<_> = CONFIGURATIONS
+        .iter()
+        .filter(|configuration| wanted == "all" || wanted == configuration.name)
+        .collect();
+    let names: Vec<_> = CONFIGURATIONS.iter().map(|configuration| configuration.name).collect();
+    assert!(!chosen.is_empty(), "INLAY_SLT_CONFIGURATIONS={wanted} is not known: all, {}", names.join(", "));
+    Some(chosen)
 }
 
 /// Runs files, two at a time, each in a database of its own.
-fn run_all(files: &[PathBuf], settings: &[&str]) {
+fn run_all(how: &str, files: &[PathBuf], settings: &[&str]) {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let reports = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -161,18 +202,8 @@ fn run_all(files: &[PathBuf], settings: &[&str]) {
             }
         }
     }
-    println!("{} files, {passed} records passed", files.len());
-    assert!(failed.is_empty(), "{failed}");
-}
-
-fn collect(path: &Path, files: &mut Vec<PathBuf>) {
-    if path.is_dir() {
-        for entry in std::fs::read_dir(path).unwrap() {
-            collect(&entry.unwrap().path(), files);
-        }
-    } else if path.extension().is_some_and(|e| e == "test" || e == "slt") {
-        files.push(path.to_path_buf());
-    }
+    println!("{how}: {} files, {passed} records passed", files.len());
+    assert!(failed.is_empty(), "{how}: {failed}");
 }
 
 struct Report {
@@ -181,14 +212,15 @@ struct Report {
     failures: Vec<String>,
 }
 
+/// Runs a file with its own settings and those of a configuration.
 fn run_file(path: &Path, settings: &[&str]) -> Report {
-    let text = std::fs::read_to_string(path).unwrap();
+    let folder = Folder::new("slt");
+    let text = std::fs::read_to_string(path).unwrap().replace("__TEST_DIR__", folder.path());
     let connection = Database::open_in_memory().unwrap().connect();
-    for setting in settings {
+    for setting in find::settings_of(path).iter().chain(settings) {
         connection.execute(setting).unwrap();
     }
-    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let mut report = Report { path: name, passed: 0, failures: Vec::new() };
+    let mut report = Report { path: find::shown(path), passed: 0, failures: Vec::new() };
     let mut labels = HashMap::new();
     for record in records(&text) {
         if record.halts {

@@ -1,5 +1,6 @@
 //! Results that are computed while they are read: the same rows as at once, as of their statement, in bounded memory.
 
+use crate::support::folder::Folder;
 use inlay::{Connection, Database, Error, Parameters, QueryResult, Rest, Value};
 
 /// A table of 300,000 rows, and another of 1,000.
@@ -154,8 +155,7 @@ fn results_larger_than_memory_are_read_and_written() {
     let (first, rest) = streamed(&connection, query, 1000);
     let refused = rest.unwrap().join(first, None);
     assert!(matches!(refused.map(|_| ()), Err(Error::OutOfMemory { .. })));
-    let path = std::env::temp_dir().join(format!("inlay-streaming-{}.csv", std::process::id()));
-    let copied = connection.execute(&format!("COPY ({query}) TO '{}'", path.display())).unwrap();
-    std::fs::remove_file(&path).unwrap();
+    let folder = Folder::new("streaming");
+    let copied = connection.execute(&format!("COPY ({query}) TO '{}'", folder.file("rows.csv"))).unwrap();
     assert_eq!(copied.value(0, 0).unwrap(), Value::BigInt(12_000_000));
 }

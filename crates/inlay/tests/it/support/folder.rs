@@ -19,6 +19,11 @@ impl Folder {
         Self(folder)
     }
 
+    /// Its path.
+    pub fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
     /// Path of a file in it.
     pub fn file(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_string()
