@@ -106,6 +106,7 @@ check: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	cargo fmt --all --check
+	$(BIN)/python tests/features.py
 	$(BIN)/mypy
 	MYPYPATH=bindings/python/python $(BIN)/mypy --package inlay
 	cargo clippy --quiet --workspace --all-targets -- -D warnings

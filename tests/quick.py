@@ -21,7 +21,22 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON_TESTS = ("bindings/python/tests", "tests")
 #: Words of paths that say nothing about what a file is about.
-DULL = {"src", "mod", "rs", "py", "lib", "crates", "inlay", "tests", "sql", "functions", "operator", "main", "python", "it"}
+DULL = {
+    "src",
+    "mod",
+    "rs",
+    "py",
+    "lib",
+    "crates",
+    "inlay",
+    "tests",
+    "sql",
+    "functions",
+    "operator",
+    "main",
+    "python",
+    "it",
+}
 #: SQL files run at most; more is what `make test` is for.
 FILES_MAX = 12
 
@@ -102,7 +117,9 @@ def run(name: str, command: list[str], extra: dict[str, str] | None = None) -> b
     print(f"-- {name}: {' '.join(command)}", flush=True)
     began = time.monotonic()
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **(extra or {})}, check=False)
-    print(f"-- {name}: {'passed' if done.returncode == 0 else 'FAILED'} in {time.monotonic() - began:.0f} s", flush=True)
+    print(
+        f"-- {name}: {'passed' if done.returncode == 0 else 'FAILED'} in {time.monotonic() - began:.0f} s", flush=True
+    )
     return done.returncode == 0
 
 
