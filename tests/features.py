@@ -41,9 +41,8 @@ def main() -> int:
             missing = everything.get(name, set()) - alone
             if missing:
                 wrong += 1
-                print(
-                    f"-p {member}: {name} lacks {', '.join(sorted(missing))}; add it to crates/workspace-hack/Cargo.toml"
-                )
+                lacks = ", ".join(sorted(missing))
+                print(f"-p {member}: {name} lacks {lacks}; add it to crates/workspace-hack/Cargo.toml")
     return 1 if wrong else 0
 
 

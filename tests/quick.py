@@ -2,9 +2,9 @@
 
     python -m tests.quick [--since main] [--profile work] [--list]
 
-Changed Rust files choose crates (Clippy, unit tests), words of their paths choose SQL files and Python tests, changed test
-files choose themselves. It stands in front of `make check` and `make test`, not in their place. `--find` prints the Python tests
-that a part of a path means.
+Changed Rust files choose crates (Clippy, unit tests), words of their paths choose SQL files and Python tests, changed
+test files choose themselves. It stands in front of `make check` and `make test`, not in their place. `--find` prints
+the Python tests that a part of a path means.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def git(*args: str) -> list[str]:
 
 
 def changed_files(since: str) -> list[Path]:
-    """Files that differ from where the branch left `since`, committed or not; files that git does not know are among them."""
+    """Files that differ from where the branch left `since`, committed or not, known to git or not."""
     base = git("merge-base", since, "HEAD")[0]
     names = git("diff", "--name-only", base) + git("ls-files", "--others", "--exclude-standard")
     return sorted({Path(name) for name in names if (ROOT / name).is_file()})
