@@ -395,3 +395,40 @@ def test_arrow_buffers_are_handed_out_again(table: inlay.Connection) -> None:
         return [buffer.address for chunk in chunks for buffer in chunk.buffers() if buffer is not None]
 
     assert buffers() == buffers()
+
+
+NA = 0x7FF0_0000_0000_07A2
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "SELECT * FROM (VALUES (1.5::DOUBLE), (NULL), (NULL)) t(x)",
+        "SELECT CASE WHEN i % 3 = 0 THEN i::DOUBLE END AS x FROM range(300000) r(i)",
+        "SELECT nullif(i, 1)::DOUBLE / 3 AS x FROM range(3) r(i)",
+        "SELECT r.x FROM range(3) l(i) LEFT JOIN (SELECT 2 AS i, 0.5::DOUBLE AS x) r USING (i)",
+        "SELECT avg(nullif(i, 4)) AS x FROM range(9) r(i) GROUP BY i",
+        "SELECT lag(i::DOUBLE) OVER (ORDER BY i) AS x FROM range(5) r(i)",
+        "SELECT x FROM (VALUES (1.25::DOUBLE), (NULL), ('nan')) t(x) ORDER BY x DESC",
+    ],
+)
+def test_below_a_null_double_lies_the_missing_value_of_r(tmp_path: Path, made: str) -> None:
+    """R knows its NA by the bits; everyone else sees a NaN. Values that are NaN are not taken for it."""
+
+    def check(con: inlay.Connection, query: str) -> None:
+        column = con.execute(query).fetchnumpy()["x"]
+        values, missing = np.ma.getdata(column), np.ma.getmaskarray(column)
+        assert missing.any()
+        bits = values.view(np.uint64)
+        assert (bits[missing] == NA).all(), hex(int(bits[missing][0]))
+        assert not (bits[~missing] == NA).any()
+
+    with inlay.connect(tmp_path / "na.inlay") as con:
+        check(con, made)
+        con.execute(f"CREATE TABLE t AS {made}")
+        check(con, "SELECT x FROM t")
+    with inlay.connect(tmp_path / "na.inlay") as con:
+        check(con, "SELECT x FROM t")
+        con.execute("INSERT INTO t VALUES (NULL), (7)")
+        con.execute("UPDATE t SET x = NULL WHERE x < 1")
+        check(con, "FROM t")

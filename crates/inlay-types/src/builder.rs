@@ -4,7 +4,7 @@
 //! column (`append`). Kernels write into scratch vectors instead.
 
 use crate::bitmap::append_words;
-use crate::value::{Interval, Value};
+use crate::value::{Interval, NA, Value};
 use crate::view::{HeapBuilder, View};
 use crate::{Bitmap, Buffer, Error, LogicalType, Native, PhysicalType, Result, Vector, VectorKind};
 
@@ -129,7 +129,7 @@ impl VectorBuilder {
             }),
             (Storage::W8(v), p) => v.push(match p {
                 PhysicalType::I64 => i64::MIN as u64,
-                PhysicalType::F64 => f64::NAN.to_bits(),
+                PhysicalType::F64 => NA.to_bits(),
                 _ => 0,
             }),
             (Storage::W16(v), p) => v.push(if p == PhysicalType::I128 { i128::MIN as u128 } else { 0 }),

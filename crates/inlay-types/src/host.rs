@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Stored    the carrier: integers, floats, booleans as bytes, timestamps     NULL: the smallest integer, NaN, false
-//! Float64   DECIMAL and 128-bit integers as doubles                          NaN
+//! Float64   DECIMAL and 128-bit integers as doubles                          NA
 //! Days      DATE as a 64-bit number of days (NumPy's datetime64[D])          the smallest integer (NaT)
 //! Midnights DATE as microseconds since 1970 (pandas' datetime64[us])         the smallest integer (NaT)
 //! Micros    INTERVAL as microseconds, a month as 30 days (timedelta64[us])   the smallest integer (NaT)
@@ -11,6 +11,7 @@
 //! [`write()`] converts rows of a vector of any kind into memory of the caller's, which may lie anywhere in a whole column.
 
 use crate::datetime::MICROS_PER_DAY;
+use crate::value::NA;
 use crate::{Interval, LogicalType, Native, PhysicalType, Vector, VectorKind, View};
 
 /// How a host wants the values of a column. See the module documentation.
@@ -101,7 +102,7 @@ fn write_stored(part: &Vector, target: &mut [u8]) {
         PhysicalType::U64 => fill(part, target, 0, |value: u64| value),
         PhysicalType::U128 => fill(part, target, 0, |value: u128| value),
         PhysicalType::F32 => fill(part, target, f32::NAN, |value: f32| value),
-        PhysicalType::F64 => fill(part, target, f64::NAN, |value: f64| value),
+        PhysicalType::F64 => fill(part, target, NA, |value: f64| value),
         PhysicalType::Interval => fill(part, target, Interval::default(), |value: Interval| value),
         PhysicalType::View => fill(part, target, View::EMPTY, |value: View| value),
     }
@@ -113,11 +114,11 @@ fn write_doubles(part: &Vector, target: &mut [u8]) {
         _ => 1.0,
     };
     match part.physical_type() {
-        PhysicalType::I16 => fill(part, target, f64::NAN, |value: i16| f64::from(value) / divisor),
-        PhysicalType::I32 => fill(part, target, f64::NAN, |value: i32| f64::from(value) / divisor),
-        PhysicalType::I64 => fill(part, target, f64::NAN, |value: i64| value as f64 / divisor),
-        PhysicalType::U128 => fill(part, target, f64::NAN, |value: u128| value as f64),
-        _ => fill(part, target, f64::NAN, |value: i128| value as f64 / divisor),
+        PhysicalType::I16 => fill(part, target, NA, |value: i16| f64::from(value) / divisor),
+        PhysicalType::I32 => fill(part, target, NA, |value: i32| f64::from(value) / divisor),
+        PhysicalType::I64 => fill(part, target, NA, |value: i64| value as f64 / divisor),
+        PhysicalType::U128 => fill(part, target, NA, |value: u128| value as f64),
+        _ => fill(part, target, NA, |value: i128| value as f64 / divisor),
     }
 }
 

@@ -11,6 +11,9 @@ use std::cmp::Ordering;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
+/// What lies below a NULL in doubles: R's NA, a NaN whose lower word is 1954. Every other host sees a NaN.
+pub const NA: f64 = f64::from_bits(0x7FF0_0000_0000_07A2);
+
 /// The bit of a UUID that memory holds flipped, so that signed numbers have the order of the text.
 const UUID_FLIP: u128 = 1 << 127;
 

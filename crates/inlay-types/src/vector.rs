@@ -12,7 +12,7 @@
 //! - Views point into `heap`.
 
 use crate::pick::pick;
-use crate::value::{Interval, Value};
+use crate::value::{Interval, NA, Value};
 use crate::view::{Heap, View};
 use crate::{Bitmap, Buffer, Error, LogicalType, Native, PhysicalType, Result, VectorBuilder};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -487,8 +487,8 @@ impl Vector {
         }
     }
 
-    /// Puts the host's NA into every NULL slot of a flat vector: NaN for floats, the minimum for signed
-    /// integers and what they carry, zero for unsigned and booleans, the empty view for strings.
+    /// Puts the host's NA into every NULL slot of a flat vector: NaN for floats ([`NA`] for doubles), the minimum for
+    /// signed integers and what they carry, zero for unsigned and booleans, the empty view for strings.
     pub fn normalize_nulls(&mut self) {
         let Some(validity) = self.validity.take() else { return };
         if self.is_flat() {
@@ -505,7 +505,7 @@ impl Vector {
                 PhysicalType::U64 => fill_nulls(self.values_mut(), validity, 0u64),
                 PhysicalType::U128 => fill_nulls(self.values_mut(), validity, 0u128),
                 PhysicalType::F32 => fill_nulls(self.values_mut(), validity, f32::NAN),
-                PhysicalType::F64 => fill_nulls(self.values_mut(), validity, f64::NAN),
+                PhysicalType::F64 => fill_nulls(self.values_mut(), validity, NA),
                 PhysicalType::View => fill_nulls(self.values_mut(), validity, View::EMPTY),
                 PhysicalType::Interval => fill_nulls(self.values_mut(), validity, Interval::default()),
             }
