@@ -45,6 +45,21 @@ def _extreme(function: str, which: str) -> Callable[..., Relation]:
     return method
 
 
+def _pair(function: str, doc: str) -> Callable[..., Relation]:
+    def method(
+        self: Aggregates,
+        expression: str,
+        other: str,
+        groups: str = "",
+        window_spec: str = "",
+        projected_columns: str = "",
+    ) -> Relation:
+        return self._call(f"{function}({expression}, {other})", groups, window_spec, projected_columns)
+
+    method.__doc__ = f"{doc}, of two expressions, by groups or over a window."
+    return method
+
+
 def _neighbour(function: str, which: str) -> Callable[..., Relation]:
     def method(
         self: Aggregates,
@@ -99,6 +114,31 @@ class Aggregates(Query):
     var = var_samp
     variance = _aggregate("variance", "The variance of a sample")
     bitstring_agg = _aggregate("bitstring_agg", "A bit for each value that occurs")
+    approx_count_distinct = _aggregate("approx_count_distinct", "About how many different values there are")
+    count_if = _aggregate("count_if", "How many values are true")
+    entropy = _aggregate("entropy", "The entropy")
+    json_group_array = _aggregate("json_group_array", "A JSON array of all values")
+    json_group_structure = _aggregate("json_group_structure", "The types in all documents together")
+    kurtosis = _aggregate("kurtosis", "The kurtosis of a sample")
+    kurtosis_pop = _aggregate("kurtosis_pop", "The kurtosis of a population")
+    mad = _aggregate("mad", "The median of the distances to the median")
+    sem = _aggregate("sem", "The standard error of the mean")
+    skewness = _aggregate("skewness", "The skewness")
+    sum_no_overflow = _aggregate("sum_no_overflow", "The sum, as `sum`")
+    corr = _pair("corr", "The correlation")
+    covar_pop = _pair("covar_pop", "The covariance of a population")
+    covar_samp = _pair("covar_samp", "The covariance of a sample")
+    json_group_object = _pair("json_group_object", "A JSON object of keys and values")
+    regr_avgx = _pair("regr_avgx", "The mean of x where neither y nor x is NULL")
+    regr_avgy = _pair("regr_avgy", "The mean of y where neither y nor x is NULL")
+    regr_count = _pair("regr_count", "How many rows there are where neither y nor x is NULL")
+    regr_intercept = _pair("regr_intercept", "Where the line of least squares meets x = 0")
+    regr_r2 = _pair("regr_r2", "The part of the variance of y that the line of least squares explains")
+    regr_slope = _pair("regr_slope", "The slope of the line of least squares, of y over x")
+    regr_sxx = _pair("regr_sxx", "The sum of the squared deviations of x from its mean")
+    regr_sxy = _pair("regr_sxy", "The sum of the products of the deviations of x and y")
+    regr_syy = _pair("regr_syy", "The sum of the squared deviations of y from its mean")
+    weighted_avg = _pair("weighted_avg", "The mean of values, each counted as often as its weight says")
 
     def first(self, expression: str, groups: str = "", projected_columns: str = "") -> Relation:
         """Take the first value."""
@@ -121,6 +161,10 @@ class Aggregates(Query):
 
     arg_max = _extreme("arg_max", "largest")
     arg_min = _extreme("arg_min", "smallest")
+    arg_max_null = _extreme("arg_max_null", "largest, NULL or not")
+    arg_min_null = _extreme("arg_min_null", "smallest, NULL or not")
+    arg_max_nulls_last = _extreme("arg_max_nulls_last", "largest, or NULL if there is no other")
+    arg_min_nulls_last = _extreme("arg_min_nulls_last", "smallest, or NULL if there is no other")
 
     def string_agg(
         self, expression: str, sep: str = ",", groups: str = "", window_spec: str = "", projected_columns: str = ""
@@ -172,6 +216,10 @@ class Aggregates(Query):
     def last_value(self, expression: str, window_spec: str = "", projected_columns: str = "") -> Relation:
         """Take the last value of a window."""
         return self._call(f"last_value({expression})", "", window_spec or "OVER ()", projected_columns)
+
+    def fill(self, expression: str, window_spec: str, projected_columns: str = "") -> Relation:
+        """Take the value or, where it is NULL, one interpolated between its neighbours in a window."""
+        return self._call(f"fill({expression})", "", window_spec, projected_columns)
 
     def nth_value(
         self,

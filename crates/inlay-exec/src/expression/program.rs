@@ -8,7 +8,7 @@ use super::lambda::Mapping;
 use super::merge::merge_rows;
 use super::numbering::{Known, Operator};
 use super::{Layout, failure, kernel_comparison, lazy};
-use inlay_kernels::function::{ScalarKernel, Volatility};
+use inlay_kernels::function::{NullHandling, ScalarKernel, Volatility};
 use inlay_kernels::{Cmp, boolean, cast, compare};
 use inlay_sql::plan::{Expr, Place};
 use inlay_types::{Batch, Bitmap, Dictionary, Error, LogicalType, Result, VECTOR_SIZE, Value, Vector};
@@ -39,12 +39,22 @@ enum Action {
     Lambda(Box<Mapping>),
 }
 
+/// Whether a step may run once per distinct value of a dictionary, among which there is no NULL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PerValue {
+    Never,
+    /// In batches without NULL: what the step gives for NULL is its own business.
+    WithoutNulls,
+    /// NULL gives NULL.
+    Always,
+}
+
 struct Step {
     action: Action,
     args: Vec<Operand>,
     out: usize,
     /// Whether the step may run once per distinct value of a dictionary argument.
-    per_value: bool,
+    per_value: PerValue,
     /// Where the expression is written.
     place: Place,
 }
@@ -334,7 +344,7 @@ impl Program {
         out: &mut Vector,
     ) -> (Result<()>, Option<(u64, Arc<Dictionary>)>) {
         let args: Vec<&Vector> = step.args.iter().map(|&a| self.operand(a, state, columns)).collect();
-        if step.per_value {
+        if step.per_value != PerValue::Never {
             match over_dictionary(step, &args, len, memo) {
                 Ok((result, memo)) => {
                     *out = result;
@@ -364,6 +374,14 @@ fn run_action(action: &Action, args: &[&Vector], len: usize, out: &mut Vector) -
     Ok(())
 }
 
+/// Whether a comparison with NULL is NULL.
+fn gives_null(op: Cmp) -> bool {
+    match op {
+        Cmp::Eq | Cmp::NotEq | Cmp::Lt | Cmp::LtEq | Cmp::Gt | Cmp::GtEq => true,
+        Cmp::Distinct | Cmp::NotDistinct => false,
+    }
+}
+
 /// Runs a step once per distinct value when its only variable argument is a dictionary. `Err` gives the memo back
 /// when that is impossible or does not pay, or when a value fails that perhaps no row holds.
 #[expect(clippy::type_complexity, reason = "the memo moves in and out")]
@@ -376,6 +394,9 @@ fn over_dictionary(
     let mut variable = args.iter().enumerate().filter(|(_, arg)| !arg.is_constant());
     let (Some((position, input)), None) = (variable.next(), variable.next()) else { return Err(memo) };
     let Some(dictionary) = input.as_dictionary() else { return Err(memo) };
+    if step.per_value == PerValue::WithoutNulls && input.null_count() > 0 {
+        return Err(memo);
+    }
     let computed = match memo {
         Some((id, computed)) if id == dictionary.id() => computed,
         // The result is kept for the following batches, so a dictionary may be somewhat larger than this one.
@@ -489,34 +510,42 @@ impl Compiler<'_> {
                     Ok(Action::Call(special.unwrap_or_else(|| Arc::clone(&function.kernel))))
                 };
                 // The host's function looks at dictionaries by itself.
-                let per_value = !is_volatile && function.external.is_none();
+                let per_value = match function.null_handling {
+                    _ if is_volatile || function.external.is_some() => PerValue::Never,
+                    NullHandling::Propagate => PerValue::Always,
+                    NullHandling::Special => PerValue::WithoutNulls,
+                };
                 self.shared_step(operator, operands, per_value, *place, action)
             }
             Expr::Cast { input, ty, or_null, place } => {
                 let operands = vec![self.expr(input)?];
                 let operator = Some(Operator::Cast(ty.clone(), *or_null));
-                self.shared_step(operator, operands, true, *place, || Ok(Action::Cast(ty.clone(), *or_null)))
+                self.shared_step(operator, operands, PerValue::Always, *place, || {
+                    Ok(Action::Cast(ty.clone(), *or_null))
+                })
             }
             Expr::Compare { op, left, right } => {
                 let operands = vec![self.expr(left)?, self.expr(right)?];
                 let op = kernel_comparison(*op);
-                self.plain_step(Some(Operator::Compare(op)), operands, true, Action::Compare(op))
+                let per_value = if gives_null(op) { PerValue::Always } else { PerValue::WithoutNulls };
+                self.plain_step(Some(Operator::Compare(op)), operands, per_value, Action::Compare(op))
             }
             Expr::And(args) => self.fold(args, || (Operator::And, Action::And)),
             Expr::Or(args) => self.fold(args, || (Operator::Or, Action::Or)),
             Expr::Not(input) => {
                 let operands = vec![self.expr(input)?];
-                self.plain_step(Some(Operator::Not), operands, false, Action::Not)
+                self.plain_step(Some(Operator::Not), operands, PerValue::Never, Action::Not)
             }
             Expr::IsNull(input) => {
                 let operands = vec![self.expr(input)?];
-                self.plain_step(Some(Operator::IsNull), operands, false, Action::IsNull)
+                self.plain_step(Some(Operator::IsNull), operands, PerValue::Never, Action::IsNull)
             }
             Expr::InList { input, list } => self.in_list(input, list),
             Expr::InConstants { input, list } => {
                 let operands = vec![self.expr(input)?];
                 let set = InSet::of_constants(Arc::clone(list));
-                self.plain_step(None, operands, !list.has_null(), Action::In(set))
+                let per_value = if list.has_null() { PerValue::Never } else { PerValue::Always };
+                self.plain_step(None, operands, per_value, Action::In(set))
             }
             Expr::Case { branches, otherwise, ty } => self.case(branches, otherwise, ty),
             Expr::Coalesce { args, ty } => {
@@ -528,14 +557,16 @@ impl Compiler<'_> {
                 }
                 let operands = self.all(args)?;
                 let operator = Some(Operator::Coalesce(ty.clone()));
-                self.plain_step(operator, operands, false, Action::Coalesce(ty.clone()))
+                self.plain_step(operator, operands, PerValue::Never, Action::Coalesce(ty.clone()))
             }
             Expr::Lambda(lambda) => {
                 let operands = self.all(&lambda.args)?;
                 let is_deterministic = lambda.body.is_deterministic();
                 let operator = is_deterministic.then(|| Operator::Lambda(lambda.clone()));
                 let action = || Ok(Action::Lambda(Box::new(Mapping::new(lambda)?)));
-                self.shared_step(operator, operands, is_deterministic, Place::default(), action)
+                // Not only the list may be a dictionary, but also what the body takes from outside.
+                let per_value = if is_deterministic { PerValue::WithoutNulls } else { PerValue::Never };
+                self.shared_step(operator, operands, per_value, Place::default(), action)
             }
         }
     }
@@ -554,8 +585,12 @@ impl Compiler<'_> {
                 operands.push(self.expr(value)?);
             }
             operands.push(last);
-            last =
-                self.plain_step(Some(Operator::Case(ty.clone())), operands, false, Action::Case(ty.clone()))?;
+            last = self.plain_step(
+                Some(Operator::Case(ty.clone())),
+                operands,
+                PerValue::Never,
+                Action::Case(ty.clone()),
+            )?;
         }
         Ok(last)
     }
@@ -567,7 +602,8 @@ impl Compiler<'_> {
             .collect();
         if let Some(set) = values.and_then(|values| InSet::new(input.ty(), &values)) {
             let operands = vec![self.expr(input)?];
-            let per_value = !list.iter().any(|e| matches!(e, Expr::Literal { value: Value::Null, .. }));
+            let has_null = list.iter().any(|e| matches!(e, Expr::Literal { value: Value::Null, .. }));
+            let per_value = if has_null { PerValue::Never } else { PerValue::Always };
             return self.plain_step(None, operands, per_value, Action::In(set));
         }
         let equals = |item: &Expr| Expr::compare(inlay_sql::plan::CompareOp::Eq, input.clone(), item.clone());
@@ -582,7 +618,7 @@ impl Compiler<'_> {
         &mut self,
         operator: Option<Operator>,
         args: Vec<Operand>,
-        per_value: bool,
+        per_value: PerValue,
         action: Action,
     ) -> Result<Operand> {
         self.shared_step(operator, args, per_value, Place::default(), || Ok(action))
@@ -593,7 +629,7 @@ impl Compiler<'_> {
         &mut self,
         operator: Option<Operator>,
         args: Vec<Operand>,
-        per_value: bool,
+        per_value: PerValue,
         place: Place,
         action: impl FnOnce() -> Result<Action>,
     ) -> Result<Operand> {
@@ -606,12 +642,12 @@ impl Compiler<'_> {
         Ok(operand)
     }
 
-    fn push(&mut self, action: Action, args: Vec<Operand>, per_value: bool, place: Place) -> Operand {
+    fn push(&mut self, action: Action, args: Vec<Operand>, per_value: PerValue, place: Place) -> Operand {
         let out = self.program.registers;
         self.program.registers += 1;
         // What is remembered per dictionary holds only if everything else is constant in every batch, not just in one.
         let variable = args.iter().filter(|arg| !matches!(arg, Operand::Constant(_))).count();
-        let per_value = per_value && variable == 1;
+        let per_value = if variable == 1 { per_value } else { PerValue::Never };
         self.program.steps.push(Step { action, args, out, per_value, place });
         Operand::Register(out)
     }
@@ -622,7 +658,7 @@ impl Compiler<'_> {
         for arg in others {
             let operand = self.expr(arg)?;
             let (operator, action) = step();
-            folded = self.plain_step(Some(operator), vec![folded, operand], false, action)?;
+            folded = self.plain_step(Some(operator), vec![folded, operand], PerValue::Never, action)?;
         }
         Ok(folded)
     }

@@ -143,3 +143,40 @@ fn conjuncts_see_only_the_rows_that_are_left() {
     filter.select(&mut filter.state(), &batch(), &mut rows).unwrap();
     assert_eq!(rows, [0]);
 }
+
+/// What a step makes of NULL is not lost where it is computed once per value of a dictionary.
+#[test]
+fn nulls_beside_a_dictionary_are_seen() {
+    let texts = [Value::Varchar("green".into()), Value::Varchar("a rather long red".into())];
+    let dictionary = Dictionary::new(Vector::from_sql_values(LogicalType::Varchar, &texts).unwrap());
+    let codes = Buffer::copy_of(&[1u32, 0, 0, 1]);
+    let coded = |nulls: [bool; 4]| {
+        let valid = inlay_types::Bitmap::from_fn(4, |row| !nulls[row]);
+        Vector::dictionary(std::sync::Arc::clone(&dictionary), codes.clone(), 4, Some(valid))
+    };
+    let text = || column(0, LogicalType::Varchar);
+    let green = || Expr::literal(Value::Varchar("green".into()));
+    let layout = Layout(vec![ColumnId(0)]);
+    for expr in [
+        call("concat", vec![text(), green()]),
+        call("list_value", vec![text()]),
+        call("num_nulls", vec![text()]),
+        call("upper", vec![text()]),
+        Expr::compare(CompareOp::Distinct, text(), green()),
+        Expr::compare(CompareOp::NotDistinct, text(), green()),
+        Expr::compare(CompareOp::Eq, text(), green()),
+    ] {
+        let program = Program::compile(&expr, &layout).unwrap();
+        let mut state = program.state();
+        // What is remembered of batches without NULL is of no use to those with some, and the other way round.
+        for nulls in [[false; 4], [true, false, true, false], [true; 4], [false; 4]] {
+            let coded = coded(nulls);
+            let flat = Batch::new(vec![coded.flatten()], 4);
+            let expected = program.eval(&mut program.state(), &flat).unwrap();
+            let found = program.eval(&mut state, &Batch::new(vec![coded], 4)).unwrap();
+            for row in 0..4 {
+                assert_eq!(found.get(row), expected.get(row), "{expr:?}, NULL in {nulls:?}");
+            }
+        }
+    }
+}

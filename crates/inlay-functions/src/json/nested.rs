@@ -19,7 +19,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::new(
         "to_json",
         Overloads::Typed {
-            shown: &["to_json(LIST, STRUCT, MAP or UNION) -> JSON"],
+            shown: &["to_json(LIST or STRUCT or MAP or UNION) -> JSON"],
             resolve: resolve_to_json,
         },
         "a nested value as JSON",

@@ -173,6 +173,13 @@ pub struct Entry {
     pub null_handling: NullHandling,
 }
 
+/// The ways to call what the binder turns into something else, by its name or another one in lower case.
+pub fn signatures_of_form(name: &str) -> Option<&'static [&'static str]> {
+    let is_called = |form: &&Described| form.name == name || form.aliases.contains(&name);
+    let mut forms = forms::FORMS.iter().filter(|form| form.kind.is_called_in_expressions());
+    forms.find(is_called).map(|form| form.signatures)
+}
+
 /// Everything that can be called.
 pub fn all() -> impl Iterator<Item = Entry> {
     let scalars = tables::TABLES.iter().flat_map(|table| {

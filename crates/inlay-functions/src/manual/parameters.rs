@@ -1,9 +1,16 @@
-//! Names of parameters, as DuckDB has them, for calls that name their arguments: `make_date(month := 1, day := 2, year := 2020)`.
+//! Names of parameters for calls that name their arguments: `make_date(month := 1, day := 2, year := 2020)`.
+//!
+//! They are DuckDB's, and PostgreSQL's where only that has the function. A test finds functions without names.
+
+use super::forms;
+use crate::registry::all_functions;
+use crate::{aggregates, windows};
 
 /// Lists of names for each function, sorted by it.
 static PARAMETERS: &[(&str, &str)] = &[
     ("abs", "x"),
     ("acos", "x"),
+    ("acosd", "x"),
     ("acosh", "x"),
     ("add", "x | left right"),
     ("age", "timestamp | timestamp1 timestamp2"),
@@ -24,6 +31,7 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("array_agg", "arg"),
     ("array_aggr", "list function_name"),
     ("array_aggregate", "list function_name"),
+    ("array_append", "arr el"),
     ("array_contains", "list element"),
     ("array_cosine_distance", "array1 array2"),
     ("array_cosine_similarity", "array1 array2"),
@@ -40,21 +48,39 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("array_inner_product", "array1 array2"),
     ("array_intersect", "list1 list2"),
     ("array_length", "list | list dimension"),
+    ("array_lower", "list dimension"),
     ("array_negative_dot_product", "array1 array2"),
     ("array_negative_inner_product", "array1 array2"),
+    ("array_pop_back", "arr"),
+    ("array_pop_front", "arr"),
     ("array_position", "list element"),
+    ("array_positions", "list element"),
+    ("array_prepend", "el arr"),
+    ("array_push_back", "arr e"),
+    ("array_push_front", "arr e"),
+    ("array_remove", "list element"),
+    ("array_replace", "list element replacement"),
     ("array_resize", "list size | list size value"),
+    ("array_reverse", "l"),
     ("array_reverse_sort", "list | list null_order"),
+    ("array_sample", "list count"),
     ("array_select", "value_list index_list"),
+    ("array_shuffle", "list"),
     ("array_slice", "list begin end | list begin end step"),
     ("array_sort", "list | list sort_order | list sort_order null_order"),
+    ("array_to_string", "arr sep | arr sep null_text"),
     ("array_unique", "list"),
+    ("array_upper", "list dimension"),
     ("array_where", "value_list mask_list"),
     ("ascii", "string"),
     ("asin", "x"),
+    ("asind", "x"),
     ("asinh", "x"),
+    ("assert_true", "condition | condition message"),
     ("atan", "x"),
     ("atan2", "y x"),
+    ("atan2d", "y x"),
+    ("atand", "x"),
     ("atanh", "x"),
     ("avg", "x"),
     ("bar", "x min max | x min max width"),
@@ -80,12 +106,17 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("char_length", "bit | list | string"),
     ("character_length", "bit | list | string"),
     ("chr", "code_point"),
+    ("collation_key", "string locale"),
     ("constant_or_null", "arg1 arg2"),
     ("contains", "list element | map key | string search_string | struct entry"),
+    ("convert_from", "blob encoding"),
+    ("convert_to", "string encoding"),
     ("corr", "y x"),
     ("cos", "x"),
+    ("cosd", "x"),
     ("cosh", "x"),
     ("cot", "x"),
+    ("cotd", "x"),
     ("count", "arg"),
     ("count_if", "arg"),
     ("countif", "arg"),
@@ -94,9 +125,12 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("current_setting", "setting_name"),
     ("currval", "sequence_name"),
     ("damerau_levenshtein", "s1 s2"),
+    ("date_add", "date interval"),
+    ("date_bin", "stride source origin"),
     ("date_diff", "part startdate enddate"),
     ("date_part", "part ts | part_list ts"),
     ("date_sub", "part startdate enddate"),
+    ("date_subtract", "ts interval | ts interval timezone"),
     ("date_trunc", "part timestamp"),
     ("datediff", "part startdate enddate"),
     ("datepart", "part ts | part_list ts"),
@@ -127,14 +161,22 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("epoch_us", "temporal"),
     ("equi_width_bins", "min max bin_count nice_rounding"),
     ("era", "ts"),
+    ("erf", "x"),
+    ("erfc", "x"),
+    ("error", "message"),
     ("even", "x"),
     ("exp", "x"),
     ("factorial", "x"),
     ("favg", "x"),
+    ("fdiv", "x y"),
+    ("fill", "expr"),
     ("first", "arg"),
+    ("first_value", "expr"),
     ("flatten", "nested_list"),
     ("floor", "x"),
+    ("fmod", "x y"),
     ("format_bytes", "integer"),
+    ("formatreadabledecimalsize", "integer"),
     ("from_base64", "string"),
     ("from_binary", "value"),
     ("from_hex", "value"),
@@ -144,8 +186,11 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("gamma", "x"),
     ("gcd", "x y"),
     ("generate_series", "stop | start stop | start stop step"),
+    ("geometric_mean", "x"),
     ("get_bit", "bitstring index"),
+    ("get_byte", "blob index"),
     ("getvariable", "variable_name"),
+    ("glob", "string pattern"),
     ("grade_up", "list | list sort_order | list sort_order null_order"),
     ("greatest_common_divisor", "x y"),
     ("group_concat", "str | str arg"),
@@ -156,8 +201,12 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("hive_partition_component", "name value"),
     ("hour", "ts"),
     ("icu_sort_key", "str collator"),
-    ("ilike_escape", "string like_specifier escape_character"),
+    ("if", "a b c"),
+    ("ifnull", "a b"),
+    ("ilike", "string like_specifier | string like_specifier escape_character"),
+    ("ilike_escape", "string like_specifier | string like_specifier escape_character"),
     ("in_search_path", "database_name schema_name"),
+    ("initcap", "string"),
     ("instr", "string search_string"),
     ("isfinite", "x"),
     ("isinf", "x"),
@@ -167,19 +216,28 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("jaccard", "s1 s2"),
     ("jaro_similarity", "s1 s2 | s1 s2 score_cutoff"),
     ("jaro_winkler_similarity", "s1 s2 | s1 s2 score_cutoff"),
+    ("json", "x"),
+    ("json_array_elements", "json"),
+    ("json_array_elements_text", "json"),
     ("json_array_length", "json | json path"),
     ("json_contains", "haystack needle"),
     ("json_deep_merge", "json1 json2"),
+    ("json_each", "json | json path"),
+    ("json_each_text", "json"),
     ("json_exists", "json path"),
     ("json_extract", "json index | json path"),
     ("json_extract_path", "json index | json path"),
     ("json_extract_path_text", "json index | json path"),
     ("json_extract_string", "json index | json path"),
+    ("json_group_array", "x"),
+    ("json_group_object", "n v"),
+    ("json_group_structure", "x"),
     ("json_insert", "json path value"),
     ("json_keys", "json | json path"),
     ("json_merge_patch", "json1 json2"),
     ("json_merge_patch_diff", "old new"),
     ("json_normalize", "json"),
+    ("json_object_keys", "json"),
     ("json_pretty", "json"),
     ("json_remove", "json path"),
     ("json_replace", "json path value"),
@@ -188,17 +246,32 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("json_structure", "json"),
     ("json_transform", "json structure"),
     ("json_transform_strict", "json structure"),
+    ("json_tree", "json | json path"),
     ("json_type", "json | json path"),
+    ("json_typeof", "json"),
     ("json_valid", "json"),
     ("json_value", "json index | json path"),
+    ("jsonb_insert", "jsonb_in path replacement | jsonb_in path replacement insert_after"),
+    ("jsonb_path_exists", "target path | target path vars | target path vars silent"),
+    ("jsonb_path_match", "target path | target path vars | target path vars silent"),
+    ("jsonb_path_query", "target path | target path vars | target path vars silent"),
+    ("jsonb_path_query_array", "target path | target path vars | target path vars silent"),
+    ("jsonb_path_query_first", "target path | target path vars | target path vars silent"),
+    ("jsonb_set", "jsonb_in path replacement | jsonb_in path replacement create_if_missing"),
     ("julian", "ts"),
+    ("justify_days", "interval"),
+    ("justify_hours", "interval"),
+    ("justify_interval", "interval"),
     ("kahan_sum", "arg"),
     ("kurtosis", "x"),
     ("kurtosis_pop", "x"),
+    ("lag", "col | col offset | col offset default"),
     ("last", "arg"),
     ("last_day", "ts"),
+    ("last_value", "expr"),
     ("lcase", "string"),
     ("lcm", "x y"),
+    ("lead", "col | col offset | col offset default"),
     ("least_common_multiple", "x y"),
     ("left", "string count"),
     ("left_grapheme", "string count"),
@@ -207,35 +280,69 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("length_grapheme", "string"),
     ("levenshtein", "s1 s2"),
     ("lgamma", "x"),
-    ("like_escape", "string like_specifier escape_character"),
+    ("like", "string like_specifier | string like_specifier escape_character"),
+    ("like_escape", "string like_specifier | string like_specifier escape_character"),
     ("list", "arg"),
     ("list_aggr", "list function_name"),
     ("list_aggregate", "list function_name"),
+    ("list_any_value", "l"),
+    ("list_append", "l e"),
+    ("list_approx_count_distinct", "l"),
+    ("list_avg", "l"),
+    ("list_bit_and", "l"),
+    ("list_bit_or", "l"),
+    ("list_bit_xor", "l"),
+    ("list_bool_and", "l"),
+    ("list_bool_or", "l"),
     ("list_contains", "list element"),
     ("list_cosine_distance", "list1 list2"),
     ("list_cosine_similarity", "list1 list2"),
+    ("list_count", "l"),
     ("list_distance", "list1 list2"),
     ("list_distinct", "list"),
     ("list_dot_product", "list1 list2"),
     ("list_element", "list index | string index"),
+    ("list_entropy", "l"),
     ("list_extract", "list index | string index"),
+    ("list_first", "l"),
     ("list_grade_up", "list | list sort_order | list sort_order null_order"),
     ("list_has", "list element"),
     ("list_has_all", "list1 list2"),
     ("list_has_any", "list1 list2"),
+    ("list_histogram", "l | l bins"),
+    ("list_histogram_exact", "l bins"),
     ("list_indexof", "list element"),
     ("list_inner_product", "list1 list2"),
     ("list_intersect", "list1 list2"),
+    ("list_kurtosis", "l"),
+    ("list_kurtosis_pop", "l"),
+    ("list_last", "l"),
+    ("list_mad", "l"),
+    ("list_max", "l"),
+    ("list_median", "l"),
+    ("list_min", "l"),
+    ("list_mode", "l"),
     ("list_negative_dot_product", "list1 list2"),
     ("list_negative_inner_product", "list1 list2"),
     ("list_pack", "value"),
     ("list_position", "list element"),
+    ("list_prepend", "e l"),
+    ("list_product", "l"),
     ("list_resize", "list size | list size value"),
+    ("list_reverse", "l"),
     ("list_reverse_sort", "list | list null_order"),
     ("list_select", "value_list index_list"),
+    ("list_sem", "l"),
+    ("list_skewness", "l"),
     ("list_slice", "list begin end | list begin end step"),
     ("list_sort", "list | list sort_order | list sort_order null_order"),
+    ("list_stddev_pop", "l"),
+    ("list_stddev_samp", "l"),
+    ("list_string_agg", "l"),
+    ("list_sum", "l"),
     ("list_unique", "list"),
+    ("list_var_pop", "l"),
+    ("list_var_samp", "l"),
     ("list_where", "value_list mask_list"),
     ("listagg", "str | str arg"),
     ("ln", "x"),
@@ -243,11 +350,12 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("log10", "x"),
     ("log2", "x"),
     ("lower", "string"),
-    ("lpad", "string count character"),
+    ("lpad", "string count | string count character"),
     ("ltrim", "string | string characters"),
     ("lttb", "x y n"),
     ("mad", "x"),
     ("make_date", "days | year month day"),
+    ("make_interval", "years months weeks days hours mins secs"),
     ("make_time", "hour minute seconds"),
     ("make_timestamp", "micros | year month day hour minute seconds"),
     ("make_timestamp_ms", "nanos"),
@@ -258,6 +366,8 @@ static PARAMETERS: &[(&str, &str)] = &[
     ),
     ("map", "keys values"),
     ("map_contains", "map key"),
+    ("map_contains_entry", "map key value"),
+    ("map_contains_value", "map value"),
     ("map_entries", "map"),
     ("map_extract", "map key"),
     ("map_extract_value", "map key"),
@@ -268,6 +378,8 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("max_by", "arg val | arg val n"),
     ("md5", "blob | string"),
     ("md5_number", "blob | string"),
+    ("md5_number_lower", "param"),
+    ("md5_number_upper", "param"),
     ("mean", "x"),
     ("median", "x"),
     ("microsecond", "ts"),
@@ -275,6 +387,7 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("millisecond", "ts"),
     ("min", "arg | arg n"),
     ("min_by", "arg val | arg val n"),
+    ("min_scale", "x"),
     ("minute", "ts"),
     ("mismatches", "s1 s2"),
     ("mod", "left right"),
@@ -286,9 +399,13 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("nextafter", "x y"),
     ("nextval", "sequence_name"),
     ("nfc_normalize", "string"),
+    ("normalize", "string | string form"),
     ("normalized_interval", "interval"),
     ("not_ilike_escape", "string like_specifier escape_character"),
     ("not_like_escape", "string like_specifier escape_character"),
+    ("nth_value", "expr n"),
+    ("ntile", "num_buckets"),
+    ("nullif", "a b"),
     ("octet_length", "bitstring | blob"),
     ("ord", "string"),
     ("overlay", "string replacement start | string replacement start count"),
@@ -296,8 +413,10 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("parse_dirpath", "path | path separator"),
     ("parse_filename", "string | string separator | string trim_extension | string trim_extension separator"),
     ("parse_formatted_bytes", "string"),
+    ("parse_ident", "string"),
     ("parse_path", "path | path separator"),
     ("path_join", "path"),
+    ("pg_size_pretty", "bytes"),
     ("position", "string search_string"),
     ("pow", "x y"),
     ("power", "x y"),
@@ -307,8 +426,13 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("quantile_cont", "x quantile"),
     ("quantile_disc", "x | x quantile"),
     ("quarter", "ts"),
+    ("quote_ident", "string"),
+    ("quote_literal", "value"),
+    ("quote_nullable", "value"),
     ("radians", "x"),
+    ("random_normal", "mean | mean stddev"),
     ("range", "stop | start stop | start stop step"),
+    ("regexp_count", "text pattern | text pattern start | text pattern start options"),
     ("regexp_escape", "string"),
     (
         "regexp_extract",
@@ -319,9 +443,18 @@ static PARAMETERS: &[(&str, &str)] = &[
         "string regex | string regex group | string regex name_list | string regex group options | string regex name_list options",
     ),
     ("regexp_full_match", "string regex | string regex options"),
+    (
+        "regexp_instr",
+        "text pattern | text pattern start | text pattern start nth | text pattern start nth end_option | text pattern start nth end_option options | text pattern start nth end_option options group",
+    ),
+    ("regexp_match", "text pattern | text pattern options"),
     ("regexp_matches", "string regex | string regex options"),
     ("regexp_replace", "string regex replacement | string regex replacement options"),
     ("regexp_split_to_array", "string regex | string regex options"),
+    (
+        "regexp_substr",
+        "text pattern | text pattern start | text pattern start nth | text pattern start nth options | text pattern start nth options group",
+    ),
     ("regr_avgx", "y x"),
     ("regr_avgy", "y x"),
     ("regr_count", "y x"),
@@ -340,22 +473,29 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("round", "x | x precision"),
     ("round_even", "x precision"),
     ("roundbankers", "x precision"),
-    ("rpad", "string count character"),
+    ("rpad", "string count | string count character"),
     ("rtrim", "string | string characters"),
+    ("scale", "x"),
     ("second", "ts"),
     ("sem", "x"),
     ("set_bit", "bitstring index new_value"),
+    ("set_byte", "blob index new_value"),
     ("setseed", "seed"),
     ("setval", "sequence_name value | sequence_name value is_called"),
     ("sha1", "blob | value"),
+    ("sha224", "blob | value"),
     ("sha256", "blob | value"),
+    ("sha384", "blob | value"),
+    ("sha512", "blob | value"),
     ("sign", "x"),
     ("signbit", "x"),
     ("sin", "x"),
+    ("sind", "x"),
     ("sinh", "x"),
     ("skewness", "x"),
     ("sleep_ms", "milliseconds"),
     ("split", "string separator"),
+    ("split_part", "string delimiter position"),
     ("sqrt", "x"),
     ("starts_with", "string search_string"),
     ("stddev", "x"),
@@ -368,6 +508,7 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("string_split", "string separator"),
     ("string_split_regex", "string regex | string regex options"),
     ("string_to_array", "string separator"),
+    ("string_to_table", "string separator"),
     ("strip_accents", "string"),
     ("strlen", "string"),
     ("strpos", "string search_string"),
@@ -390,6 +531,7 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("sumkahan", "arg"),
     ("switch", "map | key map | map value | key map value"),
     ("tan", "x"),
+    ("tand", "x"),
     ("tanh", "x"),
     (
         "time_bucket",
@@ -398,27 +540,34 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("timezone", "ts | offset time_tz | timezone timestamp"),
     ("timezone_hour", "ts"),
     ("timezone_minute", "ts"),
-    ("to_base", "number radix min_length"),
+    ("to_ascii", "string"),
+    ("to_base", "number radix | number radix min_length"),
     ("to_base64", "blob"),
     ("to_binary", "string | value"),
     ("to_centuries", "integer"),
+    ("to_char", "value template"),
+    ("to_date", "string template"),
     ("to_days", "integer"),
     ("to_decades", "integer"),
     ("to_hex", "blob | string | value"),
     ("to_hours", "integer"),
+    ("to_json", "value"),
     ("to_microseconds", "integer"),
     ("to_millennia", "integer"),
     ("to_milliseconds", "double"),
     ("to_minutes", "integer"),
     ("to_months", "integer"),
+    ("to_number", "string template"),
     ("to_quarters", "integer"),
     ("to_seconds", "double"),
-    ("to_timestamp", "sec"),
+    ("to_timestamp", "sec | string template"),
     ("to_weeks", "integer"),
     ("to_years", "integer"),
     ("translate", "string from to"),
     ("trim", "string | string characters"),
+    ("trim_array", "list count"),
     ("trunc", "x | x precision"),
+    ("try", "expression"),
     ("try_strptime", "text format"),
     ("typeof", "expression"),
     ("ucase", "string"),
@@ -427,6 +576,7 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("unicode", "string"),
     ("union_extract", "union tag"),
     ("union_tag", "union"),
+    ("unistr", "string"),
     ("upper", "string"),
     ("url_decode", "string"),
     ("url_encode", "string"),
@@ -438,20 +588,37 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("week", "ts"),
     ("weekday", "ts"),
     ("weekofyear", "ts"),
+    ("weighted_avg", "value weight"),
+    ("width_bucket", "operand low high count"),
     ("xor", "left right"),
     ("year", "ts"),
     ("yearweek", "ts"),
 ];
 
 /// The lists of names that the parameters of a function (in lower case) go by, each as long as the arguments that it is for.
+/// Another name of a function has the function's, if it has none of its own.
 pub fn parameter_names(function: &str) -> impl Iterator<Item = impl Iterator<Item = &'static str> + Clone> {
-    let found = PARAMETERS.binary_search_by_key(&function, |(name, _)| name).ok();
-    let lists = found.and_then(|at| PARAMETERS.get(at)).map(|(_, lists)| lists.split('|'));
-    lists.into_iter().flatten().map(str::split_whitespace)
+    let lists = listed(function).or_else(|| listed(canonical(function)?));
+    lists.into_iter().flat_map(|lists| lists.split('|')).map(str::split_whitespace)
+}
+
+fn listed(function: &str) -> Option<&'static str> {
+    let found = PARAMETERS.binary_search_by_key(&function, |(name, _)| name).ok()?;
+    PARAMETERS.get(found).map(|(_, lists)| *lists)
+}
+
+/// The function that has this as another name.
+fn canonical(alias: &str) -> Option<&'static str> {
+    let scalars = all_functions().map(|function| (function.name, function.aliases));
+    let aggregates = aggregates::all().map(|aggregate| (aggregate.name, aggregate.aliases));
+    let windows = windows::all().map(|window| (window.name, window.aliases));
+    let described = forms::FORMS.iter().map(|form| (form.name, form.aliases));
+    let mut all = scalars.chain(aggregates).chain(windows).chain(described);
+    all.find(|(_, aliases)| aliases.contains(&alias)).map(|(name, _)| name)
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::manual;
     use std::collections::HashSet;
@@ -464,5 +631,64 @@ mod tests {
         let unknown: Vec<&str> =
             PARAMETERS.iter().map(|(name, _)| *name).filter(|name| !known.contains(name)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
+    }
+
+    /// The arguments that a line of a signature has, as written.
+    pub(crate) fn arguments_of(signature: &str) -> Vec<&str> {
+        let call = signature.split(" -> ").next().unwrap_or_default();
+        let inner = call.split_once('(').map_or("", |(_, rest)| rest);
+        let inner = inner.strip_suffix(')').unwrap_or(inner);
+        let mut depth = 0;
+        let parts = inner.split(|c: char| {
+            depth += i32::from(matches!(c, '(' | '{')) - i32::from(matches!(c, ')' | '}'));
+            c == ',' && depth == 0
+        });
+        parts.map(str::trim).filter(|part| !part.is_empty()).collect()
+    }
+
+    /// The numbers of arguments that a signature has; none if any number of them may come, which no names are for. Square brackets that open
+    /// before an argument say that it may be left out.
+    fn named_counts(signature: &str) -> Vec<usize> {
+        let arguments = arguments_of(signature);
+        if arguments.contains(&"...") {
+            return Vec::new();
+        }
+        let optional = arguments.iter().filter(|argument| argument.starts_with('[')).count();
+        let required = arguments.len() - optional;
+        (required..=arguments.len()).filter(|&count| count > 0).collect()
+    }
+
+    #[test]
+    fn arguments_of_every_function_have_names() {
+        let mut unnamed = Vec::new();
+        for entry in manual::all().filter(|entry| entry.kind.is_called_in_expressions()) {
+            // Names that calls bring are the function's own business.
+            if entry.signatures.iter().any(|signature| signature.contains(":=")) {
+                continue;
+            }
+            for name in std::iter::once(entry.name).chain(entry.aliases.iter().copied()) {
+                let known: Vec<usize> =
+                    parameter_names(&name.to_lowercase()).map(|names| names.count()).collect();
+                for signature in &entry.signatures {
+                    let missing = named_counts(signature).into_iter().filter(|count| !known.contains(count));
+                    unnamed.extend(missing.map(|count| format!("{name} ({count} arguments): {signature}")));
+                }
+            }
+        }
+        assert!(unnamed.is_empty(), "no names of parameters: {unnamed:#?}");
+    }
+
+    /// No list names a parameter twice, and lists of one length differ.
+    #[test]
+    fn names_tell_parameters_apart() {
+        for (function, lists) in PARAMETERS {
+            let lists: Vec<Vec<&str>> =
+                lists.split('|').map(|list| list.split_whitespace().collect()).collect();
+            for (index, list) in lists.iter().enumerate() {
+                let distinct: HashSet<&&str> = list.iter().collect();
+                assert_eq!(distinct.len(), list.len(), "{function}: {list:?}");
+                assert!(!list.is_empty() && !lists[..index].contains(list), "{function}: {list:?}");
+            }
+        }
     }
 }

@@ -220,6 +220,18 @@ impl GroupRows {
         Index::Many { offsets, rows }
     }
 
+    /// Only these rows, in this order, each of its group and its morsel.
+    pub(super) fn picked(&self, rows: &[u32]) -> Self {
+        let is_ordered = self.morsels.is_some() || !self.runs.is_empty();
+        let morsels = is_ordered.then(|| {
+            let mut morsels = Vec::with_capacity(rows.len());
+            self.morsels_of(rows.iter().copied(), &mut morsels);
+            morsels
+        });
+        let groups = rows.iter().map(|&row| self.groups[row as usize]).collect();
+        Self { groups, morsel: self.morsel, morsels, ..Self::default() }
+    }
+
     /// Adds the rows of `other`'s groups `source` as rows of `target`; returns them in the order added.
     pub(super) fn merge(&mut self, other: &GroupRows, source: &[u32], target: &[u32]) -> Added {
         if other.groups.is_empty() {

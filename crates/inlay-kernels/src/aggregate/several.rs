@@ -104,12 +104,7 @@ impl Several {
             return Ok(());
         }
         let n = self.n()?;
-        let (mut kept, mut rows) = (Vec::new(), GroupRows::default());
-        for group in 0..self.groups {
-            let first = self.first(group, n);
-            rows.push(std::iter::repeat_n(group as u32, first.len()));
-            kept.extend(first);
-        }
+        let kept: Vec<u32> = (0..self.groups).flat_map(|group| self.first(group, n)).collect();
         let kept_of = |column: &Column| {
             let mut smaller = Column::new(column.logical_type());
             smaller.append_column(column, &kept);
@@ -118,7 +113,7 @@ impl Several {
         let values = kept_of(&self.values);
         self.values = values;
         self.keys = self.keys.as_ref().map(kept_of);
-        self.rows = rows;
+        self.rows = self.rows.picked(&kept);
         self.prune_at = PRUNE_MIN.max(2 * self.values.len());
         Ok(())
     }
@@ -127,6 +122,10 @@ impl Several {
 impl GroupedAccumulator for Several {
     fn resize(&mut self, groups: usize) {
         self.groups = self.groups.max(groups);
+    }
+
+    fn start_morsel(&mut self, number: u32) {
+        self.rows.start_morsel(number);
     }
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {

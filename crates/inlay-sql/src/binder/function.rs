@@ -9,6 +9,7 @@ use crate::parser::ast::{self, FunctionCall, Ident, Pos, SortOrder};
 use crate::plan::{AggregateExpr, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
 use inlay_functions::manual::parameters::parameter_names;
+use inlay_functions::manual::signatures_of_form;
 use inlay_functions::registry::{
     constant_arguments, function_names, is_aggregate, is_window, resolve_aggregate, scalar_exists,
 };
@@ -57,6 +58,11 @@ impl Binder<'_> {
         }
         if let Some(special) = self.special_form(&name, call, pos)? {
             return Ok(special);
+        }
+        if let (false, Some(signatures)) = (scalar_exists(&name), signatures_of_form(&name)) {
+            let message = format!("{name} does not take {} argument(s)", call.arguments.len());
+            let candidates = signatures.iter().map(ToString::to_string).collect();
+            return Err(self.at(Error::UndefinedFunction { message, candidates }, pos));
         }
         if !scalar_exists(&name) {
             return Err(self.at(self.undefined_function(&call.name.value), pos));

@@ -12,6 +12,7 @@ use super::subquery::{Pending, attach, filter};
 use crate::parser::ast::{self, ExprKind, FunctionCall, Pos, WindowCall};
 use crate::plan::window::{Frame, FrameBound, FrameUnits, WindowCallee};
 use crate::plan::{ColumnId, Expr, Plan, SortKey, WindowExpr};
+use inlay_functions::manual::signatures_of_form;
 use inlay_functions::registry::{is_aggregate, is_window, resolve_window, scalar_exists};
 use inlay_functions::windows::is_continuous;
 use inlay_kernels::WindowKind;
@@ -87,7 +88,7 @@ impl Binder<'_> {
             Some(counted) => self.windowed_aggregate("count", counted, None, call, pos)?,
             None if is_window(&name) => self.window_function(&name, call, pos)?,
             None if is_aggregate(&name) => self.windowed_aggregate(&name, &call.call, None, call, pos)?,
-            None if scalar_exists(&name) => {
+            None if scalar_exists(&name) || signatures_of_form(&name).is_some() => {
                 let message = format!("{name} is no aggregate or window function: OVER does not go with it");
                 return Err(self.at(Error::bind(message), pos));
             }

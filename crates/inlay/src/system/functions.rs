@@ -6,6 +6,7 @@ use super::tables::FUNCTION_NAMES;
 use super::views::macros_of_system;
 use inlay_catalog::bare_name;
 use inlay_functions::manual;
+use inlay_functions::manual::parameters::parameter_names;
 use inlay_kernels::external::FunctionDefinition;
 use inlay_kernels::function::Volatility;
 use inlay_sql::parser::{parse_functions, parse_macro};
@@ -27,6 +28,9 @@ fn parts_of(signature: &str) -> Parts {
         None => (signature, None),
     };
     let inner = call.split_once('(').map_or("", |(_, rest)| rest.strip_suffix(')').unwrap_or(rest));
+    // Brackets that open before an argument say that it may be left out.
+    let optional = inner.matches(", [").count();
+    let inner = inner.strip_suffix(&"]".repeat(optional)).unwrap_or(inner).replace(", [", ", ");
     let mut items: Vec<String> = Vec::new();
     let mut depth = 0i32;
     for piece in inner.split(',') {
@@ -54,6 +58,15 @@ fn parts_of(signature: &str) -> Parts {
     }
 }
 
+/// The names that calls can give so many arguments, if there are some; else what stands in their places in the signature.
+fn named(function: &str, kind: &str, places: Vec<String>) -> Vec<String> {
+    if kind == manual::Kind::Table.name() || places.is_empty() {
+        return places;
+    }
+    let mut lists = parameter_names(function).map(|names| names.map(str::to_string).collect::<Vec<_>>());
+    lists.find(|names| names.len() == places.len()).unwrap_or(places)
+}
+
 /// See the module documentation.
 pub(super) fn functions(gather: &Gather<'_>) -> Rows {
     let mut rows = Vec::new();
@@ -72,7 +85,7 @@ pub(super) fn functions(gather: &Gather<'_>) -> Rows {
             optional(about.description),
             Value::Null,
             optional(parts.returns),
-            texts(about.parameters.unwrap_or(parts.parameters)),
+            texts(about.parameters.unwrap_or_else(|| named(name, kind, parts.parameters))),
             texts(parts.types),
             optional(parts.varargs),
             optional(about.definition),

@@ -14,6 +14,7 @@
     reason = "a test program: it reports and fails"
 )]
 
+mod aggregates;
 mod cancel;
 mod changes;
 mod crash;
