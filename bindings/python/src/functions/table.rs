@@ -266,7 +266,9 @@ impl ExternalTable for PythonTable {
                         args.push(types.into_any());
                     }
                     TableArgument::Columns(columns) => {
-                        args.extend(columns.iter().map(|(_, ty)| PyString::new(py, &ty.to_string()).into_any()));
+                        args.extend(
+                            columns.iter().map(|(_, ty)| PyString::new(py, &ty.to_string()).into_any()),
+                        );
                     }
                 }
             }
