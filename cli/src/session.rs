@@ -287,7 +287,7 @@ impl Session {
         let needs_all = self.settings.mode.is_for_people();
         let outcome = self
             .connection
-            .stream_with(sql, &Parameters::default(), Some(&host), FIRST_BYTES)
+            .stream_with(sql, inlay::Extent::Script, &Parameters::default(), Some(&host), FIRST_BYTES)
             .and_then(|(first, rest)| match rest {
                 Some(rest) if needs_all => Ok((rest.join(first, Some(&host))?, None)),
                 rest => Ok((first, rest)),

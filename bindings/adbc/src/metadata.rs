@@ -87,7 +87,12 @@ pub fn table_schema(
 ) -> Outcome<ArrowSchema> {
     let parts = [catalog, schema, Some(table)].into_iter().flatten().filter(|part| !part.is_empty());
     let path = parts.map(quoted).collect::<Vec<_>>().join(".");
-    let described = engine.describe_with(&format!("SELECT * FROM {path}"), &Parameters::default(), None)?;
+    let described = engine.describe_with(
+        &format!("SELECT * FROM {path}"),
+        inlay::Extent::Statement,
+        &Parameters::default(),
+        None,
+    )?;
     let (names, types): (Vec<_>, Vec<_>) = described.columns.unwrap_or_default().into_iter().unzip();
     Ok(Exporter::new(&names, &types).with_strings(StringLayout::Utf8).schema())
 }

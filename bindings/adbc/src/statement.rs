@@ -175,7 +175,13 @@ impl StatementHandle {
         };
         if let [parameters] = &sets[..] {
             self.session.begin_if_needed()?;
-            return Ok(self.session.engine.stream_with(sql, parameters, None, FIRST_BYTES)?);
+            return Ok(self.session.engine.stream_with(
+                sql,
+                inlay::Extent::Script,
+                parameters,
+                None,
+                FIRST_BYTES,
+            )?);
         }
         self.session.begin_if_needed()?;
         Ok((self.session.engine.execute_many(sql, &sets, None)?, None))
@@ -186,7 +192,8 @@ impl StatementHandle {
         let state = self.state.lock();
         let sets = state.bound.as_ref().map(|bound| bound.parameters(state.by_name)).transpose()?;
         let parameters = sets.and_then(|sets| sets.into_iter().next()).unwrap_or_default();
-        let described = self.session.engine.describe_with(state.text()?, &parameters, None)?;
+        let described =
+            self.session.engine.describe_with(state.text()?, inlay::Extent::Script, &parameters, None)?;
         let (names, types): (Vec<_>, Vec<_>) = described.columns.unwrap_or_default().into_iter().unzip();
         Ok(Exporter::new(&names, &types).with_strings(StringLayout::Utf8).schema())
     }
@@ -269,6 +276,10 @@ struct Loading(HostTable);
 impl Host for Loading {
     fn find_table(&self, name: &str, _scope: HostScope) -> inlay::Result<Option<HostTable>> {
         Ok((name == LOADED).then(|| self.0.clone()))
+    }
+
+    fn gives_tables(&self) -> bool {
+        true
     }
 
     fn is_interrupted(&self) -> bool {

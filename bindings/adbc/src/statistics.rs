@@ -104,7 +104,12 @@ fn places(session: &Session, asked: &Asked<'_>) -> Outcome<Vec<Place>> {
 fn of_table(session: &Session, place: &Place, approximate: bool) -> Outcome<Vec<Statistic>> {
     let path = [&place.catalog, &place.schema, &place.table].map(|part| quoted(part)).join(".");
     let none = Parameters::default();
-    let described = session.engine.describe_with(&format!("SELECT * FROM {path}"), &none, None)?;
+    let described = session.engine.describe_with(
+        &format!("SELECT * FROM {path}"),
+        inlay::Extent::Statement,
+        &none,
+        None,
+    )?;
     // Nested values have no order that other systems share.
     let columns: Vec<String> = described
         .columns

@@ -5,7 +5,7 @@ use crate::host::{PythonHost, hosted};
 use crate::parameters;
 use crate::register;
 use inlay::types::{LogicalType, VectorBuilder};
-use inlay::{ColumnSource, HostTable, Parameters, TableSource, Value};
+use inlay::{ColumnSource, Extent, HostTable, Parameters, TableSource, Value};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyTuple;
@@ -43,8 +43,9 @@ impl Appender {
         source: &str,
     ) -> PyResult<Self> {
         let host = PythonHost::new(connection, Vec::new());
-        let described =
-            hosted(py, &host, |host| connection.describe_with(query, &Parameters::default(), Some(host)))?;
+        let described = hosted(py, &host, |host| {
+            connection.describe_with(query, Extent::Statement, &Parameters::default(), Some(host))
+        })?;
         let Some(columns) = described.columns else {
             return Err(misuse(py, "an appender needs a table with columns"));
         };
@@ -98,7 +99,7 @@ impl Appender {
     fn take_in(&self, py: Python<'_>, rows: Arc<dyn TableSource>) -> PyResult<()> {
         let host = PythonHost::new(&self.connection, vec![(self.source.clone(), HostTable::Rows(rows))]);
         let none = Parameters::default();
-        hosted(py, &host, |host| self.connection.execute_with(&self.sql, &none, Some(host)))?;
+        hosted(py, &host, |host| self.connection.execute_one(&self.sql, &none, Some(host)))?;
         Ok(())
     }
 }

@@ -100,9 +100,23 @@ pub fn import(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<StreamReade
     unwrapped(py, reader)
 }
 
-/// A `pyarrow.Table`; strings as `string`, because few of pyarrow's functions take views.
-pub fn table<'py>(py: Python<'py>, rows: Unread) -> PyResult<Bound<'py, PyAny>> {
-    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(rows), StringLayout::Utf8))?;
+/// How pyarrow gets the strings of a session's results: as `string`, because few of its functions take others, unless
+/// settings say so.
+pub fn layout_of(session: &inlay::Connection) -> StringLayout {
+    let is_on = |name: &str| {
+        let value = session.setting(name).map(|value| value.to_string().to_lowercase());
+        value.is_some_and(|value| matches!(value.as_str(), "true" | "on" | "1"))
+    };
+    match (is_on("produce_arrow_string_view"), is_on("arrow_large_buffer_size")) {
+        (true, _) => StringLayout::View,
+        (false, true) => StringLayout::LargeUtf8,
+        (false, false) => StringLayout::Utf8,
+    }
+}
+
+/// A `pyarrow.Table`.
+pub fn table<'py>(py: Python<'py>, rows: Unread, strings: StringLayout) -> PyResult<Bound<'py, PyAny>> {
+    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(rows), strings))?;
     py.import("pyarrow")?.getattr("table")?.call1((stream,))
 }
 
@@ -117,14 +131,18 @@ pub fn reader<'py>(
     py: Python<'py>,
     rows: Unread,
     rows_per_batch: Option<usize>,
+    strings: StringLayout,
 ) -> PyResult<Bound<'py, PyAny>> {
     let rows = Rows::Chunks(rows, rows_per_batch.unwrap_or(CHUNK_ROWS).max(1));
-    let stream = Bound::new(py, ArrowStream::new(rows, StringLayout::Utf8))?;
+    let stream = Bound::new(py, ArrowStream::new(rows, strings))?;
     py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (stream,))
 }
 
 /// A `polars.DataFrame`.
-pub fn polars<'py>(py: Python<'py>, rows: Unread) -> PyResult<Bound<'py, PyAny>> {
+pub fn polars<'py>(py: Python<'py>, mut rows: Unread) -> PyResult<Bound<'py, PyAny>> {
+    // Columns of a frame have different names.
+    let names = crate::cursor::unique_names(rows.first.names());
+    rows.first = rows.first.with_names(names);
     let stream = Bound::new(py, ArrowStream::new(Rows::Whole(rows), StringLayout::View))?;
     py.import("polars")?.getattr("DataFrame")?.call1((stream,))
 }

@@ -12,7 +12,10 @@ use crate::parameters;
 use crate::register;
 use crate::result::Answer;
 use inlay::types::arrow::StringLayout;
-use inlay::{Database, HostTable, Parameters, PreparedStatement, QueryResult, Rest, ResultKind, Value};
+use inlay::{
+    Database, Extent, HostTable, Parameters, Part, PreparedStatement, QueryResult, Rest, ResultKind, Value,
+};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
@@ -27,12 +30,20 @@ pub fn connect(
     database: Option<&Bound<'_, PyAny>>,
     read_only: bool,
     config: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Connection> {
+) -> PyResult<Py<Connection>> {
     let path = match database.filter(|path| !path.is_none()) {
         Some(path) => py.import("os")?.getattr("fsdecode")?.call1((path,))?.extract()?,
         None => ":memory:".to_string(),
     };
-    if read_only && matches!(path.as_str(), "" | ":memory:") {
+    if path == ":default:" {
+        if read_only || config.is_some_and(|config| !config.is_empty()) {
+            let message =
+                "\":default:\" is the default connection, which is open: it takes no read_only and no config";
+            return Err(misuse(py, message));
+        }
+        return Ok(py.import("inlay")?.getattr("default_connection")?.call0()?.extract()?);
+    }
+    if read_only && (path.is_empty() || path.starts_with(":memory:")) {
         return Err(misuse(py, "a database in memory cannot be opened read-only: it would stay empty"));
     }
     let mut settings: Vec<(String, Value)> = Vec::new();
@@ -46,7 +57,7 @@ pub fn connect(
     // Opening may replay a log.
     let database = unwrapped(py, py.detach(|| Database::open(&path, &settings)))?;
     functions::install(&database);
-    Ok(Connection::new(database.connect(), None))
+    Py::new(py, Connection::new(database.connect(), None))
 }
 
 /// Puts what is committed into the files, when the interpreter ends.
@@ -105,10 +116,12 @@ impl Connection {
         py: Python<'_>,
         host: &Arc<PythonHost>,
         query: &str,
+        extent: Extent,
         parameters: &Parameters,
     ) -> PyResult<Arc<Cursor>> {
-        let begun =
-            hosted(py, host, |host| self.engine.stream_with(query, parameters, Some(host), FIRST_BYTES))?;
+        let begun = hosted(py, host, |host| {
+            self.engine.stream_with(query, extent, parameters, Some(host), FIRST_BYTES)
+        })?;
         Ok(self.begun(host, begun))
     }
 
@@ -147,12 +160,14 @@ fn sql_of<'a>(query: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
 /// What `append` calls its rows.
 const APPENDED: &str = "appended rows";
 
-/// A name as SQL writes it: each part between dots in quotes, unless it has them.
-fn quoted(name: &str) -> String {
-    if name.contains('"') {
-        return name.to_string();
-    }
-    name.split('.').map(|part| format!("\"{part}\"")).collect::<Vec<_>>().join(".")
+/// A name as SQL writes it: each part between dots in quotes. A name that has quotes is read as SQL reads it.
+fn quoted(name: &str) -> inlay::Result<String> {
+    let parts = match name.contains('"') {
+        true => inlay::parts_of_name(name)?,
+        false => name.split('.').map(str::to_string).collect(),
+    };
+    let quoted = parts.iter().map(|part| format!("\"{}\"", part.replace('"', "\"\"")));
+    Ok(quoted.collect::<Vec<_>>().join("."))
 }
 
 #[pymethods]
@@ -168,7 +183,7 @@ impl Connection {
         let query = sql_of(query)?;
         let parameters = parameters::parameters(py, parameters)?;
         let host = PythonHost::new(&self.engine, Vec::new());
-        let cursor = self.begin_reading(py, &host, &query, &parameters)?;
+        let cursor = self.begin_reading(py, &host, &query, Extent::Script, &parameters)?;
         Ok(self.answer(py, cursor))
     }
 
@@ -194,25 +209,30 @@ impl Connection {
         Ok(self.answer(py, self.reading(result, None)))
     }
 
-    /// Runs all statements but the last one; gives that one's text, its columns and types if it is a query that changes
-    /// nothing, and the tables that it found in Python.
+    /// Gives the text of a statement, its columns and types if it is a query that changes nothing, and the tables that it
+    /// found in Python. Of a script, it runs all statements but the last one, which is described; otherwise a second
+    /// statement is an error.
+    #[pyo3(signature = (query, tables, is_script = false))]
     #[expect(clippy::type_complexity, reason = "a tuple for Python")]
     fn _describe<'py>(
         &self,
         py: Python<'py>,
         query: &str,
         tables: &Bound<'py, PyDict>,
+        is_script: bool,
     ) -> PyResult<(String, Option<(Vec<String>, Vec<String>)>, Bound<'py, PyDict>)> {
         let host = PythonHost::new(&self.engine, host::tables_of(Some(tables))?);
         let parameters = Parameters::default();
-        let described = hosted(py, &host, |host| self.engine.describe_with(query, &parameters, Some(host)))?;
+        let extent = if is_script { Extent::Script } else { Extent::Statement };
+        let described =
+            hosted(py, &host, |host| self.engine.describe_with(query, extent, &parameters, Some(host)))?;
         let columns = described
             .columns
             .map(|columns| columns.into_iter().map(|(name, ty)| (name, ty.to_string())).unzip());
         Ok((described.sql, columns, host::dictionary_of(py, host.found())?))
     }
 
-    /// Runs a statement with the tables that it names; the rows, or how many it changed, or `None`.
+    /// Runs one statement with the tables that it names; the rows, or how many it changed, or `None`.
     fn _run<'py>(
         &self,
         py: Python<'py>,
@@ -221,7 +241,7 @@ impl Connection {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let host = PythonHost::new(&self.engine, host::tables_of(Some(tables))?);
         let parameters = Parameters::default();
-        let result = hosted(py, &host, |host| self.engine.execute_with(query, &parameters, Some(host)))?;
+        let result = hosted(py, &host, |host| self.engine.execute_one(query, &parameters, Some(host)))?;
         match result.kind() {
             ResultKind::Rows => {
                 Ok(Some(Bound::new(py, Answer::new(result, self.engine.clone()))?.into_any()))
@@ -234,7 +254,7 @@ impl Connection {
     /// Runs a query with the tables that it names; the rows are computed while they are fetched.
     fn _stream(&self, py: Python<'_>, query: &str, tables: &Bound<'_, PyDict>) -> PyResult<Connection> {
         let host = PythonHost::new(&self.engine, host::tables_of(Some(tables))?);
-        let cursor = self.begin_reading(py, &host, query, &Parameters::default())?;
+        let cursor = self.begin_reading(py, &host, query, Extent::Statement, &Parameters::default())?;
         Ok(Connection::new(self.engine.clone(), Some(cursor)))
     }
 
@@ -259,6 +279,27 @@ impl Connection {
     ) -> PyResult<Vec<(String, &'static str, Vec<String>, Vec<Vec<String>>)>> {
         let found = unwrapped(py, py.detach(|| inlay::statements_of(query)))?;
         Ok(found.into_iter().map(|one| (one.sql, one.kind, one.parameters, one.tables)).collect())
+    }
+
+    /// Fails unless a text is one part of a statement, and nothing else: `"expression"`, `"order"`, ...
+    #[staticmethod]
+    fn _check(py: Python<'_>, part: &str, text: &str) -> PyResult<()> {
+        let known = Part::ALL.into_iter().find(|known| known.name() == part);
+        let known = known.ok_or_else(|| misuse(py, format!("\"{part}\" is no part of a statement")))?;
+        unwrapped(py, inlay::check_part(known, text))
+    }
+
+    /// A name as SQL writes it; see [`quoted`].
+    #[staticmethod]
+    fn _quoted(py: Python<'_>, name: &str) -> PyResult<String> {
+        unwrapped(py, quoted(name))
+    }
+
+    /// The parameters of a text as they are written, and where each begins and ends, in characters.
+    #[staticmethod]
+    fn _placeholders(py: Python<'_>, query: &str) -> PyResult<Vec<(usize, usize, String)>> {
+        let found = unwrapped(py, py.detach(|| inlay::placeholders_of(query)))?;
+        Ok(found.into_iter().map(|(range, written)| (range.start, range.end, written)).collect())
     }
 
     /// Words of the grammar, in lower case.
@@ -356,6 +397,23 @@ impl Connection {
         self.engine.progress().map_or(-1.0, |progress| progress.fraction * 100.0)
     }
 
+    /// A column of the rows not fetched yet as an array; the first one that is asked for fetches them all.
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let columns = self.cursor_of_last(py)?.columns(py)?;
+        match columns.get_item(name)? {
+            Some(column) => Ok(column),
+            None => {
+                let known = columns.keys().str()?;
+                Err(PyKeyError::new_err(format!("the answer has no column {}; it has {known}", name.repr()?)))
+            }
+        }
+    }
+
+    /// The names by which `[]` gives columns.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        Ok(self.cursor_of_last(py)?.columns(py)?.keys())
+    }
+
     fn fetchone(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
         self.cursor_of_last(py)?.fetch_one(py)
     }
@@ -387,7 +445,7 @@ impl Connection {
     }
 
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::table(py, self.unread(py)?)
+        arrow::table(py, self.unread(py)?, arrow::layout_of(&self.engine))
     }
 
     fn fetch_arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -400,7 +458,7 @@ impl Connection {
         py: Python<'py>,
         rows_per_batch: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        arrow::reader(py, self.unread(py)?, rows_per_batch)
+        arrow::reader(py, self.unread(py)?, rows_per_batch, arrow::layout_of(&self.engine))
     }
 
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -441,12 +499,12 @@ impl Connection {
         table: &Bound<'_, PyAny>,
     ) -> PyResult<Py<Self>> {
         slf.check_open(py)?;
-        register::register(py, &unwrapped(py, slf.engine.database())?, name, table)?;
+        register::register(py, &slf.engine, name, table)?;
         Ok(slf.into())
     }
 
     fn unregister(slf: PyRef<'_, Self>, py: Python<'_>, name: &str) -> PyResult<Py<Self>> {
-        unwrapped(py, slf.engine.database())?.unregister(name);
+        unwrapped(py, slf.engine.unregister(name))?;
         Ok(slf.into())
     }
 
@@ -462,9 +520,10 @@ impl Connection {
         let rows = HostTable::Rows(register::source(py, APPENDED, data)?);
         let host = PythonHost::new(&slf.engine, vec![(APPENDED.to_string(), rows)]);
         let by_name = if by_name { "BY NAME " } else { "" };
-        let query = format!("INSERT INTO {} {by_name}SELECT * FROM \"{APPENDED}\"", quoted(table_name));
+        let target = unwrapped(py, quoted(table_name))?;
+        let query = format!("INSERT INTO {target} {by_name}SELECT * FROM \"{APPENDED}\"");
         let engine = slf.engine.clone();
-        hosted(py, &host, |host| engine.execute_with(&query, &Parameters::default(), Some(host)))?;
+        hosted(py, &host, |host| engine.execute_one(&query, &Parameters::default(), Some(host)))?;
         Ok(slf.into())
     }
 

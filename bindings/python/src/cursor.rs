@@ -21,6 +21,8 @@ pub struct Cursor {
     /// Absent if not all rows were computed when the statement was executed.
     row_count: Option<usize>,
     state: Mutex<State>,
+    /// The arrays of all rows that were left when the first was asked for.
+    columns: Mutex<Option<Py<PyDict>>>,
 }
 
 struct State {
@@ -109,7 +111,7 @@ impl Cursor {
         let header = result.without_rows();
         let row_count = rest.is_none().then(|| result.row_count());
         let state = State { result, rest, row: 0, part: None, caches: Vec::new() };
-        Self { header, zone, row_count, state: Mutex::new(state) }
+        Self { header, zone, row_count, state: Mutex::new(state), columns: Mutex::default() }
     }
 
     fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
@@ -170,6 +172,17 @@ impl Cursor {
         state.part = None;
         let first = if row == 0 { result } else { result.slice(row..result.row_count()) };
         Unread { first, rest: state.rest.take() }
+    }
+
+    /// The rows not fetched yet as arrays by name, which are kept; no rows are left afterwards.
+    pub fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut columns = self.columns.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if let Some(columns) = &*columns {
+            return Ok(columns.bind(py).clone());
+        }
+        let made = arrays(py, self.take(py), self.zone(), None, None)?;
+        *columns = Some(made.clone().unbind());
+        Ok(made)
     }
 
     /// The session's time zone.
@@ -277,7 +290,7 @@ pub fn data_frame<'py>(
     let frames = py.import("inlay._frames")?;
     let takes_arrow: bool = frames.getattr("takes_arrow")?.call0()?.extract()?;
     let stays = |ty: &LogicalType| match ty {
-        LogicalType::Varchar | LogicalType::Json => takes_arrow,
+        LogicalType::Varchar | LogicalType::Json | LogicalType::Enum(_) => takes_arrow,
         LogicalType::Decimal { .. } if decimal.is_none() => takes_arrow,
         LogicalType::Decimal { .. } | LogicalType::HugeInt => decimals == Decimals::Arrow,
         _ => false,

@@ -121,6 +121,10 @@ impl Host for PythonHost {
         Ok(found)
     }
 
+    fn gives_tables(&self) -> bool {
+        self.given > 0
+    }
+
     fn is_interrupted(&self) -> bool {
         Python::attach(|py| {
             let drawn = self.bar.as_ref().map_or(Ok(()), |bar| bar.draw(py));

@@ -9,7 +9,7 @@ use crate::parameters;
 use crate::result::Answer;
 use crate::scanned::Scanned;
 use crate::texts;
-use inlay::types::{Bitmap, Buffer, Heap, Interval, LogicalType, Vector, VectorBuilder};
+use inlay::types::{Bitmap, Buffer, EnumType, Heap, Interval, LogicalType, Vector, VectorBuilder};
 use inlay::{ArrowTable, ColumnSource, HostTable, QueryResult, SourceValues, TableSource, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
@@ -151,11 +151,22 @@ fn from_arrow(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult
 
 /// By way of pyarrow, which shares numbers and knows every dtype of pandas; without pyarrow column by column.
 fn from_pandas(py: Python<'_>, name: &str, frame: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TableSource>> {
-    let columns = py.import("inlay._frames")?.getattr("columns_of_pandas")?.call1((frame,))?;
-    match columns.cast::<PyDict>() {
-        Ok(columns) => from_columns(py, name, columns),
-        Err(_) => from_arrow(py, name, &columns),
+    let frames = py.import("inlay._frames")?;
+    let made = frames.getattr("columns_of_pandas")?.call1((frame,))?;
+    let (columns, words): (Bound<'_, PyAny>, Vec<Option<Vec<String>>>) = made.extract()?;
+    if let Ok(columns) = columns.cast::<PyDict>() {
+        return from_columns(py, name, columns);
     }
+    let stream = arrow::import(py, &columns)?;
+    // Reading may run Python code of a reader on this thread.
+    let table = py.detach(|| -> inlay::Result<ArrowTable> {
+        let as_enum = |words: Option<Vec<String>>| -> inlay::Result<Option<LogicalType>> {
+            words.map(|words| Ok(LogicalType::Enum(Arc::new(EnumType::new(words)?)))).transpose()
+        };
+        let types = words.into_iter().map(as_enum).collect::<inlay::Result<Vec<_>>>()?;
+        Ok(ArrowTable::from_stream(name, stream)?.with_types(types))
+    });
+    Ok(Arc::new(unwrapped(py, table)?))
 }
 
 fn from_columns(py: Python<'_>, name: &str, columns: &Bound<'_, PyDict>) -> PyResult<Arc<dyn TableSource>> {
@@ -313,6 +324,7 @@ fn objects(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>, kind: &str) -
     }
     let ty = values.iter().filter(|value| !value.is_null()).map(Value::logical_type).reduce(common_type);
     let ty = ty.unwrap_or(LogicalType::Varchar);
+    let ty = if values.iter().all(|value| converts(value, &ty)) { ty } else { LogicalType::Double };
     let mut builder = VectorBuilder::new(ty.clone(), values.len());
     for value in &values {
         let pushed = match converted(value, &ty) {
@@ -328,12 +340,49 @@ fn common_type(left: LogicalType, right: LogicalType) -> LogicalType {
     use LogicalType as T;
     match (left, right) {
         (left, right) if left == right => left,
-        (T::Integer, T::BigInt) | (T::BigInt, T::Integer) => T::BigInt,
-        (T::Integer | T::BigInt | T::HugeInt, T::Integer | T::BigInt | T::HugeInt) => T::HugeInt,
-        (a, b) if a.is_numeric() && b.is_numeric() => T::Double,
         (T::Date, T::Timestamp) | (T::Timestamp, T::Date) => T::Timestamp,
+        (a, b) if a.is_numeric() && b.is_numeric() => common_number(&a, &b),
         _ => T::Varchar,
     }
+}
+
+/// The narrowest type that holds the numbers of both; DOUBLE where none does.
+fn common_number(left: &LogicalType, right: &LogicalType) -> LogicalType {
+    let is_exact = |ty: &LogicalType| digits_of(ty).is_some();
+    if !is_exact(left) || !is_exact(right) {
+        return LogicalType::Double;
+    }
+    if let (LogicalType::Decimal { .. }, _) | (_, LogicalType::Decimal { .. }) = (left, right) {
+        let (Some((left, left_scale)), Some((right, right_scale))) = (digits_of(left), digits_of(right))
+        else {
+            return LogicalType::Double;
+        };
+        let scale = left_scale.max(right_scale);
+        let precision = left.max(right) + scale;
+        return match precision <= DECIMAL_DIGITS_MAX {
+            true => LogicalType::Decimal { precision: precision.max(1), scale },
+            false => LogicalType::Double,
+        };
+    }
+    inlay::common_type(left, right).unwrap_or(LogicalType::Double)
+}
+
+const DECIMAL_DIGITS_MAX: u8 = 38;
+
+/// How many digits the numbers of a type have before and behind the point; `None` unless they are exact.
+fn digits_of(ty: &LogicalType) -> Option<(u8, u8)> {
+    match ty {
+        LogicalType::Decimal { precision, scale } => Some((precision - scale, *scale)),
+        LogicalType::Integer => Some((10, 0)),
+        LogicalType::BigInt => Some((19, 0)),
+        LogicalType::HugeInt | LogicalType::UHugeInt => Some((39, 0)),
+        _ => None,
+    }
+}
+
+/// Whether a value is one of the common type, or can be.
+fn converts(value: &Value, ty: &LogicalType) -> bool {
+    !ty.is_numeric() || value.is_null() || value.logical_type() == *ty || inlay::cast_value(value, ty).is_ok()
 }
 
 /// The value as one of the common type; `None` when it is one already.
@@ -341,23 +390,19 @@ fn converted(value: &Value, ty: &LogicalType) -> Option<Value> {
     if value.is_null() || value.logical_type() == *ty {
         return None;
     }
-    match (ty, value) {
-        (LogicalType::BigInt | LogicalType::HugeInt, _) => Value::from_stored_i128(ty, value.as_i128()?),
-        (LogicalType::Double, _) => value.as_f64().map(Value::Double),
-        (LogicalType::Timestamp, Value::Date(days)) => {
-            Some(Value::Timestamp(i64::from(*days) * inlay::types::datetime::MICROS_PER_DAY))
-        }
-        _ => Some(Value::Varchar(value.to_string())),
+    match ty {
+        LogicalType::Varchar => Some(Value::Varchar(value.to_string())),
+        ty => inlay::cast_value(value, ty).ok(),
     }
 }
 
 /// Registers an object under a name.
 pub fn register(
     py: Python<'_>,
-    database: &inlay::Database,
+    connection: &inlay::Connection,
     name: &str,
     object: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let source = source(py, name, object)?;
-    database.register(name, source).map_err(|error| exception(py, &error))
+    connection.register(name, source).map_err(|error| exception(py, &error))
 }

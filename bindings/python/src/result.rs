@@ -15,14 +15,14 @@ pub struct Answer {
     result: QueryResult,
     zone: Option<String>,
     /// Rows that are still in a table are there while the database is open.
-    _connection: inlay::Connection,
+    connection: inlay::Connection,
 }
 
 impl Answer {
     /// These rows, which a connection delivered.
     pub fn new(result: QueryResult, connection: inlay::Connection) -> Self {
         let zone = cursor::zone_of(&result, &connection);
-        Self { result, zone, _connection: connection }
+        Self { result, zone, connection }
     }
 
     /// The rows.
@@ -61,7 +61,7 @@ impl Answer {
     }
 
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        arrow::table(py, self.unread())
+        arrow::table(py, self.unread(), arrow::layout_of(&self.connection))
     }
 
     #[pyo3(signature = (rows_per_batch = None))]
@@ -70,7 +70,7 @@ impl Answer {
         py: Python<'py>,
         rows_per_batch: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        arrow::reader(py, self.unread(), rows_per_batch)
+        arrow::reader(py, self.unread(), rows_per_batch, arrow::layout_of(&self.connection))
     }
 
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

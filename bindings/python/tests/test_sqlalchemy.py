@@ -112,3 +112,46 @@ def test_pandas_reads_and_writes(engine: Any) -> None:
     with engine.connect() as connection:
         some = pd.read_sql(sa.text("SELECT n FROM frames WHERE x > :least ORDER BY n"), connection, params={"least": 1})
     assert some["n"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "quotient", "floor"),
+    [(7, 2, 3.5, 3), (9_007_199_254_740_993, 1, 9_007_199_254_740_993.0, 9_007_199_254_740_993), (6, 3, 2.0, 2)],
+)
+def test_division(engine: Any, left: int, right: int, quotient: float, floor: int) -> None:
+    a, b = sa.literal(left, sa.BigInteger), sa.literal(right, sa.BigInteger)
+    with engine.connect() as con:
+        assert con.execute(sa.select(a / b)).scalar() == quotient
+        found = con.execute(sa.select(a // b)).scalar()
+        assert (found, type(found)) == (floor, int)
+        assert con.execute(sa.select(sa.literal(7.5) // sa.literal(2))).scalar() == 3
+        assert con.execute(sa.select((a + 0) // (b + 0) * 2)).scalar() == floor * 2
+        assert con.execute(sa.select(sa.literal(Decimal("7.5")) / sa.literal(Decimal("2")))).scalar() == 3.75
+
+
+def test_options_of_the_url_stay_beside_those_of_connect_args() -> None:
+    engine = sa.create_engine(
+        "inlay:///:memory:?threads=1&default_order=desc", connect_args={"config": {"default_order": "asc"}}
+    )
+    with engine.connect() as con:
+        found = con.exec_driver_sql("SELECT current_setting('threads'), current_setting('default_order')").fetchone()
+        assert (int(found[0]), str(found[1]).lower()[:3]) == (1, "asc")
+    engine.dispose()
+    for options in ({}, {"config": {}}, {"config": None}):
+        engine = sa.create_engine("inlay:///:memory:?threads=1", connect_args=options)
+        with engine.connect() as con:
+            assert int(con.exec_driver_sql("SELECT current_setting('threads')").scalar()) == 1
+        engine.dispose()
+
+
+def test_levels_of_isolation_are_words(engine: Any) -> None:
+    with engine.connect() as con:
+        con.exec_driver_sql("CREATE TABLE canary (v INTEGER)")
+        con.commit()
+    with pytest.raises(sa.exc.ArgumentError):
+        engine.connect().execution_options(isolation_level="SERIALIZABLE; DROP TABLE canary")
+    raw = engine.raw_connection()
+    with pytest.raises(sa.exc.ArgumentError):
+        engine.dialect.set_isolation_level(raw.dbapi_connection, "SERIALIZABLE; DROP TABLE canary")
+    raw.close()
+    assert sa.inspect(engine).get_table_names() == ["canary"]

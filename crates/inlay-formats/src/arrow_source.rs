@@ -6,7 +6,7 @@
 use crate::morsel::{ChunkScan, Piece};
 use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableSource};
 use inlay_types::arrow::{ArrowField, ArrowRecords, ArrowType, StreamReader};
-use inlay_types::{Batch, Error, Interrupt, Result, VECTOR_SIZE};
+use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub struct ArrowTable {
     columns: Vec<SourceColumn>,
     records: Arc<[ArrowRecords]>,
     row_count: usize,
+    /// Types of columns that are converted when they are read.
+    types: Arc<[Option<LogicalType>]>,
 }
 
 impl ArrowTable {
@@ -38,7 +40,20 @@ impl ArrowTable {
             return Err(Error::internal("Arrow record batches do not fit their schema"));
         }
         let row_count = records.iter().map(ArrowRecords::len).sum();
-        Ok(Self { description: description.into(), columns, records: Arc::from(records), row_count })
+        let (records, types) = (Arc::from(records), Arc::default());
+        Ok(Self { description: description.into(), columns, records, row_count, types })
+    }
+
+    /// The table with some columns of other types, to which they are converted when they are read: one type or none for
+    /// each column.
+    pub fn with_types(mut self, types: Vec<Option<LogicalType>>) -> Self {
+        for (column, ty) in self.columns.iter_mut().zip(&types) {
+            if let Some(ty) = ty {
+                column.ty = ty.clone();
+            }
+        }
+        self.types = types.into();
+        self
     }
 
     /// Number of rows.
@@ -78,12 +93,18 @@ impl TableSource for ArrowTable {
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
-        let records = Arc::clone(&self.records);
+        let (records, types) = (Arc::clone(&self.records), Arc::clone(&self.types));
         let lens: Vec<usize> = records.iter().map(ArrowRecords::len).collect();
         let wanted = request.columns;
         let read = move |piece: Piece| {
             let columns = records[piece.chunk].columns();
-            let vectors = wanted.iter().map(|&index| columns[index].vector(piece.from, piece.len));
+            let vectors = wanted.iter().map(|&index| {
+                let vector = columns[index].vector(piece.from, piece.len)?;
+                let Some(Some(ty)) = types.get(index) else { return Ok(vector) };
+                let mut converted = Vector::empty(ty.clone());
+                inlay_kernels::cast(&vector, ty, false, &mut converted)?;
+                Ok(converted)
+            });
             Ok(Batch::new(vectors.collect::<Result<_>>()?, piece.len))
         };
         Ok(Box::new(ChunkScan::new(lens.into_iter(), request.interrupt, Arc::new(read))))

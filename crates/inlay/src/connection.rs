@@ -71,10 +71,46 @@ pub enum HostScope {
     Everywhere,
 }
 
+/// How many statements a text may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Any number; the answer is that of the last one.
+    Script,
+    /// One, or none. For texts that a host puts together: whatever its parts are, nothing else runs.
+    Statement,
+}
+
+impl Extent {
+    fn check(self, text: &Text) -> Result<()> {
+        match (self, &*text.statements) {
+            (Self::Statement, [_, second, ..]) => {
+                let message =
+                    format!("expected one statement, found another one: {}", shortened(second.text()));
+                Err(Error::Syntax { message })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The beginning of a text, for a message.
+fn shortened(text: &str) -> String {
+    const CHARS_MAX: usize = 60;
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
 /// What a binding tells and is asked while a statement runs.
 pub trait Host: Send + Sync {
     /// A host's object that the program calls `name`, for a table name that nothing else has.
     fn find_table(&self, name: &str, scope: HostScope) -> Result<Option<HostTable>>;
+
+    /// Whether objects came with the statement. Their names mean them before anything else of these names.
+    fn gives_tables(&self) -> bool {
+        false
+    }
 
     /// Whether the program wants the statement to end. Asked on the thread that runs the statement only.
     fn is_interrupted(&self) -> bool;
@@ -172,6 +208,24 @@ struct Shared {
     progress: Arc<QueryProgress>,
     closed: AtomicBool,
     nested: Option<Arc<Nested>>,
+    /// The session's number.
+    id: u64,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Shared {
+    /// Lets go of the database, and of what the session registered in it.
+    fn leave(&self) {
+        let Some(database) = self.database.write().take() else { return };
+        if self.nested.is_none() {
+            database.leave(self.id);
+        }
+    }
 }
 
 /// A session. Cloning makes another handle of the same session; [`Connection::cursor`] makes a new session.
@@ -199,6 +253,7 @@ impl Connection {
             progress: Arc::clone(&session.progress),
             closed: AtomicBool::new(false),
             nested: session.nested.clone(),
+            id: session.id,
             session: Mutex::new(session),
         }))
     }
@@ -214,6 +269,18 @@ impl Connection {
         self.0.database.read().clone().ok_or_else(|| self.closed())
     }
 
+    /// Makes a host's object a table of the database. A name means what this session gave it last; sessions that gave it
+    /// nothing see what the last one did. A table or view of this name is an error.
+    pub fn register(&self, name: &str, source: Arc<dyn TableSource>) -> Result<()> {
+        self.check_open()?;
+        self.database()?.register(name, self.0.id, source)
+    }
+
+    /// Forgets an object that was registered, first of all the session's own. Returns whether there was one.
+    pub fn unregister(&self, name: &str) -> Result<bool> {
+        Ok(self.database()?.unregister(name, self.0.id))
+    }
+
     /// Runs the statements of `sql` and returns the last one's answer.
     pub fn execute(&self, sql: &str) -> Result<QueryResult> {
         self.execute_with(sql, &Parameters::default(), None)
@@ -226,7 +293,17 @@ impl Connection {
         parameters: &Parameters,
         host: Option<&Arc<dyn Host>>,
     ) -> Result<QueryResult> {
-        self.execute_streaming(sql, parameters, host, None)
+        self.execute_streaming(sql, Extent::Script, parameters, host, None)
+    }
+
+    /// As [`Connection::execute_with`], for a text of one statement: one of several runs nothing and is an error.
+    pub fn execute_one(
+        &self,
+        sql: &str,
+        parameters: &Parameters,
+        host: Option<&Arc<dyn Host>>,
+    ) -> Result<QueryResult> {
+        self.execute_streaming(sql, Extent::Statement, parameters, host, None)
     }
 
     /// As [`Connection::execute_with`], but of a large result only the first rows, about `first_bytes` of them; the others
@@ -234,6 +311,7 @@ impl Connection {
     pub fn stream_with(
         &self,
         sql: &str,
+        extent: Extent,
         parameters: &Parameters,
         host: Option<&Arc<dyn Host>>,
         first_bytes: usize,
@@ -241,13 +319,14 @@ impl Connection {
         let rest = Mutex::new(None);
         // Rows for a function are there when it has them: what they are read from may end with its call.
         let streaming = self.0.nested.is_none().then_some(Streaming { first_bytes, rest: &rest });
-        let first = self.execute_streaming(sql, parameters, host, streaming)?;
+        let first = self.execute_streaming(sql, extent, parameters, host, streaming)?;
         Ok((first, rest.into_inner()))
     }
 
     fn execute_streaming(
         &self,
         sql: &str,
+        extent: Extent,
         parameters: &Parameters,
         host: Option<&Arc<dyn Host>>,
         streaming: Option<Streaming<'_>>,
@@ -255,6 +334,7 @@ impl Connection {
         self.guarded(
             |session, interrupt| {
                 let text = session.texts.get(sql)?;
+                extent.check(&text)?;
                 let host = host.map(|host| &**host);
                 self.run_text(session, &text, Given { parameters, host, interrupt, streaming, text: None })
             },
@@ -272,7 +352,9 @@ impl Connection {
         }
         check_parameter_count(last, given.parameters)?;
         let parameters = &*in_order(last, given.parameters);
-        self.run(session, last, Given { parameters, text: first.is_empty().then_some(text), ..given })
+        // A kept plan was made for what the names mean to others.
+        let keeps = first.is_empty() && !given.host.is_some_and(|host| host.gives_tables());
+        self.run(session, last, Given { parameters, text: keeps.then_some(text), ..given })
     }
 
     /// Runs one statement once for each set of parameters, in one transaction if none is open: all or nothing.
@@ -430,7 +512,7 @@ impl Connection {
         if !self.0.closed.swap(true, Ordering::AcqRel) {
             self.0.interrupt.set();
             *self.0.session.lock() = Session::closed();
-            drop(self.0.database.write().take());
+            self.0.leave();
         }
     }
 

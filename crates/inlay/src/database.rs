@@ -5,6 +5,7 @@
 
 use crate::connection::Connection;
 use crate::functions::Functions;
+use crate::registered::Registered;
 use crate::settings::{self, DatabaseSettings, SessionSettings};
 use crate::table_rows::Lender;
 use inlay_catalog::{TableFunction, TableSource};
@@ -29,8 +30,8 @@ pub struct Database(Arc<Shared>);
 struct Shared {
     main: Attached,
     attached: RwLock<Vec<Attached>>,
-    /// Objects of the host by lower-case name.
-    registered: RwLock<HashMap<String, Arc<dyn TableSource>>>,
+    /// Objects of the host.
+    registered: RwLock<Registered>,
     functions: HashMap<&'static str, Arc<dyn TableFunction>>,
     /// Languages and functions that the host brings.
     functions_of_host: Functions,
@@ -100,14 +101,26 @@ const CLOSING_PAUSE: Duration = Duration::from_millis(1);
 /// What a database in memory is called.
 pub(crate) const MEMORY: &str = "memory";
 
+/// Databases in memory that have a name, by which whoever asks for one in this process gets the same.
+static NAMED: LazyLock<Mutex<HashMap<String, Weak<Shared>>>> = LazyLock::new(Mutex::default);
+
+/// What the path of a database in memory begins with; a name may follow.
+const IN_MEMORY: &str = ":memory:";
+
 /// Whether a path means a database in memory.
 pub(crate) fn is_memory(path: &str) -> bool {
-    matches!(path, "" | ":memory:")
+    path.is_empty() || path.starts_with(IN_MEMORY)
+}
+
+/// The name of a database in memory that is shared.
+fn name_in_memory(path: &str) -> Option<&str> {
+    path.strip_prefix(IN_MEMORY).filter(|name| !name.is_empty())
 }
 
 impl Database {
     /// Opens a database: the file at `path`, created if there is none; `":memory:"` and the empty path are a new one
-    /// in memory. A file that is open in this process already gives another handle of the same database.
+    /// in memory, `":memory:name"` the one of that name, which lives as long as someone uses it. A file that is open in this
+    /// process already gives another handle of the same database.
     ///
     /// `access_mode` may be `read_only` or `read_write`, `synchronous` `full`, `normal` or `off`; other settings are
     /// those of SET.
@@ -128,6 +141,22 @@ impl Database {
         config: &[(String, Value)],
     ) -> Result<Self> {
         let (access, config) = settings::access_of(config)?;
+        if let Some(name) = name_in_memory(path) {
+            let mut named = NAMED.lock();
+            named.retain(|_, shared| shared.strong_count() > 0);
+            if let Some(shared) = named.get(name).and_then(Weak::upgrade) {
+                let database = Self(shared);
+                // After a fork the parent's database is not the child's.
+                if database.check_process().is_ok() {
+                    database.expect_access(access)?;
+                    database.configure(&config)?;
+                    return Ok(database);
+                }
+            }
+            let database = Self::opened(disk, is_on_real_disk, path, access, &config)?;
+            named.insert(name.to_string(), Arc::downgrade(&database.0));
+            return Ok(database);
+        }
         let known = if is_memory(path) { None } else { identity(&disk, Path::new(path))? };
         let mut open_files = OPEN_FILES.lock();
         open_files.retain(|_, shared| shared.strong_count() > 0);
@@ -137,19 +166,36 @@ impl Database {
             database.configure(&config)?;
             return Ok(database);
         }
+        let database = Self::opened(Arc::clone(&disk), is_on_real_disk, path, access, &config)?;
+        if let Some(path) = &database.0.main.path
+            && let Some(identity) = identity(&disk, path)?
+        {
+            open_files.insert(identity, Arc::downgrade(&database.0));
+        }
+        Ok(database)
+    }
+
+    /// A database that nobody in this process has open.
+    fn opened(
+        disk: Arc<dyn Disk>,
+        is_on_real_disk: bool,
+        path: &str,
+        access: Option<AccessMode>,
+        config: &[(String, Value)],
+    ) -> Result<Self> {
         let budget = MemoryBudget::unlimited();
         let residents = Residents::new(budget.clone(), 0);
         let pool = Arc::new(WorkerPool::new(1));
         let settings = DatabaseSettings::new(budget.clone(), Arc::clone(&residents), Arc::clone(&pool));
         let mut session = SessionSettings::default();
-        settings::set_all(&config, &settings, &mut session)?;
+        settings::set_all(config, &settings, &mut session)?;
         let main = if is_memory(path) {
             Attached { name: MEMORY.to_string(), path: None, store: Store::in_memory(budget.clone()) }
         } else {
             let options = StoreOptions { access: access.unwrap_or_default(), ..settings.store_options() };
             open_file(&disk, Path::new(path), options, &budget)?
         };
-        let database = Self(Arc::new(Shared {
+        Ok(Self(Arc::new(Shared {
             main,
             attached: RwLock::default(),
             registered: RwLock::default(),
@@ -162,19 +208,13 @@ impl Database {
             settings,
             session: Mutex::new(session),
             budget,
-            disk: Arc::clone(&disk),
+            disk,
             is_on_real_disk,
             last_id: AtomicU64::new(0),
             process: process_id(),
             residents,
             lent: Mutex::default(),
-        }));
-        if let Some(path) = &database.0.main.path
-            && let Some(identity) = identity(&disk, path)?
-        {
-            open_files.insert(identity, Arc::downgrade(&database.0));
-        }
-        Ok(database)
+        })))
     }
 
     /// A new database in memory.
@@ -212,22 +252,30 @@ impl Database {
         self.0.main.path.as_ref().map_or_else(|| ":memory:".to_string(), |path| path.display().to_string())
     }
 
-    /// Makes a host's object a table. An earlier object of this name is replaced, a table or view is not.
-    pub fn register(&self, name: &str, source: Arc<dyn TableSource>) -> Result<()> {
+    /// Makes a host's object a table, for a session first of all. Its earlier object of this name is replaced, a table or
+    /// view is not.
+    pub(crate) fn register(&self, name: &str, session: u64, source: Arc<dyn TableSource>) -> Result<()> {
         self.check_process()?;
         if let Some(object) = self.0.main.store.state().relation(name) {
             return Err(Error::Duplicate { kind: object.kind(), name: name.to_string() });
         }
         // What was there is let go of behind the lock: the host's own code may run then.
-        let earlier = self.0.registered.write().insert(name.to_lowercase(), source);
+        let earlier = self.0.registered.write().insert(name, session, source);
         drop(earlier);
         Ok(())
     }
 
-    /// Forgets a registered object. Returns whether there was one.
-    pub fn unregister(&self, name: &str) -> bool {
-        let removed = self.0.registered.write().remove(&name.to_lowercase());
+    /// Forgets what a session registered under a name, or what another one did if it has none itself. Returns whether
+    /// there was one.
+    pub(crate) fn unregister(&self, name: &str, session: u64) -> bool {
+        let removed = self.0.registered.write().remove(name, session);
         removed.is_some()
+    }
+
+    /// A session ends. What it registered stays for the others, unless one of them registered the name, too.
+    pub(crate) fn leave(&self, session: u64) {
+        let removed = self.0.registered.write().leave(session);
+        drop(removed);
     }
 
     /// Lets statements read and write the files of a file system of the host, whose paths begin with one of the protocols.
@@ -251,14 +299,14 @@ impl Database {
         self.settings().files().has_host(protocol)
     }
 
-    /// The host's object of a name.
-    pub(crate) fn registered(&self, name: &str) -> Option<Arc<dyn TableSource>> {
-        self.0.registered.read().get(&name.to_lowercase()).cloned()
+    /// The host's object of a name: what the session registered, or the last that another one did.
+    pub(crate) fn registered(&self, name: &str, session: u64) -> Option<Arc<dyn TableSource>> {
+        self.0.registered.read().get(name, session)
     }
 
-    /// The host's objects by lower-case name.
-    pub(crate) fn all_registered(&self) -> Vec<(String, Arc<dyn TableSource>)> {
-        self.0.registered.read().iter().map(|(name, source)| (name.clone(), Arc::clone(source))).collect()
+    /// The host's objects by lower-case name, as a session sees them.
+    pub(crate) fn all_registered(&self, session: u64) -> Vec<(String, Arc<dyn TableSource>)> {
+        self.0.registered.read().all(session)
     }
 
     /// Bytes in use now.

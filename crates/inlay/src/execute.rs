@@ -234,7 +234,9 @@ impl Run<'_> {
         Names {
             database: self.database,
             transactions: &self.transactions,
+            session: self.session.id,
             found,
+            giver: self.given.host.filter(|host| host.gives_tables()),
             variables: &self.session.variables,
             prepared: &self.session.prepared,
             settings: self.session.settings.clone(),

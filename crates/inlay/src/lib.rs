@@ -13,7 +13,7 @@
 //! # }
 //! ```
 //! - [`database`], [`connection`]: handles. [`settings`]: what SET sets.
-//! - `names`, `transactions`: what a statement sees. `execute`, `profile`, `change`, `define`, `maintain`, `load`, `procedure`: one
+//! - `names`, `transactions`, `registered`: what a statement sees. `execute`, `profile`, `change`, `define`, `maintain`, `load`, `procedure`: one
 //!   statement carried out; `reads`: what commit checks.
 //! - `calling`: the statement that calls a function of the host, as that may read with it.
 //! - `statements`: what a text says, without carrying it out.
@@ -37,6 +37,7 @@ mod names;
 mod procedure;
 mod profile;
 mod reads;
+mod registered;
 pub mod render;
 mod resources;
 mod rest;
@@ -49,7 +50,7 @@ mod transactions;
 
 pub use calling::calling;
 pub use connection::{
-    Connection, Described, Host, HostScope, HostTable, Parameters, PreparedStatement, interrupt_of,
+    Connection, Described, Extent, Host, HostScope, HostTable, Parameters, PreparedStatement, interrupt_of,
 };
 pub use database::Database;
 pub use define::{Dump, DumpTable};
@@ -63,7 +64,7 @@ pub use inlay_kernels::coercion::common_type;
 pub use inlay_kernels::external;
 pub use inlay_kernels::{NullHandling, Volatility};
 pub use inlay_kernels::{cast, cast_value};
-pub use inlay_sql::parser::{end_of_body, expects_body};
+pub use inlay_sql::parser::{Part, end_of_body, expects_body};
 pub use inlay_storage as storage;
 pub use inlay_types as types;
 pub use inlay_types::host::HostForm;
@@ -73,5 +74,5 @@ pub use inlay_types::{Error, Result, Value};
 pub use profile::Profile;
 pub use rest::{Rest, arrow_arrays};
 pub use result::{HostColumn, QueryResult, ResultKind};
-pub use statements::{StatementText, statements_of, type_of};
+pub use statements::{StatementText, check_part, parts_of_name, placeholders_of, statements_of, type_of};
 pub use system::{is_reserved, keyword_names};

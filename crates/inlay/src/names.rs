@@ -1,6 +1,6 @@
 //! What names mean to a statement: tables and views of its transactions, then what the host registered.
 
-use crate::connection::HostTable;
+use crate::connection::{Host, HostScope, HostTable};
 use crate::database::{Database, same_name};
 use crate::define::object::Prepared;
 use crate::settings::{self, SessionSettings};
@@ -24,8 +24,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Names<'a> {
     pub database: &'a Database,
     pub transactions: &'a Transactions,
+    /// Whose names they are.
+    pub session: u64,
     /// Host objects found for this statement, by the name it used.
     pub found: &'a [(String, HostTable)],
+    /// Who gave objects with the statement, whose names hide all others.
+    pub giver: Option<&'a dyn Host>,
     /// SET VARIABLE, by lower-case name.
     pub variables: &'a HashMap<String, Value>,
     /// PREPARE, by lower-case name.
@@ -118,14 +122,14 @@ impl Names<'_> {
     /// What was found in the host.
     fn of_host(&self, name: &str) -> Option<CatalogEntry> {
         let (known, table) = self.found.iter().find(|(known, _)| same_name(known, name))?;
-        Some(match table {
-            HostTable::Rows(source) => CatalogEntry::Registered(Arc::clone(source)),
-            HostTable::Query(sql) => CatalogEntry::View(Arc::new(ViewEntry {
-                name: known.clone(),
-                aliases: Vec::new(),
-                sql: sql.clone(),
-            })),
-        })
+        Some(entry_of(known, table))
+    }
+
+    /// What the host gave with the statement.
+    fn given(&self, name: &str) -> Option<CatalogEntry> {
+        let table = self.noted(self.giver?.find_table(name, HostScope::Given))??;
+        self.note_asked();
+        Some(entry_of(name, &table))
     }
 
     /// Databases and what to look for in each, in order.
@@ -221,6 +225,11 @@ impl Databases for Names<'_> {
     }
 
     fn resolve(&self, database: Option<&str>, name: &str) -> Option<(String, CatalogEntry)> {
+        if database.is_none()
+            && let Some(given) = self.given(name)
+        {
+            return Some((self.current(), given));
+        }
         let stored = self.first(database, name, |_, state, key| {
             state.relation(key).and_then(|object| self.entry(state, object))
         });
@@ -234,7 +243,7 @@ impl Databases for Names<'_> {
         if database.is_some_and(|database| !same_name(database, &self.current())) {
             return None;
         }
-        let registered = self.database.registered(name).map(CatalogEntry::Registered);
+        let registered = self.database.registered(name, self.session).map(CatalogEntry::Registered);
         match registered.or_else(|| self.of_host(name)) {
             Some(entry) => Some((self.current(), entry)),
             None if database.is_none() => match self.transactions.files().table(name) {
@@ -254,7 +263,7 @@ impl Databases for Names<'_> {
             .filter_map(|object| Some((name_key(object.name()), self.entry(&state, object)?)))
             .collect();
         if same_name(database, &self.current()) {
-            let registered = self.database.all_registered().into_iter();
+            let registered = self.database.all_registered(self.session).into_iter();
             all.extend(registered.map(|(name, source)| (name, CatalogEntry::Registered(source))));
         }
         all.sort_by(|left, right| left.0.cmp(&right.0));
@@ -312,6 +321,18 @@ impl Databases for Names<'_> {
     fn table_function_names(&self) -> Vec<&'static str> {
         let own = self.database.functions().keys().copied();
         own.chain(system::function_names()).collect()
+    }
+}
+
+/// An object of the host as a table or view.
+fn entry_of(name: &str, table: &HostTable) -> CatalogEntry {
+    match table {
+        HostTable::Rows(source) => CatalogEntry::Registered(Arc::clone(source)),
+        HostTable::Query(sql) => CatalogEntry::View(Arc::new(ViewEntry {
+            name: name.to_string(),
+            aliases: Vec::new(),
+            sql: sql.clone(),
+        })),
     }
 }
 

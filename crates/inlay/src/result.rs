@@ -205,6 +205,12 @@ impl QueryResult {
         }
     }
 
+    /// The same rows under other names, one for each column.
+    pub fn with_names(self, names: Vec<String>) -> QueryResult {
+        debug_assert_eq!(names.len(), self.types.len());
+        Self { names: names.into(), ..self }
+    }
+
     /// Names, types and kind, but no rows.
     pub fn without_rows(&self) -> QueryResult {
         Self { source: Source::Batches(Arc::default()), rows: 0..0, starts: Arc::from([0]), ..self.clone() }

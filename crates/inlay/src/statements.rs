@@ -2,7 +2,7 @@
 
 use inlay_sql::parser::ast::object::ObjectStatement;
 use inlay_sql::parser::ast::{Statement, StatementKind};
-use inlay_sql::parser::{parse_statements, parse_type, table_names};
+use inlay_sql::parser::{Part, parse_statements, parse_type, table_names};
 use inlay_types::{LogicalType, Result};
 
 /// One statement of a text.
@@ -26,6 +26,21 @@ pub fn statements_of(sql: &str) -> Result<Vec<StatementText>> {
 /// The type that a text names, if it names none of a database.
 pub fn type_of(text: &str) -> Result<LogicalType> {
     parse_type(text)
+}
+
+/// Fails unless a text is one part of a statement and nothing else: what then may be put into one, with a line break behind.
+pub fn check_part(part: Part, text: &str) -> Result<()> {
+    inlay_sql::with_statement_stack(|| inlay_sql::parser::check_part(part, text))
+}
+
+/// The parameters of a text, as they are written, with the range of its characters where each stands.
+pub fn placeholders_of(sql: &str) -> Result<Vec<(std::ops::Range<usize>, String)>> {
+    inlay_sql::with_statement_stack(|| inlay_sql::parser::placeholders(sql))
+}
+
+/// The parts of a name such as `main."a.b"`.
+pub fn parts_of_name(text: &str) -> Result<Vec<String>> {
+    inlay_sql::with_statement_stack(|| inlay_sql::parser::parse_name(text))
 }
 
 fn text_of(statement: &Statement) -> StatementText {

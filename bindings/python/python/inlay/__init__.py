@@ -195,6 +195,10 @@ def default_connection() -> Connection:
 def set_default_connection(connection: Connection) -> None:
     """Make a connection the one that the functions of this module use."""
     global _default
+    if not isinstance(connection, Connection):
+        raise InvalidInputException(
+            f"expected a connection, not an object of type {builtins.type(connection).__name__}"
+        )
     with _lock:
         _default = connection
 

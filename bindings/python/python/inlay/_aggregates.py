@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from inlay._expression import quote, sql_of
-from inlay._query import Query, condition_text
+from inlay import _parts
+from inlay._expression import sql_of
+from inlay._parts import quote
+from inlay._query import Query
+from inlay.exceptions import ParserException
 
 if TYPE_CHECKING:
     from inlay._relation import Relation
@@ -16,7 +19,7 @@ def _aggregate(function: str, doc: str) -> Callable[..., Relation]:
     def method(
         self: Aggregates, expression: Any, groups: str = "", window_spec: str = "", projected_columns: str = ""
     ) -> Relation:
-        return self._call(f"{function}({condition_text(expression)})", groups, window_spec, projected_columns)
+        return self._call(f"{function}({self._argument(expression)})", groups, window_spec, projected_columns)
 
     method.__doc__ = f"{doc} of an expression, by groups or over a window."
     return method
@@ -39,7 +42,8 @@ def _extreme(function: str, which: str) -> Callable[..., Relation]:
         window_spec: str = "",
         projected_columns: str = "",
     ) -> Relation:
-        return self._call(f"{function}({arg_column}, {value_column})", groups, window_spec, projected_columns)
+        arguments = f"{self._operand(arg_column)}, {self._operand(value_column)}"
+        return self._call(f"{function}({arguments})", groups, window_spec, projected_columns)
 
     method.__doc__ = f"Take the value of one column where another is {which}."
     return method
@@ -70,7 +74,7 @@ def _neighbour(function: str, which: str) -> Callable[..., Relation]:
         ignore_nulls: bool = False,
         projected_columns: str = "",
     ) -> Relation:
-        arguments = f"{expression}, {int(offset)}, {default_value}"
+        arguments = f"{self._operand(expression)}, {int(offset)}, {self._operand(default_value)}"
         return self._in_window(function, arguments, window_spec, ignore_nulls, projected_columns)
 
     method.__doc__ = f"Take the value of {which} row of a window."
@@ -81,10 +85,28 @@ class Aggregates(Query):
     """A query, and its aggregates and window functions."""
 
     def _call(self, call: str, groups: str, window_spec: str, projected_columns: str) -> Relation:
-        before = f"{projected_columns}, " if projected_columns else ""
-        end = f" GROUP BY {groups}" if groups else ""
-        over = f" {window_spec}" if window_spec else ""
+        before = f"{_parts.items(projected_columns)}, " if projected_columns else ""
+        end = f" GROUP BY {_parts.groups(groups)}" if groups else ""
+        over = f" {_parts.window(window_spec)}" if window_spec else ""
         return self._derive(f"SELECT {before}{call}{over}\nFROM {self._source()}{end}")
+
+    def _argument(self, value: Any) -> str:
+        """Write what a call is given: SQL, an expression, or a column whose name is no SQL."""
+        return self._sql_or_column(_parts.arguments, value)
+
+    def _operand(self, value: Any) -> str:
+        """Write one argument of several."""
+        return self._sql_or_column(_parts.expression, value)
+
+    def _sql_or_column(self, read: Callable[[str], str], value: Any) -> str:
+        if not isinstance(value, str):
+            return sql_of(value)
+        try:
+            return read(value)
+        except ParserException:
+            if value in self._names:
+                return quote(value)
+            raise
 
     any_value = _aggregate("any_value", "Any value that is not NULL")
     avg = _aggregate("avg", "The mean")
@@ -142,22 +164,23 @@ class Aggregates(Query):
 
     def first(self, expression: str, groups: str = "", projected_columns: str = "") -> Relation:
         """Take the first value."""
-        return self._call(f"first({expression})", groups, "", projected_columns)
+        return self._call(f"first({self._argument(expression)})", groups, "", projected_columns)
 
     def last(self, expression: str, groups: str = "", projected_columns: str = "") -> Relation:
         """Take the last value."""
-        return self._call(f"last({expression})", groups, "", projected_columns)
+        return self._call(f"last({self._argument(expression)})", groups, "", projected_columns)
 
     def count(
         self, expression: str = "*", groups: str = "", window_spec: str = "", projected_columns: str = ""
     ) -> Relation:
         """Count values that are not NULL, or rows."""
-        return self._call(f"count({condition_text(expression)})", groups, window_spec, projected_columns)
+        return self._call(f"count({self._argument(expression)})", groups, window_spec, projected_columns)
 
     def value_counts(self, expression: str, groups: str = "") -> Relation:
         """Count how often each value of a column occurs."""
-        by = ", ".join(filter(None, [groups, expression]))
-        return self._call(f"count({expression})", by, "", by)
+        column = self._operand(expression)
+        by = f"{_parts.groups(groups)}, {column}" if groups else column
+        return self._call(f"count({column})", by, "", by)
 
     arg_max = _extreme("arg_max", "largest")
     arg_min = _extreme("arg_min", "smallest")
@@ -170,13 +193,17 @@ class Aggregates(Query):
         self, expression: str, sep: str = ",", groups: str = "", window_spec: str = "", projected_columns: str = ""
     ) -> Relation:
         """Put texts behind each other."""
-        return self._call(f"string_agg({expression}, {sql_of(sep)})", groups, window_spec, projected_columns)
+        return self._call(
+            f"string_agg({self._operand(expression)}, {sql_of(sep)})", groups, window_spec, projected_columns
+        )
 
     def quantile_disc(
         self, expression: str, q: Any = 0.5, groups: str = "", window_spec: str = "", projected_columns: str = ""
     ) -> Relation:
         """Take the value at a quantile, or at several."""
-        return self._call(f"quantile_disc({expression}, {sql_of(q)})", groups, window_spec, projected_columns)
+        return self._call(
+            f"quantile_disc({self._operand(expression)}, {sql_of(q)})", groups, window_spec, projected_columns
+        )
 
     quantile = quantile_disc
 
@@ -184,7 +211,9 @@ class Aggregates(Query):
         self, expression: str, q: Any = 0.5, groups: str = "", window_spec: str = "", projected_columns: str = ""
     ) -> Relation:
         """Interpolate the value at a quantile, or at several."""
-        return self._call(f"quantile_cont({expression}, {sql_of(q)})", groups, window_spec, projected_columns)
+        return self._call(
+            f"quantile_cont({self._operand(expression)}, {sql_of(q)})", groups, window_spec, projected_columns
+        )
 
     def apply(
         self,
@@ -195,8 +224,9 @@ class Aggregates(Query):
         projected_columns: str = "",
     ) -> Relation:
         """Aggregate columns by a function."""
-        more = f", {function_parameter}" if function_parameter else ""
-        return self._call(f"{function_name}({function_aggr}{more})", group_expr, "", projected_columns)
+        more = f", {_parts.arguments(function_parameter)}" if function_parameter else ""
+        call = f"{_parts.function_name(function_name)}({self._argument(function_aggr)}{more})"
+        return self._call(call, group_expr, "", projected_columns)
 
     row_number = _window("row_number()", "The number")
     rank = _window("rank()", "The rank, with gaps,")
@@ -211,11 +241,11 @@ class Aggregates(Query):
 
     def first_value(self, expression: str, window_spec: str = "", projected_columns: str = "") -> Relation:
         """Take the first value of a window."""
-        return self._call(f"first_value({expression})", "", window_spec or "OVER ()", projected_columns)
+        return self._call(f"first_value({self._argument(expression)})", "", window_spec or "OVER ()", projected_columns)
 
     def last_value(self, expression: str, window_spec: str = "", projected_columns: str = "") -> Relation:
         """Take the last value of a window."""
-        return self._call(f"last_value({expression})", "", window_spec or "OVER ()", projected_columns)
+        return self._call(f"last_value({self._argument(expression)})", "", window_spec or "OVER ()", projected_columns)
 
     def fill(self, expression: str, window_spec: str, projected_columns: str = "") -> Relation:
         """Take the value or, where it is NULL, one interpolated between its neighbours in a window."""
@@ -230,7 +260,7 @@ class Aggregates(Query):
         projected_columns: str = "",
     ) -> Relation:
         """Take a window's value at a position, counted from 1."""
-        arguments = f"{expression}, {int(offset)}"
+        arguments = f"{self._operand(expression)}, {int(offset)}"
         return self._in_window("nth_value", arguments, window_spec, ignore_nulls, projected_columns)
 
     def _in_window(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from inlay._families import Families
 from inlay.exceptions import InvalidInputException
@@ -125,13 +125,17 @@ class Calls(Families):
 
     def ignore_nulls(self) -> Expression:
         """Leave out NULL, in `first_value`, `last_value`, `lag`, `lead` and `nth_value`; to stand before `over`."""
+        from inlay._expression import _made
+
         text = str(self)
         if not text.endswith(")"):
             raise InvalidInputException(f"ignore_nulls() is for calls of functions, and {text} is none")
-        return cast("Expression", type(self)(f"{text[:-1]} IGNORE NULLS)"))  # type: ignore[call-arg]
+        return _made(f"{text[:-1]} IGNORE NULLS)")
 
     def _written(self, pattern: str) -> Expression:
-        return cast("Expression", type(self)(pattern.format(str(self))))  # type: ignore[call-arg]
+        from inlay._expression import _made
+
+        return _made(pattern.format(str(self)))
 
 
 def _plain(text: str) -> str:

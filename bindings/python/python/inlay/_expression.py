@@ -12,21 +12,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from inlay import _parts
 from inlay._calls import Calls
 from inlay._inlay import Connection
+from inlay._parts import quote
 from inlay._tokens import parts
 from inlay.exceptions import InvalidInputException
 from inlay.sqltypes import sqltype
-
-
-def quote(name: str) -> str:
-    """Write a name so that it is taken literally."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def quote_path(name: str) -> str:
-    """Write the name of a table, whose parts dots separate."""
-    return name if '"' in name else ".".join(quote(part) for part in name.split("."))
 
 
 def sql_of(value: Any) -> str:
@@ -35,14 +27,6 @@ def sql_of(value: Any) -> str:
         return value._sql
     literal: str = Connection._literal(value)
     return literal
-
-
-_PARAMETER = re.compile(
-    r"""[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/
-    | \$(?P<tag>[A-Za-z_]\w*)?\$.*?\$(?P=tag)?\$ | \$\$.*?\$\$
-    | (?P<mark>\?)(?P<at>\d+)? | (?<![\w$])\$(?P<name>\w+)""",
-    re.VERBOSE | re.DOTALL,
-)
 
 
 def with_values(sql: str, parameters: Any) -> str:
@@ -54,16 +38,8 @@ def with_values(sql: str, parameters: Any) -> str:
     named = dict(parameters) if hasattr(parameters, "keys") else None
     given = [] if named is not None else list(parameters)
     used: set[Any] = set()
-    marks = 0
 
-    def value(match: re.Match[str]) -> str:
-        nonlocal marks
-        key: Any = match["name"] or match["at"]
-        if key is None and match["mark"] is None:
-            return match[0]
-        if key is None:
-            marks += 1
-            key = str(marks)
+    def value(key: str) -> str:
         if named is None:
             index = int(key) - 1 if key.isdigit() else -1
             if not 0 <= index < len(given):
@@ -76,10 +52,17 @@ def with_values(sql: str, parameters: Any) -> str:
         used.add(found)
         return sql_of(named[found])
 
-    text = _PARAMETER.sub(value, sql)
+    pieces, end, marks = [], 0, 0
+    for start, stop, written in Connection._placeholders(sql):
+        key = written[1:]
+        if not key:
+            marks += 1
+            key = str(marks)
+        pieces += [sql[end:start], value(key)]
+        end = stop
     if named is None and len(used) < len(given):
         raise _bad(f"the statement takes {len(used)} parameters, and {len(given)} were given")
-    return text
+    return "".join([*pieces, sql[end:]])
 
 
 def _bad(message: str) -> InvalidInputException:
@@ -104,7 +87,10 @@ class Expression(Calls):
     __slots__ = ("_alias", "_branches", "_else", "_name", "_nulls", "_order", "_sql")
     __hash__ = object.__hash__
 
-    def __init__(self, sql: str, name: str | None = None) -> None:
+    def __init__(self, sql: str) -> None:
+        self._begin(_enclosed(sql), None)
+
+    def _begin(self, sql: str, name: str | None) -> None:
         self._sql = sql
         self._name = name
         self._alias: str | None = None
@@ -166,38 +152,40 @@ class Expression(Calls):
 
     def cast(self, type: Any) -> Expression:
         """Convert to a type; what cannot be converted is an error."""
-        return Expression(f"CAST({self._sql} AS {sqltype(type)})")
+        return _made(f"CAST({self._sql} AS {_parts.type_name(sqltype(type))})")
 
     def try_cast(self, type: Any) -> Expression:
         """Convert to a type; what cannot be converted is NULL."""
-        return Expression(f"TRY_CAST({self._sql} AS {sqltype(type)})")
+        return _made(f"TRY_CAST({self._sql} AS {_parts.type_name(sqltype(type))})")
 
     def collate(self, collation: str) -> Expression:
         """Compare by a collation."""
-        return Expression(f"({self._sql} COLLATE {collation})")
+        if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", collation):
+            raise _bad(f"{collation!r} is no collation; one is a word such as NOCASE, or several with dots between")
+        return _made(f"({self._sql} COLLATE {collation})")
 
     def isnull(self) -> Expression:
         """Whether it is NULL."""
-        return Expression(f"({self._sql} IS NULL)")
+        return _made(f"({self._sql} IS NULL)")
 
     def isnotnull(self) -> Expression:
         """Whether it is not NULL."""
-        return Expression(f"({self._sql} IS NOT NULL)")
+        return _made(f"({self._sql} IS NOT NULL)")
 
     is_null = isnull
     is_not_null = isnotnull
 
     def isin(self, *values: Any) -> Expression:
         """Whether it is one of the values."""
-        return Expression(f"({self._sql} IN ({', '.join(map(sql_of, values))}))")
+        return _made(f"({self._sql} IN ({', '.join(map(sql_of, values))}))")
 
     def isnotin(self, *values: Any) -> Expression:
         """Whether it is none of the values."""
-        return Expression(f"({self._sql} NOT IN ({', '.join(map(sql_of, values))}))")
+        return _made(f"({self._sql} NOT IN ({', '.join(map(sql_of, values))}))")
 
     def between(self, lower: Any, upper: Any) -> Expression:
         """Whether it is at least `lower` and at most `upper`."""
-        return Expression(f"({self._sql} BETWEEN {sql_of(lower)} AND {sql_of(upper)})")
+        return _made(f"({self._sql} BETWEEN {sql_of(lower)} AND {sql_of(upper)})")
 
     def like(self, pattern: Any) -> Expression:
         """Whether a text matches a pattern of ``%`` and ``_``."""
@@ -244,11 +232,11 @@ class Expression(Calls):
         if frame is not None:
             start, end = _frame_end(frame[0], "PRECEDING"), _frame_end(frame[1], "FOLLOWING")
             parts.append(f"{'RANGE' if rows is None else 'ROWS'} BETWEEN {start} AND {end}")
-        return Expression(f"{self._sql} OVER ({' '.join(parts)})")
+        return _made(f"{self._sql} OVER ({' '.join(parts)})")
 
     def _binary(self, operator: str, other: Any, reflected: bool = False) -> Expression:
         left, right = (sql_of(other), self._sql) if reflected else (self._sql, sql_of(other))
-        return Expression(f"({left} {operator} {right})")
+        return _made(f"({left} {operator} {right})")
 
     def __add__(self, other: Any) -> Expression:
         return self._binary("+", other)
@@ -323,16 +311,29 @@ class Expression(Calls):
         return self._binary(">=", other)
 
     def __neg__(self) -> Expression:
-        return Expression(f"(- {self._sql})")
+        return _made(f"(- {self._sql})")
 
     def __invert__(self) -> Expression:
-        return Expression(f"(NOT {self._sql})")
+        return _made(f"(NOT {self._sql})")
 
     def __getitem__(self, key: Any) -> Expression:
         if isinstance(key, slice):
             ends = ["" if end is None else sql_of(end) for end in (key.start, key.stop)]
-            return Expression(f"{self._sql}[{ends[0]}:{ends[1]}]")
-        return Expression(f"{self._sql}[{sql_of(key)}]")
+            return _made(f"{self._sql}[{ends[0]}:{ends[1]}]")
+        return _made(f"{self._sql}[{sql_of(key)}]")
+
+
+def _made(sql: str, name: str | None = None) -> Expression:
+    """Make an expression of SQL that was made here, of parts that are expressions."""
+    made = Expression.__new__(Expression)
+    made._begin(sql, name)
+    return made
+
+
+def _enclosed(text: str) -> str:
+    """Write a text of one expression so that operators may stand beside it."""
+    text = _parts.expression(text)
+    return f"({text})" if re.search(r"\W", text) else text
 
 
 def _frame_end(at: int | None, unbounded: str) -> str:
@@ -352,30 +353,35 @@ def _column_or_sql(value: Any) -> str:
 
 
 def order_text(value: Any) -> str:
-    """Write an item of ORDER BY: a text as it is, an expression with its direction."""
-    return value if isinstance(value, str) else value.as_order() if isinstance(value, Expression) else sql_of(value)
+    """Write an item of ORDER BY: a text of SQL, which may have several, or an expression with its direction."""
+    return (
+        _parts.order(value)
+        if isinstance(value, str)
+        else value.as_order()
+        if isinstance(value, Expression)
+        else sql_of(value)
+    )
 
 
 def _case(branches: tuple[tuple[str, str], ...], otherwise: str | None) -> Expression:
     text = " ".join(f"WHEN {condition} THEN {value}" for condition, value in branches)
     end = f" ELSE {otherwise}" if otherwise is not None else ""
-    return Expression(f"(CASE {text}{end} END)")._with(_branches=branches, _else=otherwise)
+    return _made(f"(CASE {text}{end} END)")._with(_branches=branches, _else=otherwise)
 
 
 def ColumnExpression(*names: str) -> Expression:
     """Name a column; before its name may stand those of its table, schema and database."""
-    return Expression(".".join("*" if name == "*" else quote(name) for name in names), names[-1])
+    return _made(".".join("*" if name == "*" else quote(name) for name in names), names[-1])
 
 
 def ConstantExpression(value: Any) -> Expression:
     """Make a constant of a Python value."""
-    return Expression(sql_of(value))
+    return _made(sql_of(value))
 
 
 def FunctionExpression(function_name: str, *args: Any) -> Expression:
     """Call a function."""
-    name = function_name if re.fullmatch(r"\w+", function_name) else quote_path(function_name)
-    return Expression(f"{name}({', '.join(map(sql_of, args))})")
+    return _made(f"{_parts.function_name(function_name)}({', '.join(map(sql_of, args))})")
 
 
 def CaseExpression(condition: Any, value: Any) -> Expression:
@@ -385,31 +391,31 @@ def CaseExpression(condition: Any, value: Any) -> Expression:
 
 def CoalesceOperator(*args: Any) -> Expression:
     """Take the first value that is not NULL."""
-    return Expression(f"COALESCE({', '.join(map(sql_of, args))})")
+    return _made(f"COALESCE({', '.join(map(sql_of, args))})")
 
 
 def StarExpression(*, exclude: Iterable[str | Expression] | None = None) -> Expression:
     """Take all columns but those excluded."""
     names = [quote(name) if isinstance(name, str) else sql_of(name) for name in exclude or ()]
-    return Expression(f"* EXCLUDE ({', '.join(names)})" if names else "*")
+    return _made(f"* EXCLUDE ({', '.join(names)})" if names else "*")
 
 
 def LambdaExpression(lhs: str | Expression | tuple[str | Expression, ...], rhs: Any) -> Expression:
     """Make a function of its parameters' names and what it gives, for functions on lists."""
     names = [quote(name) if isinstance(name, str) else sql_of(name) for name in _each(lhs)]
-    return Expression(f"lambda {', '.join(names)}: {sql_of(rhs)}")
+    return _made(f"lambda {', '.join(names)}: {sql_of(rhs)}")
 
 
 def SQLExpression(expression: str) -> Expression:
     """Take SQL as it is: one expression, to which ``AS name`` gives a name."""
-    items, named = parts(expression)
+    items, named = parts(_parts.items(expression))
     if items > 1:
         raise _bad(f"SQLExpression takes one expression, and the text has {items}")
     if named is not None:
         return SQLExpression(named[0]).alias(named[1])
-    return Expression(f"({expression})" if re.search(r"\W", expression) else expression)
+    return Expression(expression)
 
 
 def DefaultExpression() -> Expression:
     """Take the default of a column, in INSERT and UPDATE."""
-    return Expression("DEFAULT")
+    return _made("DEFAULT")

@@ -39,6 +39,8 @@ def _column(array: Any) -> Any:
 
         if pa.types.is_decimal(array.type):
             return pd.arrays.ArrowExtensionArray(array)
+        if pa.types.is_dictionary(array.type):
+            return _categorical(pd, array)
         return pd.StringDtype(storage="pyarrow", na_value=np.nan).__from_arrow__(array)
     if not isinstance(array, np.ma.MaskedArray):
         return array
@@ -58,22 +60,69 @@ def _column(array: Any) -> Any:
     return objects
 
 
-def columns_of_pandas(frame: Any) -> Any:
+def _categorical(pd: Any, array: Any) -> Any:
+    """Make a Categorical of an ENUM: its words in their order."""
+    import numpy as np
+
+    chunks = [chunk.indices.cast("int64").fill_null(-1) for chunk in array.chunks]
+    codes: Any = np.concatenate([chunk.to_numpy(zero_copy_only=False) for chunk in chunks]) if chunks else []
+    words = array.chunk(0).dictionary.to_pylist() if chunks else []
+    return pd.Categorical.from_codes(codes, categories=words, ordered=True)
+
+
+def columns_of_pandas(frame: Any) -> tuple[Any, list[list[str] | None]]:
     """
     Turn a pandas data frame into a `pyarrow.Table`, or without pyarrow into a dictionary of NumPy arrays.
 
-    NaN in a pandas column means that the value is missing, so it becomes NULL. The index is left out.
+    NaN in a pandas column means that the value is missing, so it becomes NULL. The index is left out. Beside it
+    come, for each column of a table that is a Categorical of texts, its categories in order: such columns are ENUMs.
     """
-    frame = frame.rename(columns=str)
+    names = different([str(name) for name in frame.columns])
+    frame = frame.set_axis(names, axis=1)
     try:
         import pyarrow as pa
     except ModuleNotFoundError:
-        return {name: _with_mask(frame[name]) for name in frame.columns}
+        return {name: _with_mask(frame[name]) for name in names}, []
     try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        # Columns of objects of several types: they become text.
-        return {name: _with_mask(frame[name]) for name in frame.columns}
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        table = None
+    if table is None or any(_is_cut(field, frame[field.name]) for field in table.schema):
+        # Columns of objects of several types: they become the narrowest type that holds all, in the end text.
+        return {name: _with_mask(frame[name]) for name in names}, []
+    return table, [_categories(frame[name]) for name in names]
+
+
+def _is_cut(field: Any, column: Any) -> bool:
+    """Say whether Arrow has a column as a type that loses values, or that no column can have."""
+    import datetime
+
+    import pyarrow as pa
+
+    if pa.types.is_date(field.type) and column.dtype == object:
+        return any(isinstance(value, datetime.datetime) for value in column)
+    return bool(pa.types.is_decimal256(field.type))
+
+
+def different(names: list[str]) -> list[str]:
+    """Number names that occur again: ``a, a_1``; none becomes one that another column has."""
+    taken, seen, found = {name.lower() for name in names}, set(), []
+    for name in names:
+        candidate, number = name, 0
+        while candidate.lower() in seen or (number and candidate.lower() in taken):
+            number += 1
+            candidate = f"{name}_{number}"
+        seen.add(candidate.lower())
+        found.append(candidate)
+    return found
+
+
+def _categories(column: Any) -> list[str] | None:
+    """Return the words of a Categorical, if it is one of texts."""
+    categories = getattr(column.dtype, "categories", None)
+    if categories is None or not len(categories) or not all(isinstance(word, str) for word in categories):
+        return None
+    return list(categories)
 
 
 def _with_mask(column: Any) -> Any:

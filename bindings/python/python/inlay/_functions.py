@@ -13,9 +13,10 @@ from inlay._expression import (
     Expression,
     FunctionExpression,
     SQLExpression,
-    quote,
+    _made,
     sql_of,
 )
+from inlay._parts import quote
 
 
 def col(*parts: str) -> Expression:
@@ -37,13 +38,13 @@ def star(exclude: Any = (), rename: Mapping[str, str] | None = None) -> Expressi
         text += f" EXCLUDE ({', '.join(names)})"
     if rename:
         text += f" RENAME ({', '.join(f'{quote(old)} AS {quote(new)}' for old, new in rename.items())})"
-    return Expression(text)
+    return _made(text)
 
 
 def fn(name: str | tuple[str, ...], /, *args: Any, **named: Any) -> Expression:
     """Call a function of SQL; a tuple has its schema before its name. Arguments by name are SQL's ``name := value``."""
     path = ".".join(map(quote, name)) if isinstance(name, tuple) else name
-    given = (Expression(f"{quote(key)} := {sql_of(value)}") for key, value in named.items())
+    given = (_made(f"{quote(key)} := {sql_of(value)}") for key, value in named.items())
     return FunctionExpression(path, *args, *given)
 
 
@@ -59,7 +60,7 @@ def coalesce(*args: Any) -> Expression:
 
 def count_all() -> Expression:
     """Count rows."""
-    return Expression("count(*)")
+    return _made("count(*)")
 
 
 class When:

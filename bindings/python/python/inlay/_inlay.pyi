@@ -29,7 +29,8 @@ def connect(
     ----------
     database
         A path, which is created if there is no file, or ``":memory:"``. A file that this process has open already
-        is shared.
+        is shared, and so is a database in memory with a name, ``":memory:name"``, as long as someone has it open.
+        ``":default:"`` is the connection that functions of the module use.
     read_only
         Refuse changes. Another process may make some meanwhile; each transaction sees the newest commit.
     config
@@ -112,6 +113,20 @@ class Connection(_Fetch):
     @property
     def rowcount(self) -> int:
         """Rows of the last answer, or that the last statement changed; -1 without, and while some are not computed."""
+
+    def __getitem__(self, name: str) -> Any:
+        """
+        Fetch a column as `fetchnumpy` does. The first one that is asked for fetches all rows that are left.
+
+        Examples
+        --------
+        >>> answer = inlay.connect().execute("SELECT x, x * 2 AS y FROM range(3) t(x)")
+        >>> answer["x"].tolist(), answer["y"].tolist()
+        ([0, 1, 2], [0, 2, 4])
+        """
+
+    def keys(self) -> list[str]:
+        """Return the names by which ``[]`` gives columns; fetches the rows that are left."""
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """Fetch the next row; None when there is none."""
@@ -617,13 +632,19 @@ class Connection(_Fetch):
         """Texts."""
 
     def _describe(
-        self, query: str, tables: Mapping[str, Any]
+        self, query: str, tables: Mapping[str, Any], is_script: bool = False
     ) -> tuple[str, tuple[list[str], list[str]] | None, dict[str, Any]]: ...
     def _run(self, query: str, tables: Mapping[str, Any]) -> Any: ...
     def _appender(self, query: str, sql: str, source: str) -> Appender: ...
     def _profile(self, as_text: bool) -> str | None: ...
     @staticmethod
     def _statements(query: str) -> list[tuple[str, str, list[str], list[list[str]]]]: ...
+    @staticmethod
+    def _check(part: str, text: str) -> None: ...
+    @staticmethod
+    def _quoted(name: str) -> str: ...
+    @staticmethod
+    def _placeholders(query: str) -> list[tuple[int, int, str]]: ...
     @staticmethod
     def _keywords() -> list[str]: ...
     def _stream(self, query: str, tables: Mapping[str, Any]) -> Connection: ...

@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from inlay import sqltypes
-from inlay._expression import quote, quote_path, sql_of, with_values
+from inlay import _parts, sqltypes
+from inlay._expression import sql_of, with_values
 from inlay._inlay import Appender, Connection
 from inlay._kinds import CSVLineTerminator
+from inlay._parts import option_name, quote, quote_path
 from inlay._query import bad
 from inlay._relation import Relation, of_object, of_table, relation
 from inlay._statements import extract_statements, get_table_names
@@ -22,6 +23,8 @@ def sql(
     self: Connection, query: Any, params: Any = None, *, alias: str = "", parameters: Any = None
 ) -> Relation | None:
     """Make a relation of SQL; see the stubs."""
+    if params is not None and parameters is not None:
+        raise bad("sql() takes params or parameters, which mean the same, not both")
     values = params if params is not None else parameters
     return relation(self, with_values(str(query), values), alias=alias)
 
@@ -53,7 +56,7 @@ def table_function(self: Connection, name: str, parameters: Any = None) -> Relat
     """Make a relation of a table function's call; a mapping gives named parameters."""
     named = parameters.items() if isinstance(parameters, Mapping) else ()
     given = () if isinstance(parameters, Mapping) else parameters or ()
-    arguments = [*map(sql_of, given), *(f"{key} := {sql_of(value)}" for key, value in named)]
+    arguments = [*map(sql_of, given), *(f"{quote(key)} := {sql_of(value)}" for key, value in named)]
     return Relation(self, f"SELECT * FROM {quote_path(name)}({', '.join(arguments)})")
 
 
@@ -70,6 +73,7 @@ _CSV_OPTIONS = {
     "date_format": "dateformat",
     "timestamp_format": "timestampformat",
     "lineterminator": "new_line",
+    "decimal": "decimal_separator",
 }
 
 _LINE_ENDS = {CSVLineTerminator.LINE_FEED: "\\n", CSVLineTerminator.CARRIAGE_RETURN_LINE_FEED: "\\r\\n"}
@@ -82,7 +86,7 @@ def _read(connection: Connection, function: str, path: Any, options: Mapping[str
         where = "[" + ", ".join(sql_of(os.fsdecode(each)) for each in path) + "]"
     else:
         where = sql_of(os.fsdecode(path))
-    given = (f", {name} := {_option(value)}" for name, value in options.items() if value is not None)
+    given = (f", {option_name(name)} := {_option(value)}" for name, value in options.items() if value is not None)
     return Relation(connection, f"SELECT * FROM {function}({where}{''.join(given)})")
 
 
@@ -108,7 +112,7 @@ def _read_object(connection: Connection, function: str, file: Any, options: Mapp
 
 def read_csv(self: Connection, path_or_buffer: Any, **options: Any) -> Relation:
     """Make a relation of CSV files, or of an open one; options as in SQL, or by their names in pandas."""
-    renamed = {_CSV_OPTIONS.get(name, name): value for name, value in options.items() if name != "parallel"}
+    renamed = {_CSV_OPTIONS.get(name, name): value for name, value in options.items()}
     line_end = renamed.get("new_line")
     if isinstance(line_end, CSVLineTerminator):
         renamed["new_line"] = _LINE_ENDS[line_end]
@@ -117,6 +121,10 @@ def read_csv(self: Connection, path_or_buffer: Any, **options: Any) -> Relation:
         del renamed["header"]
     elif header is not None:
         # pandas numbers the line that has the names.
+        if not isinstance(header, bool) and header not in (0, None):
+            raise bad(
+                f"header={header!r}: expected True, False, 0 or 'infer'; skiprows leaves out lines before the names"
+            )
         renamed["header"] = header is not False
     return _read(self, "read_csv", path_or_buffer, renamed)
 
@@ -126,9 +134,26 @@ def read_json(self: Connection, path_or_buffer: Any, **options: Any) -> Relation
     return _read(self, "read_json", path_or_buffer, options)
 
 
+_PARQUET_CODECS = ("none", "auto", "auto_detect", "uncompressed", "snappy", "gzip", "zstd", "lz4", "lz4_raw", "brotli")
+
+
 def read_parquet(self: Connection, path_or_buffer: Any, binary_as_string: bool = False, **options: Any) -> Relation:
-    """Make a relation of Parquet files, or of an open one."""
-    return _read(self, "read_parquet", path_or_buffer, options)
+    """Make a relation of Parquet files, or of an open one. The files say how they are compressed."""
+    codec = str(options.pop("compression", None)).lower()
+    if codec not in (
+        "none",
+        "auto_detect",
+        "auto",
+        "uncompressed",
+        "snappy",
+        "gzip",
+        "zstd",
+        "lz4",
+        "lz4_raw",
+        "brotli",
+    ):
+        raise bad(f"compression={codec!r} is no compression of Parquet")
+    return _read(self, "read_parquet", path_or_buffer, {**options, "binary_as_string": binary_as_string or None})
 
 
 def view(self: Connection, view_name: str) -> Relation:
@@ -162,7 +187,7 @@ def sqltype(self: Connection, type_str: Any) -> sqltypes.SQLType:
     """Make a type of its text, or of a Python type."""
     if not isinstance(type_str, str):
         return sqltypes.sqltype(type_str)
-    return Relation(self, f"SELECT NULL::{type_str} AS x").types[0]
+    return Relation(self, f"SELECT NULL::{_parts.type_name(type_str)} AS x").types[0]
 
 
 def install_extension(self: Connection, extension: str, **_options: Any) -> None:
@@ -250,7 +275,11 @@ def query_appender(self: Connection, dml: str, columns: Mapping[str, Any], *, so
     """Make an appender, which collects rows for a statement; see the stubs."""
     if not columns:
         raise bad("query_appender() needs at least one column")
-    items = ", ".join(f"NULL::{sqltypes.sqltype(ty)} AS {quote(name)}" for name, ty in columns.items())
+    if len(self._statements(dml)) != 1:
+        raise bad("query_appender() takes one statement")
+    items = ", ".join(
+        f"NULL::{_parts.type_name(sqltypes.sqltype(ty))} AS {quote(name)}" for name, ty in columns.items()
+    )
     return self._appender(f"SELECT {items}", dml, source or _ROWS)
 
 

@@ -7,8 +7,10 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from inlay._expression import Expression, quote, quote_path, sql_of
+from inlay import _parts
+from inlay._expression import Expression, sql_of
 from inlay._inlay import Answer, Connection
+from inlay._parts import quote, quote_path
 from inlay.exceptions import InvalidInputException
 from inlay.sqltypes import SQLType
 
@@ -44,7 +46,7 @@ def select_items(values: Iterable[Any]) -> str:
     """SELECT items: a single text is SQL, several are names of columns."""
     values = [each for value in values for each in as_list(value)]
     if len(values) == 1 and isinstance(values[0], str):
-        return values[0]
+        return _parts.items(values[0])
     return ", ".join(select_item(value) for value in values)
 
 
@@ -57,7 +59,8 @@ def select_item(value: Any) -> str:
 
 
 def condition_text(value: Any) -> str:
-    return value if isinstance(value, str) else sql_of(value)
+    """Write one expression, SQL or an object of one; a constant of any other value."""
+    return _parts.expression(value) if isinstance(value, str) else sql_of(value)
 
 
 class Query:

@@ -17,8 +17,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from inlay._expression import Expression, order_text, quote, quote_path, sql_of
+from inlay import _parts
+from inlay._expression import Expression, StarExpression, order_text, sql_of
 from inlay._inlay import Answer, Connection
+from inlay._parts import quote, quote_path
 from inlay._query import as_list, bad, condition_text, next_number, select_item, select_items
 from inlay._reshape import Reshape
 from inlay.exceptions import CatalogException
@@ -78,7 +80,7 @@ class Relation(Reshape):
 
         `groups` are expressions by which the rows are grouped.
         """
-        end = f" GROUP BY {groups}" if groups else ""
+        end = f" GROUP BY {_parts.groups(groups)}" if groups else ""
         return self._derive(f"SELECT {select_items(args)}\nFROM {self._source()}{end}")
 
     project = select
@@ -99,8 +101,11 @@ class Relation(Reshape):
 
         Without `group_expr`, rows are grouped by what stands among the aggregates and is none.
         """
-        groups = group_expr if isinstance(group_expr, str) else ", ".join(map(select_item, as_list(group_expr)))
-        return self._derive(f"SELECT {select_items([aggr_expr])}\nFROM {self._source()} GROUP BY {groups or 'ALL'}")
+        if isinstance(group_expr, str):
+            groups = _parts.groups(group_expr or "ALL")
+        else:
+            groups = ", ".join(map(select_item, as_list(group_expr))) or "ALL"
+        return self._derive(f"SELECT {select_items([aggr_expr])}\nFROM {self._source()} GROUP BY {groups}")
 
     def order(self, *order_expr: Any) -> Relation:
         """Sort by SQL such as ``"a DESC, b"``, or by expressions."""
@@ -128,7 +133,7 @@ class Relation(Reshape):
 
     def unique(self, unique_aggr: str) -> Relation:
         """Keep the distinct values of columns."""
-        return self._derive(f"SELECT DISTINCT {unique_aggr} FROM {self._source()}")
+        return self._derive(f"SELECT DISTINCT {_parts.items(unique_aggr)} FROM {self._source()}")
 
     def set_alias(self, alias: str) -> Relation:
         """Name the relation, for conditions of joins."""
@@ -335,6 +340,8 @@ class Relation(Reshape):
         render_mode: Any = None,
     ) -> None:
         """Print the first and last rows as a table."""
+        if render_mode is not None and str(getattr(render_mode, "name", render_mode)).upper() != "ROWS":
+            raise bad(f"render_mode={render_mode!r}: tables are drawn with a line for each row, RenderMode.ROWS")
         print(self._picture(max_width=max_width, max_rows=max_rows, max_col_width=max_col_width, null_value=null_value))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -352,7 +359,10 @@ class Relation(Reshape):
 
     def explain(self, type: Any = "standard") -> str:
         """Return the plan; ``"analyze"`` runs the query and says what each step took."""
-        analyze = "ANALYZE " if "analyze" in str(type).lower() else ""
+        kind = str(getattr(type, "name", type)).lower()
+        if kind not in ("standard", "analyze"):
+            raise bad(f"type={type!r}: expected 'standard' or 'analyze'")
+        analyze = "ANALYZE " if kind == "analyze" else ""
         return "\n".join(str(row[-1]) for row in self._run(f"EXPLAIN {analyze}{self._sql}").fetchall())
 
     # Writing.
@@ -360,11 +370,12 @@ class Relation(Reshape):
     def query(self, virtual_table_name: str, sql_query: str) -> Relation | None:
         """Run SQL in which this relation has a name."""
         sql, tables = self._view()
-        return relation(self._connection, sql_query, {**tables, virtual_table_name: sql})
+        return relation(self._connection, sql_query, {**tables, virtual_table_name: sql}, is_script=False)
 
     def create(self, table_name: str) -> None:
         """Make a table of the rows."""
-        self._run(f"CREATE TABLE {quote_path(table_name)} AS {self._sql}")
+        sql, tables = self._view()
+        self._connection._run(f"CREATE TABLE {quote_path(table_name)} AS {sql}", tables)
 
     to_table = create
 
@@ -388,7 +399,9 @@ class Relation(Reshape):
 
     def insert_into(self, table_name: str) -> None:
         """Add the rows to a table."""
-        self._run(f"INSERT INTO {quote_path(table_name)} {self._sql}")
+        # Under other names, so that the table may be called as an object that the query reads.
+        sql, tables = self._view()
+        self._connection._run(f"INSERT INTO {quote_path(table_name)} {sql}", tables)
 
     def _of_table(self, action: str) -> str:
         if self._table is None:
@@ -420,8 +433,11 @@ class Relation(Reshape):
         }
         given: dict[str, Any] = {"delimiter": sep, "nullstr": na_rep, "header": True}
         given |= {renamed.get(name, name): value for name, value in options.items() if name != "quoting"}
-        if str(options.get("quoting", "")).lower() in ("1", "all", "quote_all"):
-            given["force_quote"] = Expression("*")
+        quoting = options.get("quoting")
+        if str(quoting).lower() in ("1", "all", "quote_all", "force"):
+            given["force_quote"] = StarExpression()
+        elif str(quoting).lower() not in ("none", "0", "minimal", "quote_minimal"):
+            raise bad(f"quoting={quoting!r}: expected csv.QUOTE_ALL, or csv.QUOTE_MINIMAL, which is the default")
         self._copy(file_name, "csv", given)
 
     write_csv = to_csv
@@ -438,9 +454,9 @@ class Relation(Reshape):
         parts = [f"FORMAT {format}"]
         for name, value in options.items():
             if isinstance(value, (list, tuple)):
-                parts.append(f"{name} ({', '.join(map(quote, value))})")
+                parts.append(f"{_parts.option_name(name)} ({', '.join(map(quote, value))})")
             elif value is not None:
-                parts.append(f"{name} {sql_of(value)}")
+                parts.append(f"{_parts.option_name(name)} {sql_of(value)}")
         self._run(f"COPY (\n{self._sql}\n) TO {sql_of(os.fsdecode(path))} ({', '.join(parts)})")
 
     def map(self, map_function: Callable[[Any], Any], *, schema: Any = None) -> Relation:
@@ -456,15 +472,20 @@ def _cell(value: Any) -> str:
 
 
 def relation(
-    connection: Connection, sql: str, tables: Mapping[str, Any] | None = None, alias: str = ""
+    connection: Connection,
+    sql: str,
+    tables: Mapping[str, Any] | None = None,
+    alias: str = "",
+    *,
+    is_script: bool = True,
 ) -> Relation | None:
     """
-    Make a relation of SQL.
+    Make a relation of SQL: of one statement, or of a script, whose other statements run now.
 
     A last statement that changes nothing is run when the relation is read; any other runs now, and the relation has the
     rows that it gave, if it gives any.
     """
-    last, described, found = connection._describe(sql, dict(tables or {}))
+    last, described, found = connection._describe(sql, dict(tables or {}), is_script)
     given = {**(tables or {}), **found}
     if described is not None:
         return Relation(connection, _strip(last), given, alias=alias)

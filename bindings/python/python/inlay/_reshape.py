@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from inlay import _parts
 from inlay._aggregates import Aggregates
-from inlay._expression import quote, sql_of
+from inlay._expression import sql_of
 from inlay._inlay import Answer
+from inlay._parts import quote
 from inlay._query import bad, condition_text, select_item, select_items
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ class Reshape(Aggregates):
         words = ", ".join(map(sql_of, values))
         if not words:
             raise bad("pivot() needs at least one value")
-        text = f"{condition_text(aggregate)} FOR {select_item(column)} IN ({words})"
+        shown = _parts.items(aggregate) if isinstance(aggregate, str) else condition_text(aggregate)
+        text = f"{shown} FOR {select_item(column)} IN ({words})"
         return self._derive(f"SELECT * FROM (SELECT * FROM {self._source()}) PIVOT ({text})")
 
     def unpivot(self, *columns: str, name: str = "name", value: str = "value") -> Relation:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from inlay._expression import quote
 from inlay._inlay import Connection
 from inlay._kinds import ExpectedResultType, StatementType
+from inlay._parts import quote
 from inlay._query import bad
 from inlay._tokens import keywords
 

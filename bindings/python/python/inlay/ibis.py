@@ -36,7 +36,8 @@ from ibis.backends.sql import SQLBackend
 from ibis.backends.sql.compilers.duckdb import DuckDBCompiler
 
 import inlay
-from inlay._expression import quote, sql_of
+from inlay._expression import sql_of
+from inlay._parts import option_name, quote
 
 #: What `DESCRIBE` and Ibis say of a column that may be NULL.
 _NULLABLE = "YES"
@@ -285,7 +286,11 @@ class Backend(
         name = table_name or util.gen_name(function)
         several = [paths] if isinstance(paths, (str, Path)) else list(paths)
         given = [sql_of([fsdecode(path) for path in several])]
-        given += [f"{option} := {sql_of(_option(value))}" for option, value in options.items() if value is not None]
+        given += [
+            f"{option_name(option)} := {sql_of(_option(value))}"
+            for option, value in options.items()
+            if value is not None
+        ]
         self.raw_sql(f"CREATE OR REPLACE TEMPORARY VIEW {quote(name)} AS SELECT * FROM {function}({', '.join(given)})")
         return self.table(name)
 
@@ -306,9 +311,9 @@ class Backend(
     def _copy(self, expr: ir.Table, path: str | Path, params: Any, options: Mapping[str, Any]) -> None:
         self._run_pre_execute_hooks(expr)
         given = ", ".join(
-            f"{name} ({', '.join(map(quote, value))})"
+            f"{option_name(name)} ({', '.join(map(quote, value))})"
             if isinstance(value, (list, tuple))
-            else f"{name} {sql_of(value)}"
+            else f"{option_name(name)} {sql_of(value)}"
             for name, value in options.items()
         )
         self.raw_sql(f"COPY ({self.compile(expr, params=params)}) TO {sql_of(fsdecode(path))} ({given})")

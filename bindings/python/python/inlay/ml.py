@@ -5,6 +5,7 @@ Models by SQL: trained by an aggregate, kept as BLOBs, applied by functions. Nee
 
     INSERT INTO ml_store SELECT 'forest', ml_train('RandomForestClassifier', '{"max_depth": 5}', label, x, y) FROM t;
     SELECT ml_predict_class(model, x, y) FROM t, ml_store WHERE name = 'forest';
+    INSERT INTO ml_scores (name, score) SELECT name, ml_score(model, label, x, y) FROM test, ml_store GROUP BY name;
     SELECT * FROM ml_models;
 
 A model is a header of JSON (what it is, how it was trained) and the pickled estimator. Features are columns in an
@@ -84,18 +85,23 @@ CREATE OR REPLACE FUNCTION ml_info(model BLOB) RETURNS VARCHAR LANGUAGE PYTHON_M
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS ml_store (name VARCHAR PRIMARY KEY, model BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS ml_scores (
+    name VARCHAR NOT NULL, data VARCHAR, rows BIGINT, score DOUBLE, scored_at TIMESTAMPTZ DEFAULT now()
+);
 CREATE OR REPLACE VIEW ml_models AS
 SELECT name, info->>'estimator' AS estimator, info->>'parameters' AS parameters, info->>'classes' AS classes,
     (info->>'rows')::BIGINT AS rows, (info->>'features')::INTEGER AS features,
-    (info->>'training_score')::DOUBLE AS training_score, info->>'data' AS data,
+    (info->>'training_score')::DOUBLE AS training_score,
+    (SELECT arg_max(score, scored_at) FROM ml_scores WHERE ml_scores.name = stored.name) AS test_score,
+    info->>'data' AS data,
     (info->>'trained_at')::TIMESTAMPTZ AS trained_at, info->>'versions' AS versions, size AS bytes
-FROM (SELECT name, ml_info(model)::JSON AS info, octet_length(model) AS size FROM ml_store)
+FROM (SELECT name, ml_info(model)::JSON AS info, octet_length(model) AS size FROM ml_store) AS stored
 """
 
 
 def install(con: Connection) -> None:
     """
-    Make the functions ``ml_...``, the table ``ml_store`` and the view ``ml_models``.
+    Make the functions ``ml_...``, the tables ``ml_store`` and ``ml_scores`` and the view ``ml_models``.
 
     Functions of an earlier version are replaced; models that are stored stay.
     """

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import pool, types
-from sqlalchemy.dialects.postgresql.base import PGDialect, PGExecutionContext
+from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect, PGExecutionContext
 from sqlalchemy.engine import reflection
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.engine.url import URL
-from sqlalchemy.exc import NoSuchTableError
+from sqlalchemy.exc import ArgumentError, NoSuchTableError
 
 import inlay
 from inlay.sqltypes import SQLType
@@ -132,6 +132,22 @@ def _type(text: str) -> types.TypeEngine[Any]:
     return _TYPES.get(ty.id, types.NullType)()
 
 
+class InlayCompiler(PGCompiler):
+    """Where SQL is not PostgreSQL's."""
+
+    def visit_truediv_binary(self, binary: Any, operator: Any, **options: Any) -> str:
+        """Division of whole numbers has fractions."""
+        return f"{self.process(binary.left, **options)} / {self.process(binary.right, **options)}"
+
+    def visit_floordiv_binary(self, binary: Any, operator: Any, **options: Any) -> str:
+        """Whole numbers are divided as such; what is no whole number is rounded down."""
+        left, right = self.process(binary.left, **options), self.process(binary.right, **options)
+        sides = (binary.left.type, binary.right.type)
+        if all(side._type_affinity is types.Integer for side in sides):
+            return f"{left} // {right}"
+        return f"FLOOR({left} / {right})"
+
+
 class InlayDialect(PGDialect):
     """What SQLAlchemy asks of a database."""
 
@@ -143,10 +159,13 @@ class InlayDialect(PGDialect):
     use_insertmanyvalues = True
     postfetch_lastrowid = False
     execution_ctx_cls = PGExecutionContext
+    statement_compiler = InlayCompiler
+    div_is_floordiv = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._memory: inlay.Connection | None = None
+        self._of_url: dict[str, Any] = {}
 
     @classmethod
     def import_dbapi(cls) -> Any:
@@ -161,11 +180,14 @@ class InlayDialect(PGDialect):
     def create_connect_args(self, url: URL) -> Any:
         """Turn `inlay:///path?setting=value` into arguments."""
         config = dict(url.query)
+        self._of_url = config
         read_only = str(config.pop("read_only", "false")).lower() == "true"
         return (), {"database": url.database or ":memory:", "read_only": read_only, "config": config}
 
     def connect(self, *args: Any, **options: Any) -> Any:
-        """Open a session."""
+        """Open a session. `connect_args` has `config` beside the settings of the URL, and before them."""
+        # SQLAlchemy puts all of `connect_args` in the place of what the URL gave.
+        options["config"] = {**self._of_url, **(options.get("config") or {})}
         if options.get("database") != ":memory:":
             return DBAPIConnection(inlay.connect(**options))
         if self._memory is None:
@@ -206,6 +228,8 @@ class InlayDialect(PGDialect):
 
     def set_isolation_level(self, dbapi_connection: Any, level: str) -> None:
         """Set what BEGIN promises; AUTOCOMMIT is for SQLAlchemy alone."""
+        if level not in self.get_isolation_level_values(dbapi_connection):
+            raise ArgumentError(f"{level!r} is no isolation level")
         if level != "AUTOCOMMIT":
             query = f"SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}"
             dbapi_connection.cursor().execute(query)

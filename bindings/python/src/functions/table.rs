@@ -19,7 +19,7 @@ use inlay::external::{
 use inlay::types::nested::{pack_lists, pack_struct, unpack_lists, unpack_struct};
 use inlay::types::{Batch, Error, Interrupt, LogicalType, Reservation, Result, Vector, VectorBuilder};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use std::sync::Arc;
 
 type Outcome<T> = std::result::Result<T, Failure>;
@@ -209,14 +209,19 @@ impl PythonTable {
         let mut first = 0;
         let mut made: Vec<Bound<'py, PyAny>> = Vec::with_capacity(arguments.len());
         for argument in arguments {
-            made.push(match argument {
-                TableArgument::Value(value) => object(py, value)?,
+            match argument {
+                TableArgument::Value(value) => made.push(object(py, value)?),
                 TableArgument::Table(columns) => {
                     let own = &vectors[first..first + columns.len()];
                     first += columns.len();
-                    self.table(py, columns, own, len)?
+                    made.push(self.table(py, columns, own, len)?);
                 }
-            });
+                TableArgument::Columns(columns) => {
+                    let own = &vectors[first..first + columns.len()];
+                    first += columns.len();
+                    made.extend(self.function.arguments(py, own, len, &Kept::new())?);
+                }
+            }
         }
         PyTuple::new(py, made)
     }
@@ -251,16 +256,21 @@ impl ExternalTable for PythonTable {
         let found: Vec<(String, String)> = guarded(name, |py, _| {
             let mut args: Vec<Bound<'_, PyAny>> = Vec::with_capacity(arguments.len());
             for argument in arguments {
-                args.push(match argument {
-                    TableArgument::Value(value) => object(py, value)?,
+                match argument {
+                    TableArgument::Value(value) => args.push(object(py, value)?),
                     TableArgument::Table(columns) => {
                         let types = PyDict::new(py);
                         for (name, ty) in columns {
                             types.set_item(name, ty.to_string())?;
                         }
-                        types.into_any()
+                        args.push(types.into_any());
                     }
-                });
+                    TableArgument::Columns(columns) => {
+                        args.extend(
+                            columns.iter().map(|(_, ty)| PyString::new(py, &ty.to_string()).into_any()),
+                        );
+                    }
+                }
             }
             let given = schema.bind(py).call1(PyTuple::new(py, args)?)?;
             let columns = py.import("inlay._udtf")?.getattr("columns_of_schema")?;
@@ -453,7 +463,7 @@ impl StreamState for State {
         self.within(|state, py, _| {
             let Whole { table, arguments } = &*Arc::clone(&state.bound);
             let given = if table.is_class {
-                let is_table = |argument: &&TableArgument| matches!(argument, TableArgument::Table(_));
+                let is_table = |argument: &&TableArgument| !matches!(argument, TableArgument::Value(_));
                 let tables: Vec<TableArgument> = arguments.iter().filter(is_table).cloned().collect();
                 let args = table.arguments(py, &tables, columns, len)?;
                 state.object(py)?.getattr("process")?.call1(args)?

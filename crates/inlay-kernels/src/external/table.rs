@@ -29,6 +29,8 @@ pub enum TableArgument {
     Value(Value),
     /// Names and types of the columns of a table.
     Table(NamedTypes),
+    /// Those of a table whose columns are parameters of their own, in order.
+    Columns(NamedTypes),
 }
 
 /// What a table function sees of its table at once.
@@ -114,7 +116,9 @@ pub struct TableCall {
 
 fn types_of(arguments: &[TableArgument]) -> Vec<LogicalType> {
     let columns = arguments.iter().filter_map(|argument| match argument {
-        TableArgument::Table(columns) => Some(columns.iter().map(|(_, ty)| ty.clone())),
+        TableArgument::Table(columns) | TableArgument::Columns(columns) => {
+            Some(columns.iter().map(|(_, ty)| ty.clone()))
+        }
         TableArgument::Value(_) => None,
     });
     columns.flatten().collect()
@@ -161,7 +165,7 @@ impl External {
         Ok(TableCall {
             external: Arc::clone(self),
             arg_types: types_of(&arguments),
-            has_table: arguments.iter().any(|argument| matches!(argument, TableArgument::Table(_))),
+            has_table: arguments.iter().any(|argument| !matches!(argument, TableArgument::Value(_))),
             in_order: table.takes() != Takes::Parts,
             stream: table.stream(arguments)?,
         })

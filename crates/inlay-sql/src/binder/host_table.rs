@@ -5,6 +5,8 @@
 //! - A whole table: an aggregate of the table's columns, grouped by the keys of PARTITION BY, whose value is the list of the
 //!   function's rows, and an [`Plan::Unnest`] that goes through the list.
 //! - A table in parts, or none: a [`Plan::TableCall`], over rows that are sorted by the keys of PARTITION BY.
+//! - A table whose columns are the function's parameters (`f((SELECT a, b FROM t), 3)` of `f(a, b, n)`): as a whole table or one in
+//!   parts, which comes as arrays beside the other arguments.
 //! - Columns of the tables beside it: a scalar call that gives lists of rows, and an [`Plan::Unnest`] of one row, which is
 //!   correlated as any other table function's.
 //!
@@ -68,10 +70,18 @@ impl Binder<'_> {
             return Err(self.at(Error::bind(message), pos));
         }
         let Written { given, names, keys, pending } = self.written(host)?;
-        let (external, order) = self.placed(choose_table(&host.overloads, &given, &names), pos)?;
+        let chosen = choose_table(&host.overloads, &given, &names);
+        let shown = Shown { ordinality, alias, pos };
+        if chosen.is_err()
+            && pending.is_empty()
+            && names.iter().all(Option::is_none)
+            && let Some(external) = self.spread(&host.overloads, &given)
+        {
+            return self.table_of_columns(&external, given, keys, shown);
+        }
+        let (external, order) = self.placed(chosen, pos)?;
         let mut given: Vec<Option<Given>> = given.into_iter().map(Some).collect();
         let ordered = order.iter().filter_map(|&index| given.get_mut(index).and_then(Option::take)).collect();
-        let shown = Shown { ordinality, alias, pos };
         let is_lateral =
             |given: &Given| matches!(given, Given::Value(value, _) if !value.columns().is_empty());
         let ordered: Vec<Given> = ordered;
@@ -103,6 +113,19 @@ impl Binder<'_> {
                 }
             }
         }
+        self.table_of(&external, arguments, input, keys, shown)
+    }
+
+    /// A call with one table or none, and with constants.
+    fn table_of(
+        &mut self,
+        external: &Arc<External>,
+        arguments: Vec<TableArgument>,
+        input: Option<Bound>,
+        keys: Option<&WrittenExpr>,
+        shown: Shown<'_>,
+    ) -> Result<Plan> {
+        let (name, pos) = (&external.definition.name, shown.pos);
         let output = input.as_ref().map_or(&[][..], |bound| &bound.output[..]);
         let columns: Vec<(String, ColumnId)> =
             output.iter().map(|column| (column.name.clone(), column.id)).collect();
@@ -112,7 +135,7 @@ impl Binder<'_> {
         let keys = keys.map_or(Vec::new(), keys_of);
         let keys =
             keys.into_iter().map(|key| self.partition_key(key, &columns)).collect::<Result<Vec<_>>>()?;
-        let external = self.with_columns(&external, &arguments, pos)?;
+        let external = self.with_columns(external, &arguments, pos)?;
         let given = GivenTable {
             has_table: input.is_some(),
             plan: input.map_or_else(Plan::single_row, |bound| bound.plan),
@@ -131,6 +154,73 @@ impl Binder<'_> {
             }
             _ => self.table_in_parts(&external, arguments, given, shown),
         }
+    }
+
+    /// The overload among whose parameters are the columns of the one table that is given, each with a type of its own.
+    fn spread(&self, overloads: &[Arc<External>], given: &[Given]) -> Option<Arc<External>> {
+        if given.iter().filter(|given| matches!(given, Given::Table(..))).count() != 1 {
+            return None;
+        }
+        let types: Vec<LogicalType> = given
+            .iter()
+            .flat_map(|given| match given {
+                Given::Value(value, _) => vec![value.ty()],
+                Given::Table(bound, _) => {
+                    bound.output.iter().map(|column| self.columns.ty(column.id)).collect()
+                }
+            })
+            .collect();
+        let cost_of = |external: &Arc<External>| {
+            let parameters = &external.definition.parameters;
+            if parameters.len() != types.len() || parameters.iter().any(|parameter| parameter.is_table) {
+                return None;
+            }
+            let mut cost = 0;
+            for (ty, parameter) in types.iter().zip(parameters) {
+                cost += argument_cost(&ArgType::of(ty.clone()), &parameter.ty)?;
+            }
+            Some(cost)
+        };
+        let fitting = overloads.iter().filter_map(|external| Some((cost_of(external)?, external)));
+        fitting.min_by_key(|(cost, _)| *cost).map(|(_, external)| Arc::clone(external))
+    }
+
+    /// A call with a table whose columns are parameters of their own.
+    fn table_of_columns(
+        &mut self,
+        external: &Arc<External>,
+        given: Vec<Given>,
+        keys: Option<&WrittenExpr>,
+        shown: Shown<'_>,
+    ) -> Result<Plan> {
+        let name = &external.definition.name;
+        let (mut arguments, mut input): (Vec<TableArgument>, Option<Bound>) = (Vec::new(), None);
+        let mut parameters = external.definition.parameters.iter();
+        for given in given {
+            match given {
+                Given::Table(bound, _) => {
+                    let own = parameters.by_ref().take(bound.output.len());
+                    let own = own.map(|parameter| (parameter.name.clone(), parameter.ty.clone()));
+                    arguments.push(TableArgument::Columns(own.collect()));
+                    input = Some(bound);
+                }
+                Given::Value(value, place) => {
+                    let parameter = parameters.next();
+                    let parameter =
+                        parameter.ok_or_else(|| Error::internal("an argument without a parameter"))?;
+                    if !value.columns().is_empty() {
+                        let message = format!(
+                            "{name} is given a table, so its other arguments must be constant: they may not read columns"
+                        );
+                        return Err(self.at(Error::unsupported(message), place));
+                    }
+                    let cast = self.cast_to(value, parameter.ty.clone(), place)?;
+                    let place_name = format!("argument \"{}\" of {name}", parameter.name);
+                    arguments.push(TableArgument::Value(self.evaluate(&cast, place, &place_name)?));
+                }
+            }
+        }
+        self.table_of(external, arguments, input, keys, shown)
     }
 
     /// The function with the columns that it gives.

@@ -295,7 +295,7 @@ impl Reader<'_> {
         Ok((name, value))
     }
 
-    /// `{ ... }`, `AS $$ ... $$` or `AS 'file'`, and whether more clauses may follow.
+    /// `{ ... }`, `AS $$ ... $$`, `AS 'file'` or `'file'`, and whether more clauses may follow.
     fn function_body(&mut self, knows_language: bool) -> Result<Option<(Body, bool)>> {
         if self.word("as") {
             let body = match &self.parser.peek_token_ref().token {
@@ -308,16 +308,18 @@ impl Reader<'_> {
             self.parser.next_token();
             return Ok(Some((body, true)));
         }
-        if !knows_language || !matches!(self.parser.peek_token_ref().token, Token::SingleQuotedString(_)) {
+        let Token::SingleQuotedString(path) = &self.parser.peek_token_ref().token else { return Ok(None) };
+        if !knows_language {
             return Ok(None);
         }
+        let path = path.clone();
         let start = self.offset(self.pos());
         self.parser.next_token();
         let end = self.offset(self.end_pos());
         let text = self.sql.get(start..end).unwrap_or_default();
         match text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) {
             Some(body) => Ok(Some((Body::Text(body.to_string()), false))),
-            None => self.syntax("AS before the path of a file"),
+            None => Ok(Some((Body::File(path), true))),
         }
     }
 }
@@ -378,6 +380,24 @@ mod tests {
             defined("CREATE FUNCTION f() RETURNS INT VOLATILE AS $$ return 1 $$ LANGUAGE PYTHON");
         assert_eq!((definition.language.as_str(), definition.volatility), ("python", Volatility::Volatile));
         assert_eq!(definition.granularity, Granularity::Column);
+    }
+
+    #[test]
+    fn a_file_stands_behind_the_language() {
+        for sql in [
+            "LANGUAGE PYTHON 'a {b}.py'",
+            "LANGUAGE PYTHON AS 'a {b}.py'",
+            "LANGUAGE PYTHON 'a {b}.py' IMMUTABLE",
+        ] {
+            let statement = parse_statement(&format!("CREATE FUNCTION f() RETURNS INT {sql}")).unwrap();
+            let StatementKind::Object(object) = statement.kind else { panic!("{sql}") };
+            let ObjectStatement::CreateFunction(function) = *object else { panic!("{sql}") };
+            assert_eq!(
+                (function.file.as_deref(), function.definition.body.as_str()),
+                (Some("a {b}.py"), ""),
+                "{sql}"
+            );
+        }
     }
 
     #[test]

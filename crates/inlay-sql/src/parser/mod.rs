@@ -24,6 +24,7 @@ pub(crate) mod limits;
 mod lists;
 pub(crate) mod nested;
 mod object;
+mod part;
 mod piece;
 mod query;
 mod rename;
@@ -42,6 +43,7 @@ mod window;
 
 pub use body::{end_of_body, expects_body};
 pub use function::{create_function_text, function_text, parse_functions};
+pub use part::{Part, check_part, parse_name, placeholders};
 pub use rename::{Renamed, rename_in_expression};
 pub use tables::table_names;
 
@@ -91,7 +93,7 @@ pub fn parse_macro(text: &str) -> Result<Vec<ast::object::MacroOverload>> {
 pub fn parse_type(text: &str) -> Result<LogicalType> {
     let mut reader = reader_of(text, constants::tokens_of(text)?)?;
     let (ty, _) = reader.written_type()?;
-    if reader.at_end() { Ok(ty) } else { reader.syntax("the end of the type") }
+    reader.expect_end("type").map(|()| ty)
 }
 
 /// Tokens, and the runs of literals that placeholders among them stand for.

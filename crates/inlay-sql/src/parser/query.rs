@@ -255,7 +255,7 @@ impl Context<'_, '_> {
         Ok(SelectItem::Star { qualifier, exclude, replace, rename, pos })
     }
 
-    fn order_by(&self, order_by: Option<ast::OrderBy>) -> Result<OrderBy> {
+    pub(super) fn order_by(&self, order_by: Option<ast::OrderBy>) -> Result<OrderBy> {
         match order_by.map(|order_by| order_by.kind) {
             None => Ok(OrderBy::Items(Vec::new())),
             Some(ast::OrderByKind::Expressions(items)) => Ok(OrderBy::Items(self.order_items(items)?)),

@@ -1,6 +1,6 @@
 //! What the last statement of a text gives, without running it: for hosts whose relations run when they are read.
 
-use crate::connection::{Connection, Host, Parameters, check_parameter_count};
+use crate::connection::{Connection, Extent, Host, Parameters, check_parameter_count};
 use crate::execute::{self, Given};
 use inlay_types::{LogicalType, Result, Value};
 use std::sync::Arc;
@@ -20,12 +20,14 @@ impl Connection {
     pub fn describe_with(
         &self,
         sql: &str,
+        extent: Extent,
         parameters: &Parameters,
         host: Option<&Arc<dyn Host>>,
     ) -> Result<Described> {
         self.guarded(
             |session, interrupt| {
                 let text = session.texts.get(sql)?;
+                extent.check(&text)?;
                 let Some((last, first)) = text.statements.split_last() else {
                     return Ok(Described { sql: String::new(), columns: None });
                 };

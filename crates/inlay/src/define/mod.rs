@@ -51,7 +51,7 @@ impl Run<'_> {
     ) -> Result<bool> {
         let state = transaction.state();
         let Some(taken) = state.relation(name) else {
-            if self.database.registered(name).is_some() && !or_replace {
+            if self.database.registered(name, self.session.id).is_some() && !or_replace {
                 return Err(Error::Duplicate { kind: "table", name: name.to_string() });
             }
             return Ok(true);

@@ -16,7 +16,7 @@ fn database() -> Connection {
 }
 
 fn streamed(connection: &Connection, sql: &str, first_bytes: usize) -> (QueryResult, Option<Rest>) {
-    connection.stream_with(sql, &Parameters::default(), None, first_bytes).unwrap()
+    connection.stream_with(sql, inlay::Extent::Script, &Parameters::default(), None, first_bytes).unwrap()
 }
 
 fn rows_of(result: &QueryResult) -> Vec<Vec<Value>> {

@@ -1,0 +1,1 @@
+"""The listings of the documents that Inlay was founded on."""
