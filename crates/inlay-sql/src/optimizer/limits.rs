@@ -73,7 +73,8 @@ fn is_limit_over_sort(plan: &Plan) -> bool {
     matches!(plan, Plan::Sort { limit: Some(_), .. })
 }
 
-fn depends_on_order(aggregate: &AggregateExpr) -> bool {
+/// Whether the order of the rows decides about the value.
+pub(super) fn depends_on_order(aggregate: &AggregateExpr) -> bool {
     aggregate.function.kind.is_order_sensitive() && aggregate.order_by.is_empty()
 }
 

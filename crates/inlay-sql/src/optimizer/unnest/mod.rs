@@ -16,6 +16,7 @@
 //! the paper gets from its equivalences about joining and projecting the domain away.
 
 mod flatten;
+mod ordered;
 mod pull_up;
 mod push_down;
 mod scalar;
@@ -59,6 +60,8 @@ fn unnest_join(
     if !free_columns(&right).intersects(&outer) {
         return Ok(independent_join(kind, left, right, conditions));
     }
+    let mut right = right;
+    ordered::run(&mut right, columns);
     let (left, right, conditions) = match flatten::run(kind, left, right, conditions, columns) {
         Ok(plan) => return Ok(plan),
         Err(inputs) => inputs,
