@@ -6,7 +6,7 @@ use super::constants::constant_list;
 use super::scope::Phase;
 use super::{AggregateFrame, Binder};
 use crate::parser::ast::{self, FunctionCall, Ident, Pos, SortOrder};
-use crate::plan::{AggregateExpr, Expr, SortKey};
+use crate::plan::{AggregateExpr, ColumnId, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
 use inlay_functions::manual::parameters::parameter_names;
 use inlay_functions::registry::{
@@ -213,7 +213,8 @@ impl Binder<'_> {
         let collation = aggregate.args.first().and_then(|arg| self.implied_collation(arg));
         let scope = &mut self.scopes[target];
         scope.aggregate_pending.extend(pending);
-        let known = scope.aggregates.iter().find(|(_, known)| *known == aggregate).map(|(id, _)| *id);
+        let is_same = |(_, known): &&(ColumnId, AggregateExpr)| *known == aggregate && !known.is_volatile();
+        let known = scope.aggregates.iter().find(is_same).map(|(id, _)| *id);
         let id = match known {
             Some(id) => id,
             None => {

@@ -20,6 +20,13 @@ pub(super) struct LambdaFrame {
     macro_frame: Option<usize>,
 }
 
+impl LambdaFrame {
+    /// Whether one of the columns is a parameter.
+    pub(super) fn has_any(&self, columns: &[ColumnId]) -> bool {
+        self.parameters.iter().any(|(_, id)| columns.contains(id))
+    }
+}
+
 /// A call taken apart.
 struct Parts<'a> {
     kind: LambdaKind,

@@ -8,7 +8,7 @@ use super::coerce::{arg_type, without_null_columns};
 use super::function::make_concrete;
 use super::scope::Phase;
 use super::select::{Clauses, conjuncts};
-use super::subquery::{Pending, attach, filter};
+use super::subquery::{Pending, attach, filter, in_order};
 use crate::parser::ast::{self, ExprKind, FunctionCall, Pos, WindowCall};
 use crate::plan::window::{Frame, FrameBound, FrameUnits, WindowCallee};
 use crate::plan::{ColumnId, Expr, Plan, SortKey, WindowExpr};
@@ -104,7 +104,11 @@ impl Binder<'_> {
             }
         }
         for item in &call.over.order_by {
-            let expr = self.collated_expr(&item.expr)?;
+            let mut expr = self.collated_expr(&item.expr)?;
+            if call.over.frame.is_some() {
+                // The ends of a frame by value are made of the key.
+                expr = self.computed(expr, "window_order", item.expr.pos)?;
+            }
             window.order.push(self.sort_key(expr, item.order));
         }
         window.frame = self.frame(call, &window.order, pos)?;
@@ -311,7 +315,7 @@ impl Binder<'_> {
         let items = std::mem::take(&mut clauses.item_pending);
         let reads_window = |join: &Pending| join.dependencies().iter().any(|id| made.contains(id));
         let (above, below): (Vec<_>, Vec<_>) = items.into_iter().partition(reads_window);
-        let mut plan = attach(attach(plan, below), window_pending);
+        let mut plan = attach(plan, in_order(below, window_pending), &self.columns);
         let mut missing = made;
         while !windows.is_empty() {
             let waits = |(_, window): &(ColumnId, WindowExpr)| {
@@ -327,9 +331,9 @@ impl Binder<'_> {
             plan = Plan::Window { input: Box::new(plan), windows: ready };
             windows = later;
         }
-        let plan = attach(plan, std::mem::take(&mut clauses.qualify_pending));
+        let plan = attach(plan, std::mem::take(&mut clauses.qualify_pending), &self.columns);
         let plan = filter(plan, std::mem::take(&mut clauses.qualify));
-        Ok(attach(plan, above))
+        Ok(attach(plan, above, &self.columns))
     }
 }
 

@@ -14,7 +14,9 @@ fn rewrite(plan: &mut Plan, order_matters: bool) {
 
 fn rewrite_operator(plan: &mut Plan, order_matters: bool) {
     match plan {
-        Plan::Sort { input, limit: None, offset: 0, .. } if !order_matters => {
+        Plan::Sort { input, limit: None, offset: 0, keys }
+            if !order_matters && !keys.iter().any(|key| key.expr.is_volatile()) =>
+        {
             *plan = take(input);
             return rewrite(plan, false);
         }

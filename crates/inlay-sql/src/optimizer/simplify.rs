@@ -220,8 +220,10 @@ fn comparison(op: CompareOp, left: Expr, right: Expr) -> Expr {
         match (value, op) {
             (Value::Null, CompareOp::NotDistinct) => return Expr::IsNull(Box::new(left)),
             (Value::Null, CompareOp::Distinct) => return Expr::Not(Box::new(Expr::IsNull(Box::new(left)))),
-            // The left side is evaluated for its errors only where it can have some.
-            (Value::Null, _) if !left.can_fail() => return null_of(LogicalType::Boolean),
+            // The left side is evaluated for its errors only where it can have some, and where somebody counts.
+            (Value::Null, _) if !left.can_fail() && !left.is_volatile() => {
+                return null_of(LogicalType::Boolean);
+            }
             (Value::Boolean(true), CompareOp::Eq) | (Value::Boolean(false), CompareOp::NotEq) => return left,
             (Value::Boolean(false), CompareOp::Eq) | (Value::Boolean(true), CompareOp::NotEq) => {
                 return negation(left);
