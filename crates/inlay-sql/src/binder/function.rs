@@ -81,7 +81,7 @@ impl Binder<'_> {
     }
 
     /// `histogram(x, bins)` with bins that come with the rows: a function of the list of all values and the first bins.
-    fn histogram_of_list(&mut self, name: &str, call: &FunctionCall) -> Option<ast::Expr> {
+    pub(super) fn histogram_of_list(&mut self, name: &str, call: &FunctionCall) -> Option<ast::Expr> {
         let function = match name {
             "histogram" => "list_histogram",
             "histogram_exact" => "list_histogram_exact",

@@ -39,6 +39,9 @@ impl Binder<'_> {
             };
             return Err(self.at(Error::Windowing { message }, pos));
         }
+        if let Some(of_frames) = self.histogram_of_frames(call) {
+            return self.expr(&of_frames);
+        }
         let (mut window, pending) = self.in_phase(Phase::Window, |binder| binder.window_parts(call, pos))?;
         let is_untyped = match &mut window.function {
             WindowCallee::Aggregate(function) => make_concrete(function),
@@ -64,6 +67,20 @@ impl Binder<'_> {
         let id = self.columns.add(name, window.return_type());
         self.scope()?.windows.push((id, window));
         Ok(if is_untyped { Expr::literal(Value::Null) } else { self.columns.expr(id) })
+    }
+
+    /// A histogram whose bins come with the rows: of each frame's values, by the first bins of the frame.
+    fn histogram_of_frames(&mut self, call: &WindowCall) -> Option<ast::Expr> {
+        let mut made = self.histogram_of_list(&call.call.name.value.to_lowercase(), &call.call)?;
+        if let ExprKind::Function(function) = &mut made.kind {
+            for argument in &mut function.arguments {
+                if let ExprKind::Function(aggregate) = &argument.kind {
+                    let windowed = WindowCall { call: aggregate.clone(), ..call.clone() };
+                    argument.kind = ExprKind::Window(Box::new(windowed));
+                }
+            }
+        }
+        Some(made)
     }
 
     fn window_parts(&mut self, call: &WindowCall, pos: Pos) -> Result<WindowExpr> {
