@@ -82,7 +82,6 @@ impl Binder<'_> {
             }
             ExprKind::Like { expr, pattern, escape, negated, case_insensitive } => {
                 let (input, pattern) = (self.expr(expr)?, self.expr(pattern)?);
-                let (input, pattern) = self.collated_pair(input, pattern, pos)?;
                 let mut args = vec![input, pattern];
                 let name = match (case_insensitive, escape) {
                     (false, None) => "~~",
@@ -93,6 +92,7 @@ impl Binder<'_> {
                 if let Some(escape) = escape {
                     args.push(self.expr(escape)?);
                 }
+                let args = self.searched(name, args, pos)?;
                 Ok(negate_if(*negated, self.call(name, args, pos)?))
             }
             ExprKind::Quantified { expr, op, all, query } => {
@@ -128,8 +128,8 @@ impl Binder<'_> {
                 Err(self.at(Error::bind(message), pos))
             }
             ExprKind::Collate { expr, collation } => {
-                self.collation(collation, pos)?;
-                self.expr(expr)
+                let value = self.expr(expr)?;
+                self.with_collation(value, collation, pos)
             }
             ExprKind::Row(items) => {
                 let items = self.exprs(items)?;
@@ -248,9 +248,15 @@ impl Binder<'_> {
                 let matched = self.call("regexp_matches", vec![left, right], pos)?;
                 Ok(Expr::Not(Box::new(matched)))
             }
-            BinaryOp::StartsWith => self.call("starts_with", vec![left, right], pos),
+            BinaryOp::StartsWith => {
+                let args = self.searched("starts_with", vec![left, right], pos)?;
+                self.call("starts_with", args, pos)
+            }
             BinaryOp::Power => self.call("pow", vec![left, right], pos),
-            _ => self.call(op.symbol(), vec![left, right], pos),
+            _ => {
+                let args = self.searched(op.symbol(), vec![left, right], pos)?;
+                self.call(op.symbol(), args, pos)
+            }
         }
     }
 
@@ -328,17 +334,23 @@ impl Binder<'_> {
                 Ok(or(alternatives))
             });
         }
-        let mut collation = self.collation_of(&[input])?;
+        let written: Vec<&ast::Expr> = std::iter::once(input).chain(list.iter()).collect();
+        let mut collation = self.collation_of(&written)?;
         let bound = self.expr(input)?;
         if collation.is_none() {
             collation = self.implied_steps(&bound, pos)?;
         }
-        let bound = self.collated(bound, &collation, pos)?;
         let list = match constants {
             Some(constants) if collation.is_none() => return self.in_constants(bound, constants, pos),
             _ => expanded(&list),
         };
         let mut items = self.exprs(&list)?;
+        if collation.is_none()
+            && let Some(item) = items.iter().find(|item| self.implied_collation(item).is_some())
+        {
+            collation = self.implied_steps(item, pos)?;
+        }
+        let bound = self.collated(bound, &collation, pos)?;
         if collation.is_some() {
             let collated = items.into_iter().map(|item| self.collated(item, &collation, pos));
             items = collated.collect::<Result<_>>()?;

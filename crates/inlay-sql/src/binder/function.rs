@@ -77,6 +77,7 @@ impl Binder<'_> {
         {
             return self.extract(field, input.clone(), pos);
         }
+        let args = self.searched(&name, args, pos)?;
         self.call(&name, args, pos)
     }
 

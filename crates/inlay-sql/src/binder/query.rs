@@ -147,8 +147,12 @@ impl Binder<'_> {
             output.push(Output { id, name: column.name });
         }
         let columns = output.iter().map(|column| column.id).collect();
-        let (left, right) = (Box::new(left_plan), Box::new(right_plan));
         let is_collated = output.iter().any(|column| self.columns.collation(column.id).is_some());
+        if is_collated && kind != SetOpKind::Union {
+            let sides = [(left_plan, left_columns), (right_plan, right_columns)];
+            return self.collated_set_operation(kind, all, sides, output);
+        }
+        let (left, right) = (Box::new(left_plan), Box::new(right_plan));
         let merges = is_collated && !all && kind == SetOpKind::Union;
         let all = all || merges;
         let plan = Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns };

@@ -371,7 +371,8 @@ impl Binder<'_> {
             let entry = self.group_entry(item)?;
             let bound = match entry {
                 Some(index) => self.entry(index)?,
-                None => self.collated_expr(item)?,
+                // Each group has the first of its texts; what it is grouped by comes later.
+                None => self.expr(item)?,
             };
             let position = groups.iter().position(|(_, known)| *known == bound).unwrap_or(groups.len());
             if position == groups.len() {

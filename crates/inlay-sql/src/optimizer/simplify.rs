@@ -13,6 +13,7 @@
 use super::evaluate;
 use super::properties::is_lossless_cast;
 use super::rewrite::{conjuncts_of, split_conjuncts, with_stack};
+use crate::plan::expr::COLLATE;
 use crate::plan::{CompareOp, ConstantList, Expr, Plan};
 use inlay_kernels::function::Volatility;
 use inlay_kernels::{Cmp, boolean, cast, cast_value, compare};
@@ -65,6 +66,9 @@ fn simplify(expr: &mut Expr) {
         Expr::Case { branches, otherwise, ty } => case(branches, *otherwise, ty),
         Expr::Coalesce { args, ty } => coalesce(args, ty),
         Expr::Cast { input, ty, .. } if input.ty() == ty => *input,
+        Expr::Call { function, mut args, .. } if function.name == COLLATE && args.len() == 2 => {
+            args.swap_remove(0)
+        }
         Expr::Call { .. } => field_of_pack(like_prefix(whole)),
         other => other,
     };

@@ -7,6 +7,9 @@ use inlay_types::{LogicalType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The function by which the binder notes the collation that a text is compared by. It gives the text as it is.
+pub const COLLATE: &str = "collate";
+
 /// Comparison of two values of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CompareOp {
