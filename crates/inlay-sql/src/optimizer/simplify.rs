@@ -24,6 +24,18 @@ use std::sync::Arc;
 pub fn run(plan: &mut Plan) {
     with_stack(|| {
         plan.inputs_mut().into_iter().for_each(run);
+        // What is nearest is told by an inequality, also where it is known to hold for no row.
+        if let Plan::OrderedJoin { conditions, .. } = plan
+            && let Some((nearest, keys)) = conditions.split_last_mut()
+        {
+            keys.iter_mut().for_each(simplify);
+            let written = nearest.clone();
+            simplify(nearest);
+            if !matches!(nearest, Expr::Compare { .. }) || nearest.columns() != written.columns() {
+                *nearest = written;
+            }
+            return;
+        }
         plan.expressions_mut().into_iter().for_each(simplify);
         match plan {
             Plan::Filter { predicates: list, .. }
