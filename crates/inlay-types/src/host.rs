@@ -11,6 +11,7 @@
 //! [`write()`] converts rows of a vector of any kind into memory of the caller's, which may lie anywhere in a whole column.
 
 use crate::datetime::MICROS_PER_DAY;
+use crate::nearest::{EXACT_PRECISION, nearest_f64};
 use crate::value::NA;
 use crate::{Interval, LogicalType, Native, PhysicalType, Vector, VectorKind, View};
 
@@ -109,16 +110,18 @@ fn write_stored(part: &Vector, target: &mut [u8]) {
 }
 
 fn write_doubles(part: &Vector, target: &mut [u8]) {
-    let divisor = match part.ty() {
-        LogicalType::Decimal { scale, .. } => 10f64.powi(i32::from(*scale)),
-        _ => 1.0,
+    let (scale, is_exact) = match part.ty() {
+        LogicalType::Decimal { scale, precision } => (*scale, *precision <= EXACT_PRECISION),
+        _ => (0, true),
     };
+    let divisor = 10f64.powi(i32::from(scale));
     match part.physical_type() {
         PhysicalType::I16 => fill(part, target, NA, |value: i16| f64::from(value) / divisor),
         PhysicalType::I32 => fill(part, target, NA, |value: i32| f64::from(value) / divisor),
-        PhysicalType::I64 => fill(part, target, NA, |value: i64| value as f64 / divisor),
+        PhysicalType::I64 if is_exact => fill(part, target, NA, |value: i64| value as f64 / divisor),
+        PhysicalType::I64 => fill(part, target, NA, |value: i64| nearest_f64(i128::from(value), scale)),
         PhysicalType::U128 => fill(part, target, NA, |value: u128| value as f64),
-        _ => fill(part, target, NA, |value: i128| value as f64 / divisor),
+        _ => fill(part, target, NA, |value: i128| nearest_f64(value, scale)),
     }
 }
 

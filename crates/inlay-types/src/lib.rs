@@ -38,6 +38,7 @@ mod idle;
 pub mod interrupt;
 pub mod limits;
 pub mod logical_type;
+pub mod nearest;
 pub mod nested;
 mod overhead;
 pub mod pages;

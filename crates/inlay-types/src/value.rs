@@ -5,6 +5,7 @@ use crate::datetime::{
 };
 use crate::digits::write_padded;
 use crate::logical_type::{EnumType, Field};
+use crate::nearest::nearest_f64;
 use crate::time_tz::TimeTz;
 use crate::{LogicalType, bit};
 use std::cmp::Ordering;
@@ -313,7 +314,7 @@ impl Value {
         match self {
             Self::Real(v) => Some(f64::from(*v)),
             Self::Double(v) => Some(*v),
-            Self::Decimal { unscaled, scale, .. } => Some(*unscaled as f64 / 10f64.powi(i32::from(*scale))),
+            Self::Decimal { unscaled, scale, .. } => Some(nearest_f64(*unscaled, *scale)),
             other => other.as_stored_i128().map(|v| v as f64),
         }
     }

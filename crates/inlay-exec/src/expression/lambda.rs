@@ -19,6 +19,8 @@ pub(super) struct Mapping {
     kind: LambdaKind,
     has_initial: bool,
     takes_position: bool,
+    /// The body is evaluated for each row, even if all of them are the same.
+    is_volatile: bool,
     body: Program,
     ty: LogicalType,
 }
@@ -38,19 +40,27 @@ impl Mapping {
         let fixed = if lambda.kind == LambdaKind::Reduce { 2 } else { 1 };
         let columns = lambda.parameters.iter().chain(&lambda.captured).copied().collect();
         let body = Program::compile(&lambda.body, &Layout(columns))?;
+        let is_of_rows = matches!(lambda.kind, LambdaKind::Try | LambdaKind::Once);
         Ok(Self {
             kind: lambda.kind,
             has_initial: lambda.has_initial,
             takes_position: lambda.parameters.len() > fixed,
-            body: if lambda.kind == LambdaKind::Try { body.over_rows() } else { body },
+            is_volatile: lambda.body.is_volatile(),
+            body: if is_of_rows { body.over_rows() } else { body },
             ty: lambda.ty.clone(),
         })
     }
 
-    /// `args` are the list, the first value of a reduction that has one, and what the body captures.
+    /// `args` are the list, or the values that are computed once, the first value of a reduction that has one, and what the
+    /// body captures.
     pub(super) fn eval(&self, args: &[&Vector], len: usize) -> Result<Vector> {
+        let is_one_row = len > 1 && !self.is_volatile && args.iter().all(|arg| arg.is_constant());
+        if self.kind == LambdaKind::Once {
+            let columns = args.iter().map(|&arg| arg.clone()).collect();
+            return self.body.eval(&mut self.body.state(), &Batch::new(columns, len));
+        }
         if self.kind == LambdaKind::Try {
-            if len > 1 && args.iter().all(|arg| arg.is_constant()) {
+            if is_one_row {
                 let first: Vec<Vector> = args.iter().map(|arg| arg.slice(0, 1)).collect();
                 let one = attempt::eval(&self.body, &first.iter().collect::<Vec<_>>(), &self.ty, 1)?;
                 return Vector::constant(self.ty.clone(), &one.get(0), len);
@@ -58,7 +68,7 @@ impl Mapping {
             return attempt::eval(&self.body, args, &self.ty, len);
         }
         let (list, rest) = args.split_first().ok_or_else(|| Error::internal("a lambda without a list"))?;
-        if len > 1 && args.iter().all(|arg| arg.is_constant()) {
+        if is_one_row {
             let first: Vec<Vector> = args.iter().map(|arg| arg.slice(0, 1)).collect();
             let one = self.eval(&first.iter().collect::<Vec<_>>(), 1)?;
             return Vector::constant(self.ty.clone(), &one.get(0), len);
@@ -77,7 +87,9 @@ impl Mapping {
             }
             LambdaKind::Filter => self.filtered(&lists),
             LambdaKind::Reduce => self.reduced(&lists, initial),
-            LambdaKind::Try => Err(Error::internal("TRY has no list")),
+            LambdaKind::Try | LambdaKind::Once => {
+                Err(Error::internal(format!("{} has no list", self.kind.name())))
+            }
         }
     }
 

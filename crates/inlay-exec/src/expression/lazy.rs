@@ -16,20 +16,20 @@ pub fn is_conditional(expr: &Expr) -> bool {
         || expr.children().into_iter().any(is_conditional)
 }
 
-/// Whether some part that is evaluated for some rows only calls a function of the host.
-pub fn is_external_branch(expr: &Expr) -> bool {
+/// Whether some part that is evaluated for some rows only calls a function of the host, or one whose calls are counted:
+/// `coalesce(id, nextval('s'))` takes a number for NULLs alone.
+pub fn is_noticed_branch(expr: &Expr) -> bool {
+    let is_noticed = |expr: &Expr| expr.calls_external() || expr.is_volatile();
     let own = match expr {
-        Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => {
-            args.iter().skip(1).any(Expr::calls_external)
-        }
+        Expr::And(args) | Expr::Or(args) | Expr::Coalesce { args, .. } => args.iter().skip(1).any(is_noticed),
         Expr::Case { branches, otherwise, .. } => {
             let later = branches.iter().skip(1).map(|(condition, _)| condition);
             let values = branches.iter().map(|(_, value)| value);
-            later.chain(values).any(Expr::calls_external) || otherwise.calls_external()
+            later.chain(values).any(is_noticed) || is_noticed(otherwise)
         }
         _ => false,
     };
-    own || expr.children().into_iter().any(is_external_branch)
+    own || expr.children().into_iter().any(is_noticed_branch)
 }
 
 /// The value of `expr` for every row of `batch`.

@@ -70,7 +70,7 @@ pub struct Program {
     results: Vec<Operand>,
     /// Whether errors tell of the row by the columns' numbers in the plan.
     tells_row: bool,
-    /// Whether branches call functions of the host, which see no rows that do not reach them.
+    /// Whether branches call functions that must see no rows that do not reach them: of the host, or volatile ones.
     is_lazy: bool,
 }
 
@@ -117,7 +117,7 @@ impl Program {
             registers: 0,
             results: Vec::new(),
             tells_row: true,
-            is_lazy: exprs.iter().any(lazy::is_external_branch),
+            is_lazy: exprs.iter().any(lazy::is_noticed_branch),
         };
         let mut compiler = Compiler { layout, program, known: Known::default() };
         for expr in exprs {
@@ -606,12 +606,22 @@ impl Compiler<'_> {
             let per_value = if has_null { PerValue::Never } else { PerValue::Always };
             return self.plain_step(None, operands, per_value, Action::In(set));
         }
-        let equals = |item: &Expr| Expr::compare(inlay_sql::plan::CompareOp::Eq, input.clone(), item.clone());
-        match list {
-            [] => self.expr(&Expr::boolean(false)),
-            [only] => self.expr(&equals(only)),
-            many => self.expr(&Expr::Or(many.iter().map(equals).collect())),
+        if list.is_empty() {
+            return self.expr(&Expr::boolean(false));
         }
+        // The input is computed once, also where it is another value each time.
+        let input = self.expr(input)?;
+        let mut any = None;
+        for item in list {
+            let operands = vec![input, self.expr(item)?];
+            let action = Action::Compare(Cmp::Eq);
+            let equal = self.plain_step(Some(Operator::Compare(Cmp::Eq)), operands, true, action)?;
+            any = Some(match any {
+                None => equal,
+                Some(known) => self.plain_step(Some(Operator::Or), vec![known, equal], false, Action::Or)?,
+            });
+        }
+        any.ok_or_else(|| Error::internal("an IN list without items"))
     }
 
     fn plain_step(

@@ -323,7 +323,9 @@ impl<'a> Planner<'a> {
         needed: &Needed,
         incoming: &[Incoming],
     ) -> Result<Fragment> {
-        let items: Vec<&(ColumnId, Expr)> = items.iter().filter(|(id, _)| needed.contains(id)).collect();
+        // Somebody may count how often what is volatile is computed.
+        let is_made = |(id, expr): &&(ColumnId, Expr)| needed.contains(id) || expr.is_volatile();
+        let items: Vec<&(ColumnId, Expr)> = items.iter().filter(is_made).collect();
         let below = with_expressions(&Needed::new(), items.iter().map(|(_, expr)| expr));
         // A filter on a column that only passes through is a filter on the input's column.
         let passed: Vec<Incoming> = incoming

@@ -95,7 +95,7 @@ impl Planner<'_> {
         predicates: &[Expr],
     ) -> Result<Fragment> {
         let made: Vec<&(ColumnId, WindowExpr)> =
-            windows.iter().filter(|(id, _)| needed.contains(id)).collect();
+            windows.iter().filter(|(id, window)| needed.contains(id) || window.is_volatile()).collect();
         let windows: Vec<(ColumnId, WindowExpr)> = made.into_iter().cloned().collect();
         let passed: Needed =
             needed.iter().copied().filter(|id| !windows.iter().any(|(made, _)| made == id)).collect();

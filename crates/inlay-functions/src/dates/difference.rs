@@ -6,7 +6,7 @@ use super::Part;
 use super::finite::hide_infinite;
 use super::names::Days;
 use super::part::iso_week;
-use super::trunc::{clock_micros, parse_part};
+use super::trunc::{clock_micros, clock_start, parse_part};
 use crate::columns::{Column, TextColumn};
 use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{null_argument, per_row};
@@ -186,7 +186,7 @@ fn part_months(part: Part) -> Option<i64> {
 }
 
 fn crossed(part: Part, span: Span<'_>) -> Option<i64> {
-    let Span { zone, local_from, local_to, .. } = span;
+    let Span { zone, from, to, local_from, local_to } = span;
     let year = |at: i64| i64::from(civil_from_days(day_of(at)).0);
     match part {
         Part::Millennium => return Some(year(local_to) / 1000 - year(local_from) / 1000),
@@ -202,11 +202,11 @@ fn crossed(part: Part, span: Span<'_>) -> Option<i64> {
         return Some(month_number(local_to).div_euclid(months) - month_number(local_from).div_euclid(months));
     }
     if let Some(unit) = clock_micros(part) {
-        let start = |local: i64| {
-            let start = local.div_euclid(unit).checked_mul(unit)?;
-            zone.map_or(Some(start), |zone| zone.to_utc(start))
+        let start = |at: i64| match zone {
+            Some(zone) => clock_start(zone, at, unit),
+            None => at.div_euclid(unit).checked_mul(unit),
         };
-        return Some(start(local_to)?.checked_sub(start(local_from)?)? / unit);
+        return Some(start(to)?.checked_sub(start(from)?)? / unit);
     }
     let days = i64::from(day_of(local_to)) - i64::from(day_of(local_from));
     Some(if matches!(part, Part::Week | Part::YearWeek) { days / 7 } else { days })

@@ -3,9 +3,11 @@
 use super::Part;
 use super::finite::map_finite;
 use super::part::days_since_monday;
+use super::zoned::beyond;
 use crate::columns::{Column, TextColumn};
 use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{null_argument, per_row};
+use inlay_kernels::zone::Zone;
 use inlay_types::LogicalType::{Date, Interval as IntervalType, Timestamp, TimestampTz, Varchar};
 use inlay_types::datetime::{
     MICROS_PER_DAY, civil_from_days, days_from_civil, days_in_month, is_finite_timestamp, is_timestamp,
@@ -20,7 +22,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Overloads::Fixed(&[
             Signature::new(&[Varchar, Timestamp], Timestamp, trunc_timestamp),
             Signature::new(&[Varchar, Date], Timestamp, trunc_date),
-            Signature::new(&[Varchar, TimestampTz], TimestampTz, trunc_timestamp).at_local_time(),
+            Signature::zoned(&[Varchar, TimestampTz], TimestampTz, trunc_zoned),
             Signature::new(&[Varchar, IntervalType], IntervalType, trunc_interval),
         ]),
         "the start of the field (year, month, week, day, hour ...) that a moment is in",
@@ -128,6 +130,36 @@ fn trunc_timestamp(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()>
     let (parts, values) = (TextColumn::of(args[0]), Column::<i64>::of(args[1]));
     let part = |row: usize| constant.map_or_else(|| parse_part(parts.get(row), "date_trunc"), Ok);
     per_row(args, &Timestamp, len, out, |row| trunc(part(row)?, values.get(row)))
+}
+
+/// Days and longer parts begin by the local calendar. An hour begins where the clock that shows it does: of an hour that
+/// clocks show twice each one has its own start.
+fn trunc_zoned(zone: &Zone, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    if null_argument(args, &TimestampTz, len, out) {
+        return Ok(());
+    }
+    let constant = constant_part(args)?;
+    let (parts, values) = (TextColumn::of(args[0]), Column::<i64>::of(args[1]));
+    per_row(args, &TimestampTz, len, out, |row| {
+        let part = constant.map_or_else(|| parse_part(parts.get(row), "date_trunc"), Ok)?;
+        let at = values.get(row);
+        if !is_finite_timestamp(at) {
+            return Ok(at);
+        }
+        let cut = match clock_micros(part) {
+            Some(unit) => clock_start(zone, at, unit).filter(|at| is_timestamp(*at)),
+            None => {
+                let local = zone.to_local(at).ok_or_else(|| beyond(at, zone))?;
+                zone.to_utc(trunc(part, local)?)
+            }
+        };
+        cut.ok_or_else(|| beyond(at, zone))
+    })
+}
+
+/// When the hour, minute or second began that a clock shows at a moment; `None`: out of range.
+pub(super) fn clock_start(zone: &Zone, at: i64, unit: i64) -> Option<i64> {
+    at.checked_sub(zone.to_local(at)?.rem_euclid(unit))
 }
 
 fn trunc_date(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Loops between numeric types. They flag what is wrong; what that means is settled afterwards, row by row.
 
 use super::settle;
-use super::value::decimal_to_f64;
+use inlay_types::nearest::{EXACT_PRECISION, nearest_f64};
 use inlay_types::{LogicalType, Native, PhysicalType, Result, Vector};
 
 /// `out = f(input)` over a flat vector, where the flag says that a value cannot be converted.
@@ -54,8 +54,8 @@ pub(super) fn cast_numbers(
 ) -> Option<Result<()>> {
     let from = input.logical_type();
     match (from, to.clone()) {
-        (LogicalType::Decimal { scale, .. }, LogicalType::Double) => {
-            decimal_to_double(input, scale, or_null, out)
+        (LogicalType::Decimal { precision, scale }, LogicalType::Double) => {
+            decimal_to_double(input, (precision, scale), or_null, out)
         }
         (LogicalType::Decimal { scale: from, .. }, LogicalType::Decimal { precision, scale }) => {
             decimal_to_decimal(input, from, (precision, scale), or_null, out)
@@ -142,14 +142,24 @@ fn float_to_integer<F: Native + Into<f64>>(
     with_carrier!(to.physical(), convert!())
 }
 
-fn decimal_to_double(input: &Vector, scale: u8, or_null: bool, out: &mut Vector) -> Option<Result<()>> {
+fn decimal_to_double(
+    input: &Vector,
+    (precision, scale): (u8, u8),
+    or_null: bool,
+    out: &mut Vector,
+) -> Option<Result<()>> {
     let divisor = 10f64.powi(i32::from(scale));
     let to = LogicalType::Double;
     Some(match input.physical_type() {
         PhysicalType::I16 => run(input, &to, or_null, out, |v: i16| (f64::from(v) / divisor, false)),
         PhysicalType::I32 => run(input, &to, or_null, out, |v: i32| (f64::from(v) / divisor, false)),
-        PhysicalType::I64 => run(input, &to, or_null, out, |v: i64| (v as f64 / divisor, false)),
-        _ => run(input, &to, or_null, out, |v: i128| (decimal_to_f64(v, scale), false)),
+        PhysicalType::I64 if precision <= EXACT_PRECISION => {
+            run(input, &to, or_null, out, |v: i64| (v as f64 / divisor, false))
+        }
+        PhysicalType::I64 => {
+            run(input, &to, or_null, out, |v: i64| (nearest_f64(i128::from(v), scale), false))
+        }
+        _ => run(input, &to, or_null, out, |v: i128| (nearest_f64(v, scale), false)),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::{can_cast, no_cast};
 use crate::parse::{self, ParseError};
+use inlay_types::nearest::{nearest_f32, nearest_f64};
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Converts one value to type `to`; NULL stays NULL.
@@ -65,7 +66,11 @@ fn number_to(value: &Value, to: &LogicalType) -> Result<Value> {
         LogicalType::Double => Ok(Value::Double(float_of(&number))),
         LogicalType::Real => {
             let double = float_of(&number);
-            let real = if let Value::Real(v) = value { *v } else { double as f32 };
+            let real = match (value, &number) {
+                (Value::Real(v), _) => *v,
+                (Value::Decimal { .. }, Number::Scaled(unscaled, scale)) => nearest_f32(*unscaled, *scale),
+                _ => double as f32,
+            };
             if real.is_infinite() && double.is_finite() { Err(beyond()) } else { Ok(Value::Real(real)) }
         }
         LogicalType::Decimal { precision, scale } => {
@@ -107,15 +112,10 @@ fn number_to(value: &Value, to: &LogicalType) -> Result<Value> {
 
 fn float_of(number: &Number) -> f64 {
     match number {
-        Number::Scaled(unscaled, scale) => decimal_to_f64(*unscaled, *scale),
+        Number::Scaled(unscaled, scale) => nearest_f64(*unscaled, *scale),
         Number::Unsigned(v) => *v as f64,
         Number::Float(v) => *v,
     }
-}
-
-/// The double nearest to a decimal, exact up to 2^53.
-pub(super) fn decimal_to_f64(unscaled: i128, scale: u8) -> f64 {
-    unscaled as f64 / 10f64.powi(i32::from(scale))
 }
 
 /// From one scale to another, rounding half away from zero.

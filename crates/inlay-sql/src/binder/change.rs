@@ -225,7 +225,7 @@ impl Binder<'_> {
             return Err(self.at(Error::unsupported("a subquery in VALUES of several rows"), pos));
         };
         let items = columns.into_iter().zip(std::mem::take(row)).collect();
-        let input = attach(Plan::single_row(), all_pending);
+        let input = attach(Plan::single_row(), all_pending, &self.columns);
         let bound = Bound { plan: Plan::Project { input: Box::new(input), items }, output };
         self.compute_generated(database, schema, bound)
     }
@@ -520,7 +520,12 @@ impl Binder<'_> {
             plan = if pending.is_empty() {
                 combine(JoinKind::Semi, plan, other, conditions)
             } else {
-                combine(JoinKind::Semi, plan, filter(attach(other, pending), conditions), Vec::new())
+                combine(
+                    JoinKind::Semi,
+                    plan,
+                    filter(attach(other, pending, &self.columns), conditions),
+                    Vec::new(),
+                )
             };
         }
         self.scopes.pop();
@@ -562,7 +567,7 @@ impl Binder<'_> {
             let index = self.assigned_column(schema, name, &update.table, &set, written)?;
             let (value, pending) = self
                 .in_phase(Phase::Where, |binder| binder.assigned_value(&database, schema, index, written))?;
-            plan = attach(plan, pending);
+            plan = attach(plan, pending, &self.columns);
             set.push(index);
             values.push(value);
         }

@@ -1,17 +1,24 @@
 //! `COLLATE`: texts compare by what a function makes of them.
 //!
 //! A collation is a sequence of functions, as `NOCASE.NOACCENT`, or the order of a language, as `de` or `sv_SE`, or both;
-//! it holds for the comparison, IN, BETWEEN, ORDER BY, PARTITION BY, GROUP BY, `min` or `max` that it is written in.
-//! A column of a table may have one; then it holds wherever texts made of the column's are compared, as in DuckDB.
+//! it holds for the comparison, IN, BETWEEN, ORDER BY, PARTITION BY, GROUP BY, `min` or `max` that it is written in, and
+//! wherever texts made of this one are compared, searched or made distinct, as in DuckDB. The same goes for a column that
+//! has one, of a table or of a query. What is written becomes a call of [`COLLATE`], which changes nothing and is gone once
+//! everything is bound; what a collation has made of a text is marked in the same way, so that it is not done again.
 
-use super::Binder;
+use super::lambda::lambda_of;
+use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, ExprKind, Pos};
-use crate::plan::{AggregateExpr, ColumnId, Expr, Plan};
+use crate::plan::expr::COLLATE;
+use crate::plan::{
+    AggregateExpr, ColumnId, CompareOp, Expr, JoinKind, LambdaKind, Plan, SetOpKind, WindowExpr,
+};
 use inlay_catalog::near_names;
 use inlay_functions::registry::resolve_aggregate;
 use inlay_functions::{LOCALES, locale_of};
+use inlay_kernels::function::{NullHandling, ScalarFunction, Volatility};
 use inlay_kernels::resolve::ArgType;
-use inlay_types::{Error, LogicalType, Result, Value};
+use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 
 /// Each name with the function that makes comparable texts.
@@ -25,6 +32,45 @@ const COLLATIONS: [(&str, Option<&str>); 9] = [
     ("c", None),
     ("ucs_basic", None),
     ("default", None),
+];
+
+/// The collation of what a collation made of a text: it compares as it is.
+const DONE: &str = "";
+
+/// Functions and operators of a text that look for the second in the first.
+const SEARCHES: [&str; 16] = [
+    "~~",
+    "~~*",
+    "~~~",
+    "like",
+    "ilike",
+    "like_escape",
+    "ilike_escape",
+    "contains",
+    "strpos",
+    "instr",
+    "position",
+    "starts_with",
+    "^@",
+    "ends_with",
+    "prefix",
+    "suffix",
+];
+
+/// Functions of a list of texts that look for the second argument in it.
+const LIST_SEARCHES: [&str; 12] = [
+    "contains",
+    "list_contains",
+    "list_has",
+    "array_contains",
+    "array_has",
+    "list_position",
+    "list_indexof",
+    "array_position",
+    "array_indexof",
+    "list_has_element",
+    "array_has_element",
+    "has",
 ];
 
 /// What a collation does to a text.
@@ -44,6 +90,45 @@ pub(super) struct FirstText {
 
 /// The steps of a collation, in the order in which they apply.
 pub(super) type Collation = Option<Vec<Step>>;
+
+/// `value` with the name of the collation that it compares by.
+fn marked(value: Expr, name: &str) -> Expr {
+    let kernel = |args: &[&Vector], _len: usize, out: &mut Vector| -> Result<()> {
+        *out = args[0].clone();
+        Ok(())
+    };
+    let function = ScalarFunction {
+        name: COLLATE.into(),
+        arg_types: vec![LogicalType::Varchar, LogicalType::Varchar],
+        return_type: LogicalType::Varchar,
+        null_handling: NullHandling::Special,
+        volatility: Volatility::Immutable,
+        can_fail: false,
+        kernel: Arc::new(kernel),
+        specialize: None,
+        external: None,
+    };
+    let args = vec![unmarked(value), Expr::literal(Value::Varchar(name.to_string()))];
+    Expr::Call { function: Arc::new(function), args, place: Default::default() }
+}
+
+fn unmarked(value: Expr) -> Expr {
+    match value {
+        Expr::Call { function, mut args, .. } if function.name == COLLATE && args.len() == 2 => {
+            args.swap_remove(0)
+        }
+        other => other,
+    }
+}
+
+/// The mark of a call, if it is one.
+fn mark_of(expr: &Expr) -> Option<Arc<str>> {
+    let Expr::Call { function, args, .. } = expr else { return None };
+    match (&*function.name, args.get(1)) {
+        (COLLATE, Some(Expr::Literal { value: Value::Varchar(name), .. })) => Some(Arc::from(name.as_str())),
+        _ => None,
+    }
+}
 
 impl Binder<'_> {
     /// The steps of a collation by its name.
@@ -105,22 +190,28 @@ impl Binder<'_> {
         Ok(found)
     }
 
-    /// The collation that a text has from the columns that it is made of.
+    /// A text with a written collation.
+    pub(super) fn with_collation(&self, value: Expr, name: &str, pos: Pos) -> Result<Expr> {
+        self.collation(name, pos)?;
+        let is_text = value.ty() == LogicalType::Varchar;
+        Ok(if is_text { marked(value, &name.replace('"', "")) } else { value })
+    }
+
+    /// The collation that a text has, because it is written behind it or from what it is made of.
     pub(super) fn implied_collation(&self, expr: &Expr) -> Option<Arc<str>> {
+        self.collation_or_done(expr).filter(|name| **name != *DONE)
+    }
+
+    fn collation_or_done(&self, expr: &Expr) -> Option<Arc<str>> {
         if expr.ty() != LogicalType::Varchar {
             return None;
         }
         match expr {
             Expr::Column { id, .. } => self.columns.collation(*id).cloned(),
-            Expr::Cast { input, .. } => self.implied_collation(input),
-            // What a collation makes of a text has none any more.
-            Expr::Call { function, .. }
-                if COLLATIONS.iter().any(|(_, known)| *known == Some(&*function.name)) =>
-            {
-                None
-            }
+            Expr::Cast { input, .. } => self.collation_or_done(input),
+            Expr::Call { .. } if mark_of(expr).is_some() => mark_of(expr),
             Expr::Call { .. } | Expr::Coalesce { .. } | Expr::Case { .. } => {
-                expr.children().into_iter().find_map(|child| self.implied_collation(child))
+                expr.children().into_iter().find_map(|child| self.collation_or_done(child))
             }
             _ => None,
         }
@@ -144,8 +235,9 @@ impl Binder<'_> {
         if !is_text(&left) || !is_text(&right) {
             return Ok((left, right));
         }
-        let name = match (self.implied_collation(&left), self.implied_collation(&right)) {
+        let name = match (self.collation_or_done(&left), self.collation_or_done(&right)) {
             (None, None) => return Ok((left, right)),
+            (Some(done), _) | (_, Some(done)) if *done == *DONE => return Ok((left, right)),
             (Some(left), Some(right)) if !left.eq_ignore_ascii_case(&right) => {
                 let message = format!(
                     "a text with the collation {left} is compared with one of {right}: say COLLATE on both sides"
@@ -171,10 +263,7 @@ impl Binder<'_> {
                 collated.push((id, expr));
                 continue;
             }
-            let function = Arc::new(resolve_aggregate("first", &[ArgType::of(expr.ty())])?);
-            let args = vec![expr];
-            let first = AggregateExpr { function, args, distinct: false, filter: None, order_by: Vec::new() };
-            aggregates.push((id, first));
+            aggregates.push((id, self.first_of(expr)?));
             collated.push((self.columns.add("collation_key", key.ty()), key));
         }
         Ok(collated)
@@ -220,12 +309,128 @@ impl Binder<'_> {
         if !matches!(value.ty(), LogicalType::Varchar) {
             return Ok(value);
         }
-        steps.iter().try_fold(value, |value, step| match step {
+        let key = steps.iter().try_fold(unmarked(value), |value, step| match step {
+            // Done twice they do the same.
+            Step::Function(name) if matches!(&value, Expr::Call { function, .. } if function.name == *name) => {
+                Ok(value)
+            }
             Step::Function(function) => self.call(function, vec![value], pos),
             Step::Locale(locale) => {
                 let locale = Expr::literal(Value::Varchar(locale.clone()));
                 self.call("collation_key", vec![value, locale], pos)
             }
-        })
+        })?;
+        Ok(if key.ty() == LogicalType::Varchar { marked(key, DONE) } else { key })
+    }
+
+    /// The arguments of a call that looks for a text in another, or in a list, as the collation of either wants them. Sort
+    /// keys of a language have no parts to look for.
+    pub(super) fn searched(&mut self, name: &str, mut args: Vec<Expr>, pos: Pos) -> Result<Vec<Expr>> {
+        let [first, second, ..] = args.as_slice() else { return Ok(args) };
+        let is_in_text = SEARCHES.contains(&name) && first.ty() == LogicalType::Varchar;
+        let is_in_list = LIST_SEARCHES.contains(&name)
+            && matches!(first.ty(), LogicalType::List(element) if *element == LogicalType::Varchar);
+        if !is_in_text && !is_in_list {
+            return Ok(args);
+        }
+        let names = [first, second].map(|arg| self.implied_collation(arg));
+        if let [Some(first), Some(second)] = &names
+            && !first.eq_ignore_ascii_case(second)
+        {
+            let message =
+                format!("{name} of texts with the collations {first} and {second}: say COLLATE on both");
+            return Err(self.at(Error::bind(message), pos));
+        }
+        let Some(found) = names.into_iter().flatten().next() else { return Ok(args) };
+        let mut steps = self.collation(&found, pos)?;
+        steps.retain(|step| matches!(step, Step::Function(_)));
+        let steps = Some(steps);
+        for (index, arg) in args.iter_mut().enumerate().take(2) {
+            let value = std::mem::replace(arg, Expr::boolean(false));
+            *arg = if index == 0 && is_in_list {
+                self.collated_elements(value, &steps, pos)?
+            } else {
+                self.collated(value, &steps, pos)?
+            };
+        }
+        Ok(args)
+    }
+
+    /// A list of what its texts are compared by.
+    fn collated_elements(&mut self, list: Expr, steps: &Collation, pos: Pos) -> Result<Expr> {
+        let id = self.lambda_column(0, LogicalType::Varchar, "element");
+        let body = self.collated(self.column(id), steps, pos)?;
+        let ty = list.ty();
+        Ok(lambda_of(LambdaKind::Transform, vec![list], false, vec![id], body, ty))
+    }
+
+    /// INTERSECT and EXCEPT where collations say which rows are equal: left rows that have a partner on the right, or
+    /// none. With ALL each partner counts once: equal rows are numbered on both sides.
+    pub(super) fn collated_set_operation(
+        &mut self,
+        kind: SetOpKind,
+        all: bool,
+        sides: [(Plan, Vec<ColumnId>); 2],
+        output: Vec<Output>,
+    ) -> Result<Bound> {
+        let [(mut left, mut left_columns), (mut right, right_columns)] = sides;
+        let pos = Pos::default();
+        let mut steps = Vec::with_capacity(output.len());
+        for column in &output {
+            let name = self.columns.collation(column.id).cloned();
+            steps.push(name.map(|name| self.collation(&name, pos)).transpose()?);
+        }
+        let mut conditions = Vec::new();
+        if all {
+            let mut numbers = Vec::new();
+            for (plan, columns) in [(&mut left, &left_columns), (&mut right, &right_columns)] {
+                let id = self.columns.add("row_number", LogicalType::BigInt);
+                let mut window = WindowExpr::row_number()?;
+                for (column, steps) in columns.iter().zip(&steps) {
+                    window.partition.push(self.collated(self.column(*column), steps, pos)?);
+                }
+                let input = Box::new(std::mem::replace(plan, Plan::single_row()));
+                *plan = Plan::Window { input, windows: vec![(id, window)] };
+                numbers.push(self.column(id));
+            }
+            if let (Some(right), Some(left)) = (numbers.pop(), numbers.pop()) {
+                conditions.push(Expr::compare(CompareOp::Eq, left, right));
+            }
+        } else {
+            let made: Vec<ColumnId> = left_columns.iter().map(|id| self.columns.copy_of(*id)).collect();
+            for (id, column) in made.iter().zip(&output) {
+                self.columns.collate(*id, self.columns.collation(column.id).cloned());
+            }
+            let mut groups = Vec::with_capacity(made.len());
+            let mut aggregates = Vec::new();
+            for ((id, column), steps) in made.iter().zip(&left_columns).zip(&steps) {
+                let read = self.column(*column);
+                let key = self.collated(read.clone(), steps, pos)?;
+                groups.push((*id, if steps.is_some() { key } else { read }));
+            }
+            for ((group, column), steps) in groups.iter_mut().zip(&left_columns).zip(&steps) {
+                if steps.is_some() {
+                    let first = self.first_of(self.column(*column))?;
+                    aggregates.push((group.0, first));
+                    group.0 = self.columns.add("collation_key", group.1.ty());
+                }
+            }
+            left = Plan::Aggregate { input: Box::new(left), groups, aggregates };
+            left_columns = made;
+        }
+        for ((left, right), steps) in left_columns.iter().zip(&right_columns).zip(&steps) {
+            let left = self.collated(self.column(*left), steps, pos)?;
+            let right = self.collated(self.column(*right), steps, pos)?;
+            conditions.push(Expr::compare(CompareOp::NotDistinct, left, right));
+        }
+        let kind = if kind == SetOpKind::Except { JoinKind::Anti } else { JoinKind::Semi };
+        let items = output.iter().zip(&left_columns).map(|(made, read)| (made.id, self.column(*read)));
+        let items = items.collect();
+        Ok(Bound { plan: Plan::join(kind, left, right, conditions).project(items), output })
+    }
+
+    fn first_of(&self, value: Expr) -> Result<AggregateExpr> {
+        let function = Arc::new(resolve_aggregate("first", &[ArgType::of(value.ty())])?);
+        Ok(AggregateExpr { function, args: vec![value], distinct: false, filter: None, order_by: Vec::new() })
     }
 }

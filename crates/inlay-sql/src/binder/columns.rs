@@ -125,7 +125,7 @@ impl Binder<'_> {
         for StarColumn { column, name, source, .. } in self.star_columns(star)? {
             // ORDER BY may use the name that RENAME gives.
             let is_alias = column != name;
-            entries.push(Entry { name, is_alias, source, bound: None, group: None });
+            entries.push(Entry { name, is_alias, source, bound: None, group: None, computed: None });
         }
         Ok(())
     }
@@ -144,7 +144,14 @@ impl Binder<'_> {
         let Some((selection, columns)) = self.selected_in(&unpacked)? else {
             let name = alias.map_or_else(|| name::of_expr(&unpacked), |alias| alias.value.clone());
             let source = EntrySource::Written(Rc::new(unpacked));
-            entries.push(Entry { name, is_alias: alias.is_some(), source, bound: None, group: None });
+            entries.push(Entry {
+                name,
+                is_alias: alias.is_some(),
+                source,
+                bound: None,
+                group: None,
+                computed: None,
+            });
             return Ok(true);
         };
         let is_whole = matches!(unpacked.kind, ExprKind::Columns(_));
@@ -162,7 +169,14 @@ impl Binder<'_> {
             } else {
                 EntrySource::Written(Rc::new(with_column(&unpacked, &column)))
             };
-            entries.push(Entry { name, is_alias: alias.is_some(), source, bound: None, group: None });
+            entries.push(Entry {
+                name,
+                is_alias: alias.is_some(),
+                source,
+                bound: None,
+                group: None,
+                computed: None,
+            });
         }
         Ok(true)
     }

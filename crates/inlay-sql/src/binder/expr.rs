@@ -72,13 +72,16 @@ impl Binder<'_> {
                 let input = self.collated(input, &collation, pos)?;
                 let low = self.collated(low, &collation, pos)?;
                 let high = self.collated(high, &collation, pos)?;
-                let from = self.comparison(CompareOp::GtEq, input.clone(), low, pos)?;
-                let to = self.comparison(CompareOp::LtEq, input, high, pos)?;
-                Ok(negate_if(*negated, Expr::And(vec![from, to])))
+                let between = self.once(vec![input, low, high], |binder, values| {
+                    let [input, low, high] = taken(values)?;
+                    let from = binder.comparison(CompareOp::GtEq, input.clone(), low, pos)?;
+                    let to = binder.comparison(CompareOp::LtEq, input, high, pos)?;
+                    Ok(Expr::And(vec![from, to]))
+                })?;
+                Ok(negate_if(*negated, between))
             }
             ExprKind::Like { expr, pattern, escape, negated, case_insensitive } => {
                 let (input, pattern) = (self.expr(expr)?, self.expr(pattern)?);
-                let (input, pattern) = self.collated_pair(input, pattern, pos)?;
                 let mut args = vec![input, pattern];
                 let name = match (case_insensitive, escape) {
                     (false, None) => "~~",
@@ -89,6 +92,7 @@ impl Binder<'_> {
                 if let Some(escape) = escape {
                     args.push(self.expr(escape)?);
                 }
+                let args = self.searched(name, args, pos)?;
                 Ok(negate_if(*negated, self.call(name, args, pos)?))
             }
             ExprKind::Quantified { expr, op, all, query } => {
@@ -124,8 +128,8 @@ impl Binder<'_> {
                 Err(self.at(Error::bind(message), pos))
             }
             ExprKind::Collate { expr, collation } => {
-                self.collation(collation, pos)?;
-                self.expr(expr)
+                let value = self.expr(expr)?;
+                self.with_collation(value, collation, pos)
             }
             ExprKind::Row(items) => {
                 let items = self.exprs(items)?;
@@ -155,7 +159,9 @@ impl Binder<'_> {
         }
         match self.resolve(parts) {
             Ok(Resolved::Column(id)) => Ok(self.column(id)),
-            Ok(Resolved::Entry(index)) => self.entry(index),
+            Ok(Resolved::Entry(index)) => {
+                self.aliased(index, parts.first().map_or(Pos::default(), |part| part.pos))
+            }
             Err(error) => match self.session_value(parts) {
                 Some(value) => Ok(value),
                 None => match self.field_of_column(parts)? {
@@ -242,9 +248,15 @@ impl Binder<'_> {
                 let matched = self.call("regexp_matches", vec![left, right], pos)?;
                 Ok(Expr::Not(Box::new(matched)))
             }
-            BinaryOp::StartsWith => self.call("starts_with", vec![left, right], pos),
+            BinaryOp::StartsWith => {
+                let args = self.searched("starts_with", vec![left, right], pos)?;
+                self.call("starts_with", args, pos)
+            }
             BinaryOp::Power => self.call("pow", vec![left, right], pos),
-            _ => self.call(op.symbol(), vec![left, right], pos),
+            _ => {
+                let args = self.searched(op.symbol(), vec![left, right], pos)?;
+                self.call(op.symbol(), args, pos)
+            }
         }
     }
 
@@ -257,7 +269,16 @@ impl Binder<'_> {
         pos: Pos,
     ) -> Result<Expr> {
         self.same_width(lefts.len(), rights.len(), pos)?;
-        let pairs: Vec<(Expr, Expr)> = self.exprs(lefts)?.into_iter().zip(self.exprs(rights)?).collect();
+        let mut values = self.exprs(lefts)?;
+        values.extend(self.exprs(rights)?);
+        let width = lefts.len();
+        self.once(values, |binder, mut values| {
+            let rights = values.split_off(width.min(values.len()));
+            binder.rows_compared(op, values.into_iter().zip(rights).collect(), pos)
+        })
+    }
+
+    fn rows_compared(&mut self, op: BinaryOp, pairs: Vec<(Expr, Expr)>, pos: Pos) -> Result<Expr> {
         let each = |binder: &Self, op: CompareOp, pairs: &[(Expr, Expr)]| {
             let compare = |(l, r): &(Expr, Expr)| binder.comparison(op, l.clone(), r.clone(), pos);
             pairs.iter().map(compare).collect::<Result<Vec<_>>>()
@@ -296,33 +317,40 @@ impl Binder<'_> {
         let constants = constant_list(list).filter(|_| !is_row);
         let list = if constants.is_some() { Cow::Borrowed(list) } else { expanded(list) };
         if let ExprKind::Row(lefts) = &input.kind {
-            let mut bound = Vec::new();
-            let mut alternatives = Vec::with_capacity(list.len());
-            for item in list.iter() {
-                let ExprKind::Row(rights) = &item.kind else {
-                    return Err(self.at(Error::type_mismatch("a row is IN a list of rows only"), item.pos));
-                };
-                self.same_width(lefts.len(), rights.len(), item.pos)?;
-                if bound.is_empty() {
-                    bound = self.exprs(lefts)?;
+            let bound = self.exprs(lefts)?;
+            return self.once(bound, |binder, bound| {
+                let mut alternatives = Vec::with_capacity(list.len());
+                for item in list.iter() {
+                    let ExprKind::Row(rights) = &item.kind else {
+                        let error = Error::type_mismatch("a row is IN a list of rows only");
+                        return Err(binder.at(error, item.pos));
+                    };
+                    binder.same_width(bound.len(), rights.len(), item.pos)?;
+                    let pairs = bound.iter().cloned().zip(binder.exprs(rights)?);
+                    let equal =
+                        pairs.map(|(left, right)| binder.comparison(CompareOp::Eq, left, right, item.pos));
+                    alternatives.push(Expr::and(equal.collect::<Result<_>>()?));
                 }
-                let pairs = bound.iter().cloned().zip(self.exprs(rights)?);
-                let equal = pairs.map(|(left, right)| self.comparison(CompareOp::Eq, left, right, item.pos));
-                alternatives.push(Expr::and(equal.collect::<Result<_>>()?));
-            }
-            return Ok(or(alternatives));
+                Ok(or(alternatives))
+            });
         }
-        let mut collation = self.collation_of(&[input])?;
+        let written: Vec<&ast::Expr> = std::iter::once(input).chain(list.iter()).collect();
+        let mut collation = self.collation_of(&written)?;
         let bound = self.expr(input)?;
         if collation.is_none() {
             collation = self.implied_steps(&bound, pos)?;
         }
-        let bound = self.collated(bound, &collation, pos)?;
         let list = match constants {
             Some(constants) if collation.is_none() => return self.in_constants(bound, constants, pos),
             _ => expanded(&list),
         };
         let mut items = self.exprs(&list)?;
+        if collation.is_none()
+            && let Some(item) = items.iter().find(|item| self.implied_collation(item).is_some())
+        {
+            collation = self.implied_steps(item, pos)?;
+        }
+        let bound = self.collated(bound, &collation, pos)?;
         if collation.is_some() {
             let collated = items.into_iter().map(|item| self.collated(item, &collation, pos));
             items = collated.collect::<Result<_>>()?;
@@ -381,7 +409,20 @@ impl Binder<'_> {
         otherwise: Option<&ast::Expr>,
         pos: Pos,
     ) -> Result<Expr> {
-        let operand = operand.map(|operand| self.expr(operand)).transpose()?;
+        let Some(operand) = operand else { return self.case_branches(None, branches, otherwise, pos) };
+        let operand = self.expr(operand)?;
+        self.once(vec![operand], |binder, mut operand| {
+            binder.case_branches(operand.pop(), branches, otherwise, pos)
+        })
+    }
+
+    fn case_branches(
+        &mut self,
+        operand: Option<Expr>,
+        branches: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+        pos: Pos,
+    ) -> Result<Expr> {
         let mut conditions = Vec::with_capacity(branches.len());
         let mut values = Vec::with_capacity(branches.len() + 1);
         for (when, then) in branches {
@@ -453,6 +494,11 @@ impl Binder<'_> {
 /// `expr` or its negation.
 fn negate_if(negated: bool, expr: Expr) -> Expr {
     if negated { Expr::Not(Box::new(expr)) } else { expr }
+}
+
+/// As many values as were given to be computed once.
+pub(super) fn taken<const N: usize>(values: Vec<Expr>) -> Result<[Expr; N]> {
+    values.try_into().map_err(|_| Error::internal("values that are computed once are missing"))
 }
 
 /// The disjunction of one or more.

@@ -12,12 +12,10 @@ use crate::parser::ast::{
 };
 use crate::parser::limits::FROM_MAX;
 use crate::parser::parse_statement;
-use crate::plan::window::{Frame, WindowCallee};
 use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, WindowExpr};
 use inlay_catalog::{
     CatalogEntry, DefinitionKind, TableEntry, TableSource, ViewEntry, bare_name, near_names,
 };
-use inlay_functions::registry::resolve_window;
 use inlay_types::{Error, Result, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -391,17 +389,7 @@ impl Binder<'_> {
         {
             only.0.clone_from(&alias.name.value);
         }
-        let window = WindowExpr {
-            function: WindowCallee::Window(Arc::new(resolve_window("row_number", &[])?)),
-            args: Vec::new(),
-            partition: Vec::new(),
-            order: Vec::new(),
-            frame: Frame::default_of(false),
-            filter: None,
-            distinct: false,
-            ignore_nulls: false,
-            arg_order: Vec::new(),
-        };
+        let window = WindowExpr::row_number()?;
         let id = self.columns.add("ordinality", window.return_type());
         columns.push(("ordinality".to_string(), id));
         self.add_relation(&name, columns, alias)?;
@@ -640,15 +628,15 @@ impl Binder<'_> {
             }
             WrittenJoin::Inner | WrittenJoin::Cross => {
                 let product = combine(JoinKind::Inner, left, right, Vec::new());
-                Ok(filter(attach(product, pending), conditions))
+                Ok(filter(attach(product, pending, &self.columns), conditions))
             }
             WrittenJoin::Full if lateral(&right, &left) => refuse("LATERAL behind FULL JOIN"),
             WrittenJoin::Full if pending.is_empty() => Ok(combine(JoinKind::Full, left, right, conditions)),
             WrittenJoin::Full if independent_of(&right) => {
-                Ok(combine(JoinKind::Full, attach(left, pending), right, conditions))
+                Ok(combine(JoinKind::Full, attach(left, pending, &self.columns), right, conditions))
             }
             WrittenJoin::Full if independent_of(&left) => {
-                Ok(combine(JoinKind::Full, left, attach(right, pending), conditions))
+                Ok(combine(JoinKind::Full, left, attach(right, pending, &self.columns), conditions))
             }
             WrittenJoin::Full => refuse("a subquery in FULL JOIN's ON that reads both sides"),
             WrittenJoin::Right if lateral(&right, &left) => refuse("LATERAL behind RIGHT JOIN"),
@@ -662,10 +650,10 @@ impl Binder<'_> {
                 if pending.is_empty() {
                     Ok(combine(plan_kind, kept, other, conditions))
                 } else if independent_of(&kept) {
-                    Ok(combine(plan_kind, kept, attach(other, pending), conditions))
+                    Ok(combine(plan_kind, kept, attach(other, pending, &self.columns), conditions))
                 } else {
                     // The condition is part of what each kept row is joined with.
-                    let other = filter(attach(other, pending), conditions);
+                    let other = filter(attach(other, pending, &self.columns), conditions);
                     Ok(combine(plan_kind, kept, other, Vec::new()))
                 }
             }

@@ -6,7 +6,7 @@ use super::constants::constant_list;
 use super::scope::Phase;
 use super::{AggregateFrame, Binder};
 use crate::parser::ast::{self, FunctionCall, Ident, Pos, SortOrder};
-use crate::plan::{AggregateExpr, Expr, SortKey};
+use crate::plan::{AggregateExpr, ColumnId, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
 use inlay_functions::manual::parameters::parameter_names;
 use inlay_functions::manual::signatures_of_form;
@@ -83,11 +83,12 @@ impl Binder<'_> {
         {
             return self.extract(field, input.clone(), pos);
         }
+        let args = self.searched(&name, args, pos)?;
         self.call(&name, args, pos)
     }
 
     /// `histogram(x, bins)` with bins that come with the rows: a function of the list of all values and the first bins.
-    fn histogram_of_list(&mut self, name: &str, call: &FunctionCall) -> Option<ast::Expr> {
+    pub(super) fn histogram_of_list(&mut self, name: &str, call: &FunctionCall) -> Option<ast::Expr> {
         let function = match name {
             "histogram" => "list_histogram",
             "histogram_exact" => "list_histogram_exact",
@@ -219,7 +220,8 @@ impl Binder<'_> {
         let collation = aggregate.args.first().and_then(|arg| self.implied_collation(arg));
         let scope = &mut self.scopes[target];
         scope.aggregate_pending.extend(pending);
-        let known = scope.aggregates.iter().find(|(_, known)| *known == aggregate).map(|(id, _)| *id);
+        let is_same = |(_, known): &&(ColumnId, AggregateExpr)| *known == aggregate && !known.is_volatile();
+        let known = scope.aggregates.iter().find(is_same).map(|(id, _)| *id);
         let id = match known {
             Some(id) => id,
             None => {

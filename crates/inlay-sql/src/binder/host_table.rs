@@ -302,7 +302,7 @@ impl Binder<'_> {
         let types = args.iter().map(Expr::ty).collect();
         let function = self.placed(external.by_row(types, literals), shown.pos)?;
         let list = Expr::Call { function: Arc::new(function), args, place: self.place(shown.pos) };
-        self.rows_of_list(&external, attach(Plan::single_row(), pending), list, shown)
+        self.rows_of_list(&external, attach(Plan::single_row(), pending, &self.columns), list, shown)
     }
 
     /// One call with several tables, each of which comes as the list of its rows: NULL if there are none.

@@ -20,6 +20,13 @@ pub(super) struct LambdaFrame {
     macro_frame: Option<usize>,
 }
 
+impl LambdaFrame {
+    /// Whether one of the columns is a parameter.
+    pub(super) fn has_any(&self, columns: &[ColumnId]) -> bool {
+        self.parameters.iter().any(|(_, id)| columns.contains(id))
+    }
+}
+
 /// A call taken apart.
 struct Parts<'a> {
     kind: LambdaKind,
@@ -128,22 +135,13 @@ impl Binder<'_> {
 
     /// The ids of the parameters, and the body bound with them.
     fn lambda_body(&mut self, parts: &Parts<'_>, types: &[LogicalType]) -> Result<(Vec<ColumnId>, Expr)> {
-        let depth = self.lambdas.len();
         let mut parameters: Vec<(String, ColumnId)> = Vec::new();
         for (index, (name, ty)) in parts.names.iter().zip(types).enumerate() {
             if parameters.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name.value)) {
                 let message = format!("the parameter \"{}\" of the lambda occurs twice", name.value);
                 return Err(self.at(Error::bind(message), name.pos));
             }
-            let key = (depth, index, ty.clone());
-            let id = match self.lambda_columns.get(&key) {
-                Some(id) => *id,
-                None => {
-                    let id = self.columns.add(name.value.clone(), ty.clone());
-                    self.lambda_columns.insert(key, id);
-                    id
-                }
-            };
+            let id = self.lambda_column(index, ty.clone(), &name.value);
             parameters.push((name.value.clone(), id));
         }
         let ids = parameters.iter().map(|(_, id)| *id).collect();
@@ -151,6 +149,17 @@ impl Binder<'_> {
         let body = self.expr(parts.body);
         self.lambdas.pop();
         Ok((ids, body?))
+    }
+
+    /// A parameter of a lambda that is bound next.
+    pub(super) fn lambda_column(&mut self, index: usize, ty: LogicalType, name: &str) -> ColumnId {
+        let key = (self.lambdas.len(), index, ty.clone());
+        if let Some(id) = self.lambda_columns.get(&key) {
+            return *id;
+        }
+        let id = self.columns.add(name, ty);
+        self.lambda_columns.insert(key, id);
+        id
     }
 
     /// The parameter of a lambda around that a name means, or a field of it.

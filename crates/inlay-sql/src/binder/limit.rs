@@ -59,7 +59,7 @@ impl Binder<'_> {
         {
             self.check_percent(value, query)?;
         }
-        tail.computed = Some((attach(Plan::single_row(), pending).project(items), by));
+        tail.computed = Some((attach(Plan::single_row(), pending, &self.columns).project(items), by));
         Ok(tail)
     }
 

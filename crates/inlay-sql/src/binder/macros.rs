@@ -8,11 +8,12 @@
 
 use super::object::Home;
 use super::scope::{Phase, Scope, same_name};
+use super::subquery::Pending;
 use super::{Binder, Bound};
 use crate::parser::ast::object::{MacroBody, MacroOverload};
 use crate::parser::ast::{self, FunctionCall, Ident, Literal, Pos};
 use crate::parser::parse_macro;
-use crate::plan::Expr;
+use crate::plan::{ColumnId, Expr};
 use inlay_catalog::{Definition, DefinitionKind, SYSTEM, bare_name};
 use inlay_functions::registry::scalar_exists;
 use inlay_types::{Error, LogicalType, Result};
@@ -87,6 +88,10 @@ struct Argument {
     /// The macro's default, not what a caller wrote.
     is_default: bool,
     ty: Option<LogicalType>,
+    /// The body reads it several times, perhaps.
+    is_read_often: bool,
+    /// The column that it was computed as, because each evaluation differs.
+    computed: Option<ColumnId>,
 }
 
 impl Binder<'_> {
@@ -266,18 +271,47 @@ impl Binder<'_> {
     pub(super) fn macro_argument(&mut self, parts: &[Ident]) -> Result<Option<Expr>> {
         let (Some(active), [name]) = (self.macros.active, parts) else { return Ok(None) };
         let Some(frame) = self.macros.frames.get(active) else { return Ok(None) };
-        let found = frame.parameters.iter().find(|(known, _)| same_name(known, &name.value));
-        let Some((_, argument)) = found else { return Ok(None) };
-        let argument = argument.clone();
+        let found = frame.parameters.iter().position(|(known, _)| same_name(known, &name.value));
+        let Some(index) = found else { return Ok(None) };
+        let argument = frame.parameters[index].1.clone();
+        if let Some(id) = argument.computed {
+            return Ok(Some(self.column(id)));
+        }
         let bound = if argument.is_default {
             self.expr(&argument.expr)?
         } else {
             self.in_call_of(active, |binder| binder.expr(&argument.expr))?
         };
-        match argument.ty {
-            Some(ty) => self.explicit_cast(bound, ty, false, argument.expr.pos).map(Some),
-            None => Ok(Some(bound)),
+        let bound = match argument.ty {
+            Some(ty) => self.explicit_cast(bound, ty, false, argument.expr.pos)?,
+            None => bound,
+        };
+        if argument.is_read_often && bound.is_volatile() {
+            return self.computed_argument(active, index, bound).map(Some);
         }
+        Ok(Some(bound))
+    }
+
+    /// An argument with another value each time, as a column that the query computes in which the call stands. Where there
+    /// is no query, or the argument reads the parameter of a lambda, it is computed at each mention.
+    fn computed_argument(&mut self, frame: usize, index: usize, value: Expr) -> Result<Expr> {
+        let Some(Frame { scope_count, parameters, .. }) = self.macros.frames.get_mut(frame) else {
+            return Err(Error::internal("an argument without its macro"));
+        };
+        let Some(scope) = scope_count.checked_sub(1).and_then(|scope| self.scopes.get_mut(scope)) else {
+            return Ok(value);
+        };
+        let read = value.columns();
+        if self.row_scopes > 0 || self.lambdas.iter().any(|lambda| lambda.has_any(&read)) {
+            return Ok(value);
+        }
+        let Some((name, argument)) = parameters.get_mut(index) else {
+            return Err(Error::internal("a macro without its parameter"));
+        };
+        let id = self.columns.add(name.clone(), value.ty());
+        argument.computed = Some(id);
+        scope.pending.push(Pending::computed(id, value));
+        Ok(self.columns.expr(id))
     }
 
     /// Binds where the call of a frame stands.
@@ -317,6 +351,8 @@ impl Binder<'_> {
                     expr: null(parameter.name.pos),
                     is_default: true,
                     ty: parameter.data_type.clone(),
+                    is_read_often: false,
+                    computed: None,
                 };
                 (parameter.name.value.clone(), argument)
             });
@@ -365,6 +401,22 @@ fn is_about_names(error: &Error) -> bool {
     }
 }
 
+/// How often an expression reads a name, at most; a subquery or window may do so any number of times.
+fn mentions(expr: &ast::Expr, name: &str) -> usize {
+    match &expr.kind {
+        ast::ExprKind::Column(parts) => {
+            usize::from(parts.first().is_some_and(|first| same_name(&first.value, name)))
+        }
+        ast::ExprKind::Subquery(_)
+        | ast::ExprKind::Exists { .. }
+        | ast::ExprKind::InSubquery { .. }
+        | ast::ExprKind::Quantified { .. }
+        | ast::ExprKind::Window(_)
+        | ast::ExprKind::Lambda { .. } => 2,
+        _ => expr.children().into_iter().map(|child| mentions(child, name)).sum(),
+    }
+}
+
 /// The argument of each parameter, if the call fits.
 fn arguments_of(overload: &MacroOverload, call: &FunctionCall) -> Option<Arguments> {
     if call.arguments.len() > overload.parameters.len() {
@@ -388,7 +440,12 @@ fn arguments_of(overload: &MacroOverload, call: &FunctionCall) -> Option<Argumen
             (None, Some(default)) => (default, true),
             (None, None) => return None,
         };
-        let argument = Argument { expr: Rc::new(expr.clone()), is_default, ty: parameter.data_type.clone() };
+        let is_read_often = match &overload.body {
+            MacroBody::Expression(body) => mentions(body, &parameter.name.value) > 1,
+            MacroBody::Table(_) => false,
+        };
+        let (expr, ty) = (Rc::new(expr.clone()), parameter.data_type.clone());
+        let argument = Argument { expr, is_default, ty, is_read_often, computed: None };
         arguments.push((parameter.name.value.clone(), argument));
     }
     Some(arguments)

@@ -70,7 +70,7 @@ impl Binder<'_> {
         let mut clauses = Vec::with_capacity(merge.clauses.len());
         for clause in &merge.clauses {
             let (bound, pending) = self.merge_clause(clause, &scope)?;
-            plan = attach(plan, pending);
+            plan = attach(plan, pending, &self.columns);
             clauses.push(bound);
         }
         self.scopes.pop();

@@ -44,6 +44,7 @@ mod named_types;
 mod nested;
 mod object;
 mod objects;
+mod once;
 mod pivot;
 mod query;
 mod query_function;
@@ -203,6 +204,8 @@ struct Binder<'a> {
     lambdas: Vec<lambda::LambdaFrame>,
     /// Parameters of lambdas by depth, position and type.
     lambda_columns: HashMap<(usize, usize, LogicalType), ColumnId>,
+    /// How many values that are computed once are being read around what is bound.
+    open_onces: usize,
     /// While a stored text is bound: where it is stored, which names without a place mean first.
     stored_in: Option<object::Home>,
     /// While RETURNING of MERGE is bound: the column that `merge_action()` reads.
@@ -263,6 +266,7 @@ impl<'a> Binder<'a> {
             macros: macros::Macros::default(),
             lambdas: Vec::new(),
             lambda_columns: HashMap::new(),
+            open_onces: 0,
             stored_in: None,
             merge_action: None,
             prepared: Vec::new(),
@@ -304,7 +308,7 @@ impl Binder<'_> {
         for Shared { id, definition, materialized } in shared.into_iter().rev() {
             match query::count_shared(&body, id) {
                 0 => {}
-                1 if !materialized => {
+                1 if !materialized && !(definition.is_volatile() && query::is_repeated(&body, id)) => {
                     query::inline_shared(&mut body, id, &mut Some(definition), &self.columns)
                 }
                 _ => body = Plan::With { id, definition: Box::new(definition), body: Box::new(body) },

@@ -151,7 +151,10 @@ impl Binder<'_> {
             }
         }
         if place.schema.is_some() {
-            lookups.push((Some(self.current_database()), qualified(MAIN, last)));
+            // The schema main of the current database, or of temporary and system tables; no other schema's.
+            let databases = [self.current_database(), TEMPORARY.to_string(), SYSTEM.to_string()];
+            lookups.extend(databases.map(|database| (Some(database), qualified(MAIN, last))));
+            return Ok(lookups);
         }
         lookups.push((None, last.to_string()));
         Ok(lookups)

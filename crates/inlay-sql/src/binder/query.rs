@@ -48,9 +48,16 @@ impl Binder<'_> {
         with_stack(|| {
             let frames = self.ctes.len();
             let bound = self.query_with(query);
-            self.ctes.truncate(frames);
-            bound
+            self.leave_ctes(frames, bound)
         })
+    }
+
+    /// Forgets the WITHs behind the first `frames`; what they share of this query alone goes around it.
+    pub(super) fn leave_ctes(&mut self, frames: usize, bound: Result<Bound>) -> Result<Bound> {
+        let left = self.ctes.split_off(frames.min(self.ctes.len()));
+        let Bound { plan, output } = bound?;
+        let shared = left.into_iter().flat_map(|frame| frame.local).collect();
+        Ok(Bound { plan: self.put_shared(plan, shared), output })
     }
 
     fn query_with(&mut self, query: &Query) -> Result<Bound> {
@@ -140,8 +147,12 @@ impl Binder<'_> {
             output.push(Output { id, name: column.name });
         }
         let columns = output.iter().map(|column| column.id).collect();
-        let (left, right) = (Box::new(left_plan), Box::new(right_plan));
         let is_collated = output.iter().any(|column| self.columns.collation(column.id).is_some());
+        if is_collated && kind != SetOpKind::Union {
+            let sides = [(left_plan, left_columns), (right_plan, right_columns)];
+            return self.collated_set_operation(kind, all, sides, output);
+        }
+        let (left, right) = (Box::new(left_plan), Box::new(right_plan));
         let merges = is_collated && !all && kind == SetOpKind::Union;
         let all = all || merges;
         let plan = Plan::SetOp { kind, all, left, right, left_columns, right_columns, columns };
@@ -245,7 +256,7 @@ impl Binder<'_> {
         // A subquery in a row needs an operator below it: each row becomes a query of its own.
         let mut whole: Option<Bound> = None;
         for (row, pending) in bound_rows.into_iter().zip(pendings) {
-            let input = attach(Plan::single_row(), pending);
+            let input = attach(Plan::single_row(), pending, &self.columns);
             let own: Vec<Output> = output
                 .iter()
                 .map(|column| Output { id: self.columns.copy_of(column.id), name: column.name.clone() })
@@ -273,6 +284,7 @@ impl Binder<'_> {
             source: EntrySource::Star(column.id),
             bound: Some(self.columns.expr(column.id)),
             group: None,
+            computed: None,
         };
         scope.entries = bound.output.iter().map(entry).collect();
         self.scopes.push(scope);
@@ -290,7 +302,10 @@ impl Binder<'_> {
                 message: "an aggregate cannot order a set operation; select it in a subquery".into(),
             });
         }
-        Ok(Bound { plan: self.cut(attach(bound.plan, pending), keys, tail)?, output: bound.output })
+        Ok(Bound {
+            plan: self.cut(attach(bound.plan, pending, &self.columns), keys, tail)?,
+            output: bound.output,
+        })
     }
 
     fn whole_keys(&mut self, output: &[Output], tail: &Tail<'_>) -> Result<Vec<SortKey>> {
@@ -337,13 +352,19 @@ impl Binder<'_> {
         let bound = self.cte_query(&cte.query, &cte.columns, &name, recursive)?;
         let is_correlated = !free_columns(&bound.plan).is_empty();
         let shares = match cte.materialized {
+            // Computed twice it would have other rows: NOT MATERIALIZED means nothing here, as in PostgreSQL.
+            _ if bound.plan.is_volatile() => true,
             Some(materialized) => materialized && !is_correlated,
             None => !is_correlated && is_costly(&bound.plan),
         };
         let sharing = if shares {
             let id = self.columns.add_shared();
             let materialized = cte.materialized == Some(true);
-            self.shared.push(Shared { id, definition: bound.plan, materialized });
+            let shared = Shared { id, definition: bound.plan, materialized };
+            match self.ctes.last_mut() {
+                Some(frame) if is_correlated => frame.local.push(shared),
+                _ => self.shared.push(shared),
+            }
             Sharing::Shared { id, output: bound.output }
         } else {
             Sharing::Inline(Some(bound))
@@ -410,7 +431,7 @@ impl Binder<'_> {
             frame_count,
             sharing,
         };
-        self.ctes.push(CteFrame { ctes: vec![def] });
+        self.ctes.push(CteFrame { ctes: vec![def], local: Vec::new() });
     }
 
     pub(super) fn hide_cte(&mut self) {
@@ -518,6 +539,16 @@ pub(super) fn count_shared(plan: &Plan, wanted: SharedId) -> usize {
         return count_shared(initial, wanted) + 2 * count_shared(step, wanted);
     }
     own + plan.inputs().into_iter().map(|input| count_shared(input, wanted)).sum::<usize>()
+}
+
+/// Whether a shared plan is read by what is computed for each row of something else.
+pub(super) fn is_repeated(plan: &Plan, wanted: SharedId) -> bool {
+    match plan {
+        Plan::DependentJoin { left, right, .. } => {
+            is_repeated(left, wanted) || count_shared(right, wanted) > 0
+        }
+        other => other.inputs().into_iter().any(|input| is_repeated(input, wanted)),
+    }
 }
 
 /// Puts `definition` in the place of the scan that reads it.

@@ -27,8 +27,7 @@ impl Binder<'_> {
         };
         let frames = self.ctes.len();
         let bound = self.recursion(query, (left, right), *all, names, name);
-        self.ctes.truncate(frames);
-        bound.map(Some)
+        self.leave_ctes(frames, bound).map(Some)
     }
 
     /// USING KEY of a recursion that makes columns.

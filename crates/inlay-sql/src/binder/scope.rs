@@ -145,6 +145,8 @@ pub(super) struct Entry {
     pub(super) bound: Option<Expr>,
     /// The grouping column that it is, if GROUP BY names it.
     pub(super) group: Option<ColumnId>,
+    /// The column that it was computed as, because something else reads it and each evaluation differs.
+    pub(super) computed: Option<ColumnId>,
 }
 
 /// Where an [`Entry`] comes from.
@@ -159,6 +161,8 @@ pub(super) enum EntrySource {
 #[derive(Default)]
 pub(super) struct CteFrame {
     pub(super) ctes: Vec<super::query::CteDef>,
+    /// Shared plans that read columns from outside of the query: they go around it, not around the statement.
+    pub(super) local: Vec<super::Shared>,
 }
 
 pub(super) fn same_name(left: &str, right: &str) -> bool {

@@ -10,7 +10,7 @@ use super::{Binder, Bound, Output, name};
 use crate::parser::ast::{
     self, Distinct, ExprKind, GroupBy, Ident, Literal, OrderBy, Pos, Select, SelectItem, SortOrder,
 };
-use crate::plan::{AggregateExpr, ColumnId, Expr, LimitBy, Plan, SortKey};
+use crate::plan::{AggregateExpr, ColumnId, Expr, JoinKind, LimitBy, Plan, SortKey};
 use inlay_functions::registry::resolve_aggregate;
 use inlay_kernels::resolve::ArgType;
 use inlay_types::{Error, Result};
@@ -123,9 +123,9 @@ impl Binder<'_> {
         clauses.item_pending = pending;
         let groupings = self.resolve_groupings(groupings, &clauses.groups, has_group_by)?;
         if has_group_by || !aggregates.is_empty() || select.having.is_some() {
-            let input = attach(plan, std::mem::take(&mut clauses.group_pending));
+            let input = attach(plan, std::mem::take(&mut clauses.group_pending), &self.columns);
             let input = self.unnest_grouped(input)?;
-            let input = attach(input, aggregate_pending);
+            let input = attach(input, aggregate_pending, &self.columns);
             self.regroup(&input, &mut clauses)?;
             let groups = std::mem::take(&mut clauses.groups);
             let written: Vec<ColumnId> = groups.iter().map(|(id, _)| *id).collect();
@@ -145,7 +145,7 @@ impl Binder<'_> {
                 }
             };
         }
-        plan = attach(plan, std::mem::take(&mut clauses.having_pending));
+        plan = attach(plan, std::mem::take(&mut clauses.having_pending), &self.columns);
         plan = filter(plan, std::mem::take(&mut clauses.having));
         plan = self.windowed(plan, &mut clauses)?;
         plan = self.unnest_selected(plan, after_unnest)?;
@@ -162,7 +162,7 @@ impl Binder<'_> {
     ) -> Result<Plan> {
         let mut simple = Vec::new();
         let mut behind = Vec::new();
-        let mut joins = Vec::new();
+        let mut joins: Vec<Pending> = Vec::new();
         for conjunct in conjuncts(condition) {
             let (bound, pending) = self.in_phase(phase, |binder| {
                 if binder.semi_join_conjunct(conjunct)? {
@@ -171,11 +171,16 @@ impl Binder<'_> {
                     binder.condition(conjunct, place).map(Some)
                 }
             })?;
-            let target = if pending.is_empty() { &mut simple } else { &mut behind };
-            target.extend(bound);
             joins.extend(pending);
+            let reads: Vec<ColumnId> = bound.iter().flat_map(Expr::columns).collect();
+            let reads_join = |join: &Pending| {
+                let marks = matches!(join.kind, JoinKind::Mark(mark) if reads.contains(&mark));
+                marks || join.plan.output().iter().any(|id| reads.contains(id))
+            };
+            let target = if joins.iter().any(reads_join) { &mut behind } else { &mut simple };
+            target.extend(bound);
         }
-        Ok(filter(attach(filter(plan, simple), joins), behind))
+        Ok(filter(attach(filter(plan, simple), joins, &self.columns), behind))
     }
 
     /// Fills the scope's entries: the SELECT list with stars expanded.
@@ -212,7 +217,7 @@ impl Binder<'_> {
             (None, _) => name::of_expr(expr),
         };
         let source = EntrySource::Written(Rc::new(expr.clone()));
-        Ok(Entry { name, is_alias: alias.is_some(), source, bound: None, group: None })
+        Ok(Entry { name, is_alias: alias.is_some(), source, bound: None, group: None, computed: None })
     }
 
     /// The value of entry `index` in the clause being bound.
@@ -225,10 +230,16 @@ impl Binder<'_> {
         }
         let scope = self.scope()?;
         let Some(entry) = scope.entries.get(index) else { return Err(Error::internal("no such entry")) };
+        if scope.phase.allows_aggregates()
+            && let Some(group) = entry.group
+        {
+            return Ok(self.column(group));
+        }
+        if let Some(id) = entry.computed {
+            scope.uses.push((id, Pos::default()));
+            return Ok(self.column(id));
+        }
         if scope.phase.allows_aggregates() {
-            if let Some(group) = entry.group {
-                return Ok(self.column(group));
-            }
             if let Some(bound) = &entry.bound {
                 return Ok(bound.clone());
             }
@@ -292,13 +303,14 @@ impl Binder<'_> {
         }
         if let Distinct::On(exprs) = &select.distinct {
             let bind = |binder: &mut Self| {
+                binder.compute_volatile_entries(select.pos)?;
                 exprs.iter().map(|expr| binder.order_target(expr)).collect::<Result<Vec<_>>>()
             };
             let (keys, pending) = self.in_phase(Phase::OrderBy, bind)?;
             clauses.item_pending.extend(pending);
             for key in keys.into_iter().flatten() {
                 clauses.distinct_on.push(match key {
-                    OrderKey::Entry(index) => clauses.items[index].clone(),
+                    OrderKey::Entry(index) => self.entry_value(index, &clauses)?,
                     OrderKey::Expr(expr) => expr,
                 });
             }
@@ -309,7 +321,33 @@ impl Binder<'_> {
         if let Some(qualify) = &select.qualify {
             (clauses.qualify, clauses.qualify_pending) = self.qualify(qualify)?;
         }
+        for index in 0..clauses.items.len() {
+            clauses.items[index] = self.entry_value(index, &clauses)?;
+        }
         Ok(clauses)
+    }
+
+    /// The value of an item behind SELECT: a column, if something else reads it and each evaluation differs.
+    fn entry_value(&mut self, index: usize, clauses: &Clauses) -> Result<Expr> {
+        let entry = self.scope()?.entries.get(index).map(|entry| (entry.group, entry.computed));
+        match entry {
+            Some((None, Some(id))) => Ok(self.column(id)),
+            _ => Ok(clauses.items[index].clone()),
+        }
+    }
+
+    /// DISTINCT ON chooses rows by values that are delivered, too.
+    fn compute_volatile_entries(&mut self, pos: Pos) -> Result<()> {
+        for index in 0..self.scope()?.entries.len() {
+            let entry = &self.scope()?.entries[index];
+            if entry.group.is_none()
+                && let Some(value) = entry.bound.clone().filter(Expr::is_volatile)
+            {
+                let name = entry.name.clone();
+                self.compute_entry(index, value, &name, pos)?;
+            }
+        }
+        Ok(())
     }
 
     fn items(&mut self) -> Result<Vec<Expr>> {
@@ -333,7 +371,8 @@ impl Binder<'_> {
             let entry = self.group_entry(item)?;
             let bound = match entry {
                 Some(index) => self.entry(index)?,
-                None => self.collated_expr(item)?,
+                // Each group has the first of its texts; what it is grouped by comes later.
+                None => self.expr(item)?,
             };
             let position = groups.iter().position(|(_, known)| *known == bound).unwrap_or(groups.len());
             if position == groups.len() {

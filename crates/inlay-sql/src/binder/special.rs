@@ -27,8 +27,11 @@ impl Binder<'_> {
             "nullif" => {
                 let [left, right] = self.taken(name, arguments, pos)?;
                 let (left, right) = (self.expr(left)?, self.expr(right)?);
-                let equal = self.comparison(CompareOp::Eq, left.clone(), right, pos)?;
-                self.case_of(vec![equal], vec![(Expr::literal(Value::Null), pos), (left, pos)], pos)?
+                self.once(vec![left, right], |binder, values| {
+                    let [left, right] = super::expr::taken(values)?;
+                    let equal = binder.comparison(CompareOp::Eq, left.clone(), right, pos)?;
+                    binder.case_of(vec![equal], vec![(Expr::literal(Value::Null), pos), (left, pos)], pos)
+                })?
             }
             "if" | "iif" => {
                 let [condition, then, otherwise] = self.taken(name, arguments, pos)?;

@@ -3,7 +3,7 @@
 use super::scope::Scope;
 use super::{Binder, Bound};
 use crate::parser::ast::{self, BinaryOp, ExprKind, Pos};
-use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan};
+use crate::plan::{ColumnId, Columns, CompareOp, Expr, JoinKind, Plan};
 use inlay_types::{Error, LogicalType, Result};
 use std::collections::HashSet;
 
@@ -13,9 +13,21 @@ pub(super) struct Pending {
     pub(super) kind: JoinKind,
     pub(super) plan: Plan,
     pub(super) conditions: Vec<Expr>,
+    /// `plan` only computes a column for each row.
+    pub(super) is_computed: bool,
 }
 
 impl Pending {
+    fn new(kind: JoinKind, plan: Plan, conditions: Vec<Expr>) -> Self {
+        Self { kind, plan, conditions, is_computed: false }
+    }
+
+    /// A column with the value of `expr` for each row.
+    pub(super) fn computed(id: ColumnId, expr: Expr) -> Self {
+        let plan = Plan::single_row().project(vec![(id, expr)]);
+        Self { kind: JoinKind::Inner, plan, conditions: Vec::new(), is_computed: true }
+    }
+
     /// Columns that it reads and does not make.
     pub(super) fn dependencies(&self) -> HashSet<ColumnId> {
         let mut made = HashSet::new();
@@ -98,8 +110,35 @@ pub(super) fn combine(kind: JoinKind, left: Plan, right: Plan, conditions: Vec<E
 }
 
 /// `plan` with the values of `pending` beside its columns.
-pub(super) fn attach(plan: Plan, pending: Vec<Pending>) -> Plan {
-    pending.into_iter().fold(plan, |plan, join| combine(join.kind, plan, join.plan, join.conditions))
+pub(super) fn attach(plan: Plan, pending: Vec<Pending>, columns: &Columns) -> Plan {
+    pending.into_iter().fold(plan, |plan, join| match join.plan {
+        Plan::Project { items, .. } if join.is_computed => {
+            let mut all: Vec<_> = plan.output().into_iter().map(|id| (id, columns.expr(id))).collect();
+            all.extend(items);
+            plan.project(all)
+        }
+        right => combine(join.kind, plan, right, join.conditions),
+    })
+}
+
+/// Two lists of joins as one, in which each stands behind those whose columns it reads.
+pub(super) fn in_order(first: Vec<Pending>, second: Vec<Pending>) -> Vec<Pending> {
+    let mut left: Vec<Pending> = first.into_iter().chain(second).collect();
+    if !left.iter().any(|join| join.is_computed) {
+        return left;
+    }
+    let mut ordered = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let made: Vec<Vec<ColumnId>> = left.iter().map(|join| join.plan.output()).collect();
+        let is_ready = |index: &usize| {
+            let reads = left[*index].dependencies();
+            let others = made.iter().enumerate().filter(|(other, _)| other != index);
+            others.flat_map(|(_, ids)| ids).all(|id| !reads.contains(id))
+        };
+        let next = (0..left.len()).find(is_ready).unwrap_or(0);
+        ordered.push(left.remove(next));
+    }
+    ordered
 }
 
 /// `plan`, filtered; unchanged when there is nothing to filter by.
@@ -108,7 +147,7 @@ pub(super) fn filter(plan: Plan, predicates: Vec<Expr>) -> Plan {
 }
 
 impl Binder<'_> {
-    fn push_pending(&mut self, pending: Pending, pos: Pos) -> Result<()> {
+    pub(super) fn push_pending(&mut self, pending: Pending, pos: Pos) -> Result<()> {
         match self.scopes.last_mut() {
             Some(scope) => {
                 scope.pending.push(pending);
@@ -136,17 +175,14 @@ impl Binder<'_> {
             return Err(self.at(Error::bind(message), pos));
         };
         let value = self.column(column.id);
-        self.push_pending(Pending { kind: JoinKind::Single, plan: bound.plan, conditions: Vec::new() }, pos)?;
+        self.push_pending(Pending::new(JoinKind::Single, bound.plan, Vec::new()), pos)?;
         Ok(value)
     }
 
     pub(super) fn exists(&mut self, query: &ast::Query, pos: Pos) -> Result<Expr> {
         let bound = self.inner_query(query, pos)?;
         let mark = self.columns.add("exists", LogicalType::Boolean);
-        self.push_pending(
-            Pending { kind: JoinKind::Mark(mark), plan: bound.plan, conditions: Vec::new() },
-            pos,
-        )?;
+        self.push_pending(Pending::new(JoinKind::Mark(mark), bound.plan, Vec::new()), pos)?;
         Ok(self.column(mark))
     }
 
@@ -160,7 +196,7 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let (plan, conditions) = self.any_parts(input, op, query, pos)?;
         let mark = self.columns.add("any", LogicalType::Boolean);
-        self.push_pending(Pending { kind: JoinKind::Mark(mark), plan, conditions }, pos)?;
+        self.push_pending(Pending::new(JoinKind::Mark(mark), plan, conditions), pos)?;
         Ok(self.column(mark))
     }
 
@@ -175,7 +211,12 @@ impl Binder<'_> {
             ExprKind::Row(items) => items.iter().collect(),
             _ => vec![input],
         };
-        let values = inputs.into_iter().map(|item| self.expr(item)).collect::<Result<Vec<_>>>()?;
+        let mut values = Vec::with_capacity(inputs.len());
+        for item in inputs {
+            let value = self.expr(item)?;
+            // It is compared with each row of the subquery.
+            values.push(self.computed(value, "compared", pos)?);
+        }
         let bound = self.inner_query(query, pos)?;
         if bound.output.len() != values.len() {
             let (wanted, found) = (values.len(), bound.output.len());
@@ -236,7 +277,7 @@ impl Binder<'_> {
             }
             _ => return Ok(false),
         };
-        self.push_pending(Pending { kind, plan, conditions }, pos)?;
+        self.push_pending(Pending::new(kind, plan, conditions), pos)?;
         Ok(true)
     }
 

@@ -78,8 +78,11 @@ impl Binder<'_> {
                 "calls of unnest cannot be nested: unnest(x, recursive := true) goes through all levels";
             return Err(self.at(Error::bind(message), pos));
         }
-        let same: Vec<ColumnId> =
-            calls.iter().filter(|(_, known)| *known == list).map(|(id, _)| *id).collect();
+        let same: Vec<ColumnId> = calls
+            .iter()
+            .filter(|(_, known)| *known == list && !list.is_volatile())
+            .map(|(id, _)| *id)
+            .collect();
         if let Some(id) = same.into_iter().find(|id| self.columns.ty(*id) == ty) {
             return Ok(self.columns.expr(id));
         }
@@ -218,7 +221,7 @@ impl Binder<'_> {
             let name =
                 if field.name.is_empty() { format!("element{}", index + 1) } else { field.name.to_string() };
             let source = EntrySource::Written(Rc::new(value));
-            entries.push(Entry { name, is_alias: true, source, bound: None, group: None });
+            entries.push(Entry { name, is_alias: true, source, bound: None, group: None, computed: None });
         }
     }
 
@@ -277,7 +280,7 @@ impl Binder<'_> {
     /// `plan` with the columns that the SELECT list's calls make, and the subqueries that read them.
     pub(super) fn unnest_selected(&mut self, plan: Plan, pending: Vec<Pending>) -> Result<Plan> {
         let lists = std::mem::take(&mut self.scope()?.unnests.selected);
-        Ok(attach(unnested(plan, lists), pending))
+        Ok(attach(unnested(plan, lists), pending, &self.columns))
     }
 
     /// Subqueries of the SELECT list that read what `unnest` makes, and the others.
@@ -302,7 +305,7 @@ impl Binder<'_> {
         let ordinality = ordinality.then(|| self.columns.add("ordinality", LogicalType::BigInt));
         columns.extend(ordinality.map(|id| ("ordinality".to_string(), id)));
         self.add_relation(name, columns, alias)?;
-        let input = Box::new(attach(Plan::single_row(), pending));
+        let input = Box::new(attach(Plan::single_row(), pending, &self.columns));
         Ok(Plan::Unnest { input, lists: vec![(id, list)], ordinality, keep_empty: false })
     }
 
@@ -346,7 +349,7 @@ impl Binder<'_> {
             columns.push(("ordinality".to_string(), id));
         }
         self.add_relation(&name, columns, alias)?;
-        let input = Box::new(attach(Plan::single_row(), pending));
+        let input = Box::new(attach(Plan::single_row(), pending, &self.columns));
         Ok(Plan::Unnest { input, lists: vec![(row, list)], ordinality, keep_empty: false }.project(items))
     }
 }

@@ -8,7 +8,7 @@ use super::coerce::{arg_type, without_null_columns};
 use super::function::make_concrete;
 use super::scope::Phase;
 use super::select::{Clauses, conjuncts};
-use super::subquery::{Pending, attach, filter};
+use super::subquery::{Pending, attach, filter, in_order};
 use crate::parser::ast::{self, ExprKind, FunctionCall, Pos, WindowCall};
 use crate::plan::window::{Frame, FrameBound, FrameUnits, WindowCallee};
 use crate::plan::{ColumnId, Expr, Plan, SortKey, WindowExpr};
@@ -40,6 +40,9 @@ impl Binder<'_> {
             };
             return Err(self.at(Error::Windowing { message }, pos));
         }
+        if let Some(of_frames) = self.histogram_of_frames(call) {
+            return self.expr(&of_frames);
+        }
         let (mut window, pending) = self.in_phase(Phase::Window, |binder| binder.window_parts(call, pos))?;
         let is_untyped = match &mut window.function {
             WindowCallee::Aggregate(function) => make_concrete(function),
@@ -65,6 +68,20 @@ impl Binder<'_> {
         let id = self.columns.add(name, window.return_type());
         self.scope()?.windows.push((id, window));
         Ok(if is_untyped { Expr::literal(Value::Null) } else { self.columns.expr(id) })
+    }
+
+    /// A histogram whose bins come with the rows: of each frame's values, by the first bins of the frame.
+    fn histogram_of_frames(&mut self, call: &WindowCall) -> Option<ast::Expr> {
+        let mut made = self.histogram_of_list(&call.call.name.value.to_lowercase(), &call.call)?;
+        if let ExprKind::Function(function) = &mut made.kind {
+            for argument in &mut function.arguments {
+                if let ExprKind::Function(aggregate) = &argument.kind {
+                    let windowed = WindowCall { call: aggregate.clone(), ..call.clone() };
+                    argument.kind = ExprKind::Window(Box::new(windowed));
+                }
+            }
+        }
+        Some(made)
     }
 
     fn window_parts(&mut self, call: &WindowCall, pos: Pos) -> Result<WindowExpr> {
@@ -105,7 +122,11 @@ impl Binder<'_> {
             }
         }
         for item in &call.over.order_by {
-            let expr = self.collated_expr(&item.expr)?;
+            let mut expr = self.collated_expr(&item.expr)?;
+            if call.over.frame.is_some() {
+                // The ends of a frame by value are made of the key.
+                expr = self.computed(expr, "window_order", item.expr.pos)?;
+            }
             window.order.push(self.sort_key(expr, item.order));
         }
         window.frame = self.frame(call, &window.order, pos)?;
@@ -312,7 +333,7 @@ impl Binder<'_> {
         let items = std::mem::take(&mut clauses.item_pending);
         let reads_window = |join: &Pending| join.dependencies().iter().any(|id| made.contains(id));
         let (above, below): (Vec<_>, Vec<_>) = items.into_iter().partition(reads_window);
-        let mut plan = attach(attach(plan, below), window_pending);
+        let mut plan = attach(plan, in_order(below, window_pending), &self.columns);
         let mut missing = made;
         while !windows.is_empty() {
             let waits = |(_, window): &(ColumnId, WindowExpr)| {
@@ -328,9 +349,9 @@ impl Binder<'_> {
             plan = Plan::Window { input: Box::new(plan), windows: ready };
             windows = later;
         }
-        let plan = attach(plan, std::mem::take(&mut clauses.qualify_pending));
+        let plan = attach(plan, std::mem::take(&mut clauses.qualify_pending), &self.columns);
         let plan = filter(plan, std::mem::take(&mut clauses.qualify));
-        Ok(attach(plan, above))
+        Ok(attach(plan, above, &self.columns))
     }
 }
 

@@ -4,6 +4,7 @@
 //! leaves the expression as it is: whether it fails is decided when rows reach it.
 
 use crate::plan::{ColumnId, CompareOp, Expr};
+use inlay_kernels::function::Volatility;
 use inlay_kernels::{Cmp, boolean, cast, compare};
 use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder};
 
@@ -44,6 +45,10 @@ pub fn vector<'a>(
         // What a host computes may take any time, and may be counted: it runs with the query.
         Expr::Call { function, .. } if function.external.is_some() => {
             return Err(Error::internal("a function of the host is no constant"));
+        }
+        // A sequence that is asked while a query is planned has gaps.
+        Expr::Call { function, .. } if function.volatility == Volatility::Volatile => {
+            return Err(Error::internal("a volatile function is no constant"));
         }
         Expr::Call { function, args, .. } => {
             let args = args.iter().map(eval).collect::<Result<Vec<_>>>()?;

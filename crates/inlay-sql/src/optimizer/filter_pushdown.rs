@@ -54,9 +54,11 @@ fn divide(predicates: Vec<Expr>, left: &ColumnSet, right: &ColumnSet) -> Sides {
     let mut sides = Sides::default();
     for predicate in predicates {
         let reads = ColumnSet::of(&predicate);
-        if reads.is_subset(left) && predicate.is_deterministic() {
+        if predicate.is_volatile() {
+            sides.both.push(predicate);
+        } else if reads.is_subset(left) {
             sides.left.push(predicate);
-        } else if reads.is_subset(right) && predicate.is_deterministic() {
+        } else if reads.is_subset(right) {
             sides.right.push(predicate);
         } else {
             sides.both.push(predicate);
@@ -78,7 +80,7 @@ const SHAPED_MIN: usize = 32;
 fn add_new(predicates: &mut Vec<Expr>, more: Vec<Expr>) {
     if predicates.len() + more.len() < SHAPED_MIN {
         for predicate in more {
-            if !predicates.contains(&predicate) {
+            if predicate.is_volatile() || !predicates.contains(&predicate) {
                 predicates.push(predicate);
             }
         }
@@ -87,7 +89,7 @@ fn add_new(predicates: &mut Vec<Expr>, more: Vec<Expr>) {
     // Only those that read the same columns can be equal.
     let mut shapes: HashSet<u64> = predicates.iter().map(shape).collect();
     for predicate in more {
-        let is_new = shapes.insert(shape(&predicate));
+        let is_new = shapes.insert(shape(&predicate)) || predicate.is_volatile();
         if is_new || predicates.len() > SEARCHED_MAX || !predicates.contains(&predicate) {
             predicates.push(predicate);
         }
@@ -193,7 +195,9 @@ impl PushDown<'_> {
         aggregates: Vec<(ColumnId, AggregateExpr)>,
         predicates: Vec<Expr>,
     ) -> Result<Plan> {
-        let grouped: ColumnSet = groups.iter().map(|(id, _)| *id).collect();
+        // What is different each time is computed by the grouping, and nowhere else.
+        let steady = groups.iter().filter(|(_, group)| !group.is_volatile());
+        let grouped: ColumnSet = steady.map(|(id, _)| *id).collect();
         let passes = |p: &Expr| {
             let reads = ColumnSet::of(p);
             !reads.is_empty() && reads.is_subset(&grouped) && p.is_deterministic()
@@ -303,9 +307,10 @@ impl PushDown<'_> {
         predicates: Vec<Expr>,
         own: &ColumnSet,
     ) -> (Option<Vec<Expr>>, Vec<Expr>) {
+        // A scan may evaluate its filters on encoded data: once per value, or where rows are skipped anyway, never.
         let fits = |p: &Expr| {
             let reads = ColumnSet::of(p);
-            !reads.is_empty() && reads.is_subset(own)
+            !reads.is_empty() && reads.is_subset(own) && !p.is_volatile()
         };
         let (pushed, above): (Vec<_>, Vec<_>) = predicates.into_iter().partition(fits);
         add_new(&mut filters, pushed);
@@ -348,11 +353,12 @@ impl PushDown<'_> {
     fn push_inner(&self, joined: Joined, conditions: Vec<Expr>, predicates: Vec<Expr>) -> Result<Plan> {
         let (left, right) = (output_set(&joined.left), output_set(&joined.right));
         let all = left.union(&right);
-        // A predicate that reads nothing of the join (only outer columns, or nothing at all) stays above.
+        // A predicate that reads nothing of the join (only outer columns, or nothing at all) stays above, and so does a
+        // volatile one: joins in another order would evaluate it for other rows.
         let (mut pool, above): (Vec<_>, Vec<_>) = conditions
             .into_iter()
             .chain(predicates)
-            .partition(|p| ColumnSet::of(p).intersects(&all) || is_false(p));
+            .partition(|p| ColumnSet::of(p).intersects(&all) && !p.is_volatile() || is_false(p));
         if pool.iter().any(is_false) {
             return Ok(empty_relation(joined.output()));
         }
@@ -445,7 +451,8 @@ impl PushDown<'_> {
         // A condition on the right side alone filters it, unless it may be NULL: that can make the mark NULL.
         let (for_right, conditions): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|c| {
             let reads = ColumnSet::of(c);
-            !reads.is_empty() && reads.is_subset(&right_columns) && is_never_null(c, &not_null)
+            let filters = !reads.is_empty() && reads.is_subset(&right_columns) && !c.is_volatile();
+            filters && is_never_null(c, &not_null)
         });
         let left = self.push(joined.left, for_left)?;
         let right = self.push(joined.right, for_right)?;

@@ -14,7 +14,9 @@ fn rewrite(plan: &mut Plan, order_matters: bool) {
 
 fn rewrite_operator(plan: &mut Plan, order_matters: bool) {
     match plan {
-        Plan::Sort { input, limit: None, offset: 0, .. } if !order_matters => {
+        Plan::Sort { input, limit: None, offset: 0, keys }
+            if !order_matters && !keys.iter().any(|key| key.expr.is_volatile()) =>
+        {
             *plan = take(input);
             return rewrite(plan, false);
         }
@@ -73,7 +75,8 @@ fn is_limit_over_sort(plan: &Plan) -> bool {
     matches!(plan, Plan::Sort { limit: Some(_), .. })
 }
 
-fn depends_on_order(aggregate: &AggregateExpr) -> bool {
+/// Whether the order of the rows decides about the value.
+pub(super) fn depends_on_order(aggregate: &AggregateExpr) -> bool {
     aggregate.function.kind.is_order_sensitive() && aggregate.order_by.is_empty()
 }
 

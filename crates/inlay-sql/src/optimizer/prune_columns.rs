@@ -1,12 +1,12 @@
 //! Projection pruning: no operator makes a column that nothing above it reads.
 //!
 //! On the way down, joins that add nothing go too: a left join to a key whose columns nobody reads, a mark nobody
-//! reads. Afterwards projections that only hand on columns are gone and neighbours are merged.
+//! reads. What is volatile stays: somebody may count how often it is computed. Afterwards projections that only hand on columns are gone and neighbours are merged.
 
 use super::column_set::ColumnSet;
 use super::properties::{is_matched_once, keys, read_columns};
 use super::rewrite::{merge_projections, take, with_stack};
-use crate::plan::{ColumnId, JoinKind, Plan, SetOpKind, SharedId};
+use crate::plan::{ColumnId, Expr, JoinKind, Plan, SetOpKind, SharedId};
 use std::collections::HashMap;
 
 /// Prunes a plan of which the columns `output` are delivered.
@@ -47,7 +47,10 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
             if columns.iter().all(|id| required.contains(*id)) {
                 return;
             }
-            let keep: Vec<bool> = columns.iter().map(|id| required.contains(*id)).collect();
+            let is_kept = |(index, id): (usize, &ColumnId)| {
+                required.contains(*id) || rows.iter().any(|row| row.get(index).is_some_and(Expr::is_volatile))
+            };
+            let keep: Vec<bool> = columns.iter().enumerate().map(is_kept).collect();
             let mut kept = keep.iter();
             columns.retain(|_| *kept.next().unwrap_or(&true));
             for row in rows {
@@ -56,14 +59,14 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
             }
         }
         Plan::Project { input, items } => {
-            items.retain(|(id, _)| required.contains(*id));
+            items.retain(|(id, expr)| required.contains(*id) || expr.is_volatile());
             let mut needed = ColumnSet::new();
             items.iter().for_each(|(_, e)| needed.add_expr(e));
             prune(input, &needed, shared);
         }
-        Plan::Aggregate { aggregates, groups, .. } => {
-            aggregates.retain(|(id, _)| required.contains(*id));
-            if aggregates.is_empty() && groups.is_empty() {
+        Plan::Aggregate { input, aggregates, groups } => {
+            aggregates.retain(|(id, aggregate)| required.contains(*id) || aggregate.is_volatile());
+            if aggregates.is_empty() && groups.is_empty() && !input.is_volatile() {
                 *plan = Plan::single_row();
                 return;
             }
@@ -81,7 +84,7 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
             plan.inputs_mut().into_iter().for_each(|input| prune(input, &needed, shared));
         }
         Plan::Window { input, windows } => {
-            windows.retain(|(id, _)| required.contains(*id));
+            windows.retain(|(id, window)| required.contains(*id) || window.is_volatile());
             if windows.is_empty() {
                 *plan = take(input);
                 return prune(plan, required, shared);
@@ -160,5 +163,5 @@ fn without_useless_join(plan: &mut Plan, required: &ColumnSet) -> Option<Plan> {
         }
         JoinKind::Inner | JoinKind::Full | JoinKind::Semi | JoinKind::Anti | JoinKind::Single => false,
     };
-    is_useless.then(|| take(left))
+    (is_useless && !right.is_volatile()).then(|| take(left))
 }

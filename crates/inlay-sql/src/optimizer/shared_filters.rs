@@ -4,7 +4,7 @@
 //! [`wanted`] is the disjunction of these filters, in terms of the definition. The readers keep their own.
 
 use super::column_set::ColumnSet;
-use super::rewrite::{any_node, conjuncts_of};
+use super::rewrite::conjuncts_of;
 use super::simplify;
 use crate::plan::{ColumnId, Columns, Expr, Plan, SharedId};
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ const READERS_MAX: usize = 16;
 /// every row, as far as is known. `body` has been pushed down: filters are right above the scans.
 pub fn wanted(id: SharedId, definition: &Plan, body: &Plan, columns: &Columns) -> Option<Expr> {
     let mut readers = Vec::new();
-    if !collect(body, id, &[], columns, &mut readers) || readers.is_empty() || has_effects(definition) {
+    if !collect(body, id, &[], columns, &mut readers) || readers.is_empty() || definition.is_volatile() {
         return None;
     }
     Some(simplify::expression(Expr::Or(readers)))
@@ -50,9 +50,4 @@ fn of_definition(filters: &[Expr], scanned: &[(ColumnId, ColumnId)], columns: &C
         scanned.iter().map(|(new, from)| (*new, columns.expr(*from))).collect();
     usable.iter_mut().for_each(|p| p.substitute(&map));
     Some(Expr::and(usable))
-}
-
-/// Whether it matters how often expressions of the plan are evaluated.
-fn has_effects(plan: &Plan) -> bool {
-    any_node(plan, &mut |p| p.expressions().into_iter().any(|e| !e.is_deterministic()))
 }

@@ -20,7 +20,7 @@ fn inline_below(mut plan: Plan, columns: &mut Columns) -> Plan {
         *input = with_stack(|| inline_below(take(input), columns));
     }
     let Plan::With { id, definition, mut body } = plan else { return plan };
-    let count = count_scans(&body, id);
+    let count = count_scans(&body, id, definition.is_volatile());
     if count == 1 || is_cheap(&definition) {
         replace_scans(&mut body, id, &definition, count == 1, columns);
         return *body;
@@ -28,23 +28,25 @@ fn inline_below(mut plan: Plan, columns: &mut Columns) -> Plan {
     if count == 0 { *body } else { Plan::With { id, definition, body } }
 }
 
-fn count_scans(plan: &Plan, wanted: SharedId) -> usize {
-    let own = usize::from(matches!(plan, Plan::SharedScan { id, .. } if *id == wanted));
-    if let Plan::Recursive { initial, step, .. } = plan {
+/// How often a shared plan is read; where a volatile one would be computed for each row of another, as if often.
+fn count_scans(plan: &Plan, wanted: SharedId, is_volatile: bool) -> usize {
+    let count = |input: &Plan| count_scans(input, wanted, is_volatile);
+    match plan {
+        Plan::SharedScan { id, .. } => usize::from(*id == wanted),
         // A step runs many times.
-        return count_scans(initial, wanted) + 2 * count_scans(step, wanted);
+        Plan::Recursive { initial, step, .. } => count(initial) + 2 * count(step),
+        Plan::DependentJoin { left, right, .. } if is_volatile => count(left) + 2 * count(right),
+        other => other.inputs().into_iter().map(count).sum(),
     }
-    own + plan.inputs().into_iter().map(|input| count_scans(input, wanted)).sum::<usize>()
 }
 
 /// Whether computing the plan twice is cheaper than keeping its result.
 fn is_cheap(plan: &Plan) -> bool {
     match plan {
+        plan if plan.is_volatile_itself() => false,
         Plan::Scan { .. } | Plan::SharedScan { .. } => true,
-        Plan::Values { rows, .. } => rows.len() <= 1 && rows.iter().flatten().all(Expr::is_deterministic),
-        Plan::Filter { input, predicates } => {
-            predicates.iter().all(Expr::is_deterministic) && is_cheap(input)
-        }
+        Plan::Values { rows, .. } => rows.len() <= 1,
+        Plan::Filter { input, .. } => is_cheap(input),
         Plan::Project { input, items } => {
             items.iter().all(|(_, e)| matches!(e, Expr::Column { .. } | Expr::Literal { .. }))
                 && is_cheap(input)

@@ -60,7 +60,7 @@ fn shifted(position: usize, aggregate: &AggregateExpr, ranges: &Ranges) -> Optio
     let [arg] = &aggregate.args[..] else { return None };
     let Expr::Call { function, args, .. } = arg else { return None };
     let [left, right] = &args[..] else { return None };
-    if !is_plain || !arg.ty().is_integer() || ranges.can_fail(arg) {
+    if !is_plain || !arg.ty().is_integer() || ranges.can_fail(arg) || aggregate.is_volatile() {
         return None;
     }
     let (base, shift) = match (&*function.name, literal(left), literal(right)) {
@@ -69,11 +69,7 @@ fn shifted(position: usize, aggregate: &AggregateExpr, ranges: &Ranges) -> Optio
         ("-", None, Some(shift)) => (left, -shift),
         _ => return None,
     };
-    (base.ty().is_integer() && base.is_deterministic()).then(|| Shifted {
-        position,
-        base: base.clone(),
-        shift,
-    })
+    base.ty().is_integer().then(|| Shifted { position, base: base.clone(), shift })
 }
 
 fn literal(expr: &Expr) -> Option<i128> {

@@ -13,6 +13,7 @@
 use super::evaluate;
 use super::properties::is_lossless_cast;
 use super::rewrite::{conjuncts_of, split_conjuncts, with_stack};
+use crate::plan::expr::COLLATE;
 use crate::plan::{CompareOp, ConstantList, Expr, Plan};
 use inlay_kernels::function::Volatility;
 use inlay_kernels::{Cmp, boolean, cast, cast_value, compare};
@@ -23,6 +24,18 @@ use std::sync::Arc;
 pub fn run(plan: &mut Plan) {
     with_stack(|| {
         plan.inputs_mut().into_iter().for_each(run);
+        // What is nearest is told by an inequality, also where it is known to hold for no row.
+        if let Plan::OrderedJoin { conditions, .. } = plan
+            && let Some((nearest, keys)) = conditions.split_last_mut()
+        {
+            keys.iter_mut().for_each(simplify);
+            let written = nearest.clone();
+            simplify(nearest);
+            if !matches!(nearest, Expr::Compare { .. }) || nearest.columns() != written.columns() {
+                *nearest = written;
+            }
+            return;
+        }
         plan.expressions_mut().into_iter().for_each(simplify);
         match plan {
             Plan::Filter { predicates: list, .. }
@@ -65,6 +78,9 @@ fn simplify(expr: &mut Expr) {
         Expr::Case { branches, otherwise, ty } => case(branches, *otherwise, ty),
         Expr::Coalesce { args, ty } => coalesce(args, ty),
         Expr::Cast { input, ty, .. } if input.ty() == ty => *input,
+        Expr::Call { function, mut args, .. } if function.name == COLLATE && args.len() == 2 => {
+            args.swap_remove(0)
+        }
         Expr::Call { .. } => field_of_pack(like_prefix(whole)),
         other => other,
     };
@@ -220,8 +236,10 @@ fn comparison(op: CompareOp, left: Expr, right: Expr) -> Expr {
         match (value, op) {
             (Value::Null, CompareOp::NotDistinct) => return Expr::IsNull(Box::new(left)),
             (Value::Null, CompareOp::Distinct) => return Expr::Not(Box::new(Expr::IsNull(Box::new(left)))),
-            // The left side is evaluated for its errors only where it can have some.
-            (Value::Null, _) if !left.can_fail() => return null_of(LogicalType::Boolean),
+            // The left side is evaluated for its errors only where it can have some, and where somebody counts.
+            (Value::Null, _) if !left.can_fail() && !left.is_volatile() => {
+                return null_of(LogicalType::Boolean);
+            }
             (Value::Boolean(true), CompareOp::Eq) | (Value::Boolean(false), CompareOp::NotEq) => return left,
             (Value::Boolean(false), CompareOp::Eq) | (Value::Boolean(true), CompareOp::NotEq) => {
                 return negation(left);

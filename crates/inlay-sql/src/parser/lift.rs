@@ -175,7 +175,12 @@ impl Lifter<'_> {
             const QUERIES: [&str; 4] = ["SELECT", "WITH", "FROM", "VALUES"];
             matches!(token.token, Token::Word(_)) && !QUERIES.iter().any(|word| is_word(token, word))
         };
-        before.is_none_or(fits) && self.tokens.get(self.place(1)).is_some_and(is_name)
+        // Behind the parenthesis of the last query of a WITH.
+        let ends_with = |token: &TokenWithSpan| {
+            token.token == Token::RParen && self.out.iter().any(|token| is_word(token, "WITH"))
+        };
+        let begins = before.is_none_or(|token| fits(token) || ends_with(token));
+        begins && self.tokens.get(self.place(1)).is_some_and(is_name)
     }
 
     /// Index of the token `count` tokens further, white space not counted.

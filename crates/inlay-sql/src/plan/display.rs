@@ -519,6 +519,11 @@ impl<'a> Printer<'a> {
             Expr::Lambda(lambda) => {
                 let parameters: Vec<String> = lambda.parameters.iter().map(|id| self.name(*id)).collect();
                 let values = &lambda.args[..lambda.args.len() - lambda.captured.len()];
+                if lambda.kind == LambdaKind::Once {
+                    let value = |(name, value)| format!("{name} := {}", self.expr(value));
+                    let values: Vec<String> = parameters.iter().zip(values).map(value).collect();
+                    return format!("once({}: {})", values.join(", "), self.expr(&lambda.body));
+                }
                 let mut values = values.iter().map(|value| self.expr(value));
                 let list = values.next().unwrap_or_default();
                 let rest: String = values.map(|value| format!(", {value}")).collect();

@@ -7,6 +7,9 @@ use inlay_types::{LogicalType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The function by which the binder notes the collation that a text is compared by. It gives the text as it is.
+pub const COLLATE: &str = "collate";
+
 /// Comparison of two values of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CompareOp {
@@ -291,14 +294,20 @@ impl Expr {
         }
     }
 
+    /// Whether each evaluation may give another value, or be noticed: it is evaluated once for each row that it is
+    /// written for, no more and no less. Whoever copies, drops, moves, merges, shares or folds expressions asks this.
+    pub fn is_volatile(&self) -> bool {
+        let own = match self {
+            Self::Call { function, .. } => function.volatility == Volatility::Volatile,
+            Self::Lambda(lambda) => lambda.body.is_volatile(),
+            _ => false,
+        };
+        own || self.children().into_iter().any(Expr::is_volatile)
+    }
+
     /// Whether the value is the same each time it is computed in one statement.
     pub fn is_deterministic(&self) -> bool {
-        let own = match self {
-            Self::Call { function, .. } => function.volatility != Volatility::Volatile,
-            Self::Lambda(lambda) => lambda.body.is_deterministic(),
-            _ => true,
-        };
-        own && self.children().into_iter().all(Expr::is_deterministic)
+        !self.is_volatile()
     }
 
     /// Whether it calls a function of the host.
@@ -325,7 +334,7 @@ impl Expr {
             Self::Lambda(lambda) => match lambda.kind {
                 LambdaKind::Reduce => true,
                 LambdaKind::Try => false,
-                LambdaKind::Transform | LambdaKind::Filter => lambda.body.can_fail(),
+                LambdaKind::Transform | LambdaKind::Filter | LambdaKind::Once => lambda.body.can_fail(),
             },
             Self::Cast { or_null, .. } => !or_null,
             _ => false,
@@ -350,6 +359,13 @@ pub struct AggregateExpr {
 }
 
 impl AggregateExpr {
+    /// As [`Expr::is_volatile`]: of what is aggregated, or of a function of the host.
+    pub fn is_volatile(&self) -> bool {
+        let external = self.function.external.as_ref();
+        external.is_some_and(|external| external.definition.volatility == Volatility::Volatile)
+            || self.expressions().into_iter().any(Expr::is_volatile)
+    }
+
     /// Arguments, filter and sort keys.
     pub fn expressions(&self) -> Vec<&Expr> {
         self.args.iter().chain(&self.filter).chain(self.order_by.iter().map(|k| &k.expr)).collect()

@@ -14,6 +14,9 @@ pub enum LambdaKind {
     Reduce,
     /// `TRY`: the body itself, NULL where it fails. There is no list.
     Try,
+    /// The body itself, which reads the values of its first arguments as often as it likes: each is computed once for a
+    /// row. There is no list.
+    Once,
 }
 
 impl LambdaKind {
@@ -24,6 +27,7 @@ impl LambdaKind {
             Self::Filter => "list_filter",
             Self::Reduce => "list_reduce",
             Self::Try => "try",
+            Self::Once => "once",
         }
     }
 }
@@ -34,11 +38,13 @@ impl LambdaKind {
 pub struct Lambda {
     /// Which function.
     pub kind: LambdaKind,
-    /// The list, but for TRY; the first value of a reduction if [`Self::has_initial`]; the value of each of `captured`.
+    /// The list, or the values of [`LambdaKind::Once`]; the first value of a reduction if [`Self::has_initial`]; the value
+    /// of each of `captured`.
     pub args: Vec<Expr>,
     /// Whether the second argument is what a reduction begins with, else it is the first element.
     pub has_initial: bool,
-    /// The value so far (of a reduction), the element, its position from 1 if there is one more.
+    /// The value so far (of a reduction), the element, its position from 1 if there is one more; the values of
+    /// [`LambdaKind::Once`].
     pub parameters: Vec<ColumnId>,
     /// The columns that `body` reads of the row around it.
     pub captured: Vec<ColumnId>,

@@ -33,6 +33,7 @@ pub use window::WindowExpr;
 
 use inlay_catalog::{TableEntry, TableSource};
 use inlay_kernels::external::TableCall;
+use inlay_kernels::function::Volatility;
 use inlay_types::LogicalType;
 use std::fmt;
 use std::sync::Arc;
@@ -652,6 +653,27 @@ impl Plan {
             | Self::Sample { .. }
             | Self::LimitBy { .. }
             | Self::SharedScan { .. } => Vec::new(),
+        }
+    }
+
+    /// Whether computing the plan again may give other rows, or be noticed: see [`Expr::is_volatile`].
+    pub fn is_volatile(&self) -> bool {
+        self.is_volatile_itself() || self.inputs().into_iter().any(Plan::is_volatile)
+    }
+
+    /// As [`Plan::is_volatile`], of this operator without its inputs.
+    pub fn is_volatile_itself(&self) -> bool {
+        match self {
+            Self::Sample { .. } => true,
+            Self::TableCall { call, args, keys, .. } => {
+                call.external.definition.volatility == Volatility::Volatile
+                    || args.iter().chain(keys).any(Expr::is_volatile)
+            }
+            Self::Aggregate { groups, aggregates, .. } => {
+                groups.iter().any(|(_, group)| group.is_volatile())
+                    || aggregates.iter().any(|(_, aggregate)| aggregate.is_volatile())
+            }
+            other => other.expressions().into_iter().any(Expr::is_volatile),
         }
     }
 

@@ -1,8 +1,9 @@
 //! Window functions in a plan: what is computed, over which rows.
 
 use super::{Expr, SortKey};
+use inlay_functions::registry::resolve_window;
 use inlay_kernels::function::{AggregateFunction, AggregateKind, WindowFunction, WindowKind};
-use inlay_types::LogicalType;
+use inlay_types::{LogicalType, Result};
 use std::sync::Arc;
 
 /// What a frame's offsets count.
@@ -168,6 +169,26 @@ impl WindowExpr {
                 matches!(function.kind, AggregateKind::Count | AggregateKind::CountStar)
             }
         }
+    }
+
+    /// As [`Expr::is_volatile`], of anything that is computed for each row.
+    pub fn is_volatile(&self) -> bool {
+        self.expressions().into_iter().any(Expr::is_volatile)
+    }
+
+    /// `row_number() OVER ()`.
+    pub fn row_number() -> Result<Self> {
+        Ok(Self {
+            function: WindowCallee::Window(Arc::new(resolve_window("row_number", &[])?)),
+            args: Vec::new(),
+            partition: Vec::new(),
+            order: Vec::new(),
+            frame: Frame::default_of(false),
+            filter: None,
+            distinct: false,
+            ignore_nulls: false,
+            arg_order: Vec::new(),
+        })
     }
 
     /// Everything that is computed for each row.

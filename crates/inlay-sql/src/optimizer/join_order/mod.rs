@@ -29,7 +29,7 @@ pub fn run(plan: Plan, columns: &Columns, estimator: &mut Estimator) -> Result<P
 fn order(plan: Plan, columns: &Columns, estimator: &mut Estimator) -> Result<Plan> {
     match plan {
         Plan::Join { kind, .. } if kind != JoinKind::Full => order_group(plan, columns, estimator),
-        Plan::Filter { ref input, .. } if starts_group(input) => order_group(plan, columns, estimator),
+        Plan::Filter { .. } if starts_group(&plan) => order_group(plan, columns, estimator),
         Plan::With { id, definition, body } => {
             let definition = Box::new(run(*definition, columns, estimator)?);
             let shared = estimator.relation(&definition);
@@ -60,11 +60,13 @@ fn order(plan: Plan, columns: &Columns, estimator: &mut Estimator) -> Result<Pla
     }
 }
 
-/// Whether a plan below a filter is part of a group.
+/// Whether a plan is part of a group. A volatile filter ends one: it counts the rows that reach it.
 fn starts_group(plan: &Plan) -> bool {
     match plan {
         Plan::Join { kind, .. } => *kind != JoinKind::Full,
-        Plan::Filter { input, .. } => starts_group(input),
+        Plan::Filter { input, predicates } => {
+            !predicates.iter().any(Expr::is_volatile) && starts_group(input)
+        }
         Plan::Project { input, items } => is_movable(items) && starts_group(input),
         _ => false,
     }
@@ -129,7 +131,8 @@ fn collect(plan: Plan, group: &mut Group, columns: &Columns, estimator: &mut Est
             let relation = estimator.relation(&right);
             group.graph.attach(kind, right, relation, conditions);
         }
-        Plan::Filter { input, predicates } if starts_group(&input) => {
+        plan @ Plan::Filter { .. } if starts_group(&plan) => {
+            let Plan::Filter { input, predicates } = plan else { return Ok(()) };
             with_stack(|| collect(*input, group, columns, estimator))?;
             group.graph.conditions.extend(predicates);
         }

@@ -6,7 +6,7 @@ use super::super::rewrite::pass_all;
 use crate::plan::{ColumnId, Columns, Expr, JoinKind, Plan};
 
 /// What stands above the lists, from the lists upwards.
-enum Above {
+pub(super) enum Above {
     Filter(Vec<Expr>),
     Project(Vec<(ColumnId, Expr)>),
 }
@@ -58,7 +58,7 @@ pub(super) fn run(
     }
 }
 
-fn rebuild(plan: Plan, above: Vec<Above>, kept: &ColumnSet, columns: &Columns) -> Plan {
+pub(super) fn rebuild(plan: Plan, above: Vec<Above>, kept: &ColumnSet, columns: &Columns) -> Plan {
     above.into_iter().rev().fold(plan, |plan, step| match step {
         Above::Filter(predicates) => plan.filter(predicates),
         Above::Project(made) => {

@@ -10,12 +10,17 @@
 //! 3. [`push_down`]: whatever correlation remains. The right input is evaluated for all distinct combinations of the
 //!    outer columns at once (the domain, computed from the shared left input) and joined back.
 //!
+//!
+//! A volatile right input is computed for each left row and goes a way of its own, [`per_row`].
+//!
 //! Invariant: the result has no dependent join; where a way does not apply it changes nothing.
 //!
 //! Called by [`super::optimize`]. Source: Neumann & Kemper, "Unnesting Arbitrary Queries", BTW 2015; ways 1 and 2 are what
 //! the paper gets from its equivalences about joining and projecting the domain away.
 
 mod flatten;
+mod ordered;
+mod per_row;
 mod pull_up;
 mod push_down;
 mod scalar;
@@ -59,10 +64,15 @@ fn unnest_join(
     if !free_columns(&right).intersects(&outer) {
         return Ok(independent_join(kind, left, right, conditions));
     }
+    let mut right = right;
+    ordered::run(&mut right, columns);
     let (left, right, conditions) = match flatten::run(kind, left, right, conditions, columns) {
         Ok(plan) => return Ok(plan),
         Err(inputs) => inputs,
     };
+    if right.is_volatile() {
+        return per_row::run(kind, left, right, conditions, columns);
+    }
     let (left, right, conditions) = match scalar::unnest(kind, left, right, conditions, &outer, columns) {
         scalar::Outcome::Done(plan) => return Ok(plan),
         scalar::Outcome::Unchanged(left, right, conditions) => (left, right, conditions),
@@ -78,7 +88,7 @@ fn unnest_join(
         _ => conditions.extend(deferred),
     }
     if free_columns(&right).intersects(&outer) {
-        return push_down::run(kind, left, right, conditions, columns);
+        return push_down::run(kind, left, right, conditions, None, columns);
     }
     Ok(independent_join(kind, left, right, conditions))
 }
@@ -152,7 +162,8 @@ fn as_correlated_equality(predicate: &Expr, outer: &ColumnSet) -> Option<(Expr, 
     for (one, other) in [(left, right), (right, left)] {
         let (reads, other_reads) = (ColumnSet::of(one), ColumnSet::of(other));
         let is_outer = !reads.is_empty() && reads.is_subset(outer);
-        if is_outer && !other_reads.is_empty() && !other_reads.intersects(outer) && other.is_deterministic() {
+        let is_steady = !one.is_volatile() && !other.is_volatile();
+        if is_outer && !other_reads.is_empty() && !other_reads.intersects(outer) && is_steady {
             return Some(((**one).clone(), (**other).clone()));
         }
     }

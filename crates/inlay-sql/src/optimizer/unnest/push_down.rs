@@ -31,23 +31,31 @@ struct PushDown<'a> {
     domain: SharedId,
     domain_columns: Repr,
     domain_uses: usize,
+    /// What is volatile is computed for each row of the domain, whether it reads outer columns or not.
+    per_row: bool,
     /// Shared plans whose definition reads outer columns: what stands for those in the definition.
     shared: HashMap<SharedId, Repr>,
 }
 
-/// Unnests a dependent join whose right input reads columns of `left` after all predicates were moved that could be.
+/// Unnests a dependent join whose right input reads columns of `left` after all predicates were moved that could be. With
+/// the `number` of a left row what is volatile in the right input is computed for each.
 pub fn run(
     kind: JoinKind,
     left: Plan,
     right: Plan,
     conditions: Vec<Expr>,
+    number: Option<ColumnId>,
     columns: &mut Columns,
 ) -> Result<Plan> {
-    let outer = free_columns(&right).intersection(&output_set(&left));
+    let mut outer = free_columns(&right).intersection(&output_set(&left));
+    number.into_iter().for_each(|id| {
+        outer.insert(id);
+    });
     let domain_columns: Repr = outer.iter().map(|id| (id, columns.copy_of(id))).collect();
     let domain = columns.add_shared();
+    let per_row = number.is_some();
     let mut push =
-        PushDown { columns, outer, domain, domain_columns, domain_uses: 0, shared: HashMap::new() };
+        PushDown { columns, outer, domain, domain_columns, domain_uses: 0, per_row, shared: HashMap::new() };
     let (right, repr) = push.push(right)?;
     let PushDown { domain_columns, domain_uses, .. } = push;
     let mut conditions = conditions;
@@ -93,6 +101,10 @@ fn covers(repr: &Repr, wanted: &ColumnSet) -> bool {
 
 impl PushDown<'_> {
     fn is_correlated(&self, plan: &Plan) -> bool {
+        self.per_row && plan.is_volatile() || self.reads_outer(plan)
+    }
+
+    fn reads_outer(&self, plan: &Plan) -> bool {
         read_columns(plan).difference(&made_columns(plan)).intersects(&self.outer)
             || any_node(
                 plan,
@@ -100,10 +112,15 @@ impl PushDown<'_> {
             )
     }
 
-    /// The outer columns that expressions read.
+    /// The outer columns that expressions read, and all of them where each outer row has values of its own.
     fn wanted<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> ColumnSet {
         let mut read = ColumnSet::new();
-        exprs.into_iter().for_each(|e| read.add_expr(e));
+        for expr in exprs {
+            if self.per_row && expr.is_volatile() {
+                return self.outer.clone();
+            }
+            read.add_expr(expr);
+        }
         read.intersection(&self.outer)
     }
 
@@ -145,6 +162,12 @@ impl PushDown<'_> {
 
     fn push_operator(&mut self, plan: Plan) -> Result<(Plan, Repr)> {
         match plan {
+            // What the domain cannot go through, and need not.
+            plan @ (Plan::TableCall { .. } | Plan::LimitBy { .. } | Plan::OrderedJoin { .. })
+                if !self.reads_outer(&plan) =>
+            {
+                Ok((plan, Repr::new()))
+            }
             Plan::Filter { input, predicates } => {
                 let (input, repr) = self.push_if(*input)?;
                 Ok(self.filter(input, repr, predicates))
@@ -302,8 +325,9 @@ impl PushDown<'_> {
         let (right, right_repr) = self.push_if(right)?;
         match kind {
             JoinKind::Inner => {
-                let (correlated, mut plain): (Vec<_>, Vec<_>) =
-                    conditions.into_iter().partition(|c| ColumnSet::of(c).intersects(&self.outer));
+                let (correlated, mut plain): (Vec<_>, Vec<_>) = conditions.into_iter().partition(|c| {
+                    ColumnSet::of(c).intersects(&self.outer) || self.per_row && c.is_volatile()
+                });
                 plain.extend(meeting(&left_repr, &right_repr, self.columns));
                 let joined = independent_join(JoinKind::Inner, left, right, plain);
                 let mut repr = right_repr;
