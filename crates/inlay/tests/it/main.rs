@@ -13,6 +13,7 @@
     reason = "a test program: it reports and fails"
 )]
 
+mod alter_matrix;
 mod cancel;
 mod changes;
 mod crash;
