@@ -3,8 +3,8 @@
 use crate::hyperloglog::HyperLogLog;
 use crate::row_group::RowGroup;
 use crate::schema::TableSchema;
-use crate::table::TableSnapshot;
-use inlay_types::{Batch, Result, Value, VectorBuilder};
+use crate::table::{ColumnSource, TableSnapshot};
+use inlay_types::{Batch, Result, Value, Vector, VectorBuilder};
 use std::sync::Arc;
 
 /// Rows in a full sample.
@@ -34,8 +34,43 @@ pub struct TableStatistics {
     pub columns: Vec<ColumnStatistics>,
     /// Random live rows, all columns flat, in row order. May stem from a slightly older version of the table.
     pub sample: Arc<Batch>,
-    /// Version of the table that the sample was drawn from, and its row count.
-    pub(crate) sampled: (u64, u64),
+    /// Live rows of the table when the sample was drawn.
+    pub(crate) sampled_rows: u64,
+}
+
+/// Random rows of a table, all columns flat, in row order.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    pub rows: Arc<Batch>,
+    /// Live rows of the table when the sample was drawn.
+    pub of_rows: u64,
+}
+
+impl Sample {
+    /// The sample of a table whose columns now come from these; `None` if a column has to be looked up in the table.
+    pub fn altered(&self, columns: &[ColumnSource], schema: &TableSchema) -> Result<Option<Self>> {
+        let mut vectors = Vec::with_capacity(columns.len());
+        for (source, column) in columns.iter().zip(&schema.columns) {
+            vectors.push(match source {
+                ColumnSource::Kept(position) => self.rows.column(*position).clone(),
+                ColumnSource::Filled(value) => {
+                    Vector::constant(column.ty.clone(), value, self.rows.len())?.flatten()
+                }
+                ColumnSource::Converted(_) => return Ok(None),
+            });
+        }
+        let rows = Arc::new(Batch::new(vectors, self.rows.len()));
+        Ok(Some(Self { rows, of_rows: self.of_rows }))
+    }
+}
+
+/// For the columns of an altered table the sketches of what the file holds of them: nothing of those that were made.
+pub(crate) fn altered_sketches(before: &[HyperLogLog], columns: &[ColumnSource]) -> Vec<HyperLogLog> {
+    let sketch = |source: &ColumnSource| match source {
+        ColumnSource::Kept(position) => before[*position].clone(),
+        ColumnSource::Filled(_) | ColumnSource::Converted(_) => HyperLogLog::default(),
+    };
+    columns.iter().map(sketch).collect()
 }
 
 /// What the file keeps of a table's statistics, so that they are known without reading its segments.
@@ -50,36 +85,39 @@ pub struct StoredStatistics {
 }
 
 impl TableStatistics {
-    /// Gathers the statistics of a snapshot; takes the sample of `earlier` when the table has hardly changed. Segments
-    /// that `stored` does not cover are read.
+    /// Gathers the statistics of a snapshot; takes the sample of an earlier one when the table has hardly changed.
+    /// Segments that `sketches`, those of the file, do not cover are read.
     pub(crate) fn of(
         snapshot: &TableSnapshot,
         schema: &TableSchema,
-        stored: Option<&StoredStatistics>,
-        earlier: Option<&TableStatistics>,
+        sketches: Option<&[HyperLogLog]>,
+        earlier: Option<Sample>,
     ) -> Result<Self> {
         let row_count = snapshot.row_count() as u64;
         let columns = (0..schema.columns.len())
-            .map(|index| column_statistics(snapshot, schema, index, stored))
+            .map(|index| column_statistics(snapshot, schema, index, sketches))
             .collect::<Result<_>>()?;
-        let earlier = earlier.map(|earlier| (&earlier.sample, earlier.sampled));
-        let known = earlier.or_else(|| stored.map(|s| (&s.sample, (snapshot.version(), s.sampled_rows))));
-        let (sample, sampled) = match known {
-            Some((sample, sampled)) if still_fits(sampled.1, row_count) => (Arc::clone(sample), sampled),
-            _ => (Arc::new(draw_sample(snapshot, schema)?), (snapshot.version(), row_count)),
+        let sample = match earlier {
+            Some(sample) if still_fits(sample.of_rows, row_count) => sample,
+            _ => Sample { rows: Arc::new(draw_sample(snapshot, schema)?), of_rows: row_count },
         };
-        Ok(Self { row_count, columns, sample, sampled })
+        Ok(Self { row_count, columns, sample: sample.rows, sampled_rows: sample.of_rows })
+    }
+
+    /// Its sample, for the statistics of later versions.
+    pub(crate) fn sample(&self) -> Sample {
+        Sample { rows: Arc::clone(&self.sample), of_rows: self.sampled_rows }
     }
 
     /// What the file is to keep, once it holds all segments of `snapshot`.
     pub(crate) fn to_store(
         &self,
         snapshot: &TableSnapshot,
-        stored: Option<&StoredStatistics>,
+        sketches: Option<&[HyperLogLog]>,
     ) -> Result<StoredStatistics> {
-        let sketch = |index: usize| column_sketch(snapshot, index, stored);
+        let sketch = |index: usize| column_sketch(snapshot, index, sketches);
         let sketches = (0..self.columns.len()).map(sketch).collect::<Result<_>>()?;
-        Ok(StoredStatistics { sketches, sample: Arc::clone(&self.sample), sampled_rows: self.sampled.1 })
+        Ok(StoredStatistics { sketches, sample: Arc::clone(&self.sample), sampled_rows: self.sampled_rows })
     }
 }
 
@@ -92,9 +130,9 @@ fn still_fits(then: u64, row_count: u64) -> bool {
 fn column_sketch(
     snapshot: &TableSnapshot,
     index: usize,
-    stored: Option<&StoredStatistics>,
+    stored: Option<&[HyperLogLog]>,
 ) -> Result<HyperLogLog> {
-    let mut sketch = stored.map_or_else(HyperLogLog::default, |s| s.sketches[index].clone());
+    let mut sketch = stored.map_or_else(HyperLogLog::default, |sketches| sketches[index].clone());
     for group in snapshot.row_groups() {
         let column = group.column(index);
         if stored.is_none() || !column.is_in_statistics() {
@@ -108,7 +146,7 @@ fn column_statistics(
     snapshot: &TableSnapshot,
     schema: &TableSchema,
     index: usize,
-    stored: Option<&StoredStatistics>,
+    stored: Option<&[HyperLogLog]>,
 ) -> Result<ColumnStatistics> {
     let (mut min, mut max): (Option<&Value>, Option<&Value>) = (None, None);
     let mut null_count = 0;

@@ -3,10 +3,13 @@
 use super::Binder;
 use super::define::{constraint_names, key_name};
 use super::drop::altered_entry;
+use super::fields::default_with_field_renamed;
 use super::object::Target;
 use super::row::{positions_read, with_columns};
 use super::scope::same_name;
-use crate::parser::ast::{self, AlterAction, ColumnOrigin, ConstraintKind, Ident, ObjectName, Pos};
+use crate::parser::ast::{
+    self, AlterAction, ColumnOrigin, ConstraintKind, FieldChange, Ident, ObjectName, Pos,
+};
 use crate::parser::{Renamed, rename_in_expression};
 use crate::plan::statement::{AlterTable, AlteredSchema, ColumnSource, Drop, Verification};
 use crate::plan::{self, ColumnId, Expr};
@@ -231,10 +234,15 @@ impl Binder<'_> {
                 let index = index(self, altering, name)?;
                 let value = super::build::Build(name.pos).column(name.value.clone());
                 let ty = altering.schema.columns[index].ty.clone();
-                match self.with_field_changed(value, &ty, rest, change)? {
-                    Some((ty, value)) => self.set_type(altering, index, ty, Some(&value), name.pos),
-                    None => Ok(()),
+                let Some((new, value)) = self.with_field_changed(value, &ty, rest, change)? else {
+                    return Ok(());
+                };
+                if let (FieldChange::Rename(name), Some(default)) =
+                    (&**change, &mut altering.schema.columns[index].default)
+                {
+                    *default = default_with_field_renamed(default, &ty, rest, name);
                 }
+                self.set_type(altering, index, new, Some(&value), name.pos)
             }
         }
     }

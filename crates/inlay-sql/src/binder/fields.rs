@@ -182,3 +182,62 @@ fn transformed(build: Build, list: Expr, parameter: Ident, body: Expr) -> Expr {
     let lambda = build.expr(ExprKind::Lambda { params: vec![parameter], body: Box::new(body) });
     build.call("list_transform", vec![list, lambda])
 }
+
+/// The text of a default of type `ty`, so that the value it gives has a field under its new name.
+///
+/// Values are cast to the type of their column by the names of fields, so the old name has to be taken out of the value
+/// that the text gives. Only once: the text may count a sequence.
+pub(super) fn default_with_field_renamed(
+    text: &str,
+    ty: &LogicalType,
+    path: &[Ident],
+    new: &Ident,
+) -> String {
+    let value = quoted("(default)");
+    let renamed = text_with_field_renamed(&value, ty, path, new);
+    format!("list_transform([CAST(({text}) AS {ty})], lambda {value} : {renamed})[1]")
+}
+
+/// The text `value` of a value, made anew with a field renamed.
+fn text_with_field_renamed(value: &str, ty: &LogicalType, path: &[Ident], new: &Ident) -> String {
+    let Some((name, rest)) = path.split_first() else { return value.to_string() };
+    let extracted = |name: &str| format!("struct_extract({value}, '{}')", name.replace('\'', "''"));
+    let entry = quoted(&format!("(part {})", rest.len()));
+    match ty {
+        LogicalType::Struct(fields) => {
+            let part = |field: &Field| {
+                let part = extracted(&field.name);
+                match same_name(&field.name, &name.value) {
+                    false => format!("{} := {part}", quoted(&field.name)),
+                    true if rest.is_empty() => format!("{} := {part}", quoted(&new.value)),
+                    true => {
+                        let part = text_with_field_renamed(&part, &field.ty, rest, new);
+                        format!("{} := {part}", quoted(&field.name))
+                    }
+                }
+            };
+            let parts = fields.iter().map(part).collect::<Vec<_>>().join(", ");
+            format!("CASE WHEN {value} IS NOT NULL THEN struct_pack({parts}) END")
+        }
+        LogicalType::List(element) | LogicalType::Array(element, _) => {
+            let renamed = text_with_field_renamed(&entry, element, rest, new);
+            format!("list_transform({value}, lambda {entry} : {renamed})")
+        }
+        LogicalType::Map(parts) => {
+            let [mut key, mut own] =
+                ["key", "value"].map(|part| format!("struct_extract({entry}, '{part}')"));
+            match same_name(&name.value, "key") {
+                true => key = text_with_field_renamed(&key, &parts.0, rest, new),
+                false => own = text_with_field_renamed(&own, &parts.1, rest, new),
+            }
+            let pair = format!("struct_pack(\"key\" := {key}, \"value\" := {own})");
+            format!("map_from_entries(list_transform(map_entries({value}), lambda {entry} : {pair}))")
+        }
+        // No path goes into other types.
+        _ => value.to_string(),
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

@@ -51,7 +51,16 @@ impl InFile {
     fn is_up_to_date(&self, slot: &Arc<TableSlot>) -> bool {
         let has_new_index =
             |table: &Arc<Table>| table.index_handles().iter().any(|handle| !handle.is_published());
-        Arc::ptr_eq(&self.slot, slot) && !slot.loaded().is_some_and(has_new_index)
+        Arc::ptr_eq(&self.slot, slot)
+            && !slot.loaded().is_some_and(has_new_index)
+            && !self.can_get_statistics()
+    }
+
+    /// Whether the file has no statistics of the table, and they could be made. A table that was not read since the file
+    /// was opened is left as it is: nobody has waited for its segments yet.
+    fn can_get_statistics(&self) -> bool {
+        let lacking = self.slot.loaded().filter(|table| table.lacks_statistics());
+        lacking.is_some_and(|table| table.statistics().is_ok())
     }
 
     /// The indexes that the file has of the version.
@@ -126,7 +135,7 @@ impl Store {
             let rewritten = std::mem::take(&mut commits.rewritten);
             (Arc::clone(&commits.tip), std::mem::take(&mut commits.logged), rewritten)
         };
-        if state.lsn != done.lsn {
+        if state.lsn != done.lsn || done.tables.values().any(InFile::can_get_statistics) {
             self.make_durable(Arc::clone(&state))?;
             self.forget_old_commits(&mut self.commits.lock());
             let mut writes = std::mem::take(&mut done.unpublished);
@@ -219,6 +228,7 @@ impl Store {
                 done.tables.get(id).is_none_or(|known| !Arc::ptr_eq(&known.directory, &in_file.directory));
             if let (true, Some(table)) = (is_new, in_file.slot.loaded()) {
                 columns_in_file(table).for_each(|stored| stored.set_referenced());
+                table.set_has_statistics();
             }
         }
         Ok(Checkpointed {

@@ -60,7 +60,12 @@ impl StoredTable {
 
     fn parse(&self, id: u64, bytes: &[u8]) -> Result<Table> {
         let Parts { schema, next_row_id, statistics, groups, indexes } = self.parts(id, bytes)?;
-        let statistics = Arc::new(self.statistics(statistics, &schema)?);
+        let statistics = match self.statistics(statistics, &schema) {
+            Ok(statistics) => Some(statistics),
+            // They only help the optimizer: without them the table is as good, and the next checkpoint makes them anew.
+            Err(Error::Corrupt { .. }) => None,
+            Err(error) => return Err(error),
+        };
         let home = Arc::clone(&self.home);
         Ok(Table::from_file(id, schema, home, groups, next_row_id, statistics, indexes))
     }
@@ -175,7 +180,7 @@ pub(super) fn write_table(
         check_interrupt()?;
         column.persist_above(home, table.id(), INLINE_MAX)?;
     }
-    let statistics = table.statistics()?.to_store(&snapshot, table.stored_statistics().map(|s| &**s))?;
+    let statistics = table.statistics_to_store(&snapshot)?;
     let statistics = home.write(ObjectKind::Statistics, table.id(), &write_statistics(&statistics))?;
     let mut out = ByteWriter::new();
     out.u8(VERSION);
@@ -266,7 +271,7 @@ fn read_statistics(bytes: &[u8], schema: &TableSchema) -> Result<StoredStatistic
     from.expect_end()?;
     let types = schema.columns.iter().map(|c| c.ty.clone());
     if sketches.len() != schema.columns.len() || !sample.types().into_iter().eq(types) {
-        return Err(Error::corrupt("statistics of another table"));
+        return Err(Error::corrupt("statistics of other columns than the table has"));
     }
     Ok(StoredStatistics { sketches, sample: Arc::new(sample), sampled_rows })
 }

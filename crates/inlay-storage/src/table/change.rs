@@ -223,12 +223,21 @@ impl Table {
 
     /// This table under another schema; private to its maker like any fork.
     pub fn altered(&self, alteration: &Arc<Alteration>) -> Result<Table> {
+        let count = self.schema.columns.len();
+        let is_known = |source: &ColumnSource| !matches!(source, ColumnSource::Kept(at) if *at >= count);
+        if alteration.columns.len() != alteration.schema.columns.len()
+            || !alteration.columns.iter().all(is_known)
+        {
+            let name = &self.schema.name;
+            return Err(Error::corrupt(format!(
+                "an alteration of table \"{name}\" does not fit its columns"
+            )));
+        }
         let own = self.writer.lock();
         let snapshot = self.snapshot();
         let stays = |column: usize| matches!(alteration.columns.get(column), Some(ColumnSource::Kept(at)) if *at == column);
         let indexes = self.indexes.altered(&stays);
-        let schema = Arc::new(alteration.schema.clone());
-        let fork = self.fork_with(schema, &own, Arc::clone(&snapshot), indexes);
+        let fork = self.fork_altered(alteration, &own, Arc::clone(&snapshot), indexes)?;
         let mut groups = Vec::with_capacity(snapshot.row_groups().len());
         for group in snapshot.row_groups() {
             check_interrupt()?;

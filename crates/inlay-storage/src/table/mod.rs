@@ -29,11 +29,12 @@ pub use change::{Alteration, Change, ColumnSource, Rewritten, Touched};
 pub(crate) use indexes::{IndexHandle, object_ptr};
 
 use crate::home::Home;
+use crate::hyperloglog::HyperLogLog;
 use crate::resident::WholeColumns;
 use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::row_set::RowSet;
 use crate::schema::TableSchema;
-use crate::statistics::{StoredStatistics, TableStatistics};
+use crate::statistics::{Sample, StoredStatistics, TableStatistics, altered_sketches};
 use append::{GroupList, pieces_column};
 use indexes::TableIndexes;
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector};
@@ -41,6 +42,7 @@ use keys::PendingRows;
 use parking_lot::{Mutex, RwLock};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use update::REWRITTEN_MIN;
 
 /// From this many rows on what is loaded into an empty table is encoded.
@@ -161,8 +163,13 @@ pub struct Table {
     indexes: Arc<TableIndexes>,
     /// Of the version given.
     statistics: Mutex<CachedStatistics>,
-    /// Of the columns that the file holds.
-    stored_statistics: Option<Arc<StoredStatistics>>,
+    /// Of an earlier version or of the table that this one was altered from, in this one's columns.
+    sample: Option<Sample>,
+    /// Of each column, the distinct values of its segments that the file's statistics cover; absent if no such statistics
+    /// are known.
+    sketches: Option<Arc<[HyperLogLog]>>,
+    /// Whether the file has no statistics that fit the table, although it has the table.
+    lacks_statistics: AtomicBool,
 }
 
 /// Statistics and the version that they describe.
@@ -193,24 +200,36 @@ impl Table {
             writer: Mutex::new(writer),
             indexes: Arc::new(TableIndexes::new(0)),
             statistics: Mutex::default(),
-            stored_statistics: None,
+            sample: None,
+            sketches: None,
+            lacks_statistics: AtomicBool::new(false),
         }
     }
 
-    /// A table as the file has it.
+    /// A table as the file has it. Without statistics they are made when someone asks for them, from all segments.
     pub(crate) fn from_file(
         id: u64,
         schema: Arc<TableSchema>,
         home: Arc<Home>,
         groups: Vec<Arc<RowGroup>>,
         next_row_id: i64,
-        statistics: Arc<StoredStatistics>,
+        statistics: Option<StoredStatistics>,
         indexes: Vec<Arc<IndexHandle>>,
     ) -> Self {
         let keys = schema.all_keys().into();
         let writer = Writer { next_version: 2, next_row_id, changes: Vec::new() };
         let snapshot = TableSnapshot::new(1, groups);
-        let cached = TableStatistics::of(&snapshot, &schema, Some(&statistics), None).ok();
+        let lacks_statistics = AtomicBool::new(statistics.is_none());
+        let (sketches, sample) = match statistics {
+            Some(StoredStatistics { sketches, sample, sampled_rows }) => {
+                let sketches: Arc<[HyperLogLog]> = sketches.into();
+                (Some(sketches), Some(Sample { rows: sample, of_rows: sampled_rows }))
+            }
+            None => (None, None),
+        };
+        let cached = sketches.as_deref().and_then(|sketches| {
+            TableStatistics::of(&snapshot, &schema, Some(sketches), sample.clone()).ok()
+        });
         Self {
             id,
             schema,
@@ -221,7 +240,9 @@ impl Table {
             writer: Mutex::new(writer),
             indexes: Arc::new(TableIndexes::from_file(1, indexes)),
             statistics: Mutex::new(cached.map(|statistics| (1, Arc::new(statistics)))),
-            stored_statistics: Some(statistics),
+            sample,
+            sketches,
+            lacks_statistics,
         }
     }
 
@@ -269,17 +290,33 @@ impl Table {
         {
             return Ok(Arc::clone(statistics));
         }
-        let earlier = cached.as_ref().map(|(_, statistics)| &**statistics);
-        let statistics =
-            TableStatistics::of(&snapshot, &self.schema, self.stored_statistics.as_deref(), earlier)?;
+        let earlier = cached.as_ref().map(|(_, statistics)| statistics.sample());
+        let earlier = earlier.or_else(|| self.sample.clone());
+        let statistics = TableStatistics::of(&snapshot, &self.schema, self.sketches.as_deref(), earlier)?;
         let statistics = Arc::new(statistics);
         *cached = Some((snapshot.version, Arc::clone(&statistics)));
         Ok(statistics)
     }
 
-    /// Statistics of what the file holds of the table.
-    pub(crate) fn stored_statistics(&self) -> Option<&Arc<StoredStatistics>> {
-        self.stored_statistics.as_ref()
+    /// Statistics of a snapshot of the current version as a file keeps them.
+    pub(crate) fn statistics_to_store(&self, snapshot: &TableSnapshot) -> Result<StoredStatistics> {
+        self.statistics()?.to_store(snapshot, self.sketches.as_deref())
+    }
+
+    /// Whether the file that has the table has no statistics of it.
+    pub(crate) fn lacks_statistics(&self) -> bool {
+        self.lacks_statistics.load(Ordering::Acquire)
+    }
+
+    /// Notes that the file has statistics of the table.
+    pub(crate) fn set_has_statistics(&self) {
+        self.lacks_statistics.store(false, Ordering::Release);
+    }
+
+    /// The sample that later statistics are to take over.
+    fn newest_sample(&self) -> Option<Sample> {
+        let cached = self.statistics.lock();
+        cached.as_ref().map(|(_, statistics)| statistics.sample()).or_else(|| self.sample.clone())
     }
 
     /// Makes the table what it was at an earlier snapshot of it, in constant time. Row ids are not used again.
@@ -303,24 +340,41 @@ impl Table {
         let writer = self.writer.lock();
         let snapshot = self.snapshot();
         let indexes = self.indexes.fork(&snapshot, &self.keys);
-        self.fork_with(Arc::clone(&self.schema), &writer, snapshot, indexes)
+        Self {
+            statistics: Mutex::new(self.statistics.lock().clone()),
+            sample: self.sample.clone(),
+            sketches: self.sketches.clone(),
+            ..self.fork_with(Arc::clone(&self.schema), Arc::clone(&self.keys), &writer, snapshot, indexes)
+        }
     }
 
+    /// A fork with the columns that an alteration makes, but the rows of this table still.
+    fn fork_altered(
+        &self,
+        alteration: &Alteration,
+        writer: &Writer,
+        snapshot: Arc<TableSnapshot>,
+        indexes: TableIndexes,
+    ) -> Result<Self> {
+        let (schema, columns) = (Arc::new(alteration.schema.clone()), &alteration.columns);
+        let keys = schema.all_keys().into();
+        let sample = match self.newest_sample() {
+            Some(sample) => sample.altered(columns, &schema)?,
+            None => None,
+        };
+        let sketches = self.sketches.as_deref().map(|before| altered_sketches(before, columns).into());
+        Ok(Self { sample, sketches, ..self.fork_with(schema, keys, writer, snapshot, indexes) })
+    }
+
+    /// A fork that knows no statistics: whether they fit depends on its columns.
     fn fork_with(
         &self,
         schema: Arc<TableSchema>,
+        keys: Arc<[Vec<usize>]>,
         writer: &Writer,
         snapshot: Arc<TableSnapshot>,
         indexes: TableIndexes,
     ) -> Self {
-        let keys = if Arc::ptr_eq(&schema, &self.schema) {
-            Arc::clone(&self.keys)
-        } else {
-            schema.all_keys().into()
-        };
-        let same_columns = schema.columns.len() == self.schema.columns.len();
-        let statistics = if same_columns { self.statistics.lock().clone() } else { None };
-        let stored_statistics = self.stored_statistics.clone().filter(|_| same_columns);
         Self {
             id: self.id,
             schema,
@@ -334,8 +388,10 @@ impl Table {
                 changes: Vec::new(),
             }),
             indexes: Arc::new(indexes),
-            statistics: Mutex::new(statistics),
-            stored_statistics,
+            statistics: Mutex::default(),
+            sample: None,
+            sketches: None,
+            lacks_statistics: AtomicBool::new(false),
         }
     }
 

@@ -145,7 +145,7 @@ fn random_changes_agree_with_a_list_of_rows() {
             assert_eq!(statistics.row_count, model.len() as u64);
             assert!(
                 statistics.sample.len()
-                    <= crate::statistics::SAMPLE_SIZE.min(model.len().max(statistics.sampled.1 as usize))
+                    <= crate::statistics::SAMPLE_SIZE.min(model.len().max(statistics.sampled_rows as usize))
             );
         }
     }

@@ -15,6 +15,7 @@
 )]
 
 mod aggregates;
+mod alter_matrix;
 mod cancel;
 mod changes;
 mod crash;

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::file::BlockFile;
-use crate::io::{Disk, Fault, MemoryDisk, SimulatedDisk};
+use crate::io::{Disk, Fault, MemoryDisk, OpenMode, SimulatedDisk};
 use crate::schema::{ColumnSchema, TableSchema};
 use crate::store::{IndexDefinition, StoreOptions, Transaction};
+use crate::table::{Alteration, ColumnSource};
 use inlay_types::{Batch, LogicalType, MemoryBudget, Value, Vector};
 use std::path::Path;
 
@@ -278,4 +279,115 @@ fn a_full_disk_at_any_write_of_a_vacuum_leaves_indexes_as_they_were() {
         assert_eq!(find(&store, table, 1, 5).unwrap().len(), 100);
         check_space(&store);
     }
+}
+
+/// Flips a byte of a table's statistics in the file.
+fn damage_statistics(disk: &Arc<dyn Disk>, statistics: ObjectPtr) {
+    let file = disk.open(Path::new("t.db"), OpenMode::ReadWrite).unwrap();
+    let (mut byte, place) = ([0u8], statistics.block * crate::file::BLOCK_SIZE + 200);
+    file.read_at(&mut byte, place).unwrap();
+    file.write_at(&[!byte[0]], place).unwrap();
+}
+
+#[test]
+fn a_table_outlives_its_statistics() {
+    let disk = disk();
+    let store = open(&disk);
+    let table = create(&store);
+    store.checkpoint().unwrap();
+    let statistics = store.checkpointed.lock().tables[&table].statistics.clone().unwrap().ptr;
+    drop(store);
+    damage_statistics(&disk, statistics);
+
+    let store = open(&disk);
+    let problems = store.verify().unwrap();
+    assert!(matches!(&problems[..], [only] if only.contains("table \"t\", statistics")), "{problems:?}");
+    let found = store.state().table(table).unwrap();
+    assert_eq!(found.row_count(), ROWS as usize);
+    assert!(found.statistics().unwrap().columns[1].distinct_count > 50.0, "made anew from the rows");
+    drop(found);
+    // The table did not change, but the next checkpoint writes what the file lacks.
+    store.checkpoint().unwrap();
+    assert!(store.verify().unwrap().is_empty());
+    check_space(&store);
+    drop(store);
+
+    let store = open(&disk);
+    assert!(!store.state().table(table).unwrap().lacks_statistics());
+    assert!(store.verify().unwrap().is_empty());
+}
+
+#[test]
+fn a_table_that_lacks_statistics_can_be_altered_and_vacuumed() {
+    let disk = disk();
+    let store = open(&disk);
+    let table = create(&store);
+    store.checkpoint().unwrap();
+    let statistics = store.checkpointed.lock().tables[&table].statistics.clone().unwrap().ptr;
+    drop(store);
+    damage_statistics(&disk, statistics);
+
+    let store = open(&disk);
+    store.vacuum().unwrap();
+    assert!(store.verify().unwrap().is_empty(), "VACUUM reads every table");
+    let statistics = store.checkpointed.lock().tables[&table].statistics.clone().unwrap().ptr;
+    drop(store);
+    damage_statistics(&disk, statistics);
+
+    let store = open(&disk);
+    change(&store, |transaction| {
+        let before = transaction.state().table(table).unwrap();
+        let mut schema = before.schema().clone();
+        schema.columns.push(ColumnSchema::new("more", LogicalType::Varchar));
+        let filled = ColumnSource::Filled(Value::Varchar("x".into()));
+        let columns = vec![ColumnSource::Kept(0), ColumnSource::Kept(1), filled];
+        transaction.alter_table(table, Alteration { schema, columns }).unwrap();
+    });
+    drop(store);
+    let store = open(&disk);
+    assert!(store.verify().unwrap().is_empty());
+    let statistics = store.state().table(table).unwrap().statistics().unwrap();
+    assert!((statistics.columns[2].distinct_count - 1.0).abs() < 0.1);
+}
+
+/// Columns that change their places, are made or go: statistics follow, and no segment is read for those that stay.
+#[test]
+fn statistics_follow_the_columns_of_an_altered_table() {
+    let disk = disk();
+    let store = open(&disk);
+    let table = create(&store);
+    store.checkpoint().unwrap();
+    drop(store);
+
+    let store = open(&disk);
+    change(&store, |transaction| {
+        let before = transaction.state().table(table).unwrap();
+        let mut schema = before.schema().clone();
+        schema.columns.swap(0, 1);
+        schema.columns[0].name = "word".into();
+        schema.columns[0].ty = LogicalType::Varchar;
+        schema.keys = Vec::new();
+        let columns = vec![ColumnSource::Filled(Value::Varchar("x".into())), ColumnSource::Kept(1)];
+        schema.columns[1].name = "team".into();
+        transaction.alter_table(table, Alteration { schema, columns }).unwrap();
+    });
+    let check = |store: &Store| {
+        let table = store.state().table(table).unwrap();
+        let statistics = table.statistics().unwrap();
+        let types = table.schema().columns.iter().map(|column| column.ty.clone());
+        assert!(statistics.sample.types().into_iter().eq(types));
+        assert!((statistics.columns[0].distinct_count - 1.0).abs() < 0.1);
+        let teams = statistics.columns[1].distinct_count;
+        assert!((100.0..140.0).contains(&teams), "{teams} of 120");
+    };
+    check(&store);
+    let altered = store.state().table(table).unwrap();
+    let snapshot = altered.snapshot();
+    let is_read = |group: &Arc<crate::row_group::RowGroup>| group.column(1).resident().is_some();
+    assert!(!snapshot.row_groups().iter().any(is_read), "the sketch and the sample were there");
+    drop((altered, snapshot));
+    drop(store);
+    let store = open(&disk);
+    check(&store);
+    assert!(store.verify().unwrap().is_empty());
 }

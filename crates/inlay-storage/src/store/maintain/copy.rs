@@ -64,7 +64,7 @@ fn copy_table(home: &Arc<Home>, table: &Table) -> Result<Table> {
         let columns = group.columns().iter().map(|column| copy_column(home, table.id(), column));
         groups.push(Arc::new(group_of(group, columns.collect::<Result<_>>()?)));
     }
-    let statistics = table.statistics()?.to_store(&snapshot, table.stored_statistics().map(|s| &**s))?;
+    let statistics = table.statistics_to_store(&snapshot)?;
     let (schema, next_row_id) = (Arc::new(table.schema().clone()), table.next_row_id());
     Ok(Table::from_file(
         table.id(),
@@ -72,7 +72,7 @@ fn copy_table(home: &Arc<Home>, table: &Table) -> Result<Table> {
         Arc::clone(home),
         groups,
         next_row_id,
-        Arc::new(statistics),
+        Some(statistics),
         Vec::new(),
     ))
 }

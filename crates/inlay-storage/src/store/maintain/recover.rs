@@ -195,7 +195,7 @@ impl Rescue {
     fn load(&self, id: ObjectId, ptr: ObjectPtr) -> Result<Table> {
         let stored = self.stored(ptr);
         let Parts { schema, next_row_id, groups, .. } = stored.parts(id, &stored.directory.read()?)?;
-        let (home, statistics) = (Arc::clone(&self.home), Arc::new(no_statistics(&schema)));
+        let (home, statistics) = (Arc::clone(&self.home), Some(no_statistics(&schema)));
         Ok(Table::from_file(id, schema, home, groups, next_row_id, statistics, Vec::new()))
     }
 
@@ -292,7 +292,7 @@ impl Rescue {
             rows => format!("{rows} rows in {} row groups: {}", reasons.len(), reasons.join("; ")),
         };
         self.report.add(format!("table \"{}\"", table.schema().name), format!("{kept} rows"), lost);
-        let statistics = Arc::new(no_statistics(table.schema()));
+        let statistics = Some(no_statistics(table.schema()));
         let (schema, next_row_id) = (Arc::new(table.schema().clone()), table.next_row_id());
         Ok(Table::from_file(
             table.id(),

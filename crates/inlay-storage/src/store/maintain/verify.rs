@@ -158,7 +158,7 @@ impl<'a> Check<'a> {
         };
         self.reach(&place, parts.statistics);
         if let Err(error) = stored.statistics(parts.statistics, &parts.schema) {
-            self.note(&place, error)?;
+            self.note(&format!("{place}, statistics (no row is affected, VACUUM makes them anew)"), error)?;
         }
         if parts.schema.name != name {
             self.problems.push(format!("{place}: its directory calls it \"{}\"", parts.schema.name));

@@ -51,6 +51,8 @@ pub const SESSIONS: [&[Step]; 2] = [
         &["DROP INDEX item_name"],
         &["DROP INDEX item_upper"],
         &["CREATE UNIQUE INDEX item_made ON item (id, made)"],
+        &["ALTER TABLE log ALTER at TYPE BIGINT"],
+        &["ALTER TABLE item DROP COLUMN note, ADD COLUMN note VARCHAR DEFAULT 'later'"],
         &[
             "BEGIN",
             "INSERT INTO log VALUES (5, 'kept')",

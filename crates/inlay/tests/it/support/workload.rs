@@ -56,12 +56,55 @@ impl Planned {
     }
 }
 
-/// A table that DDL makes, changes and drops. Column `cN` is N in every row.
+/// A table that DDL makes, changes and drops.
 #[derive(Debug, Default)]
 struct Extra {
     rows: i64,
-    columns: Vec<i64>,
+    columns: Vec<ExtraColumn>,
     indexed: bool,
+}
+
+/// A column with one value in every row, as a number or a text.
+#[derive(Debug)]
+struct ExtraColumn {
+    /// N of its name `cN`.
+    name: i64,
+    value: i64,
+    is_text: bool,
+    not_null: bool,
+}
+
+impl ExtraColumn {
+    fn new(number: i64) -> Self {
+        Self { name: number, value: number, is_text: false, not_null: false }
+    }
+}
+
+impl Extra {
+    /// Changes a column by ALTER TABLE: its type, its name, whether it may be NULL, or another one in its place.
+    fn change_column(&mut self, at: usize, new: i64, random: &mut Random) -> String {
+        let column = &mut self.columns[at];
+        let old = column.name;
+        match random.below(4) {
+            0 => {
+                column.is_text = !column.is_text;
+                format!("ALTER c{old} TYPE {}", if column.is_text { "VARCHAR" } else { "BIGINT" })
+            }
+            1 => {
+                column.name = new;
+                format!("RENAME COLUMN c{old} TO c{new}")
+            }
+            2 => {
+                column.not_null = !column.not_null;
+                format!("ALTER c{old} {} NOT NULL", if column.not_null { "SET" } else { "DROP" })
+            }
+            _ => {
+                self.columns.remove(at);
+                self.columns.push(ExtraColumn::new(new));
+                format!("DROP COLUMN c{old}, ADD COLUMN c{new} BIGINT DEFAULT {new}")
+            }
+        }
+    }
 }
 
 /// What the tables of one thread hold.
@@ -266,15 +309,19 @@ impl Model {
             return vec![format!("CREATE TABLE extra_{thread} AS SELECT range AS a FROM range(0, {rows})")];
         };
         let name = format!("extra_{thread}");
-        vec![match random.below(8) {
+        let new = number as i64;
+        vec![match random.below(12) {
             0..=1 if extra.columns.len() < 4 => {
-                let column = number as i64;
-                extra.columns.push(column);
-                format!("ALTER TABLE {name} ADD COLUMN c{column} BIGINT DEFAULT {column}")
+                extra.columns.push(ExtraColumn::new(new));
+                format!("ALTER TABLE {name} ADD COLUMN c{new} BIGINT DEFAULT {new}")
             }
             2 if !extra.columns.is_empty() => {
                 let column = extra.columns.remove(random.below(extra.columns.len() as u64) as usize);
-                format!("ALTER TABLE {name} DROP COLUMN c{column}")
+                format!("ALTER TABLE {name} DROP COLUMN c{}", column.name)
+            }
+            5..=8 if !extra.columns.is_empty() => {
+                let at = random.below(extra.columns.len() as u64) as usize;
+                format!("ALTER TABLE {name} {}", extra.change_column(at, new, random))
             }
             3 => {
                 extra.indexed = !extra.indexed;
@@ -417,8 +464,11 @@ impl Model {
 
     fn expected_extra(&self) -> Rows {
         let Some(extra) = &self.extra else { return absent() };
-        let row =
-            |a: i64| std::iter::once(a).chain(extra.columns.iter().copied()).map(|v| v.to_string()).collect();
+        let text = |column: &ExtraColumn| match column.is_text {
+            true => format!("'{}'", column.value),
+            false => column.value.to_string(),
+        };
+        let row = |a: i64| std::iter::once(a.to_string()).chain(extra.columns.iter().map(text)).collect();
         sorted((0..extra.rows).map(row).collect())
     }
 
