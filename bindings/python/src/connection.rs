@@ -91,7 +91,7 @@ impl Connection {
     }
 
     fn unread(&self, py: Python<'_>) -> PyResult<Unread> {
-        Ok(self.cursor_of_last(py)?.take(py))
+        self.cursor_of_last(py)?.take(py)
     }
 
     fn run(&self, py: Python<'_>, query: &str, parameters: &Parameters) -> PyResult<QueryResult> {
@@ -336,15 +336,13 @@ impl Connection {
     /// Computes what is left of the last answer, and lets go of it.
     fn complete(&self, py: Python<'_>) -> PyResult<()> {
         let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
-        last.map_or(Ok(()), |cursor| cursor.take(py).run_to_end(py))
+        last.map_or(Ok(()), |cursor| cursor.take(py)?.run_to_end(py))
     }
 
     /// Lets go of what is left of the last answer.
-    fn abort(&self, py: Python<'_>) {
+    fn abort(&self, py: Python<'_>) -> PyResult<()> {
         let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(cursor) = last {
-            drop(cursor.take(py));
-        }
+        last.map_or(Ok(()), |cursor| cursor.take(py).map(drop))
     }
 
     /// The value of a setting as text; `None` also while a statement runs.
@@ -377,13 +375,13 @@ impl Connection {
         strings: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let cursor = self.cursor_of_last(py)?;
-        cursor::arrays(py, cursor.take(py), cursor.zone(), decimal, strings)
+        cursor::arrays(py, cursor.take(py)?, cursor.zone(), decimal, strings)
     }
 
     #[pyo3(signature = (decimal = None))]
     fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         let cursor = self.cursor_of_last(py)?;
-        cursor::data_frame(py, cursor.take(py), cursor.zone(), decimal)
+        cursor::data_frame(py, cursor.take(py)?, cursor.zone(), decimal)
     }
 
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -533,12 +531,15 @@ impl Connection {
         Ok(())
     }
 
-    fn close(&self, py: Python<'_>) {
-        self.set_last(py, None);
-        py.detach(|| {
-            self.engine.close();
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let closed = py.detach(|| {
+            let closed = self.engine.close();
             crate::allocator::release_free_memory();
+            closed
         });
+        unwrapped(py, closed)?;
+        self.set_last(py, None);
+        Ok(())
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> Py<Self> {
@@ -546,8 +547,8 @@ impl Connection {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
-        self.close(py);
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> Py<Self> {
