@@ -21,12 +21,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Opens a database and connects to it.
 #[pyfunction]
-#[pyo3(signature = (database = None, read_only = false, config = None))]
+#[pyo3(signature = (database = None, read_only = false, config = None, *, allow_python = None, sandbox = None))]
 pub fn connect(
     py: Python<'_>,
     database: Option<&Bound<'_, PyAny>>,
     read_only: bool,
     config: Option<&Bound<'_, PyDict>>,
+    allow_python: Option<bool>,
+    sandbox: Option<bool>,
 ) -> PyResult<Connection> {
     let path = match database.filter(|path| !path.is_none()) {
         Some(path) => py.import("os")?.getattr("fsdecode")?.call1((path,))?.extract()?,
@@ -39,6 +41,11 @@ pub fn connect(
     for item in config.into_iter().flat_map(|config| config.items()) {
         let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
         settings.push((name, parameters::value(py, &value)?));
+    }
+    let switches = [("allow_python", allow_python), ("sandbox", sandbox)];
+    for (name, value) in switches.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        settings.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        settings.push((name.to_string(), Value::Boolean(value)));
     }
     if read_only {
         settings.push(("access_mode".to_string(), Value::Varchar("read_only".to_string())));
