@@ -33,7 +33,7 @@ class Watch:
 
     def events(self) -> list[str]:
         """Names of what happened since the last look."""
-        found = []
+        found: list[str] = []
         while True:
             try:
                 raw = os.read(self.descriptor, 1 << 16)
