@@ -82,6 +82,12 @@ impl Host for Watch {
         }
         interrupt::count() != self.pressed
     }
+
+    fn note(&self, message: &str) {
+        self.clear();
+        // A terminal that went away is no reason to end the statement.
+        let _ = writeln!(stderr(), "Note: {message}");
+    }
 }
 
 fn bar(progress: Progress, elapsed: Duration) -> String {

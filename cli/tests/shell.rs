@@ -380,3 +380,15 @@ fn the_page_of_the_shell_has_every_command() {
         assert!(page.contains(&line), "docs/shell.md lacks\n{line}");
     }
 }
+
+#[test]
+fn code_that_may_not_run_yet_is_told_of_when_it_is_made() {
+    let place = Place::new("notes");
+    let create =
+        |name: &str| format!("CREATE FUNCTION {name}() RETURNS INTEGER LANGUAGE PYTHON {{ return 1 }};\n");
+    let ran = place.run(&[], &format!("{}SET allow_python = true;\n{}", create("f"), create("g")));
+    assert_eq!((ran.out.as_str(), ran.code), ("", 0), "{}", ran.err);
+    let notes: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("Note: ")).collect();
+    assert_eq!(notes.len(), 1, "{}", ran.err);
+    assert!(notes[0].contains("\"f\"") && notes[0].contains("SET allow_python = true"), "{}", ran.err);
+}

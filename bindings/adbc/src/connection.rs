@@ -66,10 +66,9 @@ impl ConnectionHandle {
     }
 
     /// Ends the session; an open transaction is undone.
-    pub fn close(&self) {
-        if let Some(session) = self.0.lock().session.take() {
-            session.engine.close();
-        }
+    pub fn close(&self) -> Outcome<()> {
+        let session = self.0.lock().session.take();
+        session.map_or(Ok(()), |session| Ok(session.engine.close()?))
     }
 }
 

@@ -205,10 +205,7 @@ unsafe extern "C" fn connection_init(
 
 unsafe extern "C" fn connection_release(connection: *mut Handle, error: *mut AdbcError) -> AdbcStatusCode {
     // SAFETY: the arguments are as `arguments` says.
-    guard(error, || {
-        unsafe { take_out::<ConnectionHandle>(connection) }?.close();
-        Ok(())
-    })
+    guard(error, || unsafe { take_out::<ConnectionHandle>(connection) }?.close())
 }
 
 unsafe extern "C" fn connection_commit(connection: *mut Handle, error: *mut AdbcError) -> AdbcStatusCode {

@@ -24,12 +24,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Opens a database and connects to it.
 #[pyfunction]
-#[pyo3(signature = (database = None, read_only = false, config = None))]
+#[pyo3(signature = (database = None, read_only = false, config = None, *, allow_python = None, sandbox = None))]
 pub fn connect(
     py: Python<'_>,
     database: Option<&Bound<'_, PyAny>>,
     read_only: bool,
     config: Option<&Bound<'_, PyDict>>,
+    allow_python: Option<bool>,
+    sandbox: Option<bool>,
 ) -> PyResult<Py<Connection>> {
     let path = match database.filter(|path| !path.is_none()) {
         Some(path) => py.import("os")?.getattr("fsdecode")?.call1((path,))?.extract()?,
@@ -50,6 +52,11 @@ pub fn connect(
     for item in config.into_iter().flat_map(|config| config.items()) {
         let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
         settings.push((name, parameters::value(py, &value)?));
+    }
+    let switches = [("allow_python", allow_python), ("sandbox", sandbox)];
+    for (name, value) in switches.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        settings.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        settings.push((name.to_string(), Value::Boolean(value)));
     }
     if read_only {
         settings.push(("access_mode".to_string(), Value::Varchar("read_only".to_string())));
@@ -102,7 +109,7 @@ impl Connection {
     }
 
     fn unread(&self, py: Python<'_>) -> PyResult<Unread> {
-        Ok(self.cursor_of_last(py)?.take(py))
+        self.cursor_of_last(py)?.take(py)
     }
 
     fn run(&self, py: Python<'_>, query: &str, parameters: &Parameters) -> PyResult<QueryResult> {
@@ -377,15 +384,13 @@ impl Connection {
     /// Computes what is left of the last answer, and lets go of it.
     fn complete(&self, py: Python<'_>) -> PyResult<()> {
         let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
-        last.map_or(Ok(()), |cursor| cursor.take(py).run_to_end(py))
+        last.map_or(Ok(()), |cursor| cursor.take(py)?.run_to_end(py))
     }
 
     /// Lets go of what is left of the last answer.
-    fn abort(&self, py: Python<'_>) {
+    fn abort(&self, py: Python<'_>) -> PyResult<()> {
         let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(cursor) = last {
-            drop(cursor.take(py));
-        }
+        last.map_or(Ok(()), |cursor| cursor.take(py).map(drop))
     }
 
     /// The value of a setting as text; `None` also while a statement runs.
@@ -435,13 +440,13 @@ impl Connection {
         strings: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let cursor = self.cursor_of_last(py)?;
-        cursor::arrays(py, cursor.take(py), cursor.zone(), decimal, strings)
+        cursor::arrays(py, cursor.take(py)?, cursor.zone(), decimal, strings)
     }
 
     #[pyo3(signature = (decimal = None))]
     fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         let cursor = self.cursor_of_last(py)?;
-        cursor::data_frame(py, cursor.take(py), cursor.zone(), decimal)
+        cursor::data_frame(py, cursor.take(py)?, cursor.zone(), decimal)
     }
 
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -592,12 +597,15 @@ impl Connection {
         Ok(())
     }
 
-    fn close(&self, py: Python<'_>) {
-        self.set_last(py, None);
-        py.detach(|| {
-            self.engine.close();
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let closed = py.detach(|| {
+            let closed = self.engine.close();
             crate::allocator::release_free_memory();
+            closed
         });
+        unwrapped(py, closed)?;
+        self.set_last(py, None);
+        Ok(())
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> Py<Self> {
@@ -605,8 +613,8 @@ impl Connection {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
-        self.close(py);
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> Py<Self> {

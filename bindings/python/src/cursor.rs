@@ -10,7 +10,7 @@ use inlay::{Delivery, HostForm, QueryResult, Rest, ResultKind};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A result that is fetched row by row, or as whole columns.
 pub struct Cursor {
@@ -114,15 +114,30 @@ impl Cursor {
         Self { header, zone, row_count, state: Mutex::new(state), columns: Mutex::default() }
     }
 
-    fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
-        // Conversions may run Python code, so the lock is never waited for with the GIL.
-        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    fn state(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::Poisoned(state)) => Ok(state.into_inner()),
+            // A function that the query calls is the one that fetches: that never ends.
+            Err(TryLockError::WouldBlock) if inlay::current_limits().is_some() => unwrapped(
+                py,
+                Err(inlay::Error::TransactionState {
+                    message: "a function cannot fetch rows of the query that calls it; \
+                              connection.cursor() gives another connection for queries inside of functions"
+                        .to_string(),
+                }),
+            ),
+            // Conversions may run Python code, so the lock is never waited for with the GIL.
+            Err(TryLockError::WouldBlock) => {
+                Ok(self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
+            }
+        }
     }
 
     /// Up to `limit` more rows.
     pub fn fetch(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<Py<PyTuple>>> {
         let zone = rows::zone(py, self.zone.as_deref())?;
-        let mut state = self.state(py);
+        let mut state = self.state(py)?;
         let mut tuples = Vec::new();
         while tuples.len() < limit {
             if !tuples.is_empty() {
@@ -164,14 +179,14 @@ impl Cursor {
     }
 
     /// The rows not fetched yet; none are left afterwards.
-    pub fn take(&self, py: Python<'_>) -> Unread {
-        let mut state = self.state(py);
+    pub fn take(&self, py: Python<'_>) -> PyResult<Unread> {
+        let mut state = self.state(py)?;
         let state = &mut *state;
         let result = std::mem::replace(&mut state.result, self.header.clone());
         let row = std::mem::take(&mut state.row);
         state.part = None;
         let first = if row == 0 { result } else { result.slice(row..result.row_count()) };
-        Unread { first, rest: state.rest.take() }
+        Ok(Unread { first, rest: state.rest.take() })
     }
 
     /// The rows not fetched yet as arrays by name, which are kept; no rows are left afterwards.

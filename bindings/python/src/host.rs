@@ -6,8 +6,10 @@ use crate::register::{self, Table};
 use inlay::types::{Error, Result};
 use inlay::{Connection, Host, HostScope, HostTable};
 use parking_lot::Mutex;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
+use std::ffi::CString;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,8 @@ const REDRAWN_AFTER: Duration = Duration::from_millis(100);
 /// The Python side of one statement.
 pub struct PythonHost {
     raised: Mutex<Option<PyErr>>,
+    /// What is to be known of statements that succeed.
+    notes: Mutex<Vec<String>>,
     /// Tables by name: those that came with the statement, then those that were found on the way.
     tables: Mutex<Vec<(String, HostTable)>>,
     /// How many of them came with it.
@@ -45,19 +49,22 @@ impl PythonHost {
     pub fn new(connection: &Connection, tables: Vec<(String, HostTable)>) -> Arc<Self> {
         let (raised, given) = (Mutex::default(), tables.len());
         let bar = Bar::of(connection);
-        Arc::new(Self { raised, given, tables: Mutex::new(tables), bar, statement: None })
+        let (notes, tables) = (Mutex::default(), Mutex::new(tables));
+        Arc::new(Self { raised, notes, given, tables, bar, statement: None })
     }
 
     /// A host for rows that are computed after their statement.
     pub fn later(connection: &Connection, statement: &Arc<PythonHost>) -> Arc<Self> {
         let (raised, tables, statement) = (Mutex::default(), Mutex::default(), Some(Arc::clone(statement)));
-        Arc::new(Self { raised, given: 0, tables, bar: Bar::of(connection), statement })
+        let notes = Mutex::default();
+        Arc::new(Self { raised, notes, given: 0, tables, bar: Bar::of(connection), statement })
     }
 
     /// Looks for signals only, while rows are converted.
     pub fn watching() -> Arc<Self> {
         Arc::new(Self {
             raised: Mutex::default(),
+            notes: Mutex::default(),
             given: 0,
             tables: Mutex::default(),
             bar: None,
@@ -125,6 +132,10 @@ impl Host for PythonHost {
         self.given > 0
     }
 
+    fn note(&self, message: &str) {
+        self.notes.lock().push(message.to_string());
+    }
+
     fn is_interrupted(&self) -> bool {
         Python::attach(|py| {
             let drawn = self.bar.as_ref().map_or(Ok(()), |bar| bar.draw(py));
@@ -139,7 +150,7 @@ impl Host for PythonHost {
     }
 }
 
-/// Runs engine code without the GIL; exceptions raised by Python meanwhile come out as they were.
+/// Runs engine code without the GIL; exceptions raised by Python meanwhile come out as they were, and notes as warnings.
 pub fn hosted<T: Send>(
     py: Python<'_>,
     python: &Arc<PythonHost>,
@@ -148,6 +159,11 @@ pub fn hosted<T: Send>(
     let host: Arc<dyn Host> = python.clone();
     let outcome = py.detach(|| work(&host));
     python.finish(py);
+    let notes = std::mem::take(&mut *python.notes.lock());
+    for note in notes {
+        let note = CString::new(note)?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &note, 1)?;
+    }
     outcome.map_err(|error| python.take_raised().unwrap_or_else(|| exception(py, &error)))
 }
 

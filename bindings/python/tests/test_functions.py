@@ -11,6 +11,7 @@ import threading
 import time
 import traceback
 import uuid
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,28 @@ def test_stored_code_runs_only_when_it_may(tmp_path: Path) -> None:
             con.execute("SET allow_python = true")
     with inlay.connect(path, config={"allow_python": True, "enable_external_access": False}) as con:
         assert column(con, "FROM v") == [1, 2, 3]
+
+
+def test_code_that_may_not_run_yet_warns_when_it_is_made(tmp_path: Path) -> None:
+    create = "CREATE {} f{}(x INTEGER) RETURNS {} LANGUAGE PYTHON {{ return x }}"
+    with inlay.connect(tmp_path / "functions.inlay") as con:
+        for number, kind in enumerate(("FUNCTION", "TEMP FUNCTION", "AGGREGATE")):
+            with pytest.warns(UserWarning, match=f'"f{number}" is created, but its calls fail until SET allow_python'):
+                con.execute(create.format(kind, number, "INTEGER"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            con.execute("CREATE FUNCTION m(x) AS x + 1")
+            con.create_function("own", lambda x: x, ["BIGINT"], "BIGINT")
+            with pytest.raises(inlay.Error):
+                con.execute("CREATE FUNCTION broken() RETURNS INTEGER LANGUAGE PYTHON { return ( }")
+            con.execute("SET allow_python = true")
+            con.execute(create.format("FUNCTION", 9, "INTEGER"))
+    for config in ({"allow_python": False}, {}):
+        con = inlay.connect(config=config, allow_python=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            con.execute(create.format("FUNCTION", 0, "INTEGER"))
+        assert one(con, "SELECT f0(7)") == 7
 
 
 def test_functions_are_transactional_and_replaced(allowed: inlay.Connection) -> None:

@@ -1,17 +1,17 @@
-//! What has a name: tables, views, indexes, and the sources that a query may scan.
+//! What has a name: tables, views, indexes, and the sources that a query may scan; and what statements may reach besides
+//! ([`access`]).
 //!
 //! Names are looked up without regard to case and keep the case they were created with. A change makes a
 //! new version of the catalog; a running statement keeps the one it started with.
 
+pub mod access;
 mod catalog;
 mod entry;
-mod files;
 mod qualified;
 mod source;
 
 pub use catalog::{Catalog, CatalogEntry, IndexEntry, TableEntry, ViewEntry, near_names};
 pub use entry::{Counter, Sequence, SequenceSchema};
-pub use files::FileAccess;
 pub use inlay_storage::store::{Definition, DefinitionKind};
 pub use inlay_storage::{ColumnSchema, Table, TableSchema};
 pub use qualified::{MAIN, SYSTEM, SYSTEM_SCHEMAS, TEMPORARY, bare_name, qualified, schema_of, split_name};

@@ -74,11 +74,11 @@ fn guarded<T>(path: &str, call: impl FnOnce() -> std::result::Result<T, ArrowErr
 
 impl Reader {
     fn open(file: &ArrowFile, columns: Option<Vec<usize>>) -> Result<Self> {
-        let path = &file.path;
+        let (path, files) = (&file.path, &file.files);
         let failed = |error: &std::io::Error| Error::io("cannot read", &**path, error);
         let mut file: Buffered = BufReader::new(match &file.remote {
             Some(bytes) => Box::new(ranges::Ranges::new(Arc::clone(bytes))),
-            None => Box::new(crate::input::open(path)?),
+            None => Box::new(files.open(path)?),
         });
         let mut first = Vec::new();
         ranges::telling(|| {
@@ -114,6 +114,7 @@ struct ArrowFile {
     path: String,
     /// Record batches; `None` of a stream.
     batch_count: Option<usize>,
+    files: Arc<Files>,
     /// A file behind a network stays open.
     remote: Option<Arc<dyn ranges::RangeSource>>,
 }
@@ -135,7 +136,8 @@ impl ArrowFiles {
             guarded(path, check)?;
             size += bytes.size();
             let remote = access.is_elsewhere(path).then_some(bytes);
-            let mut file = ArrowFile { path: path.clone(), batch_count: None, remote };
+            let mut file =
+                ArrowFile { path: path.clone(), batch_count: None, files: Arc::clone(access), remote };
             let reader = Reader::open(&file, None)?;
             let own = columns_of(path, &reader.schema())?;
             if index == 0 {

@@ -3,21 +3,22 @@
 //!
 //! Everything that opens, lists or writes a file that SQL names goes through [`Files`], which holds what may be touched, the
 //! network settings, the secrets and the open connections of one database. Which of the worlds a path belongs to is
-//! decided here and nowhere else.
+//! decided here and nowhere else; whether it may be touched, by [`Access`].
 
 use crate::host::{self, HostFiles, Hosts};
 use crate::ranges::{self, RangeSource, Ranges};
 use crate::remote::secrets::Secrets;
 use crate::remote::settings::NetworkSettings;
 use crate::remote::{self, Remote};
-use inlay_catalog::FileAccess;
+use inlay_catalog::access::{Access, Door, How, Way};
 use inlay_types::{Error, MemoryBudget, Result};
 use parking_lot::RwLock;
-use std::fs::File;
+use std::ffi::OsString;
+use std::fs::{File, FileType};
 use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::SystemTime;
 
 use remote::is_url;
@@ -25,8 +26,7 @@ use remote::is_url;
 /// What a database lets its statements reach, and how.
 #[derive(Debug)]
 pub struct Files {
-    access: FileAccess,
-    network_off: AtomicBool,
+    access: Arc<Access>,
     network: RwLock<NetworkSettings>,
     secrets: Secrets,
     budget: MemoryBudget,
@@ -67,8 +67,7 @@ impl Files {
     /// Files of a database, whose budget what is held of them counts against.
     pub fn new(budget: MemoryBudget) -> Self {
         Self {
-            access: FileAccess::default(),
-            network_off: AtomicBool::new(false),
+            access: Arc::default(),
             network: RwLock::default(),
             secrets: Secrets::default(),
             budget,
@@ -79,39 +78,20 @@ impl Files {
         }
     }
 
-    /// Which files may be touched.
-    pub fn access(&self) -> &FileAccess {
+    /// What statements may do.
+    pub fn access(&self) -> &Arc<Access> {
         &self.access
     }
 
-    /// An error unless `path` may be touched.
-    pub fn check(&self, path: &str) -> Result<()> {
-        if is_url(path) && self.hosts.of(path).is_none() {
-            self.check_network(path)?;
+    /// An error unless the statement may pass; of a URL of a network, by that, too.
+    pub fn ask(&self, door: Door<'_>) -> Result<()> {
+        if let Door::Read(path) | Door::Write(path) | Door::List(path) = door
+            && is_url(path)
+            && self.hosts.of(path).is_none()
+        {
+            self.access.ask(Door::Network(&remote::shown(path)))?;
         }
-        self.access.check(path)
-    }
-
-    fn check_network(&self, url: &str) -> Result<()> {
-        if self.allows_network() {
-            return Ok(());
-        }
-        let url = remote::shown(url);
-        Err(Error::Io {
-            action: "cannot open",
-            path: url,
-            message: "allow_network is off for this database".to_string(),
-        })
-    }
-
-    /// Whether files behind a network may be touched.
-    pub fn allows_network(&self) -> bool {
-        !self.network_off.load(Ordering::Relaxed)
-    }
-
-    /// From now on no file behind a network may be touched.
-    pub fn forbid_network(&self) {
-        self.network_off.store(true, Ordering::Relaxed);
+        self.access.ask(door)
     }
 
     /// What SET said of the network.
@@ -190,6 +170,7 @@ impl Files {
 
     /// The files elsewhere that a pattern matches, sorted; `count_max` of them are enough.
     pub(crate) fn list(self: &Arc<Self>, pattern: &str, count_max: usize) -> Result<Vec<String>> {
+        self.ask(Door::List(pattern))?;
         let Some(host) = self.hosts.of(pattern) else { return remote::list(self, pattern, count_max) };
         let mut found = host.list(pattern).map_err(|error| Error::io("cannot list", pattern, &error))?;
         found.sort();
@@ -198,6 +179,7 @@ impl Files {
 
     /// Writes a file on disk to a path elsewhere.
     pub(crate) fn upload(self: &Arc<Self>, path: &str, file: &File) -> Result<()> {
+        self.ask(Door::Write(path))?;
         match self.hosts.of(path) {
             Some(host) => host::upload(&*host, path, file),
             None => remote::upload(self, path, file),
@@ -206,10 +188,11 @@ impl Files {
 
     /// The file at `path` for reading ranges; folders are errors.
     pub(crate) fn ranges(self: &Arc<Self>, path: &str, first: First) -> Result<Arc<dyn RangeSource>> {
+        self.ask(Door::Read(path))?;
         match self.hosts.of(path) {
             Some(host) => host::open(host, path),
             None if is_url(path) => remote::open(self, path, first),
-            None => ranges::open(path),
+            None => ranges::local(path, self.open(path)?),
         }
     }
 
@@ -218,20 +201,104 @@ impl Files {
         Ok(if self.is_elsewhere(path) {
             Box::new(Ranges::new(self.ranges(path, first)?))
         } else {
-            Box::new(crate::input::open(path)?)
+            Box::new(self.open(path)?)
         })
     }
 
     /// What is known of the file at `path`.
     pub(crate) fn about(self: &Arc<Self>, path: &str) -> Result<About> {
+        self.ask(Door::Read(path))?;
         if let Some(host) = self.hosts.of(path) {
             return host::about(&*host, path);
         }
         if is_url(path) {
             return remote::about(self, path);
         }
-        let there = std::fs::metadata(path).map_err(|error| Error::io("cannot read", path, &error))?;
+        let there = self.on_disk(path)?.about().map_err(|error| Error::io("cannot read", path, &error))?;
         Ok(About { size: there.len(), modified: there.modified().ok() })
+    }
+
+    /// The way to a file on disk that is read.
+    fn on_disk(&self, path: &str) -> Result<Way> {
+        self.access.way(Door::Read(path))
+    }
+
+    /// Whether something is at a path on disk.
+    pub(crate) fn exists(&self, path: &str) -> Result<bool> {
+        Ok(self.kind(path)?.is_some())
+    }
+
+    /// Whether a file is at a path on disk.
+    pub(crate) fn is_file(&self, path: &str) -> Result<bool> {
+        Ok(self.kind(path)?.is_some_and(|kind| kind.is_file()))
+    }
+
+    /// Whether a folder is at a path on disk.
+    pub(crate) fn is_folder(&self, path: &str) -> Result<bool> {
+        Ok(self.kind(path)?.is_some_and(|kind| kind.is_dir()))
+    }
+
+    /// What is at a path on disk; nothing where it cannot be seen.
+    fn kind(&self, path: &str) -> Result<Option<FileType>> {
+        match self.on_disk(path) {
+            Ok(way) => Ok(way.about().ok().map(|about| about.file_type())),
+            // A folder on the way is missing.
+            Err(Error::Io { .. }) => Ok(None),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// Names in a folder on disk; none where there is no folder, or it cannot be seen.
+    pub(crate) fn names(&self, folder: &str) -> Result<Vec<OsString>> {
+        match self.access.way(Door::List(folder)) {
+            Ok(way) => Ok(way.names().unwrap_or_default()),
+            Err(Error::Io { .. }) => Ok(Vec::new()),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// Opens a file on disk; folders are errors.
+    pub(crate) fn open(&self, path: &str) -> Result<File> {
+        let failed = |error: &io::Error| Error::io("cannot open", path, error);
+        let file = self.on_disk(path)?.open(How::Read).map_err(|error| failed(&error))?;
+        if file.metadata().map_err(|error| failed(&error))?.is_dir() {
+            let error = io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a file");
+            return Err(Error::io("cannot read", path, &error));
+        }
+        Ok(file)
+    }
+
+    /// Whether what is at a path on disk can be read only once.
+    #[cfg(unix)]
+    pub(crate) fn is_pipe(&self, path: &str) -> Result<bool> {
+        use std::os::unix::fs::FileTypeExt;
+        Ok(self.on_disk(path)?.about().is_ok_and(|there| {
+            let kind = there.file_type();
+            kind.is_fifo() || kind.is_char_device() || kind.is_socket()
+        }))
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn is_pipe(&self, path: &str) -> Result<bool> {
+        self.access.ask(Door::Read(path)).map(|()| false)
+    }
+
+    /// The text of a file on disk of at most so many bytes.
+    pub fn read_text(&self, path: &str, size_max: u64) -> Result<String> {
+        let failed = |error: &io::Error| Error::io("cannot read", path, error);
+        let way = self.on_disk(path)?;
+        let size = way.about().map_err(|error| failed(&error))?.len();
+        if size > size_max {
+            let message = format!("\"{path}\" has {size} bytes; a text has at most {size_max}");
+            return Err(Error::invalid_argument(message));
+        }
+        way.read_text().map_err(|error| failed(&error))
+    }
+
+    /// Writes a small file to disk.
+    pub fn write_text(&self, path: &str, text: &str) -> Result<()> {
+        let written = self.access.way(Door::Write(path))?.write(text.as_bytes());
+        written.map_err(|error| Error::io("cannot write", path, &error))
     }
 
     /// A new file without a name; it is gone when it is closed.

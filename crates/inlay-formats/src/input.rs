@@ -141,12 +141,12 @@ impl InputFile {
         pipes: &Pipes,
     ) -> Result<Self> {
         let mut pipe = None;
-        if !files.is_elsewhere(path) && is_pipe(path) {
+        if !files.is_elsewhere(path) && files.is_pipe(path)? {
             let mut known = pipes.lock();
             let found = match known.get(path) {
                 Some(found) => Arc::clone(found),
                 None => {
-                    let file = File::open(path).map_err(|e| Error::io("cannot open", path, &e))?;
+                    let file = files.open(path)?;
                     let made = Arc::new(Mutex::new(Pipe { file: Some(file), seen: Vec::new() }));
                     known.insert(path.to_string(), Arc::clone(&made));
                     made
@@ -175,7 +175,7 @@ impl InputFile {
         let size = if self.files.is_elsewhere(&self.path) {
             self.remote()?.size()
         } else {
-            let metadata = open(&self.path)?.metadata();
+            let metadata = self.files.open(&self.path)?.metadata();
             metadata.map_err(|e| Error::io("cannot read", &self.path, &e))?.len()
         };
         // Texts become about a fourth.
@@ -199,7 +199,7 @@ impl InputFile {
             None if self.files.is_elsewhere(&self.path) => {
                 Input::over(Box::new(Ranges::new(Arc::clone(self.remote()?))), self)
             }
-            None => Input::over(Box::new(open(&self.path)?), self),
+            None => Input::over(Box::new(self.files.open(&self.path)?), self),
             Some((pipe, _)) => Input::over(
                 Box::new(PipeReader { pipe: Arc::clone(pipe), path: self.path.clone(), at: 0 }),
                 self,
@@ -228,31 +228,6 @@ fn read_already(path: &str) -> Error {
     Error::invalid_argument(format!(
         "'{path}' is a pipe, which is read only once; write it to a file or table to read it again"
     ))
-}
-
-#[cfg(unix)]
-fn is_pipe(path: &str) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    std::fs::metadata(path).is_ok_and(|there| {
-        let kind = there.file_type();
-        kind.is_fifo() || kind.is_char_device() || kind.is_socket()
-    })
-}
-
-#[cfg(not(unix))]
-fn is_pipe(_path: &str) -> bool {
-    false
-}
-
-/// Opens a file; folders are errors.
-pub(crate) fn open(path: &str) -> Result<File> {
-    let file = File::open(path).map_err(|e| Error::io("cannot open", path, &e))?;
-    let metadata = file.metadata().map_err(|e| Error::io("cannot open", path, &e))?;
-    if metadata.is_dir() {
-        let error = io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a file");
-        return Err(Error::io("cannot read", path, &error));
-    }
-    Ok(file)
 }
 
 /// Reads a pipe and keeps what it reads.

@@ -2,6 +2,7 @@
 
 use crate::files::Files;
 use crate::option_text;
+use inlay_catalog::access::Door;
 use inlay_types::{Error, Result, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,10 +48,9 @@ fn found(function: &str, args: &[Value], access: &Arc<Files>, missing: Missing) 
             expand_url(text, &mut paths, access, missing)?;
             continue;
         }
-        let items = if text.trim_start().starts_with('[')
-            && text.trim_end().ends_with(']')
-            && !Path::new(text).exists()
-        {
+        let looks_listed = text.trim_start().starts_with('[') && text.trim_end().ends_with(']');
+        // Of a path out of reach it is not said whether something is there.
+        let items = if looks_listed && !access.exists(text).unwrap_or(false) {
             option_text::list(text)
         } else {
             vec![text.to_string()]
@@ -58,12 +58,8 @@ fn found(function: &str, args: &[Value], access: &Arc<Files>, missing: Missing) 
         for item in items {
             if access.is_elsewhere(&item) {
                 expand_url(&item, &mut paths, access, missing)?;
-                continue;
-            }
-            let from = paths.len();
-            expand_one(&item, &mut paths, missing)?;
-            for path in paths.get(from..).unwrap_or_default() {
-                access.check(path)?;
+            } else {
+                expand_one(&item, &mut paths, access, missing)?;
             }
         }
     }
@@ -72,7 +68,7 @@ fn found(function: &str, args: &[Value], access: &Arc<Files>, missing: Missing) 
 
 /// The objects of a bucket, or the host's files, that a pattern matches; or a web address, in which `?` has another meaning.
 fn expand_url(url: &str, paths: &mut Vec<String>, access: &Arc<Files>, missing: Missing) -> Result<()> {
-    access.check(url)?;
+    access.ask(Door::Read(url))?;
     if !access.is_bucket(url) || !is_pattern(url) {
         if missing != Missing::Anything || access.about(url).is_ok() {
             paths.push(url.to_string());
@@ -85,7 +81,7 @@ fn expand_url(url: &str, paths: &mut Vec<String>, access: &Arc<Files>, missing: 
         return Err(Error::io("cannot open", url, &error));
     }
     for path in &found {
-        access.check(path)?;
+        access.ask(Door::Read(path))?;
     }
     paths.extend(found);
     Ok(())
@@ -95,9 +91,12 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-fn expand_one(path: &str, paths: &mut Vec<String>, missing: Missing) -> Result<()> {
-    if !is_pattern(path) || Path::new(path).exists() {
-        if missing != Missing::Anything || Path::new(path).exists() {
+/// The files on disk that a pattern matches; nothing is looked at, and no folder listed, that is out of reach.
+fn expand_one(path: &str, paths: &mut Vec<String>, access: &Files, missing: Missing) -> Result<()> {
+    // A name may look like a pattern.
+    if !is_pattern(path) || access.exists(path).unwrap_or(false) {
+        access.ask(Door::Read(path))?;
+        if missing != Missing::Anything || access.exists(path)? {
             paths.push(path.to_string());
         }
         return Ok(());
@@ -106,7 +105,7 @@ fn expand_one(path: &str, paths: &mut Vec<String>, missing: Missing) -> Result<(
     let segments: Vec<&str> = path.split('/').filter(|s| !s.is_empty()).collect();
     let mut found = Vec::new();
     let start = if absolute { PathBuf::from("/") } else { PathBuf::new() };
-    walk(&start, &segments, &mut found, 0);
+    walk(&start, &segments, &mut found, access, 0)?;
     if found.is_empty() && missing == Missing::Nothing {
         let error = std::io::Error::new(std::io::ErrorKind::NotFound, "no file matches the pattern");
         return Err(Error::io("cannot open", path, &error));
@@ -120,14 +119,22 @@ fn expand_one(path: &str, paths: &mut Vec<String>, missing: Missing) -> Result<(
 /// Deepest folder that `**` enters; guards against loops of links.
 const DEPTH_MAX: usize = 64;
 
-fn walk(folder: &Path, segments: &[&str], found: &mut Vec<String>, depth: usize) {
-    let Some((segment, rest)) = segments.split_first() else { return };
+fn walk(
+    folder: &Path,
+    segments: &[&str],
+    found: &mut Vec<String>,
+    access: &Files,
+    depth: usize,
+) -> Result<()> {
+    let Some((segment, rest)) = segments.split_first() else { return Ok(()) };
     if *segment == "**" {
-        walk(folder, rest, found, depth);
-        for child in children(folder).into_iter().filter(|c| c.is_dir() && depth < DEPTH_MAX) {
-            walk(&child, segments, found, depth + 1);
+        walk(folder, rest, found, access, depth)?;
+        for child in children(folder, access)? {
+            if depth < DEPTH_MAX && access.is_folder(&text_of(&child))? {
+                walk(&child, segments, found, access, depth + 1)?;
+            }
         }
-        return;
+        return Ok(());
     }
     let matching: Vec<PathBuf> = if is_pattern(segment) {
         let fits = |child: &PathBuf| {
@@ -136,23 +143,32 @@ fn walk(folder: &Path, segments: &[&str], found: &mut Vec<String>, depth: usize)
                 .and_then(|n| n.to_str())
                 .is_some_and(|name| matches(segment.as_bytes(), name.as_bytes()))
         };
-        children(folder).into_iter().filter(fits).collect()
+        children(folder, access)?.into_iter().filter(fits).collect()
     } else {
         vec![folder.join(segment)]
     };
     for child in matching {
         if !rest.is_empty() {
-            walk(&child, rest, found, depth);
-        } else if child.is_file() {
-            found.push(child.to_string_lossy().into_owned());
+            walk(&child, rest, found, access, depth)?;
+            continue;
+        }
+        let path = text_of(&child);
+        if access.is_file(&path)? {
+            found.push(path);
         }
     }
+    Ok(())
 }
 
-fn children(folder: &Path) -> Vec<PathBuf> {
+fn text_of(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// What is in a folder; nothing in what is none.
+fn children(folder: &Path, access: &Files) -> Result<Vec<PathBuf>> {
     let folder_or_here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let Ok(entries) = std::fs::read_dir(folder_or_here) else { return Vec::new() };
-    entries.flatten().map(|entry| folder.join(entry.file_name())).collect()
+    let names = access.names(&text_of(folder_or_here))?;
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
 /// Whether a name fits a pattern without `/`. Names that begin with a dot fit only patterns that do.

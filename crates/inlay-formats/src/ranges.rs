@@ -39,9 +39,8 @@ pub(crate) struct LocalFile {
     size: u64,
 }
 
-/// The file at `path` for reading ranges; folders are errors.
-pub(crate) fn open(path: &str) -> Result<Arc<dyn RangeSource>> {
-    let file = crate::input::open(path)?;
+/// The file at `path`, which is open, for reading ranges.
+pub(crate) fn local(path: &str, file: File) -> Result<Arc<dyn RangeSource>> {
     LocalFile::new(file)
         .map(|file| Arc::new(file) as Arc<dyn RangeSource>)
         .map_err(|e| Error::io("cannot open", path, &e))

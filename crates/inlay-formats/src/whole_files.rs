@@ -172,7 +172,9 @@ impl Opened<'_> {
             bytes = read;
         } else {
             _held = self.budget.reserve(self.files.about(self.path)?.size.saturating_mul(2))?;
-            bytes = std::fs::read(self.path).map_err(failed)?;
+            let mut read = Vec::new();
+            self.files.open(self.path)?.read_to_end(&mut read).map_err(failed)?;
+            bytes = read;
         }
         if self.kind == Kind::Blob {
             return Ok(Value::Blob(bytes));

@@ -42,6 +42,9 @@ pub use prepared::PreparedStatement;
 /// The host is asked for signals this often while a statement runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
+/// How long closing a session waits for a statement, which was told to end.
+const CLOSING_MAX: Duration = Duration::from_secs(10);
+
 /// Values of parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
@@ -114,6 +117,9 @@ pub trait Host: Send + Sync {
 
     /// Whether the program wants the statement to end. Asked on the thread that runs the statement only.
     fn is_interrupted(&self) -> bool;
+
+    /// Told something that whoever wrote the statement should know, though it succeeds.
+    fn note(&self, _message: &str) {}
 }
 
 /// What belongs to one connection and is used by one statement at a time.
@@ -207,6 +213,8 @@ struct Shared {
     interrupt: Interrupt,
     progress: Arc<QueryProgress>,
     closed: AtomicBool,
+    /// Whether BEGIN opened a transaction, as of the end of the last statement.
+    has_transaction: AtomicBool,
     nested: Option<Arc<Nested>>,
     /// The session's number.
     id: u64,
@@ -252,6 +260,7 @@ impl Connection {
             interrupt: Interrupt::new(),
             progress: Arc::clone(&session.progress),
             closed: AtomicBool::new(false),
+            has_transaction: AtomicBool::new(session.transaction.is_some()),
             nested: session.nested.clone(),
             id: session.id,
             session: Mutex::new(session),
@@ -427,11 +436,7 @@ impl Connection {
             Some(session) => session,
             // This thread is inside of a function that a statement called: waiting for that statement never ends.
             None if limits::current().is_some() => {
-                return Err(Error::TransactionState {
-                    message: "this connection runs the statement that called the function; \
-                              connection.cursor() gives another one for queries inside of functions"
-                        .to_string(),
-                });
+                return Err(busy("connection.cursor() gives another one for queries inside of functions"));
             }
             None => self.0.session.lock(),
         };
@@ -450,9 +455,15 @@ impl Connection {
         if matches!(outcome, Err(Error::Internal { .. })) && !in_transaction {
             session.transaction = None;
         }
+        self.0.has_transaction.store(session.transaction.is_some(), Ordering::Release);
         // Rows that wait are not ended by what ended this statement.
         self.0.interrupt.clear();
         self.0.progress.clear();
+        drop(session);
+        if self.is_closed() {
+            // Who closed it may not have waited for this statement.
+            self.let_go();
+        }
         outcome
     }
 
@@ -502,18 +513,36 @@ impl Connection {
         self.0.session.lock().kept_runs.load(Ordering::Relaxed)
     }
 
-    /// Whether a transaction is open.
+    /// Whether a transaction is open. A statement that runs has not begun or ended one yet.
     pub fn in_transaction(&self) -> bool {
-        self.0.session.lock().transaction.is_some()
+        self.0.has_transaction.load(Ordering::Acquire)
     }
 
-    /// Ends the session: a running statement is interrupted, an open transaction rolled back. Later calls fail.
-    pub fn close(&self) {
+    /// Ends the session: a running statement is interrupted and waited for, an open transaction rolled back. Later calls fail.
+    ///
+    /// An error, and nothing is closed, where a function is the caller that the running statement waits for. If a statement
+    /// does not end for long, as one whose function waits for another thread that closes, the session ends with it.
+    pub fn close(&self) -> Result<()> {
+        if self.is_closed() {
+            return Ok(());
+        }
+        if limits::current().is_some() && self.0.session.is_locked() {
+            return Err(busy("close it when that has ended"));
+        }
         if !self.0.closed.swap(true, Ordering::AcqRel) {
             self.0.interrupt.set();
-            *self.0.session.lock() = Session::closed();
-            self.0.leave();
+            self.let_go();
         }
+        Ok(())
+    }
+
+    /// Lets go of what a closed session holds, when its statement ends.
+    fn let_go(&self) {
+        let Some(mut session) = self.0.session.try_lock_for(CLOSING_MAX) else { return };
+        *session = Session::closed();
+        drop(session);
+        self.0.has_transaction.store(false, Ordering::Release);
+        self.0.leave();
     }
 
     /// Whether the session was closed.
@@ -546,6 +575,13 @@ impl std::fmt::Debug for Connection {
             Some(database) => write!(f, "Connection({database:?})"),
             None => write!(f, "Connection(closed)"),
         }
+    }
+}
+
+/// A function does with a connection what only its statement's end would allow.
+fn busy(advice: &str) -> Error {
+    Error::TransactionState {
+        message: format!("this connection runs the statement that called the function; {advice}"),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::functions::Functions;
 use crate::registered::Registered;
 use crate::settings::{self, DatabaseSettings, SessionSettings};
 use crate::table_rows::Lender;
+use inlay_catalog::access::GuardedDisk;
 use inlay_catalog::{TableFunction, TableSource};
 use inlay_exec::{WorkerPool, Workers};
 use inlay_formats::host::HostFiles;
@@ -352,7 +353,7 @@ impl Database {
             Attached { name: MEMORY.to_string(), path: None, store: Store::in_memory(self.0.budget.clone()) }
         } else {
             let options = StoreOptions { access, ..self.0.settings.store_options() };
-            open_file(&self.0.disk, &self.path_of(path), options, &self.0.budget)?
+            open_file(&self.disk_of_statements(), &self.path_of(path), options, &self.0.budget)?
         };
         attached.name = name.to_string();
         self.0.attached.write().push(attached);
@@ -367,7 +368,7 @@ impl Database {
             return Ok(store);
         }
         let options = StoreOptions { access: AccessMode::ReadOnly, ..self.0.settings.store_options() };
-        Store::open(&self.0.disk, &path, options, MemoryBudget::unlimited())
+        Store::open(&self.disk_of_statements(), &path, options, MemoryBudget::unlimited())
     }
 
     /// Puts everything that is committed in this process's files into them, when the process is about to end.
@@ -415,9 +416,13 @@ impl Database {
         if self.0.is_on_real_disk { PathBuf::from(absolute(path)) } else { PathBuf::from(path) }
     }
 
-    /// The disk that its files are on.
-    pub(crate) fn disk(&self) -> &Arc<dyn Disk> {
-        &self.0.disk
+    /// The disk as statements may reach it that name files.
+    pub(crate) fn disk_of_statements(&self) -> Arc<dyn Disk> {
+        let (access, disk) = (self.settings().files().access(), &self.0.disk);
+        if access.is_unrestricted() {
+            return Arc::clone(disk);
+        }
+        Arc::new(GuardedDisk::new(Arc::clone(access), Arc::clone(disk), self.0.is_on_real_disk))
     }
 
     pub(crate) fn functions(&self) -> &HashMap<&'static str, Arc<dyn TableFunction>> {

@@ -17,6 +17,7 @@ use crate::result::{QueryResult, ResultKind};
 use crate::settings;
 use crate::table_rows::TableRows;
 use crate::transactions::{ModesExt, Transactions};
+use inlay_catalog::access::Door;
 use inlay_catalog::{DefinitionKind, MAIN};
 use inlay_exec::{Analysis, ExecContext, Workers, rows_size};
 use inlay_formats::Destination;
@@ -211,11 +212,13 @@ impl Run<'_> {
             let value = settings::get(name, self.database.settings(), &self.session.settings);
             value.is_some_and(|value| value.to_string().eq_ignore_ascii_case("true"))
         };
-        let scope = match (is_on("python_enable_replacements"), is_on("python_scan_all_frames")) {
-            (false, _) => HostScope::Given,
-            (true, false) => HostScope::Caller,
-            (true, true) => HostScope::Everywhere,
-        };
+        let sees_variables = self.database.settings().access().ask(Door::HostVariables).is_ok();
+        let scope =
+            match (sees_variables && is_on("python_enable_replacements"), is_on("python_scan_all_frames")) {
+                (false, _) => HostScope::Given,
+                (true, false) => HostScope::Caller,
+                (true, true) => HostScope::Everywhere,
+            };
         while let Err(error) = &outcome {
             let Error::UndefinedTable { name, .. } = error.root() else { break };
             let name = name.clone();
@@ -353,11 +356,15 @@ impl Run<'_> {
             Statement::Set { name, value } => self.set(&name, value.as_ref()),
             Statement::CreateSecret { name, options, or_replace, if_not_exists } => {
                 let secret = Secret::new(name.as_deref(), &options)?;
+                let uses_host = secret.uses_host();
+                self.database.settings().access().ask(Door::Secret { name: &secret.name, uses_host })?;
                 self.database.settings().files().secrets().create(secret, or_replace, if_not_exists)?;
                 Ok(QueryResult::done())
             }
             Statement::DropSecret { name, if_exists } => {
-                self.database.settings().files().secrets().drop(&name, if_exists)?;
+                let settings = self.database.settings();
+                settings.access().ask(Door::Secret { name: &name, uses_host: false })?;
+                settings.files().secrets().drop(&name, if_exists)?;
                 Ok(QueryResult::done())
             }
             Statement::Begin(modes) => self.begin(modes),
@@ -556,14 +563,14 @@ impl Run<'_> {
         QueryResult::rows(names, types, batches, Some(self.workers()))
     }
 
-    /// An error unless statements may touch the file.
-    pub(crate) fn may_touch(&self, path: &str) -> Result<()> {
-        self.database.settings().files().check(path)
+    /// An error unless the statement may pass.
+    pub(crate) fn ask(&self, door: Door<'_>) -> Result<()> {
+        self.database.settings().files().ask(door)
     }
 
     fn copy_to(&self, query: Query, path: &str, options: &[(String, Value)]) -> Result<QueryResult> {
         let names = output_names(&query);
-        self.may_touch(path)?;
+        self.ask(Door::Write(path))?;
         Ok(QueryResult::changed(self.write_file(query, path, &names, options)?))
     }
 

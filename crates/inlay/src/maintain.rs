@@ -2,6 +2,7 @@
 
 use crate::execute::Run;
 use crate::result::QueryResult;
+use inlay_catalog::access::Door;
 use inlay_sql::plan::statement::{Attach, VerifyTarget};
 use inlay_storage::store::{AccessMode, Store};
 use inlay_types::{Error, Result};
@@ -60,7 +61,7 @@ impl Run<'_> {
         if let Some(attached) = self.database.attached(path).filter(|attached| attached.path.is_some()) {
             return attached.store.verify();
         }
-        self.may_touch(path)?;
+        self.ask(Door::Read(path))?;
         match self.database.store_of_file(path) {
             Ok(store) => store.verify(),
             Err(Error::Corrupt { message }) => Ok(vec![message]),
@@ -74,7 +75,7 @@ impl Run<'_> {
             return Ok(QueryResult::done());
         }
         if !crate::database::is_memory(&attach.path) {
-            self.may_touch(&attach.path)?;
+            self.ask(Door::Attach(&attach.path))?;
         }
         let access =
             if attach.read_only == Some(true) { AccessMode::ReadOnly } else { AccessMode::ReadWrite };

@@ -6,6 +6,7 @@ use crate::define::object::Prepared;
 use crate::settings::{self, SessionSettings};
 use crate::system;
 use crate::transactions::{TEMPORARY, Transactions};
+use inlay_catalog::access::Door;
 use inlay_catalog::{
     CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, SYSTEM, Sequence, SequenceSchema, TableEntry,
     TableFunction, ViewEntry, qualified,
@@ -204,14 +205,8 @@ impl Databases for Names<'_> {
     }
 
     fn stored_functions(&self, definition: &Definition) -> Result<Vec<Arc<External>>> {
-        if !self.database.settings().allows_python() {
-            let name = inlay_catalog::bare_name(&definition.name);
-            return Err(Error::Forbidden {
-                message: format!(
-                    "function \"{name}\" is code in the database that may not run; SET allow_python = true lets it"
-                ),
-            });
-        }
+        let name = inlay_catalog::bare_name(&definition.name);
+        self.database.settings().access().ask(Door::StoredCode(name))?;
         self.database.functions_of_host().stored(definition)
     }
 

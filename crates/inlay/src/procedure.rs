@@ -4,6 +4,7 @@ use crate::execute::Run;
 use crate::result::QueryResult;
 use crate::system;
 use crate::table_rows::TableRows;
+use inlay_catalog::access::Door;
 use inlay_catalog::{Table, near_names};
 use inlay_formats::tpcds::{self, TpcdsTable};
 use inlay_formats::tpch::{self, TpchTable};
@@ -39,9 +40,11 @@ fn recover(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Result<Q
         return Err(Error::invalid_argument("recover takes two paths: recover('damaged.db', 'new.db')"));
     };
     // As connect and ATTACH take paths.
-    [damaged, target].into_iter().try_for_each(|path| run.may_touch(path))?;
+    run.ask(Door::Read(damaged))?;
+    run.ask(Door::Write(target))?;
     let database = run.database;
-    let report = Store::recover(database.disk(), &database.path_of(damaged), &database.path_of(target))?;
+    let disk = database.disk_of_statements();
+    let report = Store::recover(&disk, &database.path_of(damaged), &database.path_of(target))?;
     let column = |text: fn(&Recovered) -> &String| -> Result<Vector> {
         let values: Vec<Value> =
             report.objects.iter().map(|object| Value::Varchar(text(object).clone())).collect();

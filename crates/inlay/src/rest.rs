@@ -13,8 +13,10 @@ use inlay_sql::plan::statement::Query;
 use inlay_sql::plan::{Expr, Plan};
 use inlay_sql::with_statement_stack;
 use inlay_types::arrow::{ArrowArray, Exporter};
+use inlay_types::limits;
 use inlay_types::{Batch, Error, Interrupt, MemoryBudget, Reservation, Result};
 use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Bytes of the batches of one part.
@@ -48,19 +50,38 @@ pub struct Rest {
     interrupt: Interrupt,
 }
 
-/// A query that waits. Empty when the database was closed.
-pub(crate) struct PendingRows(Mutex<Option<RowStream>>);
+/// A query that waits.
+pub(crate) struct PendingRows {
+    /// Empty when the database was closed.
+    stream: Mutex<Option<RowStream>>,
+    is_detached: AtomicBool,
+}
+
+impl PendingRows {
+    /// Lets go of the query if that was asked while it was read.
+    fn settle(&self) {
+        if self.is_detached.load(Ordering::Acquire)
+            && let Some(mut stream) = self.stream.try_lock()
+        {
+            let stream = stream.take();
+            drop(stream);
+        }
+    }
+}
 
 impl Lent for PendingRows {
+    /// Does not wait for who reads: a function that the query calls may be the one that closes the database.
     fn detach(&self) {
-        *self.0.lock() = None;
+        self.is_detached.store(true, Ordering::Release);
+        self.settle();
     }
 }
 
 impl Rest {
     /// `header` has the names and types of the rows.
     pub(crate) fn new(stream: RowStream, header: QueryResult, context: &ExecContext) -> Self {
-        let rows = Arc::new(PendingRows(Mutex::new(Some(stream))));
+        let (stream, is_detached) = (Mutex::new(Some(stream)), AtomicBool::new(false));
+        let rows = Arc::new(PendingRows { stream, is_detached });
         Self {
             header,
             text: String::new(),
@@ -118,7 +139,24 @@ impl Rest {
     }
 
     fn read(&self, host: Option<&Arc<dyn Host>>, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
-        let mut rows = self.rows.0.lock();
+        let part = self.read_part(host, bytes_wanted);
+        self.rows.settle();
+        part
+    }
+
+    fn read_part(&self, host: Option<&Arc<dyn Host>>, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
+        let mut rows = match self.rows.stream.try_lock() {
+            Some(rows) => rows,
+            // A function that this query calls is the one that reads: that never ends.
+            None if limits::current().is_some() => {
+                return Err(Error::TransactionState {
+                    message: "a function cannot fetch rows of the query that calls it; \
+                              connection.cursor() gives another connection for queries inside of functions"
+                        .to_string(),
+                });
+            }
+            None => self.rows.stream.lock(),
+        };
         let Some(stream) = &mut *rows else {
             return Err(Error::Closed {
                 message: "the database was closed before all rows of this result were read; fetch them first"

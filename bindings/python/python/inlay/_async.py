@@ -210,6 +210,9 @@ def aconnect(
     database: str | PathLike[str] | None = ":memory:",
     read_only: bool = False,
     config: dict[str, Any] | None = None,
+    *,
+    allow_python: bool | None = None,
+    sandbox: bool | None = None,
 ) -> _Opening:
     """
     Open a database for asyncio; arguments and errors are those of `connect`.
@@ -223,4 +226,4 @@ def aconnect(
     >>> asyncio.run(main())
     (42,)
     """
-    return _Opening(lambda: connect(database, read_only, config))
+    return _Opening(lambda: connect(database, read_only, config, allow_python=allow_python, sandbox=sandbox))

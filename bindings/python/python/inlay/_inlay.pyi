@@ -21,6 +21,9 @@ def connect(
     database: str | PathLike[str] | None = ":memory:",
     read_only: bool = False,
     config: Mapping[str, Any] | None = None,
+    *,
+    allow_python: bool | None = None,
+    sandbox: bool | None = None,
 ) -> Connection:
     """
     Open a database and connect to it.
@@ -35,6 +38,13 @@ def connect(
         Refuse changes. Another process may make some meanwhile; each transaction sees the newest commit.
     config
         Settings by name, such as ``{"threads": 2, "memory_limit": "2GB", "synchronous": "normal"}``.
+    allow_python
+        Whether functions run whose Python code is in the database, as ``CREATE FUNCTION ... LANGUAGE PYTHON`` puts it
+        there. It is a setting of ``config``, too.
+    sandbox
+        Shut all doors for SQL of strangers: no files but those of ``allowed_directories`` and ``allowed_paths``, no
+        variables of Python, no stored code, limits, and no setting can be changed. It is a setting of ``config``, too,
+        and holds for all connections of the database.
 
     Raises
     ------

@@ -6,6 +6,7 @@ use super::settings::NetworkSettings;
 use super::transport::{Names, Sockets};
 use super::{shown, url};
 use crate::files::Files;
+use inlay_catalog::access::Door;
 use inlay_types::limits;
 use inlay_types::{Error, Result};
 use parking_lot::Mutex;
@@ -66,9 +67,6 @@ impl Client {
         let mut tls = TlsConfig::builder().disable_verification(!settings.verifies_certificates);
         let certificates = settings.ca_cert_file.clone().or_else(|| std::env::var("SSL_CERT_FILE").ok());
         if let Some(path) = certificates.filter(|path| !path.is_empty()) {
-            if settings.ca_cert_file.is_some() {
-                files.check(&path)?;
-            }
             tls = tls.root_certs(certificates_of(&path)?);
         }
         let mut config = Agent::config_builder()
@@ -355,7 +353,7 @@ fn judge<T>(
         if !matches!(call.method, "GET" | "HEAD") {
             return Err(call.failed(format!("the server says {}, a redirect", reply.status)));
         }
-        files.check(&target)?;
+        files.ask(Door::Read(&target))?;
         return Ok(Attempt::Elsewhere(target));
     }
     let complaint = match call.method {

@@ -213,6 +213,12 @@ impl Secret {
         found.map(|(_, value)| value.0.as_str()).filter(|value| !value.is_empty())
     }
 
+    /// Whether it takes credentials of the host, or sends requests to a place that its URLs do not name.
+    pub fn uses_host(&self) -> bool {
+        let sends_elsewhere = ["endpoint", "account_id"].iter().any(|name| self.get(name).is_some());
+        self.provider == Provider::CredentialChain || sends_elsewhere
+    }
+
     /// Headers that go with requests to web servers.
     pub fn headers(&self) -> Vec<(String, String)> {
         let token =

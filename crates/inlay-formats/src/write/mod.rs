@@ -6,6 +6,7 @@
 mod arrow;
 mod csv;
 mod json;
+mod names;
 mod packed;
 mod parquet;
 mod partition;
@@ -14,11 +15,12 @@ mod xlsx;
 use crate::Parallel;
 use crate::files::Files;
 use crate::input::unpacked_name;
+use inlay_catalog::access::{Door, How, Way};
 use inlay_types::discard::discard;
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
 use parking_lot::Mutex;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Takes the rows of a result, in order.
@@ -118,7 +120,9 @@ enum Place {
 /// A file that is removed, unless it was renamed.
 #[derive(Debug)]
 struct Temporary {
-    path: PathBuf,
+    way: Way,
+    /// Where it is going to be.
+    target: Way,
     /// Keeps the file until its name is gone; see [`discard`].
     file: Option<File>,
 }
@@ -126,7 +130,7 @@ struct Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         // The file is of no use; that it stays behind is all that can go wrong.
-        let _ = std::fs::remove_file(&self.path);
+        let _ = self.way.remove();
         if let Some(file) = self.file.take() {
             discard(file);
         }
@@ -136,27 +140,37 @@ impl Drop for Temporary {
 impl Target {
     fn create(to: &Destination<'_>) -> Result<(Self, File)> {
         let shown = to.path.to_string();
+        to.files.ask(Door::Write(to.path))?;
         if to.files.is_elsewhere(to.path) {
             return Self::remote(to);
         }
         let path = Path::new(to.path);
+        let failed = |error: &std::io::Error| Error::io("cannot write", to.path, error);
+        let target = to.files.access().way(Door::Write(to.path))?;
+        let there = target.about().ok().map(|about| about.file_type());
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-        if name.is_empty() || path.is_dir() {
+        if name.is_empty() || there.is_some_and(|there| there.is_dir()) {
             let error = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a folder, not a file");
-            return Err(Error::io("cannot write", shown, &error));
+            return Err(failed(&error));
         }
-        let is_stream = std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        let is_stream = there.is_some_and(|there| !there.is_file() && !there.is_symlink());
         if is_stream || path.starts_with("/dev") {
-            let file = File::options().append(true).open(path);
-            let file = file.map_err(|e| Error::io("cannot write", &*shown, &e))?;
+            let file = target.open(How::Append).map_err(|error| failed(&error))?;
             return Ok((Self { path: shown, place: Place::Stream }, file));
         }
         // Two threads may write a file of this name at once.
         let thread = format!("{:?}", std::thread::current().id());
         let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
-        let temporary = path.with_file_name(format!(".{name}.{}.{thread}.part", std::process::id()));
-        let file = File::create(&temporary).map_err(|e| Error::io("cannot write", &*shown, &e))?;
-        let temporary = Temporary { path: temporary, file: file.try_clone().ok() };
+        let way = target.beside(&format!(".{name}.{}.{thread}.part", std::process::id()));
+        let file = match way.open(How::New) {
+            // What a process of this number left behind, or somebody put there: it is not written to.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                way.remove().and_then(|()| way.open(How::New))
+            }
+            opened => opened,
+        };
+        let file = file.map_err(|error| failed(&error))?;
+        let temporary = Temporary { way, target, file: file.try_clone().ok() };
         Ok((Self { path: shown, place: Place::Beside(temporary) }, file))
     }
 
@@ -203,7 +217,7 @@ impl Target {
             Place::Stream => Ok(()),
             Place::Beside(temporary) => {
                 temporary.file = None;
-                std::fs::rename(&temporary.path, &self.path).map_err(|error| self.error(&error))
+                temporary.way.rename(&temporary.target).map_err(|error| self.error(&error))
             }
             Place::Bucket(files, file) => files.upload(&self.path, file),
         }

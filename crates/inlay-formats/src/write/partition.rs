@@ -2,15 +2,16 @@
 //!
 //! Rows are kept until the last one came; then one partition after the other is written, so that only one file is open.
 
+use super::names::NamePattern;
 use super::{Destination, FileWriter, open_writer};
 use crate::Parallel;
 use crate::files::Files;
 use crate::option_text::{boolean, text, texts_of};
+use inlay_catalog::access::Door;
 use inlay_catalog::near_names;
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Parts of batches that are written at once.
@@ -27,8 +28,7 @@ pub(super) struct PartitionWriter {
     by: Vec<usize>,
     /// Whether the files have these columns, too.
     keeps_columns: bool,
-    /// `{i}` is the number of the file.
-    pattern: String,
+    pattern: NamePattern,
     format: String,
     options: Vec<(String, Value)>,
     batches: Vec<Batch>,
@@ -44,7 +44,7 @@ impl PartitionWriter {
             types: to.types.to_vec(),
             by: Vec::new(),
             keeps_columns: false,
-            pattern: "data_{i}".to_string(),
+            pattern: NamePattern::default(),
             format: format.to_string(),
             options: Vec::new(),
             batches: Vec::new(),
@@ -59,7 +59,7 @@ impl PartitionWriter {
                 "overwrite_or_ignore" => may_exist = boolean(name, value)?,
                 "overwrite" => empties = boolean(name, value)?,
                 "write_partition_columns" => writer.keeps_columns = boolean(name, value)?,
-                "filename_pattern" => writer.pattern = text(name, value)?.to_string(),
+                "filename_pattern" => writer.pattern = NamePattern::of(text(name, value)?)?,
                 _ => writer.options.push((name.clone(), value.clone())),
             }
         }
@@ -81,8 +81,14 @@ impl PartitionWriter {
             return self.prepare_bucket(may_exist, empties);
         }
         let failed = |error: &std::io::Error| Error::io("cannot write", &self.folder, error);
-        let is_full = match std::fs::read_dir(&self.folder) {
-            Ok(mut entries) => entries.next().is_some(),
+        self.files.ask(Door::Write(&self.folder))?;
+        // A folder on the way to it may be missing.
+        let folder = match self.files.access().way(Door::List(&self.folder)) {
+            Err(Error::Io { .. }) => return Ok(()),
+            folder => folder?,
+        };
+        let is_full = match folder.names() {
+            Ok(names) => !names.is_empty(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
             Err(error) => return Err(failed(&error)),
         };
@@ -95,7 +101,9 @@ impl PartitionWriter {
             return Err(Error::invalid_argument(message));
         }
         if is_full && empties {
-            remove_partitions(Path::new(&self.folder)).map_err(|error| failed(&error))?;
+            // Other things stay.
+            let removed = folder.remove_folders(|name| name.to_string_lossy().contains('='));
+            removed.map_err(|error| failed(&error))?;
         }
         Ok(())
     }
@@ -140,7 +148,7 @@ impl PartitionWriter {
             }
         }
         if !self.files.is_elsewhere(&folder) {
-            std::fs::create_dir_all(&folder).map_err(|error| Error::io("cannot write", &folder, &error))?;
+            self.files.access().make_folders(&folder)?;
         }
         let kept: Vec<usize> =
             (0..self.names.len()).filter(|column| self.keeps_columns || !self.by.contains(column)).collect();
@@ -148,12 +156,7 @@ impl PartitionWriter {
         let types: Vec<LogicalType> = kept.iter().map(|&column| self.types[column].clone()).collect();
         let mut options = self.options.clone();
         options.push(("format".to_string(), Value::Varchar(self.format.clone())));
-        let file = if self.pattern.contains("{i}") {
-            self.pattern.replace("{i}", "0")
-        } else {
-            format!("{}0", self.pattern)
-        };
-        let path = format!("{folder}/{file}.{}", self.format);
+        let path = format!("{folder}/{}.{}", self.pattern.name(0)?, self.format);
         let to = Destination { files: &self.files, path: &path, names: &names, types: &types };
         let mut writer = open_writer(&to, &options)?;
         for parts in parts.chunks(PARTS_AT_ONCE) {
@@ -205,17 +208,6 @@ fn places(wanted: &[String], names: &[String]) -> Result<Vec<usize>> {
         })
     };
     wanted.iter().map(place).collect()
-}
-
-/// Removes the folders of partitions and what is in them; other things stay.
-fn remove_partitions(folder: &Path) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() && entry.file_name().to_string_lossy().contains('=') {
-            std::fs::remove_dir_all(entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 /// A name or value as it may stand in a path.

@@ -17,6 +17,13 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealDisk;
 
+impl RealDisk {
+    /// A file that somebody else opened.
+    pub fn opened(file: File) -> Arc<dyn DiskFile> {
+        Arc::new(RealFile { file })
+    }
+}
+
 impl Disk for RealDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
         let file = OpenOptions::new()
@@ -25,7 +32,7 @@ impl Disk for RealDisk {
             .create(matches!(mode, OpenMode::Create | OpenMode::Truncate))
             .truncate(mode == OpenMode::Truncate)
             .open(path)?;
-        Ok(Arc::new(RealFile { file }))
+        Ok(Self::opened(file))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -14,6 +14,7 @@ use super::text::{self, is_one_of, literal, quoted};
 use crate::database::same_name;
 use crate::execute::Run;
 use crate::result::QueryResult;
+use inlay_catalog::access::Door;
 use inlay_catalog::{ColumnSchema, Table};
 use inlay_sql::parser::{ast, parse_statement, parse_statements};
 use inlay_sql::plan::Statement;
@@ -79,10 +80,11 @@ impl Run<'_> {
         format: ExportFormat,
         options: &[(String, Value)],
     ) -> Result<QueryResult> {
-        self.may_touch(directory)?;
+        self.ask(Door::MakeFolder(directory))?;
         let state = self.transactions.of(self.database, database)?.state();
         let contents = Contents::of(&state)?;
-        std::fs::create_dir_all(directory).map_err(|error| Error::io("cannot create", directory, &error))?;
+        let files = self.database.settings().files();
+        files.access().make_folders(directory)?;
         let mut scripts = Scripts::default();
         contents.write_schema(&mut scripts)?;
         let mut rows = 0;
@@ -92,8 +94,9 @@ impl Run<'_> {
             rows += count;
         }
         contents.write_rest(&mut scripts);
-        write_file(directory, SCHEMA_FILE, &scripts.schema)?;
-        write_file(directory, LOAD_FILE, &scripts.load)?;
+        for (file, text) in [(SCHEMA_FILE, &scripts.schema), (LOAD_FILE, &scripts.load)] {
+            files.write_text(&Path::new(directory).join(file).to_string_lossy(), text)?;
+        }
         Ok(QueryResult::changed(rows))
     }
 
@@ -141,7 +144,7 @@ impl Run<'_> {
 
     /// Carries out IMPORT DATABASE.
     pub(crate) fn import_database(&mut self, database: String, directory: &str) -> Result<QueryResult> {
-        self.may_touch(directory)?;
+        self.ask(Door::Read(directory))?;
         self.in_database(database, |run| {
             [SCHEMA_FILE, LOAD_FILE].iter().try_for_each(|file| run.run_script(directory, file))
         })?;
@@ -151,8 +154,7 @@ impl Run<'_> {
     fn run_script(&mut self, directory: &str, file: &str) -> Result<()> {
         let path = Path::new(directory).join(file);
         let shown = path.to_string_lossy();
-        let text =
-            std::fs::read_to_string(&path).map_err(|error| Error::io("cannot read", &*shown, &error))?;
+        let text = self.database.settings().files().read_text(&shown, u64::MAX)?;
         for mut statement in parse_statements(&text)? {
             self.given.interrupt.check()?;
             use ast::StatementKind as Kind;
@@ -424,9 +426,4 @@ fn option_text(value: &Value) -> String {
         Value::Varchar(text) => literal(text),
         other => other.to_string(),
     }
-}
-
-fn write_file(directory: &str, file: &str, text: &str) -> Result<()> {
-    let path = Path::new(directory).join(file);
-    std::fs::write(&path, text).map_err(|error| Error::io("cannot write", path.to_string_lossy(), &error))
 }

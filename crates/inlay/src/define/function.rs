@@ -3,6 +3,7 @@
 use crate::execute::Run;
 use crate::functions::other_kind;
 use crate::result::QueryResult;
+use inlay_catalog::access::Door;
 use inlay_kernels::external::FunctionDefinition;
 use inlay_sql::parser::{function_text, parse_functions};
 use inlay_sql::plan::object::DefineFunction;
@@ -21,6 +22,7 @@ impl Run<'_> {
         if let Some(path) = file {
             definition.body = self.body_in(&path)?;
         }
+        self.ask(Door::NewCode(&definition.name))?;
         self.database.functions_of_host().check(&definition)?;
         let kind = DefinitionKind::Function;
         let transaction = self.home_of(&database, temporary)?;
@@ -47,22 +49,23 @@ impl Run<'_> {
         // It stays the same object, so that comments on it do.
         let definition = match known {
             Some(known) => Definition { sql, ..Definition::clone(&known) },
-            None => Definition { id: transaction.take_id(), kind, name, owner: None, sql },
+            None => Definition { id: transaction.take_id(), kind, name: name.clone(), owner: None, sql },
         };
         transaction.put(Object::Definition(Arc::new(definition)))?;
+        if let Some(host) = self.given.host.filter(|_| !self.database.settings().access().allows_python()) {
+            let name = inlay_catalog::bare_name(&name);
+            host.note(&format!(
+                "function \"{name}\" is created, but its calls fail until SET allow_python = true: code in a database runs only \
+                 where that is on"
+            ));
+        }
         Ok(QueryResult::done())
     }
 
     fn body_in(&self, path: &str) -> Result<String> {
-        self.may_touch(path)?;
-        let failed = |error: std::io::Error| Error::io("cannot read", path, &error);
+        // The host may change its current directory meanwhile.
         let place = self.database.path_of(path);
-        let size = std::fs::metadata(&place).map_err(failed)?.len();
-        if size > BODY_BYTES_MAX {
-            let message =
-                format!("\"{path}\" has {size} bytes; the text of a function has at most {BODY_BYTES_MAX}");
-            return Err(Error::invalid_argument(message));
-        }
-        std::fs::read_to_string(&place).map_err(failed)
+        self.ask(Door::Read(path))?;
+        self.database.settings().files().read_text(&place.to_string_lossy(), BODY_BYTES_MAX)
     }
 }

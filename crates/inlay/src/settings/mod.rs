@@ -3,13 +3,16 @@
 //! [`SETTINGS`] is the list that SET, SHOW, the API and error messages share. A setting belongs to the database or to one
 //! connection; what a database was opened with is what its connections start with.
 //!
-//! - [`values`]: sizes, times, words. [`foreign`]: settings of other systems that have nothing to set here.
+//! - [`sandbox`]: what strangers need, at once. [`values`]: sizes, times, words. [`foreign`]: settings of other systems that have
+//!   nothing to set here.
 
 mod foreign;
+mod sandbox;
 mod values;
 
 use crate::kept::PlanCache;
 use crate::resources::{self, Adaptive};
+use inlay_catalog::access::{Access, Door};
 use inlay_catalog::near_names;
 use inlay_exec::{Governor, Priority, PriorityCell, TempSpace, WorkerPool};
 use inlay_formats::files::Files;
@@ -22,7 +25,7 @@ use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, MemoryBudget, Result, VECTOR_SIZE, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use values::*;
 
@@ -103,6 +106,12 @@ const OWN: &[Setting] = &[
         "python_worker_memory",
         "bytes of memory of its own that each worker process for functions may take, such as '2GB'; 0 is as much as there is",
     ),
+    of_database(
+        "sandbox",
+        "what SQL of strangers needs, at once: enable_external_access off, no variables of Python and no stored code, \
+         statement_timeout 1 minute, memory_limit 25 % and max_temp_directory_size 10 GB unless they are said, \
+         lock_configuration on; once on it stays on",
+    ),
     of_database("lock_configuration", "whether settings are fixed; once on it stays on"),
     of_session(
         "statement_timeout",
@@ -179,8 +188,6 @@ pub struct DatabaseSettings {
     stores: Mutex<StoreOptions>,
     temp: Mutex<Arc<TempSpace>>,
     files: Arc<Files>,
-    is_locked: AtomicBool,
-    allows_python: AtomicBool,
     /// Bytes that a worker process of the host may take, 0 for any.
     worker_memory: Arc<AtomicU64>,
 }
@@ -199,8 +206,6 @@ impl DatabaseSettings {
             resident_limit: Mutex::default(),
             stores: Mutex::default(),
             temp: Mutex::default(),
-            is_locked: AtomicBool::new(false),
-            allows_python: AtomicBool::new(false),
             worker_memory: Arc::default(),
         };
         settings.limit_residents();
@@ -262,9 +267,9 @@ impl DatabaseSettings {
         *self.stores.lock()
     }
 
-    /// Whether code that is stored in the database may run.
-    pub fn allows_python(&self) -> bool {
-        self.allows_python.load(Ordering::Relaxed)
+    /// What statements may do.
+    pub fn access(&self) -> &Access {
+        self.files.access()
     }
 
     /// Bytes that a worker process of the host may take, 0 for any; it changes with the setting.
@@ -327,10 +332,11 @@ pub fn set(
     database: &DatabaseSettings,
     session: &mut SessionSettings,
 ) -> Result<()> {
-    if database.is_locked.load(Ordering::Relaxed) {
-        let message = format!("{name} cannot be set: lock_configuration fixed the settings");
-        return Err(Error::invalid_argument(message));
+    let access = database.access();
+    if name.eq_ignore_ascii_case("sandbox") {
+        return sandbox::set(value, &[], database, session);
     }
+    access.ask(Door::Setting(&name.to_lowercase()))?;
     if name.eq_ignore_ascii_case("all") && value.is_none() {
         // The cell stays: who works for the session looks at it.
         let priority = std::mem::take(&mut session.priority);
@@ -346,16 +352,11 @@ pub fn set(
         "statement_timeout" => session.timeout = value.map_or(Ok(None), timeout_of)?,
         "lock_configuration" => {
             let lock = value.map_or(Ok(false), |value| boolean_of(name, value))?;
-            database.is_locked.store(lock, Ordering::Relaxed);
+            access.set_locked(lock);
         }
         "allow_python" => {
             let allowed = value.map_or(Ok(false), |value| boolean_of(name, value))?;
-            if allowed && !database.files.access().is_unrestricted() && !database.allows_python() {
-                let message = "allow_python cannot be switched on while enable_external_access is off, because Python \
-                               code reads and writes files; open the database with it instead";
-                return Err(Error::invalid_argument(message));
-            }
-            database.allows_python.store(allowed, Ordering::Relaxed);
+            access.set_python(allowed)?;
         }
         "python_worker_memory" => {
             let is_zero = value.is_none_or(|value| value.as_i128() == Some(0) || value.to_string() == "0");
@@ -395,7 +396,7 @@ pub fn set(
         }
         "temp_directory" => {
             if let Some(directory) = value {
-                database.files.check(&directory.to_string())?;
+                access.ask(Door::MakeFolder(&directory.to_string()))?;
             }
             let limit = Some(database.temp().limit());
             let directory = value.map_or_else(std::env::temp_dir, |value| value.to_string().into());
@@ -449,24 +450,28 @@ pub fn set(
 
 /// The value of a setting.
 pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -> Option<Value> {
+    if name.eq_ignore_ascii_case("python_enable_replacements") && !database.access().is_unrestricted() {
+        return Some(Value::Varchar("false".to_string()));
+    }
     // First, because a name that is not our own is looked for among those that are near.
     if let Some(value) = foreign::get(name, &session.foreign) {
         return Some(value);
     }
-    let own = canonical(name).ok()?;
+    let (own, access) = (canonical(name).ok()?, database.access());
     let list = |items: Vec<String>| Value::Varchar(format!("[{}]", items.join(", ")));
     Some(match own {
-        "enable_external_access" => Value::Boolean(database.files.access().is_unrestricted()),
-        "allowed_directories" => list(database.files.access().directories()),
-        "allowed_paths" => list(database.files.access().files()),
-        "allow_network" => Value::Boolean(database.files.allows_network()),
+        "enable_external_access" => Value::Boolean(access.is_unrestricted()),
+        "allowed_directories" => list(access.directories()),
+        "allowed_paths" => list(access.files()),
+        "sandbox" => Value::Boolean(access.is_sandbox()),
+        "allow_network" => Value::Boolean(access.allows_network()),
         network if is_of_network(network) => return database.files.network().get(network),
-        "allow_python" => Value::Boolean(database.allows_python()),
+        "allow_python" => Value::Boolean(access.allows_python()),
         "python_worker_memory" => Value::Varchar(match database.worker_memory.load(Ordering::Relaxed) {
             0 => "0".to_string(),
             bytes => memory_text(bytes),
         }),
-        "lock_configuration" => Value::Boolean(database.is_locked.load(Ordering::Relaxed)),
+        "lock_configuration" => Value::Boolean(access.is_locked()),
         "statement_timeout" => Value::BigInt(session.timeout.map_or(0, |limit| limit.as_millis() as i64)),
         "default_order" => {
             Value::Varchar(if session.default_order.descending { "desc" } else { "asc" }.to_string())
@@ -515,12 +520,12 @@ fn is_of_files(name: &str) -> bool {
 
 /// What files statements may touch. It can be narrowed, not widened: SQL that is run later does not get out.
 fn set_files(name: &str, value: Option<&Value>, database: &DatabaseSettings) -> Result<()> {
-    let files = database.files.access();
+    let files = database.access();
     if name == "allow_network" {
         let allowed = value.map_or(Ok(true), |value| boolean_of(name, value))?;
-        return match (allowed, database.files.allows_network()) {
+        return match (allowed, files.allows_network()) {
             (false, _) => {
-                database.files.forbid_network();
+                files.forbid_network();
                 Ok(())
             }
             (true, true) => Ok(()),
@@ -542,17 +547,8 @@ fn set_files(name: &str, value: Option<&Value>, database: &DatabaseSettings) -> 
             )),
         };
     }
-    if !files.is_unrestricted() {
-        let message = format!("{name} has to be set before enable_external_access is switched off");
-        return Err(Error::invalid_argument(message));
-    }
     let paths = value.map(texts_of).unwrap_or_default();
-    if name == "allowed_paths" {
-        files.allow_files(&paths)
-    } else {
-        files.allow_directories(&paths)
-    }
-    Ok(())
+    if name == "allowed_paths" { files.allow_files(&paths) } else { files.allow_directories(&paths) }
 }
 
 fn canonical(name: &str) -> Result<&'static str> {
@@ -580,12 +576,19 @@ pub fn set_all(
 ) -> Result<()> {
     let rank = |name: &str| match name.to_lowercase().as_str() {
         "enable_external_access" => 1,
-        "lock_configuration" => 2,
+        "sandbox" => 2,
+        "lock_configuration" => 3,
         _ => 0,
     };
     let mut ordered: Vec<&(String, Value)> = config.iter().collect();
     ordered.sort_by_key(|(name, _)| rank(name));
-    ordered.into_iter().try_for_each(|(name, value)| set(name, Some(value), database, session))
+    let said: Vec<&str> = config.iter().filter_map(|(name, _)| canonical(name).ok()).collect();
+    ordered.into_iter().try_for_each(|(name, value)| match name.to_lowercase().as_str() {
+        "sandbox" => sandbox::set(Some(value), &said, database, session),
+        // The sandbox did it.
+        "lock_configuration" if database.access().is_sandbox() && boolean_of(name, value)? => Ok(()),
+        _ => set(name, Some(value), database, session),
+    })
 }
 
 /// What a configuration says of `access_mode`, and the rest of it.

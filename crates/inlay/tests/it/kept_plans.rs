@@ -72,7 +72,7 @@ fn prepared_statements_are_run_many_times() {
     }
     let several = connection.prepare("SELECT 1; SELECT 2").unwrap_err().to_string();
     assert!(several.contains("exactly one statement, not 2"), "{several}");
-    connection.close();
+    connection.close().unwrap();
     assert!(query.execute(&named(1)).is_err());
 }
 

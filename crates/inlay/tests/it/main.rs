@@ -32,6 +32,7 @@ mod memory;
 mod objects;
 mod power;
 mod reference;
+mod sandbox;
 mod slt;
 mod streaming;
 mod support;

@@ -118,7 +118,7 @@ fn errors_come_where_their_rows_are_and_stay() {
 fn a_closed_database_says_so() {
     let connection = database();
     let (_, rest) = streamed(&connection, "SELECT i + 1 FROM t", 1000);
-    connection.close();
+    connection.close().unwrap();
     assert!(matches!(rest.unwrap().next(None), Err(Error::Closed { .. })));
 }
 
