@@ -14,6 +14,7 @@
 
 pub mod art;
 pub mod key;
+mod runs;
 
 pub use art::{Direction, Flushed, PagePtr, PageStore};
 pub use key::{KeyRows, encode_rows, encode_values};
@@ -23,6 +24,7 @@ use art::{Art, ByteRange, key_and_row_id};
 use inlay_types::{Error, LogicalType, MemoryBudget, Result, Value, Vector};
 use key::{check_types, successor};
 use parking_lot::{RwLock, RwLockUpgradableReadGuard};
+use runs::{Candidates, Runs, clash_of};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -174,9 +176,10 @@ impl Index {
         Ok(())
     }
 
-    /// Enters pending rows and gives the first that has the key of another row: of an earlier pending one, or of a live
-    /// one in the caller's version. `live_key_equals(row id, position)` says whether the row is live and not itself among
-    /// the pending ones, and has the key of the pending row at `position`; it runs without a lock.
+    /// Enters pending rows, unless one has the key of another row: of an earlier pending one, or of a live one in the caller's
+    /// version. Gives the first such row and enters none then, so that many rows of one key leave no trace.
+    /// `live_key_equals(row id, position)` says whether the row is live and not itself among the pending ones, and has the key
+    /// of the pending row at `position`; it runs without a lock.
     pub fn enter(
         &self,
         pending: &PendingKeys<'_>,
@@ -184,8 +187,11 @@ impl Index {
     ) -> Result<Option<Clash>> {
         let keys = self.encode(pending.columns)?;
         let order = keys.sorted()?;
-        self.insert_keys(&keys, order.as_deref(), pending.row_ids)?;
-        self.first_clash_of(&keys, order.as_deref(), pending, live_key_equals)
+        let clash = self.first_clash_of(&keys, order.as_deref(), pending, live_key_equals)?;
+        if clash.is_none() {
+            self.insert_keys(&keys, order.as_deref(), pending.row_ids)?;
+        }
+        Ok(clash)
     }
 
     /// As [`Index::enter`], but enters nothing.
@@ -195,9 +201,10 @@ impl Index {
         live_key_equals: &mut dyn FnMut(i64, usize) -> Result<bool>,
     ) -> Result<Option<Clash>> {
         let keys = self.encode(pending.columns)?;
-        self.first_clash_of(&keys, lookup_order(&keys)?.as_deref(), pending, live_key_equals)
+        self.first_clash_of(&keys, keys.sorted()?.as_deref(), pending, live_key_equals)
     }
 
+    /// Each key is looked up once, however many rows have it: what a lookup gives grows with the entries of the key.
     fn first_clash_of(
         &self,
         keys: &KeyRows,
@@ -205,24 +212,20 @@ impl Index {
         pending: &PendingKeys<'_>,
         live_key_equals: &mut dyn FnMut(i64, usize) -> Result<bool>,
     ) -> Result<Option<Clash>> {
-        for (number, (row, row_id)) in self.candidates_of(keys, order)?.into_iter().enumerate() {
-            if number % KEYS_AT_ONCE == KEYS_AT_ONCE - 1 {
-                check_interrupt()?;
-            }
-            let position = row as usize;
-            if row_id == (pending.row_ids)(position) {
-                continue;
-            }
-            let clash = match (pending.position)(row_id) {
-                // Of two pending rows the later one clashes. The entry may be of a key that the other row had before.
-                Some(other) => other < position && keys.key(other) == keys.key(position),
-                None => live_key_equals(row_id, position)?,
-            };
-            if clash {
-                return Ok(Some(Clash { position, row_id }));
+        let mut first: Option<Clash> = None;
+        let mut runs = Runs::new(keys, order);
+        let mut found = Candidates::default();
+        while !runs.is_done() {
+            check_interrupt()?;
+            self.next_candidates_of(&mut runs, &mut found)?;
+            for (run, ids) in found.iter() {
+                let limit = first.map_or(keys.len(), |clash| clash.position);
+                if run.position < limit {
+                    first = clash_of(run, ids, pending, limit, live_key_equals)?.or(first);
+                }
             }
         }
-        Ok(None)
+        Ok(first)
     }
 
     /// Row ids that may have these values in the first columns of the key, in ascending order of the other columns.
@@ -234,32 +237,44 @@ impl Index {
         Ok(found)
     }
 
-    /// For each row of `columns` (all of the key's columns): its position, and the row ids that may have its key. Ascends by
-    /// position. Rows with a NULL have none.
+    /// For each key among the rows of `columns` (all of the key's columns): the position of its first row, and the row ids that
+    /// may have it. Ascends by position. Keys with a NULL have none.
     pub fn candidates_many(&self, columns: &[Vector]) -> Result<Vec<(u32, i64)>> {
         let keys = self.encode(columns)?;
-        self.candidates_of(&keys, lookup_order(&keys)?.as_deref())
-    }
-
-    fn candidates_of(&self, keys: &KeyRows, order: Option<&[u32]>) -> Result<Vec<(u32, i64)>> {
-        let mut found = Vec::with_capacity(keys.len());
-        let mut ids = Vec::new();
-        for from in (0..keys.len()).step_by(KEYS_AT_ONCE) {
-            if from > 0 {
-                check_interrupt()?;
-            }
-            let art = self.art.read();
-            let mut reader = art.reader();
-            for position in from..keys.len().min(from + KEYS_AT_ONCE) {
-                let row = order.map_or(position, |order| order[position] as usize);
-                if !keys.has_null(row) {
-                    ids.clear();
-                    reader.collect_prefix(keys.key(row), &mut ids)?;
-                    found.extend(ids.iter().map(|id| (row as u32, *id)));
-                }
+        let order = keys.sorted()?;
+        let mut all = Vec::with_capacity(keys.len());
+        let mut runs = Runs::new(&keys, order.as_deref());
+        let mut found = Candidates::default();
+        while !runs.is_done() {
+            check_interrupt()?;
+            self.next_candidates_of(&mut runs, &mut found)?;
+            for (run, ids) in found.iter() {
+                all.extend(ids.iter().map(|id| (run.position as u32, *id)));
             }
         }
-        Ok(if order.is_some() { by_row(&found, keys.len()) } else { found })
+        if order.is_some() {
+            // Stable: the candidates of a row stay as they came.
+            all.sort_by_key(|(position, _)| *position);
+        }
+        Ok(all)
+    }
+
+    /// The candidates of the next keys.
+    fn next_candidates_of<'a>(&self, runs: &mut Runs<'a>, found: &mut Candidates<'a>) -> Result<()> {
+        found.clear();
+        let art = self.art.read();
+        let mut reader = art.reader();
+        for _ in 0..KEYS_AT_ONCE {
+            if found.ids.len() >= KEYS_AT_ONCE {
+                break;
+            }
+            let Some(run) = runs.advance() else { break };
+            if !runs.keys.has_null(run.position) {
+                reader.collect_prefix(runs.keys.key(run.position), &mut found.ids)?;
+                found.runs.push((run, found.ids.len()));
+            }
+        }
+        Ok(())
     }
 
     /// Up to `limit` row ids whose key may lie between bounds, in ascending order of keys. Bounds are values of the first
@@ -403,25 +418,4 @@ enum Edge {
 /// Key and row id of an entry, as [`Index::vacuum`] shows them.
 pub fn split_entry(entry: &[u8]) -> (&[u8], i64) {
     key_and_row_id(entry)
-}
-
-/// The order in which many keys are looked up, so that each page is read once; `None` for that of the rows.
-fn lookup_order(keys: &KeyRows) -> Result<Option<Vec<u32>>> {
-    if keys.len() > KEYS_AT_ONCE { keys.sorted() } else { Ok(None) }
-}
-
-/// Candidates in the order of their rows, those of a row as they came.
-fn by_row(found: &[(u32, i64)], rows: usize) -> Vec<(u32, i64)> {
-    let mut places = vec![0u32; rows + 1];
-    found.iter().for_each(|(row, _)| places[*row as usize + 1] += 1);
-    for row in 1..rows {
-        places[row] += places[row - 1];
-    }
-    let mut sorted = vec![(0, 0); found.len()];
-    for candidate in found {
-        let place = &mut places[candidate.0 as usize];
-        sorted[*place as usize] = *candidate;
-        *place += 1;
-    }
-    sorted
 }

@@ -184,3 +184,54 @@ fn readers_see_every_entry_that_was_there_before_they_looked() {
     });
     assert_eq!(index.len(), 6000);
 }
+
+/// Rows of one key are looked at a few times each, however many they are and whatever the index has under the key: entries of
+/// rows that are no more, of the rows themselves, or none. Who is told of a clash finds nothing entered.
+#[test]
+fn many_rows_of_one_key_are_looked_at_a_few_times_each() {
+    for rows in [1000i64, 2000, 4000, 8000] {
+        let index = index_of(&vec![Some(7); rows as usize]);
+        let asked = std::cell::Cell::new(0);
+        let count = || asked.set(asked.get() + 1);
+        // The second half of the pending rows has the key, the first is of many keys: `7` is in no order.
+        let keys: Vec<Option<i32>> =
+            (0..rows as i32).map(|row| Some(if row % 2 == 0 { 100_000 - row } else { 7 })).collect();
+        let columns = [integers(&keys)];
+        let pending = PendingKeys {
+            columns: &columns,
+            row_ids: &|position| {
+                count();
+                rows + position as i64
+            },
+            position: &|id| usize::try_from(id - rows).ok(),
+        };
+        let mut is_live = |_: i64, _: usize| {
+            count();
+            Ok(false)
+        };
+        let clash = Some(Clash { position: 3, row_id: rows + 1 });
+        assert_eq!(index.enter(&pending, &mut is_live).unwrap(), clash);
+        assert_eq!(index.first_clash(&pending, &mut is_live).unwrap(), clash);
+        assert_eq!(index.len(), rows as u64);
+        assert!(asked.get() <= 8 * rows, "{rows} rows: {} looks", asked.get());
+        let found = index.candidates_many(&columns).unwrap();
+        assert_eq!(found.len(), rows as usize, "each entry once, for the first row of its key");
+        assert!(found.iter().all(|(position, _)| *position == 1));
+    }
+}
+
+/// The row that is told of is the first by position, be it that it has the key of a live row or of one before it.
+#[test]
+fn the_first_clash_by_position_is_told() {
+    let index = index_of(&[Some(5), Some(6)]);
+    let live = HashMap::from([(0, 5), (1, 6)]);
+    let none: HashMap<i64, i32> = HashMap::new();
+    let (keys, ids) = ([Some(9), Some(9), Some(1), Some(6), Some(5), Some(1)], [10, 11, 12, 13, 14, 15]);
+    assert_eq!(enter(&index, &live, &ids, &keys), Some(Clash { position: 1, row_id: 10 }));
+    let keys = [Some(9), Some(2), Some(1), Some(6), Some(5), Some(9)];
+    assert_eq!(enter(&index, &live, &ids, &keys), Some(Clash { position: 3, row_id: 1 }));
+    assert_eq!(enter(&index, &none, &ids, &keys), Some(Clash { position: 5, row_id: 10 }));
+    // One row that comes twice is no other row than itself.
+    assert_eq!(enter(&index, &none, &[20, 20], &[Some(50), Some(50)]), None);
+    assert_eq!(enter(&index, &none, &[30, 31, 32], &[None, None, None]), None);
+}

@@ -3,11 +3,13 @@
 //! ```text
 //! pieces --some keys--> fences --range by range--> rows of all pieces within it --sorted--> index, one part after the other
 //! ```
-//! Keys that are equal lie in one range, so uniqueness is decided range by range. The pieces are gone through once for each range.
+//! Keys that have to be unique lie in one range if they are equal, so uniqueness is decided range by range; two of one key among
+//! those that the fences are chosen from are told at once. Rows of any other key are cut by their places as well: a range does not
+//! grow with the rows of a key. The pieces are gone through once for each range.
 
 use super::Table;
 use super::append::{Piece, pieces_column};
-use super::keys::PendingRows;
+use super::keys::{PendingRows, violation};
 use crate::index::{Index, encode_rows};
 use crate::interrupted::check_interrupt;
 use crate::schema::TableSchema;
@@ -23,6 +25,17 @@ const ROW_OVERHEAD: u64 = 64;
 const TEXT_SIZE: u64 = 32;
 /// Keys that are looked at to find the fences.
 const SAMPLE: usize = 1 << 14;
+
+/// Whether a key may be that of several rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rows {
+    /// Of one row at most, unless there is a NULL in it.
+    Unique,
+    Any,
+}
+
+/// The first row of a range: its key, and its place among rows of the same key.
+type Fence = (Vec<u8>, usize);
 
 impl Table {
     /// Bytes that entering a row in an index takes meanwhile, about.
@@ -49,13 +62,13 @@ impl Table {
         &self,
         pending: &PendingRows<'_>,
         key: &[usize],
-        index: &Index,
+        (index, rows): (&Index, Rows),
         enter: &dyn Fn(&PendingRows<'_>) -> Result<()>,
     ) -> Result<()> {
         if !self.is_for_rounds(pending, key) {
             return enter(pending);
         }
-        let fences = self.fences(pending, key)?;
+        let fences = self.fences(pending, key, rows)?;
         for round in 0..=fences.len() {
             let low = round.checked_sub(1).map(|before| &fences[before]);
             let (positions, columns) = self.rows_between(pending, key, (low, fences.get(round)))?;
@@ -88,25 +101,47 @@ impl Table {
         Ok(())
     }
 
-    /// Keys between which about as many rows lie as may be entered at once.
-    fn fences(&self, pending: &PendingRows<'_>, key: &[usize]) -> Result<Vec<Vec<u8>>> {
+    /// Where ranges begin between which about as many rows lie as may be entered at once. Fails if two of the rows that are looked
+    /// at have one key that has to be unique.
+    fn fences(&self, pending: &PendingRows<'_>, key: &[usize], rows: Rows) -> Result<Vec<Fence>> {
         let step = (pending.count / SAMPLE).max(1);
-        let mut sample = Vec::with_capacity(SAMPLE + 1);
-        let mut skipped = 0;
+        let mut sample: Vec<(Fence, usize)> = Vec::with_capacity(SAMPLE + 1);
+        let (mut skipped, mut first) = (0, 0);
         for piece in pending.pieces {
             check_interrupt()?;
-            let rows: Vec<u32> = (skipped..piece.len()).step_by(step).map(|row| row as u32).collect();
-            skipped = rows.last().map_or(skipped, |last| *last as usize + step).saturating_sub(piece.len());
+            let chosen: Vec<u32> = (skipped..piece.len()).step_by(step).map(|row| row as u32).collect();
+            skipped = chosen.last().map_or(skipped, |last| *last as usize + step).saturating_sub(piece.len());
             let columns = piece_columns(&self.schema, piece, key)?;
-            let columns: Vec<Vector> = columns.iter().map(|column| column.take(&rows)).collect();
+            let columns: Vec<Vector> = columns.iter().map(|column| column.take(&chosen)).collect();
             let keys = encode_rows(&columns)?;
-            sample.extend((0..keys.len()).map(|row| keys.key(row).to_vec()));
+            for (row, at) in chosen.iter().enumerate() {
+                let is_one = rows == Rows::Unique && !keys.has_null(row);
+                let position = first + *at as usize;
+                sample.push(((keys.key(row).to_vec(), if is_one { 0 } else { position }), position));
+            }
+            first += piece.len();
         }
         sample.sort_unstable();
+        if let Some(twice) = sample.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(self.violation_at(pending, key, twice[1].1));
+        }
         let apart = (self.rows_at_once(key) / step).max(1);
-        let mut fences: Vec<Vec<u8>> = sample.into_iter().step_by(apart).skip(1).collect();
-        fences.dedup();
-        Ok(fences)
+        Ok(sample.into_iter().step_by(apart).skip(1).map(|(fence, _)| fence).collect())
+    }
+
+    /// The error of a row whose key is not unique.
+    fn violation_at(&self, pending: &PendingRows<'_>, key: &[usize], position: usize) -> Error {
+        let mut first = 0;
+        for piece in pending.pieces {
+            if position < first + piece.len() {
+                return match piece_columns(&self.schema, piece, key) {
+                    Ok(columns) => violation(&self.schema, key, &columns, position - first),
+                    Err(error) => error,
+                };
+            }
+            first += piece.len();
+        }
+        Error::internal("a row that is in no piece")
     }
 
     /// The rows whose keys lie in a range, ascending, and their values.
@@ -114,7 +149,7 @@ impl Table {
         &self,
         pending: &PendingRows<'_>,
         key: &[usize],
-        (low, high): (Option<&Vec<u8>>, Option<&Vec<u8>>),
+        (low, high): (Option<&Fence>, Option<&Fence>),
     ) -> Result<(Vec<usize>, Vec<Vector>)> {
         let types = key.iter().map(|column| self.schema.columns[*column].ty.clone());
         let mut values: Vec<VectorBuilder> = types.map(|ty| VectorBuilder::new(ty, 0)).collect();
@@ -124,8 +159,9 @@ impl Table {
             let columns = piece_columns(&self.schema, piece, key)?;
             let keys = encode_rows(&columns)?;
             let is_within = |row: &u32| {
-                let key = keys.key(*row as usize);
-                low.is_none_or(|low| key >= low.as_slice()) && high.is_none_or(|high| key < high.as_slice())
+                let at = (keys.key(*row as usize), first + *row as usize);
+                let is_before = |fence: &Fence| at < (fence.0.as_slice(), fence.1);
+                !low.is_some_and(is_before) && high.is_none_or(is_before)
             };
             let rows: Vec<u32> = (0..piece.len() as u32).filter(is_within).collect();
             values.iter_mut().zip(&columns).for_each(|(values, column)| values.append(&column.take(&rows)));

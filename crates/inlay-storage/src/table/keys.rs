@@ -3,7 +3,7 @@
 use super::append::Piece;
 use super::change::written_ids;
 use super::indexes::{IndexHandle, Wanting};
-use super::key_rounds::piece_columns;
+use super::key_rounds::{Rows, piece_columns};
 use super::narrow::{all_below, few_with};
 use super::rows::{LiveRows, gather_ids};
 use super::{Table, TableSnapshot, Writer};
@@ -70,7 +70,7 @@ impl Table {
             let is_entered = self.keys.iter().any(|key| key == columns && is_checked(key));
             if pending.concerns(columns) && !is_entered {
                 let index = handle.index()?;
-                self.in_rounds(pending, columns, &index, &|round| {
+                self.in_rounds(pending, columns, (&index, Rows::Any), &|round| {
                     index.insert_rows(&round.columns(columns)?, round.row_ids)
                 })?;
             }
@@ -104,7 +104,7 @@ impl Table {
                 .index(key, &wanting, true)?
                 .ok_or_else(|| Error::internal("a key without an index"))?,
         };
-        self.in_rounds(pending, key, &index, &|round| {
+        self.in_rounds(pending, key, (&index, Rows::Unique), &|round| {
             enter_unique(&index, snapshot, &self.schema, round, key, &round.columns(key)?)
         })
     }
@@ -319,7 +319,7 @@ pub(super) fn same(left: &Value, right: &Value) -> bool {
     !left.is_null() && !right.is_null() && left.total_cmp(right).is_eq()
 }
 
-fn violation(schema: &TableSchema, columns: &[usize], values: &[Vector], row: usize) -> Error {
+pub(super) fn violation(schema: &TableSchema, columns: &[usize], values: &[Vector], row: usize) -> Error {
     let names: Vec<&str> = columns.iter().map(|c| schema.columns[*c].name.as_str()).collect();
     let mut shown = String::new();
     for (index, value) in values.iter().enumerate() {
