@@ -155,9 +155,7 @@ impl Database {
             residents,
             lent: Mutex::default(),
         }));
-        if let Some(path) = &database.0.main.path
-            && let Some(identity) = identity(&disk, path)?
-        {
+        if let Some(identity) = database.0.main.store.identity() {
             open_files.insert(identity, Arc::downgrade(&database.0));
         }
         Ok(database)
@@ -462,7 +460,7 @@ fn open_file(
             opened => break opened?,
         }
     };
-    if let Some(identity) = identity(disk, &path)? {
+    if let Some(identity) = store.identity() {
         open.insert(identity, Arc::downgrade(&store));
     }
     Ok(Attached { name: stem, path: Some(path), store })

@@ -25,7 +25,8 @@ impl Disk for RealDisk {
             .create(matches!(mode, OpenMode::Create | OpenMode::Truncate))
             .truncate(mode == OpenMode::Truncate)
             .open(path)?;
-        Ok(Arc::new(RealFile { file }))
+        let identity = identity_of(&file, path)?;
+        Ok(Arc::new(RealFile { file, identity }))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -42,6 +43,10 @@ impl Disk for RealDisk {
 
     fn sync_directory(&self, of: &Path) -> io::Result<()> {
         sync_directory(&directory_of(of))
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        resolve(path)
     }
 
     fn identity(&self, path: &Path) -> io::Result<Option<FileIdentity>> {
@@ -86,11 +91,48 @@ fn sync_directory(_directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Links that are followed one after the other before they are taken for a circle, as Linux does.
+const LINKS_MAX: usize = 40;
+
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        match path.canonicalize() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => return found,
+        }
+        // Nothing is there: the folder is resolved, and a link that leads nowhere yet is followed one step at a time.
+        let folder = directory_of(&path).canonicalize()?;
+        let name = path.file_name().ok_or(io::ErrorKind::NotFound)?;
+        let here = folder.join(name);
+        match std::fs::read_link(&here) {
+            Ok(target) => path = folder.join(target),
+            Err(_) => return Ok(here),
+        }
+    }
+    Err(io::Error::other("too many links lead on from each other"))
+}
+
 #[cfg(unix)]
 fn identity(path: &Path) -> io::Result<FileIdentity> {
+    Ok(identity_in(&std::fs::metadata(path)?))
+}
+
+#[cfg(unix)]
+fn identity_of(file: &File, _path: &Path) -> io::Result<FileIdentity> {
+    Ok(identity_in(&file.metadata()?))
+}
+
+#[cfg(unix)]
+fn identity_in(metadata: &std::fs::Metadata) -> FileIdentity {
     use std::os::unix::fs::MetadataExt;
-    let metadata = std::fs::metadata(path)?;
-    Ok(FileIdentity { device: metadata.dev(), inode: metadata.ino() })
+    FileIdentity { device: metadata.dev(), inode: metadata.ino() }
+}
+
+/// Here a file is known by its name alone, which it cannot lose while it is open.
+#[cfg(not(unix))]
+fn identity_of(_file: &File, path: &Path) -> io::Result<FileIdentity> {
+    identity(path)
 }
 
 #[cfg(not(unix))]
@@ -104,9 +146,14 @@ fn identity(path: &Path) -> io::Result<FileIdentity> {
 #[derive(Debug)]
 struct RealFile {
     file: File,
+    identity: FileIdentity,
 }
 
 impl DiskFile for RealFile {
+    fn identity(&self) -> FileIdentity {
+        self.identity
+    }
+
     fn size(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
