@@ -22,6 +22,7 @@ MODULES = {
     "crash": ("Kill", {"INLAY_CRASH_KILLS": "2000"}),
     "power": ("Power cuts and failing I/O", {"INLAY_POWER_CASES": "0", "INLAY_POWER_SEEDS": "4"}),
     "damage": ("Damage", {"INLAY_DAMAGE_CASES": "0"}),
+    "identity": ("Names", {"INLAY_CRASH_NAMES": "500"}),
     "crash_processes": ("Processes", {"INLAY_PROCESS_SECONDS": "30"}),
 }
 

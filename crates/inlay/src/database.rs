@@ -168,9 +168,7 @@ impl Database {
             return Ok(database);
         }
         let database = Self::opened(Arc::clone(&disk), is_on_real_disk, path, access, &config)?;
-        if let Some(path) = &database.0.main.path
-            && let Some(identity) = identity(&disk, path)?
-        {
+        if let Some(identity) = database.0.main.store.identity() {
             open_files.insert(identity, Arc::downgrade(&database.0));
         }
         Ok(database)
@@ -530,7 +528,7 @@ fn open_file(
             opened => break opened?,
         }
     };
-    if let Some(identity) = identity(disk, &path)? {
+    if let Some(identity) = store.identity() {
         open.insert(identity, OpenStore { store: Arc::downgrade(&store), let_go: None });
     }
     Ok(Attached { name: stem, path: Some(path), store })

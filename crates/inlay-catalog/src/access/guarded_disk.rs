@@ -54,7 +54,7 @@ impl GuardedDisk {
 impl Disk for GuardedDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
         match self.way(path)? {
-            Some(way) => way.open(How::Disk(mode)).map(RealDisk::opened),
+            Some(way) => RealDisk::opened(way.open(How::Disk(mode))?, path),
             None => self.disk.open(path, mode),
         }
     }
@@ -89,6 +89,11 @@ impl Disk for GuardedDisk {
             Some(way) => way.sync_folder(),
             None => self.disk.sync_directory(of),
         }
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        self.way(path)?;
+        self.disk.resolve(path)
     }
 
     fn identity(&self, path: &Path) -> io::Result<Option<FileIdentity>> {

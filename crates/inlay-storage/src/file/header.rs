@@ -6,6 +6,7 @@
 //! ```
 //! Each block holds both generations, so one block may be lost, or be replaced by an old copy of itself.
 
+use super::log_mark::LogMark;
 use super::{BLOCK_SIZE, ObjectPtr, Root};
 use crate::bytes::{ByteReader, ByteWriter};
 use inlay_types::{Error, Result};
@@ -18,15 +19,18 @@ pub(super) const HEADERS_SIZE: usize = 2 * BLOCK_SIZE as usize;
 pub const FORMAT_VERSION: u32 = 2;
 const MAGIC: [u8; 16] = *b"Inlay database\n\0";
 const SEED: u64 = 0x6865_6164_6572_3031;
+const FINGERPRINT_SEED: u64 = 0x6C6F_675F_6261_7365;
 const CHECKED: usize = HEADER_SIZE - 8;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub database_id: u128,
     pub generation: u64,
     pub block_count: u64,
     pub free_list: ObjectPtr,
     pub root: Root,
+    /// May change while the generation stays; the rest never does.
+    pub log: LogMark,
 }
 
 /// Where the copies of a generation's header are.
@@ -36,7 +40,26 @@ pub(super) fn offsets(generation: u64) -> [u64; 2] {
 }
 
 impl Header {
-    pub(super) fn to_bytes(self, copy: usize) -> Vec<u8> {
+    pub(super) fn to_bytes(&self, copy: usize) -> Vec<u8> {
+        let mut writer = self.root_fields();
+        self.log.write(&mut writer);
+        let mut bytes = writer.finish();
+        bytes.resize(CHECKED, 0);
+        let sum = XxHash3_64::oneshot_with_seed(SEED + copy as u64, &bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// A number for the state that the header leads to and the log that belongs to it, which a log made for it repeats:
+    /// pointers hold checksums, so equal numbers mean equal contents. Never 0.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let mut writer = self.root_fields();
+        writer.u64(self.log.salt);
+        XxHash3_64::oneshot_with_seed(FINGERPRINT_SEED, writer.as_bytes()).max(1)
+    }
+
+    /// All but what is said of the log.
+    fn root_fields(&self) -> ByteWriter {
         let mut writer = ByteWriter::new();
         writer.raw(&MAGIC);
         writer.u32(FORMAT_VERSION);
@@ -48,11 +71,7 @@ impl Header {
         writer.u64(self.root.lsn);
         self.root.catalog.write(&mut writer);
         writer.u64(self.root.extra);
-        let mut bytes = writer.finish();
-        bytes.resize(CHECKED, 0);
-        let sum = XxHash3_64::oneshot_with_seed(SEED + copy as u64, &bytes);
-        bytes.extend_from_slice(&sum.to_le_bytes());
-        bytes
+        writer
     }
 
     fn from_bytes(bytes: &[u8], parity: u64, copy: usize) -> Copy {
@@ -89,6 +108,7 @@ impl Header {
             block_count: reader.u64()?,
             free_list: ObjectPtr::read(&mut reader)?,
             root: Root { lsn: reader.u64()?, catalog: ObjectPtr::read(&mut reader)?, extra: reader.u64()? },
+            log: LogMark::read(&mut reader)?,
         }))
     }
 }
@@ -162,7 +182,8 @@ fn newest_of(blocks: &[u8], parity: u64, path: &str) -> Result<(Found, bool)> {
         }
     }
     let whole = blank == 2 || (valid.len() == 2 && valid[0] == valid[1]);
-    let found = match valid.into_iter().max_by_key(|header| header.generation) {
+    // What is said of the log is written to one copy after the other: the later transaction is the newer word.
+    let found = match valid.into_iter().max_by_key(|header| (header.generation, header.log.lsn)) {
         Some(header) => Found::Header(header),
         None if blank == 2 => Found::Blank,
         None => Found::Damaged,

@@ -11,6 +11,7 @@
 //! - A process that reads holds a lock on the generation it reads (`header` says how it cannot miss a newer one).
 
 mod header;
+mod log_mark;
 mod object;
 mod salvage;
 mod space;
@@ -18,11 +19,12 @@ mod space;
 mod tests;
 
 pub use header::FORMAT_VERSION;
+pub use log_mark::LogMark;
 pub use object::{ObjectKind, ObjectPtr, Payload};
 pub use salvage::{SalvageReport, SalvagedObject, salvage};
 pub use space::SpaceUse;
 
-use crate::io::{Disk, DiskFile, LockKind, OpenMode};
+use crate::io::{Disk, DiskFile, FileIdentity, LockKind, OpenMode, WRITER_LOCK};
 use header::{HEADERS_SIZE, Header};
 use inlay_types::process::process_id;
 use inlay_types::{Error, Result};
@@ -38,8 +40,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const BLOCK_SIZE: u64 = 4096;
 /// Locked by readers: this byte plus the generation they read. Far beyond any data.
 const READER_LOCKS: u64 = 1 << 62;
-/// Locked by the writing process.
-const WRITER_LOCK: u64 = READER_LOCKS - 1;
 /// Objects above this are compared with the size of the file before memory is taken for them.
 const TRUSTED_SIZE: u64 = 1 << 20;
 
@@ -91,6 +91,8 @@ pub struct BlockFile {
     generation: AtomicU64,
     space: Mutex<Space>,
     published: Mutex<Header>,
+    /// The salt of the log that the newest header says is needed; 0 if it says that of none.
+    marked: AtomicU64,
     reading: Mutex<Option<Arc<GenerationLock>>>,
     failure: Mutex<Option<String>>,
 }
@@ -138,13 +140,23 @@ impl BlockFile {
     /// Opens a database. One that is not there, is empty, or whose creation was interrupted is created when it may be
     /// written.
     pub fn open(disk: &dyn Disk, path: &Path, read_only: bool) -> Result<(Arc<Self>, Root)> {
+        Self::open_unless(disk, path, read_only, &|| Ok(()))
+    }
+
+    /// As [`BlockFile::open`]; `may_create` is asked before a file that holds no database yet becomes one.
+    pub fn open_unless(
+        disk: &dyn Disk,
+        path: &Path,
+        read_only: bool,
+        may_create: &dyn Fn() -> Result<()>,
+    ) -> Result<(Arc<Self>, Root)> {
         let name = path.display().to_string();
         let mode = if read_only { OpenMode::ReadOnly } else { OpenMode::Create };
         let file = disk.open(path, mode).map_err(|error| Error::io("cannot open", &name, &error))?;
         let opened = if read_only {
             Self::open_to_read(file, path, &name)?
         } else {
-            Self::open_to_write(disk, file, path, &name)?
+            Self::open_to_write(disk, file, path, may_create)?
         };
         let root = opened.root();
         Ok((Arc::new(opened), root))
@@ -157,21 +169,30 @@ impl BlockFile {
             disk.open(path, OpenMode::ReadOnly).map_err(|error| Error::io("cannot open", &name, &error))?;
         let size = file.size().map_err(|error| Error::io("cannot read", &name, &error))?;
         let (free_list, root, block_count) = (ObjectPtr::NONE, Root::default(), size.div_ceil(BLOCK_SIZE));
-        let header = Header { database_id: 0, generation: 0, block_count, free_list, root };
+        let log = LogMark::default();
+        let header = Header { database_id: 0, generation: 0, block_count, free_list, root, log };
         Ok(Arc::new(Self::of(file, path, header, true, Space::new(block_count))))
     }
 
     fn open_to_read(file: Arc<dyn DiskFile>, path: &Path, name: &str) -> Result<Self> {
         let (header, lock) = lock_newest(&file, name)?;
-        let opened = Self::of(file, path, header, true, Space::new(header.block_count));
+        let space = Space::new(header.block_count);
+        let opened = Self::of(file, path, header, true, space);
         *opened.reading.lock() = Some(Arc::new(lock));
         Ok(opened)
     }
 
-    fn open_to_write(disk: &dyn Disk, file: Arc<dyn DiskFile>, path: &Path, name: &str) -> Result<Self> {
-        lock_for_writing(&*file, name)?;
-        let (chosen, size) = read_headers(&*file, name)?;
+    fn open_to_write(
+        disk: &dyn Disk,
+        file: Arc<dyn DiskFile>,
+        path: &Path,
+        may_create: &dyn Fn() -> Result<()>,
+    ) -> Result<Self> {
+        let name = path.display().to_string();
+        lock_for_writing(&*file, &name)?;
+        let (chosen, size) = read_headers(&*file, &name)?;
         let Some(chosen) = chosen else {
+            may_create()?;
             let header = initialise(disk, &*file, path)?;
             return Ok(Self::of(file, path, header, false, Space::new(FIRST_BLOCK)));
         };
@@ -180,7 +201,8 @@ impl BlockFile {
             write_first(disk, &*file, path, &chosen.header)?;
             return Ok(Self::of(file, path, chosen.header, false, Space::new(FIRST_BLOCK)));
         }
-        let mut opened = Self::of(file, path, chosen.header, false, Space::new(chosen.header.block_count));
+        let space = Space::new(chosen.header.block_count);
+        let mut opened = Self::of(file, path, chosen.header.clone(), false, space);
         opened.load_space(size)?;
         // Written anew even if it is whole: after a failed sync it may be in the system's cache alone, and its older
         // generation on the disk; that one must be gone before anything is reused.
@@ -202,6 +224,7 @@ impl BlockFile {
             read_only,
             generation: AtomicU64::new(header.generation),
             space: Mutex::new(space),
+            marked: AtomicU64::new(0),
             published: Mutex::new(header),
             reading: Mutex::new(None),
             failure: Mutex::new(None),
@@ -210,7 +233,7 @@ impl BlockFile {
 
     /// Reads the free list and compares it with the root and the size of the file.
     fn load_space(&mut self, size: u64) -> Result<()> {
-        let header = *self.published.lock();
+        let header = self.published.get_mut().clone();
         let end = header.block_count;
         let mut space = if header.free_list.is_none() {
             Space::new(end)
@@ -255,6 +278,11 @@ impl BlockFile {
     /// The path it was opened by.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Which file it is, whatever names it has.
+    pub fn identity(&self) -> FileIdentity {
+        self.file.identity()
     }
 
     /// Whether it was opened for reading.
@@ -468,6 +496,17 @@ impl BlockFile {
     /// not. After an error they are still in use, and the last root is what the file holds; if the error came after
     /// the point where either may be, [`Self::write_failure`] says that no more is written.
     pub fn publish(&self, root: Root, retired: Vec<Arc<StoredObject>>) -> Result<()> {
+        self.publish_with_log(root, retired, &|| Ok(LogMark::default()))
+    }
+
+    /// As [`Self::publish`] for a file with a log: `log` says, when the header is written, what it has to say of it. Whoever
+    /// commits from then on finds that nothing is noted of the log, and waits in [`Self::expect_log`].
+    pub fn publish_with_log(
+        &self,
+        root: Root,
+        retired: Vec<Arc<StoredObject>>,
+        log: &dyn Fn() -> Result<LogMark>,
+    ) -> Result<()> {
         self.expect_writable()?;
         let mut published = self.published.lock();
         let generation = published.generation + 1;
@@ -479,11 +518,15 @@ impl BlockFile {
         }
         let (free_list, block_count) = self.write_free_list(&root, generation, &ranges)?;
         let database_id = self.database_id;
-        let header = Header { database_id, generation, block_count, free_list, root };
+        self.marked.store(0, Ordering::SeqCst);
+        let log = log()?;
+        let marked = if log.lsn > root.lsn { log.salt } else { 0 };
+        let header = Header { database_id, generation, block_count, free_list, root, log };
         self.sync()?;
         self.write_header(&header)?;
         self.sync()?;
         *published = header;
+        self.marked.store(marked, Ordering::SeqCst);
         self.generation.store(generation, Ordering::Release);
         {
             let mut space = self.space.lock();
@@ -572,17 +615,20 @@ impl BlockFile {
         }
         let mut published = self.published.lock();
         let (chosen, _) = read_headers(&*self.file, &self.name)?;
-        if chosen.is_none_or(|chosen| chosen.header.generation == published.generation) {
+        let Some(chosen) = chosen else { return Ok(None) };
+        if chosen.header.generation == published.generation {
+            published.log = chosen.header.log;
             return Ok(None);
         }
         let (header, lock) = lock_newest(&self.file, &self.name)?;
         if header.database_id != self.database_id {
             return Err(Error::corrupt(format!("\"{}\" became another database", self.name)));
         }
-        *published = header;
         self.generation.store(header.generation, Ordering::Release);
+        let root = header.root;
+        *published = header;
         *self.reading.lock() = Some(Arc::new(lock));
-        Ok(Some(header.root))
+        Ok(Some(root))
     }
 
     /// For a file opened read-only: what keeps the generation being read from being overwritten.
@@ -600,7 +646,7 @@ impl BlockFile {
             Ok(_) => problems.push("one of the copies of a header is damaged".to_string()),
             Err(error) => problems.push(error.to_string()),
         }
-        let header = *self.published.lock();
+        let header = self.published.lock().clone();
         let list = header.free_list;
         let mut on_disk = Ok(Space::new(header.block_count));
         if !list.is_none() {
@@ -700,7 +746,8 @@ fn lock_newest(file: &Arc<dyn DiskFile>, name: &str) -> Result<(Header, Generati
 fn initialise(disk: &dyn Disk, file: &dyn DiskFile, path: &Path) -> Result<Header> {
     let database_id = u128::from(disk.random()) << 64 | u128::from(disk.random());
     let (free_list, root) = (ObjectPtr::NONE, Root::default());
-    let header = Header { database_id, generation: 0, block_count: FIRST_BLOCK, free_list, root };
+    let log = LogMark::default();
+    let header = Header { database_id, generation: 0, block_count: FIRST_BLOCK, free_list, root, log };
     write_first(disk, file, path, &header)?;
     Ok(header)
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::io::{Fault, MemoryDisk, SimulatedDisk};
-use crate::wal::{Synchronous, Wal};
+use crate::wal::{Synchronous, Tie, Wal};
 use std::sync::Weak;
 
 fn path() -> &'static Path {
@@ -50,7 +50,8 @@ impl Tiny {
         }
         let stored = values.len();
         assert_eq!(stored as u64, root.lsn);
-        let wal = Wal::open(disk, log_path(), file.database_id(), root.lsn, &mut |lsn, body| {
+        let tie = Tie::of(file.database_id(), root.lsn);
+        let wal = Wal::open(disk, log_path(), &tie, &mut |lsn, body| {
             values.push(numbers(body)[0]);
             assert_eq!(values.len() as u64, lsn);
             Ok(())
@@ -87,7 +88,7 @@ impl Tiny {
         let lsn = self.values.len() as u64;
         self.file.publish(Root { lsn, catalog: catalog.ptr, extra: 0 }, retired)?;
         (self.segments, self.catalog, self.stored) = (segments, Some(catalog), self.values.len());
-        self.wal.restart(lsn)
+        self.wal.restart(lsn, 0)
     }
 
     fn verify(&self) {

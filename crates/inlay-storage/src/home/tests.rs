@@ -58,6 +58,9 @@ impl Disk for HookedDisk {
 }
 
 impl DiskFile for HookedFile {
+    fn identity(&self) -> FileIdentity {
+        self.file.identity()
+    }
     fn size(&self) -> io::Result<u64> {
         self.file.size()
     }

@@ -100,6 +100,10 @@ impl MemoryFile {
 }
 
 impl DiskFile for MemoryFile {
+    fn identity(&self) -> FileIdentity {
+        FileIdentity { device: Arc::as_ptr(&self.shared) as u64, inode: self.stored.inode }
+    }
+
     fn size(&self) -> io::Result<u64> {
         Ok(self.stored.bytes.read().len() as u64)
     }

@@ -9,6 +9,7 @@
 
 mod locks;
 mod memory;
+mod place;
 mod real;
 mod simulated;
 #[cfg(test)]
@@ -17,12 +18,16 @@ mod tests;
 use std::fmt::Debug;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use memory::MemoryDisk;
+pub use place::{Leads, Place};
 pub use real::RealDisk;
 pub use simulated::{Fault, SimulatedDisk};
+
+/// Locked by the process that writes a file: far beyond any data.
+pub const WRITER_LOCK: u64 = (1 << 62) - 1;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +72,12 @@ pub trait Disk: Send + Sync + Debug {
     fn exists(&self, path: &Path) -> io::Result<bool>;
     /// Makes creations, renames and removals in the directory of `of` durable.
     fn sync_directory(&self, of: &Path) -> io::Result<()>;
+    /// The one name that a file has without links, dots and names relative to the current folder: whoever comes to a
+    /// file comes to this name, but for hard links. The file need not exist; a link that leads nowhere means the file that
+    /// would be created through it.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_path_buf())
+    }
     /// Which file a name means; `None` if it does not exist.
     fn identity(&self, path: &Path) -> io::Result<Option<FileIdentity>>;
     /// A random number, for ids and salts. Simulated disks give the same ones for the same seed.
@@ -75,6 +86,8 @@ pub trait Disk: Send + Sync + Debug {
 
 /// An open file. Locks belong to this opening of it and are gone with it, also when its process is killed.
 pub trait DiskFile: Send + Sync + Debug {
+    /// Which file it is, whatever name it has by now.
+    fn identity(&self) -> FileIdentity;
     /// Size in bytes.
     fn size(&self) -> io::Result<u64>;
     /// Fills `bytes` from `offset`; `UnexpectedEof` if the file ends before.

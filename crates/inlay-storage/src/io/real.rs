@@ -18,9 +18,10 @@ use std::sync::Arc;
 pub struct RealDisk;
 
 impl RealDisk {
-    /// A file that somebody else opened.
-    pub fn opened(file: File) -> Arc<dyn DiskFile> {
-        Arc::new(RealFile { file })
+    /// A file that was opened, by this path, in a way of its own.
+    pub fn opened(file: File, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        let identity = identity_of(&file, path)?;
+        Ok(Arc::new(RealFile { file, identity }))
     }
 }
 
@@ -32,7 +33,7 @@ impl Disk for RealDisk {
             .create(matches!(mode, OpenMode::Create | OpenMode::Truncate))
             .truncate(mode == OpenMode::Truncate)
             .open(path)?;
-        Ok(Self::opened(file))
+        Self::opened(file, path)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -49,6 +50,10 @@ impl Disk for RealDisk {
 
     fn sync_directory(&self, of: &Path) -> io::Result<()> {
         sync_directory(&directory_of(of))
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        resolve(path)
     }
 
     fn identity(&self, path: &Path) -> io::Result<Option<FileIdentity>> {
@@ -93,11 +98,48 @@ fn sync_directory(_directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Links that are followed one after the other before they are taken for a circle, as Linux does.
+const LINKS_MAX: usize = 40;
+
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        match path.canonicalize() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => return found,
+        }
+        // Nothing is there: the folder is resolved, and a link that leads nowhere yet is followed one step at a time.
+        let folder = directory_of(&path).canonicalize()?;
+        let name = path.file_name().ok_or(io::ErrorKind::NotFound)?;
+        let here = folder.join(name);
+        match std::fs::read_link(&here) {
+            Ok(target) => path = folder.join(target),
+            Err(_) => return Ok(here),
+        }
+    }
+    Err(io::Error::other("too many links lead on from each other"))
+}
+
 #[cfg(unix)]
 fn identity(path: &Path) -> io::Result<FileIdentity> {
+    Ok(identity_in(&std::fs::metadata(path)?))
+}
+
+#[cfg(unix)]
+fn identity_of(file: &File, _path: &Path) -> io::Result<FileIdentity> {
+    Ok(identity_in(&file.metadata()?))
+}
+
+#[cfg(unix)]
+fn identity_in(metadata: &std::fs::Metadata) -> FileIdentity {
     use std::os::unix::fs::MetadataExt;
-    let metadata = std::fs::metadata(path)?;
-    Ok(FileIdentity { device: metadata.dev(), inode: metadata.ino() })
+    FileIdentity { device: metadata.dev(), inode: metadata.ino() }
+}
+
+/// Here a file is known by its name alone, which it cannot lose while it is open.
+#[cfg(not(unix))]
+fn identity_of(_file: &File, path: &Path) -> io::Result<FileIdentity> {
+    identity(path)
 }
 
 #[cfg(not(unix))]
@@ -111,9 +153,14 @@ fn identity(path: &Path) -> io::Result<FileIdentity> {
 #[derive(Debug)]
 struct RealFile {
     file: File,
+    identity: FileIdentity,
 }
 
 impl DiskFile for RealFile {
+    fn identity(&self) -> FileIdentity {
+        self.identity
+    }
+
     fn size(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }

@@ -430,6 +430,10 @@ impl SimulatedFile {
 }
 
 impl DiskFile for SimulatedFile {
+    fn identity(&self) -> FileIdentity {
+        FileIdentity { device: Arc::as_ptr(&self.state) as u64, inode: self.inode }
+    }
+
     fn size(&self) -> io::Result<u64> {
         let mut state = self.state.lock();
         state.plain_call()?;

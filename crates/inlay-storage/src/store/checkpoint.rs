@@ -15,8 +15,9 @@ use super::directory::{StoredTable, TableWrites, write_table};
 use super::object::{Object, ObjectId, TableSlot};
 use super::state::State;
 use crate::bytes::{ByteReader, ByteWriter};
-use crate::file::{ObjectKind, ObjectPtr, Root, StoredObject};
+use crate::file::{LogMark, ObjectKind, ObjectPtr, Root, StoredObject};
 use crate::home::{Home, Stored};
+use crate::io::Leads;
 use crate::table::{IndexHandle, Table, object_ptr};
 use inlay_types::{Error, Result};
 use std::collections::{HashMap, HashSet};
@@ -150,7 +151,9 @@ impl Store {
                 }
             }
             drop(logged);
-            durable.wal.restart(state.lsn)?;
+            durable.renew_log(state.lsn)?;
+        } else if durable.wal.leads()? == Leads::Nowhere {
+            durable.renew_log(state.lsn)?;
         }
         self.pack(&durable.home, &mut done, &state, thoroughly)?;
         drop(state);
@@ -219,7 +222,11 @@ impl Store {
             || tables.values().filter_map(|in_file| in_file.slot.loaded()).flat_map(|t| columns_in_file(t));
         of_root().for_each(|stored| stored.unhold());
         home.file()
-            .publish(root, retired)
+            .publish_with_log(root, retired, &|| {
+                // A copy that is written into another file has no log.
+                let durable = self.durable.as_ref().filter(|durable| Arc::ptr_eq(&durable.home, home));
+                durable.map_or(Ok(LogMark::default()), |durable| durable.log_mark_at(root.lsn))
+            })
             .inspect_err(|_| of_root().for_each(|stored| stored.hold_again()))?;
         written.objects.clear();
         std::mem::take(writes).indexes.iter().for_each(|handle| handle.set_published());

@@ -99,6 +99,7 @@ impl Transaction {
             return Ok(());
         }
         self.check_writable()?;
+        self.store.check_names()?;
         self.store.sync_written_segments(&inner)?;
         let mut commits = self.store.commits.lock();
         self.check_reads(&inner, &commits)?;

@@ -23,6 +23,7 @@ mod log;
 mod maintain;
 mod object;
 mod open;
+mod place;
 mod state;
 mod transaction;
 
@@ -35,6 +36,7 @@ pub use transaction::{Isolation, RowPredicate, Transaction, TransactionOptions};
 
 use crate::file::SpaceUse;
 use crate::home::{Home, Stored};
+use crate::io::Place;
 use crate::wal::{Synchronous, Wal};
 use checkpoint::Checkpointed;
 use commit::Committed;
@@ -73,6 +75,8 @@ pub struct Store {
 struct Durable {
     home: Arc<Home>,
     wal: Wal,
+    /// The name that the file and, beside it, the log are found by.
+    place: Place,
     synchronous: Mutex<Synchronous>,
     /// Size of the log in bytes from which on a commit makes a checkpoint.
     checkpoint_threshold: AtomicU64,
@@ -239,7 +243,11 @@ impl Store {
     fn make_durable(&self, state: Arc<State>) -> Result<()> {
         if let Some(durable) = &self.durable {
             let synchronous = *durable.synchronous.lock();
-            durable.wal.sync_to(state.lsn, synchronous).inspect_err(|error| self.fail(error))?;
+            durable
+                .wal
+                .sync_to(state.lsn, synchronous)
+                .and_then(|()| durable.expect_log())
+                .inspect_err(|error| self.fail(error))?;
         }
         let mut visible = self.visible.write();
         if visible.lsn < state.lsn {

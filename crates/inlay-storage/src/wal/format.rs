@@ -37,6 +37,8 @@ pub(super) struct LogHeader {
     pub salt: u64,
     /// The first record has the next number.
     pub start_lsn: u64,
+    /// The number of the state of the file that it was made for; 0 in logs that were made before there was one.
+    pub base: u64,
 }
 
 /// What was found where the header should be.
@@ -57,6 +59,7 @@ impl LogHeader {
             writer.u128(self.database_id);
             writer.u64(self.salt);
             writer.u64(self.start_lsn);
+            writer.u64(self.base);
             let mut header = writer.finish();
             header.resize(HEADER_SIZE - 8, 0);
             let sum = XxHash3_64::oneshot_with_seed(HEADER_SEED + copy as u64, &header);
@@ -83,9 +86,16 @@ impl LogHeader {
                 return Ok(FoundHeader::Newer(version));
             }
             let (database_id, salt, start_lsn) = (reader.u128()?, reader.u64()?, reader.u64()?);
-            return Ok(FoundHeader::Valid(LogHeader { database_id, salt, start_lsn }));
+            let base = reader.u64()?;
+            return Ok(FoundHeader::Valid(LogHeader { database_id, salt, start_lsn, base }));
         }
         Ok(FoundHeader::Damaged)
+    }
+
+    /// Whether a file of so few bytes may be a log whose creation was interrupted, and not somebody's file.
+    pub(super) fn may_begin_with(bytes: &[u8]) -> bool {
+        let size = bytes.len().min(MAGIC.len());
+        bytes[..size] == MAGIC[..size] || bytes.iter().all(|&byte| byte == 0)
     }
 
     /// What each sector begins with.

@@ -7,6 +7,8 @@
 //! - Records are numbered without gaps and chained by checksums; a record is in the file completely or not at all.
 //! - After a failed write or sync the log takes nothing more, and everyone who waits fails.
 //! - A log file is made beside the old one, durable, and then renamed over it, so there is always one complete log.
+//! - A log serves the file that it was made for ([`Tie`]) and no other. It is locked while it is open, and a name is given
+//!   to a new log only if it leads to the one that this takes the place of, or to nothing.
 //!
 //! docs/format.md specifies the bytes and argues why damage and a torn end can be told apart.
 
@@ -15,14 +17,15 @@ mod reader;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod tie;
 
 pub use reader::{Poll, WalReader};
+pub use tie::Tie;
 
-use crate::io::{Disk, DiskFile, OpenMode};
+use crate::io::{Disk, DiskFile, FileIdentity, Leads, LockKind, OpenMode, Place, WRITER_LOCK};
 use format::{Chain, LogHeader, in_sectors, offset_of};
 use inlay_types::{Error, Result};
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use reader::expect_database;
 use scan::{Scanner, Step, read_header};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -65,6 +68,7 @@ pub struct Wal {
 #[derive(Debug)]
 struct State {
     file: Arc<dyn DiskFile>,
+    place: Place,
     /// The end of all records, written or not.
     chain: Chain,
     /// Records that are not written, and their position.
@@ -80,63 +84,87 @@ struct State {
 }
 
 impl Wal {
-    /// Makes a new, durable log; the first record will have number `after_lsn + 1`. Replaces what is there.
-    pub fn create(disk: &Arc<dyn Disk>, path: &Path, database_id: u128, after_lsn: Lsn) -> Result<Self> {
-        let log = LogHeader { database_id, salt: disk.random(), start_lsn: after_lsn };
+    /// Makes a new, durable log for a file; the first record will have the number behind the file's.
+    ///
+    /// It takes the place of the log `replaced`, or of none: whatever else has the name stays.
+    pub fn create(
+        disk: &Arc<dyn Disk>,
+        path: &Path,
+        tie: &Tie,
+        replaced: Option<FileIdentity>,
+    ) -> Result<Self> {
+        let log = LogHeader {
+            database_id: tie.database_id,
+            salt: disk.random(),
+            start_lsn: tie.lsn,
+            base: tie.base,
+        };
         let (file, chain) = write_log(&**disk, path, log, &mut |_| Ok(None))?;
+        expect_name_of(&**disk, path, replaced)?;
         put_in_place(&**disk, path)?;
         Self::of(disk, path, file, chain)
     }
 
-    /// For a new database: makes a log in the place of one without records, which a database that was deleted left behind.
-    /// Any other stays, and [`Wal::open`] refuses it.
-    pub fn replace_blank(disk: &Arc<dyn Disk>, path: &Path, database_id: u128, after_lsn: Lsn) -> Result<()> {
+    /// Before a database is made in `file`: fails if its log would be one that has transactions, of a database that was here.
+    pub fn expect_no_orphan(disk: &Arc<dyn Disk>, path: &Path, file: &Path) -> Result<()> {
         let name = path.display().to_string();
-        let failed = |error: &io::Error| Error::io("cannot open", &name, error);
-        if !disk.exists(path).map_err(|error| failed(&error))? {
-            return Ok(());
+        let Some(found) = open_if_there(&**disk, path, OpenMode::ReadOnly)? else { return Ok(()) };
+        let locks = WRITER_LOCK..WRITER_LOCK + 1;
+        if found.is_locked(locks).map_err(|error| Error::io("cannot examine", &name, &error))? {
+            return Err(tie::in_use(&name));
         }
-        let file = disk.open(path, OpenMode::ReadOnly).map_err(|error| failed(&error))?;
-        if let Some(log) = read_header(&*file, &name)?
-            && Scanner::new(&*file, &name, Chain::new(log))?.is_blank()?
-        {
-            Self::create(disk, path, database_id, after_lsn)?;
+        match read_header(&*found, &name)? {
+            Some(log) if !Scanner::new(&*found, &name, Chain::new(log))?.is_blank()? => {
+                Err(tie::orphan(&name, file, &log))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    /// Opens the log, or makes one if there is none, and replays every record after `after_lsn` in order.
+    /// Whether there is a log of this name and it belongs to the file.
+    pub fn is_there(disk: &Arc<dyn Disk>, path: &Path, tie: &Tie) -> Result<bool> {
+        let name = path.display().to_string();
+        let Some(file) = open_if_there(&**disk, path, OpenMode::ReadOnly)? else { return Ok(false) };
+        Ok(read_header(&*file, &name)?.is_some_and(|log| tie.fits(&log)))
+    }
+
+    /// Opens the log of a file, or makes one if there is none, and replays in order every record that the file lacks.
     ///
-    /// An incomplete record at the end is forgotten. Damage, a log of another database, and a log that begins after
-    /// `after_lsn + 1` are errors; what was replayed until then must be forgotten too.
+    /// An incomplete record at the end is forgotten. Damage, a log with transactions of another file, one that begins
+    /// after what the file has, and one that lacks what the file says it has are errors; what was replayed until then
+    /// must be forgotten too.
     pub fn open(
         disk: &Arc<dyn Disk>,
         path: &Path,
-        database_id: u128,
-        after_lsn: Lsn,
+        tie: &Tie,
         replay: &mut dyn FnMut(Lsn, &[u8]) -> Result<()>,
     ) -> Result<Self> {
         let name = path.display().to_string();
-        let failed = |error: &io::Error| Error::io("cannot open", &name, error);
-        if !disk.exists(path).map_err(|error| failed(&error))? {
-            return Self::create(disk, path, database_id, after_lsn);
-        }
-        let file = disk.open(path, OpenMode::ReadWrite).map_err(|error| failed(&error))?;
-        let Some(log) = read_header(&*file, &name)? else {
-            return Self::create(disk, path, database_id, after_lsn);
+        let Some(file) = open_if_there(&**disk, path, OpenMode::ReadWrite)? else {
+            return Self::unless_needed(disk, path, tie, "does not exist", None);
         };
-        expect_database(&log, database_id, &name)?;
-        if log.start_lsn > after_lsn {
+        lock(&*file, &name)?;
+        let there = Some(file.identity());
+        let Some(log) = read_header(&*file, &name)? else {
+            return Self::unless_needed(disk, path, tie, "is empty", there);
+        };
+        let mut scanner = Scanner::new(&*file, &name, Chain::new(log))?;
+        if log.database_id == tie.database_id && log.start_lsn > tie.lsn {
             return Err(Error::corrupt(format!(
-                "\"{name}\" begins after transaction {}, and the database ends with {after_lsn}: one of them is an old \
-                 copy",
-                log.start_lsn
+                "\"{name}\" begins after transaction {}, and the database ends with {}: one of them is an old copy",
+                log.start_lsn, tie.lsn
             )));
         }
-        let mut scanner = Scanner::new(&*file, &name, Chain::new(log))?;
+        if !tie.fits(&log) {
+            return match scanner.is_blank()? {
+                // It has nothing: whose it was does not matter.
+                true => Self::unless_needed(disk, path, tie, "is another one, without transactions", there),
+                false => Err(tie.foreign(&name, &log)),
+            };
+        }
         loop {
             match scanner.next()? {
-                Step::Record(body) if scanner.chain.last_lsn > after_lsn => {
+                Step::Record(body) if scanner.chain.last_lsn > tie.lsn => {
                     replay(scanner.chain.last_lsn, &body)?;
                 }
                 Step::Record(_) => {}
@@ -145,18 +173,34 @@ impl Wal {
             }
         }
         scanner.expect_torn()?;
+        tie.expect_end(&name, scanner.chain.last_lsn)?;
         // Written anew, for what was read may be in the system's cache alone if a sync failed before, and what is
         // behind the end must be zeroes.
         let chain = scanner.chain;
         let wal = Self::of(disk, path, file, chain)?;
-        wal.restart(after_lsn)?;
+        wal.restart(tie.lsn, tie.base)?;
         Ok(wal)
+    }
+
+    /// Makes a log, unless the file says that there is one.
+    fn unless_needed(
+        disk: &Arc<dyn Disk>,
+        path: &Path,
+        tie: &Tie,
+        found: &str,
+        replaced: Option<FileIdentity>,
+    ) -> Result<Self> {
+        if tie.needs_log() {
+            return Err(tie.missing(&path.display().to_string(), found));
+        }
+        Self::create(disk, path, tie, replaced)
     }
 
     fn of(disk: &Arc<dyn Disk>, path: &Path, file: Arc<dyn DiskFile>, chain: Chain) -> Result<Self> {
         let name = path.display().to_string();
         let file_size = file.size().map_err(|error| Error::io("cannot read", &name, &error))?;
         let state = State {
+            place: Place::new(disk, path, file.identity()),
             file,
             chain,
             pending: Vec::new(),
@@ -189,6 +233,40 @@ impl Wal {
     /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The number that tells this log from those before it.
+    pub fn salt(&self) -> u64 {
+        self.state.lock().chain.log.salt
+    }
+
+    /// Whether the log is found by its name.
+    pub fn leads(&self) -> Result<Leads> {
+        let place = self.state.lock().place.clone();
+        place.leads()
+    }
+
+    /// Removes the log of a file that it is not found beside any more, if the name still leads to it. Everything in it is
+    /// in the file.
+    pub fn remove(&self) -> Result<()> {
+        let state = self.state.lock();
+        if state.place.leads()? != Leads::Here {
+            return Ok(());
+        }
+        self.disk
+            .remove(&self.path)
+            .and_then(|()| self.disk.sync_directory(&self.path))
+            .map_err(|error| Error::io("cannot remove", &self.name, &error))
+    }
+
+    /// Makes everything that was appended durable, and gives the log's salt and its last transaction.
+    pub fn sync_all(&self) -> Result<(u64, Lsn)> {
+        let last = self.last_lsn();
+        self.sync_to(last, Synchronous::Full)?;
+        let state = self.state.lock();
+        // A log that failed may be another one than its name leads to: nothing may be noted of it.
+        state.expect_whole()?;
+        Ok((state.chain.log.salt, last))
     }
 
     /// Why nothing more can be logged, if so.
@@ -279,8 +357,9 @@ impl Wal {
 
     /// Forgets the records up to `after_lsn`, which a checkpoint took into the database file.
     ///
-    /// A failure before the new log took the place of the old one changes nothing, and the log can be used as before.
-    pub fn restart(&self, after_lsn: Lsn) -> Result<()> {
+    /// The new one is made for the state of the file that has the number `base`. A failure before it took the place of the
+    /// old one changes nothing, and the log can be used as before.
+    pub fn restart(&self, after_lsn: Lsn, base: u64) -> Result<()> {
         let mut state = self.state.lock();
         // Others may append while the lock is released.
         while state.is_busy || !state.pending.is_empty() {
@@ -295,7 +374,8 @@ impl Wal {
         // Appending goes on in the new log, so nothing is appended while the records are copied.
         let state = &mut *state;
         let start_lsn = after_lsn.max(state.chain.log.start_lsn);
-        let log = LogHeader { database_id: state.chain.log.database_id, salt: self.disk.random(), start_lsn };
+        let database_id = state.chain.log.database_id;
+        let log = LogHeader { database_id, salt: self.disk.random(), start_lsn, base };
         let last = state.chain.last_lsn;
         let mut scanner = Scanner::new(&*state.file, &self.name, Chain::new(state.chain.log))?;
         let mut next = |_: &Chain| -> Result<Option<Vec<u8>>> {
@@ -309,11 +389,13 @@ impl Wal {
             Ok(None)
         };
         let (file, chain) = write_log(&*self.disk, &self.path, log, &mut next)?;
+        expect_name_of(&*self.disk, &self.path, Some(state.file.identity()))?;
         if let Err(error) = put_in_place(&*self.disk, &self.path) {
             state.failure = Some(error.clone());
             return Err(error);
         }
         let size = file.size().map_err(|error| Error::io("cannot read", &self.name, &error))?;
+        state.place = Place::new(&self.disk, &self.path, file.identity());
         state.file = file;
         state.chain = chain;
         state.pending_from = chain.position;
@@ -355,7 +437,9 @@ fn write_log(
     let beside = path_beside(path);
     let name = beside.display().to_string();
     let failed = |error: io::Error| Error::io("cannot write", &name, &error);
-    let file = disk.open(&beside, OpenMode::Truncate).map_err(failed)?;
+    let file = disk.open(&beside, OpenMode::Create).map_err(failed)?;
+    lock(&*file, &name)?;
+    file.set_size(0).map_err(failed)?;
     let mut chain = Chain::new(log);
     file.write_at(&log.to_bytes(), 0).map_err(failed)?;
     let mut stream = Vec::new();
@@ -382,6 +466,40 @@ fn put_in_place(disk: &dyn Disk, path: &Path) -> Result<()> {
     disk.rename(&path_beside(path), path)
         .and_then(|()| disk.sync_directory(path))
         .map_err(|error| Error::io("cannot replace", path.display().to_string(), &error))
+}
+
+/// Before a log takes the place of `log`: fails if its name leads to another file by now.
+fn expect_name_of(disk: &dyn Disk, path: &Path, log: Option<FileIdentity>) -> Result<()> {
+    let name = path.display().to_string();
+    let found = disk.identity(path).map_err(|error| Error::io("cannot examine", &name, &error))?;
+    if found.is_none() || found == log {
+        return Ok(());
+    }
+    let _ = disk.remove(&path_beside(path));
+    Err(Error::Locked {
+        message: format!(
+            "\"{name}\" is another file than the log that was opened, and stays as it is: somebody put it there. What was \
+             committed is safe; close the database and look whose log it is"
+        ),
+    })
+}
+
+/// Opens a file if there is one.
+fn open_if_there(disk: &dyn Disk, path: &Path, mode: OpenMode) -> Result<Option<Arc<dyn DiskFile>>> {
+    match disk.open(path, mode) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("cannot open", path.display().to_string(), &error)),
+    }
+}
+
+/// Keeps a log from being taken by whoever opens another file that is found beside it.
+fn lock(file: &dyn DiskFile, name: &str) -> Result<()> {
+    match file.try_lock(WRITER_LOCK, LockKind::Exclusive) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(tie::in_use(name)),
+        Err(error) => Err(Error::io("cannot lock", name, &error)),
+    }
 }
 
 /// Writes records, and zeroes behind them when the file has to grow. Returns the size of the file.

@@ -1,7 +1,8 @@
 //! Following the log of a database that another process writes.
 
-use super::format::{Chain, LogHeader};
+use super::format::Chain;
 use super::scan::{Scanner, Step, read_header};
+use super::tie::Tie;
 use crate::io::{Disk, DiskFile, FileIdentity, OpenMode};
 use inlay_types::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -11,9 +12,10 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct WalReader {
     disk: Arc<dyn Disk>,
-    path: PathBuf,
+    /// Absent while no name is known that the log would have.
+    path: Option<PathBuf>,
     name: String,
-    database_id: u128,
+    tie: Tie,
     lsn: u64,
     open: Option<Followed>,
 }
@@ -26,20 +28,33 @@ struct Followed {
 }
 
 /// How far a reader came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Poll {
     /// It knows every transaction up to this one, the newest there is.
     UpTo(u64),
     /// The log begins after what the reader knows: a checkpoint took the rest into the database file, whose newest
     /// root has to be read, and [`WalReader::advance_to`] be called with its number.
     Behind,
+    /// The log is not that of the file, or lacks what the file says it has. Both change while they are read: to be believed
+    /// when it stays so.
+    Unfit(Error),
 }
 
 impl WalReader {
-    /// A reader that knows every transaction up to `after_lsn`. The log need not exist yet.
-    pub fn open(disk: &Arc<dyn Disk>, path: &Path, database_id: u128, after_lsn: u64) -> Self {
-        let name = path.display().to_string();
-        Self { disk: disk.clone(), path: path.to_path_buf(), name, database_id, lsn: after_lsn, open: None }
+    /// A reader that knows every transaction that is in a file. The log need not exist yet.
+    pub fn open(disk: &Arc<dyn Disk>, path: Option<&Path>, tie: Tie) -> Self {
+        let lsn = tie.lsn;
+        let (disk, name) = (Arc::clone(disk), String::new());
+        let mut reader = Self { disk, path: None, name, tie: Tie::default(), lsn, open: None };
+        reader.set_place(path, tie);
+        reader
+    }
+
+    /// What the file says of its log by now, and the name that this has. Without a name, a log that is open is followed.
+    pub fn set_place(&mut self, path: Option<&Path>, tie: Tie) {
+        self.path = path.map(Path::to_path_buf);
+        self.name = path.map_or_else(|| format!("{}.wal", tie.file), |path| path.display().to_string());
+        self.tie = tie;
     }
 
     /// The last transaction that was seen.
@@ -54,25 +69,10 @@ impl WalReader {
 
     /// Visits every transaction since, in order. An incomplete end is left for the next time.
     pub fn poll(&mut self, visit: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<Poll> {
-        let failed = |error: &std::io::Error| Error::io("cannot read", &self.name, error);
-        let identity = self.disk.identity(&self.path).map_err(|error| failed(&error))?;
-        let Some(identity) = identity else {
-            self.open = None;
-            return Ok(Poll::UpTo(self.lsn));
-        };
-        if self.open.as_ref().is_none_or(|open| open.identity != identity) {
-            let file = match self.disk.open(&self.path, OpenMode::ReadOnly) {
-                Ok(file) => file,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    return Ok(Poll::UpTo(self.lsn));
-                }
-                Err(error) => return Err(failed(&error)),
-            };
-            let Some(header) = read_header(&*file, &self.name)? else { return Ok(Poll::UpTo(self.lsn)) };
-            expect_database(&header, self.database_id, &self.name)?;
-            self.open = Some(Followed { identity, file, chain: Chain::new(header) });
+        if let Some(unfit) = self.follow_name()? {
+            return Ok(Poll::Unfit(unfit));
         }
-        let Some(open) = &mut self.open else { return Ok(Poll::UpTo(self.lsn)) };
+        let Some(open) = &mut self.open else { return Ok(self.end("does not exist")) };
         if open.chain.log.start_lsn > self.lsn {
             return Ok(Poll::Behind);
         }
@@ -85,18 +85,42 @@ impl WalReader {
             }
             open.chain = scanner.chain;
         }
-        Ok(Poll::UpTo(self.lsn))
+        Ok(self.end("ends before them"))
     }
-}
 
-/// Refuses the log of another database.
-pub(super) fn expect_database(header: &LogHeader, database_id: u128, name: &str) -> Result<()> {
-    if header.database_id == database_id {
-        return Ok(());
+    /// How far the reader came, if that is as far as the file says that it could.
+    fn end(&self, found: &str) -> Poll {
+        if self.tie.needs_log() && self.lsn < self.tie.expected {
+            return Poll::Unfit(self.tie.missing(&self.name, found));
+        }
+        Poll::UpTo(self.lsn)
     }
-    Err(Error::corrupt(format!(
-        "\"{name}\" is the log of another database ({:032x}, not {database_id:032x}); move it away if it lies here by \
-         mistake",
-        header.database_id
-    )))
+
+    /// Opens the log that the name leads to, if it is another one than before; an error to be returned if it does not fit.
+    fn follow_name(&mut self) -> Result<Option<Error>> {
+        let Some(path) = &self.path else { return Ok(None) };
+        let failed = |error: &std::io::Error| Error::io("cannot read", &self.name, error);
+        let Some(identity) = self.disk.identity(path).map_err(|error| failed(&error))? else {
+            self.open = None;
+            return Ok(None);
+        };
+        if self.open.as_ref().is_some_and(|open| open.identity == identity) {
+            return Ok(None);
+        }
+        self.open = None;
+        let file = match self.disk.open(path, OpenMode::ReadOnly) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(&error)),
+        };
+        let Some(header) = read_header(&*file, &self.name)? else { return Ok(None) };
+        let chain = Chain::new(header);
+        if self.tie.fits(&header) {
+            self.open = Some(Followed { identity: file.identity(), file, chain });
+            return Ok(None);
+        }
+        let is_blank = Scanner::new(&*file, &self.name, chain)?.is_blank()?;
+        let is_later = header.database_id == self.tie.database_id && header.start_lsn > self.lsn;
+        Ok((!is_blank || is_later).then(|| self.tie.foreign(&self.name, &header)))
+    }
 }

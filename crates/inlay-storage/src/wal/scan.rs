@@ -94,8 +94,8 @@ impl<'a> Scanner<'a> {
     /// The error for [`Step::Damaged`].
     pub(super) fn damage(&self) -> Error {
         Error::corrupt(format!(
-            "\"{}\" at offset {}: the record of transaction {} is damaged; nothing was changed. The database without \
-             its log is in the state of the last checkpoint",
+            "\"{}\" at offset {}: the record of transaction {} is damaged; nothing was changed. CALL recover \
+             copies the database with the transactions before it",
             self.name,
             offset_of(self.chain.position),
             self.chain.last_lsn + 1
@@ -112,12 +112,12 @@ pub(super) fn read_header(file: &dyn DiskFile, name: &str) -> Result<Option<LogH
     match LogHeader::find(&bytes)? {
         FoundHeader::Valid(header) => Ok(Some(header)),
         FoundHeader::Newer(version) => Err(newer_version(name, version)),
-        FoundHeader::Damaged if size < 512 => Ok(None),
+        FoundHeader::Damaged if size < 512 && LogHeader::may_begin_with(&bytes) => Ok(None),
         FoundHeader::Damaged if size <= START && bytes.iter().all(|&byte| byte == 0) => Ok(None),
         FoundHeader::Damaged => Err(Error::corrupt(format!(
-            "\"{name}\": both copies of the log's header are damaged, so it is unknown whether it holds transactions \
-             that the database lacks. The database without its log is in the state of the last checkpoint: move the \
-             log away to open it so"
+            "\"{name}\" is no log, or both copies of its header are damaged, so it is unknown whether it holds \
+             transactions that the database lacks. Move it away: the database opens without it, or says what it lacks, \
+             and CALL recover copies what it has"
         ))),
     }
 }

@@ -21,7 +21,7 @@ fn body(lsn: u64) -> Vec<u8> {
 
 fn open(disk: &Arc<dyn Disk>, after_lsn: u64) -> Result<(Wal, Vec<u64>)> {
     let mut seen = Vec::new();
-    let wal = Wal::open(disk, path(), ID, after_lsn, &mut |lsn, found| {
+    let wal = Wal::open(disk, path(), &Tie::of(ID, after_lsn), &mut |lsn, found| {
         assert_eq!(found, body(lsn));
         seen.push(lsn);
         Ok(())
@@ -51,7 +51,7 @@ fn disk_with(bytes: &[u8]) -> Arc<dyn Disk> {
 /// A log with `count` records, without most of the zeroes at its end.
 fn log_of(count: u64) -> Vec<u8> {
     let disk = memory();
-    let wal = Wal::create(&disk, path(), ID, 0).unwrap();
+    let wal = Wal::create(&disk, path(), &Tie::of(ID, 0), None).unwrap();
     (0..count).for_each(|_| assert!(commit(&wal).is_ok()));
     let mut bytes = bytes_of(&disk);
     bytes.truncate(wal.size() as usize + 700);
@@ -64,7 +64,7 @@ fn records_come_back_in_order_and_old_ones_are_forgotten() {
     let (wal, seen) = open(&disk, 0).unwrap();
     assert!(seen.is_empty());
     (1..=20).for_each(|lsn| assert_eq!(commit(&wal).unwrap(), lsn));
-    wal.restart(15).unwrap();
+    wal.restart(15, 0).unwrap();
     commit(&wal).unwrap();
     wal.verify().unwrap();
     drop(wal);
@@ -77,27 +77,98 @@ fn records_come_back_in_order_and_old_ones_are_forgotten() {
 #[test]
 fn a_gap_and_a_log_of_another_database_are_refused() {
     let disk = memory();
-    drop(Wal::create(&disk, path(), ID, 5).unwrap());
-    let refused =
-        |id, after| Wal::open(&disk, path(), id, after, &mut |_, _| Ok(())).unwrap_err().to_string();
+    let wal = Wal::create(&disk, path(), &Tie::of(ID, 5), None).unwrap();
+    commit(&wal).unwrap();
+    drop(wal);
+    let refused = |id, after| {
+        Wal::open(&disk, path(), &Tie::of(id, after), &mut |_, _| Ok(())).unwrap_err().to_string()
+    };
     assert!(refused(ID, 4).contains("begins after transaction 5"));
     assert!(refused(ID + 1, 5).contains("another database"));
 }
 
 #[test]
-fn a_new_database_takes_the_place_of_a_log_without_records_alone() {
+fn a_log_without_records_gives_way_to_that_of_another_database() {
     let disk = memory();
-    Wal::replace_blank(&disk, path(), ID, 0).unwrap();
-    assert!(!disk.exists(path()).unwrap());
-    let wal = Wal::create(&disk, path(), ID + 1, 5).unwrap();
-    Wal::replace_blank(&disk, path(), ID, 0).unwrap();
-    drop(wal);
+    let orphan = || Wal::expect_no_orphan(&disk, path(), Path::new("db"));
+    orphan().unwrap();
+    drop(Wal::create(&disk, path(), &Tie::of(ID + 1, 5), None).unwrap());
+    orphan().unwrap();
     let (wal, seen) = open(&disk, 0).unwrap();
     assert!(seen.is_empty());
     commit(&wal).unwrap();
     drop(wal);
-    Wal::replace_blank(&disk, path(), ID + 1, 0).unwrap();
+    let before = bytes_of(&disk);
+    assert!(orphan().unwrap_err().to_string().contains("has transactions"));
+    assert!(Wal::open(&disk, path(), &Tie::of(ID + 1, 0), &mut |_, _| Ok(())).is_err());
+    assert_eq!(bytes_of(&disk), before);
     assert_eq!(open(&disk, 0).unwrap().1, [1]);
+}
+
+/// Two copies of a database have the same id. A log fits the file that names it, or whose state it was made for.
+#[test]
+fn a_log_fits_one_state_of_one_file() {
+    let disk = memory();
+    let made_for = |base| Tie { base, ..Tie::of(ID, 0) };
+    let named = |salt, base| Tie { salt, base, ..Tie::of(ID, 0) };
+    let wal = Wal::create(&disk, path(), &made_for(11), None).unwrap();
+    commit(&wal).unwrap();
+    let salt = wal.salt();
+    drop(wal);
+    let before = bytes_of(&disk);
+    for (tie, fits) in [
+        (named(salt, 12), true),
+        (named(salt ^ 1, 11), true),
+        (named(0, 12), true),
+        (named(salt ^ 1, 12), false),
+        (Tie { database_id: ID + 1, ..named(salt, 11) }, false),
+    ] {
+        let mut seen = 0;
+        let opened = Wal::open(&disk, path(), &tie, &mut |_, _| {
+            seen += 1;
+            Ok(())
+        });
+        assert_eq!((opened.is_ok(), seen), (fits, u64::from(fits)), "{tie:?}");
+        let unchanged = opened.is_err();
+        drop(opened);
+        assert!(!unchanged || bytes_of(&disk) == before);
+        disk.open(path(), OpenMode::Truncate).unwrap().write_at(&before, 0).unwrap();
+    }
+}
+
+#[test]
+fn a_log_that_the_file_needs_has_to_be_there_and_long_enough() {
+    let disk = memory();
+    let tie = |expected| Tie { expected, file: "db".to_string(), ..Tie::of(ID, 0) };
+    let error =
+        |expected| Wal::open(&disk, path(), &tie(expected), &mut |_, _| Ok(())).unwrap_err().to_string();
+    assert!(error(1).contains("does not exist"));
+    assert!(!disk.exists(path()).unwrap());
+    drop(Wal::create(&disk, path(), &Tie::of(ID + 1, 0), None).unwrap());
+    assert!(error(1).contains("without transactions"));
+    let (wal, _) = open(&disk, 0).unwrap();
+    commit(&wal).unwrap();
+    drop(wal);
+    assert!(error(2).contains("ends with transaction 1"));
+    assert!(Wal::open(&disk, path(), &tie(1), &mut |_, _| Ok(())).is_ok());
+}
+
+#[test]
+fn a_log_in_use_is_not_taken_and_one_that_was_put_in_its_place_is_not_replaced() {
+    let disk = memory();
+    let wal = Wal::create(&disk, path(), &Tie::of(ID, 0), None).unwrap();
+    let taken = Wal::open(&disk, path(), &Tie::of(ID + 1, 0), &mut |_, _| Ok(()));
+    assert!(matches!(taken, Err(Error::Locked { .. })));
+    disk.rename(path(), Path::new("away.wal")).unwrap();
+    assert_eq!(wal.leads().unwrap(), Leads::Nowhere);
+    let other = Wal::create(&disk, path(), &Tie::of(ID + 1, 0), None).unwrap();
+    assert_eq!(wal.leads().unwrap(), Leads::Elsewhere);
+    commit(&other).unwrap();
+    let before = bytes_of(&disk);
+    assert!(matches!(wal.restart(0, 0), Err(Error::Locked { .. })));
+    assert_eq!(bytes_of(&disk), before);
+    assert!(!disk.exists(Path::new("db.wal.new")).unwrap());
+    commit(&wal).unwrap();
 }
 
 #[test]
@@ -164,7 +235,7 @@ fn unsynced_records_are_lost_torn_or_there_but_never_damage() {
         for seed in 0..150 {
             let simulated = SimulatedDisk::new(seed);
             let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
-            let wal = Wal::create(&disk, path(), ID, 0).unwrap();
+            let wal = Wal::create(&disk, path(), &Tie::of(ID, 0), None).unwrap();
             let mut durable = 0;
             for _ in 0..seed % 9 {
                 durable = commit(&wal).unwrap();
@@ -191,19 +262,19 @@ fn unsynced_records_are_lost_torn_or_there_but_never_damage() {
 fn a_failed_sync_fails_everyone_from_then_on() {
     let simulated = SimulatedDisk::new(1);
     let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
-    let wal = Wal::create(&disk, path(), ID, 0).unwrap();
+    let wal = Wal::create(&disk, path(), &Tie::of(ID, 0), None).unwrap();
     commit(&wal).unwrap();
     simulated.fail_call(simulated.calls() + 1, Fault::FailedSync);
     assert!(matches!(commit(&wal), Err(Error::Io { .. })));
     assert!(matches!(commit(&wal), Err(Error::ReadOnly { .. })));
-    assert!(matches!(wal.restart(1), Err(Error::ReadOnly { .. })));
+    assert!(matches!(wal.restart(1, 0), Err(Error::ReadOnly { .. })));
 }
 
 #[test]
 fn committers_share_a_sync() {
     let simulated = SimulatedDisk::new(1);
     let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
-    let wal = Wal::create(&disk, path(), ID, 0).unwrap();
+    let wal = Wal::create(&disk, path(), &Tie::of(ID, 0), None).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
@@ -214,7 +285,7 @@ fn committers_share_a_sync() {
                 }
             });
         }
-        scope.spawn(|| (0..10).for_each(|_| wal.restart(wal.durable_lsn()).unwrap()));
+        scope.spawn(|| (0..10).for_each(|_| wal.restart(wal.durable_lsn(), 0).unwrap()));
     });
     assert_eq!(wal.durable_lsn(), 400);
 }
@@ -222,7 +293,7 @@ fn committers_share_a_sync() {
 #[test]
 fn a_reader_follows_and_notices_a_restart() {
     let disk = memory();
-    let mut reader = WalReader::open(&disk, path(), ID, 0);
+    let mut reader = WalReader::open(&disk, Some(path()), Tie::of(ID, 0));
     let mut seen = Vec::new();
     let poll = |reader: &mut WalReader, seen: &mut Vec<u64>| {
         reader
@@ -233,15 +304,15 @@ fn a_reader_follows_and_notices_a_restart() {
             .unwrap()
     };
     assert_eq!(poll(&mut reader, &mut seen), Poll::UpTo(0));
-    let wal = Wal::create(&disk, path(), ID, 0).unwrap();
+    let wal = Wal::create(&disk, path(), &Tie::of(ID, 0), None).unwrap();
     commit(&wal).unwrap();
     assert_eq!(poll(&mut reader, &mut seen), Poll::UpTo(1));
     commit(&wal).unwrap();
     commit(&wal).unwrap();
-    wal.restart(1).unwrap();
+    wal.restart(1, 0).unwrap();
     assert_eq!(poll(&mut reader, &mut seen), Poll::UpTo(3));
     commit(&wal).unwrap();
-    wal.restart(4).unwrap();
+    wal.restart(4, 0).unwrap();
     assert_eq!(poll(&mut reader, &mut seen), Poll::Behind);
     reader.advance_to(4);
     commit(&wal).unwrap();
@@ -256,7 +327,7 @@ fn speed_of_commits() {
     let directory = std::env::current_dir().unwrap().join(format!("inlay-wal-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    let wal = Wal::create(&disk, &directory.join("log"), ID, 0).unwrap();
+    let wal = Wal::create(&disk, &directory.join("log"), &Tie::of(ID, 0), None).unwrap();
     let start = std::time::Instant::now();
     for _ in 0..1000 {
         let lsn = wal.append(&[1; 60]).unwrap();

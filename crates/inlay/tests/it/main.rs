@@ -24,6 +24,8 @@ mod damage;
 mod examples;
 mod functions;
 mod hostile;
+#[cfg(unix)]
+mod identity;
 mod isolation;
 mod kept_plans;
 mod long_lists;

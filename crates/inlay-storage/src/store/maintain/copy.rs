@@ -4,7 +4,7 @@ use super::super::Store;
 use super::super::checkpoint::Checkpointed;
 use super::super::directory::{INLINE_MAX, TableWrites};
 use super::super::object::{Object, ObjectId};
-use super::super::open::wal_path;
+use super::super::open::{resolved, wal_path};
 use super::super::state::State;
 use crate::column::Column;
 use crate::file::BlockFile;
@@ -112,18 +112,24 @@ pub(super) struct NewFile {
 impl NewFile {
     /// A new file for `path`, where there must be none, or an empty one.
     pub fn beside(disk: &Arc<dyn Disk>, path: &Path) -> Result<Self> {
-        for taken in [path.to_path_buf(), wal_path(path)] {
-            if is_taken(disk, &taken)? {
+        let path = resolved(disk, path)?;
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(format!(".{:08x}.partial", disk.random() as u32));
+        let target = Self { disk: Arc::clone(disk), path, partial: partial.into(), is_done: false };
+        target.expect_free()?;
+        Ok(target)
+    }
+
+    fn expect_free(&self) -> Result<()> {
+        for taken in [self.path.clone(), wal_path(&self.path)] {
+            if is_taken(&self.disk, &taken)? {
                 let name = taken.display();
                 return Err(Error::invalid_argument(format!(
                     "\"{name}\" exists already and is not empty; remove it or choose another name"
                 )));
             }
         }
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(format!(".{:08x}.partial", disk.random() as u32));
-        let disk = Arc::clone(disk);
-        Ok(Self { disk, path: path.to_path_buf(), partial: partial.into(), is_done: false })
+        Ok(())
     }
 
     /// Creates it.
@@ -134,6 +140,8 @@ impl NewFile {
 
     /// Gives it its name, once it is complete.
     pub fn put_in_place(mut self) -> Result<()> {
+        // Somebody may have made one meanwhile.
+        self.expect_free()?;
         let name = self.path.display().to_string();
         self.disk
             .rename(&self.partial, &self.path)

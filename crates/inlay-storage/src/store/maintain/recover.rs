@@ -8,7 +8,7 @@ use super::super::Store;
 use super::super::directory::{INLINE_MAX, Parts, StoredTable};
 use super::super::log::Record;
 use super::super::object::{Object, ObjectId, TableSlot};
-use super::super::open::wal_path;
+use super::super::open::{logged_path, resolved, tie_of, wal_path};
 use super::super::state::State;
 use super::copy::{NewFile, group_of};
 use crate::column::Column;
@@ -63,6 +63,7 @@ impl Store {
     /// Puts what is intact in the database file `damaged` and its log into a new file `target`.
     pub fn recover(disk: &Arc<dyn Disk>, damaged: &Path, target: &Path) -> Result<RecoveryReport> {
         let target = NewFile::beside(disk, target)?;
+        let damaged = &resolved(disk, damaged)?;
         let mut rescue = Rescue::open(disk, damaged)?;
         let mut state = rescue.state()?;
         rescue.load_tables(&mut state)?;
@@ -238,15 +239,14 @@ impl Rescue {
 
     /// Does the transactions of the log again, as far as that can be.
     fn replay_log(&mut self, disk: &Arc<dyn Disk>, path: &Path, state: &mut State) -> Result<()> {
-        let path = wal_path(path);
-        if !disk.exists(&path).unwrap_or(false) {
+        if self.root.is_none() {
+            if disk.exists(&wal_path(path)).unwrap_or(false) {
+                self.report.add("log", "", "all of it: without headers nothing says where it goes on");
+            }
             return Ok(());
         }
-        let Some(root) = self.root else {
-            self.report.add("log", "", "all of it: without headers nothing says where it goes on");
-            return Ok(());
-        };
-        let mut wal = WalReader::open(disk, &path, self.home.file().database_id(), root.lsn);
+        let path = logged_path(disk, self.home.file(), path)?;
+        let mut wal = WalReader::open(disk, Some(&wal_path(&path)), tie_of(self.home.file(), &path));
         let home = Arc::clone(&self.home);
         let mut count = 0u64;
         let end = wal.poll(&mut |lsn, body| {
@@ -261,6 +261,7 @@ impl Rescue {
         let lost = match end {
             Ok(Poll::UpTo(_)) => String::new(),
             Ok(Poll::Behind) => "the log begins after the newest state of the file".to_string(),
+            Ok(Poll::Unfit(error)) => format!("later transactions: {error}"),
             Err(error) => format!("later transactions: {error}"),
         };
         if count > 0 || !lost.is_empty() {
