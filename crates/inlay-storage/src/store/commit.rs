@@ -233,10 +233,14 @@ impl Transaction {
         };
         for id in inner.dropped.iter().chain(&inner.definitions) {
             let (then, now) = (self.base.object(*id), tip.object(*id));
-            let is_dropped_table = inner.dropped.contains(id) && matches!(now, Some(Object::Table(_)));
+            // A table may be dropped whatever became of its rows and columns, if it is still called so.
+            let is_dropped = inner.dropped.contains(id);
             let same = match (then, now) {
                 (None, None) => true,
-                (Some(then), Some(now)) => is_dropped_table || then.is_same(now),
+                (Some(Object::Table(then)), Some(Object::Table(now))) if is_dropped => {
+                    then.name() == now.name()
+                }
+                (Some(then), Some(now)) => then.is_same(now),
                 _ => false,
             };
             if !same {
