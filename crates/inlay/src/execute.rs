@@ -246,6 +246,7 @@ impl Run<'_> {
             binds_view: AtomicBool::new(false),
             asked: AtomicBool::new(false),
             listed: AtomicBool::new(false),
+            sequences_named: Mutex::default(),
             failure: Mutex::new(None),
         }
     }
@@ -313,10 +314,16 @@ impl Run<'_> {
     ) -> Result<Statement> {
         let names = self.names(found);
         let outcome = self.with_context(&names, |context| binder::bind(statement, context));
-        match names.failure.into_inner() {
-            Some(failure) => Err(failure),
-            None => outcome,
+        if let Some(failure) = names.failure.into_inner() {
+            return Err(failure);
         }
+        if let Ok(Statement::CreateTable(_) | Statement::AlterTable(_)) = &outcome {
+            // Their defaults go on naming these sequences.
+            for (database, sequence) in names.sequences_named.into_inner() {
+                self.transactions.of(self.database, &database)?.refer_to(sequence);
+            }
+        }
+        outcome
     }
 
     /// The transaction on a database that the statement is about to change.

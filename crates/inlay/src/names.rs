@@ -44,6 +44,8 @@ pub(crate) struct Names<'a> {
     pub asked: AtomicBool,
     /// Whether all names were asked for, those that the host registered among them.
     pub listed: AtomicBool,
+    /// Sequences that were looked up by name, with their databases.
+    pub sequences_named: Mutex<Vec<(String, ObjectId)>>,
     /// The first thing that went wrong while looking: reading a damaged file, for one.
     pub failure: Mutex<Option<Error>>,
 }
@@ -278,10 +280,15 @@ impl Databases for Names<'_> {
     }
 
     fn sequence(&self, database: Option<&str>, name: &str) -> Option<(String, Arc<dyn Sequence>)> {
-        self.first(database, name, |transaction, state, key| match state.relation(key) {
-            Some(Object::Sequence(sequence)) => Some(self.transactions.sequence(transaction, sequence)),
+        let found = self.first(database, name, |transaction, state, key| match state.relation(key) {
+            Some(Object::Sequence(sequence)) => {
+                Some((sequence.id, self.transactions.sequence(transaction, sequence)))
+            }
             _ => None,
-        })
+        });
+        let (home, (id, sequence)) = found?;
+        self.sequences_named.lock().push((home.clone(), id));
+        Some((home, sequence))
     }
 
     fn sequences(&self, database: &str) -> Vec<Arc<dyn Sequence>> {

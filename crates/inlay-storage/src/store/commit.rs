@@ -6,6 +6,10 @@
 //! of something it read: predicates are evaluated on the rows that were written since, before and after ("precision
 //! locking": Neumann, Muehlbauer, Kemper, SIGMOD 2015). So transactions are serial in the order of their commits, and
 //! those that only read are serial at the moment they began.
+//!
+//! Definitions that refer to each other are kept together likewise: a transaction notes the objects that what it defines
+//! refers to (an index its table, a default its sequence, anything its schema), and fails if one of them was dropped or
+//! changed meanwhile; and so does one that drops or changes what somebody else has begun to refer to.
 
 use super::intents::row_conflict;
 use super::object::{Object, ObjectId};
@@ -15,7 +19,7 @@ use super::{Commits, Store, log};
 use crate::row_set::{RowSet, RowSetBuilder};
 use crate::table::{Change, ColumnSource, Piece, Table, Touched};
 use inlay_types::{Error, LogicalType, Result};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -24,6 +28,8 @@ use std::sync::atomic::Ordering;
 pub(super) struct Committed {
     pub lsn: u64,
     pub tables: HashMap<ObjectId, Delta>,
+    /// Objects that its definitions refer to.
+    pub references: BTreeSet<ObjectId>,
 }
 
 /// What one commit did to a table that was there before.
@@ -46,6 +52,10 @@ impl Delta {
 
     fn is_structural(&self) -> bool {
         self.changes.iter().any(Change::is_structural)
+    }
+
+    fn is_altered(&self) -> bool {
+        is_altered(&self.changes)
     }
 
     /// Whether a row that went, came or changed satisfies a predicate, before or after.
@@ -89,6 +99,7 @@ pub(super) struct Rebased {
     pub state: State,
     pub record: log::Record,
     pub deltas: HashMap<ObjectId, Delta>,
+    pub references: BTreeSet<ObjectId>,
 }
 
 impl Transaction {
@@ -133,6 +144,7 @@ impl Transaction {
         let mut state = State::clone(if is_current { &inner.view } else { tip });
         if !is_current {
             self.check_names(inner, tip)?;
+            self.check_references(inner, commits)?;
             inner.dropped.iter().for_each(|id| drop(state.remove(*id)));
         }
         let mut record =
@@ -141,6 +153,10 @@ impl Transaction {
         for (id, own) in &inner.tables {
             let schema = inner.created.get(id);
             if schema.is_none() && !own.is_changed() {
+                // Nobody who began before has to see another version of it.
+                if let Some(unchanged) = tip.object(*id) {
+                    state.put(unchanged.clone());
+                }
                 continue;
             }
             own.check_deferrable_keys(0, &|_| true)?;
@@ -172,7 +188,41 @@ impl Transaction {
                 record.sequences.push((*id, sequence.counter()));
             }
         }
-        Ok(Rebased { state, record, deltas })
+        Ok(Rebased { state, record, deltas, references: inner.references.clone() })
+    }
+
+    /// Definitions that refer to each other: what this transaction's refer to is as they were made for, and what it drops
+    /// or changes is not referred to by anything that it does not know of.
+    fn check_references(&self, inner: &Inner, commits: &Commits) -> Result<()> {
+        let altered_since = |id: &ObjectId| {
+            let deltas = commits.since(self.base.lsn).filter_map(|committed| committed.tables.get(id));
+            deltas.into_iter().any(Delta::is_altered)
+        };
+        for id in &inner.references {
+            // Its own objects are its own business.
+            let Some(then) = self.base.object(*id) else { continue };
+            let is_as_it_was = match (then, commits.tip.object(*id)) {
+                (Object::Table(_), Some(Object::Table(_))) => !altered_since(id),
+                (then, Some(now)) => then.is_same(now),
+                (_, None) => false,
+            };
+            if !is_as_it_was {
+                let (kind, name) = (then.kind(), then.name());
+                let message = format!("{kind} \"{name}\" was changed or dropped by another connection");
+                return Err(Error::Conflict { message });
+            }
+        }
+        let altered = inner.tables.iter().filter(|(_, own)| is_altered(&own.changes())).map(|(id, _)| id);
+        for id in inner.dropped.iter().chain(&inner.definitions).chain(altered) {
+            let Some(object) = self.base.object(*id) else { continue };
+            if commits.since(self.base.lsn).any(|committed| committed.references.contains(id)) {
+                let (kind, name) = (object.kind(), object.name());
+                let message =
+                    format!("another connection has defined something that needs {kind} \"{name}\"");
+                return Err(Error::Conflict { message });
+            }
+        }
+        Ok(())
     }
 
     /// Names and definitions: nobody else took a name, or changed or dropped what this transaction changed.
@@ -184,10 +234,14 @@ impl Transaction {
         };
         for id in inner.dropped.iter().chain(&inner.definitions) {
             let (then, now) = (self.base.object(*id), tip.object(*id));
-            let is_dropped_table = inner.dropped.contains(id) && matches!(now, Some(Object::Table(_)));
+            // A table may be dropped whatever became of its rows and columns, if it is still called so.
+            let is_dropped = inner.dropped.contains(id);
             let same = match (then, now) {
                 (None, None) => true,
-                (Some(then), Some(now)) => is_dropped_table || then.is_same(now),
+                (Some(Object::Table(then)), Some(Object::Table(now))) if is_dropped => {
+                    then.name() == now.name()
+                }
+                (Some(then), Some(now)) => then.is_same(now),
                 _ => false,
             };
             if !same {
@@ -217,13 +271,14 @@ impl Transaction {
         };
         let Some(Object::Table(live)) = commits.tip.object(own.id()) else { return Err(gone()) };
         let Some(Object::Table(base)) = self.base.object(own.id()) else { return Err(gone()) };
-        if Arc::ptr_eq(live, base) {
+        let deltas = || commits.since(self.base.lsn).filter_map(|committed| committed.tables.get(&own.id()));
+        if Arc::ptr_eq(live, base) || deltas().next().is_none() {
             return Ok((Arc::clone(own), own.changes()));
         }
         let changes = own.changes();
         let is_structural = changes.iter().any(Change::is_structural);
         let base_end = base.table()?.next_row_id();
-        for delta in commits.since(self.base.lsn).filter_map(|c| c.tables.get(&own.id())) {
+        for delta in deltas() {
             if is_structural || delta.is_structural() {
                 let message = format!("table \"{}\" was changed by another connection", own.schema().name);
                 return Err(Error::Conflict { message });
@@ -306,13 +361,14 @@ impl Store {
         state.put_table(Arc::clone(&after));
         let record = log::Record { tables: vec![(id, changes.clone())], ..Default::default() };
         let deltas = HashMap::from([(id, Delta { before, after, changes })]);
-        self.log_and_install(&mut commits, Rebased { state, record, deltas })?;
+        let references = BTreeSet::new();
+        self.log_and_install(&mut commits, Rebased { state, record, deltas, references })?;
         Ok(true)
     }
 
     /// Gives the commit its number, hands its record to the log, and makes it the newest state. It is not visible yet.
     fn log_and_install(&self, commits: &mut Commits, rebased: Rebased) -> Result<Arc<State>> {
-        let Rebased { mut state, record, deltas } = rebased;
+        let Rebased { mut state, record, deltas, references } = rebased;
         state.lsn = match &self.durable {
             Some(durable) => durable.wal.append(&record.encode()?)?,
             None => commits.tip.lsn + 1,
@@ -328,9 +384,13 @@ impl Store {
         let state = Arc::new(state);
         commits.tip = Arc::clone(&state);
         self.forget_old_commits(commits);
-        commits.log.push_back(Arc::new(Committed { lsn: state.lsn, tables: deltas }));
+        commits.log.push_back(Arc::new(Committed { lsn: state.lsn, tables: deltas, references }));
         Ok(state)
     }
+}
+
+fn is_altered(changes: &[Change]) -> bool {
+    changes.iter().any(|change| matches!(change, Change::Alter(_)))
 }
 
 /// Has no more lookups go through an index that was dropped, unless another one is on the same columns.

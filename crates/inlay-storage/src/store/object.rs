@@ -2,7 +2,7 @@
 //!
 //! An object keeps its number under any name. Definitions are SQL text, which storage keeps and never reads.
 
-use super::definition::Definition;
+use super::definition::{Definition, DefinitionKind};
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::store::directory::StoredTable;
 use crate::table::Table;
@@ -207,6 +207,31 @@ impl Object {
             Self::Sequence(_) => "sequence",
             Self::Index(_) => "index",
             Self::Definition(definition) => definition.kind.name(),
+        }
+    }
+
+    /// The object that it goes with.
+    pub fn belongs_to(&self) -> Option<ObjectId> {
+        match self {
+            Self::Table(_) | Self::View(_) => None,
+            Self::Sequence(sequence) => sequence.owner.as_ref().map(|(table, _)| *table),
+            Self::Index(index) => Some(index.table),
+            Self::Definition(definition) => definition.owner,
+        }
+    }
+
+    /// Whether a point in its name parts it from the name of a schema.
+    pub(crate) fn is_in_schema(&self) -> bool {
+        match self {
+            Self::Table(_) | Self::View(_) | Self::Sequence(_) | Self::Index(_) => true,
+            Self::Definition(definition) => match definition.kind {
+                DefinitionKind::Schema | DefinitionKind::Comment => false,
+                DefinitionKind::Macro
+                | DefinitionKind::TableMacro
+                | DefinitionKind::Function
+                | DefinitionKind::Type
+                | DefinitionKind::MaterializedView => true,
+            },
         }
     }
 

@@ -119,6 +119,11 @@ impl State {
         }
     }
 
+    /// The schema of what is called `schema.name`; none for what is in the schema that every database has.
+    pub(crate) fn schema_of(&self, name: &str) -> Option<&Arc<Definition>> {
+        self.definition(DefinitionKind::Schema, name.split_once('.')?.0)
+    }
+
     /// All definitions of a kind, by name.
     pub fn definitions(&self, kind: DefinitionKind) -> Vec<&Arc<Definition>> {
         let mut ids: Vec<_> = self.definitions.iter().filter(|((known, _), _)| *known == kind).collect();

@@ -66,6 +66,8 @@ pub(super) struct Inner {
     pub dropped: BTreeSet<ObjectId>,
     /// Sequences that it took values of.
     pub sequences: BTreeSet<ObjectId>,
+    /// Objects that what it defined refers to.
+    pub references: BTreeSet<ObjectId>,
     /// What it read, by table; absent is all of it.
     pub reads: Vec<(ObjectId, Option<Arc<dyn RowPredicate>>)>,
     savepoints: Vec<(String, Saved)>,
@@ -89,6 +91,7 @@ impl Transaction {
             definitions: BTreeSet::new(),
             dropped: BTreeSet::new(),
             sequences: BTreeSet::new(),
+            references: BTreeSet::new(),
             reads: Vec::new(),
             savepoints: Vec::new(),
         };
@@ -131,6 +134,11 @@ impl Transaction {
     /// of the table without a condition.
     pub fn record_dependency(&self, table: ObjectId, predicate: Option<Arc<dyn RowPredicate>>) {
         self.inner.lock().reads.push((table, predicate));
+    }
+
+    /// Notes an object that something it defines refers to: neither may be committed without the other.
+    pub fn refer_to(&self, object: ObjectId) {
+        self.inner.lock().references.insert(object);
     }
 
     /// Its own version of a table, which it may write to.
@@ -183,6 +191,7 @@ impl Transaction {
         let mut inner = self.inner.lock();
         inner.created.insert(table.id(), Arc::new(table.schema().clone()));
         inner.enter_table(Arc::clone(table));
+        inner.refer_to_schema_of(&table.schema().name);
     }
 
     /// Changes a table's schema, name or columns.
@@ -191,8 +200,13 @@ impl Transaction {
         if alteration.schema.name.to_lowercase() != table.schema().name.to_lowercase() {
             self.check_free(&alteration.schema.name, "table")?;
         }
+        let is_renamed = alteration.schema.name != table.schema().name;
         let altered = Arc::new(table.altered(&Arc::new(alteration))?);
-        self.inner.lock().enter_table(Arc::clone(&altered));
+        let mut inner = self.inner.lock();
+        inner.enter_table(Arc::clone(&altered));
+        if is_renamed {
+            inner.refer_to_schema_of(&altered.schema().name);
+        }
         Ok(altered)
     }
 
@@ -205,6 +219,10 @@ impl Transaction {
         }
         let mut inner = self.inner.lock();
         inner.definitions.insert(object.id());
+        inner.references.extend(object.belongs_to());
+        if object.is_in_schema() {
+            inner.refer_to_schema_of(object.name());
+        }
         Arc::make_mut(&mut inner.view).put(object);
         Ok(())
     }
@@ -217,14 +235,9 @@ impl Transaction {
     /// Drops an object; of a table also its indexes and the sequences that it owns.
     pub fn drop_object(&self, id: ObjectId) -> Result<()> {
         self.check_writable()?;
-        let belongs = |object: &Object| match object {
-            Object::Index(index) => index.table == id,
-            Object::Sequence(sequence) => sequence.owner.as_ref().is_some_and(|(owner, _)| *owner == id),
-            Object::Definition(definition) => definition.owner == Some(id),
-            Object::Table(_) | Object::View(_) => false,
-        };
+        let belongs = |object: &&Object| object.belongs_to() == Some(id);
         let mut inner = self.inner.lock();
-        let mut gone: Vec<ObjectId> = inner.view.objects().filter(|o| belongs(o)).map(Object::id).collect();
+        let mut gone: Vec<ObjectId> = inner.view.objects().filter(belongs).map(Object::id).collect();
         gone.push(id);
         let view = Arc::make_mut(&mut inner.view);
         gone.iter().for_each(|id| drop(view.remove(*id)));
@@ -330,6 +343,12 @@ impl Inner {
     fn enter_table(&mut self, table: Arc<Table>) {
         Arc::make_mut(&mut self.view).put(Object::Table(TableSlot::new(Arc::clone(&table))));
         self.tables.insert(table.id(), table);
+    }
+
+    /// Notes the schema that an object of this name is in.
+    fn refer_to_schema_of(&mut self, name: &str) {
+        let schema = self.view.schema_of(name).map(|schema| schema.id);
+        self.references.extend(schema);
     }
 
     pub fn has_changes(&self) -> bool {

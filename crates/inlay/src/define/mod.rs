@@ -79,6 +79,7 @@ impl Run<'_> {
             let target = slot.table()?;
             if !bound.contains(&target.id()) {
                 bound.push(target.id());
+                transaction.refer_to(target.id());
                 transaction.alter_table(target.id(), Alteration::of_schema(target.schema().clone()))?;
             }
         }

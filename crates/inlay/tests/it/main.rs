@@ -21,6 +21,7 @@ mod changes;
 mod crash;
 mod crash_processes;
 mod damage;
+mod define_pairs;
 mod examples;
 mod functions;
 mod hostile;
