@@ -195,7 +195,7 @@ impl Cursor {
         if let Some(columns) = &*columns {
             return Ok(columns.bind(py).clone());
         }
-        let made = arrays(py, self.take(py), self.zone(), None, None)?;
+        let made = arrays(py, self.take(py)?, self.zone(), None, None)?;
         *columns = Some(made.clone().unbind());
         Ok(made)
     }

@@ -615,10 +615,13 @@ impl Compiler<'_> {
         for item in list {
             let operands = vec![input, self.expr(item)?];
             let action = Action::Compare(Cmp::Eq);
-            let equal = self.plain_step(Some(Operator::Compare(Cmp::Eq)), operands, PerValue::Always, action)?;
+            let equal =
+                self.plain_step(Some(Operator::Compare(Cmp::Eq)), operands, PerValue::Always, action)?;
             any = Some(match any {
                 None => equal,
-                Some(known) => self.plain_step(Some(Operator::Or), vec![known, equal], PerValue::Never, Action::Or)?,
+                Some(known) => {
+                    self.plain_step(Some(Operator::Or), vec![known, equal], PerValue::Never, Action::Or)?
+                }
             });
         }
         any.ok_or_else(|| Error::internal("an IN list without items"))

@@ -308,7 +308,7 @@ impl Binder<'_> {
         for Shared { id, definition, materialized } in shared.into_iter().rev() {
             match query::count_shared(&body, id) {
                 0 => {}
-                1 if !materialized && !(definition.is_volatile() && query::is_repeated(&body, id)) => {
+                1 if !(materialized || definition.is_volatile() && query::is_repeated(&body, id)) => {
                     query::inline_shared(&mut body, id, &mut Some(definition), &self.columns)
                 }
                 _ => body = Plan::With { id, definition: Box::new(definition), body: Box::new(body) },

@@ -239,10 +239,10 @@ impl Binder<'_> {
             scope.uses.push((id, Pos::default()));
             return Ok(self.column(id));
         }
-        if scope.phase.allows_aggregates() {
-            if let Some(bound) = &entry.bound {
-                return Ok(bound.clone());
-            }
+        if scope.phase.allows_aggregates()
+            && let Some(bound) = &entry.bound
+        {
+            return Ok(bound.clone());
         }
         match entry.source.clone() {
             EntrySource::Star(id) => {
