@@ -255,7 +255,12 @@ impl Transaction {
             let is_free = taken.is_none_or(|taken| {
                 taken.id() == object.id()
                     || inner.dropped.contains(&taken.id())
-                    || inner.view.object(taken.id()).is_some_and(|own| name_key(own.name()) != key)
+                    || inner.view.object(taken.id()).is_some_and(|own| {
+                        // Renamed here; one that somebody else renamed has its old name in this view, too.
+                        let then = self.base.object(own.id());
+                        name_key(own.name()) != key
+                            && then.is_some_and(|then| name_key(then.name()) != name_key(own.name()))
+                    })
             });
             if !is_free {
                 return conflict(object.name());
