@@ -30,7 +30,7 @@ const CALLS: [&str; 17] = [
 ];
 
 /// Where they stand, and why.
-const PLACES: [(&str, &str); 14] = [
+const PLACES: [(&str, &str); 11] = [
     ("inlay-catalog/src/access/", "the module that decides, and what is behind it"),
     (
         "inlay-storage/src/io/real.rs",
@@ -40,17 +40,14 @@ const PLACES: [(&str, &str); 14] = [
     ("inlay-exec/src/spill/file.rs", "temporary files"),
     ("inlay-formats/src/files.rs", "asks; temporary files"),
     ("inlay-formats/src/write/mod.rs", "kinds of files that were asked for"),
-    ("inlay-formats/src/paths.rs", "names of the kinds of files that were asked for"),
     (
         "inlay-formats/src/remote/",
         "sockets of URLs that were asked for, the proxy, certificates, the host's credentials",
     ),
     ("inlay-exec/src/pool.rs", "clocks of the process's own threads"),
     ("inlay-types/src/overhead.rs", "memory of this process"),
-    ("inlay-types/src/discard.rs", "files that are closed"),
     ("inlay-types/src/pages", "memory without a name"),
     ("inlay/src/resources/", "what the machine has"),
-    ("inlay/src/settings/mod.rs", "the system's folder for temporary files"),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
