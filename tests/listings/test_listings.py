@@ -1,8 +1,8 @@
 """
 Functions as "Integrating analytics with relational databases" (Raasveldt, 2020) and the papers behind it write them.
 
-They stand here as they do there; what differs is only the data. Chapters: 4.1 to 4.3 (functions in Python), 5.1 to 5.3
-(machine learning in the database).
+They are written after descriptions of their listings: forms and calls are theirs, the data are our own. Chapters: 4.1
+to 4.3 (functions in Python), 5.1 to 5.3 (machine learning in the database).
 """
 
 from __future__ import annotations
