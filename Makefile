@@ -31,6 +31,8 @@ SF ?= 1
 QUERIES ?= 200000
 MINUTES ?= 60
 ARGS ?=
+# Python tests run in as many processes as there are cores, four at most: some take a gigabyte.
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? 4 : n)))
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -91,7 +93,7 @@ test-rust:
 	cargo test --profile $(PROFILE) --quiet --test '*'
 
 test-python: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 quick: $(TOOLS)
 	$(BIN)/python -m tests.quick --since $(SINCE) --profile $(PROFILE)

@@ -274,7 +274,7 @@ class Store(Handler):
 def serve(handler: type[Handler], folder: Path) -> Iterator[Server]:
     """Run a server as long as the context is open."""
     server = Server(handler, folder)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield server

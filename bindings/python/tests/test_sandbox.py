@@ -379,7 +379,11 @@ def test_what_is_out_of_reach_is_not_told_of(
         "FROM read_csv('{}*')",
         "FROM read_csv('[{}]')",
     ]:
-        said = {one.run(statement.format(path)).replace(path, "PATH") for path in (there, not_there, folder)}
+        # Without the line of the statement, which may be cut within the path.
+        said = {
+            one.run(statement.format(path)).split("\nline 1:")[0].replace(path, "PATH")
+            for path in (there, not_there, folder)
+        }
         assert len(said) == 1, (statement, said)
         assert "out of reach" in said.pop(), statement
 

@@ -72,7 +72,7 @@ def test_parameters_come_back_as_they_went_in(con: inlay.Connection, value: Any)
             (MOMENT - datetime.timedelta(hours=2)).replace(tzinfo=datetime.timezone.utc),
         ),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_other_values_are_converted(con: inlay.Connection, given: Any, expected: Any) -> None:
     assert con.execute("SELECT ?", [given]).fetchone() == (expected,)
