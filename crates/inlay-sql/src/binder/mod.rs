@@ -46,6 +46,7 @@ mod object;
 mod objects;
 mod once;
 mod pivot;
+mod quantile;
 mod query;
 mod query_function;
 mod recursive;
