@@ -244,7 +244,7 @@ impl Binder<'_> {
         if call.star && name != "count" {
             return Err(self.at(Error::bind(format!("{name}(*) does not exist; only count(*) does")), pos));
         }
-        let (function, args) = match host {
+        let (function, mut args) = match host {
             Some(overloads) => self.host_aggregate(call, overloads, pos)?,
             None => self.aggregate_function(name, call, pos)?,
         };
@@ -383,4 +383,18 @@ pub(super) fn make_concrete(function: &mut Arc<AggregateFunction>) -> bool {
         Arc::make_mut(function).return_type = LogicalType::Integer;
     }
     is_untyped
+}
+
+/// Whether an expression has a part.
+fn reads(expr: &Expr, part: &Expr) -> bool {
+    expr == part || expr.children().into_iter().any(|child| reads(child, part))
+}
+
+/// Puts `new` where an expression has a part.
+fn replace(expr: &mut Expr, part: &Expr, new: &Expr) {
+    if expr == part {
+        *expr = new.clone();
+    } else {
+        expr.children_mut().into_iter().for_each(|child| replace(child, part, new));
+    }
 }
