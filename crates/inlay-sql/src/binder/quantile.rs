@@ -1,7 +1,8 @@
 //! Fractions of quantiles: what they may be, and that ORDER BY x DESC counts them from the other end.
 
 use super::Binder;
-use crate::parser::ast::FunctionCall;
+use super::name::of_expr;
+use crate::parser::ast::{self, ExprKind, FunctionCall, OrderItem};
 use crate::plan::Expr;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
@@ -19,9 +20,16 @@ pub(super) fn is_quantile(name: &str) -> bool {
     names.contains(&name) || matches!(name, "reservoir_quantile" | "median" | "mad")
 }
 
+fn without_casts(mut expr: &ast::Expr) -> &ast::Expr {
+    while let ExprKind::Cast { expr: inner, .. } = &expr.kind {
+        expr = inner;
+    }
+    expr
+}
+
 impl Binder<'_> {
-    /// Looks at the fractions of a quantile, which are folded. `quantile_disc(x, f ORDER BY y)` is of `x`, whatever `y`, from
-    /// above if it descends.
+    /// Looks at the fractions of a quantile, which are folded. `quantile_disc(x, f ORDER BY x DESC)` counts them from above; any
+    /// other order is one of rows, which changes nothing.
     pub(super) fn check_fraction(&self, name: &str, args: &mut [Expr], call: &FunctionCall) -> Result<()> {
         let [_, Expr::Literal { value, ty }, ..] = args else { return Ok(()) };
         if !is_quantile(name) {
@@ -53,7 +61,12 @@ impl Binder<'_> {
             ));
         }
         let default = self.context.default_order.descending;
-        if call.order_by.first().is_some_and(|key| key.order.descending.unwrap_or(default)) {
+        let is_of_values = |key: &OrderItem| {
+            let value = call.arguments.first().map(|value| of_expr(without_casts(value)));
+            value.is_some_and(|value| value == of_expr(without_casts(&key.expr)))
+        };
+        let key = call.order_by.first().filter(|key| is_of_values(key));
+        if key.is_some_and(|key| key.order.descending.unwrap_or(default)) {
             // Estimates know no other end.
             let is_estimate = matches!(name, "approx_quantile" | "reservoir_quantile");
             let turned = |number: f64| {
